@@ -1,0 +1,249 @@
+//! A job: what to read, how to decode it, and where on the disk the result belongs. It knows no
+//! format, so that a worker can run it without parsing any metadata.
+
+use crate::decode::{InflateError, Inflater, data_runs};
+use crate::error::{Error, Result};
+use crate::sink::Run;
+use crate::source::{Source, read_ranges, zeroed};
+use crate::units::{ByteRange, HostOffset};
+use serde::{Deserialize, Serialize};
+
+/// One job. Its output is packed: stretches of the disk stand one behind the other in a buffer,
+/// each at a multiple of the output block.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// Its place in guest order, from 0.
+    pub index: u64,
+    /// How much of the disk it accounts for, in bytes: its own stretches and the holes before them.
+    pub span: u64,
+    /// What to read: (host offset, length), ascending, read into one buffer one behind the other.
+    pub reads: Vec<(u64, u64)>,
+    /// What to decode, ascending by place in the output.
+    pub pieces: Vec<Piece>,
+    /// Where parts of the output belong on the disk, ascending; they fill the output buffer.
+    pub stretches: Vec<Run>,
+    /// Runs of zeros shorter than this (bytes) may become data where that saves a write.
+    pub short_hole: u64,
+    /// Whether zeros are written like data.
+    pub dense: bool,
+}
+
+/// A part of the output that comes from one place of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// Position in the input buffer.
+    pub input: usize,
+    /// Length there.
+    pub input_len: usize,
+    /// Position in the output buffer.
+    pub output: usize,
+    /// Length there.
+    pub output_len: usize,
+    /// How the input is stored.
+    pub stored: Stored,
+}
+
+/// How the bytes of a piece are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stored {
+    /// As they are.
+    Plain,
+    /// As raw deflate of a cluster of `cluster` bytes, of which the piece is the start.
+    Deflate {
+        /// Size of the cluster.
+        cluster: usize,
+        /// Where the stream lies in the file, for messages.
+        host: u64,
+        /// Whether the file ends inside the range that the image gives for the stream.
+        cut: bool,
+    },
+}
+
+impl Job {
+    /// The length of the input buffer, in bytes.
+    pub fn input_len(&self) -> usize {
+        self.reads.iter().map(|&(_, len)| len as usize).sum()
+    }
+
+    /// The length of the output buffer, in bytes.
+    pub fn output_len(&self) -> usize {
+        self.stretches.last().map_or(0, |last| last.start + last.len)
+    }
+
+    /// Reads what the job needs into `input`.
+    pub async fn read(&self, source: &dyn Source, input: &mut Vec<u8>) -> Result<()> {
+        fit(input, self.input_len())?;
+        let ranges: Vec<_> =
+            self.reads.iter().map(|&(start, len)| ByteRange { start: HostOffset(start), len }).collect();
+        read_ranges(source, &ranges, input).await
+    }
+
+    /// Makes `output` as long as the job's output is. Its content is of no account.
+    pub fn prepare<'a>(&self, output: &'a mut Vec<u8>) -> Result<&'a mut [u8]> {
+        fit(output, self.output_len())?;
+        Ok(output)
+    }
+
+    /// The runs of data in the finished output, zeros left out.
+    pub fn runs(&self, output: &[u8]) -> Vec<Run> {
+        if self.dense {
+            return self.stretches.clone();
+        }
+        let mut runs = Vec::new();
+        for stretch in &self.stretches {
+            data_runs(output, stretch.start, stretch.start + stretch.len, stretch.guest, &mut runs);
+        }
+        if self.short_hole > 0 { join_short_holes(runs, self.short_hole) } else { runs }
+    }
+
+    /// Groups of neighbouring pieces of about `size` bytes of output each, for decoding side by
+    /// side.
+    pub fn groups(&self, size: usize) -> impl Iterator<Item = &[Piece]> {
+        let mut rest = &self.pieces[..];
+        std::iter::from_fn(move || {
+            let first = rest.first()?;
+            let count = rest.iter().take_while(|piece| piece.output < first.output + size).count();
+            let (group, others) = rest.split_at(count);
+            rest = others;
+            Some(group)
+        })
+    }
+}
+
+/// Of the bytes that a job writes, at most one in this many is a zero that a hole could have been:
+/// so the output stays within 10 % of a perfectly sparse one.
+const DATA_PER_FILLED_ZERO: u64 = 12;
+
+/// Joins runs across short holes, the shortest first, as far as the bound above allows.
+fn join_short_holes(runs: Vec<Run>, short_hole: u64) -> Vec<Run> {
+    let gap = |pair: &[Run]| {
+        let in_buffer = pair[1].start - (pair[0].start + pair[0].len);
+        let on_disk = pair[1].guest - (pair[0].guest + pair[0].len as u64);
+        (in_buffer as u64 == on_disk && on_disk < short_hole).then_some(on_disk)
+    };
+    let mut gaps: Vec<(u64, usize)> =
+        runs.windows(2).enumerate().filter_map(|(at, pair)| Some((gap(pair)?, at))).collect();
+    gaps.sort_unstable();
+    let mut allowance = runs.iter().map(|run| run.len as u64).sum::<u64>() / DATA_PER_FILLED_ZERO;
+    let mut joined = vec![false; runs.len()];
+    for (len, at) in gaps {
+        if len > allowance {
+            break;
+        }
+        allowance -= len;
+        joined[at] = true;
+    }
+    let mut result: Vec<Run> = Vec::new();
+    for (at, run) in runs.into_iter().enumerate() {
+        match result.last_mut() {
+            Some(last) if joined[at - 1] => last.len = run.start + run.len - last.start,
+            _ => result.push(run),
+        }
+    }
+    result
+}
+
+/// A pair of buffers of one job, kept for the next.
+#[derive(Default)]
+pub struct Buffers {
+    /// What was read.
+    pub input: Vec<u8>,
+    /// What was decoded.
+    pub output: Vec<u8>,
+}
+
+/// Decodes pieces; one for each thread, kept from job to job.
+#[derive(Default)]
+pub struct Decoder {
+    inflater: Inflater,
+    /// A whole cluster, where the disk ends inside one.
+    cluster: Vec<u8>,
+}
+
+impl Decoder {
+    /// Decodes all of `job` from `buffers.input` to `buffers.output` and tells what is data.
+    pub fn decode(&mut self, job: &Job, buffers: &mut Buffers) -> Result<Vec<Run>> {
+        let output = job.prepare(&mut buffers.output)?;
+        self.decode_pieces(&job.pieces, &buffers.input, output, 0)?;
+        Ok(job.runs(&buffers.output))
+    }
+
+    /// Decodes `pieces` into `output`, whose first byte is byte `base` of the job's output. What no
+    /// piece covers becomes zeros.
+    pub fn decode_pieces(&mut self, pieces: &[Piece], input: &[u8], output: &mut [u8], base: usize) -> Result<()> {
+        let mut filled = 0;
+        for piece in pieces {
+            let start = piece.output - base;
+            output[filled..start].fill(0);
+            filled = start + piece.output_len;
+            let from = &input[piece.input..piece.input + piece.input_len];
+            let to = &mut output[start..filled];
+            match piece.stored {
+                Stored::Plain => to.copy_from_slice(from),
+                Stored::Deflate { cluster, host, cut } => self.inflate(from, to, cluster, HostOffset(host), cut)?,
+            }
+        }
+        output[filled..].fill(0);
+        Ok(())
+    }
+
+    fn inflate(&mut self, from: &[u8], to: &mut [u8], cluster: usize, host: HostOffset, cut: bool) -> Result<()> {
+        let result = if to.len() == cluster {
+            self.inflater.inflate(from, to)
+        } else {
+            fit(&mut self.cluster, cluster)?;
+            let result = self.inflater.inflate(from, &mut self.cluster);
+            to.copy_from_slice(&self.cluster[..to.len()]);
+            result
+        };
+        result.map_err(|error| match error {
+            InflateError::InputEnds if cut => Error::truncated(
+                "the end of a compressed cluster",
+                HostOffset(host.0 + from.len() as u64),
+                host.0 + from.len() as u64,
+            ),
+            _ => Error::corrupt("a compressed cluster does not inflate to a whole cluster", host),
+        })
+    }
+}
+
+/// Makes `buf` exactly `len` bytes long. Its content is of no account; a buffer too small is given
+/// back before the larger one is asked for.
+fn fit(buf: &mut Vec<u8>, len: usize) -> Result<()> {
+    if buf.capacity() < len {
+        *buf = Vec::new();
+        *buf = zeroed(len)?;
+    }
+    buf.resize(len, 0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIB: usize = 1024;
+
+    #[test]
+    fn short_holes_are_filled_within_the_bound() {
+        let run = |start: usize, len: usize| Run { guest: start as u64 * 1024, start: start * KIB, len: len * KIB };
+        // (runs as (start, length), joined runs), in KiB; holes up to 64 KiB count as short
+        let cases: &[(&[(usize, usize)], &[(usize, usize)])] = &[
+            (&[], &[]),
+            (&[(0, 4)], &[(0, 4)]),
+            // 4 KiB of zeros beside 8 KiB of data is too much.
+            (&[(0, 4), (8, 4)], &[(0, 4), (8, 4)]),
+            (&[(0, 480), (484, 480)], &[(0, 964)]),
+            // Short enough for the allowance, but 64 KiB is no short hole.
+            (&[(0, 480), (544, 480)], &[(0, 480), (544, 480)]),
+            // The shortest hole is filled first; then the allowance of 20 KiB is used up.
+            (&[(0, 80), (96, 80), (180, 80)], &[(0, 80), (96, 164)]),
+        ];
+        for (runs, expected) in cases {
+            let runs = runs.iter().map(|&(start, len)| run(start, len)).collect();
+            let joined: Vec<_> = join_short_holes(runs, 64 * KIB as u64);
+            let expected: Vec<_> = expected.iter().map(|&(start, len)| run(start, len)).collect();
+            assert_eq!(joined, expected);
+        }
+    }
+}

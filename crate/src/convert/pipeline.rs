@@ -1,0 +1,203 @@
+//! The pipeline: jobs in flight, so that reading, decoding and writing overlap; finished jobs
+//! reach the sink in the order it asks for.
+
+use super::job::Job;
+use super::plan::{JobLimits, Planner};
+use crate::error::{Error, ErrorKind, Result};
+use crate::image::Image;
+use crate::sink::{Run, Sink};
+use futures_util::future::{Either, LocalBoxFuture, select};
+use futures_util::pin_mut;
+use futures_util::stream::{TryStreamExt, try_unfold};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::task::{Poll, Waker};
+
+/// Runs jobs: reads what they need and decodes it, somewhere.
+pub trait Executor {
+    /// The buffers that it hands over.
+    type Bytes;
+
+    /// How many jobs keep it busy, with one ahead of each that decodes.
+    fn depth(&self) -> usize;
+
+    /// How large a job may be, in bytes of input and of output.
+    fn job_bytes(&self) -> u64;
+
+    /// Runs one job.
+    fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Self::Bytes>>>;
+}
+
+/// What came of a job.
+pub struct Decoded<B> {
+    /// The data and where it belongs; `None` where the executor has written it by itself.
+    pub output: Option<(B, Vec<Run>)>,
+    /// Bytes of the image that were read for it.
+    pub read: u64,
+    /// Bytes of data that it has, zeros left out.
+    pub written: u64,
+}
+
+/// How far a conversion has come, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Of the disk that the guest sees, done.
+    pub guest_done: u64,
+    /// The virtual size.
+    pub guest_total: u64,
+    /// Of data read for decoding.
+    pub read: u64,
+    /// Of data written.
+    pub written: u64,
+    /// Whether all data is written and the file is being completed.
+    pub finalizing: bool,
+}
+
+/// Ends a conversion from outside.
+#[derive(Default)]
+pub struct Cancel {
+    cancelled: Cell<bool>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl Cancel {
+    /// Ends the conversion that watches this; it fails with `cancelled`.
+    pub fn cancel(&self) {
+        self.cancelled.set(true);
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    async fn cancelled(&self) {
+        poll_fn(|context| {
+            if self.cancelled.get() {
+                return Poll::Ready(());
+            }
+            self.waker.replace(Some(context.waker().clone()));
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn error() -> Error {
+        Error::new(ErrorKind::Cancelled, "The conversion was cancelled")
+    }
+}
+
+/// Converts the whole disk of `image` into `sink`. After a failure or a cancel the sink is aborted.
+///
+/// A cancel is obeyed at once, but for the last step: a sink that is completing its file is left to
+/// end that, and is then aborted.
+pub async fn convert<E: Executor>(
+    image: &Image,
+    executor: &E,
+    sink: &dyn Sink<E::Bytes>,
+    progress: &dyn Fn(Progress),
+    cancel: &Cancel,
+) -> Result<Progress> {
+    let result = run(image, executor, sink, progress, cancel).await;
+    if result.is_err() {
+        sink.abort().await;
+    }
+    result
+}
+
+async fn run<E: Executor>(
+    image: &Image,
+    executor: &E,
+    sink: &dyn Sink<E::Bytes>,
+    progress: &dyn Fn(Progress),
+    cancel: &Cancel,
+) -> Result<Progress> {
+    let mut done = {
+        let work = transfer(image, executor, sink, progress);
+        let cancelled = cancel.cancelled();
+        pin_mut!(work, cancelled);
+        match select(cancelled, work).await {
+            Either::Left(_) => return Err(Cancel::error()),
+            Either::Right((result, _)) => result?,
+        }
+    };
+    done.finalizing = true;
+    progress(done);
+    sink.finish().await?;
+    if cancel.cancelled.get() {
+        return Err(Cancel::error());
+    }
+    Ok(done)
+}
+
+/// Moves all data.
+async fn transfer<E: Executor>(
+    image: &Image,
+    executor: &E,
+    sink: &dyn Sink<E::Bytes>,
+    progress: &dyn Fn(Progress),
+) -> Result<Progress> {
+    let info = image.info();
+    sink.set_len(info.virtual_size).await?;
+    let mut done = Progress { guest_total: info.virtual_size, ..Progress::default() };
+    progress(done);
+    let limits = JobLimits { bytes: executor.job_bytes(), short_hole: sink.short_hole(), dense: sink.dense() };
+    let planner = Planner::new(image.extents(), info.file_size, limits);
+    let turns = sink.ordered().then(Turns::default);
+    let jobs =
+        try_unfold(
+            planner,
+            |mut planner| async move { Ok::<_, Error>(planner.next().await?.map(|job| (job, planner))) },
+        );
+    let turns = turns.as_ref();
+    let finished = jobs
+        .map_ok(|job| async move {
+            let (index, span) = (job.index, job.span);
+            let decoded = executor.execute(job).await?;
+            if let Some(turns) = turns {
+                turns.wait(index).await;
+            }
+            if let Some((bytes, runs)) = &decoded.output {
+                sink.write(bytes, runs).await?;
+            }
+            if let Some(turns) = turns {
+                turns.pass(index);
+            }
+            Ok((span, decoded.read, decoded.written))
+        })
+        .try_buffer_unordered(executor.depth());
+    pin_mut!(finished);
+    while let Some((span, read, written)) = finished.try_next().await? {
+        done.guest_done += span;
+        done.read += read;
+        done.written += written;
+        progress(done);
+    }
+    Ok(done)
+}
+
+/// Lets jobs write one after the other, in guest order.
+#[derive(Default)]
+struct Turns {
+    next: Cell<u64>,
+    waiting: RefCell<HashMap<u64, Waker>>,
+}
+
+impl Turns {
+    async fn wait(&self, index: u64) {
+        poll_fn(|context| {
+            if self.next.get() == index {
+                return Poll::Ready(());
+            }
+            self.waiting.borrow_mut().insert(index, context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn pass(&self, index: u64) {
+        self.next.set(index + 1);
+        if let Some(waker) = self.waiting.borrow_mut().remove(&(index + 1)) {
+            waker.wake();
+        }
+    }
+}

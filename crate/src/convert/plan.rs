@@ -1,0 +1,223 @@
+//! From extents to jobs: neighbouring host ranges are read at once, a bounded number of bytes.
+
+use super::job::{Job, Piece, Stored};
+use crate::error::Result;
+use crate::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::sink::Run;
+use crate::units::{BLOCK, ByteRange};
+use std::collections::VecDeque;
+
+/// Host ranges nearer to each other than this (bytes) are read as one: in a browser the bytes cost
+/// less than the call.
+const READ_GAP: u64 = 64 << 10;
+/// The most pieces of a job; bounds its own size (40 bytes each) with the smallest clusters.
+const MAX_PIECES: usize = 16_384;
+
+/// How large a job may become, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct JobLimits {
+    /// Of input, and of output. A single compressed cluster may exceed it.
+    pub bytes: u64,
+    /// Runs of zeros shorter than this may be written where that saves a write.
+    pub short_hole: u64,
+    /// Whether holes are written as zeros.
+    pub dense: bool,
+}
+
+/// Turns the extents of an image into jobs, in guest order.
+pub struct Planner {
+    walk: Box<dyn ExtentWalk>,
+    limits: JobLimits,
+    file_size: u64,
+    /// Extents that are not in a job yet, and where the walk is.
+    batch: Vec<Extent>,
+    pending: VecDeque<Extent>,
+    next_index: u64,
+    /// The disk up to here is accounted for.
+    planned: u64,
+    walked: u64,
+}
+
+impl Planner {
+    /// Plans the extents of `walk`, which lie in a file of `file_size` bytes.
+    pub fn new(walk: Box<dyn ExtentWalk>, file_size: u64, limits: JobLimits) -> Self {
+        Self {
+            walk,
+            limits,
+            file_size,
+            batch: Vec::new(),
+            pending: VecDeque::new(),
+            next_index: 0,
+            planned: 0,
+            walked: 0,
+        }
+    }
+
+    /// The next job; the last one may have nothing to do but account for a hole.
+    pub async fn next(&mut self) -> Result<Option<Job>> {
+        let mut draft = Draft::default();
+        loop {
+            let Some(extent) = self.next_extent().await? else { break };
+            if !extent.has_data() && !self.limits.dense {
+                continue;
+            }
+            if let Some(rest) = draft.add(extent, self.limits, self.file_size) {
+                self.pending.push_front(rest);
+                break;
+            }
+        }
+        let end = draft.guest_end.unwrap_or(self.walked);
+        if end == self.planned {
+            return Ok(None);
+        }
+        let mut job = draft.finish(self.limits.bytes);
+        job.index = self.next_index;
+        job.span = end - self.planned;
+        job.short_hole = self.limits.short_hole;
+        job.dense = self.limits.dense;
+        self.next_index += 1;
+        self.planned = end;
+        Ok(Some(job))
+    }
+
+    async fn next_extent(&mut self) -> Result<Option<Extent>> {
+        while self.pending.is_empty() {
+            self.batch.clear();
+            if !self.walk.next(&mut self.batch).await? {
+                return Ok(None);
+            }
+            self.walked = self.batch.last().map_or(self.walked, Extent::end);
+            self.pending.extend(self.batch.drain(..));
+        }
+        Ok(self.pending.pop_front())
+    }
+}
+
+/// A job in the making.
+#[derive(Default)]
+struct Draft {
+    /// Where each piece's input lies in the file.
+    hosts: Vec<ByteRange>,
+    input_len: u64,
+    pieces: Vec<Piece>,
+    stretches: Vec<Run>,
+    /// The disk up to here is in the job.
+    guest_end: Option<u64>,
+}
+
+impl Draft {
+    /// Takes in `extent`, or as much as fits; hands back the rest if the job is full.
+    ///
+    /// A job ends between two blocks of the output, never inside one: two jobs would write it.
+    fn add(&mut self, extent: Extent, limits: JobLimits, file_size: u64) -> Option<Extent> {
+        let shares_block = self.guest_end.is_some_and(|end| end > extent.start.block_start());
+        let room = match self.pieces.len() {
+            MAX_PIECES.. => 0,
+            _ => limits.bytes.saturating_sub(self.input_len.max(self.output_len())),
+        };
+        if let ExtentKind::Compressed { host, host_len, cluster } = extent.kind {
+            let available = host_len.min(file_size - host.0);
+            if room < available.max(extent.len) && !shares_block && !self.is_empty() {
+                return Some(extent);
+            }
+            let stored = Stored::Deflate { cluster: cluster as usize, host: host.0, cut: available < host_len };
+            self.push(extent, ByteRange { start: host, len: available }, stored, limits);
+            return None;
+        }
+        let to_boundary = extent.start.0.next_multiple_of(BLOCK) - extent.start.0;
+        let fits = match (extent.start.0 + room) / BLOCK * BLOCK {
+            end if end > extent.start.0 => end - extent.start.0,
+            _ if shares_block => to_boundary,
+            // A block is more than an empty job may hold; take one all the same.
+            _ if self.is_empty() => to_boundary.max(BLOCK),
+            _ => return Some(extent),
+        };
+        let (first, rest) = extent.split(fits);
+        match first.kind {
+            ExtentKind::Data { host } => {
+                self.push(first, ByteRange { start: host, len: first.len }, Stored::Plain, limits);
+            }
+            // A hole of a dense output: a stretch that no piece covers.
+            _ => {
+                self.place(first.start.0, first.end(), limits.short_hole);
+            }
+        }
+        rest
+    }
+
+    fn is_empty(&self) -> bool {
+        self.stretches.is_empty()
+    }
+
+    fn push(&mut self, extent: Extent, host: ByteRange, stored: Stored, limits: JobLimits) {
+        let output = self.place(extent.start.0, extent.end(), limits.short_hole);
+        self.hosts.push(host);
+        self.input_len += host.len;
+        self.pieces.push(Piece {
+            input: 0,
+            input_len: host.len as usize,
+            output,
+            output_len: extent.len as usize,
+            stored,
+        });
+    }
+
+    fn output_len(&self) -> u64 {
+        self.stretches.last().map_or(0, |last| (last.start + last.len) as u64)
+    }
+
+    /// Where in the output the disk's bytes from `start` to `end` belong: in the last stretch, if
+    /// they follow it closely enough, or in a new one, each at a multiple of the block.
+    fn place(&mut self, start: u64, end: u64, short_hole: u64) -> usize {
+        let block = start / BLOCK * BLOCK;
+        self.guest_end = Some(end);
+        if let Some(last) = self.stretches.last_mut() {
+            let last_end = last.guest + last.len as u64;
+            if block < last_end || start - last_end < short_hole.max(1) {
+                last.len = (end - last.guest) as usize;
+                return last.start + (start - last.guest) as usize;
+            }
+        }
+        let at = self.output_len().next_multiple_of(BLOCK) as usize;
+        self.stretches.push(Run { guest: block, start: at, len: (end - block) as usize });
+        at + (start - block) as usize
+    }
+
+    /// Orders the reads by their place in the file and joins neighbours, as long as all of them
+    /// together stay below `limit` bytes or bring nothing but what is needed.
+    fn finish(mut self, limit: u64) -> Job {
+        let mut order: Vec<usize> = (0..self.hosts.len()).collect();
+        order.sort_unstable_by_key(|&at| self.hosts[at].start);
+        let mut reads: Vec<ByteRange> = Vec::new();
+        let mut input = 0;
+        for at in order {
+            let host = self.hosts[at];
+            match reads.last_mut() {
+                Some(last) if joins(last, host, input, limit) => {
+                    let end = last.end().max(host.end());
+                    input += end - last.end();
+                    last.len = end - last.start.0;
+                }
+                _ => {
+                    input += host.len;
+                    reads.push(host);
+                }
+            }
+            let last = reads.last().expect("one was just found or made");
+            self.pieces[at].input = (input - last.len + (host.start.0 - last.start.0)) as usize;
+        }
+        Job {
+            reads: reads.iter().map(|read| (read.start.0, read.len)).collect(),
+            pieces: self.pieces,
+            stretches: self.stretches,
+            ..Job::default()
+        }
+    }
+}
+
+fn joins(last: &ByteRange, next: ByteRange, input: u64, limit: u64) -> bool {
+    match next.start.0.checked_sub(last.end()) {
+        None | Some(0) => true,
+        Some(gap) => gap <= READ_GAP && input + gap + next.len <= limit,
+    }
+}

@@ -1,0 +1,62 @@
+//! Header extensions (specification: "Header extensions"): a list of (type, length, data) behind
+//! the header, in version 2 too.
+
+use super::header::Header;
+use crate::error::{Error, Result};
+use crate::units::{HostOffset, be32};
+
+/// The list ends here.
+const END: u32 = 0;
+/// Names for feature bits, for readers that do not know them.
+const FEATURE_NAMES: u32 = 0x6803_f857;
+/// One entry of the feature name table: type, bit, 46 bytes of name.
+const FEATURE_NAME_ENTRY: usize = 48;
+
+/// The type of an incompatible feature in the feature name table.
+const INCOMPATIBLE: u8 = 0;
+
+/// What the extensions say that reading needs.
+#[derive(Debug, Default)]
+pub(super) struct Extensions {
+    /// Names of incompatible feature bits: (bit, name).
+    pub incompatible_names: Vec<(u8, String)>,
+}
+
+/// Reads the extensions out of the image's first cluster.
+pub(super) fn parse(header: &Header, first_cluster: &[u8]) -> Result<Extensions> {
+    let mut found = Extensions::default();
+    let end = match header.backing_name_offset {
+        0 => first_cluster.len(),
+        name => first_cluster.len().min(usize::try_from(name).unwrap_or(usize::MAX)),
+    };
+    let mut at = header.header_length as usize;
+    while at + 8 <= end {
+        let (kind, len) = (be32(first_cluster, at), be32(first_cluster, at + 4) as usize);
+        if kind == END {
+            break;
+        }
+        let data = at + 8;
+        if len > end - data {
+            return Err(Error::corrupt(
+                format!("a header extension of {len} bytes does not fit into the header"),
+                HostOffset(at as u64),
+            ));
+        }
+        if kind == FEATURE_NAMES {
+            found.incompatible_names = feature_names(&first_cluster[data..data + len]);
+        }
+        at = data + len.next_multiple_of(8);
+    }
+    Ok(found)
+}
+
+fn feature_names(table: &[u8]) -> Vec<(u8, String)> {
+    table
+        .chunks_exact(FEATURE_NAME_ENTRY)
+        .filter(|entry| entry[0] == INCOMPATIBLE)
+        .map(|entry| {
+            let name = entry[2..].split(|&byte| byte == 0).next().unwrap_or_default();
+            (entry[1], String::from_utf8_lossy(name).into_owned())
+        })
+        .collect()
+}

@@ -1,0 +1,145 @@
+//! The header (specification: "Header"): the fixed fields, checked.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::units::{HostOffset, MAX_SIZE, be32, be64};
+
+/// "QFI\xfb".
+pub(super) const MAGIC: [u8; 4] = *b"QFI\xfb";
+/// The longest fixed part: version 3 up to the compression type and its padding.
+pub(super) const MAX_FIXED: u64 = 112;
+/// The length of a version 2 header.
+const V2_LENGTH: u32 = 72;
+/// The least length of a version 3 header.
+const V3_LENGTH: u32 = 104;
+/// What QEMU accepts (`QCOW_MAX_L1_SIZE`): it bounds the largest disk.
+const MAX_L1_BYTES: u64 = 32 << 20;
+/// The size of an entry of the L1 table and of the L2 table, in bytes.
+pub(super) const ENTRY_SIZE: u64 = 8;
+
+/// The fields of the header that reading needs. Sizes and offsets are in bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Header {
+    pub version: u32,
+    pub backing_name_offset: u64,
+    pub cluster_bits: u32,
+    /// Rounded down to whole sectors of 512 bytes, as QEMU does.
+    pub virtual_size: u64,
+    pub encryption: u32,
+    pub l1_offset: HostOffset,
+    pub snapshot_count: u32,
+    pub snapshots_offset: HostOffset,
+    pub incompatible: u64,
+    pub compatible: u64,
+    pub refcount_order: u32,
+    pub header_length: u32,
+    pub compression_type: u8,
+}
+
+impl Header {
+    /// Reads the fixed fields from the first bytes of a file of `file_size` bytes.
+    pub fn parse(bytes: &[u8], file_size: u64) -> Result<Self> {
+        let need = |len: u32| {
+            if bytes.len() < len as usize {
+                return Err(Error::truncated("the end of the header", HostOffset(u64::from(len)), file_size));
+            }
+            Ok(())
+        };
+        if !bytes.starts_with(&MAGIC) {
+            return Err(Error::new(ErrorKind::NotRecognised, "The file is not a qcow2 image"));
+        }
+        need(8)?;
+        let version = be32(bytes, 4);
+        if !(2..=3).contains(&version) {
+            return Err(Error::unsupported(format!("version {version} of qcow")));
+        }
+        need(V2_LENGTH)?;
+        let mut header = Self {
+            version,
+            backing_name_offset: be64(bytes, 8),
+            cluster_bits: be32(bytes, 20),
+            virtual_size: be64(bytes, 24) / 512 * 512,
+            encryption: be32(bytes, 32),
+            l1_offset: HostOffset(be64(bytes, 40)),
+            snapshot_count: be32(bytes, 60),
+            snapshots_offset: HostOffset(be64(bytes, 64)),
+            incompatible: 0,
+            compatible: 0,
+            refcount_order: 4,
+            header_length: V2_LENGTH,
+            compression_type: 0,
+        };
+        if version >= 3 {
+            need(V3_LENGTH)?;
+            header.incompatible = be64(bytes, 72);
+            header.compatible = be64(bytes, 80);
+            header.refcount_order = be32(bytes, 96);
+            header.header_length = be32(bytes, 100);
+            if header.header_length > V3_LENGTH {
+                need(V3_LENGTH + 1)?;
+                header.compression_type = bytes[104];
+            }
+        }
+        header.check(be32(bytes, 36))?;
+        Ok(header)
+    }
+
+    fn check(&self, l1_entries: u32) -> Result<()> {
+        let corrupt = |what: String, at: u64| Err(Error::corrupt(what, HostOffset(at)));
+        if !(9..=21).contains(&self.cluster_bits) {
+            return corrupt(format!("cluster_bits is {}, outside 9 to 21", self.cluster_bits), 20);
+        }
+        if self.version >= 3 && !(u64::from(V3_LENGTH)..=self.cluster_size()).contains(&u64::from(self.header_length)) {
+            return corrupt(format!("the header length is {}", self.header_length), 100);
+        }
+        if self.refcount_order > 6 {
+            return corrupt(format!("the refcount order is {}, above 6", self.refcount_order), 96);
+        }
+        if self.virtual_size > MAX_SIZE {
+            return Err(Error::new(
+                ErrorKind::Limit,
+                format!("The virtual size of {} bytes is more than 2^53-1 bytes can state", self.virtual_size),
+            ));
+        }
+        if u64::from(l1_entries) * ENTRY_SIZE > MAX_L1_BYTES {
+            return Err(Error::new(ErrorKind::Limit, format!("An L1 table of {l1_entries} entries exceeds 32 MiB")));
+        }
+        if u64::from(l1_entries) < self.l1_entries_needed() {
+            return corrupt(
+                format!(
+                    "the L1 table has {l1_entries} entries, but the virtual size needs {}",
+                    self.l1_entries_needed()
+                ),
+                36,
+            );
+        }
+        if self.l1_entries_needed() > 0 && !self.is_aligned(self.l1_offset.0) {
+            return corrupt("the L1 table is not aligned to a cluster".to_owned(), 40);
+        }
+        Ok(())
+    }
+
+    /// The size of a cluster.
+    pub fn cluster_size(&self) -> u64 {
+        1 << self.cluster_bits
+    }
+
+    /// The entries of an L2 table.
+    pub fn l2_entries(&self) -> u64 {
+        self.cluster_size() / ENTRY_SIZE
+    }
+
+    /// The part of the disk that one L2 table describes.
+    pub fn l2_span(&self) -> u64 {
+        self.l2_entries() * self.cluster_size()
+    }
+
+    /// The entries of the L1 table that the virtual size uses.
+    pub fn l1_entries_needed(&self) -> u64 {
+        self.virtual_size.div_ceil(self.l2_span())
+    }
+
+    /// Whether an offset in the file lies at the start of a cluster.
+    pub fn is_aligned(&self, offset: u64) -> bool {
+        offset.is_multiple_of(self.cluster_size())
+    }
+}

@@ -1,0 +1,66 @@
+//! qcow2, versions 2 and 3, after QEMU's `docs/interop/qcow2`.
+
+mod extensions;
+mod features;
+mod header;
+mod l2;
+mod snapshots;
+mod walk;
+
+use super::{Disk, Format};
+use crate::error::Result;
+use crate::extent::ExtentWalk;
+use crate::image::{Info, Snapshot};
+use crate::source::{Source, read_exact};
+use crate::units::{ByteRange, HostOffset};
+use futures_util::FutureExt;
+use header::Header;
+use std::rc::Rc;
+
+/// The registry's entry.
+pub(super) const FORMAT: Format = Format {
+    name: "qcow2",
+    label: "qcow2",
+    probe: |sample| sample.head.starts_with(&header::MAGIC),
+    open: Some(|source| open(source).boxed_local()),
+};
+
+async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
+    let header = Header::parse(&read_start(&*source, header::MAX_FIXED).await?, source.size())?;
+    let first_cluster = read_start(&*source, header.cluster_size()).await?;
+    let extensions = extensions::parse(&header, &first_cluster)?;
+    features::refuse_unread(&header, &extensions, &first_cluster)?;
+    let snapshots = snapshots::read(&*source, &header).await?;
+    Ok(Rc::new(Qcow2 { source, header, snapshots }))
+}
+
+/// The first `len` bytes of the file, or all of it where it is shorter.
+async fn read_start(source: &dyn Source, len: u64) -> Result<Vec<u8>> {
+    read_exact(source, ByteRange { start: HostOffset(0), len: len.min(source.size()) }, "header").await
+}
+
+struct Qcow2 {
+    source: Rc<dyn Source>,
+    header: Header,
+    snapshots: Vec<Snapshot>,
+}
+
+impl Disk for Qcow2 {
+    fn info(&self) -> Info {
+        Info {
+            format: FORMAT.name,
+            virtual_size: self.header.virtual_size,
+            cluster_size: Some(self.header.cluster_size()),
+            version: Some(self.header.version),
+            compression: Some("zlib"),
+            refcount_bits: Some(1 << self.header.refcount_order),
+            features: features::names(&self.header),
+            snapshots: self.snapshots.clone(),
+            ..Info::default()
+        }
+    }
+
+    fn walk(self: Rc<Self>) -> Box<dyn ExtentWalk> {
+        Box::new(walk::Walk::new(self.source.clone(), self.header.clone()))
+    }
+}

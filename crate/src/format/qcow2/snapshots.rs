@@ -1,0 +1,108 @@
+//! The snapshot table (specification: "Snapshots").
+
+use super::header::Header;
+use crate::error::{Error, ErrorKind, Result};
+use crate::image::Snapshot;
+use crate::source::{Source, read_exact};
+use crate::units::{ByteRange, HostOffset, be32, be64};
+
+/// The limits that QEMU sets.
+const MAX_SNAPSHOTS: u32 = 65_536;
+const MAX_EXTRA_DATA: u32 = 1024;
+const MAX_TABLE_BYTES: u64 = 64 << 20;
+
+/// The fixed part of an entry, in bytes.
+const FIXED: u64 = 40;
+/// Entries are aligned to this.
+const ALIGN: u64 = 8;
+/// How much of the table is fetched at once, in bytes.
+const WINDOW: u64 = 64 << 10;
+
+/// Reads the list of snapshots.
+pub(super) async fn read(source: &dyn Source, header: &Header) -> Result<Vec<Snapshot>> {
+    if header.snapshot_count == 0 {
+        return Ok(Vec::new());
+    }
+    if header.snapshot_count > MAX_SNAPSHOTS {
+        return Err(Error::new(
+            ErrorKind::Limit,
+            format!("The image lists {} snapshots, more than {MAX_SNAPSHOTS}", header.snapshot_count),
+        ));
+    }
+    if !header.is_aligned(header.snapshots_offset.0) {
+        return Err(Error::corrupt("the snapshot table is not aligned to a cluster", HostOffset(64)));
+    }
+    let mut table = Table {
+        source,
+        start: header.snapshots_offset.0,
+        at: header.snapshots_offset.0,
+        window: Vec::new(),
+        window_start: 0,
+    };
+    let mut snapshots = Vec::new();
+    for _ in 0..header.snapshot_count {
+        snapshots.push(table.entry().await?);
+    }
+    Ok(snapshots)
+}
+
+/// A field of a snapshot's extra data, which may end before it.
+fn extra_field(extra: &[u8], at: usize) -> Option<u64> {
+    (extra.len() >= at + 8).then(|| be64(extra, at))
+}
+
+/// The table, read through a window, since an entry's length stands in it.
+struct Table<'a> {
+    source: &'a dyn Source,
+    start: u64,
+    at: u64,
+    window: Vec<u8>,
+    window_start: u64,
+}
+
+impl Table<'_> {
+    async fn entry(&mut self) -> Result<Snapshot> {
+        let fixed = self.take(FIXED).await?;
+        let (id_len, name_len) =
+            (u16::from_be_bytes([fixed[12], fixed[13]]), u16::from_be_bytes([fixed[14], fixed[15]]));
+        let extra_len = be32(&fixed, 36);
+        if extra_len > MAX_EXTRA_DATA {
+            return Err(Error::corrupt("a snapshot has too much extra data", HostOffset(self.at - 4)));
+        }
+        let extra = self.take(u64::from(extra_len)).await?;
+        let id = self.text(id_len).await?;
+        let name = self.text(name_len).await?;
+        self.at = self.at.next_multiple_of(ALIGN);
+        Ok(Snapshot {
+            id,
+            name,
+            date_seconds: be32(&fixed, 16),
+            date_nanoseconds: be32(&fixed, 20),
+            vm_clock_nanoseconds: be64(&fixed, 24) as f64,
+            vm_state_size: extra_field(&extra, 0).unwrap_or_else(|| u64::from(be32(&fixed, 32))),
+            icount: extra_field(&extra, 16).filter(|&count| count != u64::MAX).map(|count| count as f64),
+            virtual_size: extra_field(&extra, 8),
+        })
+    }
+
+    async fn text(&mut self, len: u16) -> Result<String> {
+        Ok(String::from_utf8_lossy(&self.take(u64::from(len)).await?).into_owned())
+    }
+
+    /// The next `len` bytes, at most 64 KiB.
+    async fn take(&mut self, len: u64) -> Result<Vec<u8>> {
+        let range = ByteRange::new(HostOffset(self.at), len, "snapshot table")?;
+        if range.end() - self.start > MAX_TABLE_BYTES {
+            return Err(Error::new(ErrorKind::Limit, "The snapshot table exceeds 64 MiB"));
+        }
+        if range.end() > self.window_start + self.window.len() as u64 {
+            let available = self.source.size().saturating_sub(self.at);
+            let window = ByteRange { start: range.start, len: WINDOW.min(available).max(len) };
+            self.window = read_exact(self.source, window, "snapshot table").await?;
+            self.window_start = self.at;
+        }
+        let from = (self.at - self.window_start) as usize;
+        self.at = range.end();
+        Ok(self.window[from..from + len as usize].to_vec())
+    }
+}

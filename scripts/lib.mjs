@@ -1,0 +1,76 @@
+// What the scripts share: running commands, failing plainly, and telling what is up to date.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+export const say = (text) => console.log(`decant: ${text}`);
+
+/** Ends the script with what failed and what to do. */
+export function fail(what, todo) {
+  console.error(`decant: ${what}`);
+  if (todo) console.error(`decant: ${todo}`);
+  process.exit(1);
+}
+
+/** Runs a command with its output shown; ends the script where it fails. */
+export function run(doing, command, args, options = {}) {
+  const result = spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options });
+  if (result.error) fail(`${doing}: '${command}' could not be started (${result.error.code}).`, options.todo);
+  if (result.status !== 0) {
+    fail(`${doing} failed: '${[command, ...args].join(' ')}' ended with ${result.status ?? result.signal}.`, options.todo);
+  }
+}
+
+/** The output of a command, or undefined where it fails. */
+export function ask(command, args, options = {}) {
+  try {
+    return execFileSync(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8', ...options }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The path of a program; Debian keeps some where not every PATH looks. */
+export function which(program) {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  return folders.map((folder) => join(folder, program)).find(existsSync);
+}
+
+/** A binary of an installed npm package. */
+export const bin = (name) => join(root, 'node_modules', '.bin', name);
+
+function* files(path) {
+  if (!statSync(path).isDirectory()) {
+    yield path;
+    return;
+  }
+  for (const name of readdirSync(path).sort()) {
+    if (!['target', 'node_modules'].includes(name)) yield* files(join(path, name));
+  }
+}
+
+function fingerprint(inputs) {
+  const hash = createHash('sha256');
+  for (const input of inputs) {
+    for (const file of files(join(root, input))) hash.update(relative(root, file)).update('\0').update(readFileSync(file));
+  }
+  return hash.digest('hex');
+}
+
+/**
+ * Runs `work` unless `inputs` are what they were when it last succeeded and `output` is there.
+ * What ran is kept in `.cache`.
+ */
+export async function unlessDone(name, { inputs, output }, work) {
+  const stamp = join(root, '.cache', `${name}.stamp`);
+  const now = fingerprint(inputs);
+  if (existsSync(join(root, output)) && existsSync(stamp) && readFileSync(stamp, 'utf8') === now) return;
+  await work();
+  mkdirSync(dirname(stamp), { recursive: true });
+  writeFileSync(stamp, now);
+}

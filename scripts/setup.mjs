@@ -1,0 +1,74 @@
+// Set-up on a fresh machine: npm packages, the Rust toolchain, a C linker, what tests need. Asks
+// nothing, skips what is there, says what it cannot get and why that is needed.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ask, fail, root, run, say, unlessDone, which } from './lib.mjs';
+
+/** Debian's packages: what is needed of them (a program), and what for. */
+const LINKER = [
+  { program: 'cc', packages: ['gcc', 'libc6-dev'], why: 'Rust build scripts need a C linker' },
+];
+const TESTS = [
+  { program: 'chromium', packages: ['chromium'], why: 'the browser tests drive it' },
+  { program: 'qemu-img', packages: ['qemu-utils'], why: 'tests compare with what it converts' },
+  { program: 'mkfs.ext4', packages: ['e2fsprogs'], why: 'tests convert real file systems' },
+  { program: 'Xvfb', packages: ['xvfb'], why: 'a real save dialog needs a display' },
+  { program: 'xdotool', packages: ['xdotool'], why: 'it operates the save dialog' },
+];
+
+export function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19)) return;
+  fail(`Node ${process.versions.node} is too old.`, 'Install Node 20.19 or later, or 22.12 or later.');
+}
+
+export async function npmPackages() {
+  await unlessDone('npm', { inputs: ['package-lock.json'], output: 'node_modules/.package-lock.json' }, () => {
+    say('installing npm packages');
+    run('Installing npm packages', 'npm', ['ci', '--no-audit', '--no-fund'], {
+      env: { ...process.env, PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1' },
+      todo: 'Check that npm reaches its registry, and run this again.',
+    });
+  });
+}
+
+const toolchainFile = () => readFileSync(join(root, 'rust-toolchain.toml'), 'utf8');
+export const toolchain = () => /channel = "(.+)"/.exec(toolchainFile())[1];
+const list = (key) => [...new RegExp(`${key} = \\[(.+)\\]`).exec(toolchainFile())[1].matchAll(/"(.+?)"/g)].map((m) => m[1]);
+
+export function rust() {
+  if (!which('rustup')) fail('rustup is not installed; it brings the Rust compiler.', 'Install it from https://rustup.rs and run this again.');
+  const channel = toolchain();
+  const installed = ask('rustup', ['component', 'list', '--installed', '--toolchain', channel])?.split('\n') ?? [];
+  const wanted = [...list('components'), ...list('targets').map((target) => `rust-std-${target}`)];
+  if (wanted.every((name) => installed.some((have) => have.startsWith(name)))) return;
+  say(`installing Rust ${channel}`);
+  const parts = [...list('components').flatMap((name) => ['-c', name]), ...list('targets').flatMap((name) => ['-t', name])];
+  run('Installing the Rust toolchain', 'rustup', ['toolchain', 'install', channel, '--profile', 'minimal', '--no-self-update', ...parts], {
+    todo: 'Check that rustup reaches its server, and run this again.',
+  });
+}
+
+function debian(needs) {
+  const missing = needs.filter(({ program }) => !which(program));
+  if (missing.length === 0) return;
+  const names = missing.flatMap(({ packages }) => packages);
+  const reasons = missing.map(({ packages, why }) => `${packages.join(' and ')} (${why})`).join(', ');
+  const todo = `Missing: ${reasons}. Install by hand: apt-get install ${names.join(' ')}`;
+  if (!which('apt-get')) fail('This is not a Debian system, so packages cannot be installed for you.', todo);
+  const sudo = process.getuid() === 0 ? [] : ['sudo', '-n'];
+  if (sudo.length > 0 && ask('sudo', ['-n', 'true']) === undefined) fail('Installing packages needs root or a sudo that asks no password.', todo);
+  say(`installing ${names.join(', ')}`);
+  const apt = (doing, ...args) => {
+    const [command, ...rest] = [...sudo, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q', ...args];
+    run(doing, command, rest, { todo });
+  };
+  apt('Updating the list of packages', 'update');
+  apt('Installing packages', 'install', '-y', '--no-install-recommends', ...names);
+}
+
+export const linker = () => debian(LINKER);
+export const testPrograms = () => debian(TESTS);
+
+if (!existsSync(join(root, 'package-lock.json'))) fail('package-lock.json is missing.', 'Use a complete checkout.');

@@ -1,0 +1,6 @@
+#!/usr/bin/env node
+// The command `decant`: its exit codes are 0 done, 1 failed, 2 usage, 130 interrupted.
+
+import { main } from './cli/main.js';
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,59 @@
+// Runs a command and tells how it went: one line on stderr where it failed.
+
+import { readFile } from 'node:fs/promises';
+import { toDecantError } from '../errors.js';
+import { open } from '../node.js';
+import { type Command, parse, USAGE } from './arguments.js';
+import { convert } from './convert.js';
+import { infoJson, infoText } from './info.js';
+import { mapJson, mapText } from './map.js';
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+/** As a shell reports a program that SIGINT has ended. */
+const EXIT_INTERRUPTED = 130;
+
+const print = (text: string) => process.stdout.write(`${text}\n`);
+
+/** Runs the command that `argv` asks for; answers with the exit code. */
+export async function main(argv: string[]): Promise<number> {
+  // A reader that has seen enough, as `head`, is no failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT_FAILED));
+  const interrupt = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => interrupt.abort());
+  try {
+    await run(parse(argv), interrupt.signal);
+    return 0;
+  } catch (thrown) {
+    const { kind, message } = toDecantError(thrown);
+    process.stderr.write(`decant: ${kind === 'cancelled' ? 'interrupted' : message.replaceAll('\n', ' ')}\n`);
+    if (kind === 'cancelled') return EXIT_INTERRUPTED;
+    return kind === 'usage' ? EXIT_USAGE : EXIT_FAILED;
+  }
+}
+
+async function run(command: Command, signal: AbortSignal): Promise<void> {
+  switch (command.name) {
+    case 'help':
+      print(USAGE);
+      return;
+    case 'version':
+      print(JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')).version);
+      return;
+  }
+  const image = await open(command.image, { ...(command.format ? { format: command.format } : {}), signal });
+  try {
+    switch (command.name) {
+      case 'info':
+        print(await (command.json ? infoJson : infoText)(image.info, command.image));
+        return;
+      case 'map':
+        for await (const line of (command.json ? mapJson : mapText)(image.map(), command.image)) print(line);
+        return;
+      case 'convert':
+        await convert(image, command, signal);
+    }
+  } finally {
+    await image.close();
+  }
+}

@@ -1,0 +1,4 @@
+import { nodeHost } from './inside/node-host.js';
+import { serveCoordinator } from './inside/coordinator.js';
+
+serveCoordinator(nodeHost);

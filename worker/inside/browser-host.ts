@@ -1,0 +1,68 @@
+// A worker of the browser.
+
+import { webWorker } from '../platform/web-worker.js';
+import type { TargetSpec } from '../routes/route.js';
+import type { Port } from '../rpc.js';
+import type { CrateSink, Host, ObjectSink } from './host.js';
+
+const port: Port = {
+  post: (message, transfer = []) => globalThis.postMessage(message, { transfer }),
+  listen: (message) => globalThis.addEventListener('message', ({ data }) => message(data)),
+};
+
+/** Whether several workers may have one file open for writing: Chromium only. */
+const canShare = (): boolean =>
+  typeof FileSystemSyncAccessHandle !== 'undefined' && 'mode' in FileSystemSyncAccessHandle.prototype;
+
+const fileOf = (spec: TargetSpec): FileSystemFileHandle => {
+  if ('opfs' in spec) return spec.opfs;
+  throw new Error('no file of the private file system');
+};
+
+/**
+ * Gives a file its length and lets it go, before pool workers open it: several handles that each
+ * extend an empty file would each be charged for it, and removing the file gives one share back.
+ */
+class LengthOnly implements ObjectSink {
+  constructor(private readonly file: FileSystemFileHandle) {}
+
+  async truncate(length: number): Promise<void> {
+    const handle = await this.file.createSyncAccessHandle();
+    try {
+      handle.truncate(length);
+    } finally {
+      handle.close();
+    }
+  }
+
+  write(): void {
+    throw new Error('pool workers write');
+  }
+
+  async close(): Promise<void> {}
+  async abort(): Promise<void> {}
+}
+
+export const browserHost: Host = {
+  port,
+
+  spawnPoolWorker: () =>
+    webWorker(new Worker(new URL('../pool.browser.js', import.meta.url), { type: 'module', name: 'decant pool' })),
+
+  source: (spec) => ('blob' in spec ? spec.blob : undefined),
+
+  async openTarget(spec, poolWorkers) {
+    if ('picked' in spec) {
+      return { sink: { writable: await spec.picked.createWritable() }, shared: false };
+    }
+    const file = fileOf(spec);
+    if (poolWorkers && canShare()) return { sink: { object: new LengthOnly(file) }, shared: true };
+    return { sink: { handle: await file.createSyncAccessHandle() }, shared: false };
+  },
+
+  async openShare(spec) {
+    const handle = await fileOf(spec).createSyncAccessHandle({ mode: 'readwrite-unsafe' });
+    const sink: CrateSink = { handle };
+    return { sink, close: () => handle.close() };
+  },
+};

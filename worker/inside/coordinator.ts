@@ -1,0 +1,140 @@
+// A coordinator: opens images, lists them, and runs conversions with its pool.
+
+import type { SourceSpec } from '../platform/platform.js';
+import { Client, type Methods, serve } from '../rpc.js';
+import type { TargetSpec } from '../routes/route.js';
+import type { Engine, Extent } from '../types.js';
+import type { Host } from './host.js';
+import type { PoolMethods } from './pool.js';
+import { loadPlain, loadThreads, type Plain, type Threads } from './wasm.js';
+
+/** What to start: an engine with its pool, or a reader of metadata, which has none. */
+export interface Start {
+  engine: Engine;
+  module: WebAssembly.Module;
+  workers: number;
+}
+
+export interface ImageSpec {
+  source: SourceSpec;
+  format?: string | undefined;
+  name?: string | undefined;
+}
+
+/** `Info` of the API, without what only the caller knows. */
+export type CrateInfo = Omit<import('../types.js').Info, 'name' | 'needs'>;
+
+/** How far a conversion has come; the crate's `Progress`. */
+export interface CrateProgress {
+  guestDone: number;
+  guestTotal: number;
+  read: number;
+  written: number;
+  finalizing: boolean;
+}
+
+export interface Conversion {
+  id: number;
+  image: ImageSpec;
+  target: TargetSpec;
+  memory: number;
+}
+
+type Crate = typeof Plain | typeof Threads;
+
+/** A coordinator's methods; its events are `progress:ID`, and `died` when a thread of the pool has failed. */
+export type CoordinatorMethods = ReturnType<typeof coordinatorMethods>;
+
+function coordinatorMethods(host: Host, report: (event: string, detail: unknown) => void) {
+  let crate: Crate;
+  let pool: Client<PoolMethods>[] = [];
+  let nextId = 0;
+  const images = new Map<number, Plain.OpenImage | Threads.OpenImage>();
+  const maps = new Map<number, Plain.Map | Threads.Map>();
+  const cancels = new Map<number, Plain.CancelHandle | Threads.CancelHandle>();
+
+  const openImage = ({ source, format, name }: ImageSpec) => crate.OpenImage.open(host.source(source), format, name);
+
+  /** The pool worker with the fewest jobs gets the next one. */
+  function dispatcher(id: number): (job: Uint8Array) => Promise<unknown> {
+    const jobs = pool.map(() => 0);
+    return async (job) => {
+      const at = jobs.indexOf(Math.min(...jobs));
+      jobs[at]! += 1;
+      try {
+        return await pool[at]!.call('run', id, job);
+      } finally {
+        jobs[at]! -= 1;
+      }
+    };
+  }
+
+  return {
+    async start({ engine, module, workers }: Start): Promise<void> {
+      if (engine === 'threads') {
+        crate = await loadThreads(module, workers, (reason) => report('died', reason));
+        return;
+      }
+      pool = Array.from({ length: workers }, () => new Client<PoolMethods>(host.spawnPoolWorker()));
+      const started = pool.map((worker) => worker.call('start', module));
+      crate = await loadPlain(module);
+      await Promise.all(started);
+    },
+
+    async open(spec: ImageSpec): Promise<{ image: number; info: CrateInfo }> {
+      const opened = await openImage(spec);
+      const image = nextId++;
+      images.set(image, opened);
+      return { image, info: opened.info() as CrateInfo };
+    },
+
+    close(image: number): void {
+      images.get(image)?.free();
+      images.delete(image);
+    },
+
+    map(image: number): number {
+      const map = nextId++;
+      maps.set(map, images.get(image)!.map());
+      return map;
+    },
+
+    async nextExtents(map: number): Promise<Extent[] | undefined> {
+      return (await maps.get(map)!.next()) as Extent[] | undefined;
+    },
+
+    endMap(map: number): void {
+      maps.get(map)?.free();
+      maps.delete(map);
+    },
+
+    async convert({ id, image: spec, target: targetSpec, memory }: Conversion): Promise<CrateProgress> {
+      const poolWorkers = pool.length > 0;
+      const cancel = new crate.CancelHandle();
+      cancels.set(id, cancel);
+      const image = await openImage(spec);
+      try {
+        const target = await host.openTarget(targetSpec, poolWorkers);
+        const attachment = { source: spec.source, target: target.shared ? targetSpec : undefined };
+        await Promise.all(pool.map((worker) => worker.call('attach', id, attachment)));
+        const progress = (detail: CrateProgress) => report(`progress:${id}`, detail);
+        const dispatch = poolWorkers ? dispatcher(id) : undefined;
+        return (await image.convert(dispatch, pool.length, memory, target.sink, progress, cancel)) as CrateProgress;
+      } finally {
+        // Also after a failure: a file cannot be removed while a worker has it open.
+        await Promise.allSettled(pool.map((worker) => worker.call('detach', id)));
+        cancels.delete(id);
+        cancel.free();
+        image.free();
+      }
+    },
+
+    cancel(id: number): void {
+      cancels.get(id)?.cancel();
+    },
+  } satisfies Methods;
+}
+
+export function serveCoordinator(host: Host): void {
+  const report = serve(host.port, coordinatorMethods(host, (event, detail) => report(event, detail)));
+}

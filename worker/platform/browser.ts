@@ -1,0 +1,57 @@
+// Browsers, from the calling side.
+
+import { DecantError } from '../errors.js';
+import { DownloadRoute } from '../routes/download.js';
+import { OpfsRoute } from '../routes/opfs.js';
+import { PickedRoute } from '../routes/picked.js';
+import type { Output, Source } from '../types.js';
+import { webWorker } from './web-worker.js';
+import { type OpenedSource, once, type Platform, type Variant } from './platform.js';
+
+async function compile(variant: Variant): Promise<WebAssembly.Module> {
+  const url =
+    variant === 'threads'
+      ? new URL('../wasm/threads/index_bg.wasm', import.meta.url)
+      : new URL('../wasm/plain/index_bg.wasm', import.meta.url);
+  try {
+    return await WebAssembly.compileStreaming(fetch(url));
+  } catch (cause) {
+    throw new DecantError('internal', `Could not load ${url.href}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+const isHandle = (output: Output): output is FileSystemFileHandle =>
+  typeof FileSystemFileHandle !== 'undefined' && output instanceof FileSystemFileHandle;
+
+async function openSource(source: Source): Promise<OpenedSource> {
+  const blob = source instanceof Uint8Array ? new Blob([source as Uint8Array<ArrayBuffer>]) : source;
+  if (!(blob instanceof Blob)) throw new DecantError('usage', 'In a browser an image is a File, a Blob or a Uint8Array');
+  return {
+    spec: { blob },
+    name: blob instanceof File ? blob.name : undefined,
+    // The browser itself refuses to read a File that has changed.
+    verify: async () => {},
+    close: async () => {},
+  };
+}
+
+export const browser: Platform = {
+  get cores() {
+    return navigator.hardwareConcurrency;
+  },
+  get noThreads() {
+    return globalThis.crossOriginIsolated
+      ? undefined
+      : 'the page is not cross-origin isolated (its server does not send the headers for that)';
+  },
+  spawnCoordinator: () =>
+    webWorker(new Worker(new URL('../coordinator.browser.js', import.meta.url), { type: 'module', name: 'decant' })),
+  module: once(compile),
+  openSource,
+  route(output) {
+    if (isHandle(output)) return new PickedRoute(output);
+    if (typeof output === 'object' && 'opfs' in output) return new OpfsRoute(output.opfs);
+    if (typeof output === 'object' && 'download' in output) return new DownloadRoute(output.download);
+    throw new DecantError('usage', 'In a browser an output is a file handle, { opfs: name } or { download: name }');
+  },
+};

@@ -1,0 +1,19 @@
+// A worker thread of Node as a port.
+
+import { Worker } from 'node:worker_threads';
+import type { WorkerPort } from '../rpc.js';
+
+export function nodeWorker(url: URL): WorkerPort {
+  const worker = new Worker(url);
+  return {
+    // biome-ignore lint/suspicious/noExplicitAny: the lists of transferable things have other names
+    post: (message, transfer = []) => worker.postMessage(message, transfer as any),
+    listen: (message) => worker.on('message', message),
+    onDeath(died) {
+      worker.on('error', (error) => died(error.message));
+      worker.on('exit', (code) => died(`exit code ${code}`));
+    },
+    terminate: () => void worker.terminate(),
+    keepAlive: (alive) => (alive ? worker.ref() : worker.unref()),
+  };
+}

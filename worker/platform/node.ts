@@ -1,0 +1,65 @@
+// Node, from the calling side.
+
+import { close, fstat, open } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { DecantError } from '../errors.js';
+import { fileError } from '../routes/file-error.js';
+import { PathRoute } from '../routes/path.js';
+import type { Source } from '../types.js';
+import { nodeWorker } from './node-worker.js';
+import { type OpenedSource, once, type Platform, type Variant } from './platform.js';
+
+async function compile(variant: Variant): Promise<WebAssembly.Module> {
+  return WebAssembly.compile(await readFile(new URL(`../wasm/${variant}/index_bg.wasm`, import.meta.url)));
+}
+
+export const toPath = (path: string | URL): string => (typeof path === 'string' ? path : fileURLToPath(path));
+
+async function openFile(path: string): Promise<OpenedSource> {
+  const stat = (fd: number) => promisify(fstat)(fd, { bigint: true });
+  let fd: number | undefined;
+  try {
+    fd = await promisify(open)(path, 'r');
+    const { size, mtimeNs, mode } = await stat(fd);
+    if ((mode & 0o170000n) !== 0o100000n) throw new DecantError('usage', `'${path}' is not a regular file`);
+    const opened = fd;
+    return {
+      spec: { fd, size: Number(size) },
+      name: path,
+      async verify() {
+        const now = await stat(opened);
+        if (now.size === size && now.mtimeNs === mtimeNs) return;
+        throw new DecantError('source', `'${path}' was changed while it was read; convert it when nothing writes to it`);
+      },
+      close: () => promisify(close)(opened),
+    };
+  } catch (thrown) {
+    if (fd !== undefined) await promisify(close)(fd);
+    throw fileError(thrown, 'source', `open '${path}'`);
+  }
+}
+
+async function openSource(source: Source): Promise<OpenedSource> {
+  if (typeof source === 'string' || source instanceof URL) return openFile(toPath(source));
+  const blob = source instanceof Uint8Array ? new Blob([source as Uint8Array<ArrayBuffer>]) : source;
+  return { spec: { blob }, name: undefined, verify: async () => {}, close: async () => {} };
+}
+
+export const node: Platform = {
+  get cores() {
+    return availableParallelism();
+  },
+  noThreads: 'in Node there is the workers engine only',
+  spawnCoordinator: () => nodeWorker(new URL('../coordinator.node.js', import.meta.url)),
+  module: once(compile),
+  openSource,
+  route(output, source, options) {
+    if (typeof output === 'string' || output instanceof URL) {
+      return new PathRoute(toPath(output), source.spec, options.sync ?? false);
+    }
+    throw new DecantError('usage', 'In Node an output is a path or a file URL');
+  },
+};

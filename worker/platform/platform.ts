@@ -1,0 +1,41 @@
+// What differs between browsers and Node, seen from the side that calls the API.
+
+import type { Route } from '../routes/route.js';
+import type { WorkerPort } from '../rpc.js';
+import type { ConvertOptions, Output, Source } from '../types.js';
+
+/** The two builds of the crate. */
+export type Variant = 'plain' | 'threads';
+
+/** A source as it travels to workers: a blob, or an open file of Node. */
+export type SourceSpec = { blob: Blob } | { fd: number; size: number };
+
+export interface OpenedSource {
+  spec: SourceSpec;
+  name: string | undefined;
+  /** Fails with `source` where the file is no longer what it was when it was opened. */
+  verify(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Platform {
+  readonly cores: number;
+  /** Why the `threads` engine cannot run here, or undefined where it can. */
+  readonly noThreads: string | undefined;
+  /** Starts a coordinator. */
+  spawnCoordinator(): WorkerPort;
+  /** Compiles a build of the crate, once. */
+  module(variant: Variant): Promise<WebAssembly.Module>;
+  openSource(source: Source): Promise<OpenedSource>;
+  /** The route to `output`; an output that cannot be is `usage`. */
+  route(output: Output, source: OpenedSource, options: ConvertOptions): Route;
+}
+
+/** Calls `make` once for each key, when it is first needed. */
+export function once<K, V>(make: (key: K) => V): (key: K) => V {
+  const made = new Map<K, V>();
+  return (key) => {
+    if (!made.has(key)) made.set(key, make(key));
+    return made.get(key)!;
+  };
+}

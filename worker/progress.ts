@@ -1,0 +1,69 @@
+// Progress for people: not too often, with speed and time left.
+
+import type { CrateProgress } from './inside/coordinator.js';
+import type { Phase, Progress } from './types.js';
+
+/** At most ten reports a second. */
+const INTERVAL = 100;
+/** Speed is that of about this long, in milliseconds. */
+const WINDOW = 3000;
+
+export class Meter {
+  readonly time: Record<Phase, number> = { preparing: 0, converting: 0, finalizing: 0 };
+  #phase: Phase = 'preparing';
+  #phaseStart = performance.now();
+  #lastReport = Number.NEGATIVE_INFINITY;
+  #marks: { at: number; done: number }[] = [];
+  #last: CrateProgress = { guestDone: 0, guestTotal: 0, read: 0, written: 0, finalizing: false };
+
+  constructor(private readonly listener: ((progress: Progress) => void) | undefined) {
+    this.#report();
+  }
+
+  update(progress: CrateProgress): void {
+    this.#last = progress;
+    const phase: Phase = progress.finalizing ? 'finalizing' : 'converting';
+    const now = performance.now();
+    this.#marks.push({ at: now, done: progress.guestDone });
+    while (now - this.#marks[0]!.at > WINDOW && this.#marks.length > 2) this.#marks.shift();
+    if (phase !== this.#phase) {
+      this.#enter(phase, now);
+      this.#report();
+    } else if (now - this.#lastReport >= INTERVAL) {
+      this.#report();
+    }
+  }
+
+  get phase(): Phase {
+    return this.#phase;
+  }
+
+  /** Ends the last phase. */
+  end(): void {
+    this.#enter(this.#phase, performance.now());
+  }
+
+  #enter(phase: Phase, now: number): void {
+    this.time[this.#phase] += now - this.#phaseStart;
+    this.#phase = phase;
+    this.#phaseStart = now;
+  }
+
+  #report(): void {
+    this.#lastReport = performance.now();
+    const { guestDone, guestTotal, read, written } = this.#last;
+    const first = this.#marks[0];
+    const seconds = first ? (this.#lastReport - first.at) / 1000 : 0;
+    const bytesPerSecond = first && seconds > 0 ? (guestDone - first.done) / seconds : 0;
+    const secondsLeft = this.#phase === 'converting' && bytesPerSecond > 0 ? (guestTotal - guestDone) / bytesPerSecond : undefined;
+    this.listener?.({
+      phase: this.#phase,
+      guestDone,
+      guestTotal,
+      bytesRead: read,
+      bytesWritten: written,
+      bytesPerSecond,
+      ...(secondsLeft === undefined ? {} : { secondsLeft }),
+    });
+  }
+}

@@ -1,0 +1,24 @@
+// What Node's file system says, as a sentence.
+
+import { DecantError, type ErrorKind } from '../errors.js';
+
+const REASONS: Record<string, string> = {
+  ENOENT: 'there is no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'the operation is not permitted',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EFBIG: 'the file system takes no file of this size',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is not a folder',
+  EMFILE: 'too many files are open',
+  EIO: 'the disk reports an error',
+};
+
+/** `thrown` as an error of `kind`: "Could not {doing}: {reason}". */
+export function fileError(thrown: unknown, kind: ErrorKind, doing: string): DecantError {
+  if (thrown instanceof DecantError) return thrown;
+  const { code = '', message } = thrown as NodeJS.ErrnoException;
+  return new DecantError(kind, `Could not ${doing}: ${REASONS[code] ?? message}`, { cause: thrown });
+}

@@ -1,0 +1,77 @@
+// Workers and who uses them: a coordinator with its pool. It is shared by everything that asks for
+// the same one, stays warm for a short time after its last use, and ends at once after a failure.
+
+import type { CoordinatorMethods } from './inside/coordinator.js';
+import type { Platform } from './platform/platform.js';
+import { Client } from './rpc.js';
+import type { Engine } from './types.js';
+
+/** How long workers stay after their last successful use, in milliseconds: long enough for the next file. */
+export const WARM = 10_000;
+
+export type Coordinator = Client<CoordinatorMethods>;
+
+export class Team {
+  #users = 0;
+  #idle: ReturnType<typeof setTimeout> | undefined;
+
+  private constructor(
+    readonly coordinator: Coordinator,
+    readonly ready: Promise<void>,
+    private readonly forget: () => void,
+  ) {
+    coordinator.on('died', (reason) => this.end(String(reason)));
+  }
+
+  /** `workers` 0 makes a reader of metadata. Its start may still fail: see `ready`. */
+  static start(platform: Platform, engine: Engine, workers: number, forget: () => void): Team {
+    const coordinator: Coordinator = new Client(platform.spawnCoordinator());
+    const module = platform.module(engine === 'threads' ? 'threads' : 'plain');
+    const ready = module.then((compiled) => coordinator.call('start', { engine, module: compiled, workers }));
+    ready.catch(() => {});
+    return new Team(coordinator, ready, forget);
+  }
+
+  use(): void {
+    this.#users += 1;
+    clearTimeout(this.#idle);
+    this.coordinator.keepAlive(true);
+  }
+
+  /** Ends one use; after a failure the workers end too, unless somebody else uses them. */
+  release(healthy: boolean): void {
+    this.#users -= 1;
+    if (this.#users > 0) return;
+    if (!healthy) {
+      this.end();
+      return;
+    }
+    this.coordinator.keepAlive(false);
+    this.#idle = setTimeout(() => this.end(), WARM);
+    // Node: an idle team does not keep the process.
+    if (typeof this.#idle === 'object') this.#idle.unref();
+  }
+
+  /** Ends the workers, whoever uses them: open calls fail with `internal`. */
+  end(reason?: string): void {
+    clearTimeout(this.#idle);
+    this.forget();
+    this.coordinator.terminate(reason);
+  }
+}
+
+const teams = new Map<string, Team>();
+
+/** The team for this engine and this number of workers; the caller releases it. */
+export function acquire(platform: Platform, engine: Engine, workers: number): Team {
+  const key = `${engine}:${workers}`;
+  let team = teams.get(key);
+  if (!team?.coordinator.alive) {
+    team = Team.start(platform, engine, workers, () => {
+      if (teams.get(key) === team) teams.delete(key);
+    });
+    teams.set(key, team);
+  }
+  team.use();
+  return team;
+}
