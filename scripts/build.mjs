@@ -1,7 +1,7 @@
 // `npm run build`: everything that ships, in dist/ (the package), and site/ (the page). What is up
 // to date is skipped.
 
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync, chmodSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bin, fail, root, run, say, unlessDone } from './lib.mjs';
@@ -17,14 +17,33 @@ const VARIANTS = {
   },
 };
 
-const FEATURES = ['simd', 'bulk-memory', 'mutable-globals', 'reference-types', 'multivalue', 'sign-ext', 'nontrapping-float-to-int'];
+const FEATURES = [
+  'simd',
+  'bulk-memory',
+  'mutable-globals',
+  'reference-types',
+  'multivalue',
+  'sign-ext',
+  'nontrapping-float-to-int',
+];
 
 const cargo = (doing, args, env = {}) =>
-  run(doing, 'cargo', [`+${toolchain()}`, ...args], { env: { ...process.env, ...env }, todo: 'The compiler says above what is wrong.' });
+  run(doing, 'cargo', [`+${toolchain()}`, ...args], {
+    env: { ...process.env, ...env },
+    todo: 'The compiler says above what is wrong.',
+  });
 
 function bindgen(input, output) {
   const target = join(root, 'target', 'bindgen');
-  cargo('Building the binding generator', ['build', '-q', '--locked', '--manifest-path', 'tools/bindgen/Cargo.toml', '--target-dir', target]);
+  cargo('Building the binding generator', [
+    'build',
+    '-q',
+    '--locked',
+    '--manifest-path',
+    'tools/bindgen/Cargo.toml',
+    '--target-dir',
+    target,
+  ]);
   run('Generating the bindings', join(target, 'debug', 'bindgen'), [input, output]);
 }
 
@@ -38,7 +57,8 @@ function nameTheGlue(output) {
     const file = join(snippets, folder, 'src', 'workerHelpers.js');
     const source = readFileSync(file, 'utf8');
     const named = source.replace("import('../../..')", "import('../../../index.js')");
-    if (named === source) fail(`${file} no longer imports the bindings' folder.`, 'Adapt scripts/build.mjs to the new wasm-bindgen-rayon.');
+    if (named === source)
+      fail(`${file} no longer imports the bindings' folder.`, 'Adapt scripts/build.mjs to the new wasm-bindgen-rayon.');
     writeFileSync(file, named);
   }
 }
@@ -50,10 +70,14 @@ function wasm(name) {
   const output = join(root, 'dist', 'wasm', name);
   rmSync(output, { recursive: true, force: true });
   mkdirSync(output, { recursive: true });
-  cargo(`Building the ${name} wasm`, [
-    ...['build', '-q', '--locked', '--release', '-p', 'decant', '--lib', '--target', 'wasm32-unknown-unknown'],
-    ...['--target-dir', target, '--config', `scripts/wasm-${name}.toml`, ...extra],
-  ], env);
+  cargo(
+    `Building the ${name} wasm`,
+    [
+      ...['build', '-q', '--locked', '--release', '-p', 'decant', '--lib', '--target', 'wasm32-unknown-unknown'],
+      ...['--target-dir', target, '--config', `scripts/wasm-${name}.toml`, ...extra],
+    ],
+    env,
+  );
   bindgen(join(target, 'wasm32-unknown-unknown', 'release', 'decant.wasm'), output);
   const file = join(output, 'index_bg.wasm');
   const features = FEATURES.map((feature) => `--enable-${feature}`);
@@ -74,7 +98,17 @@ export async function build() {
   checkNode();
   await npmPackages();
   for (const name of Object.keys(VARIANTS)) {
-    const inputs = ['crate/src', 'crate/Cargo.toml', 'Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'tools/bindgen', `scripts/wasm-${name}.toml`, 'scripts/build.mjs', 'package-lock.json'];
+    const inputs = [
+      'crate/src',
+      'crate/Cargo.toml',
+      'Cargo.toml',
+      'Cargo.lock',
+      'rust-toolchain.toml',
+      'tools/bindgen',
+      `scripts/wasm-${name}.toml`,
+      'scripts/build.mjs',
+      'package-lock.json',
+    ];
     await unlessDone(`wasm-${name}`, { inputs, output: `dist/wasm/${name}/index_bg.wasm` }, () => {
       linker();
       rust();
@@ -83,10 +117,14 @@ export async function build() {
   }
   const package_ = ['worker', 'crate/src/web', 'package.json', 'package-lock.json', 'scripts/build.mjs'];
   await unlessDone('package', { inputs: package_, output: 'dist/cli.js' }, typescript);
-  await unlessDone('page', { inputs: ['web', 'worker', 'crate/src', 'package-lock.json', 'scripts/build.mjs'], output: 'site/index.html' }, () => {
-    say('building the page');
-    run('Building the page', bin('vite'), ['build', 'web', '--logLevel', 'warn']);
-  });
+  await unlessDone(
+    'page',
+    { inputs: ['web', 'worker', 'crate/src', 'package-lock.json', 'scripts/build.mjs'], output: 'site/index.html' },
+    () => {
+      say('building the page');
+      run('Building the page', bin('vite'), ['build', 'web', '--logLevel', 'warn']);
+    },
+  );
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -22,14 +22,22 @@ export function run(doing, command, args, options = {}) {
   const result = spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options });
   if (result.error) fail(`${doing}: '${command}' could not be started (${result.error.code}).`, options.todo);
   if (result.status !== 0) {
-    fail(`${doing} failed: '${[command, ...args].join(' ')}' ended with ${result.status ?? result.signal}.`, options.todo);
+    fail(
+      `${doing} failed: '${[command, ...args].join(' ')}' ended with ${result.status ?? result.signal}.`,
+      options.todo,
+    );
   }
 }
 
 /** The output of a command, or undefined where it fails. */
 export function ask(command, args, options = {}) {
   try {
-    return execFileSync(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8', ...options }).trim();
+    return execFileSync(command, args, {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      encoding: 'utf8',
+      ...options,
+    }).trim();
   } catch {
     return undefined;
   }
@@ -57,7 +65,8 @@ function* files(path) {
 function fingerprint(inputs) {
   const hash = createHash('sha256');
   for (const input of inputs) {
-    for (const file of files(join(root, input))) hash.update(relative(root, file)).update('\0').update(readFileSync(file));
+    for (const file of files(join(root, input)))
+      hash.update(relative(root, file)).update('\0').update(readFileSync(file));
   }
   return hash.digest('hex');
 }

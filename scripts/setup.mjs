@@ -6,9 +6,7 @@ import { join } from 'node:path';
 import { ask, fail, root, run, say, unlessDone, which } from './lib.mjs';
 
 /** Debian's packages: what is needed of them (a program), and what for. */
-const LINKER = [
-  { program: 'cc', packages: ['gcc', 'libc6-dev'], why: 'Rust build scripts need a C linker' },
-];
+const LINKER = [{ program: 'cc', packages: ['gcc', 'libc6-dev'], why: 'Rust build scripts need a C linker' }];
 const TESTS = [
   { program: 'chromium', packages: ['chromium'], why: 'the browser tests drive it' },
   { program: 'qemu-img', packages: ['qemu-utils'], why: 'tests compare with what it converts' },
@@ -35,19 +33,32 @@ export async function npmPackages() {
 
 const toolchainFile = () => readFileSync(join(root, 'rust-toolchain.toml'), 'utf8');
 export const toolchain = () => /channel = "(.+)"/.exec(toolchainFile())[1];
-const list = (key) => [...new RegExp(`${key} = \\[(.+)\\]`).exec(toolchainFile())[1].matchAll(/"(.+?)"/g)].map((m) => m[1]);
+const list = (key) =>
+  [...new RegExp(`${key} = \\[(.+)\\]`).exec(toolchainFile())[1].matchAll(/"(.+?)"/g)].map((m) => m[1]);
 
 export function rust() {
-  if (!which('rustup')) fail('rustup is not installed; it brings the Rust compiler.', 'Install it from https://rustup.rs and run this again.');
+  if (!which('rustup'))
+    fail(
+      'rustup is not installed; it brings the Rust compiler.',
+      'Install it from https://rustup.rs and run this again.',
+    );
   const channel = toolchain();
   const installed = ask('rustup', ['component', 'list', '--installed', '--toolchain', channel])?.split('\n') ?? [];
   const wanted = [...list('components'), ...list('targets').map((target) => `rust-std-${target}`)];
   if (wanted.every((name) => installed.some((have) => have.startsWith(name)))) return;
   say(`installing Rust ${channel}`);
-  const parts = [...list('components').flatMap((name) => ['-c', name]), ...list('targets').flatMap((name) => ['-t', name])];
-  run('Installing the Rust toolchain', 'rustup', ['toolchain', 'install', channel, '--profile', 'minimal', '--no-self-update', ...parts], {
-    todo: 'Check that rustup reaches its server, and run this again.',
-  });
+  const parts = [
+    ...list('components').flatMap((name) => ['-c', name]),
+    ...list('targets').flatMap((name) => ['-t', name]),
+  ];
+  run(
+    'Installing the Rust toolchain',
+    'rustup',
+    ['toolchain', 'install', channel, '--profile', 'minimal', '--no-self-update', ...parts],
+    {
+      todo: 'Check that rustup reaches its server, and run this again.',
+    },
+  );
 }
 
 function debian(needs) {
@@ -58,7 +69,8 @@ function debian(needs) {
   const todo = `Missing: ${reasons}. Install by hand: apt-get install ${names.join(' ')}`;
   if (!which('apt-get')) fail('This is not a Debian system, so packages cannot be installed for you.', todo);
   const sudo = process.getuid() === 0 ? [] : ['sudo', '-n'];
-  if (sudo.length > 0 && ask('sudo', ['-n', 'true']) === undefined) fail('Installing packages needs root or a sudo that asks no password.', todo);
+  if (sudo.length > 0 && ask('sudo', ['-n', 'true']) === undefined)
+    fail('Installing packages needs root or a sudo that asks no password.', todo);
   say(`installing ${names.join(', ')}`);
   const apt = (doing, ...args) => {
     const [command, ...rest] = [...sudo, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q', ...args];

@@ -1,4 +1,4 @@
-import { nodeHost } from './inside/node-host.js';
 import { serveCoordinator } from './inside/coordinator.js';
+import { nodeHost } from './inside/node-host.js';
 
 serveCoordinator(nodeHost);

@@ -17,7 +17,11 @@ export async function openImage(platform: Platform, source: Source, options: Ope
   try {
     await orCancelled(signal, reader.ready);
     const { image, info } = await orCancelled(signal, reader.coordinator.call('open', spec));
-    return new Image(platform, opened, spec, reader, image, { ...info, ...(name === undefined ? {} : { name }), needs: [] });
+    return new Image(platform, opened, spec, reader, image, {
+      ...info,
+      ...(name === undefined ? {} : { name }),
+      needs: [],
+    });
   } catch (thrown) {
     reader.release(true);
     await opened.close();

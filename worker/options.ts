@@ -29,7 +29,12 @@ function inRange(name: string, value: number, min: number, max: number, unit = '
 
 /** Checks `options` and fills in what they leave open. */
 export function settle(options: ConvertOptions, platform: Platform): Settings {
-  const workers = inRange('workers', options.workers ?? Math.min(platform.cores, DEFAULT_WORKERS), MIN_WORKERS, MAX_WORKERS);
+  const workers = inRange(
+    'workers',
+    options.workers ?? Math.min(platform.cores, DEFAULT_WORKERS),
+    MIN_WORKERS,
+    MAX_WORKERS,
+  );
   const memory = options.memory ?? Math.min(workers * MEMORY_PER_WORKER, MAX_MEMORY);
   return {
     ...chooseEngine(options.engine ?? 'auto', platform),

@@ -55,7 +55,8 @@ export class Meter {
     const first = this.#marks[0];
     const seconds = first ? (this.#lastReport - first.at) / 1000 : 0;
     const bytesPerSecond = first && seconds > 0 ? (guestDone - first.done) / seconds : 0;
-    const secondsLeft = this.#phase === 'converting' && bytesPerSecond > 0 ? (guestTotal - guestDone) / bytesPerSecond : undefined;
+    const secondsLeft =
+      this.#phase === 'converting' && bytesPerSecond > 0 ? (guestTotal - guestDone) / bytesPerSecond : undefined;
     this.listener?.({
       phase: this.#phase,
       guestDone,

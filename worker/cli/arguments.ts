@@ -79,15 +79,16 @@ function read<T extends { positionals: string[] }>(parseArguments: () => T, oper
 
 function listing(name: 'info' | 'map', args: string[]): Command {
   const { values, positionals } = read(() => parseArgs({ args, options: LISTING, allowPositionals: true }), ['image']);
-  if (values.output !== 'human' && values.output !== 'json') throw usage(`--output is human or json, not '${values.output}'`);
+  if (values.output !== 'human' && values.output !== 'json')
+    throw usage(`--output is human or json, not '${values.output}'`);
   return { name, image: positionals[0]!, format: values.format, json: values.output === 'json' };
 }
 
 function conversion(args: string[]): Command {
-  const { values, positionals } = read(() => parseArgs({ args, options: CONVERT, allowPositionals: true }), [
-    'image',
-    'output',
-  ]);
+  const { values, positionals } = read(
+    () => parseArgs({ args, options: CONVERT, allowPositionals: true }),
+    ['image', 'output'],
+  );
   if (values['output-format'] !== 'raw') throw usage(`The output format is raw, not '${values['output-format']}'`);
   const workers = values.workers === undefined ? undefined : Number(values.workers);
   return {

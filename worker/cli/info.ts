@@ -82,7 +82,9 @@ function clock(nanoseconds: number): string {
   return `${time.join(':')}.${pad(Math.floor(nanoseconds / 1e6) % 1000, 3)}`;
 }
 
-function snapshotRow(columns: [id: string, tag: string, size: string, date: string, clock: string, icount: string]): string {
+function snapshotRow(
+  columns: [id: string, tag: string, size: string, date: string, clock: string, icount: string],
+): string {
   const [id, tag, size, date, time, icount] = columns;
   return `${id.padEnd(10)}${tag.padEnd(17)}${size.padStart(8)}${date.padStart(20)}${time.padStart(13)}${icount.padStart(11)}`;
 }

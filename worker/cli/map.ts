@@ -34,7 +34,10 @@ export async function* mapText(extents: AsyncIterable<Extent>, path: string): As
   for await (const { start, length, kind, offset } of extents) {
     if (kind !== 'data') continue;
     if (offset === undefined) {
-      throw new DecantError('unsupported', 'The image has compressed clusters, which this table cannot show; use --output=json');
+      throw new DecantError(
+        'unsupported',
+        'The image has compressed clusters, which this table cannot show; use --output=json',
+      );
     }
     yield row(hex(start), hex(length), hex(offset), path);
   }

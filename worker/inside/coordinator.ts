@@ -1,8 +1,8 @@
 // A coordinator: opens images, lists them, and runs conversions with its pool.
 
 import type { SourceSpec } from '../platform/platform.js';
-import { Client, type Methods, serve } from '../rpc.js';
 import type { TargetSpec } from '../routes/route.js';
+import { Client, type Methods, serve } from '../rpc.js';
 import type { Engine, Extent } from '../types.js';
 import type { Host } from './host.js';
 import type { PoolMethods } from './pool.js';
@@ -136,5 +136,8 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
 }
 
 export function serveCoordinator(host: Host): void {
-  const report = serve(host.port, coordinatorMethods(host, (event, detail) => report(event, detail)));
+  const report = serve(
+    host.port,
+    coordinatorMethods(host, (event, detail) => report(event, detail)),
+  );
 }

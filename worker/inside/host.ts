@@ -5,7 +5,10 @@ import type { TargetSpec } from '../routes/route.js';
 import type { Port, WorkerPort } from '../rpc.js';
 
 /** A sink as the crate takes it (`crate/src/web/mod.rs`). */
-export type CrateSink = { writable: FileSystemWritableFileStream } | { handle: FileSystemSyncAccessHandle } | { object: ObjectSink };
+export type CrateSink =
+  | { writable: FileSystemWritableFileStream }
+  | { handle: FileSystemSyncAccessHandle }
+  | { object: ObjectSink };
 
 /** A sink that is an object: `write` is synchronous and keeps nothing of `bytes`. */
 export interface ObjectSink {

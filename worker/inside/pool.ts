@@ -1,8 +1,8 @@
 // A worker of the `workers` engine: runs the jobs of any number of conversions.
 
 import type { SourceSpec } from '../platform/platform.js';
-import { type Methods, Moved, serve } from '../rpc.js';
 import type { TargetSpec } from '../routes/route.js';
+import { type Methods, Moved, serve } from '../rpc.js';
 import type { Host, Share } from './host.js';
 import { loadPlain, type Plain } from './wasm.js';
 

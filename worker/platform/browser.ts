@@ -5,8 +5,8 @@ import { DownloadRoute } from '../routes/download.js';
 import { OpfsRoute } from '../routes/opfs.js';
 import { PickedRoute } from '../routes/picked.js';
 import type { Output, Source } from '../types.js';
-import { webWorker } from './web-worker.js';
 import { type OpenedSource, once, type Platform, type Variant } from './platform.js';
+import { webWorker } from './web-worker.js';
 
 async function compile(variant: Variant): Promise<WebAssembly.Module> {
   const url =
@@ -25,7 +25,8 @@ const isHandle = (output: Output): output is FileSystemFileHandle =>
 
 async function openSource(source: Source): Promise<OpenedSource> {
   const blob = source instanceof Uint8Array ? new Blob([source as Uint8Array<ArrayBuffer>]) : source;
-  if (!(blob instanceof Blob)) throw new DecantError('usage', 'In a browser an image is a File, a Blob or a Uint8Array');
+  if (!(blob instanceof Blob))
+    throw new DecantError('usage', 'In a browser an image is a File, a Blob or a Uint8Array');
   return {
     spec: { blob },
     name: blob instanceof File ? blob.name : undefined,

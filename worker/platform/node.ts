@@ -32,7 +32,10 @@ async function openFile(path: string): Promise<OpenedSource> {
       async verify() {
         const now = await stat(opened);
         if (now.size === size && now.mtimeNs === mtimeNs) return;
-        throw new DecantError('source', `'${path}' was changed while it was read; convert it when nothing writes to it`);
+        throw new DecantError(
+          'source',
+          `'${path}' was changed while it was read; convert it when nothing writes to it`,
+        );
       },
       close: () => promisify(close)(opened),
     };

@@ -14,7 +14,9 @@ const hasStorage = (): boolean => navigator.storage !== undefined && navigator.l
 
 function requireStorage(): void {
   if (hasStorage()) return;
-  const reason = globalThis.isSecureContext ? 'this browser does not have' : 'a page has only over https or on localhost';
+  const reason = globalThis.isSecureContext
+    ? 'this browser does not have'
+    : 'a page has only over https or on localhost';
   throw new DecantError('usage', `This way to save needs the browser's private storage, which ${reason}`);
 }
 
@@ -28,9 +30,7 @@ const lockName = (file: string) => `decant:${file}`;
 /** Takes the lock `name` until the returned function is called. */
 async function hold(name: string): Promise<() => void> {
   return new Promise((held, failed) => {
-    navigator.locks
-      .request(name, () => new Promise<void>((release) => held(() => release())))
-      .catch(failed);
+    navigator.locks.request(name, () => new Promise<void>((release) => held(() => release()))).catch(failed);
   });
 }
 

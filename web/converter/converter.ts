@@ -1,0 +1,130 @@
+// The component: a drop zone, a description, a conversion. Self-contained: its styles and its state
+// are its own, its texts are in texts.ts.
+
+import { html, LitElement, nothing, type TemplateResult } from 'lit';
+import { filesOf } from './files.js';
+import { Session, type State } from './session.js';
+import { styles } from './styles.js';
+import { texts } from './texts.js';
+import { announcement, convertingView, doneView, failedView, readyView, whichView } from './views.js';
+
+/** Where the sample lies: beside the page. */
+const SAMPLE = './sample.qcow2';
+
+export class DecantConverter extends LitElement {
+  static override styles = styles;
+  static override properties = { dragging: { state: true } };
+
+  private declare dragging: boolean;
+  #session = new Session(() => this.requestUpdate());
+  #shownStep: State['step'] = 'empty';
+
+  constructor() {
+    super();
+    this.dragging = false;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    document.addEventListener('paste', this.#paste);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    document.removeEventListener('paste', this.#paste);
+    this.#session.cancel();
+    void this.#session.reset();
+  }
+
+  /** A new step takes the focus, so that a keyboard or a screen reader goes on from there. */
+  override updated(): void {
+    const { step } = this.#session.state;
+    if (step === this.#shownStep) return;
+    this.#shownStep = step;
+    this.renderRoot.querySelector<HTMLElement>('[data-focus]')?.focus();
+  }
+
+  override render(): TemplateResult {
+    const { state } = this.#session;
+    return html`
+      <main @dragover=${this.#dragOver} @dragleave=${this.#dragLeave} @drop=${this.#drop}>
+        <header>
+          <h1>${texts.title}</h1>
+          <p>${texts.tagline}</p>
+        </header>
+        <section class="card" ?data-dragging=${this.dragging}>${this.#view(state)}</section>
+        <p class="unseen" role="status" aria-live="polite">${announcement(state)}</p>
+      </main>
+    `;
+  }
+
+  #view(state: State): TemplateResult {
+    const session = this.#session;
+    switch (state.step) {
+      case 'empty':
+        return this.#dropZone(state.notice);
+      case 'opening':
+        return html`<h2 tabindex="-1" data-focus>${texts.opening(state.name)}</h2><progress aria-label=${texts.opening(state.name)}></progress>`;
+      case 'which':
+        return whichView(state, session);
+      case 'ready':
+        return readyView(state, session);
+      case 'converting':
+        return convertingView(state, session);
+      case 'done':
+        return doneView(state, session);
+      case 'failed':
+        return failedView(state, session);
+    }
+  }
+
+  #dropZone(notice: string | undefined): TemplateResult {
+    return html`
+      <div class="drop">
+        <svg viewBox="0 0 48 48" aria-hidden="true">
+          <path d="M16 6h16v8l6 9v14a5 5 0 0 1-5 5H15a5 5 0 0 1-5-5V23l6-9z" />
+          <path class="fill" d="M12 29h24v8a3 3 0 0 1-3 3H15a3 3 0 0 1-3-3z" />
+        </svg>
+        <h2 tabindex="-1" data-focus>${this.dragging ? texts.dropNow : texts.dropHere}</h2>
+        <p>${texts.orPaste}</p>
+        <label class="button primary">
+          ${texts.choose}
+          <input class="unseen" type="file" multiple @change=${this.#chosen} />
+        </label>
+        <button class="link" @click=${this.#sample}>${texts.trySample}</button>
+        ${notice ? html`<p class="notice">${notice}</p>` : nothing}
+      </div>
+    `;
+  }
+
+  #chosen = (event: Event) => {
+    const input = event.target as HTMLInputElement;
+    void this.#session.take([...(input.files ?? [])]);
+    input.value = '';
+  };
+
+  #sample = async () => {
+    const response = await fetch(SAMPLE);
+    void this.#session.take([new File([await response.blob()], texts.sampleName)]);
+  };
+
+  #paste = (event: ClipboardEvent) => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.length > 0) void this.#session.take(files);
+  };
+
+  #dragOver = (event: DragEvent) => {
+    event.preventDefault();
+    this.dragging = true;
+  };
+
+  #dragLeave = (event: DragEvent) => {
+    if (!this.contains(event.relatedTarget as Node | null)) this.dragging = false;
+  };
+
+  #drop = async (event: DragEvent) => {
+    event.preventDefault();
+    this.dragging = false;
+    if (event.dataTransfer) void this.#session.take(await filesOf(event.dataTransfer));
+  };
+}

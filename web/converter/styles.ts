@@ -1,0 +1,101 @@
+// The component's styles: light and dark, wide and narrow.
+
+import { css } from 'lit';
+
+export const styles = css`
+  :host {
+    color-scheme: light dark;
+    --ink: light-dark(#1c2423, #e6ebe9);
+    --quiet: light-dark(#55615f, #a3b0ad);
+    --page: light-dark(#f4f5f2, #14181a);
+    --card: light-dark(#ffffff, #1d2326);
+    --line: light-dark(#d5dbd8, #37423f);
+    --accent: light-dark(#0b6b63, #6fd6c6);
+    --on-accent: light-dark(#ffffff, #06302c);
+    --soft: light-dark(#e6f2f0, #17332f);
+    --bad: light-dark(#a3231c, #ff9d94);
+    --warn-soft: light-dark(#fff4dc, #3a2f14);
+    display: block;
+    background: var(--page);
+    color: var(--ink);
+    font: 1rem/1.5 system-ui, 'DejaVu Sans', sans-serif;
+  }
+  * { box-sizing: border-box; }
+  main { max-width: 40rem; margin: 0 auto; padding: clamp(1rem, 5vw, 4rem) 1rem 2rem; }
+  header { margin-bottom: 1.5rem; }
+  h1 { margin: 0; font-size: 1.75rem; letter-spacing: -0.02em; color: var(--accent); }
+  header p { margin: 0.25rem 0 0; color: var(--quiet); }
+  h2 { margin: 0 0 0.75rem; font-size: 1.25rem; overflow-wrap: anywhere; outline: none; }
+  p { margin: 0.5rem 0; }
+  .card {
+    background: var(--card);
+    border: 1px solid var(--line);
+    border-radius: 1rem;
+    padding: clamp(1rem, 4vw, 2rem);
+    box-shadow: 0 1px 3px rgb(0 0 0 / 8%);
+  }
+  .card[data-dragging] { border-color: var(--accent); background: var(--soft); }
+  .drop {
+    display: flex;
+    flex-direction: column;
+    align-items: center;
+    gap: 0.75rem;
+    padding: clamp(1rem, 6vw, 3rem) 0.5rem;
+    border: 2px dashed var(--line);
+    border-radius: 0.75rem;
+    text-align: center;
+  }
+  [data-dragging] .drop { border-color: var(--accent); }
+  .drop h2, .drop p { margin: 0; }
+  .drop > p { color: var(--quiet); }
+  svg { width: 4rem; fill: none; stroke: var(--accent); stroke-width: 2.5; stroke-linejoin: round; }
+  svg .fill { fill: var(--accent); stroke: none; opacity: 0.35; }
+  button, .button {
+    display: inline-block;
+    min-height: 2.75rem;
+    padding: 0.5rem 1.25rem;
+    border: 1px solid var(--line);
+    border-radius: 0.6rem;
+    background: transparent;
+    color: inherit;
+    font: inherit;
+    cursor: pointer;
+  }
+  button:hover, .button:hover { border-color: var(--accent); }
+  .primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); font-weight: 600; }
+  button:disabled { opacity: 0.5; cursor: default; }
+  .link { border-color: transparent; color: var(--accent); text-decoration: underline; text-underline-offset: 0.2em; }
+  :focus-visible, .button:focus-within { outline: 3px solid var(--accent); outline-offset: 2px; }
+  h2:focus-visible { outline: none; }
+  .actions { display: flex; flex-wrap: wrap; gap: 0.5rem; margin-top: 1.25rem; }
+  dl { margin: 0 0 1rem; }
+  dl div { display: grid; grid-template-columns: minmax(6rem, 9rem) 1fr; gap: 0.25rem 1rem; padding: 0.35rem 0; border-bottom: 1px solid var(--line); }
+  dl div:last-child { border-bottom: 0; }
+  dt, .quiet { color: var(--quiet); }
+  dd { margin: 0; overflow-wrap: anywhere; }
+  fieldset { margin: 0; padding: 0; border: 0; display: grid; gap: 0.5rem; }
+  legend { padding: 0 0 0.5rem; font-weight: 600; }
+  .choice { display: flex; gap: 0.75rem; padding: 0.75rem 1rem; border: 1px solid var(--line); border-radius: 0.75rem; cursor: pointer; }
+  .choice:has(:checked) { border-color: var(--accent); background: var(--soft); }
+  .choice:has(:disabled) { cursor: default; }
+  .choice input { margin: 0.3rem 0 0; accent-color: var(--accent); }
+  .choice em { font-style: normal; font-size: 0.85rem; color: var(--accent); }
+  .files { list-style: none; margin: 1rem 0; padding: 0; display: grid; gap: 0.5rem; max-height: 20rem; overflow: auto; }
+  .files button { width: 100%; display: flex; justify-content: space-between; gap: 1rem; text-align: start; overflow-wrap: anywhere; }
+  progress, .bar { width: 100%; height: 0.75rem; accent-color: var(--accent); }
+  .bar { border-radius: 0.4rem; background: var(--line); overflow: hidden; }
+  .bar div { height: 100%; width: 0; background: var(--accent); animation: fill linear forwards; }
+  @keyframes fill { from { width: 0; } to { width: var(--end); } }
+  .details { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem; min-height: 1.5rem; font-variant-numeric: tabular-nums; }
+  .notice { padding: 0.6rem 0.9rem; border-radius: 0.6rem; background: var(--warn-soft); }
+  .good { color: var(--accent); font-weight: 600; }
+  .bad { color: var(--bad); }
+  .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+  @media (max-width: 26rem) {
+    dl div { grid-template-columns: 1fr; gap: 0; }
+    .actions button { width: 100%; }
+  }
+  @media (prefers-reduced-motion: reduce) {
+    .bar div { animation-timing-function: steps(5); }
+  }
+`;

@@ -1,0 +1,22 @@
+// Numbers as people read them.
+
+/** A size in decimal units, as file managers show it: "3.5 GB". */
+export function size(bytes: number): string {
+  const units = ['bytes', 'KB', 'MB', 'GB', 'TB', 'PB'];
+  let [value, unit] = [bytes, 0];
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${Number(value.toPrecision(value < 10 ? 2 : 3))} ${units[unit]}`;
+}
+
+/** A time, no more exact than it is worth: "4 s", "1 min 20 s", "2 h 5 min". */
+export function duration(seconds: number): string {
+  const whole = Math.max(1, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const rest = minutes < 10 ? Math.round((whole % 60) / 5) * 5 : 0;
+  return rest > 0 && rest < 60 ? `${minutes} min ${rest} s` : `${rest === 60 ? minutes + 1 : minutes} min`;
+}

@@ -1,0 +1,162 @@
+// What each step of a session looks like.
+
+import { html, nothing, type TemplateResult } from 'lit';
+import { styleMap } from 'lit/directives/style-map.js';
+import type { Choice, Session, State } from './session.js';
+import { texts } from './texts.js';
+import { size } from './units.js';
+
+type Step<S extends State['step']> = Extract<State, { step: S }>;
+
+const heading = (text: string) => html`<h2 tabindex="-1" data-focus>${text}</h2>`;
+
+/** Rows of name and value; a row without a value is left out. */
+const facts = (rows: [string, string | undefined][]) => html`
+  <dl>${rows.map(([name, value]) => (value ? html`<div><dt>${name}</dt><dd>${value}</dd></div>` : nothing))}</dl>
+`;
+
+/** What a screen reader is told: the step, and a conversion's progress in tenths. */
+export function announcement(state: State): string {
+  switch (state.step) {
+    case 'converting': {
+      const { phase, guestDone, guestTotal } = state.progress;
+      if (phase !== 'converting') return texts.phase[phase];
+      return texts.converted(guestTotal > 0 ? Math.floor((guestDone / guestTotal) * 10) * 10 : 100);
+    }
+    case 'done':
+      return texts.done;
+    case 'failed':
+      return state.cancelled ? texts.cancelled : state.message;
+    case 'opening':
+      return texts.opening(state.name);
+    default:
+      return '';
+  }
+}
+
+export function whichView({ files }: Step<'which'>, session: Session): TemplateResult {
+  return html`
+    ${heading(texts.whichFile)}
+    <p>${texts.whichFileHint}</p>
+    <ul class="files">
+      ${files.map(
+        (file) =>
+          html`<li><button @click=${() => session.openFile(file)}><span>${file.name}</span> <span class="quiet">${size(file.size)}</span></button></li>`,
+      )}
+    </ul>
+    <button class="link" @click=${() => session.reset()}>${texts.another}</button>
+  `;
+}
+
+export function readyView(state: Step<'ready'>, session: Session): TemplateResult {
+  const { info } = state.image;
+  const { survey } = state;
+  const notices = [
+    info.features.includes('dirty') ? texts.dirty : undefined,
+    info.features.includes('corrupt') ? texts.corruptBit : undefined,
+    state.otherTab ? texts.otherTab : undefined,
+  ];
+  return html`
+    ${heading(info.name ?? texts.image)}
+    ${facts([
+      [texts.format, texts.formatValue(info)],
+      [texts.virtualSize, size(info.virtualSize)],
+      [texts.fileSize, size(info.fileSize)],
+      [texts.data, survey.complete ? texts.dataValue(survey.data, survey.compressed) : texts.dataCounting(survey.data)],
+      [texts.snapshots, info.snapshots.length > 0 ? texts.snapshotsValue(info.snapshots.length) : undefined],
+    ])}
+    ${notices.map((notice) => (notice ? html`<p class="notice">${notice}</p>` : nothing))}
+    <fieldset>
+      <legend>${texts.saveHow}</legend>
+      ${state.choices.map((choice) => choiceView(choice, state, session))}
+    </fieldset>
+    <div class="actions">
+      <button class="primary" ?disabled=${!state.way} @click=${() => session.convert()}>${texts.convert}</button>
+      <button class="link" @click=${() => session.reset()}>${texts.another}</button>
+    </div>
+  `;
+}
+
+function choiceView(choice: Choice, state: Step<'ready'>, session: Session): TemplateResult {
+  const { way, obstacle, seconds } = choice;
+  const cost = way === 'picked' ? texts.pickedCost(seconds) : texts.downloadCost(seconds, state.image.info.virtualSize);
+  const others = state.choices.filter((other) => other !== choice && !other.obstacle);
+  const better =
+    seconds !== undefined && !obstacle && others.length > 0 && others.every((other) => seconds < (other.seconds ?? 0));
+  return html`
+    <label class="choice">
+      <input
+        type="radio"
+        name="way"
+        value=${way}
+        .checked=${state.way === way}
+        ?disabled=${obstacle !== undefined}
+        @change=${() => session.select(way)}
+      />
+      <span>
+        <strong>${texts[way]}</strong>${better ? html` <em>${texts.better}</em>` : nothing}<br />
+        <span class="quiet">${obstacle ?? cost}</span>
+      </span>
+    </label>
+  `;
+}
+
+/** A bar that only tells time stops short of its end. */
+const ALMOST = 0.97;
+
+export function convertingView(state: Step<'converting'>, session: Session): TemplateResult {
+  const { progress, finishing, cancelling } = state;
+  const { phase, guestDone, guestTotal, bytesPerSecond, secondsLeft } = progress;
+  const title = cancelling ? texts.cancelling : texts.phase[phase];
+  const details =
+    phase === 'converting'
+      ? [
+          texts.ofDisk(guestDone, guestTotal),
+          bytesPerSecond > 0 ? texts.speed(bytesPerSecond) : undefined,
+          secondsLeft === undefined ? undefined : texts.left(secondsLeft),
+        ]
+      : [];
+  return html`
+    ${heading(title)}
+    ${phase === 'finalizing' ? finishingBar(finishing, state.finishingSince, title) : html`<progress aria-label=${title} max="1" .value=${guestTotal > 0 ? guestDone / guestTotal : 0}></progress>`}
+    <p class="details">${details.filter(Boolean).map((detail) => html`<span>${detail}</span>`)}</p>
+    ${phase === 'finalizing' && state.way === 'picked' ? html`<p>${texts.finishing(finishing)}</p>` : nothing}
+    ${cancelling && phase === 'finalizing' ? html`<p class="notice">${texts.cancelWaits}</p>` : nothing}
+    <p class="quiet">${texts.keepOpen}</p>
+    <div class="actions"><button ?disabled=${cancelling} @click=${() => session.cancel()}>${texts.cancel}</button></div>
+  `;
+}
+
+/** The browser tells nothing while it finishes, so the bar runs by the estimate, in CSS. */
+function finishingBar(estimate: number | undefined, since: number, label: string): TemplateResult {
+  if (!estimate) return html`<progress aria-label=${label}></progress>`;
+  const elapsed = (performance.now() - since) / 1000;
+  const run = { animationDuration: `${estimate}s`, animationDelay: `-${elapsed}s`, '--end': `${ALMOST * 100}%` };
+  return html`<div class="bar" role="progressbar" aria-label=${label}><div style=${styleMap(run)}></div></div>`;
+}
+
+export function doneView({ result, way, name, seconds }: Step<'done'>, session: Session): TemplateResult {
+  return html`
+    ${heading(texts.done)}
+    <p class="good">${way === 'picked' ? texts.savedPicked(name) : texts.savedDownload(name)}</p>
+    ${facts([
+      [texts.facts.disk, size(result.virtualSize)],
+      [texts.facts.written, texts.writtenValue(result, way === 'picked')],
+      [texts.facts.time, texts.timeValue(seconds, result.bytesWritten)],
+      [texts.facts.engine, texts.engineValue(result)],
+    ])}
+    <div class="actions"><button class="primary" @click=${() => session.reset()}>${texts.convertAnother}</button></div>
+  `;
+}
+
+export function failedView(state: Step<'failed'>, session: Session): TemplateResult {
+  return html`
+    ${heading(state.cancelled ? texts.cancelled : texts.failed)}
+    ${state.cancelled ? nothing : html`<p class="bad">${state.message}.</p>`}
+    <div class="actions">
+      ${state.offerRaw ? html`<button class="primary" @click=${() => session.retry('raw')}>${texts.readAsRaw}</button>` : nothing}
+      ${state.offerRaw ? nothing : html`<button class="primary" @click=${() => session.retry()}>${texts.again}</button>`}
+      <button class="link" @click=${() => session.reset()}>${texts.another}</button>
+    </div>
+  `;
+}
