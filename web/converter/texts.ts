@@ -1,7 +1,7 @@
 // Every text that a person reads on the page.
 
 import type { Info, Phase, Result } from 'decant';
-import { duration, size } from './units.js';
+import { binarySize, duration, size } from './units.js';
 
 export const texts = {
   title: 'Decant',
@@ -26,14 +26,14 @@ export const texts = {
   snapshots: 'Snapshots',
   snapshotsValue: (count: number) => `${count}, which stay in the image; the current state is converted`,
   formatValue: (info: Info) =>
-    [info.format, info.version && `version ${info.version}`, info.clusterSize && `${size(info.clusterSize)} clusters`]
+    [info.format, info.version && `version ${info.version}`, info.clusterSize && `${binarySize(info.clusterSize)} clusters`]
       .filter(Boolean)
       .join(', '),
   dataCounting: (bytes: number) => `${size(bytes)} so far`,
-  dataValue: (bytes: number, compressed: number) =>
-    compressed > 0
-      ? `${size(bytes)}, ${compressed === bytes ? 'all' : size(compressed)} of it compressed`
-      : size(bytes),
+  dataValue: (bytes: number, compressed: number) => {
+    if (compressed === 0) return size(bytes);
+    return `${size(bytes)}, ${compressed > bytes * 0.95 ? 'nearly all' : size(compressed)} of it compressed`;
+  },
   dirty: 'The image was not closed properly. It is read as it is; the guest may want to check its file systems.',
   corruptBit: 'The image is marked as corrupt. It is read as it is; check the result.',
   readAsRaw: 'Read it as a raw disk',
@@ -80,7 +80,8 @@ export const texts = {
       : size(result.virtualSize),
   timeValue: (seconds: number, data: number) =>
     seconds >= 1 ? `${duration(seconds)}, ${size(data / seconds)}/s of data` : 'less than a second',
-  engineValue: (result: Result) => `${result.engine}, ${result.workers} of them: ${result.engineReason}`,
+  engineValue: ({ engine, engineReason, workers }: Result) =>
+    `${workers === 1 ? `one of ${engine}` : `${workers} ${engine}`} (${engineReason})`,
   convertAnother: 'Convert another image',
 
   failed: 'That did not work',

@@ -11,6 +11,13 @@ export function size(bytes: number): string {
   return `${Number(value.toPrecision(value < 10 ? 2 : 3))} ${units[unit]}`;
 }
 
+/** A power of two, as those who chose it write it: "64 KiB". */
+export function binarySize(bytes: number): string {
+  const units = ['bytes', 'KiB', 'MiB'];
+  const unit = Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1);
+  return `${bytes / 1024 ** unit} ${units[unit]}`;
+}
+
 /** A time, no more exact than it is worth: "4 s", "1 min 20 s", "2 h 5 min". */
 export function duration(seconds: number): string {
   const whole = Math.max(1, Math.round(seconds));

@@ -1,0 +1,159 @@
+// The page as a person uses it.
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { expect, type Page, storage, test } from '../support/browser.js';
+import { hashFile, images } from '../support/images.js';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+async function choose(page: Page, ...files: string[]): Promise<void> {
+  await page.locator('input[type=file]').setInputFiles(files);
+}
+
+async function audit(page: Page): Promise<void> {
+  const violations = await page.evaluate(`${axe}; axe.run().then((result) => result.violations.map((one) => one.id + ': ' + one.nodes.map((node) => node.html).join(' ')))`);
+  expect(violations).toEqual([]);
+}
+
+test.beforeEach(async ({ page }) => {
+  await page.goto('/');
+  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+});
+
+test('the sample becomes a download of the right bytes', async ({ page }, testInfo) => {
+  await page.getByRole('button', { name: 'Try a sample image' }).click();
+  await expect(page.getByRole('heading', { name: 'sample.qcow2' })).toBeVisible();
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
+  expect((await download).suggestedFilename()).toBe('sample.raw');
+  const path = testInfo.outputPath('sample.raw');
+  await (await download).saveAs(path);
+  expect(hashFile(path)).toBe(hashFile(images.sample()));
+});
+
+test('a whole conversion by keyboard alone', async ({ page }) => {
+  const press = async (name: string) => {
+    for (let tabs = 0; tabs < 20; tabs += 1) {
+      const focused = await page.evaluate(() => {
+        const element = document.activeElement?.shadowRoot?.activeElement;
+        return element?.closest('label')?.textContent ?? element?.textContent ?? '';
+      });
+      if (focused.includes(name)) return;
+      await page.keyboard.press('Tab');
+    }
+    throw new Error(`'${name}' cannot be reached with Tab`);
+  };
+  await press('Try a sample image');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { name: 'sample.qcow2' })).toBeFocused();
+  await expect(page.getByText('Best for this image')).toBeVisible();
+  await press('As a download');
+  await page.keyboard.press('Space');
+  await press('Convert');
+  const download = page.waitForEvent('download');
+  await page.keyboard.press('Enter');
+  await download;
+  await expect(page.getByRole('heading', { name: 'Done' })).toBeFocused();
+  await expect(page.getByRole('status')).toHaveText('Done');
+});
+
+test('nothing is asked of any other host, and the policy is never violated', async ({ page, baseURL }) => {
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  await page.reload();
+  await page.getByRole('button', { name: 'Try a sample image' }).click();
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
+  expect(requests.filter((url) => !url.startsWith(`${baseURL}/`) && !url.startsWith(`blob:${baseURL}/`))).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
+test('a file that is no image, and one that may be raw', async ({ page }, testInfo) => {
+  const { writeFileSync } = await import('node:fs');
+  const [pdf, raw] = [testInfo.outputPath('paper.pdf'), testInfo.outputPath('disk.img')];
+  writeFileSync(pdf, '%PDF-1.7 and so on');
+  writeFileSync(raw, Buffer.alloc(100_000, 7));
+  await choose(page, pdf);
+  await expect(page.locator('.bad')).toContainText('no disk image format');
+  await expect(page.getByRole('button', { name: 'Read it as a raw disk' })).toHaveCount(0);
+  await audit(page);
+  await page.getByRole('button', { name: 'Choose another file' }).click();
+  await choose(page, raw);
+  await page.getByRole('button', { name: 'Read it as a raw disk' }).click();
+  await expect(page.getByRole('heading', { name: 'disk.img' })).toBeVisible();
+});
+
+test('of several files one can be chosen', async ({ page }) => {
+  await choose(page, images.plain(), images.zlib());
+  await expect(page.getByRole('heading', { name: 'Which one shall be converted?' })).toBeVisible();
+  await audit(page);
+  await page.getByRole('button', { name: /zlib/ }).click();
+  await expect(page.getByText('of it compressed')).toBeVisible();
+});
+
+test('a real drop opens the image', async ({ page }) => {
+  const client = await page.context().newCDPSession(page);
+  const box = (await page.locator('.drop').boundingBox())!;
+  const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  const data = { items: [], files: [images.zlib()], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+    await client.send('Input.dispatchDragEvent', { type, ...at, data });
+  }
+  await expect(page.getByRole('heading', { name: 'zlib.qcow2' })).toBeVisible();
+});
+
+test('cancelling leaves nothing behind', async ({ page }) => {
+  await choose(page, images.zlib());
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.getByText('left')).toBeVisible();
+  await audit(page);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await expect(page.getByRole('heading', { name: 'Cancelled. Nothing was left behind.' })).toBeVisible();
+  expect((await storage(page)).names).toEqual([]);
+});
+
+test('a truncated image is refused as soon as it is described', async ({ page }) => {
+  await choose(page, images.truncated());
+  await expect(page.getByRole('heading', { name: 'That did not work' })).toBeVisible();
+  await expect(page.locator('.bad')).toContainText('truncated');
+});
+
+test('a disk larger than the browser has room for cannot be downloaded', async ({ page }) => {
+  await choose(page, images.huge());
+  await expect(page.getByText('too little for this disk')).toBeVisible();
+  await expect(page.getByRole('radio', { name: 'As a download' })).toBeDisabled();
+});
+
+for (const [scheme, width] of [
+  ['light', 1280],
+  ['dark', 1280],
+  ['light', 320],
+  ['dark', 320],
+] as const) {
+  test(`axe finds nothing and nothing overflows: ${scheme}, ${width} px`, async ({ page }, testInfo) => {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
+    await page.setViewportSize({ width, height: 800 });
+    const check = async (name: string) => {
+      await audit(page);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+      await page.screenshot({ path: testInfo.outputPath(`${name}.png`) });
+    };
+    await check('empty');
+    await choose(page, images.zlib());
+    await expect(page.getByText('Best for this image')).toBeVisible();
+    await check('ready');
+    await page.getByRole('radio', { name: 'As a download' }).check();
+    await page.getByRole('button', { name: 'Convert' }).click();
+    await expect(page.getByText('left')).toBeVisible();
+    await check('converting');
+    await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible({ timeout: 60_000 });
+    await check('done');
+  });
+}

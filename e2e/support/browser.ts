@@ -1,0 +1,81 @@
+// Chromium with the built package: pages, and what happens in them.
+
+import { test as base, expect, type Page } from '@playwright/test';
+import { startServer, type TestServer } from './server.js';
+
+export { expect };
+export type { Page };
+
+type Decant = typeof import('../../dist/index.js');
+
+declare global {
+  interface Window {
+    decant: Decant;
+    file: File;
+  }
+}
+
+export const test = base.extend<{ isolated: boolean; apiPage: Page }, { servers: Record<'isolated' | 'plain', TestServer> }>({
+  isolated: [true, { option: true }],
+
+  servers: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern
+    async ({}, use) => {
+      const servers = { isolated: await startServer({ isolated: true }), plain: await startServer({ isolated: false }) };
+      await use(servers);
+      await servers.isolated.close();
+      await servers.plain.close();
+    },
+    { scope: 'worker' },
+  ],
+
+  baseURL: async ({ servers, isolated }, use) => {
+    await use(servers[isolated ? 'isolated' : 'plain'].url);
+  },
+
+  /** A blank page that has the package as `window.decant`. */
+  apiPage: async ({ page }, use) => {
+    await page.goto('/blank');
+    await loadApi(page);
+    await use(page);
+  },
+});
+
+export async function loadApi(page: Page): Promise<void> {
+  await page.evaluate(async (url) => {
+    window.decant = await import(url);
+  }, '/dist/index.js');
+}
+
+/** Gives the page the file at `path` as `window.file`. */
+export async function giveFile(page: Page, path: string): Promise<void> {
+  await page.locator('input').setInputFiles(path);
+  await page.evaluate(() => {
+    window.file = document.querySelector('input')!.files![0]!;
+  });
+}
+
+/** SHA-256 of a file in the private file system, hexadecimal. */
+export async function hashOpfs(page: Page, name: string): Promise<string> {
+  return page.evaluate(async (name) => {
+    const root = await navigator.storage.getDirectory();
+    const file = await (await root.getFileHandle(name)).getFile();
+    const digest = await crypto.subtle.digest('SHA-256', await file.arrayBuffer());
+    return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  }, name);
+}
+
+/** All files of the private file system, with folders, and what the origin uses. */
+export async function storage(page: Page): Promise<{ names: string[]; usage: number }> {
+  return page.evaluate(async () => {
+    const names: string[] = [];
+    async function list(folder: FileSystemDirectoryHandle, prefix: string): Promise<void> {
+      for await (const [name, entry] of folder.entries()) {
+        if (entry.kind === 'directory') await list(entry as FileSystemDirectoryHandle, `${prefix}${name}/`);
+        else names.push(`${prefix}${name}`);
+      }
+    }
+    await list(await navigator.storage.getDirectory(), '');
+    return { names, usage: (await navigator.storage.estimate()).usage! };
+  });
+}
