@@ -237,7 +237,7 @@ mod tests {
             // Short enough for the allowance, but 64 KiB is no short hole.
             (&[(0, 480), (544, 480)], &[(0, 480), (544, 480)]),
             // The shortest hole is filled first; then the allowance of 20 KiB is used up.
-            (&[(0, 80), (96, 80), (180, 80)], &[(0, 80), (96, 164)]),
+            (&[(0, 80), (100, 80), (184, 80)], &[(0, 80), (100, 164)]),
         ];
         for (runs, expected) in cases {
             let runs = runs.iter().map(|&(start, len)| run(start, len)).collect();

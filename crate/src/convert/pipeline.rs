@@ -141,7 +141,7 @@ async fn transfer<E: Executor>(
     let mut done = Progress { guest_total: info.virtual_size, ..Progress::default() };
     progress(done);
     let limits = JobLimits { bytes: executor.job_bytes(), short_hole: sink.short_hole(), dense: sink.dense() };
-    let planner = Planner::new(image.extents(), info.file_size, limits);
+    let planner = Planner::new(image, limits);
     let turns = sink.ordered().then(Turns::default);
     let jobs =
         try_unfold(

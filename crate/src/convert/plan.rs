@@ -3,6 +3,7 @@
 use super::job::{Job, Piece, Stored};
 use crate::error::Result;
 use crate::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::image::{Image, Info};
 use crate::sink::Run;
 use crate::units::{BLOCK, ByteRange};
 use std::collections::VecDeque;
@@ -29,6 +30,7 @@ pub struct Planner {
     walk: Box<dyn ExtentWalk>,
     limits: JobLimits,
     file_size: u64,
+    virtual_size: u64,
     /// Extents that are not in a job yet, and where the walk is.
     batch: Vec<Extent>,
     pending: VecDeque<Extent>,
@@ -39,12 +41,14 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Plans the extents of `walk`, which lie in a file of `file_size` bytes.
-    pub fn new(walk: Box<dyn ExtentWalk>, file_size: u64, limits: JobLimits) -> Self {
+    /// Plans the extents of `image`.
+    pub fn new(image: &Image, limits: JobLimits) -> Self {
+        let Info { file_size, virtual_size, .. } = image.info();
         Self {
-            walk,
+            walk: image.extents(),
             limits,
             file_size,
+            virtual_size,
             batch: Vec::new(),
             pending: VecDeque::new(),
             next_index: 0,
@@ -70,7 +74,7 @@ impl Planner {
         if end == self.planned {
             return Ok(None);
         }
-        let mut job = draft.finish(self.limits.bytes);
+        let mut job = draft.finish(self.limits.bytes, self.virtual_size);
         job.index = self.next_index;
         job.span = end - self.planned;
         job.short_hole = self.limits.short_hole;
@@ -185,7 +189,13 @@ impl Draft {
 
     /// Orders the reads by their place in the file and joins neighbours, as long as all of them
     /// together stay below `limit` bytes or bring nothing but what is needed.
-    fn finish(mut self, limit: u64) -> Job {
+    ///
+    /// A stretch that ends inside a block is followed by a hole there: the block is filled up.
+    fn finish(mut self, limit: u64, virtual_size: u64) -> Job {
+        for stretch in &mut self.stretches {
+            let end = (stretch.guest + stretch.len as u64).next_multiple_of(BLOCK).min(virtual_size);
+            stretch.len = (end - stretch.guest) as usize;
+        }
         let mut order: Vec<usize> = (0..self.hosts.len()).collect();
         order.sort_unstable_by_key(|&at| self.hosts[at].start);
         let mut reads: Vec<ByteRange> = Vec::new();
