@@ -31,8 +31,7 @@ export async function convertImage(
   const prepared = route.prepare(virtualSize);
   let healthy = false;
   try {
-    await orCancelled(signal, team.ready);
-    const target = await prepared;
+    const [target] = await orCancelled(signal, Promise.all([prepared, team.ready]));
     const done = await run(team, { image, target, memory: settings.memory }, meter, signal);
     await source.verify();
     await route.commit();

@@ -88,6 +88,22 @@ export const images = {
       copyFileSync(images.zlib(), path);
       truncateSync(path, Math.floor(statSync(path).size / 2));
     }),
+  /** With internal snapshots. */
+  snapshots: () =>
+    cached('snapshots.qcow2', (path) => {
+      qemuImg('create', '-q', '-f', 'qcow2', path, '10M');
+      for (const name of ['first', 'the second']) {
+        execFileSync('qemu-io', ['-c', 'write -q -P 9 1M 64k', path]);
+        qemuImg('snapshot', '-c', name, path);
+      }
+    }),
+  /** Data, zeros with and without space, and nothing. */
+  kinds: () =>
+    cached('kinds.qcow2', (path) => {
+      qemuImg('create', '-q', '-f', 'qcow2', path, '10M');
+      const commands = ['write -q -P 5 0 192k', 'write -q -z 64k 64k', 'write -q -z -u 1M 1M', 'write -q -P 7 5M 70k'];
+      execFileSync('qemu-io', [...commands.flatMap((command) => ['-c', command]), path]);
+    }),
   /** 8 TiB of nothing. */
   huge: () => cached('huge.qcow2', (path) => qemuImg('create', '-q', '-f', 'qcow2', path, '8T')),
 };

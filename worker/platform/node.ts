@@ -1,6 +1,6 @@
 // Node, from the calling side.
 
-import { close, fstat, open } from 'node:fs';
+import { close, constants, fstat, open } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +22,8 @@ async function openFile(path: string): Promise<OpenedSource> {
   const stat = (fd: number) => promisify(fstat)(fd, { bigint: true });
   let fd: number | undefined;
   try {
-    fd = await promisify(open)(path, 'r');
+    // A pipe must be refused, not waited for.
+    fd = await promisify(open)(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const { size, mtimeNs, mode } = await stat(fd);
     if ((mode & 0o170000n) !== 0o100000n) throw new DecantError('usage', `'${path}' is not a regular file`);
     const opened = fd;

@@ -1,0 +1,219 @@
+// The command as a process: what it prints, what it leaves, how it ends.
+
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@playwright/test';
+import { diskUsage, hashFile, images, qemuImg } from '../support/images.js';
+
+const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+const sudo = process.getuid!() === 0 ? [] : ['sudo', '-n'];
+const asRoot = (...args: string[]) => {
+  const [command, ...rest] = [...sudo, ...args];
+  return execFileSync(command!, rest, { encoding: 'utf8' }).trim();
+};
+
+function decant(...args: string[]): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, [cli, ...args], { encoding: 'utf8', timeout: 60_000, env: { ...process.env, TZ: 'UTC' } });
+}
+
+/** A folder of the test's own. */
+function folderOf(testInfo: { outputPath(name: string): string }): string {
+  const folder = testInfo.outputPath('work');
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+for (const image of ['zlib', 'plain', 'scattered', 'tiny'] as const) {
+  test(`converts ${image} to what qemu-img makes, as sparse`, ({ }, testInfo) => {
+    const output = join(folderOf(testInfo), 'out.raw');
+    const result = decant('convert', images[image](), output);
+    expect(result).toMatchObject({ status: 0, stdout: '', stderr: '' });
+    expect(hashFile(output)).toBe(hashFile(images.raw()));
+    expect(diskUsage(output)).toBeLessThanOrEqual(diskUsage(images.raw()) * 1.01);
+    expect(readdirSync(folderOf(testInfo))).toEqual(['out.raw']);
+  });
+}
+
+test('an empty disk of 100 GiB takes no space', ({ }, testInfo) => {
+  const output = join(folderOf(testInfo), 'out.raw');
+  expect(decant('convert', images.empty(), output).status).toBe(0);
+  expect(statSync(output).size).toBe(100 * 2 ** 30);
+  expect(diskUsage(output)).toBeLessThan(1 << 20);
+});
+
+test.describe('info and map print what qemu-img prints', () => {
+  const qemu = (...args: string[]) => {
+    process.env.TZ = 'UTC';
+    return qemuImg(...args);
+  };
+
+  for (const image of ['zlib', 'plain', 'tiny', 'empty', 'snapshots', 'kinds'] as const) {
+    test(image, () => {
+      const path = images[image]();
+      expect(decant('info', path).stdout).toBe(qemu('info', path));
+      const { decant: ours, ...info } = JSON.parse(decant('info', '--output=json', path).stdout);
+      expect(info).toEqual(JSON.parse(qemu('info', '--output=json', path)));
+      expect(ours).toMatchObject({ 'file-size': statSync(path).size, needs: [] });
+      expect(decant('map', '--output=json', path).stdout).toBe(qemu('map', '--output=json', path));
+    });
+  }
+
+  test('the table of a map', () => {
+    expect(decant('map', images.kinds()).stdout).toBe(qemu('map', images.kinds()));
+    const compressed = decant('map', images.zlib());
+    expect(compressed).toMatchObject({ status: 1, stderr: expect.stringMatching(/^decant: .*compressed.*\n$/) });
+  });
+});
+
+test('exit codes and messages', ({ }, testInfo) => {
+  const folder = folderOf(testInfo);
+  const [pdf, output] = [join(folder, 'paper.pdf'), join(folder, 'out.raw')];
+  writeFileSync(pdf, '%PDF-1.7');
+  const fifo = join(folder, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  const zlib = images.zlib();
+  // (arguments, exit code, a part of the message)
+  const cases: [string[], number, string][] = [
+    [[], 2, 'A command is missing'],
+    [['frobnicate'], 2, "no command 'frobnicate'"],
+    [['info'], 2, 'image is missing'],
+    [['info', zlib, zlib], 2, 'one argument too many'],
+    [['info', '--output=xml', zlib], 2, '--output'],
+    [['info', '--frob', zlib], 2, '--frob'],
+    [['convert', zlib], 2, 'output is missing'],
+    [['convert', '-O', 'vmdk', zlib, output], 2, 'raw'],
+    [['convert', '-f', 'vmdk', zlib, output], 2, "no input format 'vmdk'"],
+    [['convert', '-m', '0', zlib, output], 2, 'from 1 to 64'],
+    [['convert', '-m', 'many', zlib, output], 2, 'from 1 to 64'],
+    [['convert', zlib, folder], 2, 'neither a regular file nor a block device'],
+    [['convert', zlib, fifo], 2, 'neither a regular file nor a block device'],
+    [['info', fifo], 2, 'not a regular file'],
+    [['convert', zlib, zlib], 2, 'the image itself'],
+    [['info', join(folder, 'missing.qcow2')], 1, 'no such file'],
+    [['convert', zlib, join(folder, 'missing', 'out.raw')], 1, 'no such file or folder'],
+    [['convert', zlib, '/sys/out.raw'], 1, 'permi'],
+    [['convert', pdf, output], 1, 'no disk image format'],
+    [['convert', images.truncated(), output], 1, 'truncated'],
+  ];
+  for (const [args, status, part] of cases) {
+    const result = decant(...args);
+    expect(result.stderr, args.join(' ')).toMatch(/^decant: [^\n]*\n$/);
+    expect(result.stderr).toContain(part);
+    expect(result, args.join(' ')).toMatchObject({ status, stdout: '' });
+  }
+  expect(readdirSync(folder).toSorted()).toEqual(['fifo', 'paper.pdf']);
+  expect(decant('--help')).toMatchObject({ status: 0, stderr: '', stdout: expect.stringContaining('usage: decant info') });
+  expect(decant('--version')).toMatchObject({ status: 0, stderr: '', stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});
+
+test('raw is read when it is said, never guessed', ({ }, testInfo) => {
+  const [file, output] = [join(folderOf(testInfo), 'disk.raw'), join(folderOf(testInfo), 'out.raw')];
+  writeFileSync(file, Buffer.alloc(10_000, 3));
+  expect(decant('convert', file, output)).toMatchObject({ status: 1, stderr: expect.stringContaining('format raw') });
+  expect(decant('convert', '-f', 'raw', file, output).status).toBe(0);
+  expect(readFileSync(output)).toEqual(Buffer.concat([Buffer.alloc(10_000, 3), Buffer.alloc(240)]));
+});
+
+test('a target is replaced only when the conversion has succeeded', ({ }, testInfo) => {
+  const folder = folderOf(testInfo);
+  const [target, link, other] = [join(folder, 'target'), join(folder, 'link'), join(folder, 'other')];
+  writeFileSync(target, 'precious');
+  chmodSync(target, 0o640);
+  linkSync(target, other);
+  symlinkSync('target', link);
+  expect(decant('convert', images.truncated(), link).status).toBe(1);
+  expect(readFileSync(target, 'utf8')).toBe('precious');
+  expect(decant('convert', images.zlib(), link).status).toBe(0);
+  expect(readlinkSync(link)).toBe('target');
+  expect(hashFile(target)).toBe(hashFile(images.raw()));
+  expect(statSync(target).mode & 0o777).toBe(0o640);
+  expect(readFileSync(other, 'utf8')).toBe('precious');
+  expect(readdirSync(folder).toSorted()).toEqual(['link', 'other', 'target']);
+});
+
+test('an image behind a link or another name is still the image', ({ }, testInfo) => {
+  const folder = folderOf(testInfo);
+  const [image, hard, soft] = [join(folder, 'image.qcow2'), join(folder, 'hard'), join(folder, 'soft')];
+  qemuImg('create', '-q', '-f', 'qcow2', image, '1M');
+  linkSync(image, hard);
+  symlinkSync(image, soft);
+  for (const output of [hard, soft]) {
+    expect(decant('convert', image, output)).toMatchObject({ status: 2, stderr: expect.stringContaining('the image itself') });
+  }
+});
+
+for (const [signal, delay] of [
+  ['SIGINT', 150],
+  ['SIGINT', 500],
+  ['SIGTERM', 500],
+] as const) {
+  test(`${signal} after ${delay} ms leaves nothing and ends with 130`, async ({ }, testInfo) => {
+    const folder = folderOf(testInfo);
+    const child = spawn(process.execPath, [cli, 'convert', '-m', '1', images.zlib(), join(folder, 'out.raw')]);
+    let stderr = '';
+    child.stderr.on('data', (data) => {
+      stderr += data;
+    });
+    await new Promise((resolve) => setTimeout(resolve, delay));
+    const start = performance.now();
+    child.kill(signal);
+    const code = await new Promise((resolve) => child.on('exit', resolve));
+    expect(code).toBe(130);
+    expect(performance.now() - start).toBeLessThan(1000);
+    expect(stderr).toBe('decant: interrupted\n');
+    expect(readdirSync(folder)).toEqual([]);
+  });
+}
+
+test('a full disk is an error that leaves nothing', ({ }, testInfo) => {
+  const folder = folderOf(testInfo);
+  asRoot('mount', '-t', 'tmpfs', '-o', 'size=8m,mode=777', 'tmpfs', folder);
+  try {
+    const result = decant('convert', images.zlib(), join(folder, 'out.raw'));
+    expect(result).toMatchObject({ status: 1, stderr: expect.stringContaining('the disk is full') });
+    expect(readdirSync(folder)).toEqual([]);
+  } finally {
+    asRoot('umount', folder);
+  }
+});
+
+test('a block device is written in place, holes as zeros', ({ }, testInfo) => {
+  const backing = join(folderOf(testInfo), 'backing');
+  writeFileSync(backing, '');
+  truncateSync(backing, 400 << 20);
+  execFileSync('sh', ['-c', `tr '\\0' '\\377' < /dev/zero | head -c 314572800 > '${backing}.new'`]);
+  truncateSync(`${backing}.new`, 310 << 20);
+  const device = asRoot('losetup', '--find', '--show', `${backing}.new`);
+  try {
+    if (sudo.length > 0) asRoot('chmod', '666', device);
+    expect(decant('convert', images.large(), device)).toMatchObject({ status: 2, stderr: expect.stringContaining('larger device') });
+    expect(decant('convert', images.zlib(), device)).toMatchObject({ status: 0, stderr: '' });
+    execFileSync('cmp', ['-n', String(300 << 20), device, images.raw()]);
+  } finally {
+    asRoot('losetup', '--detach', device);
+  }
+});
+
+test('progress is one line that tells speed and time left', ({ }, testInfo) => {
+  const output = join(folderOf(testInfo), 'out.raw');
+  const { status, stderr } = decant('convert', '-p', images.zlib(), output);
+  expect(status).toBe(0);
+  const lines = stderr.split('\r').filter((line) => line !== '');
+  expect(lines.length).toBeGreaterThan(2);
+  expect(lines.at(-1)).toMatch(/^ {4}\(100\.00\/100%\) *\n$/);
+  expect(lines.some((line) => /\(\d+\.\d\d\/100%\) {2}\d+ MB\/s {2}\d+:\d\d left/.test(line))).toBe(true);
+  expect(decant('convert', '-p', '-q', images.zlib(), output)).toMatchObject({ status: 0, stderr: '' });
+});
