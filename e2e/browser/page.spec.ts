@@ -12,7 +12,9 @@ async function choose(page: Page, ...files: string[]): Promise<void> {
 }
 
 async function audit(page: Page): Promise<void> {
-  const violations = await page.evaluate(`${axe}; axe.run().then((result) => result.violations.map((one) => one.id + ': ' + one.nodes.map((node) => node.html).join(' ')))`);
+  const violations = await page.evaluate(
+    `${axe}; axe.run().then((result) => result.violations.map((one) => one.id + ': ' + one.nodes.map((node) => node.html).join(' ')))`,
+  );
   expect(violations).toEqual([]);
 }
 

@@ -4,7 +4,6 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   linkSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -15,8 +14,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@playwright/test';
 import { diskUsage, hashFile, images, qemuImg } from '../support/images.js';
+import { expect, test } from '../support/node.js';
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const sudo = process.getuid!() === 0 ? [] : ['sudo', '-n'];
@@ -26,29 +25,26 @@ const asRoot = (...args: string[]) => {
 };
 
 function decant(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [cli, ...args], { encoding: 'utf8', timeout: 60_000, env: { ...process.env, TZ: 'UTC' } });
-}
-
-/** A folder of the test's own. */
-function folderOf(testInfo: { outputPath(name: string): string }): string {
-  const folder = testInfo.outputPath('work');
-  mkdirSync(folder, { recursive: true });
-  return folder;
+  return spawnSync(process.execPath, [cli, ...args], {
+    encoding: 'utf8',
+    timeout: 60_000,
+    env: { ...process.env, TZ: 'UTC' },
+  });
 }
 
 for (const image of ['zlib', 'plain', 'scattered', 'tiny'] as const) {
-  test(`converts ${image} to what qemu-img makes, as sparse`, ({ }, testInfo) => {
-    const output = join(folderOf(testInfo), 'out.raw');
+  test(`converts ${image} to what qemu-img makes, as sparse`, ({ folder }) => {
+    const output = join(folder, 'out.raw');
     const result = decant('convert', images[image](), output);
     expect(result).toMatchObject({ status: 0, stdout: '', stderr: '' });
     expect(hashFile(output)).toBe(hashFile(images.raw()));
     expect(diskUsage(output)).toBeLessThanOrEqual(diskUsage(images.raw()) * 1.01);
-    expect(readdirSync(folderOf(testInfo))).toEqual(['out.raw']);
+    expect(readdirSync(folder)).toEqual(['out.raw']);
   });
 }
 
-test('an empty disk of 100 GiB takes no space', ({ }, testInfo) => {
-  const output = join(folderOf(testInfo), 'out.raw');
+test('an empty disk of 100 GiB takes no space', ({ folder }) => {
+  const output = join(folder, 'out.raw');
   expect(decant('convert', images.empty(), output).status).toBe(0);
   expect(statSync(output).size).toBe(100 * 2 ** 30);
   expect(diskUsage(output)).toBeLessThan(1 << 20);
@@ -78,8 +74,7 @@ test.describe('info and map print what qemu-img prints', () => {
   });
 });
 
-test('exit codes and messages', ({ }, testInfo) => {
-  const folder = folderOf(testInfo);
+test('exit codes and messages', ({ folder }) => {
   const [pdf, output] = [join(folder, 'paper.pdf'), join(folder, 'out.raw')];
   writeFileSync(pdf, '%PDF-1.7');
   const fifo = join(folder, 'fifo');
@@ -115,20 +110,27 @@ test('exit codes and messages', ({ }, testInfo) => {
     expect(result, args.join(' ')).toMatchObject({ status, stdout: '' });
   }
   expect(readdirSync(folder).toSorted()).toEqual(['fifo', 'paper.pdf']);
-  expect(decant('--help')).toMatchObject({ status: 0, stderr: '', stdout: expect.stringContaining('usage: decant info') });
-  expect(decant('--version')).toMatchObject({ status: 0, stderr: '', stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+  expect(decant('--help')).toMatchObject({
+    status: 0,
+    stderr: '',
+    stdout: expect.stringContaining('usage: decant info'),
+  });
+  expect(decant('--version')).toMatchObject({
+    status: 0,
+    stderr: '',
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+  });
 });
 
-test('raw is read when it is said, never guessed', ({ }, testInfo) => {
-  const [file, output] = [join(folderOf(testInfo), 'disk.raw'), join(folderOf(testInfo), 'out.raw')];
+test('raw is read when it is said, never guessed', ({ folder }) => {
+  const [file, output] = [join(folder, 'disk.raw'), join(folder, 'out.raw')];
   writeFileSync(file, Buffer.alloc(10_000, 3));
   expect(decant('convert', file, output)).toMatchObject({ status: 1, stderr: expect.stringContaining('format raw') });
   expect(decant('convert', '-f', 'raw', file, output).status).toBe(0);
   expect(readFileSync(output)).toEqual(Buffer.concat([Buffer.alloc(10_000, 3), Buffer.alloc(240)]));
 });
 
-test('a target is replaced only when the conversion has succeeded', ({ }, testInfo) => {
-  const folder = folderOf(testInfo);
+test('a target is replaced only when the conversion has succeeded', ({ folder }) => {
   const [target, link, other] = [join(folder, 'target'), join(folder, 'link'), join(folder, 'other')];
   writeFileSync(target, 'precious');
   chmodSync(target, 0o640);
@@ -144,14 +146,16 @@ test('a target is replaced only when the conversion has succeeded', ({ }, testIn
   expect(readdirSync(folder).toSorted()).toEqual(['link', 'other', 'target']);
 });
 
-test('an image behind a link or another name is still the image', ({ }, testInfo) => {
-  const folder = folderOf(testInfo);
+test('an image behind a link or another name is still the image', ({ folder }) => {
   const [image, hard, soft] = [join(folder, 'image.qcow2'), join(folder, 'hard'), join(folder, 'soft')];
   qemuImg('create', '-q', '-f', 'qcow2', image, '1M');
   linkSync(image, hard);
   symlinkSync(image, soft);
   for (const output of [hard, soft]) {
-    expect(decant('convert', image, output)).toMatchObject({ status: 2, stderr: expect.stringContaining('the image itself') });
+    expect(decant('convert', image, output)).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('the image itself'),
+    });
   }
 });
 
@@ -160,8 +164,7 @@ for (const [signal, delay] of [
   ['SIGINT', 500],
   ['SIGTERM', 500],
 ] as const) {
-  test(`${signal} after ${delay} ms leaves nothing and ends with 130`, async ({ }, testInfo) => {
-    const folder = folderOf(testInfo);
+  test(`${signal} after ${delay} ms leaves nothing and ends with 130`, async ({ folder }) => {
     const child = spawn(process.execPath, [cli, 'convert', '-m', '1', images.zlib(), join(folder, 'out.raw')]);
     let stderr = '';
     child.stderr.on('data', (data) => {
@@ -178,8 +181,7 @@ for (const [signal, delay] of [
   });
 }
 
-test('a full disk is an error that leaves nothing', ({ }, testInfo) => {
-  const folder = folderOf(testInfo);
+test('a full disk is an error that leaves nothing', ({ folder }) => {
   asRoot('mount', '-t', 'tmpfs', '-o', 'size=8m,mode=777', 'tmpfs', folder);
   try {
     const result = decant('convert', images.zlib(), join(folder, 'out.raw'));
@@ -190,8 +192,8 @@ test('a full disk is an error that leaves nothing', ({ }, testInfo) => {
   }
 });
 
-test('a block device is written in place, holes as zeros', ({ }, testInfo) => {
-  const backing = join(folderOf(testInfo), 'backing');
+test('a block device is written in place, holes as zeros', ({ folder }) => {
+  const backing = join(folder, 'backing');
   writeFileSync(backing, '');
   truncateSync(backing, 400 << 20);
   execFileSync('sh', ['-c', `tr '\\0' '\\377' < /dev/zero | head -c 314572800 > '${backing}.new'`]);
@@ -199,7 +201,10 @@ test('a block device is written in place, holes as zeros', ({ }, testInfo) => {
   const device = asRoot('losetup', '--find', '--show', `${backing}.new`);
   try {
     if (sudo.length > 0) asRoot('chmod', '666', device);
-    expect(decant('convert', images.large(), device)).toMatchObject({ status: 2, stderr: expect.stringContaining('larger device') });
+    expect(decant('convert', images.large(), device)).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('larger device'),
+    });
     expect(decant('convert', images.zlib(), device)).toMatchObject({ status: 0, stderr: '' });
     execFileSync('cmp', ['-n', String(300 << 20), device, images.raw()]);
   } finally {
@@ -207,8 +212,8 @@ test('a block device is written in place, holes as zeros', ({ }, testInfo) => {
   }
 });
 
-test('progress is one line that tells speed and time left', ({ }, testInfo) => {
-  const output = join(folderOf(testInfo), 'out.raw');
+test('progress is one line that tells speed and time left', ({ folder }) => {
+  const output = join(folder, 'out.raw');
   const { status, stderr } = decant('convert', '-p', images.zlib(), output);
   expect(status).toBe(0);
   const lines = stderr.split('\r').filter((line) => line !== '');

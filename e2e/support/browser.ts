@@ -15,13 +15,19 @@ declare global {
   }
 }
 
-export const test = base.extend<{ isolated: boolean; apiPage: Page }, { servers: Record<'isolated' | 'plain', TestServer> }>({
+export const test = base.extend<
+  { isolated: boolean; apiPage: Page },
+  { servers: Record<'isolated' | 'plain', TestServer> }
+>({
   isolated: [true, { option: true }],
 
   servers: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern
     async ({}, use) => {
-      const servers = { isolated: await startServer({ isolated: true }), plain: await startServer({ isolated: false }) };
+      const servers = {
+        isolated: await startServer({ isolated: true }),
+        plain: await startServer({ isolated: false }),
+      };
       await use(servers);
       await servers.isolated.close();
       await servers.plain.close();

@@ -56,9 +56,11 @@ function disk(): string {
   });
 }
 
-const convert = (...options: string[]) => (path: string) => {
-  qemuImg('convert', '-O', 'qcow2', ...options, disk(), path);
-};
+const convert =
+  (...options: string[]) =>
+  (path: string) => {
+    qemuImg('convert', '-O', 'qcow2', ...options, disk(), path);
+  };
 
 export const images = {
   /** The file system as a raw disk, as qemu-img reads it out of the others. */
@@ -113,7 +115,8 @@ export function hashFile(path: string): string {
   const hash = createHash('sha256');
   const fd = openSync(path, 'r');
   const chunk = Buffer.alloc(4 << 20);
-  for (let length = readSync(fd, chunk); length > 0; length = readSync(fd, chunk)) hash.update(chunk.subarray(0, length));
+  for (let length = readSync(fd, chunk); length > 0; length = readSync(fd, chunk))
+    hash.update(chunk.subarray(0, length));
   closeSync(fd);
   return hash.digest('hex');
 }

@@ -26,7 +26,11 @@ export const texts = {
   snapshots: 'Snapshots',
   snapshotsValue: (count: number) => `${count}, which stay in the image; the current state is converted`,
   formatValue: (info: Info) =>
-    [info.format, info.version && `version ${info.version}`, info.clusterSize && `${binarySize(info.clusterSize)} clusters`]
+    [
+      info.format,
+      info.version && `version ${info.version}`,
+      info.clusterSize && `${binarySize(info.clusterSize)} clusters`,
+    ]
       .filter(Boolean)
       .join(', '),
   dataCounting: (bytes: number) => `${size(bytes)} so far`,

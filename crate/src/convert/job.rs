@@ -228,7 +228,8 @@ mod tests {
     fn short_holes_are_filled_within_the_bound() {
         let run = |start: usize, len: usize| Run { guest: start as u64 * 1024, start: start * KIB, len: len * KIB };
         // (runs as (start, length), joined runs), in KiB; holes up to 64 KiB count as short
-        let cases: &[(&[(usize, usize)], &[(usize, usize)])] = &[
+        type Runs = &'static [(usize, usize)];
+        let cases: &[(Runs, Runs)] = &[
             (&[], &[]),
             (&[(0, 4)], &[(0, 4)]),
             // 4 KiB of zeros beside 8 KiB of data is too much.

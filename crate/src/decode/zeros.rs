@@ -36,7 +36,8 @@ mod tests {
     #[test]
     fn finds_runs_of_blocks() {
         // (length, positions of bytes that are not zero, runs as (start, length))
-        let cases: &[(usize, &[usize], &[(usize, usize)])] = &[
+        type Runs = &'static [(usize, usize)];
+        let cases: &[(usize, &[usize], Runs)] = &[
             (0, &[], &[]),
             (8192, &[], &[]),
             (8192, &[0], &[(0, 4096)]),

@@ -193,7 +193,7 @@ impl MemorySink {
         let disk = &mut *self.bytes.borrow_mut();
         let (start, end) = (run.guest as usize, run.guest as usize + run.len);
         assert!(run.guest.is_multiple_of(BLOCK) && run.len > 0, "a run does not start at a block: {run:?}");
-        assert!(end as u64 % BLOCK == 0 || end == disk.len(), "a run ends inside a block: {run:?}");
+        assert!((end as u64).is_multiple_of(BLOCK) || end == disk.len(), "a run ends inside a block: {run:?}");
         assert!(!self.kind.ordered || run.guest >= self.last_end.get(), "out of order: {run:?}");
         for block in start / BLOCK as usize..end.div_ceil(BLOCK as usize) {
             let before = std::mem::replace(&mut self.written.borrow_mut()[block], true);
