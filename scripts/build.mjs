@@ -48,18 +48,29 @@ function bindgen(input, output) {
 }
 
 /**
- * wasm-bindgen-rayon's worker imports the folder of the bindings, which only a bundler can answer.
- * The name of the file serves bundlers and plain servers.
+ * Two changes to wasm-bindgen-rayon's worker. It imports the folder of the bindings, which only a
+ * bundler can answer: the name of the file serves bundlers and plain servers. And a thread that
+ * fails rejects a promise that nobody sees: thrown, it reaches whoever started the worker.
  */
-function nameTheGlue(output) {
+function adaptWorkerHelpers(output) {
   const snippets = join(output, 'snippets');
+  const changes = [
+    ["import('../../..')", "import('../../../index.js')"],
+    [
+      'pkg.wbg_rayon_start_worker(receiver);\n});',
+      'pkg.wbg_rayon_start_worker(receiver);\n}).catch((error) => setTimeout(() => { throw error; }));',
+    ],
+  ];
   for (const folder of readdirSync(snippets)) {
     const file = join(snippets, folder, 'src', 'workerHelpers.js');
-    const source = readFileSync(file, 'utf8');
-    const named = source.replace("import('../../..')", "import('../../../index.js')");
-    if (named === source)
-      fail(`${file} no longer imports the bindings' folder.`, 'Adapt scripts/build.mjs to the new wasm-bindgen-rayon.');
-    writeFileSync(file, named);
+    let source = readFileSync(file, 'utf8').replaceAll('\r\n', '\n');
+    for (const [before, after] of changes) {
+      if (!source.includes(before)) {
+        fail(`${file} no longer has '${before}'.`, 'Adapt scripts/build.mjs to the new wasm-bindgen-rayon.');
+      }
+      source = source.replace(before, after);
+    }
+    writeFileSync(file, source);
   }
 }
 
@@ -82,7 +93,7 @@ function wasm(name) {
   const file = join(output, 'index_bg.wasm');
   const features = FEATURES.map((feature) => `--enable-${feature}`);
   run('Optimising the wasm', bin('wasm-opt'), ['-O3', ...features, ...optimise, file, '-o', file]);
-  if (name === 'threads') nameTheGlue(output);
+  if (name === 'threads') adaptWorkerHelpers(output);
 }
 
 function typescript() {

@@ -48,8 +48,11 @@ export async function convertImage(
       time: meter.time,
     };
   } catch (thrown) {
+    const error = toDecantError(thrown);
+    // Something is broken there: nobody shall use it again.
+    if (error.kind === 'internal') team.end(error.message);
     await discard(route, prepared);
-    throw toDecantError(thrown);
+    throw error;
   } finally {
     team.release(healthy);
   }

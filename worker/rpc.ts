@@ -71,7 +71,8 @@ export class Client<T extends { [K in keyof T]: (...args: never[]) => unknown }>
 
   constructor(private readonly port: WorkerPort) {
     port.listen((data) => this.#receive(data as Answer | Event));
-    port.onDeath((reason) => this.#die(reason));
+    // A worker that failed may still be there, with files open.
+    port.onDeath((reason) => this.terminate(reason));
   }
 
   call<K extends keyof T & string>(method: K, ...args: Parameters<T[K]>): Promise<Answered<Awaited<ReturnType<T[K]>>>> {

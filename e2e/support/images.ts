@@ -14,6 +14,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -89,6 +90,14 @@ export const images = {
     cached('truncated.qcow2', (path) => {
       copyFileSync(images.zlib(), path);
       truncateSync(path, Math.floor(statSync(path).size / 2));
+    }),
+  /** Noise in the middle of its compressed data. */
+  corrupt: () =>
+    cached('corrupt.qcow2', (path) => {
+      copyFileSync(images.zlib(), path);
+      const fd = openSync(path, 'r+');
+      writeSync(fd, Buffer.alloc(100_000, 0xff), 0, 100_000, Math.floor(statSync(path).size / 2));
+      closeSync(fd);
     }),
   /** With internal snapshots. */
   snapshots: () =>

@@ -1,6 +1,6 @@
 // A plain static server for the built package and page: no bundler, as little help as possible.
 
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream, readFileSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join, normalize } from 'node:path';
@@ -24,12 +24,15 @@ const POLICY =
 
 export interface TestServer {
   url: string;
+  /** Changes the text of a script before it is served, for tests of what goes wrong. */
+  alter: ((path: string, script: string) => string) | undefined;
   close(): Promise<void>;
 }
 
 /** Serves `/blank`, `/dist/` and the page at `/`, under a strict policy, isolated or not. */
 export async function startServer({ isolated }: { isolated: boolean }): Promise<TestServer> {
   const server: Server = createServer((request, response) => {
+    const { alter } = handle;
     const path = normalize(decodeURIComponent(new URL(request.url!, 'http://test').pathname));
     response.setHeader('Content-Security-Policy', POLICY);
     response.setHeader('Cache-Control', 'no-store');
@@ -47,15 +50,19 @@ export async function startServer({ isolated }: { isolated: boolean }): Promise<
       return;
     }
     response.setHeader('Content-Type', TYPES[extname(file)] ?? 'application/octet-stream');
-    createReadStream(file).pipe(response);
+    if (alter && file.endsWith('.js')) response.end(alter(path, readFileSync(file, 'utf8')));
+    else createReadStream(file).pipe(response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://localhost:${(server.address() as AddressInfo).port}`,
+  const handle: TestServer = {
+    url: '',
+    alter: undefined,
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();
         server.close(() => resolve());
       }),
   };
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  handle.url = `http://localhost:${(server.address() as AddressInfo).port}`;
+  return handle;
 }

@@ -1,0 +1,306 @@
+// What happens besides the bytes: cancelling, failing, cleaning up, several conversions at once.
+
+import { appendFileSync, copyFileSync } from 'node:fs';
+import { expect, giveFile, hashOpfs, loadApi, type Page, storage, test } from '../support/browser.js';
+import { hashFile, images } from '../support/images.js';
+
+type Target = 'opfs' | 'handle';
+
+interface Attempt {
+  engine: 'threads' | 'workers';
+  target: Target;
+  /** The phase in which to cancel. */
+  cancelIn?: string;
+  /** How many progress reports into that phase. */
+  after?: number;
+}
+
+/** Converts `window.file`, perhaps cancels, and tells how it ended. */
+async function attempt(page: Page, options: Attempt) {
+  return page.evaluate(async ({ engine, target, cancelIn, after = 0 }) => {
+    const image = await window.decant.open(window.file);
+    const root = await navigator.storage.getDirectory();
+    const output = target === 'opfs' ? { opfs: 'out.raw' } : await root.getFileHandle('out.raw', { create: true });
+    const abort = new AbortController();
+    let cancelledAt = 0;
+    let reports = 0;
+    const onProgress = ({ phase }: { phase: string }) => {
+      if (phase !== cancelIn || cancelledAt > 0) return;
+      if (reports++ < after) return;
+      cancelledAt = performance.now();
+      // Not from inside of the report: as a click would come.
+      setTimeout(() => abort.abort());
+    };
+    try {
+      const result = await image.convert(output, { engine, workers: 2, signal: abort.signal, onProgress });
+      return { kind: 'done', message: '', after: 0, result };
+    } catch (error) {
+      const { kind, message } = error as { kind: string; message: string };
+      return { kind, message, after: cancelledAt > 0 ? performance.now() - cancelledAt : 0 };
+    } finally {
+      await image.close();
+    }
+  }, options);
+}
+
+for (const engine of ['threads', 'workers'] as const) {
+  for (const target of ['opfs', 'handle'] as const) {
+    for (const [cancelIn, after] of [
+      ['preparing', 0],
+      ['converting', 0],
+      ['converting', 3],
+    ] as const) {
+      test(`cancelled while ${cancelIn} (${after}), ${engine}, ${target}: nothing is left, within a second`, async ({
+        apiPage: page,
+      }) => {
+        await giveFile(page, images.zlib());
+        const ended = await attempt(page, { engine, target, cancelIn, after });
+        expect(ended.kind).toBe('cancelled');
+        expect(ended.after).toBeLessThan(1000);
+        expect((await storage(page)).names).toEqual([]);
+        // The reader stays warm; the workers of the conversion do not.
+        await expect.poll(() => page.workers().length).toBeLessThanOrEqual(1);
+        // And the next conversion works.
+        expect((await attempt(page, { engine, target })).kind).toBe('done');
+        expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+      });
+    }
+  }
+}
+
+test('cancelled while finalizing: the file is removed', async ({ apiPage: page }) => {
+  await giveFile(page, images.zlib());
+  const ended = await attempt(page, { engine: 'workers', target: 'handle', cancelIn: 'finalizing' });
+  // The private file system completes a file at once, so the cancel may come too late.
+  expect(['cancelled', 'done']).toContain(ended.kind);
+  expect((await storage(page)).names).toEqual(ended.kind === 'done' ? ['out.raw'] : []);
+});
+
+test('files that cannot be converted leave nothing', async ({ apiPage: page }) => {
+  const rows: [keyof typeof images, string, string][] = [
+    ['truncated', 'corrupt', 'truncated'],
+    ['corrupt', 'corrupt', 'does not inflate'],
+  ];
+  for (const engine of ['threads', 'workers'] as const) {
+    for (const target of ['opfs', 'handle'] as const) {
+      for (const [image, kind, part] of rows) {
+        await giveFile(page, images[image]());
+        const ended = await attempt(page, { engine, target });
+        expect(ended.kind, `${image} ${engine} ${target}`).toBe(kind);
+        expect(ended.message).toContain(part);
+        expect((await storage(page)).names).toEqual([]);
+      }
+    }
+  }
+});
+
+test('options out of range, engines and outputs that cannot be', async ({ apiPage: page, isolated }) => {
+  expect(isolated).toBe(true);
+  await giveFile(page, images.kinds());
+  const failures = await page.evaluate(async () => {
+    const image = await window.decant.open(window.file);
+    const output = { opfs: 'out.raw' };
+    const attempts: [unknown, object][] = [
+      [output, { workers: 0 }],
+      [output, { workers: 65 }],
+      [output, { workers: 1.5 }],
+      [output, { memory: 1 }],
+      [output, { memory: 2 ** 40 }],
+      [output, { engine: 'steam' }],
+      ['/tmp/out.raw', {}],
+      [{ opfs: '' }, {}],
+      [{ opfs: 'a/..' }, {}],
+      [{ download: '' }, {}],
+    ];
+    const failures: string[] = [];
+    for (const [output, options] of attempts) {
+      await image.convert(output as never, options).then(
+        () => failures.push('done'),
+        (error) => failures.push(`${error.kind} ${error.message}`),
+      );
+    }
+    await image.close();
+    await image.convert(output).catch((error) => failures.push(`${error.kind} ${error.message}`));
+    return failures;
+  });
+  const parts = [
+    'from 1 to 64',
+    'from 1 to 64',
+    'from 1 to 64',
+    'bytes',
+    'bytes',
+    "'steam'",
+    'In a browser',
+    'no name',
+    'no name',
+    'a name',
+    'closed',
+  ];
+  expect(failures).toEqual(parts.map((part) => expect.stringMatching(new RegExp(`^usage .*${part}`))));
+});
+
+test.describe('without isolation', () => {
+  test.use({ isolated: false });
+
+  test('threads are refused with the reason', async ({ apiPage: page }) => {
+    await giveFile(page, images.kinds());
+    const ended = await attempt(page, { engine: 'threads', target: 'opfs' });
+    expect(ended).toMatchObject({ kind: 'usage', message: expect.stringContaining('not cross-origin isolated') });
+  });
+});
+
+test('a disk that the storage has no room for is refused before any work', async ({ apiPage: page }) => {
+  await giveFile(page, images.huge());
+  const ended = await attempt(page, { engine: 'workers', target: 'opfs' });
+  expect(ended).toMatchObject({ kind: 'sink', message: expect.stringContaining('has room for') });
+  expect((await storage(page)).names).toEqual([]);
+});
+
+test('a file that changes while it is read is noticed', async ({ apiPage: page }, testInfo) => {
+  const path = testInfo.outputPath('changing.qcow2');
+  copyFileSync(images.zlib(), path);
+  await giveFile(page, path);
+  appendFileSync(path, 'more');
+  const ended = await page.evaluate(() =>
+    window.decant.open(window.file).catch(({ kind, message }) => ({ kind, message })),
+  );
+  expect(ended).toMatchObject({ kind: 'source', message: expect.stringContaining('changed') });
+});
+
+test('a target that existed is kept by a failure and replaced by a success', async ({ apiPage: page }) => {
+  const write = () =>
+    page.evaluate(async () => {
+      const root = await navigator.storage.getDirectory();
+      const writable = await (await root.getFileHandle('out.raw', { create: true })).createWritable();
+      await writable.write('precious');
+      await writable.close();
+    });
+  for (const target of ['opfs', 'handle'] as const) {
+    await write();
+    await giveFile(page, images.truncated());
+    expect((await attempt(page, { engine: 'workers', target })).kind).toBe('corrupt');
+    const kept = await page.evaluate(async () => {
+      const root = await navigator.storage.getDirectory();
+      return (await (await root.getFileHandle('out.raw')).getFile()).text();
+    });
+    expect(kept).toBe('precious');
+    await giveFile(page, images.zlib());
+    expect((await attempt(page, { engine: 'workers', target })).kind).toBe('done');
+    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+  }
+});
+
+test('what the storage charges is given back', async ({ apiPage: page }) => {
+  await giveFile(page, images.zlib());
+  for (const engine of ['threads', 'workers'] as const) {
+    expect((await attempt(page, { engine, target: 'opfs' })).kind).toBe('done');
+    await page.evaluate(async () => (await navigator.storage.getDirectory()).removeEntry('out.raw'));
+    await expect.poll(async () => (await storage(page)).usage).toBeLessThan(1 << 20);
+  }
+});
+
+test('a file may go into a folder of the private file system', async ({ apiPage: page }) => {
+  await giveFile(page, images.kinds());
+  await page.evaluate(async () => {
+    const image = await window.decant.open(window.file);
+    await image.convert({ opfs: 'disks/new/out.raw' });
+    await image.close();
+  });
+  expect((await storage(page)).names).toEqual(['disks/new/out.raw']);
+});
+
+test('a download goes on while other conversions run', async ({ apiPage: page }, testInfo) => {
+  await giveFile(page, images.zlib());
+  const downloads = [page.waitForEvent('download')];
+  const both = page.evaluate(async () => {
+    const image = await window.decant.open(window.file);
+    await image.convert({ download: 'first.raw' });
+    const others = await Promise.all([image.convert({ opfs: 'second.raw' }), image.convert({ opfs: 'third.raw' })]);
+    await image.close();
+    return others.length;
+  });
+  const path = testInfo.outputPath('first.raw');
+  await (await downloads[0]!).saveAs(path);
+  expect(await both).toBe(2);
+  const expected = hashFile(images.raw());
+  expect(hashFile(path)).toBe(expected);
+  expect(await hashOpfs(page, 'second.raw')).toBe(expected);
+  expect(await hashOpfs(page, 'third.raw')).toBe(expected);
+  // The download's file stays for as long as the tab may need it.
+  expect((await storage(page)).names).toHaveLength(3);
+});
+
+test('what a closed tab left is removed, what another tab needs is not', async ({ apiPage: page, context }) => {
+  const other = await context.newPage();
+  await other.goto('/blank');
+  await loadApi(other);
+  const begin = async (page: Page) => {
+    await giveFile(page, images.zlib());
+    await page.evaluate(async () => {
+      const image = await window.decant.open(window.file);
+      await new Promise<void>((resolve) => {
+        const onProgress = ({ phase }: { phase: string }) => phase === 'converting' && resolve();
+        image.convert({ opfs: 'out.raw' }, { workers: 1, onProgress }).catch(() => {});
+      });
+    });
+  };
+  await begin(other);
+  expect((await storage(page)).names).toHaveLength(1);
+  await page.evaluate(() => window.decant.removeLeftovers());
+  expect((await storage(page)).names).toHaveLength(1);
+  await other.close();
+  await expect
+    .poll(async () => {
+      await page.evaluate(() => window.decant.removeLeftovers());
+      return (await storage(page)).names;
+    })
+    .toEqual([]);
+});
+
+async function expectDeath(page: Page, ended: ReturnType<typeof attempt>): Promise<void> {
+  expect(await ended).toMatchObject({ kind: 'internal', message: expect.stringContaining('killed by the test') });
+  expect((await storage(page)).names).toEqual([]);
+  await expect.poll(() => page.workers().length).toBeLessThanOrEqual(1);
+}
+
+test('a worker that dies fails the conversion', async ({ apiPage: page }) => {
+  await giveFile(page, images.zlib());
+  const ended = attempt(page, { engine: 'workers', target: 'opfs' });
+  const find = () => page.workers().find((worker) => worker.url().includes('pool.browser'));
+  await expect.poll(() => find() !== undefined).toBe(true);
+  await expect.poll(async () => (await storage(page)).names.length).toBe(1);
+  await find()!.evaluate(() => {
+    setTimeout(() => {
+      throw new Error('killed by the test');
+    });
+  });
+  await expectDeath(page, ended);
+});
+
+test('a thread that dies fails the conversion', async ({ apiPage: page, servers }) => {
+  // A thread of the pool is deaf to everything else, so it is served a helper that dies.
+  servers.isolated.alter = (path, script) =>
+    path.endsWith('workerHelpers.js')
+      ? script.replace('pkg.wbg_rayon_start_worker(receiver);', "throw new Error('killed by the test');")
+      : script;
+  try {
+    await giveFile(page, images.zlib());
+    await expectDeath(page, attempt(page, { engine: 'threads', target: 'opfs' }));
+  } finally {
+    servers.isolated.alter = undefined;
+  }
+});
+
+test('nothing happens at import, and workers end a while after their last use', async ({ page }) => {
+  await page.goto('/blank');
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  await loadApi(page);
+  expect(page.workers()).toHaveLength(0);
+  expect(requests.filter((url) => !url.endsWith('.js'))).toEqual([]);
+  await giveFile(page, images.kinds());
+  await attempt(page, { engine: 'workers', target: 'opfs' });
+  // A coordinator with two workers, and the reader.
+  expect(page.workers()).toHaveLength(4);
+  await expect.poll(() => page.workers().length, { timeout: 15_000 }).toBe(0);
+});
