@@ -73,11 +73,11 @@ export const images = {
   /** Smaller clusters than the output's blocks. */
   tiny: () => cached('tiny.qcow2', convert('-c', '-o', 'cluster_size=512,compat=0.10')),
   empty: () => cached('empty.qcow2', (path) => qemuImg('create', '-q', '-f', 'qcow2', path, '100G')),
-  /** 10 MB of data on 4 GiB. */
+  /** 10 MB of data on 1 GiB. */
   large: () =>
     cached('large.qcow2', (path) => {
-      qemuImg('create', '-q', '-f', 'qcow2', path, '4G');
-      execFileSync('qemu-io', ['-c', 'write -q -P 1 1G 5M', '-c', 'write -q -P 2 3G 5M', path]);
+      qemuImg('create', '-q', '-f', 'qcow2', path, '1G');
+      execFileSync('qemu-io', ['-c', 'write -q -P 1 300M 5M', '-c', 'write -q -P 2 900M 5M', path]);
     }),
   /** The page's sample, as qemu-img reads it. */
   sample: () =>
