@@ -108,34 +108,22 @@ function typescript() {
 export async function build() {
   checkNode();
   await npmPackages();
+  const crate = ['crate/src', 'crate/Cargo.toml', 'Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'tools/bindgen'];
+  const build = ['scripts', 'package-lock.json'];
   for (const name of Object.keys(VARIANTS)) {
-    const inputs = [
-      'crate/src',
-      'crate/Cargo.toml',
-      'Cargo.toml',
-      'Cargo.lock',
-      'rust-toolchain.toml',
-      'tools/bindgen',
-      `scripts/wasm-${name}.toml`,
-      'scripts/build.mjs',
-      'package-lock.json',
-    ];
-    await unlessDone(`wasm-${name}`, { inputs, output: `dist/wasm/${name}/index_bg.wasm` }, () => {
+    const done = { inputs: [...crate, ...build], output: `dist/wasm/${name}/index_bg.wasm` };
+    await unlessDone(`wasm-${name}`, done, () => {
       linker();
       rust();
       wasm(name);
     });
   }
-  const package_ = ['worker', 'crate/src/web', 'package.json', 'package-lock.json', 'scripts/build.mjs'];
-  await unlessDone('package', { inputs: package_, output: 'dist/cli.js' }, typescript);
-  await unlessDone(
-    'page',
-    { inputs: ['web', 'worker', 'crate/src', 'package-lock.json', 'scripts/build.mjs'], output: 'site/index.html' },
-    () => {
-      say('building the page');
-      run('Building the page', bin('vite'), ['build', 'web', '--logLevel', 'warn']);
-    },
-  );
+  const library = [...crate, ...build, 'worker', 'package.json'];
+  await unlessDone('package', { inputs: library, output: 'dist/cli.js' }, typescript);
+  await unlessDone('page', { inputs: [...library, 'web'], output: 'site/index.html' }, () => {
+    say('building the page');
+    run('Building the page', bin('vite'), ['build', 'web', '--logLevel', 'warn']);
+  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -2,17 +2,22 @@
 // nothing, skips what is there, says what it cannot get and why that is needed.
 
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { ask, fail, root, run, say, unlessDone, which } from './lib.mjs';
 
-/** Debian's packages: what is needed of them (a program), and what for. */
-const LINKER = [{ program: 'cc', packages: ['gcc', 'libc6-dev'], why: 'Rust build scripts need a C linker' }];
+const has = (program) => () => which(program) !== undefined;
+/** Not only a compiler: without libc6-dev it finds no start files to link with. */
+const canLink = () => which('cc') !== undefined && ask('cc', ['-print-file-name=crti.o']) !== 'crti.o';
+
+/** Debian's packages: whether they are there, and what for. */
+const LINKER = [{ there: canLink, packages: ['gcc', 'libc6-dev'], why: 'Rust build scripts need a C linker' }];
 const TESTS = [
-  { program: 'chromium', packages: ['chromium'], why: 'the browser tests drive it' },
-  { program: 'qemu-img', packages: ['qemu-utils'], why: 'tests compare with what it converts' },
-  { program: 'mkfs.ext4', packages: ['e2fsprogs'], why: 'tests convert real file systems' },
-  { program: 'Xvfb', packages: ['xvfb'], why: 'a real save dialog needs a display' },
-  { program: 'xdotool', packages: ['xdotool'], why: 'it operates the save dialog' },
+  { there: has('chromium'), packages: ['chromium'], why: 'the browser tests drive it' },
+  { there: has('qemu-img'), packages: ['qemu-utils'], why: 'tests compare with what it converts' },
+  { there: has('mkfs.ext4'), packages: ['e2fsprogs'], why: 'tests convert real file systems' },
+  { there: has('Xvfb'), packages: ['xvfb'], why: 'a real save dialog needs a display' },
+  { there: has('xdotool'), packages: ['xdotool'], why: 'it operates the save dialog' },
 ];
 
 export function checkNode() {
@@ -24,7 +29,7 @@ export function checkNode() {
 export async function npmPackages() {
   await unlessDone('npm', { inputs: ['package-lock.json'], output: 'node_modules/.package-lock.json' }, () => {
     say('installing npm packages');
-    run('Installing npm packages', 'npm', ['ci', '--no-audit', '--no-fund'], {
+    run('Installing npm packages', 'npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
       env: { ...process.env, PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1' },
       todo: 'Check that npm reaches its registry, and run this again.',
     });
@@ -35,6 +40,10 @@ const toolchainFile = () => readFileSync(join(root, 'rust-toolchain.toml'), 'utf
 export const toolchain = () => /channel = "(.+)"/.exec(toolchainFile())[1];
 const list = (key) =>
   [...new RegExp(`${key} = \\[(.+)\\]`).exec(toolchainFile())[1].matchAll(/"(.+?)"/g)].map((m) => m[1]);
+
+/** rustup just installed is in no PATH yet. */
+const cargoBin = join(process.env.CARGO_HOME ?? join(homedir(), '.cargo'), 'bin');
+if (existsSync(cargoBin)) process.env.PATH = `${process.env.PATH}${delimiter}${cargoBin}`;
 
 export function rust() {
   if (!which('rustup'))
@@ -62,7 +71,7 @@ export function rust() {
 }
 
 function debian(needs) {
-  const missing = needs.filter(({ program }) => !which(program));
+  const missing = needs.filter(({ there }) => !there());
   if (missing.length === 0) return;
   const names = missing.flatMap(({ packages }) => packages);
   const reasons = missing.map(({ packages, why }) => `${packages.join(' and ')} (${why})`).join(', ');
@@ -73,10 +82,20 @@ function debian(needs) {
     fail('Installing packages needs root or a sudo that asks no password.', todo);
   say(`installing ${names.join(', ')}`);
   const apt = (doing, ...args) => {
-    const [command, ...rest] = [...sudo, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q', ...args];
+    const [command, ...rest] = [
+      ...sudo,
+      'env',
+      'DEBIAN_FRONTEND=noninteractive',
+      'apt-get',
+      '-q',
+      '-o',
+      'DPkg::Lock::Timeout=120',
+      ...args,
+    ];
     run(doing, command, rest, { todo });
   };
-  apt('Updating the list of packages', 'update');
+  // One broken source among several is no reason to give up: the installation decides.
+  ask(sudo[0] ?? 'apt-get', [...sudo.slice(1), ...(sudo.length > 0 ? ['apt-get'] : []), '-q', 'update']);
   apt('Installing packages', 'install', '-y', '--no-install-recommends', ...names);
 }
 

@@ -59,6 +59,14 @@ function playwright() {
   }
 }
 
+let complete = false;
+// Also where set-up or a build has ended the script.
+process.on('exit', () => {
+  if (!complete) total.failed += 1;
+  console.log(`${total.passed} passed, ${total.failed} failed`);
+  process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1;
+});
+
 await build();
 linker();
 rust();
@@ -69,10 +77,13 @@ const wasm = ['--target', 'wasm32-unknown-unknown', '--target-dir', 'target/lint
 check('rustfmt', 'cargo', cargo('fmt', '--check'));
 check('clippy', 'cargo', cargo('clippy', '--all-targets', ...lint));
 check('clippy, plain wasm', 'cargo', cargo('clippy', '--config', 'scripts/wasm-plain.toml', ...wasm, ...lint));
+const threads = ['--features', 'threads', '-Z', 'build-std=std,panic_abort', '--config', 'scripts/wasm-threads.toml'];
+env.RUSTC_BOOTSTRAP = '1';
+check('clippy, threads wasm', 'cargo', cargo('clippy', ...threads, ...wasm, ...lint));
+delete env.RUSTC_BOOTSTRAP;
 check('Biome', bin('biome'), ['ci', '.']);
 for (const part of ['worker', 'web', 'e2e']) check(`tsc, ${part}`, bin('tsc'), ['-p', part, '--noEmit']);
 rustTests();
 playwright();
 
-console.log(`${total.passed} passed, ${total.failed} failed`);
-process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1;
+complete = true;

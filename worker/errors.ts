@@ -50,6 +50,23 @@ export function toDecantError(thrown: unknown, kind: ErrorKind = 'internal', doi
   return new DecantError(plain.kind, message, { cause: thrown });
 }
 
+/** What the browser says about a file that cannot be written, by the name of its exception. */
+const SINK_REASONS: Record<string, string> = {
+  NotAllowedError: 'the browser does not allow writing there; choose the place again',
+  SecurityError: 'the browser does not allow this page to store files',
+  QuotaExceededError: "the disk or the browser's storage is full; free some space",
+  NoModificationAllowedError: 'the file is in use elsewhere, perhaps in another tab',
+  NotFoundError: 'the file or its folder is gone; choose the place again',
+  TypeMismatchError: 'there is a folder of that name',
+};
+
+/** `thrown` as an error of the output; one of our own stays what it is. */
+export function toSinkError(thrown: unknown): DecantError {
+  const reason = thrown instanceof DOMException ? SINK_REASONS[thrown.name] : undefined;
+  if (reason) return new DecantError('sink', `Could not write the output: ${reason}`, { cause: thrown });
+  return toDecantError(thrown, 'sink', 'write the output');
+}
+
 export const cancelled = (): DecantError => new DecantError('cancelled', 'The conversion was cancelled');
 
 /** Rejects with `cancelled` as soon as `signal` is aborted, whatever `work` does then. */

@@ -1,79 +1,125 @@
 // An opened image: the API's main object.
 
 import { convertImage } from './convert.js';
-import { DecantError, orCancelled } from './errors.js';
+import { cancelled, DecantError, orCancelled, toDecantError } from './errors.js';
 import type { ImageSpec } from './inside/coordinator.js';
 import type { OpenedSource, Platform } from './platform/platform.js';
 import { acquire, type Team } from './team.js';
 import type { ConvertOptions, Extent, Info, OpenOptions, Output, Result, Source } from './types.js';
 
+/** An image as a reader has it. */
+interface Reading {
+  reader: Team;
+  image: number;
+}
+
 /** Opens `source`, recognises its format and reads its headers. */
 export async function openImage(platform: Platform, source: Source, options: OpenOptions = {}): Promise<Image> {
   const { signal } = options;
-  const opened = await orCancelled(signal, platform.openSource(source));
-  const name = options.name ?? opened.name;
-  const spec: ImageSpec = { source: opened.spec, format: options.format, name };
+  let opened: OpenedSource | undefined;
+  try {
+    if (signal?.aborted) throw cancelled();
+    opened = await platform.openSource(source);
+    const name = options.name ?? opened.name;
+    const spec: ImageSpec = { source: opened.spec, format: options.format, name };
+    const { reading, info } = await beginReading(platform, spec, signal);
+    return new Image(platform, opened, spec, reading, { ...info, ...(name === undefined ? {} : { name }), needs: [] });
+  } catch (thrown) {
+    await opened?.close();
+    throw toDecantError(thrown);
+  }
+}
+
+async function beginReading(platform: Platform, spec: ImageSpec, signal?: AbortSignal) {
   const reader = acquire(platform, 'workers', 0);
   try {
     await orCancelled(signal, reader.ready);
-    const { image, info } = await orCancelled(signal, reader.coordinator.call('open', spec));
-    return new Image(platform, opened, spec, reader, image, {
-      ...info,
-      ...(name === undefined ? {} : { name }),
-      needs: [],
-    });
+    const answer = reader.coordinator.call('open', spec);
+    try {
+      const { image, info } = await orCancelled(signal, answer);
+      return { reading: { reader, image }, info };
+    } catch (thrown) {
+      // Cancelled meanwhile: what is opened after all is closed again.
+      answer.then(({ image }) => reader.coordinator.call('close', image)).catch(() => {});
+      throw thrown;
+    }
   } catch (thrown) {
-    reader.release(true);
-    await opened.close();
-    throw thrown;
+    const error = toDecantError(thrown);
+    reader.release(error.kind !== 'internal');
+    throw error;
   }
 }
 
 export class Image {
-  #closed = false;
+  #closing = new AbortController();
+  /** Conversions and maps under way: the image stays open until they have ended. */
+  #uses = new Set<Promise<unknown>>();
 
   /** Made by `open` only. */
   constructor(
     private readonly platform: Platform,
     private readonly source: OpenedSource,
     private readonly spec: ImageSpec,
-    private readonly reader: Team,
-    private readonly image: number,
+    private reading: Reading,
     readonly info: Info,
   ) {}
 
   /** Lists what lies where on the disk, in order and without gaps. Every call is a pass of its own. */
   async *map(): AsyncGenerator<Extent, void, void> {
     this.#requireOpen();
-    const { coordinator } = this.reader;
-    const map = await coordinator.call('map', this.image);
+    if (!this.reading.reader.coordinator.alive) await this.#reopen();
+    const { coordinator } = this.reading.reader;
+    const map = await this.#use(coordinator.call('map', this.reading.image));
     try {
       for (;;) {
-        const extents = await coordinator.call('nextExtents', map);
+        this.#requireOpen();
+        const extents = await this.#use(coordinator.call('nextExtents', map));
         if (!extents) return;
         yield* extents;
       }
     } finally {
-      await coordinator.call('endMap', map);
+      await coordinator.call('endMap', map).catch(() => {});
     }
   }
 
   /** Writes the disk to `output`. Nothing that looks complete is left where it rejects. */
   async convert(output: Output, options: ConvertOptions = {}): Promise<Result> {
     this.#requireOpen();
-    return convertImage(this.platform, this.source, this.spec, this.info.virtualSize, output, options);
+    const { platform, source, spec: image } = this;
+    const closing = this.#closing.signal;
+    const signal = options.signal ? AbortSignal.any([options.signal, closing]) : closing;
+    const work = { platform, source, image, virtualSize: this.info.virtualSize };
+    return this.#use(convertImage(work, output, { ...options, signal }));
   }
 
-  /** Frees what the image holds. */
+  /** Ends what is under way with this image and frees what it holds. */
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    await this.reader.coordinator.call('close', this.image).catch(() => {});
-    this.reader.release(true);
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    await Promise.allSettled(this.#uses);
+    await this.reading.reader.coordinator.call('close', this.reading.image).catch(() => {});
+    this.reading.reader.release(true);
     await this.source.close();
   }
 
+  /** The reader has died, over another image perhaps: the next one reads on. */
+  async #reopen(): Promise<void> {
+    const dead = this.reading.reader;
+    const { reading } = await beginReading(this.platform, this.spec);
+    this.reading = reading;
+    dead.release(true);
+  }
+
+  async #use<T>(work: Promise<T>): Promise<T> {
+    this.#uses.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#uses.delete(work);
+    }
+  }
+
   #requireOpen(): void {
-    if (this.#closed) throw new DecantError('usage', 'The image was closed');
+    if (this.#closing.signal.aborted) throw new DecantError('usage', 'The image was closed');
   }
 }

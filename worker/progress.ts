@@ -9,14 +9,18 @@ const INTERVAL = 100;
 const WINDOW = 3000;
 
 export class Meter {
-  readonly time: Record<Phase, number> = { preparing: 0, converting: 0, finalizing: 0 };
+  #time: Record<Phase, number> = { preparing: 0, converting: 0, finalizing: 0 };
   #phase: Phase = 'preparing';
   #phaseStart = performance.now();
   #lastReport = Number.NEGATIVE_INFINITY;
   #marks: { at: number; done: number }[] = [];
-  #last: CrateProgress = { guestDone: 0, guestTotal: 0, read: 0, written: 0, finalizing: false };
+  #last: CrateProgress;
 
-  constructor(private readonly listener: ((progress: Progress) => void) | undefined) {
+  constructor(
+    guestTotal: number,
+    private readonly listener: ((progress: Progress) => void) | undefined,
+  ) {
+    this.#last = { guestDone: 0, guestTotal, read: 0, written: 0, finalizing: false };
     this.#report();
   }
 
@@ -38,13 +42,14 @@ export class Meter {
     return this.#phase;
   }
 
-  /** Ends the last phase. */
-  end(): void {
+  /** Ends the last phase; answers with the milliseconds spent in each. */
+  end(): Record<Phase, number> {
     this.#enter(this.#phase, performance.now());
+    return this.#time;
   }
 
   #enter(phase: Phase, now: number): void {
-    this.time[this.#phase] += now - this.#phaseStart;
+    this.#time[this.#phase] += now - this.#phaseStart;
     this.#phase = phase;
     this.#phaseStart = now;
   }

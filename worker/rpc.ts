@@ -14,7 +14,8 @@ export interface Port {
 export interface WorkerPort extends Port {
   /** `died` is called when the worker fails outside of any call. */
   onDeath(died: (reason: string) => void): void;
-  terminate(): void;
+  /** Resolves when nothing of it runs any more. */
+  terminate(): Promise<void>;
   /** Node: whether the worker keeps the process alive. */
   keepAlive(alive: boolean): void;
 }
@@ -72,7 +73,7 @@ export class Client<T extends { [K in keyof T]: (...args: never[]) => unknown }>
   constructor(private readonly port: WorkerPort) {
     port.listen((data) => this.#receive(data as Answer | Event));
     // A worker that failed may still be there, with files open.
-    port.onDeath((reason) => this.terminate(reason));
+    port.onDeath((reason) => void this.terminate(reason));
   }
 
   call<K extends keyof T & string>(method: K, ...args: Parameters<T[K]>): Promise<Answered<Awaited<ReturnType<T[K]>>>> {
@@ -106,10 +107,10 @@ export class Client<T extends { [K in keyof T]: (...args: never[]) => unknown }>
     this.port.keepAlive(alive);
   }
 
-  /** Ends the worker; open calls fail with `internal`. */
-  terminate(reason = 'it was stopped'): void {
-    this.port.terminate();
+  /** Ends the worker; open calls fail with `internal`. Resolves when nothing of it runs any more. */
+  async terminate(reason = 'it was stopped'): Promise<void> {
     this.#die(reason);
+    await this.port.terminate();
   }
 
   #receive(data: Answer | Event): void {

@@ -13,12 +13,14 @@ export type Coordinator = Client<CoordinatorMethods>;
 
 export class Team {
   #users = 0;
+  #forgotten = false;
+  #ended: Promise<void> | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
 
   private constructor(
     readonly coordinator: Coordinator,
     readonly ready: Promise<void>,
-    private readonly forget: () => void,
+    private readonly forgetIt: () => void,
   ) {
     coordinator.on('died', (reason) => this.end(String(reason)));
   }
@@ -28,8 +30,9 @@ export class Team {
     const coordinator: Coordinator = new Client(platform.spawnCoordinator());
     const module = platform.module(engine === 'threads' ? 'threads' : 'plain');
     const ready = module.then((compiled) => coordinator.call('start', { engine, module: compiled, workers }));
-    ready.catch(() => {});
-    return new Team(coordinator, ready, forget);
+    const team = new Team(coordinator, ready, forget);
+    ready.catch((error) => team.end(error.message));
+    return team;
   }
 
   use(): void {
@@ -42,7 +45,8 @@ export class Team {
   release(healthy: boolean): void {
     this.#users -= 1;
     if (this.#users > 0) return;
-    if (!healthy) {
+    // One that was let go of serves nobody any more.
+    if (!healthy || this.#forgotten) {
       this.end();
       return;
     }
@@ -56,7 +60,24 @@ export class Team {
   end(reason?: string): void {
     clearTimeout(this.#idle);
     this.forget();
-    this.coordinator.terminate(reason);
+    this.#ended ??= this.coordinator.terminate(reason);
+  }
+
+  /** New work gets another team. */
+  private forget(): void {
+    this.#forgotten = true;
+    this.forgetIt();
+  }
+
+  /** Ends the workers, or lets those who still use them be the last ones. */
+  endUnlessShared(): void {
+    if (this.#users > 1) this.forget();
+    else this.end();
+  }
+
+  /** Resolves when nothing runs any more, if the workers were ended. */
+  get ended(): Promise<void> | undefined {
+    return this.#ended;
   }
 }
 

@@ -109,7 +109,9 @@ test('options out of range, engines and outputs that cannot be', async ({ apiPag
       [output, { engine: 'steam' }],
       ['/tmp/out.raw', {}],
       [{ opfs: '' }, {}],
-      [{ opfs: 'a/..' }, {}],
+      [{ opfs: 'a/../b' }, {}],
+      [{ opfs: '.decant/b' }, {}],
+      [null, {}],
       [{ download: '' }, {}],
     ];
     const failures: string[] = [];
@@ -133,6 +135,8 @@ test('options out of range, engines and outputs that cannot be', async ({ apiPag
     'In a browser',
     'no name',
     'no name',
+    'no name',
+    'In a browser',
     'a name',
     'closed',
   ];
@@ -197,6 +201,45 @@ test('what the storage charges is given back', async ({ apiPage: page }) => {
     await page.evaluate(async () => (await navigator.storage.getDirectory()).removeEntry('out.raw'));
     await expect.poll(async () => (await storage(page)).usage).toBeLessThan(1 << 20);
   }
+});
+
+test('an output that is a folder is refused before any work', async ({ apiPage: page }) => {
+  await giveFile(page, images.zlib());
+  await page.evaluate(async () => {
+    await (await navigator.storage.getDirectory()).getDirectoryHandle('out.raw', { create: true });
+  });
+  const ended = await attempt(page, { engine: 'workers', target: 'opfs' });
+  expect(ended).toMatchObject({ kind: 'sink', message: expect.stringContaining('a folder of that name') });
+});
+
+test('an image that is closed ends what is under way with it', async ({ apiPage: page }) => {
+  await giveFile(page, images.zlib());
+  const kinds = await page.evaluate(async () => {
+    const image = await window.decant.open(window.file);
+    const converting = image.convert({ opfs: 'out.raw' }).catch(({ kind }) => kind);
+    const map = image.map();
+    await map.next();
+    await image.close();
+    const listing = (async () => {
+      for await (const _ of map);
+    })().catch(({ kind }) => kind);
+    return [await converting, await listing];
+  });
+  expect(kinds[0]).toBe('cancelled');
+  expect((await storage(page)).names).toEqual([]);
+});
+
+test('a listener that throws fails the conversion', async ({ apiPage: page }) => {
+  await giveFile(page, images.zlib());
+  const ended = await page.evaluate(async () => {
+    const image = await window.decant.open(window.file);
+    const onProgress = () => {
+      throw new Error('a fault of the caller');
+    };
+    return image.convert({ opfs: 'out.raw' }, { onProgress }).catch(({ kind, message }) => ({ kind, message }));
+  });
+  expect(ended).toMatchObject({ kind: 'usage', message: expect.stringContaining('a fault of the caller') });
+  expect((await storage(page)).names).toEqual([]);
 });
 
 test('a file may go into a folder of the private file system', async ({ apiPage: page }) => {

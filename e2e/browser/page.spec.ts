@@ -121,6 +121,53 @@ test('cancelling leaves nothing behind', async ({ page }) => {
   expect((await storage(page)).names).toEqual([]);
 });
 
+test('dropping another file while one is opened shows the other one', async ({ page }) => {
+  await page.evaluate(() => {
+    const converter = document.querySelector('decant-converter')!;
+    const zone = converter.shadowRoot!.querySelector('.drop')!;
+    for (const name of ['first.bin', 'second.bin', 'third.img']) {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([new Uint8Array(5000)], name));
+      zone.dispatchEvent(new DragEvent('dragover', { dataTransfer: transfer, bubbles: true, composed: true }));
+      zone.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, composed: true }));
+    }
+  });
+  await expect(page.getByRole('button', { name: 'Read it as a raw disk' })).toBeVisible();
+  await page.getByRole('button', { name: 'Read it as a raw disk' }).click();
+  await expect(page.getByRole('heading', { name: 'third.img' })).toBeVisible();
+});
+
+test('a sample that cannot be fetched is told, and can be tried again', async ({ page }) => {
+  await page.route('**/sample.qcow2', (route) => route.abort());
+  await page.getByRole('button', { name: 'Try a sample image' }).click();
+  await expect(page.locator('.notice')).toContainText('Could not read sample.qcow2');
+  await page.unroute('**/sample.qcow2');
+  await page.getByRole('button', { name: 'Try a sample image' }).click();
+  await expect(page.getByRole('heading', { name: 'sample.qcow2' })).toBeVisible();
+});
+
+test('where no place can be picked the download is left', async ({ page }) => {
+  await page.evaluate(() => {
+    Object.assign(window, { showSaveFilePicker: () => Promise.reject(new DOMException('no', 'SecurityError')) });
+  });
+  await choose(page, images.kinds());
+  await page.getByRole('radio', { name: 'To a place you pick' }).check();
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.getByText('does not let this page ask for a place')).toBeVisible();
+  await expect(page.getByRole('radio', { name: 'As a download' })).toBeChecked();
+});
+
+test.describe('without isolation', () => {
+  test.use({ isolated: false });
+
+  test('the page works and says so', async ({ page }) => {
+    await page.getByRole('button', { name: 'Try a sample image' }).click();
+    await page.getByRole('radio', { name: 'As a download' }).check();
+    await page.getByRole('button', { name: 'Convert' }).click();
+    await expect(page.getByText('shares no memory between threads')).toBeVisible();
+  });
+});
+
 test('a truncated image is refused as soon as it is described', async ({ page }) => {
   await choose(page, images.truncated());
   await expect(page.getByRole('heading', { name: 'That did not work' })).toBeVisible();

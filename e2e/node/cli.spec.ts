@@ -181,6 +181,20 @@ for (const [signal, delay] of [
   });
 }
 
+test('a second Ctrl-C does not break off the cleaning up', async ({ folder }) => {
+  const child = spawn(process.execPath, [cli, 'convert', images.zlib(), join(folder, 'out.raw')], { stdio: 'ignore' });
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  for (let times = 0; times < 5; times += 1) child.kill('SIGINT');
+  expect(await new Promise((resolve) => child.on('exit', resolve))).toBe(130);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('a long name in another script', ({ folder }) => {
+  const name = `${'盘'.repeat(80)}.raw`;
+  expect(decant('convert', images.kinds(), join(folder, name))).toMatchObject({ status: 0, stderr: '' });
+  expect(readdirSync(folder)).toEqual([name]);
+});
+
 test('a full disk is an error that leaves nothing', ({ folder }) => {
   asRoot('mount', '-t', 'tmpfs', '-o', 'size=8m,mode=777', 'tmpfs', folder);
   try {

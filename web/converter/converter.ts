@@ -6,15 +6,14 @@ import { filesOf } from './files.js';
 import { Session, type State } from './session.js';
 import { styles } from './styles.js';
 import { texts } from './texts.js';
-import { announcement, convertingView, doneView, failedView, readyView, whichView } from './views.js';
-
-/** Where the sample lies: beside the page. */
-const SAMPLE = './sample.qcow2';
+import { announcement, convertingView, doneView, failedView, openingView, readyView, whichView } from './views.js';
 
 export class DecantConverter extends LitElement {
   static override styles = styles;
-  static override properties = { dragging: { state: true } };
+  static override properties = { sample: {}, dragging: { state: true } };
 
+  /** The address of a sample image to offer; without one none is offered. */
+  declare sample: string | undefined;
   private declare dragging: boolean;
   #session = new Session(() => this.requestUpdate());
   #shownStep: State['step'] = 'empty';
@@ -32,8 +31,7 @@ export class DecantConverter extends LitElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     document.removeEventListener('paste', this.#paste);
-    this.#session.cancel();
-    void this.#session.reset();
+    this.#session.reset();
   }
 
   /** A new step takes the focus, so that a keyboard or a screen reader goes on from there. */
@@ -47,14 +45,14 @@ export class DecantConverter extends LitElement {
   override render(): TemplateResult {
     const { state } = this.#session;
     return html`
-      <main @dragover=${this.#dragOver} @dragleave=${this.#dragLeave} @drop=${this.#drop}>
+      <div class="frame" @dragover=${this.#dragOver} @dragleave=${this.#dragLeave} @drop=${this.#drop}>
         <header>
           <h1>${texts.title}</h1>
           <p>${texts.tagline}</p>
         </header>
         <section class="card" ?data-dragging=${this.dragging}>${this.#view(state)}</section>
         <p class="unseen" role="status" aria-live="polite">${announcement(state)}</p>
-      </main>
+      </div>
     `;
   }
 
@@ -64,7 +62,7 @@ export class DecantConverter extends LitElement {
       case 'empty':
         return this.#dropZone(state.notice);
       case 'opening':
-        return html`<h2 tabindex="-1" data-focus>${texts.opening(state.name)}</h2><progress aria-label=${texts.opening(state.name)}></progress>`;
+        return openingView(state, session);
       case 'which':
         return whichView(state, session);
       case 'ready':
@@ -91,7 +89,7 @@ export class DecantConverter extends LitElement {
           ${texts.choose}
           <input class="unseen" type="file" multiple @change=${this.#chosen} />
         </label>
-        <button class="link" @click=${this.#sample}>${texts.trySample}</button>
+        ${this.sample ? html`<button class="link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
         ${notice ? html`<p class="notice">${notice}</p>` : nothing}
       </div>
     `;
@@ -99,32 +97,44 @@ export class DecantConverter extends LitElement {
 
   #chosen = (event: Event) => {
     const input = event.target as HTMLInputElement;
-    void this.#session.take([...(input.files ?? [])]);
+    this.#session.take([...(input.files ?? [])]);
     input.value = '';
   };
 
-  #sample = async () => {
-    const response = await fetch(SAMPLE);
-    void this.#session.take([new File([await response.blob()], texts.sampleName)]);
-  };
+  #takeSample = () =>
+    this.#session.takeFrom(texts.sampleName, async () => {
+      const response = await fetch(new URL(this.sample!, document.baseURI));
+      if (!response.ok) throw new Error(response.statusText);
+      return [new File([await response.blob()], texts.sampleName)];
+    });
 
+  /** Whoever writes text in the page around pastes for themselves. */
   #paste = (event: ClipboardEvent) => {
+    const [target] = event.composedPath();
+    const writing = target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea'));
     const files = [...(event.clipboardData?.files ?? [])];
-    if (files.length > 0) void this.#session.take(files);
+    if (event.defaultPrevented || writing || files.length === 0) return;
+    event.preventDefault();
+    this.#session.take(files);
   };
 
   #dragOver = (event: DragEvent) => {
+    if (!event.dataTransfer?.types.includes('Files') || this.#session.state.step === 'converting') return;
     event.preventDefault();
     this.dragging = true;
   };
 
   #dragLeave = (event: DragEvent) => {
-    if (!this.contains(event.relatedTarget as Node | null)) this.dragging = false;
+    const frame = event.currentTarget as HTMLElement;
+    if (!frame.contains(event.relatedTarget as Node | null)) this.dragging = false;
   };
 
-  #drop = async (event: DragEvent) => {
+  #drop = (event: DragEvent) => {
+    if (!this.dragging || !event.dataTransfer) return;
     event.preventDefault();
     this.dragging = false;
-    if (event.dataTransfer) void this.#session.take(await filesOf(event.dataTransfer));
+    // Asked for at once: what was dropped is gone after the event.
+    const files = filesOf(event.dataTransfer);
+    void this.#session.takeFrom(texts.dropped, () => files);
   };
 }

@@ -28,6 +28,7 @@ const WEIGHT = 0.5;
 /** Less data than this tells nothing about a rate. */
 const ENOUGH = 32e6;
 
+/** All rates, or none before the first probe. */
 function load(): Partial<Rates> {
   try {
     return JSON.parse(localStorage.getItem(KEY) ?? '{}');
@@ -73,12 +74,14 @@ async function probe(): Promise<Rates> {
   }
 }
 
-/** The rates of this browser; undefined where there is no way to know. */
+/** The rates of this browser, probed once; undefined where there is no way to know. */
 export async function currentRates(): Promise<Rates | undefined> {
-  const learned = load();
+  const known = load();
+  if (known.download) return known as Rates;
   try {
-    const known = ['storage', 'picked', 'finish', 'download'].every((key) => learned[key as keyof Rates]);
-    return known ? (learned as Rates) : { ...(await probe()), ...learned };
+    const rates = await probe();
+    save(rates);
+    return rates;
   } catch {
     return undefined;
   }

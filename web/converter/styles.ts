@@ -21,7 +21,7 @@ export const styles = css`
     font: 1rem/1.5 system-ui, 'DejaVu Sans', sans-serif;
   }
   * { box-sizing: border-box; }
-  main { max-width: 40rem; margin: 0 auto; padding: clamp(1rem, 5vw, 4rem) 1rem 2rem; }
+  .frame { max-width: 40rem; margin: 0 auto; padding: clamp(1rem, 5vw, 4rem) 1rem 2rem; }
   header { margin-bottom: 1.5rem; }
   h1 { margin: 0; font-size: 1.75rem; letter-spacing: -0.02em; color: var(--accent); }
   header p { margin: 0.25rem 0 0; color: var(--quiet); }

@@ -16,7 +16,9 @@ export const texts = {
   opening: (name: string) => `Reading ${name}`,
   whichFile: 'Which one shall be converted?',
   whichFileHint: 'Decant converts one image at a time.',
+  dropped: 'what you dropped',
   noFiles: 'There was no file in what you dropped.',
+  notFetched: (name: string) => `Could not read ${name}; try again.`,
 
   image: 'Image',
   format: 'Format',
@@ -50,6 +52,7 @@ export const texts = {
   downloadCost: (seconds: number | undefined, disk: number) => `Uses the full ${size(disk)} on disk. ${about(seconds)}`,
   better: 'Best for this image',
   noPicker: 'This browser cannot write to a place you pick; Chrome and Edge can.',
+  pickerFailed: 'The browser does not let this page ask for a place; download it instead.',
   noRoom: (room: number) => `The browser gives this page ${size(room)}, which is too little for this disk.`,
   insecure:
     'This page is not served over https, so the browser does not let it save files. Open it over https or on localhost.',
@@ -86,6 +89,7 @@ export const texts = {
     seconds >= 1 ? `${duration(seconds)}, ${size(data / seconds)}/s of data` : 'less than a second',
   engineValue: ({ engine, engineReason, workers }: Result) =>
     `${workers === 1 ? `one of ${engine}` : `${workers} ${engine}`} (${engineReason})`,
+  notIsolated: 'This page shares no memory between threads, which its server would have to allow. Workers need none.',
   convertAnother: 'Convert another image',
 
   failed: 'That did not work',

@@ -1,12 +1,11 @@
 // What each step of a session looks like.
 
 import { html, nothing, type TemplateResult } from 'lit';
-import { styleMap } from 'lit/directives/style-map.js';
-import type { Choice, Session, State } from './session.js';
+import { ref } from 'lit/directives/ref.js';
+import type { Choice } from './choices.js';
+import type { Session, State, Step } from './session.js';
 import { texts } from './texts.js';
 import { size } from './units.js';
-
-type Step<S extends State['step']> = Extract<State, { step: S }>;
 
 const heading = (text: string) => html`<h2 tabindex="-1" data-focus>${text}</h2>`;
 
@@ -29,9 +28,19 @@ export function announcement(state: State): string {
       return state.cancelled ? texts.cancelled : state.message;
     case 'opening':
       return texts.opening(state.name);
+    case 'empty':
+      return state.notice ?? '';
     default:
       return '';
   }
+}
+
+export function openingView({ name }: Step<'opening'>, session: Session): TemplateResult {
+  return html`
+    ${heading(texts.opening(name))}
+    <progress aria-label=${texts.opening(name)}></progress>
+    <div class="actions"><button @click=${() => session.reset()}>${texts.cancel}</button></div>
+  `;
 }
 
 export function whichView({ files }: Step<'which'>, session: Session): TemplateResult {
@@ -131,8 +140,14 @@ export function convertingView(state: Step<'converting'>, session: Session): Tem
 function finishingBar(estimate: number | undefined, since: number, label: string): TemplateResult {
   if (!estimate) return html`<progress aria-label=${label}></progress>`;
   const elapsed = (performance.now() - since) / 1000;
-  const run = { animationDuration: `${estimate}s`, animationDelay: `-${elapsed}s`, '--end': `${ALMOST * 100}%` };
-  return html`<div class="bar" role="progressbar" aria-label=${label}><div style=${styleMap(run)}></div></div>`;
+  // Not by a style attribute, which a strict policy forbids.
+  const run = (element: Element | undefined) => {
+    const style = (element as HTMLElement | undefined)?.style;
+    style?.setProperty('animation-duration', `${estimate}s`);
+    style?.setProperty('animation-delay', `-${elapsed}s`);
+    style?.setProperty('--end', `${ALMOST * 100}%`);
+  };
+  return html`<div class="bar" role="progressbar" aria-label=${label}><div ${ref(run)}></div></div>`;
 }
 
 export function doneView({ result, way, name, seconds }: Step<'done'>, session: Session): TemplateResult {
@@ -145,6 +160,7 @@ export function doneView({ result, way, name, seconds }: Step<'done'>, session: 
       [texts.facts.time, texts.timeValue(seconds, result.bytesWritten)],
       [texts.facts.engine, texts.engineValue(result)],
     ])}
+    ${crossOriginIsolated ? nothing : html`<p class="quiet">${texts.notIsolated}</p>`}
     <div class="actions"><button class="primary" @click=${() => session.reset()}>${texts.convertAnother}</button></div>
   `;
 }

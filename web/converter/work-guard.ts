@@ -1,7 +1,21 @@
 // While work goes on: the tab asks before it closes, the screen stays awake, other tabs can see it.
 
-/** Begins to guard; the returned function ends it. `lock` is what other tabs see. */
-export function guardWork(lock: string): () => void {
+/** What other tabs see. */
+const BUSY = 'decant:busy';
+
+/** Whether work goes on in another tab. */
+export async function isOtherTabBusy(): Promise<boolean> {
+  try {
+    const { held = [] } = await navigator.locks.query();
+    return held.some((lock) => lock.name === BUSY);
+  } catch {
+    // Locks may be forbidden to a page: then it stands alone.
+    return false;
+  }
+}
+
+/** Begins to guard; the returned function ends it. */
+export function guardWork(): () => void {
   const ask = (event: BeforeUnloadEvent) => event.preventDefault();
   addEventListener('beforeunload', ask);
   const awake = keepAwake();
@@ -9,7 +23,7 @@ export function guardWork(lock: string): () => void {
   const done = new Promise<void>((resolve) => {
     release = resolve;
   });
-  navigator.locks.request(lock, { mode: 'shared' }, () => done).catch(() => {});
+  navigator.locks.request(BUSY, { mode: 'shared' }, () => done).catch(() => {});
   return () => {
     removeEventListener('beforeunload', ask);
     awake();

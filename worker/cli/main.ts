@@ -1,7 +1,7 @@
 // Runs a command and tells how it went: one line on stderr where it failed.
 
 import { readFile } from 'node:fs/promises';
-import { toDecantError } from '../errors.js';
+import { cancelled, toDecantError } from '../errors.js';
 import { open } from '../node.js';
 import { type Command, parse, USAGE } from './arguments.js';
 import { convert } from './convert.js';
@@ -20,7 +20,10 @@ export async function main(argv: string[]): Promise<number> {
   // A reader that has seen enough, as `head`, is no failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT_FAILED));
   const interrupt = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => interrupt.abort());
+  // As often as it comes: an impatient second one must not break off the cleaning up.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt.abort());
+  // A terminal that is gone is no reason to leave a half-made file.
+  process.stderr.on('error', () => {});
   try {
     await run(parse(argv), interrupt.signal);
     return 0;
@@ -48,7 +51,10 @@ async function run(command: Command, signal: AbortSignal): Promise<void> {
         print(await (command.json ? infoJson : infoText)(image.info, command.image));
         return;
       case 'map':
-        for await (const line of (command.json ? mapJson : mapText)(image.map(), command.image)) print(line);
+        for await (const line of (command.json ? mapJson : mapText)(image.map(), command.image)) {
+          if (signal.aborted) throw cancelled();
+          print(line);
+        }
         return;
       case 'convert':
         await convert(image, command, signal);

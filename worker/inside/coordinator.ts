@@ -1,5 +1,6 @@
 // A coordinator: opens images, lists them, and runs conversions with its pool.
 
+import { toSinkError } from '../errors.js';
 import type { SourceSpec } from '../platform/platform.js';
 import type { TargetSpec } from '../routes/route.js';
 import { Client, type Methods, serve } from '../rpc.js';
@@ -114,7 +115,9 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
       cancels.set(id, cancel);
       const image = await openImage(spec);
       try {
-        const target = await host.openTarget(targetSpec, poolWorkers);
+        const target = await host.openTarget(targetSpec, poolWorkers).catch((thrown) => {
+          throw toSinkError(thrown);
+        });
         const attachment = { source: spec.source, target: target.shared ? targetSpec : undefined };
         await Promise.all(pool.map((worker) => worker.call('attach', id, attachment)));
         const progress = (detail: CrateProgress) => report(`progress:${id}`, detail);

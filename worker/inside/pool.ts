@@ -1,5 +1,6 @@
 // A worker of the `workers` engine: runs the jobs of any number of conversions.
 
+import { toSinkError } from '../errors.js';
 import type { SourceSpec } from '../platform/platform.js';
 import type { TargetSpec } from '../routes/route.js';
 import { type Methods, Moved, serve } from '../rpc.js';
@@ -47,7 +48,11 @@ class Part {
 
   async #open(): Promise<Plain.Runner> {
     const { source, target } = this.attachment;
-    if (target) this.#share = await this.host.openShare(target);
+    if (target) {
+      this.#share = await this.host.openShare(target).catch((thrown) => {
+        throw toSinkError(thrown);
+      });
+    }
     return new this.crate.Runner(this.host.source(source), this.#share?.sink);
   }
 }

@@ -5,7 +5,7 @@ import { DownloadRoute } from '../routes/download.js';
 import { OpfsRoute } from '../routes/opfs.js';
 import { PickedRoute } from '../routes/picked.js';
 import type { Output, Source } from '../types.js';
-import { type OpenedSource, once, type Platform, type Variant } from './platform.js';
+import { isObject, type OpenedSource, once, type Platform, type Variant } from './platform.js';
 import { webWorker } from './web-worker.js';
 
 async function compile(variant: Variant): Promise<WebAssembly.Module> {
@@ -51,8 +51,8 @@ export const browser: Platform = {
   openSource,
   route(output) {
     if (isHandle(output)) return new PickedRoute(output);
-    if (typeof output === 'object' && 'opfs' in output) return new OpfsRoute(output.opfs);
-    if (typeof output === 'object' && 'download' in output) return new DownloadRoute(output.download);
+    if (isObject(output) && 'opfs' in output) return new OpfsRoute(String(output.opfs));
+    if (isObject(output) && 'download' in output) return new DownloadRoute(String(output.download));
     throw new DecantError('usage', 'In a browser an output is a file handle, { opfs: name } or { download: name }');
   },
 };

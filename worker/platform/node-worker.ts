@@ -13,7 +13,7 @@ export function nodeWorker(url: URL): WorkerPort {
       worker.on('error', (error) => died(error.message));
       worker.on('exit', (code) => died(`exit code ${code}`));
     },
-    terminate: () => void worker.terminate(),
+    terminate: async () => void (await worker.terminate()),
     keepAlive: (alive) => (alive ? worker.ref() : worker.unref()),
   };
 }

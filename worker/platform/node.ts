@@ -16,7 +16,11 @@ async function compile(variant: Variant): Promise<WebAssembly.Module> {
   return WebAssembly.compile(await readFile(new URL(`../wasm/${variant}/index_bg.wasm`, import.meta.url)));
 }
 
-export const toPath = (path: string | URL): string => (typeof path === 'string' ? path : fileURLToPath(path));
+function toPath(path: string | URL): string {
+  if (typeof path === 'string') return path;
+  if (path.protocol === 'file:') return fileURLToPath(path);
+  throw new DecantError('usage', `'${path.href}' is no file; download it first`);
+}
 
 async function openFile(path: string): Promise<OpenedSource> {
   const stat = (fd: number) => promisify(fstat)(fd, { bigint: true });
@@ -49,6 +53,9 @@ async function openFile(path: string): Promise<OpenedSource> {
 async function openSource(source: Source): Promise<OpenedSource> {
   if (typeof source === 'string' || source instanceof URL) return openFile(toPath(source));
   const blob = source instanceof Uint8Array ? new Blob([source as Uint8Array<ArrayBuffer>]) : source;
+  if (!(blob instanceof Blob)) {
+    throw new DecantError('usage', 'In Node an image is a path, a file URL, a Blob or a Uint8Array');
+  }
   return { spec: { blob }, name: undefined, verify: async () => {}, close: async () => {} };
 }
 

@@ -31,11 +31,18 @@ export interface Platform {
   route(output: Output, source: OpenedSource, options: ConvertOptions): Route;
 }
 
-/** Calls `make` once for each key, when it is first needed. */
-export function once<K, V>(make: (key: K) => V): (key: K) => V {
-  const made = new Map<K, V>();
+/** Calls `make` once for each key, when it is first needed, and again only after a failure. */
+export function once<K, V>(make: (key: K) => Promise<V>): (key: K) => Promise<V> {
+  const made = new Map<K, Promise<V>>();
   return (key) => {
-    if (!made.has(key)) made.set(key, make(key));
-    return made.get(key)!;
+    const known = made.get(key);
+    if (known) return known;
+    const promise = make(key);
+    made.set(key, promise);
+    promise.catch(() => made.delete(key));
+    return promise;
   };
 }
+
+/** What a caller hands over as an image or an output may be anything, whatever the types say. */
+export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

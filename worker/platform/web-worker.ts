@@ -10,7 +10,7 @@ export function webWorker(worker: Worker): WorkerPort {
       worker.addEventListener('error', (event) => died(event.message || 'it could not be loaded'));
       worker.addEventListener('messageerror', () => died('a message could not be read'));
     },
-    terminate: () => worker.terminate(),
+    terminate: async () => worker.terminate(),
     keepAlive: () => {},
   };
 }

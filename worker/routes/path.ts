@@ -69,7 +69,11 @@ export class PathRoute implements Route {
   }
 
   async #openFile(existing: Stats | undefined): Promise<TargetSpec> {
-    const name = `.${basename(this.#target).slice(0, 200)}.${randomUUID()}.partial`;
+    // A name may have 255 bytes.
+    const name = `.${Buffer.from(basename(this.#target))
+      .subarray(0, 200)
+      .toString()
+      .replace(/\uFFFD+$/, '')}.${randomUUID()}.partial`;
     const temporary = join(dirname(this.#target), name);
     this.#fd = await promisify(open)(temporary, O_CREAT | O_EXCL | O_RDWR, 0o666);
     this.#temporary = temporary;

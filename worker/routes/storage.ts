@@ -4,7 +4,7 @@
 import { DecantError } from '../errors.js';
 
 /** The folder of all temporary files. */
-const FOLDER = '.decant';
+export const FOLDER = '.decant';
 /** A worker that was just ended may hold its file a moment longer. */
 const REMOVE_TRIES = 20;
 const REMOVE_PAUSE = 50;
@@ -55,7 +55,8 @@ export class TemporaryFile {
   /** An empty file with a name that was never used, for `size` bytes. */
   static async create(size: number): Promise<TemporaryFile> {
     requireStorage();
-    await sweep();
+    // A leftover that cannot be removed is no reason not to work.
+    await sweep().catch(() => {});
     await requireSpace(size);
     const name = crypto.randomUUID();
     const release = await hold(lockName(name));
@@ -63,13 +64,9 @@ export class TemporaryFile {
     return new TemporaryFile(handle, release);
   }
 
-  /** Gives it the name `path`, whose folders are made, and replaces what was there. */
-  async moveTo(path: string): Promise<void> {
-    const names = path.split('/').filter((name) => name !== '');
-    const name = names.pop()!;
-    let target = await navigator.storage.getDirectory();
-    for (const folder of names) target = await target.getDirectoryHandle(folder, { create: true });
-    await this.handle.move(target, name);
+  /** Gives it the name `name` in `folder` and replaces what was there. */
+  async moveTo(folder: FileSystemDirectoryHandle, name: string): Promise<void> {
+    await this.handle.move(folder, name);
     this.release();
   }
 
