@@ -46,12 +46,12 @@ pub struct Snapshot {
     pub date_nanoseconds: u32,
     /// How long the guest had run, in nanoseconds. A float, since JavaScript shows it.
     pub vm_clock_nanoseconds: f64,
-    /// The size of the saved machine state, in bytes.
-    pub vm_state_size: u64,
+    /// The size of the saved machine state, in bytes. A float, since JavaScript shows it.
+    pub vm_state_size: f64,
     /// The guest's instruction count at that time, where recorded. A float, since JavaScript shows it.
     pub icount: Option<f64>,
-    /// The size of the disk at that time, in bytes, where recorded.
-    pub virtual_size: Option<u64>,
+    /// The size of the disk at that time, in bytes, where recorded. A float, since JavaScript shows it.
+    pub virtual_size: Option<f64>,
 }
 
 /// How to open an image.
@@ -90,7 +90,17 @@ impl Image {
 
     /// What the headers say.
     pub fn info(&self) -> Info {
-        Info { file_size: self.source.size(), ..self.disk.info() }
+        Info { virtual_size: self.virtual_size(), file_size: self.source.size(), ..self.disk.info() }
+    }
+
+    /// The size of the disk that the guest sees, in bytes.
+    pub fn virtual_size(&self) -> u64 {
+        self.disk.virtual_size()
+    }
+
+    /// The bytes that the largest indivisible part of a job can have: one compressed cluster.
+    pub fn largest_job(&self) -> u64 {
+        self.disk.largest_piece()
     }
 
     /// Begins a pass over the extents.

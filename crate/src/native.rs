@@ -99,7 +99,7 @@ impl Inline {
 impl Executor for Inline {
     type Bytes = Vec<u8>;
 
-    fn depth(&self) -> usize {
+    fn depth(&self, _job_bytes: u64) -> usize {
         self.depth
     }
 

@@ -234,7 +234,7 @@ fn every_truncation_is_noticed() {
         qemu("qemu-img", &args);
         let image = std::fs::read(&path).unwrap();
         let expected = convert(image.clone()).unwrap();
-        for len in (0..image.len()).step_by(512) {
+        for len in (0..1024).step_by(8).chain((1024..image.len()).step_by(512)) {
             match convert(image[..len].to_vec()) {
                 Ok(disk) => assert!(disk == expected, "other bytes from the first {len} of {}", image.len()),
                 Err(error) if len < 4 => assert_eq!(error.kind, ErrorKind::NotRecognised),

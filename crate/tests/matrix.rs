@@ -5,8 +5,8 @@ mod common;
 use common::*;
 use std::path::Path;
 
-/// How large jobs may be: smaller than a cluster, and larger than most images here.
-const JOBS: [u64; 2] = [8 << 10, 4 << 20];
+/// How large jobs may be: smaller than a block, than a cluster, and larger than most images here.
+const JOBS: [u64; 3] = [512, 8 << 10, 4 << 20];
 
 const KINDS: [SinkKind; 4] = [
     SinkKind { ordered: false, short_hole: 0, dense: false },

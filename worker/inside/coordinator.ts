@@ -84,9 +84,10 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
 
     async open(spec: ImageSpec): Promise<{ image: number; info: CrateInfo }> {
       const opened = await openImage(spec);
+      const info = opened.info() as CrateInfo;
       const image = nextId++;
       images.set(image, opened);
-      return { image, info: opened.info() as CrateInfo };
+      return { image, info };
     },
 
     close(image: number): void {
@@ -113,13 +114,15 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
       const poolWorkers = pool.length > 0;
       const cancel = new crate.CancelHandle();
       cancels.set(id, cancel);
-      const image = await openImage(spec);
+      let image: Awaited<ReturnType<typeof openImage>> | undefined;
       try {
+        image = await openImage(spec);
         const target = await host.openTarget(targetSpec, poolWorkers).catch((thrown) => {
           throw toSinkError(thrown);
         });
         const attachment = { source: spec.source, target: target.shared ? targetSpec : undefined };
-        await Promise.all(pool.map((worker) => worker.call('attach', id, attachment)));
+        // One that is dead fails its first job.
+        for (const worker of pool) worker.call('attach', id, attachment).catch(() => {});
         const progress = (detail: CrateProgress) => report(`progress:${id}`, detail);
         const dispatch = poolWorkers ? dispatcher(id) : undefined;
         return (await image.convert(dispatch, pool.length, memory, target.sink, progress, cancel)) as CrateProgress;
@@ -128,7 +131,7 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
         await Promise.allSettled(pool.map((worker) => worker.call('detach', id)));
         cancels.delete(id);
         cancel.free();
-        image.free();
+        image?.free();
       }
     },
 

@@ -96,19 +96,39 @@ impl Job {
         if self.short_hole > 0 { join_short_holes(runs, self.short_hole) } else { runs }
     }
 
-    /// Groups of neighbouring pieces of about `size` bytes of output each, for decoding side by
-    /// side.
-    pub fn groups(&self, size: usize) -> impl Iterator<Item = &[Piece]> {
+    /// Splits the job into parts of about `size` bytes of output, for decoding side by side.
+    pub fn parts<'a>(&'a self, mut output: &'a mut [u8], size: usize) -> Vec<Part<'a>> {
+        let mut parts = Vec::new();
         let mut rest = &self.pieces[..];
-        std::iter::from_fn(move || {
-            let first = rest.first()?;
-            let count = rest.iter().take_while(|piece| piece.output < first.output + size).count();
-            let (group, others) = rest.split_at(count);
-            rest = others;
-            Some(group)
-        })
+        let mut base = 0;
+        loop {
+            let first = rest.first().map_or(0, |piece| piece.output);
+            let count = rest.iter().take_while(|piece| piece.output - first < size).count();
+            let (pieces, others) = rest.split_at(count);
+            let end = others.first().map_or(base + output.len(), |next| next.output);
+            let (part, behind) = output.split_at_mut(end - base);
+            parts.push(Part { pieces, output: part, base });
+            if others.is_empty() {
+                return parts;
+            }
+            (rest, output, base) = (others, behind, end);
+        }
     }
 }
+
+/// A part of a job, to be decoded by itself.
+pub struct Part<'a> {
+    /// What to decode.
+    pub pieces: &'a [Piece],
+    /// Where to.
+    pub output: &'a mut [u8],
+    /// Where that begins in the job's output.
+    pub base: usize,
+}
+
+/// A job is no larger than this (bytes) for its own sake: slices of 16 to 32 MiB are read fastest, and a
+/// cancel has to wait for the job that is being decoded.
+pub const MAX_JOB: u64 = 32 << 20;
 
 /// Of the bytes that a job writes, at most one in this many is a zero that a hole could have been:
 /// so the output stays within 10 % of a perfectly sparse one.
@@ -164,13 +184,14 @@ impl Decoder {
     /// Decodes all of `job` from `buffers.input` to `buffers.output` and tells what is data.
     pub fn decode(&mut self, job: &Job, buffers: &mut Buffers) -> Result<Vec<Run>> {
         let output = job.prepare(&mut buffers.output)?;
-        self.decode_pieces(&job.pieces, &buffers.input, output, 0)?;
+        let input = &buffers.input[..];
+        job.parts(output, usize::MAX).into_iter().try_for_each(|part| self.decode_part(part, input))?;
         Ok(job.runs(&buffers.output))
     }
 
-    /// Decodes `pieces` into `output`, whose first byte is byte `base` of the job's output. What no
-    /// piece covers becomes zeros.
-    pub fn decode_pieces(&mut self, pieces: &[Piece], input: &[u8], output: &mut [u8], base: usize) -> Result<()> {
+    /// Decodes a part of a job. What no piece covers becomes zeros.
+    pub fn decode_part(&mut self, part: Part<'_>, input: &[u8]) -> Result<()> {
+        let Part { pieces, output, base } = part;
         let mut filled = 0;
         for piece in pieces {
             let start = piece.output - base;
@@ -223,6 +244,42 @@ mod tests {
     use super::*;
 
     const KIB: usize = 1024;
+
+    #[test]
+    fn parts_cover_the_output() {
+        let stretch = |len: usize| Run { guest: 0, start: 0, len };
+        let piece = |output: usize, output_len: usize| Piece {
+            input: 0,
+            input_len: output_len,
+            output,
+            output_len,
+            stored: Stored::Plain,
+        };
+        // (length of the output, pieces, sizes of the parts)
+        let cases: &[(usize, &[Piece], &[usize])] = &[
+            // A hole of a dense output.
+            (8192, &[], &[8192]),
+            (8192, &[piece(0, 8192)], &[8192]),
+            (8192, &[piece(512, 512)], &[8192]),
+            (16_384, &[piece(512, 3000), piece(4096, 4096), piece(12_288, 100)], &[4096, 8192, 4096]),
+        ];
+        for (len, pieces, sizes) in cases {
+            let job = Job { pieces: pieces.to_vec(), stretches: vec![stretch(*len)], ..Job::default() };
+            let input = vec![7; *len];
+            // What an earlier job has left.
+            let mut output = vec![9; *len];
+            let parts = job.parts(&mut output, 3500);
+            assert_eq!(&parts.iter().map(|part| part.output.len()).collect::<Vec<_>>(), sizes);
+            for part in parts {
+                Decoder::default().decode_part(part, &input).unwrap();
+            }
+            let mut expected = vec![0; *len];
+            for piece in *pieces {
+                expected[piece.output..piece.output + piece.output_len].fill(7);
+            }
+            assert!(output == expected);
+        }
+    }
 
     #[test]
     fn short_holes_are_filled_within_the_bound() {

@@ -4,6 +4,6 @@ mod job;
 mod pipeline;
 mod plan;
 
-pub use job::{Buffers, Decoder, Job, Piece, Stored};
+pub use job::{Buffers, Decoder, Job, MAX_JOB, Part, Piece, Stored};
 pub use pipeline::{Cancel, Decoded, Executor, Progress, convert};
 pub use plan::{JobLimits, Planner};

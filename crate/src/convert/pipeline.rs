@@ -19,11 +19,12 @@ pub trait Executor {
     /// The buffers that it hands over.
     type Bytes;
 
-    /// How many jobs keep it busy, with one ahead of each that decodes.
-    fn depth(&self) -> usize;
-
     /// How large a job may be, in bytes of input and of output.
     fn job_bytes(&self) -> u64;
+
+    /// How many jobs keep it busy, with one ahead of each that decodes; fewer where jobs must be
+    /// larger than it would have them, `job_bytes`, so that all of them stay within its budget.
+    fn depth(&self, job_bytes: u64) -> usize;
 
     /// Runs one job.
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Self::Bytes>>>;
@@ -136,10 +137,11 @@ async fn transfer<E: Executor>(
     sink: &dyn Sink<E::Bytes>,
     progress: &dyn Fn(Progress),
 ) -> Result<Progress> {
-    let info = image.info();
-    sink.set_len(info.virtual_size).await?;
-    let mut done = Progress { guest_total: info.virtual_size, ..Progress::default() };
+    let virtual_size = image.virtual_size();
+    sink.set_len(virtual_size).await?;
+    let mut done = Progress { guest_total: virtual_size, ..Progress::default() };
     progress(done);
+    let largest = executor.job_bytes().max(image.largest_job());
     let limits = JobLimits { bytes: executor.job_bytes(), short_hole: sink.short_hole(), dense: sink.dense() };
     let planner = Planner::new(image, limits);
     let turns = sink.ordered().then(Turns::default);
@@ -164,7 +166,7 @@ async fn transfer<E: Executor>(
             }
             Ok((span, decoded.read, decoded.written))
         })
-        .try_buffer_unordered(executor.depth());
+        .try_buffer_unordered(executor.depth(largest));
     pin_mut!(finished);
     while let Some((span, read, written)) = finished.try_next().await? {
         done.guest_done += span;

@@ -3,7 +3,7 @@
 use super::job::{Job, Piece, Stored};
 use crate::error::Result;
 use crate::extent::{Extent, ExtentKind, ExtentWalk};
-use crate::image::{Image, Info};
+use crate::image::Image;
 use crate::sink::Run;
 use crate::units::{BLOCK, ByteRange};
 use std::collections::VecDeque;
@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 /// Host ranges nearer to each other than this (bytes) are read as one: in a browser the bytes cost
 /// less than the call.
 const READ_GAP: u64 = 64 << 10;
+/// At most this share of a job's bytes is read in vain, between ranges that are read as one.
+const GAP_SHARE: u64 = 4;
 /// The most pieces of a job; bounds its own size (40 bytes each) with the smallest clusters.
 const MAX_PIECES: usize = 16_384;
 
@@ -43,12 +45,11 @@ pub struct Planner {
 impl Planner {
     /// Plans the extents of `image`.
     pub fn new(image: &Image, limits: JobLimits) -> Self {
-        let Info { file_size, virtual_size, .. } = image.info();
         Self {
             walk: image.extents(),
             limits,
-            file_size,
-            virtual_size,
+            file_size: image.source().size(),
+            virtual_size: image.virtual_size(),
             batch: Vec::new(),
             pending: VecDeque::new(),
             next_index: 0,
@@ -133,7 +134,13 @@ impl Draft {
             end if end > extent.start.0 => end - extent.start.0,
             _ if shares_block => to_boundary,
             // A block is more than an empty job may hold; take one all the same.
-            _ if self.is_empty() => to_boundary.max(BLOCK),
+            _ if self.is_empty() => {
+                if to_boundary > 0 {
+                    to_boundary
+                } else {
+                    BLOCK
+                }
+            }
             _ => return Some(extent),
         };
         let (first, rest) = extent.split(fits);
@@ -187,8 +194,8 @@ impl Draft {
         at + (start - block) as usize
     }
 
-    /// Orders the reads by their place in the file and joins neighbours, as long as all of them
-    /// together stay below `limit` bytes or bring nothing but what is needed.
+    /// Orders the reads by their place in the file and joins neighbours, as long as no more than a
+    /// share of `limit` bytes is read in vain.
     ///
     /// A stretch that ends inside a block is followed by a hole there: the block is filled up.
     fn finish(mut self, limit: u64, virtual_size: u64) -> Job {
@@ -199,11 +206,12 @@ impl Draft {
         let mut order: Vec<usize> = (0..self.hosts.len()).collect();
         order.sort_unstable_by_key(|&at| self.hosts[at].start);
         let mut reads: Vec<ByteRange> = Vec::new();
-        let mut input = 0;
+        let (mut input, mut gaps) = (0, 0);
         for at in order {
             let host = self.hosts[at];
             match reads.last_mut() {
-                Some(last) if joins(last, host, input, limit) => {
+                Some(last) if joins(last, host, limit / GAP_SHARE - gaps) => {
+                    gaps += host.start.0.saturating_sub(last.end());
                     let end = last.end().max(host.end());
                     input += end - last.end();
                     last.len = end - last.start.0;
@@ -225,9 +233,8 @@ impl Draft {
     }
 }
 
-fn joins(last: &ByteRange, next: ByteRange, input: u64, limit: u64) -> bool {
-    match next.start.0.checked_sub(last.end()) {
-        None | Some(0) => true,
-        Some(gap) => gap <= READ_GAP && input + gap + next.len <= limit,
-    }
+/// Whether the hole between two ranges is small enough to be read; `allowance` is what may still be
+/// read in vain.
+fn joins(last: &ByteRange, next: ByteRange, allowance: u64) -> bool {
+    next.start.0.saturating_sub(last.end()) <= READ_GAP.min(allowance)
 }

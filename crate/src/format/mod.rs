@@ -28,7 +28,11 @@ const TAIL: u64 = 512;
 
 /// A disk in some format, opened.
 pub trait Disk {
-    /// What the headers say.
+    /// The size of the disk that the guest sees, in bytes.
+    fn virtual_size(&self) -> u64;
+    /// The bytes that the largest part of it can have that is decoded as a whole; 0 where there is none.
+    fn largest_piece(&self) -> u64;
+    /// What the headers say, but for sizes of the file and the disk.
     fn info(&self) -> Info;
     /// Begins a pass over the extents.
     fn walk(self: Rc<Self>) -> Box<dyn ExtentWalk>;

@@ -30,8 +30,16 @@ struct Raw {
 }
 
 impl Disk for Raw {
+    fn virtual_size(&self) -> u64 {
+        self.size.next_multiple_of(SECTOR)
+    }
+
+    fn largest_piece(&self) -> u64 {
+        0
+    }
+
     fn info(&self) -> Info {
-        Info { format: "raw", virtual_size: self.size.next_multiple_of(SECTOR), ..Info::default() }
+        Info { format: "raw", ..Info::default() }
     }
 
     fn walk(self: Rc<Self>) -> Box<dyn ExtentWalk> {

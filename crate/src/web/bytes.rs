@@ -8,24 +8,25 @@ pub(super) trait JsBytes {
     /// moves when it grows.
     fn view(&self, start: usize, len: usize) -> Uint8Array;
 
-    /// The same bytes in memory of JavaScript's own, not shared with other threads.
-    fn keep(&self, start: usize, len: usize) -> Uint8Array;
+    /// Copies the bytes from `start` on into `target`, as many as it has room for.
+    fn copy_to(&self, start: usize, target: &Uint8Array);
 }
 
 impl JsBytes for Vec<u8> {
     fn view(&self, start: usize, len: usize) -> Uint8Array {
+        let bytes = &self[start..start + len];
         // SAFETY: the slice is borrowed from a live buffer, and by this trait's contract the view is
         // used before anything can allocate or free.
         #[allow(unsafe_code)]
-        unsafe {
-            Uint8Array::view(&self[start..start + len])
-        }
+        let view = || unsafe { Uint8Array::view(bytes) };
+        let first = view();
+        // Keeping a reference to the view may itself have grown the memory, which detaches it; the
+        // second one then finds room.
+        if first.length() as usize == len { first } else { view() }
     }
 
-    fn keep(&self, start: usize, len: usize) -> Uint8Array {
-        let copy = Uint8Array::new_with_length(len as u32);
-        copy.copy_from(&self[start..start + len]);
-        copy
+    fn copy_to(&self, start: usize, target: &Uint8Array) {
+        target.copy_from(&self[start..start + target.length() as usize]);
     }
 }
 
@@ -35,7 +36,7 @@ impl JsBytes for Uint8Array {
         self.subarray(start as u32, (start + len) as u32)
     }
 
-    fn keep(&self, start: usize, len: usize) -> Uint8Array {
-        self.view(start, len)
+    fn copy_to(&self, start: usize, target: &Uint8Array) {
+        target.set(&self.view(start, target.length() as usize), 0);
     }
 }

@@ -20,7 +20,8 @@ fn text(value: &JsValue, name: &str) -> Option<String> {
 
 /// What was thrown or rejected: one of our own errors as it is, anything else as `kind`.
 pub(super) fn caught(thrown: &JsValue, kind: ErrorKind, doing: &str) -> Error {
-    let message = text(thrown, "message").unwrap_or_default();
+    let message =
+        text(thrown, "message").or_else(|| thrown.as_string()).unwrap_or_else(|| "no reason was given".to_owned());
     if let Some(own) = text(thrown, "kind").and_then(|name| ErrorKind::by_name(&name)) {
         return Error::new(own, message);
     }

@@ -3,6 +3,7 @@
 use crate::convert::{Cancel, Progress, convert};
 use crate::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::image::{Image, OpenOptions};
+use crate::units::MAX_SIZE;
 use js_sys::Function;
 use serde::Serialize;
 use std::rc::Rc;
@@ -158,7 +159,13 @@ impl From<&Extent> for MapExtent {
             ExtentKind::Data { host } => ("data", false, Some(host)),
             ExtentKind::Compressed { .. } => ("data", true, None),
         };
-        Self { start: extent.start.0, length: extent.len, kind, compressed, offset: offset.map(|host| host.0) }
+        Self {
+            start: extent.start.0,
+            length: extent.len,
+            kind,
+            compressed,
+            offset: offset.map(|host| host.0).filter(|&host| host <= MAX_SIZE),
+        }
     }
 }
 

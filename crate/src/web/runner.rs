@@ -1,6 +1,5 @@
 //! A worker of the `workers` engine: runs jobs with a memory of its own and parses no metadata.
 
-use super::bytes::JsBytes;
 use crate::convert::{Buffers, Decoder, Job};
 use crate::error::{Error, ErrorKind};
 use crate::sink::Sink;
@@ -53,7 +52,7 @@ impl Runner {
             None if runs.is_empty() => {}
             None => {
                 reply.set_runs(Uint8Array::from(&postcard::to_allocvec(&runs).map_err(internal)?[..]));
-                reply.set_bytes(buffers.output.keep(0, buffers.output.len()));
+                reply.set_bytes(Uint8Array::from(&buffers.output[..]));
             }
         }
         self.output.replace(buffers.output);

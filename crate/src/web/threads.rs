@@ -2,7 +2,7 @@
 //! decodes. The coordinator never blocks: it spawns, and awaits the answer.
 
 use super::bytes::JsBytes;
-use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, Piece};
+use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, MAX_JOB};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Run;
 use crate::source::Source;
@@ -31,7 +31,7 @@ pub(super) struct Pool {
 impl Pool {
     /// Reads from `source`; all jobs in flight together hold about `budget` bytes.
     pub fn new(source: Rc<dyn Source>, budget: u64) -> Self {
-        Self { source, job_bytes: budget / (2 * DEPTH as u64), idle: Idle::default() }
+        Self { source, job_bytes: (budget / (2 * DEPTH as u64)).min(MAX_JOB), idle: Idle::default() }
     }
 }
 
@@ -52,16 +52,16 @@ impl JsBytes for Output {
         self.buffers.output.view(start, len)
     }
 
-    fn keep(&self, start: usize, len: usize) -> Uint8Array {
-        self.buffers.output.keep(start, len)
+    fn copy_to(&self, start: usize, target: &Uint8Array) {
+        self.buffers.output.copy_to(start, target);
     }
 }
 
 impl Executor for Pool {
     type Bytes = Output;
 
-    fn depth(&self) -> usize {
-        DEPTH
+    fn depth(&self, job_bytes: u64) -> usize {
+        (DEPTH as u64 * self.job_bytes / job_bytes).max(1) as usize
     }
 
     fn job_bytes(&self) -> u64 {
@@ -98,23 +98,8 @@ thread_local! {
 fn decode(job: &Job, buffers: &mut Buffers) -> Result<Vec<Run>> {
     let input = &buffers.input[..];
     let output = job.prepare(&mut buffers.output)?;
-    parts(job, output).into_par_iter().try_for_each(|(pieces, part, base)| {
-        DECODER.with_borrow_mut(|decoder| decoder.decode_pieces(pieces, input, part, base))
-    })?;
+    job.parts(output, PART)
+        .into_par_iter()
+        .try_for_each(|part| DECODER.with_borrow_mut(|decoder| decoder.decode_part(part, input)))?;
     Ok(job.runs(&buffers.output))
-}
-
-/// Splits the output between groups of pieces: (pieces, their part of the output, its start).
-fn parts<'a>(job: &'a Job, mut output: &'a mut [u8]) -> Vec<(&'a [Piece], &'a mut [u8], usize)> {
-    let groups: Vec<_> = job.groups(PART).collect();
-    let mut base = 0;
-    let mut parts = Vec::with_capacity(groups.len());
-    for (at, group) in groups.iter().enumerate() {
-        let end = groups.get(at + 1).map_or(base + output.len(), |next| next[0].output);
-        let (part, rest) = output.split_at_mut(end - base);
-        parts.push((*group, part, base));
-        output = rest;
-        base = end;
-    }
-    parts
 }

@@ -3,7 +3,7 @@
 
 use super::errors::caught;
 use super::runner::{JsReply, internal};
-use crate::convert::{Decoded, Executor, Job};
+use crate::convert::{Decoded, Executor, Job, MAX_JOB};
 use crate::error::{ErrorKind, Result};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -27,15 +27,15 @@ impl Workers {
     /// Sends jobs to `count` workers by `dispatch(job: Uint8Array): Promise<Reply>`; all jobs in
     /// flight together hold about `budget` bytes.
     pub fn new(dispatch: Function, count: usize, budget: u64) -> Self {
-        Self { dispatch, count, job_bytes: budget / (BUFFERS_PER_WORKER * count as u64) }
+        Self { dispatch, count, job_bytes: (budget / (BUFFERS_PER_WORKER * count as u64)).min(MAX_JOB) }
     }
 }
 
 impl Executor for Workers {
     type Bytes = Uint8Array;
 
-    fn depth(&self) -> usize {
-        self.count * JOBS_PER_WORKER
+    fn depth(&self, job_bytes: u64) -> usize {
+        ((self.count * JOBS_PER_WORKER) as u64 * self.job_bytes / job_bytes).max(1) as usize
     }
 
     fn job_bytes(&self) -> u64 {

@@ -8,7 +8,7 @@ mod snapshots;
 mod walk;
 
 use super::{Disk, Format};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::extent::ExtentWalk;
 use crate::image::{Info, Snapshot};
 use crate::source::{Source, read_exact};
@@ -28,8 +28,15 @@ pub(super) const FORMAT: Format = Format {
 async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
     let header = Header::parse(&read_start(&*source, header::MAX_FIXED).await?, source.size())?;
     let first_cluster = read_start(&*source, header.cluster_size()).await?;
-    let extensions = extensions::parse(&header, &first_cluster)?;
-    features::refuse_unread(&header, &extensions, &first_cluster)?;
+    let checked = extensions::parse(&header, &first_cluster)
+        .and_then(|extensions| features::refuse_unread(&header, &extensions, &first_cluster));
+    match checked {
+        // What does not fit into the part of the header that is there may be whole in the rest.
+        Err(error) if error.kind == ErrorKind::Corrupt && source.size() < header.cluster_size() => {
+            return Err(Error::truncated("the end of the header", HostOffset(header.cluster_size()), source.size()));
+        }
+        checked => checked?,
+    }
     let snapshots = snapshots::read(&*source, &header).await?;
     Ok(Rc::new(Qcow2 { source, header, snapshots }))
 }
@@ -46,10 +53,18 @@ struct Qcow2 {
 }
 
 impl Disk for Qcow2 {
+    fn virtual_size(&self) -> u64 {
+        self.header.virtual_size
+    }
+
+    /// The length field of a compressed cluster has room for twice a cluster, if it is hostile.
+    fn largest_piece(&self) -> u64 {
+        2 * self.header.cluster_size()
+    }
+
     fn info(&self) -> Info {
         Info {
             format: FORMAT.name,
-            virtual_size: self.header.virtual_size,
             cluster_size: Some(self.header.cluster_size()),
             version: Some(self.header.version),
             compression: Some("zlib"),

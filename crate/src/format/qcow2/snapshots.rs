@@ -79,9 +79,9 @@ impl Table<'_> {
             date_seconds: be32(&fixed, 16),
             date_nanoseconds: be32(&fixed, 20),
             vm_clock_nanoseconds: be64(&fixed, 24) as f64,
-            vm_state_size: extra_field(&extra, 0).unwrap_or_else(|| u64::from(be32(&fixed, 32))),
+            vm_state_size: extra_field(&extra, 0).unwrap_or_else(|| u64::from(be32(&fixed, 32))) as f64,
             icount: extra_field(&extra, 16).filter(|&count| count != u64::MAX).map(|count| count as f64),
-            virtual_size: extra_field(&extra, 8),
+            virtual_size: extra_field(&extra, 8).map(|size| size as f64),
         })
     }
 
