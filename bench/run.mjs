@@ -64,7 +64,6 @@ async function timed(work) {
 }
 
 function command(program, ...args) {
-  rmSync(at('out.raw'), { force: true });
   const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`${program} ended with ${status}: ${stderr}`);
 }
@@ -87,7 +86,12 @@ for (const name of Object.keys(IMAGES)) {
   execFileSync('cat', [image], { stdio: 'ignore' });
   const times = Object.fromEntries(Object.keys(runners).map((runner) => [runner, []]));
   for (let run = 0; run < RUNS; run += 1) {
-    for (const [runner, convert] of Object.entries(runners)) times[runner].push(await convert(image));
+    for (const [runner, convert] of Object.entries(runners)) {
+      // Nobody has to wait for what the one before has still to write to the disk.
+      rmSync(at('out.raw'), { force: true });
+      execFileSync('sync');
+      times[runner].push(await convert(image));
+    }
   }
   const rival = median(times['qemu-img convert -W']);
   console.log(`\n${name}: ${(statSync(image).size / 1e6).toFixed(0)} MB`);

@@ -1,6 +1,9 @@
 // Both engines, isolated and not, by every route: the bytes are those of qemu-img.
 
-import { expect, giveFile, hashOpfs, storage, test } from '../support/browser.js';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium } from '@playwright/test';
+import { expect, giveFile, hashOpfs, loadApi, storage, test } from '../support/browser.js';
 import { diskUsage, hashFile, images } from '../support/images.js';
 
 type Route = 'opfs' | 'handle' | 'download';
@@ -62,3 +65,30 @@ for (const row of rows) {
     });
   });
 }
+
+test('a file of the private file system is sparse on the disk', async ({ launchOptions, servers }, testInfo) => {
+  const profile = testInfo.outputPath('profile');
+  const context = await chromium.launchPersistentContext(profile, launchOptions);
+  try {
+    const page = await context.newPage();
+    await page.goto(`${servers.isolated.url}/blank`);
+    await loadApi(page);
+    for (const engine of ['workers', 'threads'] as const) {
+      await giveFile(page, images.large());
+      await page.evaluate(async (engine) => {
+        const image = await window.decant.open(window.file);
+        await image.convert({ opfs: 'out.raw' }, { engine });
+        await image.close();
+      }, engine);
+      const files = readdirSync(join(profile, 'Default', 'File System'), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+        .filter((path) => statSync(path).size === 2 ** 30);
+      expect(files).toHaveLength(1);
+      expect(hashFile(files[0]!)).toBe(hashFile(images.largeRaw()));
+      expect(diskUsage(files[0]!)).toBeLessThan(diskUsage(images.largeRaw()) * 1.1);
+    }
+  } finally {
+    await context.close();
+  }
+});

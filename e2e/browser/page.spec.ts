@@ -1,7 +1,8 @@
 // The page as a person uses it.
 
-import { readFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { expect, type Page, storage, test } from '../support/browser.js';
 import { hashFile, images } from '../support/images.js';
 
@@ -9,6 +10,17 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 async function choose(page: Page, ...files: string[]): Promise<void> {
   await page.locator('input[type=file]').setInputFiles(files);
+}
+
+/** Drops what is at `path` as the system does. */
+async function drop(page: Page, path: string): Promise<void> {
+  const client = await page.context().newCDPSession(page);
+  const box = (await page.locator('.drop').boundingBox())!;
+  const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  const data = { items: [], files: [path], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+    await client.send('Input.dispatchDragEvent', { type, ...at, data });
+  }
 }
 
 async function audit(page: Page): Promise<void> {
@@ -77,7 +89,6 @@ test('nothing is asked of any other host, and the policy is never violated', asy
 });
 
 test('a file that is no image, and one that may be raw', async ({ page }, testInfo) => {
-  const { writeFileSync } = await import('node:fs');
   const [pdf, raw] = [testInfo.outputPath('paper.pdf'), testInfo.outputPath('disk.img')];
   writeFileSync(pdf, '%PDF-1.7 and so on');
   writeFileSync(raw, Buffer.alloc(100_000, 7));
@@ -100,14 +111,50 @@ test('of several files one can be chosen', async ({ page }) => {
 });
 
 test('a real drop opens the image', async ({ page }) => {
-  const client = await page.context().newCDPSession(page);
-  const box = (await page.locator('.drop').boundingBox())!;
-  const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
-  const data = { items: [], files: [images.zlib()], dragOperationsMask: 1 };
-  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
-    await client.send('Input.dispatchDragEvent', { type, ...at, data });
-  }
+  await drop(page, images.zlib());
   await expect(page.getByRole('heading', { name: 'zlib.qcow2' })).toBeVisible();
+});
+
+test('a real drop of a folder offers its files', async ({ page }, testInfo) => {
+  const folder = testInfo.outputPath('disks');
+  mkdirSync(folder);
+  copyFileSync(images.kinds(), join(folder, 'one.qcow2'));
+  copyFileSync(images.empty(), join(folder, 'two.qcow2'));
+  await drop(page, folder);
+  await expect(page.getByRole('heading', { name: 'Which one shall be converted?' })).toBeVisible();
+  await page.getByRole('button', { name: /two/ }).click();
+  await expect(page.getByRole('heading', { name: 'two.qcow2' })).toBeVisible();
+});
+
+test('a pasted file is opened, but not one that is pasted into a text', async ({ page }) => {
+  const paste = (into: string) =>
+    page.evaluate((into) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.items.add(new File([new Uint8Array(5000)], 'pasted.img'));
+      const event = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true });
+      document.querySelector(into)!.dispatchEvent(event);
+    }, into);
+  await page.evaluate(() => document.body.append(document.createElement('textarea')));
+  await paste('textarea');
+  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+  await paste('body');
+  await expect(page.getByRole('button', { name: 'Read it as a raw disk' })).toBeVisible();
+});
+
+test('the tab asks before it closes while it works, and another tab says that it works', async ({ page, context }) => {
+  await choose(page, images.plain());
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.getByText('left')).toBeVisible();
+  const other = await context.newPage();
+  await other.goto('/');
+  await choose(other, images.kinds());
+  await expect(other.getByText('Another tab is converting too')).toBeVisible();
+  const asked = page.waitForEvent('dialog');
+  await page.close({ runBeforeUnload: true });
+  const dialog = await asked;
+  expect(dialog.type()).toBe('beforeunload');
+  await dialog.dismiss();
 });
 
 test('cancelling leaves nothing behind', async ({ page }) => {

@@ -79,6 +79,7 @@ export const images = {
       qemuImg('create', '-q', '-f', 'qcow2', path, '1G');
       execFileSync('qemu-io', ['-c', 'write -q -P 1 300M 5M', '-c', 'write -q -P 2 900M 5M', path]);
     }),
+  largeRaw: () => cached('large.raw', (path) => qemuImg('convert', '-O', 'raw', images.large(), path)),
   /** The page's sample, as qemu-img reads it. */
   sample: () =>
     cached('sample.raw', (path) => {
