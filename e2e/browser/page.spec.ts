@@ -141,15 +141,15 @@ test('a pasted file is opened, but not one that is pasted into a text', async ({
   await expect(page.getByRole('button', { name: 'Read it as a raw disk' })).toBeVisible();
 });
 
-test('the tab asks before it closes while it works, and another tab says that it works', async ({ page, context }) => {
-  await choose(page, images.plain());
+async function beginConverting(page: Page): Promise<void> {
+  await choose(page, images.zlib());
   await page.getByRole('radio', { name: 'As a download' }).check();
   await page.getByRole('button', { name: 'Convert' }).click();
   await expect(page.getByText('left')).toBeVisible();
-  const other = await context.newPage();
-  await other.goto('/');
-  await choose(other, images.kinds());
-  await expect(other.getByText('Another tab is converting too')).toBeVisible();
+}
+
+test('the tab asks before it closes while it works', async ({ page }) => {
+  await beginConverting(page);
   const asked = page.waitForEvent('dialog');
   await page.close({ runBeforeUnload: true });
   const dialog = await asked;
@@ -157,11 +157,16 @@ test('the tab asks before it closes while it works, and another tab says that it
   await dialog.dismiss();
 });
 
+test('another tab says that this one works', async ({ page, context }) => {
+  const other = await context.newPage();
+  await other.goto('/');
+  await beginConverting(page);
+  await choose(other, images.kinds());
+  await expect(other.getByText('Another tab is converting too')).toBeVisible();
+});
+
 test('cancelling leaves nothing behind', async ({ page }) => {
-  await choose(page, images.zlib());
-  await page.getByRole('radio', { name: 'As a download' }).check();
-  await page.getByRole('button', { name: 'Convert' }).click();
-  await expect(page.getByText('left')).toBeVisible();
+  await beginConverting(page);
   await audit(page);
   await page.getByRole('button', { name: 'Cancel' }).click();
   await expect(page.getByRole('heading', { name: 'Cancelled. Nothing was left behind.' })).toBeVisible();
