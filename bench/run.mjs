@@ -4,7 +4,7 @@
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, homedir } from 'node:os';
 import { join } from 'node:path';
 import { root, say } from '../scripts/lib.mjs';
 import { Browser } from './browser.mjs';
@@ -35,7 +35,7 @@ function makeDisk() {
       }
     }
   };
-  for (const path of ['/usr/lib/chromium', '/usr/lib/x86_64-linux-gnu', '/usr/bin', '/usr/lib', '/opt', '/root/.rustup']) {
+  for (const path of ['/usr/lib/chromium', '/usr/lib/x86_64-linux-gnu', '/usr/bin', '/usr/lib', '/opt', join(homedir(), '.rustup')]) {
     if (existsSync(path)) take(path);
   }
   execFileSync('truncate', ['-s', '3584M', at('disk.raw.new')]);

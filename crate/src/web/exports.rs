@@ -42,7 +42,6 @@ impl OpenImage {
 
     /// Converts the disk into `sink`. `executor` is a function that dispatches a job, or `undefined`
     /// with the pool of threads. Answers with the last progress.
-    #[allow(clippy::too_many_arguments)] // One call from `worker/coordinator.ts`; a struct would only rename them.
     pub async fn convert(
         &self,
         dispatch: Option<Function>,
