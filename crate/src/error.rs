@@ -17,6 +17,10 @@ pub enum ErrorKind {
     Corrupt,
     /// A number beyond what is processed.
     Limit,
+    /// The image needs another file, which was not handed over; the message names it and its role.
+    MissingFile,
+    /// A password is needed, or the one given is wrong.
+    Password,
     /// Reading the image failed.
     Source,
     /// Writing the output failed.
@@ -30,11 +34,13 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 11] = [
         Self::NotRecognised,
         Self::Unsupported,
         Self::Corrupt,
         Self::Limit,
+        Self::MissingFile,
+        Self::Password,
         Self::Source,
         Self::Sink,
         Self::Cancelled,
@@ -54,6 +60,8 @@ impl ErrorKind {
             Self::Unsupported => "unsupported",
             Self::Corrupt => "corrupt",
             Self::Limit => "limit",
+            Self::MissingFile => "missing-file",
+            Self::Password => "password",
             Self::Source => "source",
             Self::Sink => "sink",
             Self::Cancelled => "cancelled",
@@ -100,6 +108,15 @@ impl Error {
             ),
             offset: Some(offset),
         }
+    }
+
+    /// The same error, of the companion `name`: its message says so.
+    pub fn within(mut self, name: &str) -> Self {
+        use ErrorKind::{Corrupt, Limit, NotRecognised, Source, Unsupported};
+        if matches!(self.kind, Corrupt | Unsupported | Limit | Source | NotRecognised) {
+            self.message = format!("In '{name}': {}", self.message);
+        }
+        self
     }
 
     /// A known feature that is not read.

@@ -3,7 +3,7 @@
 //! An [`Image`] is opened from a [`Source`]: its format is recognised by content (see [`format`]),
 //! its headers are checked, and its extents can be listed in guest order. [`convert`] plans the
 //! extents into jobs, which an executor reads and decodes, and writes what is data to a sink; what
-//! is zero stays a hole.
+//! is zero stays a hole. An image over backing files is a [`chain`], whose extents are merged.
 //!
 //! The core is straight-line `async` code over the traits [`Source`], [`sink::Sink`] and
 //! [`convert::Executor`]. It opens no file and names no platform: `native` drives it with
@@ -11,14 +11,22 @@
 //!
 //! Every number that an image holds is hostile until it is checked.
 
+pub mod chain;
 pub mod convert;
+pub mod damage;
 pub mod decode;
 pub mod error;
 pub mod extent;
+#[cfg(feature = "extras")]
+pub mod extras;
+#[cfg(not(feature = "extras"))]
+#[path = "without_extras.rs"]
+pub mod extras;
 pub mod format;
 pub mod image;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
+pub mod safety;
 pub mod sink;
 pub mod source;
 pub mod units;

@@ -1,17 +1,17 @@
 //! `std::fs` as source and sink, and an executor on the calling thread: for tests, fuzzing and
 //! benchmarks.
 
-use crate::convert::{Buffers, Decoded, Decoder, Executor, Job};
+use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, Outcome};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::{Run, Sink};
-use crate::source::Source;
+use crate::extras::{Ciphers, Keys};
+use crate::source::{Files, Source};
 use crate::units::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::rc::Rc;
 
 /// A file that is read.
 pub struct FileSource {
@@ -84,15 +84,16 @@ impl Sink<Vec<u8>> for FileSink {
 
 /// Runs each job where it stands.
 pub struct Inline {
-    source: Rc<dyn Source>,
+    files: Files,
+    ciphers: Ciphers,
     depth: usize,
     job_bytes: u64,
 }
 
 impl Inline {
-    /// Reads from `source`; keeps `depth` jobs of `job_bytes` bytes in flight.
-    pub fn new(source: Rc<dyn Source>, depth: usize, job_bytes: u64) -> Self {
-        Self { source, depth, job_bytes }
+    /// Reads from `files`; keeps `depth` jobs of `job_bytes` bytes in flight.
+    pub fn new(files: Files, keys: &Keys, depth: usize, job_bytes: u64) -> Result<Self> {
+        Ok(Self { files, ciphers: Ciphers::new(keys)?, depth, job_bytes })
     }
 }
 
@@ -110,10 +111,10 @@ impl Executor for Inline {
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Vec<u8>>>> {
         async move {
             let mut buffers = Buffers::default();
-            job.read(&*self.source, &mut buffers.input).await?;
-            let runs = Decoder::default().decode(&job, &mut buffers)?;
+            job.read(&self.files, &mut buffers.input).await?;
+            let Outcome { runs, lost } = Decoder::default().decode(&job, &mut buffers, &self.ciphers)?;
             let written = runs.iter().map(|run| run.len as u64).sum();
-            Ok(Decoded { output: Some((buffers.output, runs)), read: buffers.input.len() as u64, written })
+            Ok(Decoded { output: Some((buffers.output, runs)), read: buffers.input.len() as u64, written, lost })
         }
         .boxed_local()
     }

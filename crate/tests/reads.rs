@@ -59,7 +59,7 @@ fn an_empty_image_needs_a_handful_of_reads() {
     let reading = source.clone();
     let work = async move {
         let image = decant::Image::open(reading, &decant::OpenOptions::default()).await.unwrap();
-        let (mut walk, mut extents) = (image.extents(), Vec::new());
+        let (mut walk, mut extents) = (image.extents().unwrap(), Vec::new());
         while walk.next(&mut extents).await.unwrap() {}
         extents
     };

@@ -1,12 +1,15 @@
 //! A job: what to read, how to decode it, and where on the disk the result belongs. It knows no
 //! format, so that a worker can run it without parsing any metadata.
 
-use crate::decode::{InflateError, Inflater, data_runs};
-use crate::error::{Error, Result};
+use crate::decode::data_runs;
+use crate::damage::Lost;
+use crate::error::Result;
+use crate::extent::Compression;
 use crate::sink::Run;
-use crate::source::{Source, read_ranges, zeroed};
-use crate::units::{ByteRange, HostOffset};
+use crate::source::{FileId, FileRange, Source, read_ranges, zeroed};
+use crate::units::HostOffset;
 use serde::{Deserialize, Serialize};
+use std::rc::Rc;
 
 /// One job. Its output is packed: stretches of the disk stand one behind the other in a buffer,
 /// each at a multiple of the output block.
@@ -16,8 +19,8 @@ pub struct Job {
     pub index: u64,
     /// How much of the disk it accounts for, in bytes: its own stretches and the holes before them.
     pub span: u64,
-    /// What to read: (host offset, length), ascending, read into one buffer one behind the other.
-    pub reads: Vec<(u64, u64)>,
+    /// What to read, into one buffer one behind the other.
+    pub reads: Vec<FileRange>,
     /// What to decode, ascending by place in the output.
     pub pieces: Vec<Piece>,
     /// Where parts of the output belong on the disk, ascending; they fill the output buffer.
@@ -26,6 +29,10 @@ pub struct Job {
     pub short_hole: u64,
     /// Whether zeros are written like data.
     pub dense: bool,
+    /// Whether what cannot be decoded becomes zeros.
+    pub salvage: bool,
+    /// Ranges that are lost before anything is read.
+    pub lost: Vec<Lost>,
 }
 
 /// A part of the output that comes from one place of the input.
@@ -48,13 +55,26 @@ pub struct Piece {
 pub enum Stored {
     /// As they are.
     Plain,
-    /// As raw deflate of a cluster of `cluster` bytes, of which the piece is the start.
-    Deflate {
+    /// Encrypted.
+    Encrypted {
+        /// Which of the image's ciphers.
+        cipher: u16,
+        /// The number of its first sector of 512 bytes.
+        sector: u64,
+    },
+    /// As a part of a compressed cluster.
+    Compressed {
+        /// How.
+        compression: Compression,
         /// Size of the cluster.
         cluster: usize,
-        /// Where the stream lies in the file, for messages.
-        host: u64,
-        /// Whether the file ends inside the range that the image gives for the stream.
+        /// Where in the cluster the piece begins.
+        skip: usize,
+        /// Which file holds it, and where: for messages, and to know it again.
+        file: FileId,
+        /// See `file`.
+        host: HostOffset,
+        /// Whether the file ends inside the range that the image gives for the compressed data.
         cut: bool,
     },
 }
@@ -62,7 +82,7 @@ pub enum Stored {
 impl Job {
     /// The length of the input buffer, in bytes.
     pub fn input_len(&self) -> usize {
-        self.reads.iter().map(|&(_, len)| len as usize).sum()
+        self.reads.iter().map(|read| read.len as usize).sum()
     }
 
     /// The length of the output buffer, in bytes.
@@ -71,11 +91,9 @@ impl Job {
     }
 
     /// Reads what the job needs into `input`.
-    pub async fn read(&self, source: &dyn Source, input: &mut Vec<u8>) -> Result<()> {
+    pub async fn read(&self, files: &[Rc<dyn Source>], input: &mut Vec<u8>) -> Result<()> {
         fit(input, self.input_len())?;
-        let ranges: Vec<_> =
-            self.reads.iter().map(|&(start, len)| ByteRange { start: HostOffset(start), len }).collect();
-        read_ranges(source, &ranges, input).await
+        read_ranges(files, &self.reads, input).await
     }
 
     /// Makes `output` as long as the job's output is. Its content is of no account.
@@ -94,6 +112,12 @@ impl Job {
             data_runs(output, stretch.start, stretch.start + stretch.len, stretch.guest, &mut runs);
         }
         if self.short_hole > 0 { join_short_holes(runs, self.short_hole) } else { runs }
+    }
+
+    /// Where on the disk the byte at `output` belongs.
+    pub fn guest_of(&self, output: usize) -> u64 {
+        let at = self.stretches.partition_point(|stretch| stretch.start <= output).saturating_sub(1);
+        self.stretches.get(at).map_or(0, |stretch| stretch.guest + (output - stretch.start) as u64)
     }
 
     /// Splits the job into parts of about `size` bytes of output, for decoding side by side.
@@ -172,65 +196,9 @@ pub struct Buffers {
     pub output: Vec<u8>,
 }
 
-/// Decodes pieces; one for each thread, kept from job to job.
-#[derive(Default)]
-pub struct Decoder {
-    inflater: Inflater,
-    /// A whole cluster, where the disk ends inside one.
-    cluster: Vec<u8>,
-}
-
-impl Decoder {
-    /// Decodes all of `job` from `buffers.input` to `buffers.output` and tells what is data.
-    pub fn decode(&mut self, job: &Job, buffers: &mut Buffers) -> Result<Vec<Run>> {
-        let output = job.prepare(&mut buffers.output)?;
-        let input = &buffers.input[..];
-        job.parts(output, usize::MAX).into_iter().try_for_each(|part| self.decode_part(part, input))?;
-        Ok(job.runs(&buffers.output))
-    }
-
-    /// Decodes a part of a job. What no piece covers becomes zeros.
-    pub fn decode_part(&mut self, part: Part<'_>, input: &[u8]) -> Result<()> {
-        let Part { pieces, output, base } = part;
-        let mut filled = 0;
-        for piece in pieces {
-            let start = piece.output - base;
-            output[filled..start].fill(0);
-            filled = start + piece.output_len;
-            let from = &input[piece.input..piece.input + piece.input_len];
-            let to = &mut output[start..filled];
-            match piece.stored {
-                Stored::Plain => to.copy_from_slice(from),
-                Stored::Deflate { cluster, host, cut } => self.inflate(from, to, cluster, HostOffset(host), cut)?,
-            }
-        }
-        output[filled..].fill(0);
-        Ok(())
-    }
-
-    fn inflate(&mut self, from: &[u8], to: &mut [u8], cluster: usize, host: HostOffset, cut: bool) -> Result<()> {
-        let result = if to.len() == cluster {
-            self.inflater.inflate(from, to)
-        } else {
-            fit(&mut self.cluster, cluster)?;
-            let result = self.inflater.inflate(from, &mut self.cluster);
-            to.copy_from_slice(&self.cluster[..to.len()]);
-            result
-        };
-        result.map_err(|error| match error {
-            InflateError::InputEnds if cut => Error::truncated(
-                "the end of a compressed cluster",
-                HostOffset(host.0 + from.len() as u64),
-                host.0 + from.len() as u64,
-            ),
-            _ => Error::corrupt("a compressed cluster does not inflate to a whole cluster", host),
-        })
-    }
-}
-
 /// Makes `buf` exactly `len` bytes long. Its content is of no account; a buffer too small is given
 /// back before the larger one is asked for.
-fn fit(buf: &mut Vec<u8>, len: usize) -> Result<()> {
+pub(super) fn fit(buf: &mut Vec<u8>, len: usize) -> Result<()> {
     if buf.capacity() < len {
         *buf = Vec::new();
         *buf = zeroed(len)?;
@@ -241,7 +209,9 @@ fn fit(buf: &mut Vec<u8>, len: usize) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::decoder::Decoder;
     use super::*;
+    use crate::extras::Ciphers;
 
     const KIB: usize = 1024;
 
@@ -271,7 +241,8 @@ mod tests {
             let parts = job.parts(&mut output, 3500);
             assert_eq!(&parts.iter().map(|part| part.output.len()).collect::<Vec<_>>(), sizes);
             for part in parts {
-                Decoder::default().decode_part(part, &input).unwrap();
+                let lost = Decoder::default().decode_part(&job, part, &input, &Ciphers::default()).unwrap();
+                assert_eq!(lost, []);
             }
             let mut expected = vec![0; *len];
             for piece in *pieces {

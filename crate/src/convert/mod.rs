@@ -1,9 +1,11 @@
 //! Moving the data: extents are planned into jobs, jobs run through a pipeline.
 
+mod decoder;
 mod job;
 mod pipeline;
 mod plan;
 
-pub use job::{Buffers, Decoder, Job, MAX_JOB, Part, Piece, Stored};
-pub use pipeline::{Cancel, Decoded, Executor, Progress, convert};
+pub use decoder::{Decoder, Outcome};
+pub use job::{Buffers, Job, MAX_JOB, Part, Piece, Stored};
+pub use pipeline::{Cancel, Converted, Decoded, Executor, Progress, convert};
 pub use plan::{JobLimits, Planner};

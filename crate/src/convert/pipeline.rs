@@ -3,6 +3,7 @@
 
 use super::job::Job;
 use super::plan::{JobLimits, Planner};
+use crate::damage::{Lost, LostRanges};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::Image;
 use crate::sink::{Run, Sink};
@@ -38,6 +39,17 @@ pub struct Decoded<B> {
     pub read: u64,
     /// Bytes of data that it has, zeros left out.
     pub written: u64,
+    /// What of it was lost, when damage is tolerated.
+    pub lost: Vec<Lost>,
+}
+
+/// What came of a conversion.
+#[derive(Debug)]
+pub struct Converted {
+    /// How far it came: to the end.
+    pub progress: Progress,
+    /// What was lost, in guest order, when damage is tolerated.
+    pub lost: Vec<Lost>,
 }
 
 /// How far a conversion has come, in bytes.
@@ -97,7 +109,7 @@ pub async fn convert<E: Executor>(
     sink: &dyn Sink<E::Bytes>,
     progress: &dyn Fn(Progress),
     cancel: &Cancel,
-) -> Result<Progress> {
+) -> Result<Converted> {
     let result = run(image, executor, sink, progress, cancel).await;
     if result.is_err() {
         sink.abort().await;
@@ -111,7 +123,7 @@ async fn run<E: Executor>(
     sink: &dyn Sink<E::Bytes>,
     progress: &dyn Fn(Progress),
     cancel: &Cancel,
-) -> Result<Progress> {
+) -> Result<Converted> {
     let mut done = {
         let work = transfer(image, executor, sink, progress);
         let cancelled = cancel.cancelled();
@@ -121,8 +133,8 @@ async fn run<E: Executor>(
             Either::Right((result, _)) => result?,
         }
     };
-    done.finalizing = true;
-    progress(done);
+    done.progress.finalizing = true;
+    progress(done.progress);
     sink.finish().await?;
     if cancel.cancelled.get() {
         return Err(Cancel::error());
@@ -136,14 +148,15 @@ async fn transfer<E: Executor>(
     executor: &E,
     sink: &dyn Sink<E::Bytes>,
     progress: &dyn Fn(Progress),
-) -> Result<Progress> {
+) -> Result<Converted> {
     let virtual_size = image.virtual_size();
-    sink.set_len(virtual_size).await?;
-    let mut done = Progress { guest_total: virtual_size, ..Progress::default() };
-    progress(done);
     let largest = executor.job_bytes().max(image.largest_job());
     let limits = JobLimits { bytes: executor.job_bytes(), short_hole: sink.short_hole(), dense: sink.dense() };
-    let planner = Planner::new(image, limits);
+    let planner = Planner::new(image, limits)?;
+    sink.set_len(virtual_size).await?;
+    let mut lost_ranges = LostRanges::default();
+    let mut done = Progress { guest_total: virtual_size, ..Progress::default() };
+    progress(done);
     let turns = sink.ordered().then(Turns::default);
     let jobs =
         try_unfold(
@@ -154,27 +167,29 @@ async fn transfer<E: Executor>(
     let finished = jobs
         .map_ok(|job| async move {
             let (index, span) = (job.index, job.span);
-            let decoded = executor.execute(job).await?;
+            let mut decoded = executor.execute(job).await?;
             if let Some(turns) = turns {
                 turns.wait(index).await;
             }
-            if let Some((bytes, runs)) = &decoded.output {
-                sink.write(bytes, runs).await?;
+            // The buffer goes back as soon as it is written.
+            if let Some((bytes, runs)) = decoded.output.take() {
+                sink.write(&bytes, &runs).await?;
             }
             if let Some(turns) = turns {
                 turns.pass(index);
             }
-            Ok((span, decoded.read, decoded.written))
+            Ok((span, decoded))
         })
         .try_buffer_unordered(executor.depth(largest));
     pin_mut!(finished);
-    while let Some((span, read, written)) = finished.try_next().await? {
+    while let Some((span, decoded)) = finished.try_next().await? {
         done.guest_done += span;
-        done.read += read;
-        done.written += written;
+        done.read += decoded.read;
+        done.written += decoded.written;
+        lost_ranges.extend(decoded.lost);
         progress(done);
     }
-    Ok(done)
+    Ok(Converted { progress: done, lost: lost_ranges.finish() })
 }
 
 /// Lets jobs write one after the other, in guest order.

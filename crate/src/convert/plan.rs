@@ -2,10 +2,12 @@
 
 use super::job::{Job, Piece, Stored};
 use crate::error::Result;
-use crate::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::damage::Lost;
+use crate::extent::{Extent, ExtentKind, Extents};
 use crate::image::Image;
 use crate::sink::Run;
-use crate::units::{BLOCK, ByteRange};
+use crate::source::{FileRange, Files};
+use crate::units::BLOCK;
 use std::collections::VecDeque;
 
 /// Host ranges nearer to each other than this (bytes) are read as one: in a browser the bytes cost
@@ -13,6 +15,8 @@ use std::collections::VecDeque;
 const READ_GAP: u64 = 64 << 10;
 /// At most this share of a job's bytes is read in vain, between ranges that are read as one.
 const GAP_SHARE: u64 = 4;
+/// The unit of encryption, in bytes.
+const SECTOR: u64 = 512;
 /// The most pieces of a job; bounds its own size (40 bytes each) with the smallest clusters.
 const MAX_PIECES: usize = 16_384;
 
@@ -29,9 +33,10 @@ pub struct JobLimits {
 
 /// Turns the extents of an image into jobs, in guest order.
 pub struct Planner {
-    walk: Box<dyn ExtentWalk>,
+    extents: Extents,
     limits: JobLimits,
-    file_size: u64,
+    files: Files,
+    salvage: bool,
     virtual_size: u64,
     /// Extents that are not in a job yet, and where the walk is.
     batch: Vec<Extent>,
@@ -43,19 +48,20 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Plans the extents of `image`.
-    pub fn new(image: &Image, limits: JobLimits) -> Self {
-        Self {
-            walk: image.extents(),
+    /// Plans the extents of `image`. Fails where it misses a file or a password.
+    pub fn new(image: &Image, limits: JobLimits) -> Result<Self> {
+        Ok(Self {
+            extents: image.extents()?,
             limits,
-            file_size: image.source().size(),
+            files: image.files().clone(),
+            salvage: image.is_salvaged(),
             virtual_size: image.virtual_size(),
             batch: Vec::new(),
             pending: VecDeque::new(),
             next_index: 0,
             planned: 0,
             walked: 0,
-        }
+        })
     }
 
     /// The next job; the last one may have nothing to do but account for a hole.
@@ -63,10 +69,16 @@ impl Planner {
         let mut draft = Draft::default();
         loop {
             let Some(extent) = self.next_extent().await? else { break };
+            if let ExtentKind::Lost(damage) = extent.kind {
+                draft.lost.push(Lost { start: extent.start.0, len: extent.len, damage });
+            }
             if !extent.has_data() && !self.limits.dense {
+                if draft.lost.len() >= MAX_PIECES {
+                    break;
+                }
                 continue;
             }
-            if let Some(rest) = draft.add(extent, self.limits, self.file_size) {
+            if let Some(rest) = draft.add(extent, self.limits, &self.files) {
                 self.pending.push_front(rest);
                 break;
             }
@@ -80,6 +92,7 @@ impl Planner {
         job.span = end - self.planned;
         job.short_hole = self.limits.short_hole;
         job.dense = self.limits.dense;
+        job.salvage = self.salvage;
         self.next_index += 1;
         self.planned = end;
         Ok(Some(job))
@@ -88,7 +101,7 @@ impl Planner {
     async fn next_extent(&mut self) -> Result<Option<Extent>> {
         while self.pending.is_empty() {
             self.batch.clear();
-            if !self.walk.next(&mut self.batch).await? {
+            if !self.extents.next(&mut self.batch).await? {
                 return Ok(None);
             }
             self.walked = self.batch.last().map_or(self.walked, Extent::end);
@@ -102,31 +115,36 @@ impl Planner {
 #[derive(Default)]
 struct Draft {
     /// Where each piece's input lies in the file.
-    hosts: Vec<ByteRange>,
+    hosts: Vec<FileRange>,
     input_len: u64,
     pieces: Vec<Piece>,
     stretches: Vec<Run>,
     /// The disk up to here is in the job.
     guest_end: Option<u64>,
+    lost: Vec<Lost>,
 }
 
 impl Draft {
     /// Takes in `extent`, or as much as fits; hands back the rest if the job is full.
     ///
     /// A job ends between two blocks of the output, never inside one: two jobs would write it.
-    fn add(&mut self, extent: Extent, limits: JobLimits, file_size: u64) -> Option<Extent> {
+    fn add(&mut self, extent: Extent, limits: JobLimits, files: &Files) -> Option<Extent> {
         let shares_block = self.guest_end.is_some_and(|end| end > extent.start.block_start());
         let room = match self.pieces.len() {
             MAX_PIECES.. => 0,
             _ => limits.bytes.saturating_sub(self.input_len.max(self.output_len())),
         };
-        if let ExtentKind::Compressed { host, host_len, cluster } = extent.kind {
-            let available = host_len.min(file_size - host.0);
-            if room < available.max(extent.len) && !shares_block && !self.is_empty() {
+        if let ExtentKind::Compressed { file, host, host_len, cluster, skip, compression } = extent.kind {
+            let available = host_len.min(files[usize::from(file.0)].size() - host.0);
+            let range = FileRange { file, start: host, len: available };
+            // Parts of one cluster need its bytes once.
+            let more = if self.hosts.last() == Some(&range) { 0 } else { available };
+            if room < more.max(extent.len) && !shares_block && !self.is_empty() {
                 return Some(extent);
             }
-            let stored = Stored::Deflate { cluster: cluster as usize, host: host.0, cut: available < host_len };
-            self.push(extent, ByteRange { start: host, len: available }, stored, limits);
+            let (cluster, skip) = (cluster as usize, skip as usize);
+            let cut = available < host_len;
+            self.push(extent, range, Stored::Compressed { compression, cluster, skip, file, host, cut }, limits);
             return None;
         }
         let to_boundary = extent.start.0.next_multiple_of(BLOCK) - extent.start.0;
@@ -145,8 +163,12 @@ impl Draft {
         };
         let (first, rest) = extent.split(fits);
         match first.kind {
-            ExtentKind::Data { host } => {
-                self.push(first, ByteRange { start: host, len: first.len }, Stored::Plain, limits);
+            ExtentKind::Data { file, host, encrypted } => {
+                let stored = encrypted.map_or(Stored::Plain, |how| Stored::Encrypted {
+                    cipher: how.cipher,
+                    sector: if how.by_guest { first.start.0 } else { host.0 } / SECTOR,
+                });
+                self.push(first, FileRange { file, start: host, len: first.len }, stored, limits);
             }
             // A hole of a dense output: a stretch that no piece covers.
             _ => {
@@ -160,10 +182,12 @@ impl Draft {
         self.stretches.is_empty()
     }
 
-    fn push(&mut self, extent: Extent, host: ByteRange, stored: Stored, limits: JobLimits) {
+    fn push(&mut self, extent: Extent, host: FileRange, stored: Stored, limits: JobLimits) {
         let output = self.place(extent.start.0, extent.end(), limits.short_hole);
+        if self.hosts.last() != Some(&host) {
+            self.input_len += host.len;
+        }
         self.hosts.push(host);
-        self.input_len += host.len;
         self.pieces.push(Piece {
             input: 0,
             input_len: host.len as usize,
@@ -204,8 +228,8 @@ impl Draft {
             stretch.len = (end - stretch.guest) as usize;
         }
         let mut order: Vec<usize> = (0..self.hosts.len()).collect();
-        order.sort_unstable_by_key(|&at| self.hosts[at].start);
-        let mut reads: Vec<ByteRange> = Vec::new();
+        order.sort_unstable_by_key(|&at| (self.hosts[at].file, self.hosts[at].start));
+        let mut reads: Vec<FileRange> = Vec::new();
         let (mut input, mut gaps) = (0, 0);
         for at in order {
             let host = self.hosts[at];
@@ -225,9 +249,10 @@ impl Draft {
             self.pieces[at].input = (input - last.len + (host.start.0 - last.start.0)) as usize;
         }
         Job {
-            reads: reads.iter().map(|read| (read.start.0, read.len)).collect(),
+            reads,
             pieces: self.pieces,
             stretches: self.stretches,
+            lost: self.lost,
             ..Job::default()
         }
     }
@@ -235,6 +260,6 @@ impl Draft {
 
 /// Whether the hole between two ranges is small enough to be read; `allowance` is what may still be
 /// read in vain.
-fn joins(last: &ByteRange, next: ByteRange, allowance: u64) -> bool {
-    next.start.0.saturating_sub(last.end()) <= READ_GAP.min(allowance)
+fn joins(last: &FileRange, next: FileRange, allowance: u64) -> bool {
+    last.file == next.file && next.start.0.saturating_sub(last.end()) <= READ_GAP.min(allowance)
 }

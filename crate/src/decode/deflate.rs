@@ -1,17 +1,9 @@
 //! Raw deflate (RFC 1951), one cluster at a time.
 
+use super::DecompressError;
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
-
-/// Why a cluster could not be inflated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InflateError {
-    /// The bytes are no deflate stream, or the stream ends before the cluster is full.
-    Invalid,
-    /// The input ends before the stream does.
-    InputEnds,
-}
 
 /// A decoder, reused from cluster to cluster: its tables cost more to allocate than to reset.
 #[derive(Default)]
@@ -21,7 +13,7 @@ impl Inflater {
     /// Inflates the start of `input` so that it fills `output` exactly. What follows in `input` is
     /// ignored, as is what a longer stream would still bring: the length of compressed data is only
     /// known in sectors, and QEMU stops when the cluster is full.
-    pub fn inflate(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), InflateError> {
+    pub fn inflate(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), DecompressError> {
         self.0.init();
         let flags = TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
         let (status, _, written) = decompress(&mut self.0, input, output, 0, flags);
@@ -31,8 +23,8 @@ impl Inflater {
             {
                 Ok(())
             }
-            TINFLStatus::FailedCannotMakeProgress | TINFLStatus::NeedsMoreInput => Err(InflateError::InputEnds),
-            _ => Err(InflateError::Invalid),
+            TINFLStatus::FailedCannotMakeProgress | TINFLStatus::NeedsMoreInput => Err(DecompressError::InputEnds),
+            _ => Err(DecompressError::Invalid),
         }
     }
 }

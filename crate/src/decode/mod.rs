@@ -3,5 +3,39 @@
 mod deflate;
 mod zeros;
 
-pub use deflate::{InflateError, Inflater};
+pub use deflate::Inflater;
 pub use zeros::data_runs;
+
+use crate::extent::Compression;
+use crate::extras::Unzstd;
+
+/// Why a cluster could not be decompressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecompressError {
+    /// The bytes are no compressed data, or it ends before the cluster is full.
+    Invalid,
+    /// The input ends before the compressed data does.
+    InputEnds,
+}
+
+/// Decoders of every kind, reused from cluster to cluster; each is made when it is first needed.
+#[derive(Default)]
+pub struct Decompressor {
+    inflater: Option<Inflater>,
+    unzstd: Option<Unzstd>,
+}
+
+impl Decompressor {
+    /// Decompresses the start of `input` so that it fills `output` exactly.
+    pub fn decompress(
+        &mut self,
+        compression: Compression,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(), DecompressError> {
+        match compression {
+            Compression::Deflate => self.inflater.get_or_insert_default().inflate(input, output),
+            Compression::Zstd => self.unzstd.get_or_insert_default().decompress(input, output),
+        }
+    }
+}

@@ -2,15 +2,18 @@
 //! and nothing else.
 
 mod foreign;
+pub mod luks;
 pub mod qcow2;
 pub mod raw;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::ExtentWalk;
 use crate::image::Info;
-use crate::source::{Source, read_exact};
+use crate::source::{FileId, Source, read_exact};
 use crate::units::{ByteRange, HostOffset};
 use futures_util::future::LocalBoxFuture;
+use qcow2::Encryption;
+use serde::Serialize;
 use std::rc::Rc;
 
 /// The bytes of a file that recognise its format.
@@ -34,12 +37,60 @@ pub trait Disk {
     fn largest_piece(&self) -> u64;
     /// What the headers say, but for sizes of the file and the disk.
     fn info(&self) -> Info;
-    /// Begins a pass over the extents.
-    fn walk(self: Rc<Self>) -> Box<dyn ExtentWalk>;
+    /// The other files that it names.
+    fn references(&self) -> References;
+    /// How its data is encrypted, if it is.
+    fn encryption(&self) -> Option<&Encryption>;
+    /// Begins a pass over the extents of this layer alone.
+    fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk>;
+}
+
+/// The other files that an image names.
+#[derive(Clone, Debug, Default)]
+pub struct References {
+    /// What is read where the image records nothing.
+    pub backing_file: Option<Reference>,
+    /// Where the data lies, if not in the image.
+    pub data_file: Option<Reference>,
+}
+
+/// A file that an image names. It is never opened by that name.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reference {
+    /// As the image has it: a path, often of another machine.
+    pub name: String,
+    /// The format that the image states for it.
+    pub format: Option<String>,
+}
+
+/// What a pass over one layer needs to know.
+#[derive(Clone, Copy, Debug)]
+pub struct WalkSetup {
+    /// Which file the layer is.
+    pub file: FileId,
+    /// Its data file, if it has one, and the size of that.
+    pub data: Option<(FileId, u64)>,
+    /// Its cipher, if it is encrypted.
+    pub cipher: Option<u16>,
+    /// Its place in the chain.
+    pub depth: u16,
+    /// About how many bytes of its tables may be held.
+    pub memory: u64,
+    /// Whether damage becomes lost extents instead of an error.
+    pub salvage: bool,
+}
+
+/// How to open one layer of a chain.
+#[derive(Clone, Debug, Default)]
+pub struct LayerOptions {
+    /// ID or name of the internal snapshot to read instead of the active disk.
+    pub snapshot: Option<String>,
+    /// Whether damage that leaves something to read is tolerated.
+    pub salvage: bool,
 }
 
 /// Opens a source as one format.
-pub type Open = fn(Rc<dyn Source>) -> LocalBoxFuture<'static, Result<Rc<dyn Disk>>>;
+pub type Open = fn(Rc<dyn Source>, LayerOptions) -> LocalBoxFuture<'static, Result<Rc<dyn Disk>>>;
 
 /// A format that is recognised, and perhaps read.
 pub struct Format {
@@ -47,6 +98,8 @@ pub struct Format {
     pub name: &'static str,
     /// The name as people write it.
     pub label: &'static str,
+    /// Whether QEMU reads disks in this format, and so takes a backing file of unstated format for one.
+    pub of_qemu: bool,
     /// Whether a file is in this format, by content.
     pub probe: fn(&Sample) -> bool,
     /// Reads it; `None` where it is only known by name.
@@ -71,6 +124,13 @@ pub fn by_name(name: &str) -> Result<&'static Format> {
         let names: Vec<_> = readable().map(|format| format.name).collect();
         Error::new(ErrorKind::Usage, format!("There is no input format '{name}'; choose one of {}", names.join(", ")))
     })
+}
+
+/// The format that an image states for its backing file.
+pub fn stated(name: &str) -> Result<&'static Format> {
+    readable()
+        .find(|format| format.name == name)
+        .ok_or_else(|| Error::unsupported(format!("a backing file in the format '{name}'")))
 }
 
 /// Recognises the format of `source` by its content.

@@ -1,23 +1,33 @@
-//! Raw: the file is the disk. It has no signature, so it is read only when the caller says so.
+//! Raw: the file is the disk. It has no signature, so it is read only when the caller or an overlay
+//! says so.
 
-use super::{Disk, Format};
+use super::{Disk, Format, LayerOptions, References, WalkSetup};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::format::qcow2::Encryption;
 use crate::image::Info;
-use crate::source::Source;
-use crate::units::{GuestOffset, HostOffset, MAX_SIZE};
+use crate::source::{FileId, Source};
+use crate::units::{GuestOffset, GuestRange, HostOffset, MAX_SIZE};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::rc::Rc;
 
 /// The registry's entry.
-pub(super) const FORMAT: Format =
-    Format { name: "raw", label: "raw disk", probe: |_| false, open: Some(|source| ready(open(source)).boxed_local()) };
+pub(super) const FORMAT: Format = Format {
+    name: "raw",
+    label: "raw disk",
+    of_qemu: true,
+    probe: |_| false,
+    open: Some(|source, options| ready(open(source, options)).boxed_local()),
+};
 
-fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
+fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
     let size = source.size();
     if size > MAX_SIZE - SECTOR {
         return Err(Error::new(ErrorKind::Limit, "The file is larger than 2^53-1 bytes"));
+    }
+    if options.snapshot.is_some() {
+        return Err(Error::new(ErrorKind::Usage, "A raw disk has no internal snapshots"));
     }
     Ok(Rc::new(Raw { size }))
 }
@@ -42,24 +52,36 @@ impl Disk for Raw {
         Info { format: "raw", ..Info::default() }
     }
 
-    fn walk(self: Rc<Self>) -> Box<dyn ExtentWalk> {
-        Box::new(Whole(self.size))
+    fn references(&self) -> References {
+        References::default()
+    }
+
+    fn encryption(&self) -> Option<&Encryption> {
+        None
+    }
+
+    fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
+        Box::new(Whole { size: self.size, file: setup.file, depth: setup.depth })
     }
 }
 
-/// The rest of the file that was not listed yet: all of it or nothing.
-struct Whole(u64);
+struct Whole {
+    size: u64,
+    file: FileId,
+    depth: u16,
+}
 
 impl ExtentWalk for Whole {
-    fn next<'a>(&'a mut self, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<bool>> {
-        let len = std::mem::take(&mut self.0);
-        let padding = len.next_multiple_of(SECTOR) - len;
-        if len > 0 {
-            batch.push(Extent { start: GuestOffset(0), len, kind: ExtentKind::Data { host: HostOffset(0) } });
-        }
-        if padding > 0 {
-            batch.push(Extent { start: GuestOffset(len), len: padding, kind: ExtentKind::Unallocated });
-        }
-        ready(Ok(len > 0)).boxed_local()
+    fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
+        let mut push = |start: u64, end: u64, kind| {
+            if start < end {
+                batch.push(Extent { start: GuestOffset(start), len: end - start, depth: self.depth, kind });
+            }
+        };
+        let (start, end) = (range.start, range.end);
+        let data = ExtentKind::Data { file: self.file, host: HostOffset(start), encrypted: None };
+        push(start, end.min(self.size), data);
+        push(start.max(self.size), end, ExtentKind::Zero { host: None });
+        ready(Ok(())).boxed_local()
     }
 }

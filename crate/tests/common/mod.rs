@@ -3,7 +3,9 @@
 
 #![allow(dead_code)] // Each test binary uses its part.
 
+use decant::chain::Companion;
 use decant::convert::{Cancel, Progress, convert};
+use decant::damage::Lost;
 use decant::native::Inline;
 use decant::sink::{Run, Sink};
 use decant::units::{BLOCK, HostOffset};
@@ -63,7 +65,8 @@ struct Held {
 /// A file in memory whose reads wait until the test answers them.
 pub struct HeldSource {
     bytes: Vec<u8>,
-    held: RefCell<Held>,
+    /// Shared by the files of one image.
+    held: Rc<RefCell<Held>>,
     /// Every read: offset and length.
     pub reads: RefCell<Vec<(u64, u64)>>,
     /// How many reads waited at once, at most.
@@ -72,7 +75,16 @@ pub struct HeldSource {
 
 impl HeldSource {
     pub fn new(bytes: Vec<u8>) -> Rc<Self> {
-        Rc::new(Self { bytes, held: RefCell::default(), reads: RefCell::default(), most_waiting: Cell::new(0) })
+        Self::beside(bytes, Rc::default())
+    }
+
+    fn beside(bytes: Vec<u8>, held: Rc<RefCell<Held>>) -> Rc<Self> {
+        Rc::new(Self { bytes, held, reads: RefCell::default(), most_waiting: Cell::new(0) })
+    }
+
+    /// Another file, answered together with this one.
+    pub fn companion(&self, bytes: Vec<u8>) -> Rc<Self> {
+        Self::beside(bytes, self.held.clone())
     }
 
     pub fn content(&self) -> Vec<u8> {
@@ -245,23 +257,111 @@ impl Sink<Vec<u8>> for MemorySink {
 /// What a conversion came to.
 pub struct Converted {
     pub result: Result<Progress>,
+    pub lost: Vec<Lost>,
     pub sink: Rc<MemorySink>,
     pub source: Rc<HeldSource>,
+    pub companions: Vec<Rc<HeldSource>>,
+}
+
+/// An image with all that it takes to convert it.
+#[derive(Clone, Default)]
+pub struct Case {
+    pub image: Vec<u8>,
+    pub format: Option<String>,
+    /// Its name; by default "image.qcow2".
+    pub name: Option<String>,
+    /// (name, content)
+    pub companions: Vec<(String, Vec<u8>)>,
+    pub snapshot: Option<String>,
+    pub password: Option<Vec<u8>>,
+    pub assume_password: bool,
+    pub salvage: bool,
+}
+
+impl Case {
+    pub fn new(image: Vec<u8>) -> Self {
+        Self { image, ..Self::default() }
+    }
+
+    /// The files in memory, and how to open them.
+    fn files(&self) -> (Rc<HeldSource>, Vec<Rc<HeldSource>>, OpenOptions) {
+        let source = HeldSource::new(self.image.clone());
+        let held: Vec<_> = self.companions.iter().map(|(_, bytes)| source.companion(bytes.clone())).collect();
+        let companion = |((name, _), source): (&(String, Vec<u8>), &Rc<HeldSource>)| Companion {
+            source: source.clone(),
+            name: name.clone(),
+            stands_for: None,
+            is_image: false,
+        };
+        let options = OpenOptions {
+            format: self.format.clone(),
+            name: Some(self.name.clone().unwrap_or("image.qcow2".to_owned())),
+            companions: self.companions.iter().zip(&held).map(companion).collect(),
+            snapshot: self.snapshot.clone(),
+            salvage: self.salvage,
+        };
+        (source, held, options)
+    }
+
+    /// Opens it, unlocks it where there is a password, and does `work` with it.
+    pub fn with<T: 'static, F: std::future::Future<Output = Result<T>> + 'static>(
+        &self,
+        answers: Answers,
+        work: impl FnOnce(Image) -> F + 'static,
+    ) -> Result<T> {
+        let (source, _, options) = self.files();
+        self.run(source, options, answers, work)
+    }
+
+    fn run<T: 'static, F: std::future::Future<Output = Result<T>> + 'static>(
+        &self,
+        source: Rc<HeldSource>,
+        options: OpenOptions,
+        answers: Answers,
+        work: impl FnOnce(Image) -> F + 'static,
+    ) -> Result<T> {
+        let (reading, password, assume) = (source.clone(), self.password.clone(), self.assume_password);
+        let all = async move {
+            let image = Image::open(reading, &options).await?;
+            if let Some(password) = password {
+                image.unlock(&password, assume, &|_| ready(Ok(())).boxed_local()).await?;
+            }
+            work(image).await
+        };
+        drive(&source, answers, all).expect("it waits for nothing")
+    }
+
+    pub fn convert(&self, answers: Answers, kind: SinkKind, job: u64) -> Converted {
+        let (source, companions, options) = self.files();
+        let sink = MemorySink::new(kind);
+        let writing = sink.clone();
+        let result = self.run(source.clone(), options, answers, move |image| async move {
+            let executor = Inline::new(image.files().clone(), &image.keys(), 4, job)?;
+            convert(&image, &executor, &*writing, &|_| {}, &Cancel::default()).await
+        });
+        let (result, lost) = match result {
+            Ok(done) => (Ok(done.progress), done.lost),
+            Err(error) => (Err(error), Vec::new()),
+        };
+        Converted { result, lost, sink, source, companions }
+    }
+
+    /// The bytes of the disk.
+    pub fn bytes(&self) -> Result<Vec<u8>> {
+        let converted = self.convert(Answers::InOrder, SinkKind::default(), 64 << 10);
+        match converted.result {
+            Ok(_) => Ok(converted.sink.bytes.take()),
+            Err(error) => {
+                assert!(!converted.sink.finished.get(), "a failed conversion was completed");
+                Err(error)
+            }
+        }
+    }
 }
 
 /// Converts the file `image` in memory.
 pub fn convert_bytes(image: Vec<u8>, format: Option<&str>, answers: Answers, kind: SinkKind, job: u64) -> Converted {
-    let source = HeldSource::new(image);
-    let sink = MemorySink::new(kind);
-    let (reading, writing) = (source.clone(), sink.clone());
-    let options = OpenOptions { format: format.map(str::to_owned), ..OpenOptions::default() };
-    let work = async move {
-        let image = Image::open(reading.clone(), &options).await?;
-        let executor = Inline::new(reading, 4, job);
-        convert(&image, &executor, &*writing, &|_| {}, &Cancel::default()).await
-    };
-    let result = drive(&source, answers, work).expect("the conversion waits for nothing");
-    Converted { result, sink, source }
+    Case { format: format.map(str::to_owned), ..Case::new(image) }.convert(answers, kind, job)
 }
 
 /// Opens the file `image` and says what comes of it, without converting.

@@ -3,12 +3,18 @@
 
 use super::header::Header;
 use crate::error::{Error, Result};
-use crate::units::{HostOffset, be32};
+use crate::units::{ByteRange, HostOffset, be32, be64};
 
 /// The list ends here.
 const END: u32 = 0;
 /// Names for feature bits, for readers that do not know them.
 const FEATURE_NAMES: u32 = 0x6803_f857;
+/// The format of the backing file.
+const BACKING_FORMAT: u32 = 0xe279_2aca;
+/// The name of the data file.
+const DATA_FILE: u32 = 0x4441_5441;
+/// Where the LUKS header lies.
+const ENCRYPTION_HEADER: u32 = 0x0537_be77;
 /// One entry of the feature name table: type, bit, 46 bytes of name.
 const FEATURE_NAME_ENTRY: usize = 48;
 
@@ -20,6 +26,12 @@ const INCOMPATIBLE: u8 = 0;
 pub(super) struct Extensions {
     /// Names of incompatible feature bits: (bit, name).
     pub incompatible_names: Vec<(u8, String)>,
+    /// The format of the backing file, as `qemu-img -F` has it.
+    pub backing_format: Option<String>,
+    /// The name of the data file.
+    pub data_file: Option<String>,
+    /// Where the LUKS header lies.
+    pub encryption_header: Option<ByteRange>,
 }
 
 /// Reads the extensions out of the image's first cluster.
@@ -42,12 +54,29 @@ pub(super) fn parse(header: &Header, first_cluster: &[u8]) -> Result<Extensions>
                 HostOffset(at as u64),
             ));
         }
-        if kind == FEATURE_NAMES {
-            found.incompatible_names = feature_names(&first_cluster[data..data + len]);
+        let content = &first_cluster[data..data + len];
+        match kind {
+            FEATURE_NAMES => found.incompatible_names = feature_names(content),
+            BACKING_FORMAT => found.backing_format = Some(String::from_utf8_lossy(content).into_owned()),
+            DATA_FILE => found.data_file = Some(String::from_utf8_lossy(content).into_owned()),
+            ENCRYPTION_HEADER => found.encryption_header = Some(encryption_header(header, content, at as u64)?),
+            _ => {}
         }
         at = data + len.next_multiple_of(8);
     }
     Ok(found)
+}
+
+fn encryption_header(header: &Header, content: &[u8], at: u64) -> Result<ByteRange> {
+    let corrupt = |what: &str| Err(Error::corrupt(what, HostOffset(at)));
+    if content.len() < 16 {
+        return corrupt("the encryption header's extension is too short");
+    }
+    let range = ByteRange::new(HostOffset(be64(content, 0)), be64(content, 8), "encryption header")?;
+    if !header.is_aligned(range.start.0) {
+        return corrupt("the encryption header is not aligned to a cluster");
+    }
+    Ok(range)
 }
 
 fn feature_names(table: &[u8]) -> Vec<(u8, String)> {

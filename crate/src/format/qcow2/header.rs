@@ -13,23 +13,33 @@ const V2_LENGTH: u32 = 72;
 const V3_LENGTH: u32 = 104;
 /// What QEMU accepts (`QCOW_MAX_L1_SIZE`): it bounds the largest disk.
 const MAX_L1_BYTES: u64 = 32 << 20;
-/// The size of an entry of the L1 table and of the L2 table, in bytes.
+/// The size of an entry of the L1 table, and of an L2 table without subclusters, in bytes.
 pub(super) const ENTRY_SIZE: u64 = 8;
+
+/// An incompatible feature bit: the data lies in another file.
+pub(super) const DATA_FILE: u64 = 1 << 2;
+/// An incompatible feature bit: extended L2 entries.
+pub(super) const EXTENDED_L2: u64 = 1 << 4;
+/// Subclusters are at least 512 bytes.
+const MIN_EXTENDED_L2_BITS: u32 = 14;
 
 /// The fields of the header that reading needs. Sizes and offsets are in bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Header {
     pub version: u32,
     pub backing_name_offset: u64,
+    pub backing_name_len: u32,
     pub cluster_bits: u32,
     /// Rounded down to whole sectors of 512 bytes, as QEMU does.
     pub virtual_size: u64,
     pub encryption: u32,
+    pub l1_entries: u32,
     pub l1_offset: HostOffset,
     pub snapshot_count: u32,
     pub snapshots_offset: HostOffset,
     pub incompatible: u64,
     pub compatible: u64,
+    pub autoclear: u64,
     pub refcount_order: u32,
     pub header_length: u32,
     pub compression_type: u8,
@@ -56,14 +66,17 @@ impl Header {
         let mut header = Self {
             version,
             backing_name_offset: be64(bytes, 8),
+            backing_name_len: be32(bytes, 16),
             cluster_bits: be32(bytes, 20),
             virtual_size: be64(bytes, 24) / 512 * 512,
             encryption: be32(bytes, 32),
+            l1_entries: be32(bytes, 36),
             l1_offset: HostOffset(be64(bytes, 40)),
             snapshot_count: be32(bytes, 60),
             snapshots_offset: HostOffset(be64(bytes, 64)),
             incompatible: 0,
             compatible: 0,
+            autoclear: 0,
             refcount_order: 4,
             header_length: V2_LENGTH,
             compression_type: 0,
@@ -72,6 +85,7 @@ impl Header {
             need(V3_LENGTH)?;
             header.incompatible = be64(bytes, 72);
             header.compatible = be64(bytes, 80);
+            header.autoclear = be64(bytes, 88);
             header.refcount_order = be32(bytes, 96);
             header.header_length = be32(bytes, 100);
             if header.header_length > V3_LENGTH {
@@ -79,11 +93,11 @@ impl Header {
                 header.compression_type = bytes[104];
             }
         }
-        header.check(be32(bytes, 36))?;
+        header.check()?;
         Ok(header)
     }
 
-    fn check(&self, l1_entries: u32) -> Result<()> {
+    fn check(&self) -> Result<()> {
         let corrupt = |what: String, at: u64| Err(Error::corrupt(what, HostOffset(at)));
         if !(9..=21).contains(&self.cluster_bits) {
             return corrupt(format!("cluster_bits is {}, outside 9 to 21", self.cluster_bits), 20);
@@ -94,28 +108,28 @@ impl Header {
         if self.refcount_order > 6 {
             return corrupt(format!("the refcount order is {}, above 6", self.refcount_order), 96);
         }
-        if self.virtual_size > MAX_SIZE {
-            return Err(Error::new(
-                ErrorKind::Limit,
-                format!("The virtual size of {} bytes is more than 2^53-1 bytes can state", self.virtual_size),
-            ));
-        }
-        if u64::from(l1_entries) * ENTRY_SIZE > MAX_L1_BYTES {
-            return Err(Error::new(ErrorKind::Limit, format!("An L1 table of {l1_entries} entries exceeds 32 MiB")));
-        }
-        if u64::from(l1_entries) < self.l1_entries_needed() {
-            return corrupt(
-                format!(
-                    "the L1 table has {l1_entries} entries, but the virtual size needs {}",
-                    self.l1_entries_needed()
-                ),
-                36,
-            );
-        }
-        if self.l1_entries_needed() > 0 && !self.is_aligned(self.l1_offset.0) {
-            return corrupt("the L1 table is not aligned to a cluster".to_owned(), 40);
+        if self.has_extended_l2() && self.cluster_bits < MIN_EXTENDED_L2_BITS {
+            return corrupt(format!("extended L2 entries need larger clusters than {} bytes", self.cluster_size()), 20);
         }
         Ok(())
+    }
+
+    /// The mapping of the active disk, checked.
+    pub fn active(&self) -> Result<Mapping> {
+        let mapping =
+            Mapping { virtual_size: self.virtual_size, l1_offset: self.l1_offset, l1_entries: self.l1_entries };
+        mapping.check(self, HostOffset(24))?;
+        Ok(mapping)
+    }
+
+    /// Whether L2 entries describe 32 subclusters each.
+    pub fn has_extended_l2(&self) -> bool {
+        self.incompatible & EXTENDED_L2 != 0
+    }
+
+    /// Whether the data lies in another file.
+    pub fn has_data_file(&self) -> bool {
+        self.incompatible & DATA_FILE != 0
     }
 
     /// The size of a cluster.
@@ -123,9 +137,14 @@ impl Header {
         1 << self.cluster_bits
     }
 
+    /// The size of an entry of an L2 table, in bytes.
+    pub fn l2_entry_size(&self) -> u64 {
+        if self.has_extended_l2() { 2 * ENTRY_SIZE } else { ENTRY_SIZE }
+    }
+
     /// The entries of an L2 table.
     pub fn l2_entries(&self) -> u64 {
-        self.cluster_size() / ENTRY_SIZE
+        self.cluster_size() / self.l2_entry_size()
     }
 
     /// The part of the disk that one L2 table describes.
@@ -133,13 +152,47 @@ impl Header {
         self.l2_entries() * self.cluster_size()
     }
 
-    /// The entries of the L1 table that the virtual size uses.
-    pub fn l1_entries_needed(&self) -> u64 {
-        self.virtual_size.div_ceil(self.l2_span())
-    }
-
     /// Whether an offset in the file lies at the start of a cluster.
     pub fn is_aligned(&self, offset: u64) -> bool {
         offset.is_multiple_of(self.cluster_size())
+    }
+}
+
+/// An L1 table and the disk that it describes: the active one, or that of an internal snapshot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mapping {
+    /// In bytes.
+    pub virtual_size: u64,
+    pub l1_offset: HostOffset,
+    pub l1_entries: u32,
+}
+
+impl Mapping {
+    /// Refuses what cannot be; `at` is where the image says it.
+    pub fn check(&self, header: &Header, at: HostOffset) -> Result<()> {
+        let corrupt = |what: String| Err(Error::corrupt(what, at));
+        let (size, entries) = (self.virtual_size, self.l1_entries);
+        if size > MAX_SIZE {
+            return Err(Error::new(
+                ErrorKind::Limit,
+                format!("The virtual size of {size} bytes is more than 2^53-1 bytes can state"),
+            ));
+        }
+        if u64::from(entries) * ENTRY_SIZE > MAX_L1_BYTES {
+            return Err(Error::new(ErrorKind::Limit, format!("An L1 table of {entries} entries exceeds 32 MiB")));
+        }
+        let needed = self.l1_entries_needed(header);
+        if u64::from(entries) < needed {
+            return corrupt(format!("the L1 table has {entries} entries, but the virtual size needs {needed}"));
+        }
+        if needed > 0 && !header.is_aligned(self.l1_offset.0) {
+            return corrupt("the L1 table is not aligned to a cluster".to_owned());
+        }
+        Ok(())
+    }
+
+    /// The entries of the L1 table that the virtual size uses.
+    pub fn l1_entries_needed(&self, header: &Header) -> u64 {
+        self.virtual_size.div_ceil(header.l2_span())
     }
 }

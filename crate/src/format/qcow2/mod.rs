@@ -1,44 +1,70 @@
 //! qcow2, versions 2 and 3, after QEMU's `docs/interop/qcow2`.
 
+mod encryption;
 mod extensions;
 mod features;
 mod header;
 mod l2;
+mod names;
 mod snapshots;
+mod tables;
 mod walk;
 
-use super::{Disk, Format};
+pub use encryption::Encryption;
+
+use super::{Disk, Format, LayerOptions, References, WalkSetup};
 use crate::error::{Error, ErrorKind, Result};
-use crate::extent::ExtentWalk;
-use crate::image::{Info, Snapshot};
+use crate::extent::{Compression, ExtentWalk};
+use crate::image::{DataFileInfo, Info};
 use crate::source::{Source, read_exact};
 use crate::units::{ByteRange, HostOffset};
+use extensions::Extensions;
 use futures_util::FutureExt;
-use header::Header;
+use header::{Header, Mapping};
+use snapshots::Entry;
 use std::rc::Rc;
 
 /// The registry's entry.
 pub(super) const FORMAT: Format = Format {
     name: "qcow2",
     label: "qcow2",
+    of_qemu: true,
     probe: |sample| sample.head.starts_with(&header::MAGIC),
-    open: Some(|source| open(source).boxed_local()),
+    open: Some(|source, options| open(source, options).boxed_local()),
 };
 
-async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
+async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
     let header = Header::parse(&read_start(&*source, header::MAX_FIXED).await?, source.size())?;
     let first_cluster = read_start(&*source, header.cluster_size()).await?;
-    let checked = extensions::parse(&header, &first_cluster)
-        .and_then(|extensions| features::refuse_unread(&header, &extensions, &first_cluster));
-    match checked {
+    let (compression, extensions, references) = match read_header_cluster(&header, &first_cluster) {
         // What does not fit into the part of the header that is there may be whole in the rest.
         Err(error) if error.kind == ErrorKind::Corrupt && source.size() < header.cluster_size() => {
             return Err(Error::truncated("the end of the header", HostOffset(header.cluster_size()), source.size()));
         }
-        checked => checked?,
-    }
-    let snapshots = snapshots::read(&*source, &header).await?;
-    Ok(Rc::new(Qcow2 { source, header, snapshots }))
+        read => read?,
+    };
+    let encryption = encryption::read(&*source, &header, &extensions).await?;
+    let snapshots = match snapshots::read(&*source, &header).await {
+        // Damage to the list alone does not keep the active disk from being read.
+        Err(error) if options.salvage && options.snapshot.is_none() && error.kind == ErrorKind::Corrupt => Vec::new(),
+        read => read?,
+    };
+    let mapping = match &options.snapshot {
+        Some(wanted) => snapshots::find(&snapshots, wanted)?.mapping(&header)?,
+        None => header.active()?,
+    };
+    Ok(Rc::new(Qcow2 { source, header, mapping, compression, encryption, references, snapshots }))
+}
+
+type HeaderCluster = (Compression, Extensions, References);
+
+/// Reads what lies behind the fixed header in the first cluster.
+fn read_header_cluster(header: &Header, first_cluster: &[u8]) -> Result<HeaderCluster> {
+    let extensions = extensions::parse(header, first_cluster)?;
+    let compression = features::compression(header)?;
+    features::refuse_unknown(header, &extensions)?;
+    let references = names::references(header, &extensions, first_cluster)?;
+    Ok((compression, extensions, references))
 }
 
 /// The first `len` bytes of the file, or all of it where it is shorter.
@@ -49,12 +75,17 @@ async fn read_start(source: &dyn Source, len: u64) -> Result<Vec<u8>> {
 struct Qcow2 {
     source: Rc<dyn Source>,
     header: Header,
-    snapshots: Vec<Snapshot>,
+    /// The disk that is read: the active one or a snapshot's.
+    mapping: Mapping,
+    compression: Compression,
+    encryption: Option<Encryption>,
+    references: References,
+    snapshots: Vec<Entry>,
 }
 
 impl Disk for Qcow2 {
     fn virtual_size(&self) -> u64 {
-        self.header.virtual_size
+        self.mapping.virtual_size
     }
 
     /// The length field of a compressed cluster has room for twice a cluster, if it is hostile.
@@ -63,19 +94,39 @@ impl Disk for Qcow2 {
     }
 
     fn info(&self) -> Info {
+        let data_file = self.references.data_file.as_ref().map(|reference| DataFileInfo {
+            name: reference.name.clone(),
+            raw: features::is_data_file_raw(&self.header),
+        });
         Info {
             format: FORMAT.name,
             cluster_size: Some(self.header.cluster_size()),
             version: Some(self.header.version),
-            compression: Some("zlib"),
+            compression: Some(match self.compression {
+                Compression::Deflate => "zlib",
+                Compression::Zstd => "zstd",
+            }),
             refcount_bits: Some(1 << self.header.refcount_order),
+            extended_l2: Some(self.header.has_extended_l2()),
             features: features::names(&self.header),
-            snapshots: self.snapshots.clone(),
+            snapshots: self.snapshots.iter().map(|entry| entry.snapshot.clone()).collect(),
+            backing_file: self.references.backing_file.clone(),
+            data_file,
+            encryption: self.encryption.as_ref().map(Encryption::info),
+            extras: self.compression == Compression::Zstd || self.encryption.is_some(),
             ..Info::default()
         }
     }
 
-    fn walk(self: Rc<Self>) -> Box<dyn ExtentWalk> {
-        Box::new(walk::Walk::new(self.source.clone(), self.header.clone()))
+    fn references(&self) -> References {
+        self.references.clone()
+    }
+
+    fn encryption(&self) -> Option<&Encryption> {
+        self.encryption.as_ref()
+    }
+
+    fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
+        Box::new(walk::Walk::new(self, setup))
     }
 }

@@ -1,10 +1,10 @@
 //! The snapshot table (specification: "Snapshots").
 
-use super::header::Header;
+use super::header::{Header, Mapping};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::Snapshot;
 use crate::source::{Source, read_exact};
-use crate::units::{ByteRange, HostOffset, be32, be64};
+use crate::units::{ByteRange, HostOffset, be16, be32, be64};
 
 /// The limits that QEMU sets.
 const MAX_SNAPSHOTS: u32 = 65_536;
@@ -18,8 +18,54 @@ const ALIGN: u64 = 8;
 /// How much of the table is fetched at once, in bytes.
 const WINDOW: u64 = 64 << 10;
 
+/// An entry of the table.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub snapshot: Snapshot,
+    /// Where it stands in the file.
+    at: HostOffset,
+    l1_offset: HostOffset,
+    l1_entries: u32,
+    /// In bytes, where it is recorded.
+    virtual_size: Option<u64>,
+}
+
+impl Entry {
+    /// The snapshot's disk, checked. Where its size is not recorded it is that of the active disk.
+    pub fn mapping(&self, header: &Header) -> Result<Mapping> {
+        let mapping = Mapping {
+            virtual_size: self.virtual_size.unwrap_or(header.virtual_size) / 512 * 512,
+            l1_offset: self.l1_offset,
+            l1_entries: self.l1_entries,
+        };
+        mapping.check(header, self.at)?;
+        Ok(mapping)
+    }
+}
+
+/// The snapshot whose ID is `wanted`, else the one of that name.
+pub(super) fn find<'a>(entries: &'a [Entry], wanted: &str) -> Result<&'a Entry> {
+    let by_id = entries.iter().find(|entry| entry.snapshot.id == wanted);
+    by_id.or_else(|| entries.iter().find(|entry| entry.snapshot.name == wanted)).ok_or_else(|| {
+        let names: Vec<_> = entries
+            .iter()
+            .take(LISTED)
+            .map(|Entry { snapshot, .. }| format!("{} '{}'", snapshot.id, snapshot.name))
+            .collect();
+        let known = match entries.len() {
+            0 => "it has none".to_owned(),
+            count if count > LISTED => format!("it has {count}, {} among them", names.join(", ")),
+            _ => format!("it has {}", names.join(", ")),
+        };
+        Error::new(ErrorKind::Usage, format!("The image has no snapshot '{wanted}'; {known}"))
+    })
+}
+
+/// How many snapshots a message names.
+const LISTED: usize = 10;
+
 /// Reads the list of snapshots.
-pub(super) async fn read(source: &dyn Source, header: &Header) -> Result<Vec<Snapshot>> {
+pub(super) async fn read(source: &dyn Source, header: &Header) -> Result<Vec<Entry>> {
     if header.snapshot_count == 0 {
         return Ok(Vec::new());
     }
@@ -61,10 +107,10 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    async fn entry(&mut self) -> Result<Snapshot> {
+    async fn entry(&mut self) -> Result<Entry> {
+        let at = HostOffset(self.at);
         let fixed = self.take(FIXED).await?;
-        let (id_len, name_len) =
-            (u16::from_be_bytes([fixed[12], fixed[13]]), u16::from_be_bytes([fixed[14], fixed[15]]));
+        let (id_len, name_len) = (be16(&fixed, 12), be16(&fixed, 14));
         let extra_len = be32(&fixed, 36);
         if extra_len > MAX_EXTRA_DATA {
             return Err(Error::corrupt("a snapshot has too much extra data", HostOffset(self.at - 4)));
@@ -73,7 +119,8 @@ impl Table<'_> {
         let id = self.text(id_len).await?;
         let name = self.text(name_len).await?;
         self.at = self.at.next_multiple_of(ALIGN);
-        Ok(Snapshot {
+        let virtual_size = extra_field(&extra, 8);
+        let snapshot = Snapshot {
             id,
             name,
             date_seconds: be32(&fixed, 16),
@@ -81,8 +128,9 @@ impl Table<'_> {
             vm_clock_nanoseconds: be64(&fixed, 24) as f64,
             vm_state_size: extra_field(&extra, 0).unwrap_or_else(|| u64::from(be32(&fixed, 32))) as f64,
             icount: extra_field(&extra, 16).filter(|&count| count != u64::MAX).map(|count| count as f64),
-            virtual_size: extra_field(&extra, 8).map(|size| size as f64),
-        })
+            virtual_size: virtual_size.map(|size| size as f64),
+        };
+        Ok(Entry { snapshot, at, l1_offset: HostOffset(be64(&fixed, 0)), l1_entries: be32(&fixed, 8), virtual_size })
     }
 
     async fn text(&mut self, len: u16) -> Result<String> {

@@ -1,173 +1,183 @@
-//! A pass over the cluster mapping: the L1 table a window at a time, the L2 tables as the pass
-//! reaches them, several at once, each exactly once.
+//! A pass over the cluster mapping.
 
-use super::header::{ENTRY_SIZE, Header};
-use super::l2;
-use crate::error::{Error, Result};
-use crate::extent::{Extent, ExtentKind, ExtentWalk};
-use crate::source::{Source, read_exact, read_ranges, zeroed};
-use crate::units::{ByteRange, GuestOffset, HostOffset, be64};
+use super::Qcow2;
+use super::l2::{self, Cluster, Content, SUBCLUSTERS};
+use super::tables::Tables;
+use crate::damage::Damage;
+use crate::error::Result;
+use crate::extent::{Encrypted, Extent, ExtentKind, ExtentWalk};
+use crate::format::WalkSetup;
+use crate::source::FileId;
+use crate::units::{GuestOffset, GuestRange, HostOffset};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Bytes of the L1 table that are held at once.
-const L1_WINDOW: u64 = 256 << 10;
-/// Bytes of L2 tables that are fetched at once (at least one table).
-const L2_READ_AHEAD: u64 = 1 << 20;
 /// Extents after which a batch is handed on.
 const BATCH: usize = 1024;
+/// What is there of a truncated cluster is salvaged in whole sectors, in bytes.
+const SECTOR: u64 = 512;
 
 pub(super) struct Walk {
-    source: Rc<dyn Source>,
-    header: Header,
-    /// The next byte of the disk to describe.
-    guest: u64,
-    /// A part of the L1 table, and the index of its first entry.
-    l1: Vec<u8>,
-    l1_first: u64,
-    /// Fetched L2 tables, in guest order.
-    tables: VecDeque<Table>,
-}
-
-struct Table {
-    l1_index: u64,
-    host: HostOffset,
-    entries: Vec<u8>,
+    disk: Rc<Qcow2>,
+    tables: Tables,
+    depth: u16,
+    /// Where compressed data lies, and where data does that is not: its size counts.
+    file: FileId,
+    data: (FileId, u64),
+    encrypted: Option<Encrypted>,
 }
 
 impl Walk {
-    pub fn new(source: Rc<dyn Source>, header: Header) -> Self {
-        Self { source, header, guest: 0, l1: Vec::new(), l1_first: 0, tables: VecDeque::new() }
+    pub fn new(disk: Rc<Qcow2>, setup: WalkSetup) -> Self {
+        let encrypted = setup.cipher.zip(disk.encryption.as_ref());
+        Self {
+            tables: Tables::new(disk.clone(), setup.memory, setup.salvage),
+            depth: setup.depth,
+            file: setup.file,
+            data: setup.data.unwrap_or((setup.file, disk.source.size())),
+            encrypted: encrypted.map(|(cipher, how)| Encrypted { cipher, by_guest: how.is_by_guest() }),
+            disk,
+        }
     }
 
-    /// Describes the rest of one L2 table, a batch of it, or a stretch of missing ones.
-    async fn step(&mut self, batch: &mut Vec<Extent>) -> Result<bool> {
-        if self.guest >= self.header.virtual_size {
-            return Ok(false);
+    /// Describes the rest of one slice of an L2 table, a batch of it, or a stretch of missing tables.
+    async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
+        let span = self.disk.header.l2_span();
+        let index = range.start / span;
+        self.tables.load_l1(index).await?;
+        match self.tables.l2_table(index) {
+            Ok(None) => {
+                let end = self.end_of_missing(index).min(range.end);
+                self.push(batch, GuestRange { end, ..range }, ExtentKind::Unallocated);
+            }
+            Ok(Some(_)) => self.list_slice(range, batch).await?,
+            Err(damage) => {
+                let damage = self.tables.tolerate(damage, self.tables.l1_place(index))?;
+                let end = ((index + 1) * span).min(range.end);
+                self.push(batch, GuestRange { end, ..range }, ExtentKind::Lost(damage));
+            }
         }
-        let index = self.guest / self.header.l2_span();
-        self.load_l1(index).await?;
-        if self.l2_table(index)?.is_none() {
-            self.skip_missing(index, batch)?;
-            return Ok(true);
-        }
-        if self.tables.is_empty() {
-            self.load_l2(index).await?;
-        }
-        self.list_table(batch)?;
-        Ok(true)
-    }
-
-    /// Makes the L1 window hold entry `index`.
-    async fn load_l1(&mut self, index: u64) -> Result<()> {
-        if index >= self.l1_first && index < self.l1_end() {
-            return Ok(());
-        }
-        let len = (self.header.l1_entries_needed() - index) * ENTRY_SIZE;
-        let start = HostOffset(self.header.l1_offset.0.saturating_add(index * ENTRY_SIZE));
-        let range = ByteRange::new(start, len.min(L1_WINDOW), "L1 table")?;
-        self.l1 = read_exact(&*self.source, range, "L1 table").await?;
-        self.l1_first = index;
         Ok(())
     }
 
-    fn l1_end(&self) -> u64 {
-        self.l1_first + self.l1.len() as u64 / ENTRY_SIZE
-    }
-
-    /// Where the L2 table of entry `index`, which is in the window, lies.
-    fn l2_table(&self, index: u64) -> Result<Option<HostOffset>> {
-        let at = (index - self.l1_first) * ENTRY_SIZE;
-        let place = HostOffset(self.header.l1_offset.0 + index * ENTRY_SIZE);
-        l2::l2_table(&self.header, be64(&self.l1, at as usize), place)
-    }
-
-    /// Describes the stretch of missing L2 tables from `index` on in one step.
-    fn skip_missing(&mut self, mut index: u64, batch: &mut Vec<Extent>) -> Result<()> {
-        while index < self.l1_end() && self.l2_table(index)?.is_none() {
+    /// Where the stretch of missing L2 tables from `index` on ends, as far as the L1 window tells.
+    fn end_of_missing(&self, mut index: u64) -> u64 {
+        while index < self.tables.l1_end() && self.tables.l2_table(index) == Ok(None) {
             index += 1;
         }
-        let end = (index * self.header.l2_span()).min(self.header.virtual_size);
-        self.push(batch, end - self.guest, ExtentKind::Unallocated);
-        Ok(())
+        index.saturating_mul(self.disk.header.l2_span())
     }
 
-    /// Fetches the L2 table of entry `index` and those behind it, neighbours in one read.
-    async fn load_l2(&mut self, index: u64) -> Result<()> {
-        let size = self.header.cluster_size();
-        let count = (L2_READ_AHEAD / size).max(1) as usize;
-        let mut wanted = Vec::new();
-        for index in index..self.l1_end() {
-            if wanted.len() == count {
-                break;
-            }
-            if let Some(host) = self.l2_table(index)? {
-                // A table further on that is cut off fails when the pass has reached it.
-                if host.0 + size > self.source.size() && !wanted.is_empty() {
-                    break;
-                }
-                wanted.push((index, host));
-            }
-        }
-        let mut ranges: Vec<ByteRange> = Vec::new();
-        for &(_, host) in &wanted {
-            if host.0 + size > self.source.size() {
-                return Err(Error::truncated("an L2 table", host, self.source.size()));
-            }
-            match ranges.last_mut() {
-                Some(last) if last.end() == host.0 => last.len += size,
-                _ => ranges.push(ByteRange { start: host, len: size }),
-            }
-        }
-        let mut bytes = zeroed(wanted.len() * size as usize)?;
-        read_ranges(&*self.source, &ranges, &mut bytes).await?;
-        let entries = bytes.chunks_exact(size as usize);
-        self.tables.extend(wanted.into_iter().zip(entries).map(|((l1_index, host), entries)| Table {
-            l1_index,
-            host,
-            entries: entries.to_vec(),
-        }));
-        Ok(())
-    }
-
-    /// Describes clusters of the first fetched table, until its end or until the batch is full.
-    fn list_table(&mut self, batch: &mut Vec<Extent>) -> Result<()> {
-        let table = self.tables.pop_front().expect("a table was fetched");
-        let cluster_size = self.header.cluster_size();
-        let first = table.l1_index * self.header.l2_span();
-        let end = (first + self.header.l2_span()).min(self.header.virtual_size);
+    async fn list_slice(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
+        let slice = self.tables.slice(range).await?;
+        let end = slice.range.end.min(range.end);
+        let (cluster_size, entry_size) = (self.disk.header.cluster_size(), self.disk.header.l2_entry_size());
         let full = batch.len() + BATCH;
-        while self.guest < end && batch.len() < full {
-            let entry = (self.guest - first) / cluster_size * ENTRY_SIZE;
-            let at = HostOffset(table.host.0 + entry);
-            let kind = l2::cluster(&self.header, be64(&table.entries, entry as usize), at)?;
-            let len = cluster_size.min(end - self.guest);
-            self.check_inside(kind, len)?;
-            self.push(batch, len, kind);
-        }
-        if self.guest < end {
-            self.tables.push_front(table);
+        let mut at = range.start;
+        while at < end && batch.len() < full {
+            let cluster_start = at / cluster_size * cluster_size;
+            let part = GuestRange { start: at, end: (cluster_start + cluster_size).min(end) };
+            let entry = ((cluster_start - slice.range.start) / cluster_size * entry_size) as usize;
+            let place = HostOffset(slice.host.0 + entry as u64);
+            match slice.entries.get(entry..entry + entry_size as usize) {
+                Some(bytes) => self.list_cluster(bytes, place, part, batch)?,
+                None => self.lose(batch, part, Damage::L2Truncated, place)?,
+            }
+            at = part.end;
         }
         Ok(())
     }
 
-    /// Refuses data that lies past the end of the file: QEMU would read zeros there, silently.
-    fn check_inside(&self, kind: ExtentKind, len: u64) -> Result<()> {
-        let size = self.source.size();
-        match kind {
-            ExtentKind::Data { host } if host.0 + len > size => Err(Error::truncated("a data cluster", host, size)),
-            ExtentKind::Compressed { host, .. } if host.0 >= size => {
-                Err(Error::truncated("a compressed cluster", host, size))
+    /// Describes `part` of the one cluster whose L2 entry is `bytes`.
+    fn list_cluster(&self, bytes: &[u8], place: HostOffset, part: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
+        let size = self.disk.header.cluster_size();
+        let start = part.start / size * size;
+        let skip = part.start - start;
+        match l2::cluster(&self.disk.header, bytes, start) {
+            Ok(Cluster::Whole(content, host)) => self.list_content(content, host, skip, part, batch),
+            Ok(Cluster::Split { host, allocated, zero }) => {
+                let subcluster = size / SUBCLUSTERS;
+                let mut at = part.start;
+                while at < part.end {
+                    let index = (at - start) / subcluster;
+                    let end = (start + (index + 1) * subcluster).min(part.end);
+                    let piece = GuestRange { start: at, end };
+                    match l2::subcluster(index, host, allocated, zero) {
+                        Ok(content) => self.list_content(content, host, at - start, piece, batch)?,
+                        Err(damage) => self.lose(batch, piece, damage, place)?,
+                    }
+                    at = end;
+                }
+                Ok(())
             }
-            _ => Ok(()),
+            Ok(Cluster::Compressed { host, .. }) if host.0 >= self.disk.source.size() => {
+                self.lose(batch, part, Damage::CompressedTruncated, host)
+            }
+            Ok(Cluster::Compressed { host, host_len }) => {
+                let compression = self.disk.compression;
+                let kind =
+                    ExtentKind::Compressed { file: self.file, host, host_len, cluster: size, skip, compression };
+                self.push(batch, part, kind);
+                Ok(())
+            }
+            Err(damage) => self.lose(batch, part, damage, place),
         }
     }
 
-    fn push(&mut self, batch: &mut Vec<Extent>, len: u64, kind: ExtentKind) {
-        let next = Extent { start: GuestOffset(self.guest), len, kind };
-        self.guest += len;
+    /// Describes `part`, which begins `skip` bytes into a cluster at `host`.
+    fn list_content(
+        &self,
+        content: Content,
+        host: Option<HostOffset>,
+        skip: u64,
+        part: GuestRange,
+        batch: &mut Vec<Extent>,
+    ) -> Result<()> {
+        let host = host.map(|host| HostOffset(host.0 + skip));
+        match (content, host) {
+            (Content::Zero, host) => self.push(batch, part, ExtentKind::Zero { host }),
+            (Content::Data, Some(host)) => return self.list_data(host, part, batch),
+            (Content::Data | Content::Unallocated, _) => self.push(batch, part, ExtentKind::Unallocated),
+        }
+        Ok(())
+    }
+
+    /// Describes data. What lies past the end of the file is refused: QEMU would read zeros there,
+    /// silently.
+    fn list_data(&self, host: HostOffset, part: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
+        let (file, size) = self.data;
+        let present = size.saturating_sub(host.0).min(part.end - part.start);
+        let data = ExtentKind::Data { file, host, encrypted: self.encrypted };
+        if present == part.end - part.start {
+            self.push(batch, part, data);
+            return Ok(());
+        }
+        let damage = self.tolerate_in_data(host)?;
+        let middle = part.start + present / SECTOR * SECTOR;
+        if middle > part.start {
+            self.push(batch, GuestRange { end: middle, ..part }, data);
+        }
+        self.push(batch, GuestRange { start: middle, ..part }, ExtentKind::Lost(damage));
+        Ok(())
+    }
+
+    fn tolerate_in_data(&self, host: HostOffset) -> Result<Damage> {
+        match self.tables.tolerate(Damage::ClusterTruncated, host) {
+            // The file that is too short is the data file.
+            Err(_) if self.data.0 != self.file => Err(Damage::ClusterTruncated.error(host, self.data.1)),
+            result => result,
+        }
+    }
+
+    fn lose(&self, batch: &mut Vec<Extent>, part: GuestRange, damage: Damage, place: HostOffset) -> Result<()> {
+        let damage = self.tables.tolerate(damage, place)?;
+        self.push(batch, part, ExtentKind::Lost(damage));
+        Ok(())
+    }
+
+    fn push(&self, batch: &mut Vec<Extent>, part: GuestRange, kind: ExtentKind) {
+        let next = Extent { start: GuestOffset(part.start), len: part.end - part.start, depth: self.depth, kind };
         if !batch.last_mut().is_some_and(|last| last.try_extend(&next)) {
             batch.push(next);
         }
@@ -175,7 +185,7 @@ impl Walk {
 }
 
 impl ExtentWalk for Walk {
-    fn next<'a>(&'a mut self, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<bool>> {
-        self.step(batch).boxed_local()
+    fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
+        self.step(range, batch).boxed_local()
     }
 }

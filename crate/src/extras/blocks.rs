@@ -1,0 +1,43 @@
+//! Block ciphers of 128 bits behind one interface.
+
+use crate::format::luks::BlockCipher;
+use cipher::array::Array;
+use cipher::consts::U16;
+use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, KeyInit};
+
+/// 16 bytes.
+pub(super) type Block = Array<u8, U16>;
+
+/// A cipher with its key. Many blocks at once are several times as fast as one by one.
+pub(super) trait Blocks: Send + Sync {
+    fn encrypt(&self, blocks: &mut [Block]);
+    fn decrypt(&self, blocks: &mut [Block]);
+}
+
+impl<C> Blocks for C
+where
+    C: BlockSizeUser<BlockSize = U16> + BlockCipherEncrypt + BlockCipherDecrypt + Send + Sync,
+{
+    fn encrypt(&self, blocks: &mut [Block]) {
+        self.encrypt_blocks(blocks);
+    }
+
+    fn decrypt(&self, blocks: &mut [Block]) {
+        self.decrypt_blocks(blocks);
+    }
+}
+
+/// `cipher` with `key`, whose length chooses the variant; `None` where there is no such variant.
+pub(super) fn with_key(cipher: BlockCipher, key: &[u8]) -> Option<Box<dyn Blocks>> {
+    fn new<C: KeyInit + Blocks + 'static>(key: &[u8]) -> Option<Box<dyn Blocks>> {
+        C::new_from_slice(key).ok().map(|cipher| Box::new(cipher) as Box<dyn Blocks>)
+    }
+    match (cipher, key.len()) {
+        (BlockCipher::Aes, 16) => new::<aes::Aes128>(key),
+        (BlockCipher::Aes, 24) => new::<aes::Aes192>(key),
+        (BlockCipher::Aes, 32) => new::<aes::Aes256>(key),
+        (BlockCipher::Serpent, 16 | 24 | 32) => new::<serpent::Serpent>(key),
+        (BlockCipher::Twofish, 16 | 24 | 32) => new::<twofish::Twofish>(key),
+        _ => None,
+    }
+}

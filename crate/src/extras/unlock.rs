@@ -1,0 +1,121 @@
+//! From a password to a key: LUKS1 key slots (specification: "LUKS On-Disk Format", version 1.2),
+//! and the legacy method of qcow2.
+
+use super::derive::{Pace, Rest, hash, hash_len, pbkdf2};
+use super::keys::{CipherKey, wipe};
+use super::sectors::SectorCipher;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::luks::{BlockCipher, CipherSpec, Hash, IvGenerator, Luks, Mode, Slot};
+use crate::format::qcow2::Encryption;
+use crate::source::{Source, read_exact};
+use crate::units::ByteRange;
+use zeroize::Zeroizing;
+
+/// The most iterations of all active key slots together. QEMU and cryptsetup choose a few million,
+/// for one or two seconds; these are about two minutes.
+pub const MAX_ITERATIONS: u64 = 200_000_000;
+
+/// The length of a legacy AES key, in bytes. The specification says 256 bits; QEMU uses 128.
+const LEGACY_KEY: usize = 16;
+
+/// The key of an encrypted layer. `rest` is called now and then. Fails with `password` where it is
+/// wrong, with `limit` where the image asks for too much work. The legacy method has no check.
+pub async fn unlock(
+    encryption: &Encryption,
+    source: &dyn Source,
+    password: &[u8],
+    rest: &Rest,
+) -> Result<CipherKey> {
+    match encryption {
+        Encryption::Aes => Ok(legacy(password)),
+        Encryption::Luks { header, place } => unlock_luks(header, *place, source, password, rest).await,
+    }
+}
+
+/// The password, cut or filled up with zeros, is the key.
+fn legacy(password: &[u8]) -> CipherKey {
+    let mut key = vec![0; LEGACY_KEY];
+    let len = password.len().min(LEGACY_KEY);
+    key[..len].copy_from_slice(&password[..len]);
+    let spec = CipherSpec { cipher: BlockCipher::Aes, mode: Mode::Cbc, iv: IvGenerator::Plain64 };
+    CipherKey { spec, key }
+}
+
+async fn unlock_luks(
+    luks: &Luks,
+    place: ByteRange,
+    source: &dyn Source,
+    password: &[u8],
+    rest: &Rest,
+) -> Result<CipherKey> {
+    let spec = luks.cipher_spec()?;
+    let hash = luks.hash()?;
+    let parts = |len: usize| len.div_ceil(hash_len(hash)) as u64;
+    let work = |slot: &Slot| {
+        u64::from(slot.iterations) * parts(luks.key_bytes) + u64::from(luks.digest_iterations) * parts(DIGEST)
+    };
+    let total = luks.active_slots().map(work).sum();
+    if total > MAX_ITERATIONS {
+        return Err(Error::new(
+            ErrorKind::Limit,
+            format!("The image asks for {total} iterations to check a password, more than {MAX_ITERATIONS}"),
+        ));
+    }
+    let mut pace = Pace { done: 0, total, rest };
+    for slot in luks.active_slots() {
+        let opened = open_slot(luks, spec, hash, slot, place, source, password, &mut pace).await?;
+        if let Some(key) = opened {
+            return Ok(CipherKey { spec, key: key.to_vec() });
+        }
+    }
+    Err(Error::new(ErrorKind::Password, "The password is wrong"))
+}
+
+/// The length of the digest that tells the right master key, in bytes.
+const DIGEST: usize = 20;
+
+/// The master key that `password` unlocks in `slot`; `None` where it does not.
+#[expect(clippy::too_many_arguments, reason = "what an unlocking consists of")]
+async fn open_slot(
+    luks: &Luks,
+    spec: CipherSpec,
+    hash: Hash,
+    slot: &Slot,
+    place: ByteRange,
+    source: &dyn Source,
+    password: &[u8],
+    pace: &mut Pace<'_>,
+) -> Result<Option<Zeroizing<Vec<u8>>>> {
+    let mut derived = CipherKey { spec, key: vec![0; luks.key_bytes] };
+    pbkdf2(hash, password, &slot.salt, slot.iterations, &mut derived.key, pace).await?;
+    let material = luks.key_material(slot, place)?;
+    let len = luks.key_bytes * slot.stripes as usize;
+    let mut split = Zeroizing::new(read_exact(source, material, "LUKS key slot").await?);
+    SectorCipher::new(&derived)?.decrypt(0, &mut split);
+    let master = merge(hash, &split[..len], luks.key_bytes);
+    let mut digest = [0; DIGEST];
+    pbkdf2(hash, &master, &luks.digest_salt, luks.digest_iterations, &mut digest, pace).await?;
+    Ok((digest == luks.digest).then_some(master))
+}
+
+/// Undoes the anti-forensic splitting (specification: "Anti-forensic splitting").
+fn merge(hash: Hash, split: &[u8], key_len: usize) -> Zeroizing<Vec<u8>> {
+    let mut key = Zeroizing::new(vec![0; key_len]);
+    let stripes = split.len() / key_len;
+    for (number, stripe) in (1..).zip(split.chunks_exact(key_len)) {
+        key.iter_mut().zip(stripe).for_each(|(byte, other)| *byte ^= other);
+        if number < stripes {
+            diffuse(hash, &mut key);
+        }
+    }
+    key
+}
+
+fn diffuse(with: Hash, key: &mut [u8]) {
+    for (number, part) in (0u32..).zip(key.chunks_mut(hash_len(with))) {
+        let mut hashed = hash(with, &[&number.to_be_bytes(), part]);
+        part.copy_from_slice(&hashed[..part.len()]);
+        wipe(&mut hashed);
+    }
+}
+

@@ -1,0 +1,245 @@
+//! LUKS1 headers (specification: "LUKS On-Disk Format", version 1.2), as qcow2 embeds them.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::{Source, read_exact};
+use crate::units::{ByteRange, HostOffset, be16, be32};
+use serde::{Deserialize, Serialize};
+
+/// The length of a header, in bytes.
+const HEADER: u64 = 592;
+const MAGIC: [u8; 6] = *b"LUKS\xba\xbe";
+const SLOTS: usize = 8;
+/// Where the slots stand, and how long each one is.
+const FIRST_SLOT: usize = 208;
+const SLOT: usize = 48;
+const ACTIVE: u32 = 0x00ac_71f3;
+/// The unit of places in a header, in bytes.
+const SECTOR: u64 = 512;
+/// What every writer uses; fewer are read too.
+const MAX_STRIPES: u32 = 4000;
+/// The longest key: XTS with two keys of 256 bits, in bytes.
+const MAX_KEY: usize = 64;
+
+/// A block cipher; the length of the key chooses its variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BlockCipher {
+    /// AES.
+    Aes,
+    /// Serpent.
+    Serpent,
+    /// Twofish.
+    Twofish,
+}
+
+/// How blocks are chained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mode {
+    /// XEX with ciphertext stealing, with two keys.
+    Xts,
+    /// Cipher block chaining.
+    Cbc,
+    /// Each block by itself.
+    Ecb,
+}
+
+/// How a sector's number becomes its initialisation vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IvGenerator {
+    /// Its low 32 bits.
+    Plain,
+    /// As it is.
+    Plain64,
+    /// Encrypted with the hash of the key.
+    Essiv(Hash),
+}
+
+/// A hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Hash {
+    /// SHA-1.
+    Sha1,
+    /// SHA-256.
+    Sha256,
+    /// SHA-512.
+    Sha512,
+}
+
+impl Hash {
+    fn by_name(name: &str) -> Result<Self> {
+        match name {
+            "sha1" => Ok(Self::Sha1),
+            "sha256" => Ok(Self::Sha256),
+            "sha512" => Ok(Self::Sha512),
+            other => Err(Error::unsupported(format!("LUKS with the hash '{other}'"))),
+        }
+    }
+}
+
+/// How the sectors of a layer are encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CipherSpec {
+    /// The cipher.
+    pub cipher: BlockCipher,
+    /// Its mode.
+    pub mode: Mode,
+    /// The initialisation vectors.
+    pub iv: IvGenerator,
+}
+
+impl CipherSpec {
+    /// The cipher has no variant for the key, or its combination is not known.
+    pub fn unsupported(&self) -> Error {
+        Error::unsupported(format!("encryption by {:?} in mode {:?} with a key of this length", self.cipher, self.mode))
+    }
+}
+
+/// A header, checked.
+#[derive(Clone, Debug)]
+pub struct Luks {
+    /// The cipher's name: "aes".
+    pub cipher_name: String,
+    /// Its mode and initialisation vectors: "xts-plain64".
+    pub cipher_mode: String,
+    /// The hash's name: "sha256".
+    pub hash_name: String,
+    /// Where the payload would begin in a file that is all LUKS, in bytes.
+    pub payload_offset: u64,
+    /// The length of the master key.
+    pub key_bytes: usize,
+    /// Tells the right master key.
+    pub digest: [u8; 20],
+    /// Its salt.
+    pub digest_salt: [u8; 32],
+    /// Its iterations.
+    pub digest_iterations: u32,
+    /// As text.
+    pub uuid: String,
+    /// All eight.
+    pub slots: Vec<Slot>,
+}
+
+/// A key slot.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// Whether it holds a key.
+    pub active: bool,
+    /// Of the derivation of its key.
+    pub iterations: u32,
+    /// Of the same.
+    pub salt: [u8; 32],
+    /// Where its key material lies behind the start of the header, in bytes.
+    pub key_offset: u64,
+    /// Into how many parts the master key is split there.
+    pub stripes: u32,
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().unwrap_or_default()).into_owned()
+}
+
+impl Luks {
+    /// Reads the header at the start of `place`.
+    pub async fn read(source: &dyn Source, place: ByteRange) -> Result<Self> {
+        if place.len < HEADER {
+            return Err(Error::corrupt("the LUKS header is too short", place.start));
+        }
+        let bytes = read_exact(source, ByteRange { start: place.start, len: HEADER }, "LUKS header").await?;
+        if !bytes.starts_with(&MAGIC) {
+            return Err(Error::corrupt("there is no LUKS header where the image says", place.start));
+        }
+        let version = be16(&bytes, 6);
+        if version != 1 {
+            return Err(Error::unsupported(format!("version {version} of LUKS")));
+        }
+        let header = Self {
+            cipher_name: text(&bytes[8..40]),
+            cipher_mode: text(&bytes[40..72]),
+            hash_name: text(&bytes[72..104]),
+            payload_offset: u64::from(be32(&bytes, 104)) * SECTOR,
+            key_bytes: be32(&bytes, 108) as usize,
+            digest: bytes[112..132].try_into().expect("20 bytes"),
+            digest_salt: bytes[132..164].try_into().expect("32 bytes"),
+            digest_iterations: be32(&bytes, 164),
+            uuid: text(&bytes[168..208]),
+            slots: bytes[FIRST_SLOT..].chunks_exact(SLOT).take(SLOTS).map(slot).collect(),
+        };
+        header.check(place)?;
+        Ok(header)
+    }
+
+    fn check(&self, place: ByteRange) -> Result<()> {
+        let at = |offset: u64| HostOffset(place.start.0 + offset);
+        if !(1..=MAX_KEY).contains(&self.key_bytes) {
+            return Err(Error::corrupt(format!("the LUKS key has {} bytes", self.key_bytes), at(108)));
+        }
+        if self.digest_iterations == 0 {
+            return Err(Error::corrupt("the LUKS header has no iterations", at(164)));
+        }
+        for (number, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.active) {
+            let here = at((FIRST_SLOT + number * SLOT) as u64);
+            if slot.iterations == 0 {
+                return Err(Error::corrupt(format!("LUKS key slot {number} has no iterations"), here));
+            }
+            if slot.stripes == 0 {
+                return Err(Error::corrupt(format!("LUKS key slot {number} has no stripes"), here));
+            }
+            if slot.stripes > MAX_STRIPES {
+                let message = format!("LUKS key slot {number} has {} stripes, more than {MAX_STRIPES}", slot.stripes);
+                return Err(Error { offset: Some(here), ..Error::new(ErrorKind::Limit, message) });
+            }
+        }
+        Ok(())
+    }
+
+    /// The slots that hold a key.
+    pub fn active_slots(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().filter(|slot| slot.active)
+    }
+
+    /// Where the key material of `slot` lies, whole sectors, for a header at `place`.
+    pub fn key_material(&self, slot: &Slot, place: ByteRange) -> Result<ByteRange> {
+        let len = (self.key_bytes as u64 * u64::from(slot.stripes)).next_multiple_of(SECTOR);
+        let start = HostOffset(place.start.0.saturating_add(slot.key_offset));
+        ByteRange::new(start, len, "LUKS key slot")
+    }
+
+    /// The hash of the key derivation, if it is known.
+    pub fn hash(&self) -> Result<Hash> {
+        Hash::by_name(&self.hash_name)
+    }
+
+    /// The cipher, if it is known: its name, and a mode like "cbc-essiv:sha256".
+    pub fn cipher_spec(&self) -> Result<CipherSpec> {
+        let unknown = || Error::unsupported(format!("LUKS with the cipher '{}-{}'", self.cipher_name, self.cipher_mode));
+        let cipher = match self.cipher_name.as_str() {
+            "aes" => BlockCipher::Aes,
+            "serpent" => BlockCipher::Serpent,
+            "twofish" => BlockCipher::Twofish,
+            _ => return Err(unknown()),
+        };
+        let (mode, iv) = self.cipher_mode.split_once('-').unwrap_or((&self.cipher_mode, "plain"));
+        let mode = match mode {
+            "xts" => Mode::Xts,
+            "cbc" => Mode::Cbc,
+            "ecb" => Mode::Ecb,
+            _ => return Err(unknown()),
+        };
+        let iv = match iv.split_once(':') {
+            None if iv == "plain" => IvGenerator::Plain,
+            None if iv == "plain64" => IvGenerator::Plain64,
+            Some(("essiv", hash)) => IvGenerator::Essiv(Hash::by_name(hash)?),
+            _ => return Err(unknown()),
+        };
+        Ok(CipherSpec { cipher, mode, iv })
+    }
+}
+
+fn slot(bytes: &[u8]) -> Slot {
+    Slot {
+        active: be32(bytes, 0) == ACTIVE,
+        iterations: be32(bytes, 4),
+        salt: bytes[8..40].try_into().expect("32 bytes"),
+        key_offset: u64::from(be32(bytes, 40)) * SECTOR,
+        stripes: be32(bytes, 44),
+    }
+}
