@@ -7,14 +7,21 @@ import { fileURLToPath } from 'node:url';
 import { bin, fail, root, run, say, unlessDone } from './lib.mjs';
 import { checkNode, linker, npmPackages, rust, toolchain } from './setup.mjs';
 
+const threads = {
+  config: 'threads',
+  cargo: ['-Z', 'build-std=std,panic_abort'],
+  // Shared memory needs a std built with atomics, which stable Rust builds only so.
+  env: { RUSTC_BOOTSTRAP: '1' },
+  optimise: ['--enable-threads'],
+};
+const plain = { config: 'plain', cargo: [], env: {}, optimise: [] };
+
+/** The builds of the crate: for each engine one without zstd and encryption, and one with them. */
 const VARIANTS = {
-  plain: { cargo: [], env: {}, optimise: [] },
-  threads: {
-    cargo: ['--features', 'threads', '-Z', 'build-std=std,panic_abort'],
-    // Shared memory needs a std built with atomics, which stable Rust builds only so.
-    env: { RUSTC_BOOTSTRAP: '1' },
-    optimise: ['--enable-threads'],
-  },
+  plain: { ...plain, features: [] },
+  'plain-extras': { ...plain, features: ['extras'] },
+  threads: { ...threads, features: ['threads'] },
+  'threads-extras': { ...threads, features: ['threads', 'extras'] },
 };
 
 const FEATURES = [
@@ -75,9 +82,9 @@ function adaptWorkerHelpers(output) {
 }
 
 function wasm(name) {
-  const { cargo: extra, env, optimise } = VARIANTS[name];
+  const { config, cargo: extra, env, features, optimise } = VARIANTS[name];
   say(`building the ${name} wasm`);
-  const target = join(root, 'target', name);
+  const target = join(root, 'target', config);
   const output = join(root, 'dist', 'wasm', name);
   rmSync(output, { recursive: true, force: true });
   mkdirSync(output, { recursive: true });
@@ -85,15 +92,16 @@ function wasm(name) {
     `Building the ${name} wasm`,
     [
       ...['build', '-q', '--locked', '--release', '-p', 'decant', '--lib', '--target', 'wasm32-unknown-unknown'],
-      ...['--target-dir', target, '--config', `scripts/wasm-${name}.toml`, ...extra],
+      ...['--no-default-features', '--features', features.join(',')],
+      ...['--target-dir', target, '--config', `scripts/wasm-${config}.toml`, ...extra],
     ],
     env,
   );
   bindgen(join(target, 'wasm32-unknown-unknown', 'release', 'decant.wasm'), output);
   const file = join(output, 'index_bg.wasm');
-  const features = FEATURES.map((feature) => `--enable-${feature}`);
-  run('Optimising the wasm', bin('wasm-opt'), ['-O3', ...features, ...optimise, file, '-o', file]);
-  if (name === 'threads') adaptWorkerHelpers(output);
+  const enabled = FEATURES.map((feature) => `--enable-${feature}`);
+  run('Optimising the wasm', bin('wasm-opt'), ['-O3', ...enabled, ...optimise, file, '-o', file]);
+  if (config === 'threads') adaptWorkerHelpers(output);
 }
 
 function typescript() {

@@ -76,10 +76,17 @@ const lint = ['--locked', '-p', 'decant', '--', '-D', 'warnings'];
 const wasm = ['--target', 'wasm32-unknown-unknown', '--target-dir', 'target/lint'];
 check('rustfmt', 'cargo', cargo('fmt', '--check'));
 check('clippy', 'cargo', cargo('clippy', '--all-targets', ...lint));
-check('clippy, plain wasm', 'cargo', cargo('clippy', '--config', 'scripts/wasm-plain.toml', ...wasm, ...lint));
-const threads = ['--features', 'threads', '-Z', 'build-std=std,panic_abort', '--config', 'scripts/wasm-threads.toml'];
+const bare = '--no-default-features';
+const plain = ['--config', 'scripts/wasm-plain.toml', bare];
+for (const [name, features] of [
+  ['plain', []],
+  ['plain-extras', ['--features', 'extras']],
+]) {
+  check(`clippy, ${name} wasm`, 'cargo', cargo('clippy', ...plain, ...features, ...wasm, ...lint));
+}
+const threads = [bare, '-Z', 'build-std=std,panic_abort', '--config', 'scripts/wasm-threads.toml'];
 env.RUSTC_BOOTSTRAP = '1';
-check('clippy, threads wasm', 'cargo', cargo('clippy', ...threads, ...wasm, ...lint));
+check('clippy, threads wasm', 'cargo', cargo('clippy', ...threads, '--features', 'threads,extras', ...wasm, ...lint));
 delete env.RUSTC_BOOTSTRAP;
 check('Biome', bin('biome'), ['ci', '.']);
 for (const part of ['worker', 'web', 'e2e']) check(`tsc, ${part}`, bin('tsc'), ['-p', part, '--noEmit']);

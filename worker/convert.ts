@@ -1,13 +1,14 @@
 // One conversion: a team runs it, a route makes it a file, a signal ends it.
 
 import { cancelled, orCancelled, toDecantError, toSinkError } from './errors.js';
-import type { CrateProgress, ImageSpec } from './inside/coordinator.js';
+import type { Converted, CrateProgress, ImageSpec } from './inside/coordinator.js';
 import { settle } from './options.js';
-import type { OpenedSource, Platform } from './platform/platform.js';
+import type { Platform } from './platform/platform.js';
 import { Meter } from './progress.js';
 import type { Route, TargetSpec } from './routes/route.js';
+import type { Sources } from './sources.js';
 import { acquire, type Team } from './team.js';
-import type { ConvertOptions, Output, Progress, Result } from './types.js';
+import type { ConvertOptions, Info, Output, Progress, Result } from './types.js';
 
 /** Workers that have not stopped by then, in milliseconds, are ended. */
 const STOP_TIME = 700;
@@ -17,14 +18,17 @@ let nextConversion = 0;
 /** What a conversion is about. */
 export interface Work {
   platform: Platform;
-  source: OpenedSource;
-  image: ImageSpec;
-  virtualSize: number;
+  sources: Sources;
+  /** What to open, once it is unlocked where it has to be. */
+  ready(signal: AbortSignal, report: (share: number) => void): Promise<ImageSpec>;
+  /** Whether it needs zstd or encryption. */
+  extras: boolean;
+  info: Info;
 }
 
 export async function convertImage(work: Work, output: Output, options: ConvertOptions): Promise<Result> {
-  const route = work.platform.route(output, work.source, options);
-  const prepared = prepare(route, work.virtualSize);
+  const route = work.platform.route(output, work.sources.all, options);
+  const prepared = prepare(route, work.info.virtualSize);
   try {
     return await listened(options, (settled) => convertTo(route, prepared, work, settled));
   } catch (thrown) {
@@ -67,30 +71,34 @@ async function listened(
 async function convertTo(
   route: Route,
   prepared: Promise<TargetSpec>,
-  { platform, source, image, virtualSize }: Work,
+  { platform, sources, ready, extras, info }: Work,
   options: ConvertOptions & { signal: AbortSignal },
 ): Promise<Result> {
   const { signal } = options;
   if (signal.aborted) throw cancelled();
   const settings = settle(options, platform);
-  const meter = new Meter(virtualSize, options.onProgress);
-  const team = acquire(platform, settings.engine, settings.workers);
+  const meter = new Meter(info.virtualSize, options.onProgress);
+  const image = await ready(signal, (share) => meter.unlocking(share));
+  const { engine, workers } = settings;
+  const team = acquire(platform, { engine, workers, extras });
   let healthy = false;
   try {
     const [target] = await orCancelled(signal, Promise.all([prepared, team.ready]));
-    const done = await run(team, { image, target, memory: settings.memory }, meter, signal);
-    await source.verify();
+    const { progress, lost } = await run(team, { image, target, memory: settings.memory }, meter, signal);
+    await sources.verify();
     if (signal.aborted) throw cancelled();
     await commit(route);
     healthy = true;
     return {
-      virtualSize: done.guestTotal,
-      bytesRead: done.read,
-      bytesWritten: done.written,
-      holeBytes: done.guestTotal - done.written,
-      engine: settings.engine,
+      virtualSize: progress.guestTotal,
+      bytesRead: progress.read,
+      bytesWritten: progress.written,
+      holeBytes: progress.guestTotal - progress.written,
+      lost,
+      unusedCompanions: info.unusedCompanions,
+      engine,
       engineReason: settings.engineReason,
-      workers: settings.workers,
+      workers,
       time: meter.end(),
     };
   } catch (thrown) {
@@ -118,7 +126,7 @@ async function run(
   work: { image: ImageSpec; target: TargetSpec; memory: number },
   meter: Meter,
   signal: AbortSignal,
-): Promise<CrateProgress> {
+): Promise<Converted> {
   const { coordinator } = team;
   const id = nextConversion++;
   let overdue: ReturnType<typeof setTimeout> | undefined;

@@ -2,8 +2,10 @@
 
 import { convertImage } from './convert.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from './errors.js';
-import type { ImageSpec } from './inside/coordinator.js';
-import type { OpenedSource, Platform } from './platform/platform.js';
+import type { CrateExtent, ImageSpec } from './inside/coordinator.js';
+import { Lock } from './lock.js';
+import type { Platform } from './platform/platform.js';
+import { Sources } from './sources.js';
 import { acquire, type Team } from './team.js';
 import type { ConvertOptions, Extent, Info, OpenOptions, Output, Result, Source } from './types.js';
 
@@ -15,29 +17,32 @@ interface Reading {
 
 /** Opens `source`, recognises its format and reads its headers. */
 export async function openImage(platform: Platform, source: Source, options: OpenOptions = {}): Promise<Image> {
-  const { signal } = options;
-  let opened: OpenedSource | undefined;
+  const { signal, format, snapshot, salvage = false } = options;
+  let sources: Sources | undefined;
   try {
     if (signal?.aborted) throw cancelled();
-    opened = await platform.openSource(source);
-    const name = options.name ?? opened.name;
-    const spec: ImageSpec = { source: opened.spec, format: options.format, name };
-    const { reading, info } = await beginReading(platform, spec, signal);
-    return new Image(platform, opened, spec, reading, { ...info, ...(name === undefined ? {} : { name }), needs: [] });
+    sources = await Sources.open(platform, source, options.companions ?? []);
+    const name = options.name ?? sources.image.name;
+    const { companions } = sources;
+    const spec: ImageSpec = { source: sources.image.spec, format, name, companions, snapshot, salvage };
+    const { reading, info, extras } = await beginReading(platform, spec, signal);
+    const lock = new Lock(platform, options);
+    return new Image(platform, sources, spec, lock, extras, reading, { ...info, ...(name === undefined ? {} : { name }) });
   } catch (thrown) {
-    await opened?.close();
+    await sources?.close();
     throw toDecantError(thrown);
   }
 }
 
 async function beginReading(platform: Platform, spec: ImageSpec, signal?: AbortSignal) {
-  const reader = acquire(platform, 'workers', 0);
+  // Keys are understood by the build that can use them.
+  const reader = acquire(platform, { engine: 'workers', workers: 0, extras: spec.keys !== undefined });
   try {
     await orCancelled(signal, reader.ready);
     const answer = reader.coordinator.call('open', spec);
     try {
-      const { image, info } = await orCancelled(signal, answer);
-      return { reading: { reader, image }, info };
+      const { image, info, extras } = await orCancelled(signal, answer);
+      return { reading: { reader, image }, info, extras };
     } catch (thrown) {
       // Cancelled meanwhile: what is opened after all is closed again.
       answer.then(({ image }) => reader.coordinator.call('close', image)).catch(() => {});
@@ -58,8 +63,10 @@ export class Image {
   /** Made by `open` only. */
   constructor(
     private readonly platform: Platform,
-    private readonly source: OpenedSource,
+    private readonly sources: Sources,
     private readonly spec: ImageSpec,
+    private readonly lock: Lock,
+    private readonly extras: boolean,
     private reading: Reading,
     readonly info: Info,
   ) {}
@@ -67,6 +74,7 @@ export class Image {
   /** Lists what lies where on the disk, in order and without gaps. Every call is a pass of its own. */
   async *map(): AsyncGenerator<Extent, void, void> {
     this.#requireOpen();
+    if (this.#isLocked) await this.#use(this.#unlock(this.#closing.signal, () => {}));
     if (!this.reading.reader.coordinator.alive) await this.#reopen();
     const { coordinator } = this.reading.reader;
     const map = await this.#use(coordinator.call('map', this.reading.image));
@@ -75,7 +83,7 @@ export class Image {
         this.#requireOpen();
         const extents = await this.#use(coordinator.call('nextExtents', map));
         if (!extents) return;
-        yield* extents;
+        for (const extent of extents) yield this.#named(extent);
       }
     } finally {
       await coordinator.call('endMap', map).catch(() => {});
@@ -85,10 +93,14 @@ export class Image {
   /** Writes the disk to `output`. Nothing that looks complete is left where it rejects. */
   async convert(output: Output, options: ConvertOptions = {}): Promise<Result> {
     this.#requireOpen();
-    const { platform, source, spec: image } = this;
+    const { platform, sources, info, extras } = this;
     const closing = this.#closing.signal;
     const signal = options.signal ? AbortSignal.any([options.signal, closing]) : closing;
-    const work = { platform, source, image, virtualSize: this.info.virtualSize };
+    const ready = async (signal: AbortSignal, report: (share: number) => void): Promise<ImageSpec> => {
+      if (this.#isLocked) await this.#unlock(signal, report);
+      return { ...this.spec, keys: this.lock.keys };
+    };
+    const work = { platform, sources, ready, extras, info };
     return this.#use(convertImage(work, output, { ...options, signal }));
   }
 
@@ -97,17 +109,40 @@ export class Image {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     await Promise.allSettled(this.#uses);
-    await this.reading.reader.coordinator.call('close', this.reading.image).catch(() => {});
-    this.reading.reader.release(true);
-    await this.source.close();
+    this.lock.wipe();
+    await this.#endReading();
+    await this.sources.close();
   }
 
-  /** The reader has died, over another image perhaps: the next one reads on. */
+  /** Whether there is something to unlock, and something to do it with. A missing file is told first. */
+  get #isLocked(): boolean {
+    const { needs } = this.info;
+    return this.lock.isClosed && needs.length > 0 && needs.every(({ kind }) => kind === 'password');
+  }
+
+  /** Finds the keys; from then on the image is read with them. */
+  async #unlock(signal: AbortSignal, report: (share: number) => void): Promise<void> {
+    await this.lock.open(this.spec, signal, report);
+    await this.#reopen();
+  }
+
+  /** Another reader reads on: with keys, or since the first one has died, over another image perhaps. */
   async #reopen(): Promise<void> {
-    const dead = this.reading.reader;
-    const { reading } = await beginReading(this.platform, this.spec);
+    const { reading } = await beginReading(this.platform, { ...this.spec, keys: this.lock.keys });
+    await this.#endReading();
     this.reading = reading;
-    dead.release(true);
+  }
+
+  async #endReading(): Promise<void> {
+    const { reader, image } = this.reading;
+    await reader.coordinator.call('close', image).catch(() => {});
+    reader.release(true);
+  }
+
+  #named({ file, ...extent }: CrateExtent): Extent {
+    if (file === undefined) return extent;
+    const name = file === 0 ? this.info.name : this.spec.companions[file - 1]!.name;
+    return name === undefined ? extent : { ...extent, file: name };
   }
 
   async #use<T>(work: Promise<T>): Promise<T> {

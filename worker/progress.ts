@@ -9,18 +9,27 @@ const INTERVAL = 100;
 const WINDOW = 3000;
 
 export class Meter {
-  #time: Record<Phase, number> = { preparing: 0, converting: 0, finalizing: 0 };
+  #time: Record<Phase, number> = { unlocking: 0, preparing: 0, converting: 0, finalizing: 0 };
   #phase: Phase = 'preparing';
   #phaseStart = performance.now();
   #lastReport = Number.NEGATIVE_INFINITY;
   #marks: { at: number; done: number }[] = [];
   #last: CrateProgress;
+  #unlocked = 0;
 
   constructor(
     guestTotal: number,
     private readonly listener: ((progress: Progress) => void) | undefined,
   ) {
     this.#last = { guestDone: 0, guestTotal, read: 0, written: 0, finalizing: false };
+    this.#report();
+  }
+
+  /** Unlocking has begun, or has come so far. */
+  unlocking(share: number): void {
+    this.#unlocked = share;
+    if (this.#phase !== 'unlocking') this.#enter('unlocking', performance.now());
+    else if (performance.now() - this.#lastReport < INTERVAL) return;
     this.#report();
   }
 
@@ -64,6 +73,7 @@ export class Meter {
       this.#phase === 'converting' && bytesPerSecond > 0 ? (guestTotal - guestDone) / bytesPerSecond : undefined;
     this.listener?.({
       phase: this.#phase,
+      unlocked: this.#unlocked,
       guestDone,
       guestTotal,
       bytesRead: read,

@@ -2,12 +2,20 @@
 // the same one, stays warm for a short time after its last use, and ends at once after a failure.
 
 import type { CoordinatorMethods } from './inside/coordinator.js';
-import type { Platform } from './platform/platform.js';
+import type { Platform, Variant } from './platform/platform.js';
 import { Client } from './rpc.js';
 import type { Engine } from './types.js';
 
 /** How long workers stay after their last successful use, in milliseconds: long enough for the next file. */
 export const WARM = 10_000;
+
+/** What tells teams apart. */
+export interface Kind {
+  engine: Engine;
+  workers: number;
+  /** Whether it can do zstd and encryption. */
+  extras: boolean;
+}
 
 export type Coordinator = Client<CoordinatorMethods>;
 
@@ -26,10 +34,12 @@ export class Team {
   }
 
   /** `workers` 0 makes a reader of metadata. Its start may still fail: see `ready`. */
-  static start(platform: Platform, engine: Engine, workers: number, forget: () => void): Team {
+  static start(platform: Platform, { engine, workers, extras }: Kind, forget: () => void): Team {
     const coordinator: Coordinator = new Client(platform.spawnCoordinator());
-    const module = platform.module(engine === 'threads' ? 'threads' : 'plain');
-    const ready = module.then((compiled) => coordinator.call('start', { engine, module: compiled, workers }));
+    const base = engine === 'threads' ? 'threads' : 'plain';
+    const variant: Variant = extras ? `${base}-extras` : base;
+    const module = platform.module(variant);
+    const ready = module.then((compiled) => coordinator.call('start', { engine, variant, module: compiled, workers }));
     const team = new Team(coordinator, ready, forget);
     ready.catch((error) => team.end(error.message));
     return team;
@@ -83,12 +93,12 @@ export class Team {
 
 const teams = new Map<string, Team>();
 
-/** The team for this engine and this number of workers; the caller releases it. */
-export function acquire(platform: Platform, engine: Engine, workers: number): Team {
-  const key = `${engine}:${workers}`;
+/** The team of this kind; the caller releases it. */
+export function acquire(platform: Platform, kind: Kind): Team {
+  const key = `${kind.engine}:${kind.workers}:${kind.extras}`;
   let team = teams.get(key);
   if (!team?.coordinator.alive) {
-    team = Team.start(platform, engine, workers, () => {
+    team = Team.start(platform, kind, () => {
       if (teams.get(key) === team) teams.delete(key);
     });
     teams.set(key, team);

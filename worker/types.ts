@@ -15,11 +15,27 @@ export type Output =
   | string
   | URL;
 
+/**
+ * A file that an image may refer to, as a backing file or a data file. It is found by its own name,
+ * or by `name` where that is given: the name that the image has for it.
+ */
+export type Companion = Source | { name: string; source: Source };
+
 export interface OpenOptions {
   /** The format, where it must not be recognised by content: `raw` has to be said. */
   format?: string;
   /** The name of the file, for messages; by default that of the `File` or path. */
   name?: string;
+  /** The files that the image may refer to. None is ever opened by a name that an image holds. */
+  companions?: Companion[];
+  /** ID or name of the internal snapshot to read instead of the active disk; an ID wins. */
+  snapshot?: string;
+  /** Of the encrypted images among them, which share it. Checked when it is first needed. */
+  password?: string | Uint8Array;
+  /** Goes on where the old AES method cannot tell whether the password is right. */
+  assumePassword?: boolean;
+  /** Reads what is left of a damaged image: the rest becomes zeros, and is listed. */
+  salvage?: boolean;
   signal?: AbortSignal;
 }
 
@@ -35,11 +51,56 @@ export interface Info {
   /** How compressed clusters are compressed, if the image has any. */
   compression?: string;
   refcountBits?: number;
+  /** Whether clusters are divided into subclusters. */
+  extendedL2?: boolean;
   /** Feature bits that are set, by name. */
   features: string[];
   snapshots: Snapshot[];
-  /** What a conversion needs besides the file; empty when nothing is missing. */
-  needs: string[];
+  /** The backing file that the image names, and the format that it states for it. */
+  backingFile?: { name: string; format?: string };
+  /** The data file that the image names; a raw one is a disk by itself. */
+  dataFile?: { name: string; raw: boolean };
+  encryption?: { format: 'luks' | 'aes'; luks?: Luks };
+  /** The image and its backing files, as far as they were handed over. */
+  layers: Layer[];
+  /** What a conversion needs besides what was handed over; empty when nothing is missing. */
+  needs: Need[];
+  /** Companions that nothing refers to, by name. */
+  unusedCompanions: string[];
+  /** What deserves a look before an image of unknown origin is converted. */
+  safety: Notice[];
+}
+
+/** One image of a chain. */
+export interface Layer {
+  name: string;
+  format: string;
+  /** Whether its format was guessed, since nothing states it and it is not recognised. */
+  guessed: boolean;
+  virtualSize: number;
+}
+
+export type Need =
+  | { kind: 'missing-file'; role: 'backing file' | 'data file'; name: string; of: string }
+  | { kind: 'password'; of: string };
+
+/** Something that deserves a look: a code for programs, a sentence for people. */
+export interface Notice {
+  code: string;
+  message: string;
+}
+
+/** What a LUKS header says. Places are in bytes behind its start. */
+export interface Luks {
+  cipher: string;
+  mode: string;
+  iv: string;
+  ivHash?: string;
+  hash: string;
+  uuid: string;
+  payloadOffset: number;
+  masterKeyIterations: number;
+  slots: { active: boolean; iterations: number; keyOffset: number; stripes: number }[];
 }
 
 export interface Snapshot {
@@ -57,18 +118,34 @@ export interface Snapshot {
 export interface Extent {
   start: number;
   length: number;
-  kind: 'data' | 'zero' | 'unallocated';
+  /** `lost` occurs only when a damaged image is salvaged. */
+  kind: 'data' | 'zero' | 'unallocated' | 'lost';
+  /** The layer that it comes from: 0 is the image, 1 its backing file, and so on. */
+  depth: number;
   compressed: boolean;
-  /** Where its bytes lie in the image's file, where they do as they are. */
+  encrypted: boolean;
+  /** The name of the file where its bytes lie as they are, and where in it. */
+  file?: string;
   offset?: number;
+  /** Why it is lost. */
+  reason?: string;
+}
+
+/** A range of the disk that could not be read. */
+export interface LostRange {
+  start: number;
+  length: number;
+  reason: string;
 }
 
 export type Engine = 'threads' | 'workers';
 
-export type Phase = 'preparing' | 'converting' | 'finalizing';
+export type Phase = 'unlocking' | 'preparing' | 'converting' | 'finalizing';
 
 export interface Progress {
   phase: Phase;
+  /** How much of the work of unlocking is done at least, 0 to 1. */
+  unlocked: number;
   /** Of the disk that the guest sees. */
   guestDone: number;
   guestTotal: number;
@@ -101,6 +178,10 @@ export interface Result {
   bytesWritten: number;
   /** What was left a hole. */
   holeBytes: number;
+  /** Salvage: what of the disk could not be read, and is zeros now. Where it is not empty, the result is damaged. */
+  lost: LostRange[];
+  /** Companions that nothing refers to, by name. */
+  unusedCompanions: string[];
   engine: Engine;
   /** Why this engine ran, in a few words. */
   engineReason: string;

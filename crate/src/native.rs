@@ -3,8 +3,8 @@
 
 use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, Outcome};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sink::{Run, Sink};
 use crate::extras::{Ciphers, Keys};
+use crate::sink::{Run, Sink};
 use crate::source::{Files, Source};
 use crate::units::HostOffset;
 use futures_util::FutureExt;

@@ -26,7 +26,10 @@ pub fn notices(info: &Info) -> Vec<Notice> {
     let mut notices = Vec::new();
     let mut add = |code, message: String| notices.push(Notice { code, message });
     if let Some(backing) = &info.backing_file {
-        add("backing-file", format!("The image refers to another file, '{}', for what it does not hold itself", backing.name));
+        add(
+            "backing-file",
+            format!("The image refers to another file, '{}', for what it does not hold itself", backing.name),
+        );
         name_notice(&backing.name, &mut add);
         if backing.format.is_none() {
             add("backing-format", "The image does not state the format of its backing file".to_owned());
@@ -53,7 +56,10 @@ pub fn notices(info: &Info) -> Vec<Notice> {
         add("unknown-features", "The image uses features that are unknown but do not hinder reading".to_owned());
     }
     if info.virtual_size >= HUGE && info.virtual_size / HUGE_SHARE >= info.file_size.max(1) {
-        add("huge", format!("The disk of {} bytes is more than {HUGE_SHARE} times the size of its file", info.virtual_size));
+        add(
+            "huge",
+            format!("The disk of {} bytes is more than {HUGE_SHARE} times the size of its file", info.virtual_size),
+        );
     }
     notices
 }

@@ -3,25 +3,44 @@
 import { parseArgs } from 'node:util';
 import { DecantError } from '../errors.js';
 
-export const USAGE = `usage: decant info    [-f FORMAT] [--output=human|json] IMAGE
-       decant map     [-f FORMAT] [--output=human|json] IMAGE
-       decant convert [-f FORMAT] [-O raw] [-p] [-q] [-m WORKERS] IMAGE OUTPUT
+export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAGE
+       decant map     [OPTIONS] [--output=human|json] IMAGE
+       decant convert [OPTIONS] [-O raw] [-p] [-q] [-m WORKERS] IMAGE OUTPUT
 
-  -f FORMAT    the image's format; raw has to be said, it is never guessed
-  -O raw       the output's format
-  -p           show progress; a terminal gets it by itself
-  -q           show nothing
-  -m WORKERS   how many workers decode (default: one for each core, at most 8)
+  -f FORMAT              the image's format; raw has to be said, it is never guessed
+  --with FILE            a backing file or data file that the image names; repeatable.
+                         No file is ever opened by a name that an image holds
+  --with NAME=FILE       the same, for the name that the image has for it
+  --snapshot ID|NAME     an internal snapshot instead of the active disk
+  --password-file FILE   holds the password, without its last line end; - is standard input
+  --assume-password      go on where an old kind of encryption cannot check the password
+  --salvage              convert what is left of a damaged image: lost parts become zeros,
+                         are listed, and the exit code is 3
+
+  -O raw                 the output's format
+  -p                     show progress; a terminal gets it by itself
+  -q                     show nothing
+  -m WORKERS             how many workers decode (default: one for each core, at most 8)
   --help, --version`;
+
+/** What says how to open an image, the same for all commands. */
+export interface Opening {
+  format: string | undefined;
+  companions: string[];
+  snapshot: string | undefined;
+  passwordFile: string | undefined;
+  assumePassword: boolean;
+  salvage: boolean;
+}
 
 export type Command =
   | { name: 'help' | 'version' }
-  | { name: 'info' | 'map'; image: string; format: string | undefined; json: boolean }
+  | { name: 'info' | 'map'; image: string; opening: Opening; json: boolean }
   | {
       name: 'convert';
       image: string;
       output: string;
-      format: string | undefined;
+      opening: Opening;
       progress: boolean;
       quiet: boolean;
       workers: number | undefined;
@@ -29,7 +48,14 @@ export type Command =
 
 const usage = (message: string) => new DecantError('usage', `${message}; see decant --help`);
 
-const COMMON = { format: { type: 'string', short: 'f' } } as const;
+const COMMON = {
+  format: { type: 'string', short: 'f' },
+  with: { type: 'string', multiple: true, default: [] as string[] },
+  snapshot: { type: 'string' },
+  'password-file': { type: 'string' },
+  'assume-password': { type: 'boolean', default: false },
+  salvage: { type: 'boolean', default: false },
+} as const;
 const LISTING = { ...COMMON, output: { type: 'string', default: 'human' } } as const;
 const CONVERT = {
   ...COMMON,
@@ -77,11 +103,29 @@ function read<T extends { positionals: string[] }>(parseArguments: () => T, oper
   return parsed;
 }
 
+interface CommonValues {
+  format?: string | undefined;
+  with: string[];
+  snapshot?: string | undefined;
+  'password-file'?: string | undefined;
+  'assume-password': boolean;
+  salvage: boolean;
+}
+
+const openingOf = (values: CommonValues): Opening => ({
+  format: values.format,
+  companions: values.with,
+  snapshot: values.snapshot,
+  passwordFile: values['password-file'],
+  assumePassword: values['assume-password'],
+  salvage: values.salvage,
+});
+
 function listing(name: 'info' | 'map', args: string[]): Command {
   const { values, positionals } = read(() => parseArgs({ args, options: LISTING, allowPositionals: true }), ['image']);
   if (values.output !== 'human' && values.output !== 'json')
     throw usage(`--output is human or json, not '${values.output}'`);
-  return { name, image: positionals[0]!, format: values.format, json: values.output === 'json' };
+  return { name, image: positionals[0]!, opening: openingOf(values), json: values.output === 'json' };
 }
 
 function conversion(args: string[]): Command {
@@ -95,7 +139,7 @@ function conversion(args: string[]): Command {
     name: 'convert',
     image: positionals[0]!,
     output: positionals[1]!,
-    format: values.format,
+    opening: openingOf(values),
     progress: values.progress,
     quiet: values.quiet,
     workers,

@@ -2,14 +2,16 @@
 
 import { readFile } from 'node:fs/promises';
 import { cancelled, toDecantError } from '../errors.js';
-import { open } from '../node.js';
 import { type Command, parse, USAGE } from './arguments.js';
 import { convert } from './convert.js';
 import { infoJson, infoText } from './info.js';
 import { mapJson, mapText } from './map.js';
+import { openImage } from './open.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
+/** Salvaged: the output is there, but not all of the disk could be read. */
+const EXIT_DAMAGED = 3;
 /** As a shell reports a program that SIGINT has ended. */
 const EXIT_INTERRUPTED = 130;
 
@@ -25,8 +27,7 @@ export async function main(argv: string[]): Promise<number> {
   // A terminal that is gone is no reason to leave a half-made file.
   process.stderr.on('error', () => {});
   try {
-    await run(parse(argv), interrupt.signal);
-    return 0;
+    return await run(parse(argv), interrupt.signal);
   } catch (thrown) {
     const { kind, message } = toDecantError(thrown);
     process.stderr.write(`decant: ${kind === 'cancelled' ? 'interrupted' : message.replaceAll('\n', ' ')}\n`);
@@ -35,29 +36,29 @@ export async function main(argv: string[]): Promise<number> {
   }
 }
 
-async function run(command: Command, signal: AbortSignal): Promise<void> {
+async function run(command: Command, signal: AbortSignal): Promise<number> {
   switch (command.name) {
     case 'help':
       print(USAGE);
-      return;
+      return 0;
     case 'version':
       print(JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')).version);
-      return;
+      return 0;
   }
-  const image = await open(command.image, { ...(command.format ? { format: command.format } : {}), signal });
+  const image = await openImage(command.image, command.opening, signal);
   try {
     switch (command.name) {
       case 'info':
         print(await (command.json ? infoJson : infoText)(image.info, command.image));
-        return;
+        return 0;
       case 'map':
-        for await (const line of (command.json ? mapJson : mapText)(image.map(), command.image)) {
+        for await (const line of (command.json ? mapJson : mapText)(image.map())) {
           if (signal.aborted) throw cancelled();
           print(line);
         }
-        return;
+        return 0;
       case 'convert':
-        await convert(image, command, signal);
+        return (await convert(image, command, signal)) ? 0 : EXIT_DAMAGED;
     }
   } finally {
     await image.close();

@@ -3,10 +3,10 @@
 import { DecantError } from '../errors.js';
 import type { Extent } from '../types.js';
 
-const line = ({ start, length, kind, offset }: Extent): string => {
-  const [present, zero] = [kind !== 'unallocated', kind !== 'data'];
+const line = ({ start, length, depth, kind, offset }: Extent): string => {
+  const [present, zero] = [kind === 'data' || kind === 'zero', kind !== 'data'];
   const place = offset === undefined ? '' : `, "offset": ${offset}`;
-  return `{ "start": ${start}, "length": ${length}, "depth": 0, "present": ${present}, "zero": ${zero}, "data": ${!zero}${place}}`;
+  return `{ "start": ${start}, "length": ${length}, "depth": ${depth}, "present": ${present}, "zero": ${zero}, "data": ${!zero}${place}}`;
 };
 
 /** A list of objects, a line each. */
@@ -28,17 +28,17 @@ const row = (...columns: [string, string, string, string]): string =>
 
 const hex = (value: number): string => (value === 0 ? '0' : `0x${value.toString(16)}`);
 
-/** A table of the data that stands in the file as it is; as in QEMU, compressed data is an error. */
-export async function* mapText(extents: AsyncIterable<Extent>, path: string): AsyncGenerator<string> {
+/** A table of the data that stands in files as it is; as in QEMU, other data is an error. */
+export async function* mapText(extents: AsyncIterable<Extent>): AsyncGenerator<string> {
   yield row('Offset', 'Length', 'Mapped to', 'File');
-  for await (const { start, length, kind, offset } of extents) {
+  for await (const { start, length, kind, file, offset } of extents) {
     if (kind !== 'data') continue;
     if (offset === undefined) {
       throw new DecantError(
         'unsupported',
-        'The image has compressed clusters, which this table cannot show; use --output=json',
+        'The image has compressed or encrypted clusters, which this table cannot show; use --output=json',
       );
     }
-    yield row(hex(start), hex(length), hex(offset), path);
+    yield row(hex(start), hex(length), hex(offset), file ?? '');
   }
 }

@@ -16,8 +16,9 @@ export class ProgressLine {
 
   constructor(private readonly stream: Pick<WriteStream, 'write'>) {}
 
-  show({ phase, guestDone, guestTotal, bytesPerSecond, secondsLeft }: Progress): void {
-    if (phase === 'preparing') return;
+  show({ phase, unlocked, guestDone, guestTotal, bytesPerSecond, secondsLeft }: Progress): void {
+    if (phase === 'unlocking') this.#write(`    unlocking (${(unlocked * 100).toFixed(0)}%)`);
+    if (phase === 'unlocking' || phase === 'preparing') return;
     const percent = guestTotal > 0 ? (guestDone / guestTotal) * 100 : 100;
     const speed = bytesPerSecond > 0 ? `  ${(bytesPerSecond / 1e6).toFixed(0)} MB/s` : '';
     const left = secondsLeft === undefined ? '' : `  ${clock(secondsLeft)} left`;

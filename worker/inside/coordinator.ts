@@ -1,17 +1,18 @@
 // A coordinator: opens images, lists them, and runs conversions with its pool.
 
 import { toSinkError } from '../errors.js';
-import type { SourceSpec } from '../platform/platform.js';
+import type { SourceSpec, Variant } from '../platform/platform.js';
 import type { TargetSpec } from '../routes/route.js';
 import { Client, type Methods, serve } from '../rpc.js';
-import type { Engine, Extent } from '../types.js';
+import type { Engine, Info, LostRange, Notice } from '../types.js';
 import type { Host } from './host.js';
 import type { PoolMethods } from './pool.js';
-import { loadPlain, loadThreads, type Plain, type Threads } from './wasm.js';
+import { type Crate, loadPlain, loadThreads, type Plain, type Threads, type Unlockable } from './wasm.js';
 
 /** What to start: an engine with its pool, or a reader of metadata, which has none. */
 export interface Start {
   engine: Engine;
+  variant: Variant;
   module: WebAssembly.Module;
   workers: number;
 }
@@ -20,10 +21,39 @@ export interface ImageSpec {
   source: SourceSpec;
   format?: string | undefined;
   name?: string | undefined;
+  companions: CompanionSpec[];
+  snapshot?: string | undefined;
+  salvage: boolean;
+  /** What unlocking has found. */
+  keys?: Uint8Array | undefined;
+}
+
+export interface CompanionSpec {
+  source: SourceSpec;
+  name: string;
+  /** The name under which an image refers to it, where the caller states that. */
+  standsFor?: string | undefined;
+  isImage: boolean;
 }
 
 /** `Info` of the API, without what only the caller knows. */
-export type CrateInfo = Omit<import('../types.js').Info, 'name' | 'needs'>;
+export type CrateInfo = Omit<Info, 'name'>;
+
+/** `Extent` of the API, with the number of its file: 0 is the image, the companions follow. */
+export type CrateExtent = Omit<import('../types.js').Extent, 'file'> & { file?: number };
+
+export interface Unlocking {
+  id: number;
+  image: ImageSpec;
+  password: Uint8Array;
+  assume: boolean;
+}
+
+/** What came of a conversion. */
+export interface Converted {
+  progress: CrateProgress;
+  lost: LostRange[];
+}
 
 /** How far a conversion has come; the crate's `Progress`. */
 export interface CrateProgress {
@@ -41,9 +71,7 @@ export interface Conversion {
   memory: number;
 }
 
-type Crate = typeof Plain | typeof Threads;
-
-/** A coordinator's methods; its events are `progress:ID`, and `died` when a thread of the pool has failed. */
+/** A coordinator's methods; its events are `progress:ID`, `unlocking:ID`, and `died` when a thread of the pool has failed. */
 export type CoordinatorMethods = ReturnType<typeof coordinatorMethods>;
 
 function coordinatorMethods(host: Host, report: (event: string, detail: unknown) => void) {
@@ -54,7 +82,12 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
   const maps = new Map<number, Plain.Map | Threads.Map>();
   const cancels = new Map<number, Plain.CancelHandle | Threads.CancelHandle>();
 
-  const openImage = ({ source, format, name }: ImageSpec) => crate.OpenImage.open(host.source(source), format, name);
+  const openImage = (spec: ImageSpec) =>
+    crate.OpenImage.open({
+      ...spec,
+      source: host.source(spec.source),
+      companions: spec.companions.map((companion) => ({ ...companion, source: host.source(companion.source) })),
+    });
 
   /** The pool worker with the fewest jobs gets the next one. */
   function dispatcher(id: number): (job: Uint8Array) => Promise<unknown> {
@@ -71,23 +104,40 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
   }
 
   return {
-    async start({ engine, module, workers }: Start): Promise<void> {
+    async start({ engine, variant, module, workers }: Start): Promise<void> {
       if (engine === 'threads') {
-        crate = await loadThreads(module, workers, (reason) => report('died', reason));
+        crate = await loadThreads(variant, module, workers, (reason) => report('died', reason));
         return;
       }
       pool = Array.from({ length: workers }, () => new Client<PoolMethods>(host.spawnPoolWorker()));
-      const started = pool.map((worker) => worker.call('start', module));
-      crate = await loadPlain(module);
+      const started = pool.map((worker) => worker.call('start', variant, module));
+      crate = await loadPlain(variant, module);
       await Promise.all(started);
     },
 
-    async open(spec: ImageSpec): Promise<{ image: number; info: CrateInfo }> {
+    async open(spec: ImageSpec): Promise<{ image: number; info: CrateInfo; extras: boolean }> {
       const opened = await openImage(spec);
       const info = opened.info() as CrateInfo;
+      info.safety.push(...((await opened.survey()) as Notice[]));
       const image = nextId++;
       images.set(image, opened);
-      return { image, info };
+      return { image, info, extras: opened.needsExtras() };
+    },
+
+    /** Finds the keys of an encrypted image. */
+    async unlock({ id, image: spec, password, assume }: Unlocking): Promise<Uint8Array> {
+      const cancel = new crate.CancelHandle();
+      cancels.set(id, cancel);
+      let image: Unlockable | undefined;
+      try {
+        image = (await openImage(spec)) as Unlockable;
+        return await image.unlock(password, assume, (share: number) => report(`unlocking:${id}`, share), cancel);
+      } finally {
+        password.fill(0);
+        cancels.delete(id);
+        cancel.free();
+        image?.free();
+      }
     },
 
     close(image: number): void {
@@ -101,8 +151,8 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
       return map;
     },
 
-    async nextExtents(map: number): Promise<Extent[] | undefined> {
-      return (await maps.get(map)!.next()) as Extent[] | undefined;
+    async nextExtents(map: number): Promise<CrateExtent[] | undefined> {
+      return (await maps.get(map)!.next()) as CrateExtent[] | undefined;
     },
 
     endMap(map: number): void {
@@ -110,7 +160,7 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
       maps.delete(map);
     },
 
-    async convert({ id, image: spec, target: targetSpec, memory }: Conversion): Promise<CrateProgress> {
+    async convert({ id, image: spec, target: targetSpec, memory }: Conversion): Promise<Converted> {
       const poolWorkers = pool.length > 0;
       const cancel = new crate.CancelHandle();
       cancels.set(id, cancel);
@@ -120,15 +170,17 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
         const target = await host.openTarget(targetSpec, poolWorkers).catch((thrown) => {
           throw toSinkError(thrown);
         });
-        const attachment = { source: spec.source, target: target.shared ? targetSpec : undefined };
+        const sources = [spec.source, ...spec.companions.map(({ source }) => source)];
+        const attachment = { sources, keys: spec.keys, target: target.shared ? targetSpec : undefined };
         // One that is dead fails its first job.
         for (const worker of pool) worker.call('attach', id, attachment).catch(() => {});
         const progress = (detail: CrateProgress) => report(`progress:${id}`, detail);
         const dispatch = poolWorkers ? dispatcher(id) : undefined;
-        return (await image.convert(dispatch, pool.length, memory, target.sink, progress, cancel)) as CrateProgress;
+        return (await image.convert(dispatch, pool.length, memory, target.sink, progress, cancel)) as Converted;
       } finally {
         // Also after a failure: a file cannot be removed while a worker has it open.
         await Promise.allSettled(pool.map((worker) => worker.call('detach', id)));
+        spec.keys?.fill(0);
         cancels.delete(id);
         cancel.free();
         image?.free();

@@ -1,7 +1,7 @@
 // A worker of the `workers` engine: runs the jobs of any number of conversions.
 
 import { toSinkError } from '../errors.js';
-import type { SourceSpec } from '../platform/platform.js';
+import type { SourceSpec, Variant } from '../platform/platform.js';
 import type { TargetSpec } from '../routes/route.js';
 import { type Methods, Moved, serve } from '../rpc.js';
 import type { Host, Share } from './host.js';
@@ -9,7 +9,8 @@ import { loadPlain, type Plain } from './wasm.js';
 
 /** A conversion as a pool worker sees it; without a target it hands its output over. */
 export interface Attachment {
-  source: SourceSpec;
+  sources: SourceSpec[];
+  keys: Uint8Array | undefined;
   target: TargetSpec | undefined;
 }
 
@@ -47,13 +48,17 @@ class Part {
   }
 
   async #open(): Promise<Plain.Runner> {
-    const { source, target } = this.attachment;
+    const { sources, keys, target } = this.attachment;
     if (target) {
       this.#share = await this.host.openShare(target).catch((thrown) => {
         throw toSinkError(thrown);
       });
     }
-    return new this.crate.Runner(this.host.source(source), this.#share?.sink);
+    const files = sources.map((source) => this.host.source(source));
+    const runner = new this.crate.Runner(files, keys, this.#share?.sink);
+    // The runner has its own copy, which it wipes.
+    keys?.fill(0);
+    return runner;
   }
 }
 
@@ -61,8 +66,8 @@ function poolMethods(host: Host) {
   let crate: typeof Plain;
   const parts = new Map<number, Part>();
   return {
-    async start(module: WebAssembly.Module): Promise<void> {
-      crate = await loadPlain(module);
+    async start(variant: Variant, module: WebAssembly.Module): Promise<void> {
+      crate = await loadPlain(variant, module);
     },
 
     attach(id: number, attachment: Attachment): void {

@@ -1,23 +1,37 @@
-// The crate's two builds, which export the same but for the pool.
+// The crate's builds. They export the same, but for the pool of the threads and the extras.
 
+import type { Variant } from '../platform/platform.js';
 import type * as Plain from '../wasm/plain/index.js';
+import type * as PlainExtras from '../wasm/plain-extras/index.js';
 import type * as Threads from '../wasm/threads/index.js';
+import type * as ThreadsExtras from '../wasm/threads-extras/index.js';
 
 export type { Plain, Threads };
+/** What every build exports. */
+export type Crate = typeof Plain | typeof Threads;
+/** An image in a build with extras. */
+export type Unlockable = PlainExtras.OpenImage | ThreadsExtras.OpenImage;
 
-export async function loadPlain(module: WebAssembly.Module): Promise<typeof Plain> {
-  const crate = await import('../wasm/plain/index.js');
+// Each is imported where it is needed only, and by a name that bundlers can follow.
+const loadPlainGlue = (variant: Variant) =>
+  variant === 'plain-extras' ? import('../wasm/plain-extras/index.js') : import('../wasm/plain/index.js');
+const loadThreadsGlue = (variant: Variant) =>
+  variant === 'threads-extras' ? import('../wasm/threads-extras/index.js') : import('../wasm/threads/index.js');
+
+export async function loadPlain(variant: Variant, module: WebAssembly.Module): Promise<typeof Plain> {
+  const crate = await loadPlainGlue(variant);
   await crate.default({ module_or_path: module });
-  return crate;
+  return crate as typeof Plain;
 }
 
 /** `died` is called when a thread of the pool fails. */
 export async function loadThreads(
+  variant: Variant,
   module: WebAssembly.Module,
   threads: number,
   died: (reason: string) => void,
 ): Promise<typeof Threads> {
-  const crate = await import('../wasm/threads/index.js');
+  const crate = await loadThreadsGlue(variant);
   await crate.default({ module_or_path: module });
   const unwatch = watchWorkers(died);
   try {
@@ -25,7 +39,7 @@ export async function loadThreads(
   } finally {
     unwatch();
   }
-  return crate;
+  return crate as typeof Threads;
 }
 
 /**

@@ -8,11 +8,22 @@ import type { Output, Source } from '../types.js';
 import { isObject, type OpenedSource, once, type Platform, type Variant } from './platform.js';
 import { webWorker } from './web-worker.js';
 
+/** Written out, so that bundlers find them. */
+function urlOf(variant: Variant): URL {
+  switch (variant) {
+    case 'plain':
+      return new URL('../wasm/plain/index_bg.wasm', import.meta.url);
+    case 'plain-extras':
+      return new URL('../wasm/plain-extras/index_bg.wasm', import.meta.url);
+    case 'threads':
+      return new URL('../wasm/threads/index_bg.wasm', import.meta.url);
+    case 'threads-extras':
+      return new URL('../wasm/threads-extras/index_bg.wasm', import.meta.url);
+  }
+}
+
 async function compile(variant: Variant): Promise<WebAssembly.Module> {
-  const url =
-    variant === 'threads'
-      ? new URL('../wasm/threads/index_bg.wasm', import.meta.url)
-      : new URL('../wasm/plain/index_bg.wasm', import.meta.url);
+  const url = urlOf(variant);
   try {
     return await WebAssembly.compileStreaming(fetch(url));
   } catch (cause) {
@@ -29,6 +40,8 @@ async function openSource(source: Source): Promise<OpenedSource> {
     throw new DecantError('usage', 'In a browser an image is a File, a Blob or a Uint8Array');
   return {
     spec: { blob },
+    // Another File object for the same file has the same of these.
+    identity: blob instanceof File ? JSON.stringify([blob.name, blob.size, blob.lastModified]) : blob,
     name: blob instanceof File ? blob.name : undefined,
     // The browser itself refuses to read a File that has changed.
     verify: async () => {},

@@ -28,11 +28,12 @@ async function openFile(path: string): Promise<OpenedSource> {
   try {
     // A pipe must be refused, not waited for.
     fd = await promisify(open)(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const { size, mtimeNs, mode } = await stat(fd);
+    const { size, mtimeNs, mode, dev, ino } = await stat(fd);
     if ((mode & 0o170000n) !== 0o100000n) throw new DecantError('usage', `'${path}' is not a regular file`);
     const opened = fd;
     return {
       spec: { fd, size: Number(size) },
+      identity: `${dev}:${ino}`,
       name: path,
       async verify() {
         const now = await stat(opened);
@@ -56,7 +57,7 @@ async function openSource(source: Source): Promise<OpenedSource> {
   if (!(blob instanceof Blob)) {
     throw new DecantError('usage', 'In Node an image is a path, a file URL, a Blob or a Uint8Array');
   }
-  return { spec: { blob }, name: undefined, verify: async () => {}, close: async () => {} };
+  return { spec: { blob }, identity: blob, name: undefined, verify: async () => {}, close: async () => {} };
 }
 
 export const node: Platform = {
@@ -67,9 +68,13 @@ export const node: Platform = {
   spawnCoordinator: () => nodeWorker(new URL('../coordinator.node.js', import.meta.url)),
   module: once(compile),
   openSource,
-  route(output, source, options) {
+  route(output, sources, options) {
     if (typeof output === 'string' || output instanceof URL) {
-      return new PathRoute(toPath(output), source.spec, options.sync ?? false);
+      return new PathRoute(
+        toPath(output),
+        sources.map((source) => source.spec),
+        options.sync ?? false,
+      );
     }
     throw new DecantError('usage', 'In Node an output is a path or a file URL');
   },

@@ -4,14 +4,16 @@ import type { Route } from '../routes/route.js';
 import type { WorkerPort } from '../rpc.js';
 import type { ConvertOptions, Output, Source } from '../types.js';
 
-/** The two builds of the crate. */
-export type Variant = 'plain' | 'threads';
+/** The builds of the crate: for each engine one without zstd and encryption, and one with them. */
+export type Variant = 'plain' | 'plain-extras' | 'threads' | 'threads-extras';
 
 /** A source as it travels to workers: a blob, or an open file of Node. */
 export type SourceSpec = { blob: Blob } | { fd: number; size: number };
 
 export interface OpenedSource {
   spec: SourceSpec;
+  /** The same for every source that is one and the same file. */
+  identity: unknown;
   name: string | undefined;
   /** Fails with `source` where the file is no longer what it was when it was opened. */
   verify(): Promise<void>;
@@ -27,8 +29,8 @@ export interface Platform {
   /** Compiles a build of the crate, once. */
   module(variant: Variant): Promise<WebAssembly.Module>;
   openSource(source: Source): Promise<OpenedSource>;
-  /** The route to `output`; an output that cannot be is `usage`. */
-  route(output: Output, source: OpenedSource, options: ConvertOptions): Route;
+  /** The route to `output`, which must not be one of `sources`; an output that cannot be is `usage`. */
+  route(output: Output, sources: OpenedSource[], options: ConvertOptions): Route;
 }
 
 /** Calls `make` once for each key, when it is first needed, and again only after a failure. */

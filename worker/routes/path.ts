@@ -25,7 +25,7 @@ export class PathRoute implements Route {
 
   constructor(
     private readonly path: string,
-    private readonly source: SourceSpec,
+    private readonly sources: SourceSpec[],
     private readonly sync: boolean,
   ) {}
 
@@ -60,11 +60,12 @@ export class PathRoute implements Route {
     if (!existing.isFile() && !existing.isBlockDevice()) {
       throw new DecantError('usage', `'${this.path}' is neither a regular file nor a block device`);
     }
-    if ('fd' in this.source) {
-      const source = await promisify(fstat)(this.source.fd);
-      if (source.ino === existing.ino && source.dev === existing.dev) {
-        throw new DecantError('usage', `'${this.path}' is the image itself; choose another output`);
-      }
+    for (const [at, spec] of this.sources.entries()) {
+      if (!('fd' in spec)) continue;
+      const source = await promisify(fstat)(spec.fd);
+      if (source.ino !== existing.ino || source.dev !== existing.dev) continue;
+      const what = at === 0 ? 'the image itself' : 'a file that the image needs';
+      throw new DecantError('usage', `'${this.path}' is ${what}; choose another output`);
     }
   }
 

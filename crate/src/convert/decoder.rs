@@ -41,13 +41,7 @@ impl Decoder {
     }
 
     /// Decodes a part of a job. What no piece covers becomes zeros. Answers with what was lost there.
-    pub fn decode_part(
-        &mut self,
-        job: &Job,
-        part: Part<'_>,
-        input: &[u8],
-        ciphers: &Ciphers,
-    ) -> Result<Vec<Lost>> {
+    pub fn decode_part(&mut self, job: &Job, part: Part<'_>, input: &[u8], ciphers: &Ciphers) -> Result<Vec<Lost>> {
         let Part { pieces, output, base } = part;
         // Another job's input may have another file's cluster at that place.
         self.cached = None;

@@ -1,8 +1,8 @@
 //! A job: what to read, how to decode it, and where on the disk the result belongs. It knows no
 //! format, so that a worker can run it without parsing any metadata.
 
-use crate::decode::data_runs;
 use crate::damage::Lost;
+use crate::decode::data_runs;
 use crate::error::Result;
 use crate::extent::Compression;
 use crate::sink::Run;

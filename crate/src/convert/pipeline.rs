@@ -83,6 +83,11 @@ impl Cancel {
         }
     }
 
+    /// Fails with `cancelled` after a cancel.
+    pub fn check(&self) -> Result<()> {
+        if self.cancelled.get() { Err(Self::error()) } else { Ok(()) }
+    }
+
     async fn cancelled(&self) {
         poll_fn(|context| {
             if self.cancelled.get() {
@@ -136,9 +141,7 @@ async fn run<E: Executor>(
     done.progress.finalizing = true;
     progress(done.progress);
     sink.finish().await?;
-    if cancel.cancelled.get() {
-        return Err(Cancel::error());
-    }
+    cancel.check()?;
     Ok(done)
 }
 

@@ -1,8 +1,8 @@
 //! From extents to jobs: neighbouring host ranges are read at once, a bounded number of bytes.
 
 use super::job::{Job, Piece, Stored};
-use crate::error::Result;
 use crate::damage::Lost;
+use crate::error::Result;
 use crate::extent::{Extent, ExtentKind, Extents};
 use crate::image::Image;
 use crate::sink::Run;
@@ -248,13 +248,7 @@ impl Draft {
             let last = reads.last().expect("one was just found or made");
             self.pieces[at].input = (input - last.len + (host.start.0 - last.start.0)) as usize;
         }
-        Job {
-            reads,
-            pieces: self.pieces,
-            stretches: self.stretches,
-            lost: self.lost,
-            ..Job::default()
-        }
+        Job { reads, pieces: self.pieces, stretches: self.stretches, lost: self.lost, ..Job::default() }
     }
 }
 

@@ -62,8 +62,8 @@ fn looks_like_a_disk(disk: &[u8]) -> bool {
 /// there too.
 fn has_boot_sector(disk: &[u8]) -> bool {
     let partitions = disk[446..510].chunks_exact(16);
-    let is_table = partitions.clone().all(|entry| matches!(entry[0], 0 | 0x80))
-        && partitions.clone().any(|entry| entry[4] != 0);
+    let is_table =
+        partitions.clone().all(|entry| matches!(entry[0], 0 | 0x80)) && partitions.clone().any(|entry| entry[4] != 0);
     let is_fat = matches!(disk[0], 0xeb | 0xe9) && (disk[54..].starts_with(b"FAT") || disk[82..].starts_with(b"FAT"));
     disk[510..].starts_with(&[0x55, 0xaa]) && (is_table || is_fat)
 }

@@ -25,9 +25,10 @@ impl Ciphers {
 
     /// Decrypts `bytes`, whole sectors of which the first is number `sector`, in place.
     pub fn decrypt(&self, cipher: u16, sector: u64, bytes: &mut [u8]) -> Result<()> {
-        let cipher = self.0.get(usize::from(cipher)).ok_or_else(|| {
-            Error::new(ErrorKind::Internal, "A job is encrypted with a key that was not handed over")
-        })?;
+        let cipher = self
+            .0
+            .get(usize::from(cipher))
+            .ok_or_else(|| Error::new(ErrorKind::Internal, "A job is encrypted with a key that was not handed over"))?;
         cipher.decrypt(sector, bytes);
         Ok(())
     }

@@ -20,12 +20,7 @@ const LEGACY_KEY: usize = 16;
 
 /// The key of an encrypted layer. `rest` is called now and then. Fails with `password` where it is
 /// wrong, with `limit` where the image asks for too much work. The legacy method has no check.
-pub async fn unlock(
-    encryption: &Encryption,
-    source: &dyn Source,
-    password: &[u8],
-    rest: &Rest,
-) -> Result<CipherKey> {
+pub async fn unlock(encryption: &Encryption, source: &dyn Source, password: &[u8], rest: &Rest) -> Result<CipherKey> {
     match encryption {
         Encryption::Aes => Ok(legacy(password)),
         Encryption::Luks { header, place } => unlock_luks(header, *place, source, password, rest).await,
@@ -118,4 +113,3 @@ fn diffuse(with: Hash, key: &mut [u8]) {
         wipe(&mut hashed);
     }
 }
-

@@ -210,7 +210,8 @@ impl Luks {
 
     /// The cipher, if it is known: its name, and a mode like "cbc-essiv:sha256".
     pub fn cipher_spec(&self) -> Result<CipherSpec> {
-        let unknown = || Error::unsupported(format!("LUKS with the cipher '{}-{}'", self.cipher_name, self.cipher_mode));
+        let unknown =
+            || Error::unsupported(format!("LUKS with the cipher '{}-{}'", self.cipher_name, self.cipher_mode));
         let cipher = match self.cipher_name.as_str() {
             "aes" => BlockCipher::Aes,
             "serpent" => BlockCipher::Serpent,

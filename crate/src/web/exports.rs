@@ -1,15 +1,18 @@
 //! What `worker/` calls: images, their maps, and conversions.
 
+use super::open_spec::OpenSpec;
 use crate::convert::{Cancel, Progress, convert};
-use crate::extent::{Extent, ExtentKind, ExtentWalk};
-use crate::image::{Image, OpenOptions};
+use crate::damage::Lost;
+use crate::extent::{Extent, ExtentKind, Extents};
+use crate::extras::Keys;
+use crate::image::Image;
 use crate::units::MAX_SIZE;
 use js_sys::Function;
 use serde::Serialize;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-type JsResult<T> = std::result::Result<T, JsValue>;
+pub(super) type JsResult<T> = std::result::Result<T, JsValue>;
 
 /// The values of Rust as plain JavaScript objects, numbers as numbers.
 fn to_js(value: &impl Serialize) -> JsResult<JsValue> {
@@ -24,9 +27,13 @@ pub struct OpenImage {
 
 #[wasm_bindgen]
 impl OpenImage {
-    /// Opens a `Blob` or a source object.
-    pub async fn open(source: JsValue, format: Option<String>, name: Option<String>) -> JsResult<OpenImage> {
-        let image = Image::open(super::source(source), &OpenOptions { format, name }).await?;
+    /// Opens an image with its companions.
+    pub async fn open(spec: OpenSpec) -> JsResult<OpenImage> {
+        let (source, options, keys) = spec.read()?;
+        let image = Image::open(source, &options).await?;
+        if let Some(keys) = keys {
+            image.set_keys(Keys::from_bytes(&keys)?);
+        }
         Ok(Self { image: Rc::new(image) })
     }
 
@@ -35,13 +42,24 @@ impl OpenImage {
         to_js(&self.image.info())
     }
 
+    /// Whether reading needs a build with extras.
+    #[wasm_bindgen(js_name = needsExtras)]
+    pub fn needs_extras(&self) -> bool {
+        self.image.info().extras
+    }
+
+    /// More for `Info.safety`, from a look at the tables.
+    pub async fn survey(&self) -> JsResult<JsValue> {
+        to_js(&self.image.survey().await)
+    }
+
     /// Begins a pass over the extents.
-    pub fn map(&self) -> Map {
-        Map { walk: self.image.extents(), open: None }
+    pub fn map(&self) -> JsResult<Map> {
+        Ok(Map { extents: self.image.extents()?, open: None })
     }
 
     /// Converts the disk into `sink`. `executor` is a function that dispatches a job, or `undefined`
-    /// with the pool of threads. Answers with the last progress.
+    /// with the pool of threads. Answers with the last progress and what was lost.
     pub async fn convert(
         &self,
         dispatch: Option<Function>,
@@ -60,7 +78,7 @@ impl OpenImage {
         #[cfg(feature = "threads")]
         let executor = {
             let _ = (dispatch, workers);
-            super::threads::Pool::new(image.source().clone(), budget as u64)
+            super::threads::Pool::new(image.files().clone(), &image.keys(), budget as u64)?
         };
         #[cfg(not(feature = "threads"))]
         let executor = match dispatch {
@@ -69,14 +87,41 @@ impl OpenImage {
         };
         let sink = super::sink(&sink)?;
         let done = convert(&image, &executor, &*sink, &report, &cancel).await?;
-        to_js(&ProgressMessage::from(done))
+        to_js(&DoneMessage { progress: done.progress.into(), lost: done.lost.iter().map(LostMessage::from).collect() })
+    }
+}
+
+#[cfg(feature = "extras")]
+impl OpenImage {
+    pub(super) fn image(&self) -> Rc<Image> {
+        self.image.clone()
+    }
+}
+
+#[derive(Serialize)]
+struct DoneMessage {
+    progress: ProgressMessage,
+    lost: Vec<LostMessage>,
+}
+
+/// `LostRange` of the API.
+#[derive(Serialize)]
+struct LostMessage {
+    start: u64,
+    length: u64,
+    reason: &'static str,
+}
+
+impl From<&Lost> for LostMessage {
+    fn from(lost: &Lost) -> Self {
+        Self { start: lost.start, length: lost.len, reason: lost.damage.reason() }
     }
 }
 
 /// Ends a conversion.
 #[wasm_bindgen]
 #[derive(Default)]
-pub struct CancelHandle(Rc<Cancel>);
+pub struct CancelHandle(pub(super) Rc<Cancel>);
 
 #[wasm_bindgen]
 impl CancelHandle {
@@ -112,7 +157,7 @@ impl From<Progress> for ProgressMessage {
 /// A pass over the extents.
 #[wasm_bindgen]
 pub struct Map {
-    walk: Box<dyn ExtentWalk>,
+    extents: Extents,
     /// The last extent so far, which the next batch may extend.
     open: Option<MapExtent>,
 }
@@ -122,7 +167,7 @@ impl Map {
     /// The next extents, a bounded number, `undefined` when there are no more.
     pub async fn next(&mut self) -> JsResult<JsValue> {
         let mut batch = Vec::new();
-        if !self.walk.next(&mut batch).await? {
+        if !self.extents.next(&mut batch).await? {
             return match self.open.take() {
                 Some(last) => to_js(&[last]),
                 None => Ok(JsValue::UNDEFINED),
@@ -139,41 +184,67 @@ impl Map {
     }
 }
 
-/// `Extent` of the API. Sizes in bytes.
-#[derive(Clone, Serialize)]
+/// `Extent` of the API, with the number of its file. Sizes in bytes.
+#[derive(Clone, PartialEq, Serialize)]
 struct MapExtent {
     start: u64,
     length: u64,
     kind: &'static str,
+    depth: u16,
     compressed: bool,
+    encrypted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
 }
 
 impl From<&Extent> for MapExtent {
     fn from(extent: &Extent) -> Self {
-        let (kind, compressed, offset) = match extent.kind {
-            ExtentKind::Unallocated => ("unallocated", false, None),
-            ExtentKind::Zero { host } => ("zero", false, host),
-            ExtentKind::Data { host } => ("data", false, Some(host)),
-            ExtentKind::Compressed { .. } => ("data", true, None),
-        };
-        Self {
+        let mut map = Self {
             start: extent.start.0,
             length: extent.len,
-            kind,
-            compressed,
-            offset: offset.map(|host| host.0).filter(|&host| host <= MAX_SIZE),
+            kind: "data",
+            depth: extent.depth,
+            compressed: false,
+            encrypted: false,
+            file: None,
+            offset: None,
+            reason: None,
+        };
+        match extent.kind {
+            ExtentKind::Unallocated => map.kind = "unallocated",
+            ExtentKind::Zero { host } => {
+                map.kind = "zero";
+                map.offset = host.map(|host| host.0).filter(|&host| host <= MAX_SIZE);
+            }
+            ExtentKind::Data { file, host, encrypted: None } => {
+                map.file = Some(file.0);
+                map.offset = Some(host.0);
+            }
+            ExtentKind::Data { .. } => map.encrypted = true,
+            ExtentKind::Compressed { .. } => map.compressed = true,
+            ExtentKind::Lost(damage) => {
+                map.kind = "lost";
+                map.reason = Some(damage.reason());
+            }
         }
+        map
     }
 }
 
 impl MapExtent {
     /// As `qemu-img map` does: neighbours are one where all that is said of them is the same.
     fn try_extend(&mut self, next: &MapExtent) -> bool {
-        let one = self.kind == next.kind
-            && self.compressed == next.compressed
-            && self.offset.map(|offset| offset + self.length) == next.offset;
+        let continued = Self {
+            start: next.start,
+            length: next.length,
+            offset: self.offset.map(|offset| offset + self.length),
+            ..self.clone()
+        };
+        let one = continued == *next;
         if one {
             self.length += next.length;
         }

@@ -6,11 +6,14 @@ mod bytes;
 mod errors;
 mod exports;
 mod object;
+mod open_spec;
 #[cfg(not(feature = "threads"))]
 mod runner;
 mod sync_handle;
 #[cfg(feature = "threads")]
 mod threads;
+#[cfg(feature = "extras")]
+mod unlock;
 #[cfg(not(feature = "threads"))]
 mod workers;
 mod writable;

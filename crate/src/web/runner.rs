@@ -1,18 +1,21 @@
 //! A worker of the `workers` engine: runs jobs with a memory of its own and parses no metadata.
 
-use crate::convert::{Buffers, Decoder, Job};
+use crate::convert::{Buffers, Decoder, Job, Outcome};
 use crate::error::{Error, ErrorKind};
+use crate::extras::{Ciphers, Keys};
 use crate::sink::Sink;
 use crate::source::Source;
-use js_sys::Uint8Array;
+use js_sys::{Array, Uint8Array};
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
+use zeroize::Zeroizing;
 
 /// One conversion's part of a pool worker.
 #[wasm_bindgen]
 pub struct Runner {
-    source: Rc<dyn Source>,
+    files: Vec<Rc<dyn Source>>,
+    ciphers: Ciphers,
     sink: Option<Box<dyn Sink<Vec<u8>>>>,
     decoder: RefCell<Decoder>,
     /// Kept from job to job: inputs are read ahead, the output is used by one job at a time.
@@ -22,12 +25,15 @@ pub struct Runner {
 
 #[wasm_bindgen]
 impl Runner {
-    /// Reads from `source` and writes to `sink`, or hands its output over where there is none.
+    /// Reads from `files`, decrypts with `keys`, and writes to `sink`, or hands its output over where
+    /// there is none.
     #[wasm_bindgen(constructor)]
-    pub fn new(source: JsValue, sink: JsValue) -> std::result::Result<Runner, JsValue> {
+    pub fn new(files: &Array, keys: Option<Vec<u8>>, sink: JsValue) -> std::result::Result<Runner, JsValue> {
         let sink = if sink.is_undefined() { None } else { Some(super::sink(&sink)?) };
+        let keys = keys.map(Zeroizing::new).map(|bytes| Keys::from_bytes(&bytes)).transpose()?.unwrap_or_default();
         Ok(Self {
-            source: super::source(source),
+            files: files.iter().map(super::source).collect(),
+            ciphers: Ciphers::new(&keys)?,
             sink,
             decoder: RefCell::default(),
             inputs: RefCell::default(),
@@ -39,13 +45,16 @@ impl Runner {
     pub async fn run(&self, job: Vec<u8>) -> std::result::Result<JsReply, JsValue> {
         let job: Job = postcard::from_bytes(&job).map_err(internal)?;
         let mut buffers = Buffers { input: self.inputs.borrow_mut().pop().unwrap_or_default(), output: Vec::new() };
-        job.read(&*self.source, &mut buffers.input).await?;
+        job.read(&self.files, &mut buffers.input).await?;
         // Only now: while one job waits for its bytes, another one has the output buffer.
         buffers.output = self.output.take();
-        let runs = self.decoder.borrow_mut().decode(&job, &mut buffers)?;
+        let Outcome { runs, lost } = self.decoder.borrow_mut().decode(&job, &mut buffers, &self.ciphers)?;
         let reply: JsReply = js_sys::Object::new().unchecked_into();
         reply.set_read(buffers.input.len() as f64);
         reply.set_written(runs.iter().map(|run| run.len as f64).sum());
+        if !lost.is_empty() {
+            reply.set_lost(Uint8Array::from(&postcard::to_allocvec(&lost).map_err(internal)?[..]));
+        }
         self.inputs.borrow_mut().push(buffers.input);
         match &self.sink {
             Some(sink) => sink.write(&buffers.output, &runs).await?,
@@ -66,7 +75,7 @@ pub(super) fn internal(cause: postcard::Error) -> Error {
 
 #[wasm_bindgen]
 extern "C" {
-    /// What a runner answers: `{ read, written, runs?, bytes? }`.
+    /// What a runner answers: `{ read, written, lost?, runs?, bytes? }`.
     #[wasm_bindgen(extends = js_sys::Object)]
     pub type JsReply;
     #[wasm_bindgen(method, getter)]
@@ -81,6 +90,10 @@ extern "C" {
     pub(super) fn runs(this: &JsReply) -> Option<Uint8Array>;
     #[wasm_bindgen(method, setter)]
     fn set_runs(this: &JsReply, value: Uint8Array);
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn lost(this: &JsReply) -> Option<Uint8Array>;
+    #[wasm_bindgen(method, setter)]
+    fn set_lost(this: &JsReply, value: Uint8Array);
     #[wasm_bindgen(method, getter)]
     pub(super) fn bytes(this: &JsReply) -> Option<Uint8Array>;
     #[wasm_bindgen(method, setter)]

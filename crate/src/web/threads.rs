@@ -2,10 +2,10 @@
 //! decodes. The coordinator never blocks: it spawns, and awaits the answer.
 
 use super::bytes::JsBytes;
-use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, MAX_JOB};
+use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, MAX_JOB, Outcome};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sink::Run;
-use crate::source::Source;
+use crate::extras::{Ciphers, Keys};
+use crate::source::Files;
 use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -13,6 +13,7 @@ use js_sys::Uint8Array;
 use rayon::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Jobs in flight: two being read, one that the whole pool decodes, one being written.
 const DEPTH: usize = 4;
@@ -23,15 +24,22 @@ const PART: usize = 1 << 20;
 type Idle = Rc<RefCell<Vec<Buffers>>>;
 
 pub(super) struct Pool {
-    source: Rc<dyn Source>,
+    files: Files,
+    ciphers: Arc<Ciphers>,
     job_bytes: u64,
     idle: Idle,
 }
 
 impl Pool {
-    /// Reads from `source`; all jobs in flight together hold about `budget` bytes.
-    pub fn new(source: Rc<dyn Source>, budget: u64) -> Self {
-        Self { source, job_bytes: (budget / (2 * DEPTH as u64)).min(MAX_JOB), idle: Idle::default() }
+    /// Reads from `files` and decrypts with `keys`; all jobs in flight together hold about `budget`
+    /// bytes.
+    pub fn new(files: Files, keys: &Keys, budget: u64) -> Result<Self> {
+        Ok(Self {
+            files,
+            ciphers: Arc::new(Ciphers::new(keys)?),
+            job_bytes: (budget / (2 * DEPTH as u64)).min(MAX_JOB),
+            idle: Idle::default(),
+        })
     }
 }
 
@@ -71,20 +79,21 @@ impl Executor for Pool {
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Output>>> {
         async move {
             let mut buffers = self.idle.borrow_mut().pop().unwrap_or_default();
-            job.read(&*self.source, &mut buffers.input).await?;
+            job.read(&self.files, &mut buffers.input).await?;
             let read = buffers.input.len() as u64;
+            let ciphers = self.ciphers.clone();
             let (answer, answered) = oneshot::channel();
             rayon::spawn(move || {
-                let runs = decode(&job, &mut buffers);
+                let outcome = decode(&job, &mut buffers, &ciphers);
                 // Nobody waits for it after a cancel.
-                let _ = answer.send((runs, buffers));
+                let _ = answer.send((outcome, buffers));
             });
-            let (runs, buffers) =
+            let (outcome, buffers) =
                 answered.await.map_err(|_| Error::new(ErrorKind::Internal, "A decoding thread ended"))?;
             let output = Output { buffers, home: self.idle.clone() };
-            let runs = runs?;
+            let Outcome { runs, lost } = outcome?;
             let written = runs.iter().map(|run| run.len as u64).sum();
-            Ok(Decoded { output: Some((output, runs)), read, written })
+            Ok(Decoded { output: Some((output, runs)), read, written, lost })
         }
         .boxed_local()
     }
@@ -95,11 +104,14 @@ thread_local! {
 }
 
 /// Decodes a job on all threads of the pool.
-fn decode(job: &Job, buffers: &mut Buffers) -> Result<Vec<Run>> {
+fn decode(job: &Job, buffers: &mut Buffers, ciphers: &Ciphers) -> Result<Outcome> {
     let input = &buffers.input[..];
     let output = job.prepare(&mut buffers.output)?;
-    job.parts(output, PART)
+    let lost: Vec<_> = job
+        .parts(output, PART)
         .into_par_iter()
-        .try_for_each(|part| DECODER.with_borrow_mut(|decoder| decoder.decode_part(part, input)))?;
-    Ok(job.runs(&buffers.output))
+        .map(|part| DECODER.with_borrow_mut(|decoder| decoder.decode_part(job, part, input, ciphers)))
+        .collect::<Result<_>>()?;
+    let lost = job.lost.iter().copied().chain(lost.into_iter().flatten()).collect();
+    Ok(Outcome { runs: job.runs(&buffers.output), lost })
 }

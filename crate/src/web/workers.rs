@@ -45,7 +45,7 @@ impl Executor for Workers {
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Uint8Array>>> {
         async move {
             if job.stretches.is_empty() {
-                return Ok(Decoded { output: None, read: 0, written: 0 });
+                return Ok(Decoded { output: None, read: 0, written: 0, lost: job.lost });
             }
             let failed = |thrown: JsValue| caught(&thrown, ErrorKind::Internal, "run a part of the conversion");
             let bytes = postcard::to_allocvec(&job).map_err(internal)?;
@@ -62,5 +62,9 @@ fn decoded(reply: &JsReply) -> Result<Decoded<Uint8Array>> {
         (Some(bytes), Some(runs)) => Some((bytes, postcard::from_bytes(&runs.to_vec()).map_err(internal)?)),
         _ => None,
     };
-    Ok(Decoded { output, read: reply.read() as u64, written: reply.written() as u64 })
+    let lost = match reply.lost() {
+        Some(bytes) => postcard::from_bytes(&bytes.to_vec()).map_err(internal)?,
+        None => Vec::new(),
+    };
+    Ok(Decoded { output, read: reply.read() as u64, written: reply.written() as u64, lost })
 }

@@ -28,7 +28,8 @@ pub fn long() -> bool {
 /// Runs a program of qemu-utils; it must succeed.
 pub fn qemu(program: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).output().expect("qemu-utils is installed");
-    assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let told = [&output.stdout[..], &output.stderr].concat();
+    assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&told));
     String::from_utf8(output.stdout).unwrap()
 }
 

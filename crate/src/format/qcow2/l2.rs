@@ -92,4 +92,3 @@ fn compressed(header: &Header, entry: u64) -> Cluster {
     let sectors = ((entry >> offset_bits) & ((1 << sector_bits) - 1)) + 1;
     Cluster::Compressed { host, host_len: sectors * SECTOR - host.0 % SECTOR }
 }
-

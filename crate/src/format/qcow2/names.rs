@@ -16,7 +16,9 @@ pub(super) fn references(header: &Header, extensions: &Extensions, first_cluster
         .map(|name| Reference { name, format: extensions.backing_format.clone().filter(|format| !format.is_empty()) });
     let data_file = match (header.has_data_file(), &extensions.data_file) {
         (false, _) => None,
-        (true, Some(name)) if !name.is_empty() => Some(Reference { name: name.clone(), format: Some("raw".to_owned()) }),
+        (true, Some(name)) if !name.is_empty() => {
+            Some(Reference { name: name.clone(), format: Some("raw".to_owned()) })
+        }
         (true, _) => return Err(Error::unsupported("an external data file whose name it does not tell")),
     };
     Ok(References { backing_file, data_file })

@@ -116,8 +116,7 @@ impl Walk {
             }
             Ok(Cluster::Compressed { host, host_len }) => {
                 let compression = self.disk.compression;
-                let kind =
-                    ExtentKind::Compressed { file: self.file, host, host_len, cluster: size, skip, compression };
+                let kind = ExtentKind::Compressed { file: self.file, host, host_len, cluster: size, skip, compression };
                 self.push(batch, part, kind);
                 Ok(())
             }

@@ -1,0 +1,66 @@
+//! How JavaScript says what to open.
+
+use super::exports::JsResult;
+use crate::chain::Companion;
+use crate::image::OpenOptions;
+use crate::source::Source;
+use js_sys::{Array, Uint8Array};
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+use zeroize::Zeroizing;
+
+#[wasm_bindgen]
+extern "C" {
+    /// `{ source, format?, name?, companions, snapshot?, salvage, keys? }`.
+    pub type OpenSpec;
+    #[wasm_bindgen(method, getter)]
+    fn source(this: &OpenSpec) -> JsValue;
+    #[wasm_bindgen(method, getter)]
+    fn format(this: &OpenSpec) -> Option<String>;
+    #[wasm_bindgen(method, getter)]
+    fn name(this: &OpenSpec) -> Option<String>;
+    #[wasm_bindgen(method, getter)]
+    fn companions(this: &OpenSpec) -> Array;
+    #[wasm_bindgen(method, getter)]
+    fn snapshot(this: &OpenSpec) -> Option<String>;
+    #[wasm_bindgen(method, getter)]
+    fn salvage(this: &OpenSpec) -> bool;
+    #[wasm_bindgen(method, getter)]
+    fn keys(this: &OpenSpec) -> Option<Uint8Array>;
+
+    /// `{ source, name, standsFor?, isImage }`.
+    type CompanionSpec;
+    #[wasm_bindgen(method, getter, js_name = source)]
+    fn companion_source(this: &CompanionSpec) -> JsValue;
+    #[wasm_bindgen(method, getter, js_name = name)]
+    fn companion_name(this: &CompanionSpec) -> String;
+    #[wasm_bindgen(method, getter, js_name = standsFor)]
+    fn stands_for(this: &CompanionSpec) -> Option<String>;
+    #[wasm_bindgen(method, getter, js_name = isImage)]
+    fn is_image(this: &CompanionSpec) -> bool;
+}
+
+type Keys = Option<Zeroizing<Vec<u8>>>;
+
+impl OpenSpec {
+    /// The image, how to open it, and the keys that unlock it.
+    pub(super) fn read(&self) -> JsResult<(Rc<dyn Source>, OpenOptions, Keys)> {
+        let companion = |spec: JsValue| {
+            let spec: CompanionSpec = spec.unchecked_into();
+            Companion {
+                source: super::source(spec.companion_source()),
+                name: spec.companion_name(),
+                stands_for: spec.stands_for(),
+                is_image: spec.is_image(),
+            }
+        };
+        let options = OpenOptions {
+            format: self.format(),
+            name: self.name(),
+            companions: self.companions().iter().map(companion).collect(),
+            snapshot: self.snapshot(),
+            salvage: self.salvage(),
+        };
+        Ok((super::source(self.source()), options, self.keys().map(|keys| Zeroizing::new(keys.to_vec()))))
+    }
+}
