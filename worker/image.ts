@@ -7,7 +7,7 @@ import { Lock } from './lock.js';
 import type { Platform } from './platform/platform.js';
 import { Sources } from './sources.js';
 import { acquire, type Team } from './team.js';
-import type { ConvertOptions, Extent, Info, OpenOptions, Output, Result, Source } from './types.js';
+import type { ConvertOptions, Extent, Info, OpenOptions, Output, Result, Source, UnlockOptions } from './types.js';
 
 /** An image as a reader has it. */
 interface Reading {
@@ -27,7 +27,10 @@ export async function openImage(platform: Platform, source: Source, options: Ope
     const spec: ImageSpec = { source: sources.image.spec, format, name, companions, snapshot, salvage };
     const { reading, info, extras } = await beginReading(platform, spec, signal);
     const lock = new Lock(platform, options);
-    return new Image(platform, sources, spec, lock, extras, reading, { ...info, ...(name === undefined ? {} : { name }) });
+    return new Image(platform, sources, spec, lock, extras, reading, {
+      ...info,
+      ...(name === undefined ? {} : { name }),
+    });
   } catch (thrown) {
     await sources?.close();
     throw toDecantError(thrown);
@@ -71,10 +74,20 @@ export class Image {
     readonly info: Info,
   ) {}
 
+  /**
+   * Finds the keys of an encrypted image now, instead of when they are first needed. Does nothing
+   * where there is nothing to unlock, or no password.
+   */
+  async unlock(options: UnlockOptions = {}): Promise<void> {
+    this.#requireOpen();
+    const signal = this.#until(options.signal);
+    if (this.#isLocked) await this.#use(this.#unlock(signal, options.onProgress ?? (() => {})));
+  }
+
   /** Lists what lies where on the disk, in order and without gaps. Every call is a pass of its own. */
   async *map(): AsyncGenerator<Extent, void, void> {
     this.#requireOpen();
-    if (this.#isLocked) await this.#use(this.#unlock(this.#closing.signal, () => {}));
+    await this.unlock();
     if (!this.reading.reader.coordinator.alive) await this.#reopen();
     const { coordinator } = this.reading.reader;
     const map = await this.#use(coordinator.call('map', this.reading.image));
@@ -93,14 +106,13 @@ export class Image {
   /** Writes the disk to `output`. Nothing that looks complete is left where it rejects. */
   async convert(output: Output, options: ConvertOptions = {}): Promise<Result> {
     this.#requireOpen();
-    const { platform, sources, info, extras } = this;
-    const closing = this.#closing.signal;
-    const signal = options.signal ? AbortSignal.any([options.signal, closing]) : closing;
+    const { platform, sources, info } = this;
+    const signal = this.#until(options.signal);
     const ready = async (signal: AbortSignal, report: (share: number) => void): Promise<ImageSpec> => {
       if (this.#isLocked) await this.#unlock(signal, report);
       return { ...this.spec, keys: this.lock.keys };
     };
-    const work = { platform, sources, ready, extras, info };
+    const work = { platform, sources, ready, extras: this.extras, info };
     return this.#use(convertImage(work, output, { ...options, signal }));
   }
 
@@ -143,6 +155,12 @@ export class Image {
     if (file === undefined) return extent;
     const name = file === 0 ? this.info.name : this.spec.companions[file - 1]!.name;
     return name === undefined ? extent : { ...extent, file: name };
+  }
+
+  /** Aborted by `signal`, and when the image is closed. */
+  #until(signal: AbortSignal | undefined): AbortSignal {
+    const closing = this.#closing.signal;
+    return signal ? AbortSignal.any([signal, closing]) : closing;
   }
 
   async #use<T>(work: Promise<T>): Promise<T> {

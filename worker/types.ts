@@ -39,6 +39,12 @@ export interface OpenOptions {
   signal?: AbortSignal;
 }
 
+export interface UnlockOptions {
+  signal?: AbortSignal;
+  /** Is told how much of the work is done at least, 0 to 1. */
+  onProgress?: (share: number) => void;
+}
+
 export interface Info {
   /** The format's name, as `qemu-img -f` has it. */
   format: string;

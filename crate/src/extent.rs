@@ -24,10 +24,13 @@ pub struct Extent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtentKind {
     /// Nothing is recorded: what the backing file holds, or zeros.
-    Unallocated,
-    /// Recorded as zeros; a file may still keep space for it at `host`.
+    Unallocated {
+        /// Where the file keeps space for it, if it does: a subcluster beside others that have data.
+        host: Option<HostOffset>,
+    },
+    /// Recorded as zeros.
     Zero {
-        /// Where the space lies, if any; what stands there is not what the guest reads.
+        /// Where the file keeps space for it, if it does; what stands there is not what the guest reads.
         host: Option<HostOffset>,
     },
     /// The bytes of a file from `host` on.
@@ -95,9 +98,11 @@ impl Extent {
         let behind = |host: HostOffset| HostOffset(host.0 + len);
         let mut kind = self.kind;
         match &mut kind {
-            ExtentKind::Data { host, .. } | ExtentKind::Zero { host: Some(host) } => *host = behind(*host),
+            ExtentKind::Data { host, .. }
+            | ExtentKind::Zero { host: Some(host) }
+            | ExtentKind::Unallocated { host: Some(host) } => *host = behind(*host),
             ExtentKind::Compressed { skip, .. } => *skip += len,
-            ExtentKind::Unallocated | ExtentKind::Zero { host: None } | ExtentKind::Lost(_) => {}
+            ExtentKind::Unallocated { host: None } | ExtentKind::Zero { host: None } | ExtentKind::Lost(_) => {}
         }
         (Self { len, ..self }, Some(Self { start: GuestOffset(self.start.0 + len), len: self.len - len, kind, ..self }))
     }
@@ -115,8 +120,11 @@ impl Extent {
         use ExtentKind::{Data, Lost, Unallocated, Zero};
         let follows = |a: HostOffset, b: HostOffset| a.0.checked_add(self.len) == Some(b.0);
         match (self.kind, next.kind) {
-            (Unallocated, Unallocated) | (Zero { host: None }, Zero { host: None }) => true,
-            (Zero { host: Some(a) }, Zero { host: Some(b) }) => follows(a, b),
+            (Unallocated { host: None }, Unallocated { host: None }) | (Zero { host: None }, Zero { host: None }) => {
+                true
+            }
+            (Unallocated { host: Some(a) }, Unallocated { host: Some(b) })
+            | (Zero { host: Some(a) }, Zero { host: Some(b) }) => follows(a, b),
             (Data { host: a, file, encrypted }, Data { host: b, file: other, encrypted: too }) => {
                 file == other && encrypted == too && follows(a, b)
             }

@@ -77,9 +77,9 @@ test('cancelled while finalizing: the file is removed', async ({ apiPage: page }
 });
 
 test('files that cannot be converted leave nothing', async ({ apiPage: page }) => {
-  const rows: [keyof typeof images, string, string][] = [
+  const rows: ['truncated' | 'corrupt', string, string][] = [
     ['truncated', 'corrupt', 'truncated'],
-    ['corrupt', 'corrupt', 'does not inflate'],
+    ['corrupt', 'corrupt', 'does not decompress'],
   ];
   for (const engine of ['threads', 'workers'] as const) {
     for (const target of ['opfs', 'handle'] as const) {

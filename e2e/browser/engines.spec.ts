@@ -4,18 +4,28 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from '@playwright/test';
 import { expect, giveFile, hashOpfs, loadApi, storage, test } from '../support/browser.js';
-import { diskUsage, hashFile, images } from '../support/images.js';
+import { diskUsage, hashFile, images, PASSWORD } from '../support/images.js';
 
 type Route = 'opfs' | 'handle' | 'download';
 type Engine = 'threads' | 'workers';
 
-const rows: { isolated: boolean; engine: Engine; workers: number; image: keyof typeof images; route: Route }[] = [
+const rows: {
+  isolated: boolean;
+  engine: Engine;
+  workers: number;
+  image: 'zlib' | 'plain' | 'scattered' | 'tiny' | 'zstd' | 'luks';
+  route: Route;
+}[] = [
   { isolated: true, engine: 'threads', workers: 1, image: 'zlib', route: 'opfs' },
   { isolated: true, engine: 'threads', workers: 2, image: 'plain', route: 'opfs' },
   { isolated: true, engine: 'threads', workers: 3, image: 'scattered', route: 'handle' },
   { isolated: true, engine: 'threads', workers: 2, image: 'tiny', route: 'opfs' },
   { isolated: true, engine: 'threads', workers: 2, image: 'zlib', route: 'download' },
+  { isolated: true, engine: 'threads', workers: 2, image: 'zstd', route: 'opfs' },
+  { isolated: true, engine: 'threads', workers: 2, image: 'luks', route: 'opfs' },
   { isolated: true, engine: 'workers', workers: 2, image: 'zlib', route: 'opfs' },
+  { isolated: false, engine: 'workers', workers: 2, image: 'zstd', route: 'opfs' },
+  { isolated: false, engine: 'workers', workers: 2, image: 'luks', route: 'handle' },
   { isolated: false, engine: 'workers', workers: 1, image: 'zlib', route: 'opfs' },
   { isolated: false, engine: 'workers', workers: 2, image: 'plain', route: 'opfs' },
   { isolated: false, engine: 'workers', workers: 3, image: 'scattered', route: 'handle' },
@@ -32,8 +42,8 @@ for (const row of rows) {
       await giveFile(page, images[image]());
       const downloading = route === 'download' ? page.waitForEvent('download') : undefined;
       const result = await page.evaluate(
-        async ({ engine, workers, route }) => {
-          const image = await window.decant.open(window.file);
+        async ({ engine, workers, route, password }) => {
+          const image = await window.decant.open(window.file, { password });
           const root = await navigator.storage.getDirectory();
           const output = {
             opfs: async () => ({ opfs: 'out.raw' }),
@@ -46,10 +56,11 @@ for (const row of rows) {
           await image.close();
           return { ...result, phases: [...phases] };
         },
-        { engine, workers, route },
+        { engine, workers, route, password: PASSWORD },
       );
       expect(result).toMatchObject({ engine, workers, virtualSize: 300 << 20 });
-      expect(result.phases).toEqual(['preparing', 'converting', 'finalizing']);
+      const unlocking = image === 'luks' ? ['unlocking'] : [];
+      expect(result.phases).toEqual(['preparing', ...unlocking, 'converting', 'finalizing']);
       const expected = images.raw();
       if (downloading) {
         const path = testInfo.outputPath('out.raw');

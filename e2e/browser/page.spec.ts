@@ -1,16 +1,10 @@
 // The page as a person uses it.
 
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type Page, storage, test } from '../support/browser.js';
 import { hashFile, images } from '../support/images.js';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-async function choose(page: Page, ...files: string[]): Promise<void> {
-  await page.locator('input[type=file]').setInputFiles(files);
-}
+import { audit, choose } from '../support/page.js';
 
 /** Drops what is at `path` as the system does. */
 async function drop(page: Page, path: string): Promise<void> {
@@ -21,13 +15,6 @@ async function drop(page: Page, path: string): Promise<void> {
   for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
     await client.send('Input.dispatchDragEvent', { type, ...at, data });
   }
-}
-
-async function audit(page: Page): Promise<void> {
-  const violations = await page.evaluate(
-    `${axe}; axe.run().then((result) => result.violations.map((one) => one.id + ': ' + one.nodes.map((node) => node.html).join(' ')))`,
-  );
-  expect(violations).toEqual([]);
 }
 
 test.beforeEach(async ({ page }) => {

@@ -14,6 +14,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -63,6 +64,25 @@ const convert =
     qemuImg('convert', '-O', 'qcow2', ...options, disk(), path);
   };
 
+/** The password of the encrypted images. */
+export const PASSWORD = 'correct horse';
+const SECRET = ['--object', `secret,id=s,data=${PASSWORD}`];
+
+/** Runs qemu-img; making a LUKS header fails now and then for want of an accurate clock. */
+function qemuImgLuks(...args: string[]): void {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      execFileSync('qemu-img', args, { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] });
+      return;
+    } catch (thrown) {
+      if (attempt === 9 || !String((thrown as { stderr: string }).stderr).includes('CPU usage')) throw thrown;
+    }
+  }
+}
+
+const write = (path: string, ...commands: string[]) =>
+  execFileSync('qemu-io', [...commands.flatMap((command) => ['-c', `write -q ${command}`]), path]);
+
 export const images = {
   /** The file system as a raw disk, as qemu-img reads it out of the others. */
   raw: () => cached('expected.raw', (path) => qemuImg('convert', '-O', 'raw', images.zlib(), path)),
@@ -72,6 +92,57 @@ export const images = {
   scattered: () => cached('scattered.qcow2', convert('-c', '-W')),
   /** Smaller clusters than the output's blocks. */
   tiny: () => cached('tiny.qcow2', convert('-c', '-o', 'cluster_size=512,compat=0.10')),
+  zstd: () => cached('zstd.qcow2', convert('-c', '-o', 'compression_type=zstd')),
+  luks: () =>
+    cached('luks.qcow2', (path) => {
+      const options = 'encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=50';
+      qemuImgLuks('convert', ...SECRET, '-O', 'qcow2', '-o', options, disk(), path);
+    }),
+  /** Three layers of unlike cluster sizes that name each other without a folder: the top, what it refers to, the disk. */
+  chain: (): { top: string; below: string[]; raw: string } => {
+    const chain = join(folder, 'chain');
+    const [base, middle, top, raw] = ['base.qcow2', 'middle.qcow2', 'top.qcow2', 'disk.raw'].map((name) =>
+      join(chain, name),
+    ) as [string, string, string, string];
+    if (!existsSync(raw)) {
+      rmSync(chain, { recursive: true, force: true });
+      mkdirSync(chain);
+      qemuImg('create', '-q', '-f', 'qcow2', base, '3M');
+      write(base, '-P 1 0 3M');
+      const over = ['create', '-q', '-f', 'qcow2', '-F', 'qcow2', '-b'];
+      qemuImg(...over, 'base.qcow2', '-o', 'cluster_size=4k', middle, '4M');
+      write(middle, '-P 2 8k 4k', '-P 2 3M 100k');
+      qemuImg(...over, 'middle.qcow2', '-o', 'cluster_size=256k,extended_l2=on', top, '5M');
+      write(top, '-P 3 16k 8k', '-P 3 4M 100k');
+      qemuImg('convert', '-O', 'raw', top, raw);
+    }
+    return { top, below: [middle, base], raw };
+  },
+  /** A disk with one snapshot: what the guest saw then, and what it sees now. */
+  states: () =>
+    cached('states.qcow2', (path) => {
+      qemuImg('create', '-q', '-f', 'qcow2', path, '2M');
+      write(path, '-P 1 0 1M');
+      qemuImg('snapshot', '-c', 'before', path);
+      write(path, '-P 2 0 1M');
+    }),
+  /** What the guest sees of `states`: 1 then, 2 now. */
+  filled: (pattern: 1 | 2) =>
+    cached(`filled-${pattern}.raw`, (path) => {
+      writeFileSync(path, Buffer.concat([Buffer.alloc(1 << 20, pattern), Buffer.alloc(1 << 20)]));
+    }),
+  /** With many iterations, so that unlocking takes a while. */
+  luksSlow: () =>
+    cached('luks-slow.qcow2', (path) => {
+      const options = 'encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=4000';
+      qemuImgLuks('create', '-q', ...SECRET, '-f', 'qcow2', '-o', options, path, '1M');
+    }),
+  /** A qcow2 in which a compressed cluster is noise, and which ends early. */
+  damaged: () =>
+    cached('damaged.qcow2', (path) => {
+      copyFileSync(images.corrupt(), path);
+      truncateSync(path, statSync(path).size - 1_000_000);
+    }),
   empty: () => cached('empty.qcow2', (path) => qemuImg('create', '-q', '-f', 'qcow2', path, '100G')),
   /** 10 MB of data on 1 GiB. */
   large: () =>

@@ -9,6 +9,8 @@ import { isOtherTabBusy } from './work-guard.js';
 export interface Survey {
   data: number;
   compressed: number;
+  /** Salvage: what the tables alone tell to be lost. */
+  lost: number;
   complete: boolean;
 }
 

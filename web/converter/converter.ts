@@ -7,6 +7,7 @@ import { Session, type State } from './session.js';
 import { styles } from './styles.js';
 import { texts } from './texts.js';
 import { announcement, convertingView, doneView, failedView, openingView, readyView, whichView } from './views.js';
+import { needsView, unlockingView } from './views-asking.js';
 
 export class DecantConverter extends LitElement {
   static override styles = styles;
@@ -63,6 +64,10 @@ export class DecantConverter extends LitElement {
         return this.#dropZone(state.notice);
       case 'opening':
         return openingView(state, session);
+      case 'unlocking':
+        return unlockingView(state, session);
+      case 'needs':
+        return needsView(state, session);
       case 'which':
         return whichView(state, session);
       case 'ready':

@@ -87,6 +87,22 @@ export const styles = css`
   .bar div { height: 100%; width: 0; background: var(--accent); animation: fill linear forwards; }
   @keyframes fill { from { width: 0; } to { width: var(--end); } }
   .details { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem; min-height: 1.5rem; font-variant-numeric: tabular-nums; }
+  .field { display: grid; gap: 0.25rem; margin: 0.75rem 0; }
+  .field > span { color: var(--quiet); }
+  .field input, select {
+    min-height: 2.75rem;
+    width: 100%;
+    padding: 0.5rem 0.75rem;
+    border: 1px solid var(--line);
+    border-radius: 0.6rem;
+    background: var(--card);
+    color: inherit;
+    font: inherit;
+  }
+  .check { display: flex; gap: 0.5rem; align-items: baseline; }
+  .name { overflow-wrap: anywhere; }
+  pre { max-height: 14rem; margin: 0.5rem 0 0; padding: 0.75rem; overflow: auto; border: 1px solid var(--line); border-radius: 0.6rem; white-space: pre-wrap; }
+  ul.notice { margin: 0.75rem 0; padding-inline-start: 2rem; }
   .notice { padding: 0.6rem 0.9rem; border-radius: 0.6rem; background: var(--warn-soft); }
   .good { color: var(--accent); font-weight: 600; }
   .bad { color: var(--bad); }

@@ -1,6 +1,6 @@
 // Every text that a person reads on the page.
 
-import type { Info, Phase, Result } from 'decant';
+import type { Info, LostRange, Need, Phase, Result, Snapshot } from 'decant';
 import { binarySize, duration, size } from './units.js';
 
 export const texts = {
@@ -15,7 +15,7 @@ export const texts = {
   sampleName: 'sample.qcow2',
   opening: (name: string) => `Reading ${name}`,
   whichFile: 'Which one shall be converted?',
-  whichFileHint: 'Decant converts one image at a time.',
+  whichFileHint: 'Decant converts one image at a time. The others are read where it refers to them.',
   dropped: 'what you dropped',
   noFiles: 'There was no file in what you dropped.',
   notFetched: (name: string) => `Could not read ${name}; try again.`,
@@ -25,8 +25,15 @@ export const texts = {
   virtualSize: 'Disk size',
   fileSize: 'Image file',
   data: 'Data',
-  snapshots: 'Snapshots',
-  snapshotsValue: (count: number) => `${count}, which stay in the image; the current state is converted`,
+  layers: 'Layers',
+  encryption: 'Encryption',
+  encryptionValue: ({ format, luks }: NonNullable<Info['encryption']>) =>
+    luks ? `${format.toUpperCase()}, ${luks.cipher}` : 'AES, the old method',
+  snapshot: 'What to convert',
+  activeDisk: 'The current state',
+  snapshotValue: ({ id, name, dateSeconds }: Snapshot) =>
+    `Snapshot ${name || id}, ${new Date(dateSeconds * 1000).toLocaleString()}`,
+  unused: (names: string[]) => `The image does not refer to ${names.join(', ')}.`,
   formatValue: (info: Info) =>
     [
       info.format,
@@ -40,8 +47,28 @@ export const texts = {
     if (compressed === 0) return size(bytes);
     return `${size(bytes)}, ${compressed > bytes * 0.95 ? 'nearly all' : size(compressed)} of it compressed`;
   },
-  dirty: 'The image was not closed properly. It is read as it is; the guest may want to check its file systems.',
-  corruptBit: 'The image is marked as corrupt. It is read as it is; check the result.',
+
+  needs: 'The image needs something else',
+  needsFile: ({ role, of }: Extract<Need, { kind: 'missing-file' }>) =>
+    `${of} holds only a part of its disk. The rest is in another file, its ${role}:`,
+  chooseFor: ({ role }: Extract<Need, { kind: 'missing-file' }>) => `Choose the ${role}`,
+  needsFileHint: 'Or drop it here. Nothing is opened by a name that stands in an image: you decide what is read.',
+  notTheFile: 'What you handed over has another name. If it is the right file all the same, choose it with the button.',
+  passwordOf: (name: string) => `Password of ${name}`,
+  passwordHint: 'It stays in this tab and is forgotten when the image is closed.',
+  unlock: 'Unlock',
+  unlocking: (name: string) => `Unlocking ${name}`,
+  assume: 'I am sure of the password: go on without a check',
+
+  salvage: 'Salvage what can be read',
+  salvaging: (bytes: number) =>
+    `The image is damaged. What cannot be read becomes zeros${bytes > 0 ? `: ${size(bytes)} at least` : ''}.`,
+  doneDamaged: 'Done, but the disk is damaged',
+  lost: (bytes: number, ranges: number) =>
+    `${size(bytes)} in ${ranges === 1 ? 'one range' : `${ranges} ranges`} could not be read and are zeros now.`,
+  lostList: 'What was lost',
+  lostRange: ({ start, length, reason }: LostRange) => `${length} bytes at ${start}: ${reason}`,
+
   readAsRaw: 'Read it as a raw disk',
   another: 'Choose another file',
 
@@ -59,7 +86,12 @@ export const texts = {
   otherTab: 'Another tab is converting too; both will be slower.',
   convert: 'Convert',
 
-  phase: { preparing: 'Preparing', converting: 'Converting', finalizing: 'Finishing' } satisfies Record<Phase, string>,
+  phase: {
+    unlocking: 'Unlocking',
+    preparing: 'Preparing',
+    converting: 'Converting',
+    finalizing: 'Finishing',
+  } satisfies Record<Phase, string>,
   converted: (percent: number) => `${percent} percent converted`,
   speed: (bytesPerSecond: number) => `${size(bytesPerSecond)}/s`,
   left: (seconds: number) => `${duration(seconds)} left`,

@@ -1,5 +1,6 @@
 // What each step of a session looks like.
 
+import type { LostRange, Snapshot } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { ref } from 'lit/directives/ref.js';
 import type { Choice } from './choices.js';
@@ -7,7 +8,7 @@ import type { Session, State, Step } from './session.js';
 import { texts } from './texts.js';
 import { size } from './units.js';
 
-const heading = (text: string) => html`<h2 tabindex="-1" data-focus>${text}</h2>`;
+export const heading = (text: string) => html`<h2 tabindex="-1" data-focus>${text}</h2>`;
 
 /** Rows of name and value; a row without a value is left out. */
 const facts = (rows: [string, string | undefined][]) => html`
@@ -28,6 +29,10 @@ export function announcement(state: State): string {
       return state.cancelled ? texts.cancelled : state.message;
     case 'opening':
       return texts.opening(state.name);
+    case 'unlocking':
+      return texts.unlocking(state.name);
+    case 'needs':
+      return state.notice ?? texts.needs;
     case 'empty':
       return state.notice ?? '';
     default:
@@ -50,7 +55,11 @@ export function whichView({ files }: Step<'which'>, session: Session): TemplateR
     <ul class="files">
       ${files.map(
         (file) =>
-          html`<li><button @click=${() => session.openFile(file)}><span>${file.name}</span> <span class="quiet">${size(file.size)}</span></button></li>`,
+          html`<li><button @click=${() =>
+            session.openFile(
+              file,
+              files.filter((other) => other !== file),
+            )}><span>${file.name}</span> <span class="quiet">${size(file.size)}</span></button></li>`,
       )}
     </ul>
     <button class="link" @click=${() => session.reset()}>${texts.another}</button>
@@ -61,10 +70,11 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
   const { info } = state.image;
   const { survey } = state;
   const notices = [
-    info.features.includes('dirty') ? texts.dirty : undefined,
-    info.features.includes('corrupt') ? texts.corruptBit : undefined,
+    ...info.safety.map(({ message }) => `${message}.`),
+    info.unusedCompanions.length > 0 ? texts.unused(info.unusedCompanions) : undefined,
+    session.isSalvage ? texts.salvaging(survey.lost) : undefined,
     state.otherTab ? texts.otherTab : undefined,
-  ];
+  ].filter((notice) => notice !== undefined);
   return html`
     ${heading(info.name ?? texts.image)}
     ${facts([
@@ -72,9 +82,11 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
       [texts.virtualSize, size(info.virtualSize)],
       [texts.fileSize, size(info.fileSize)],
       [texts.data, survey.complete ? texts.dataValue(survey.data, survey.compressed) : texts.dataCounting(survey.data)],
-      [texts.snapshots, info.snapshots.length > 0 ? texts.snapshotsValue(info.snapshots.length) : undefined],
+      [texts.layers, info.layers.length > 1 ? info.layers.map(({ name }) => name).join(', ') : undefined],
+      [texts.encryption, info.encryption ? texts.encryptionValue(info.encryption) : undefined],
     ])}
-    ${notices.map((notice) => (notice ? html`<p class="notice">${notice}</p>` : nothing))}
+    ${info.snapshots.length > 0 ? snapshotPicker(info.snapshots, session) : nothing}
+    ${notices.length > 0 ? html`<ul class="notice">${notices.map((notice) => html`<li>${notice}</li>`)}</ul>` : nothing}
     <fieldset>
       <legend>${texts.saveHow}</legend>
       ${state.choices.map((choice) => choiceView(choice, state, session))}
@@ -83,6 +95,24 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
       <button class="primary" ?disabled=${!state.way} @click=${() => session.convert()}>${texts.convert}</button>
       <button class="link" @click=${() => session.reset()}>${texts.another}</button>
     </div>
+  `;
+}
+
+function snapshotPicker(snapshots: Snapshot[], session: Session): TemplateResult {
+  const pick = (event: Event) => {
+    const { value } = event.target as HTMLSelectElement;
+    const at = value === '' ? undefined : snapshots[Number(value)]?.id;
+    void session.pickSnapshot(at);
+  };
+  const chosen = session.snapshot;
+  return html`
+    <label class="field">
+      <span>${texts.snapshot}</span>
+      <select @change=${pick}>
+        <option value="" ?selected=${chosen === undefined}>${texts.activeDisk}</option>
+        ${snapshots.map((snapshot, at) => html`<option value=${at} ?selected=${chosen === snapshot.id}>${texts.snapshotValue(snapshot)}</option>`)}
+      </select>
+    </label>
   `;
 }
 
@@ -152,7 +182,7 @@ function finishingBar(estimate: number | undefined, since: number, label: string
 
 export function doneView({ result, way, name, seconds }: Step<'done'>, session: Session): TemplateResult {
   return html`
-    ${heading(texts.done)}
+    ${heading(result.lost.length > 0 ? texts.doneDamaged : texts.done)}
     <p class="good">${way === 'picked' ? texts.savedPicked(name) : texts.savedDownload(name)}</p>
     ${facts([
       [texts.facts.disk, size(result.virtualSize)],
@@ -160,8 +190,21 @@ export function doneView({ result, way, name, seconds }: Step<'done'>, session: 
       [texts.facts.time, texts.timeValue(seconds, result.bytesWritten)],
       [texts.facts.engine, texts.engineValue(result)],
     ])}
+    ${result.lost.length > 0 ? lostView(result.lost) : nothing}
     ${crossOriginIsolated ? nothing : html`<p class="quiet">${texts.notIsolated}</p>`}
     <div class="actions"><button class="primary" @click=${() => session.reset()}>${texts.convertAnother}</button></div>
+  `;
+}
+
+/** Every range that could not be read. */
+function lostView(lost: LostRange[]): TemplateResult {
+  const bytes = lost.reduce((sum, { length }) => sum + length, 0);
+  return html`
+    <p class="bad">${texts.lost(bytes, lost.length)}</p>
+    <details>
+      <summary>${texts.lostList}</summary>
+      <pre tabindex="0">${lost.map(texts.lostRange).join('\n')}</pre>
+    </details>
   `;
 }
 
@@ -170,7 +213,8 @@ export function failedView(state: Step<'failed'>, session: Session): TemplateRes
     ${heading(state.cancelled ? texts.cancelled : texts.failed)}
     ${state.cancelled ? nothing : html`<p class="bad">${state.message}.</p>`}
     <div class="actions">
-      ${state.offerRaw ? html`<button class="primary" @click=${() => session.retry('raw')}>${texts.readAsRaw}</button>` : nothing}
+      ${state.offerRaw ? html`<button class="primary" @click=${() => session.retry({ format: 'raw' })}>${texts.readAsRaw}</button>` : nothing}
+      ${state.offerSalvage ? html`<button @click=${() => session.retry({ salvage: true })}>${texts.salvage}</button>` : nothing}
       ${state.offerRaw ? nothing : html`<button class="primary" @click=${() => session.retry()}>${texts.again}</button>`}
       <button class="link" @click=${() => session.reset()}>${texts.another}</button>
     </div>

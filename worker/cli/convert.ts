@@ -16,11 +16,7 @@ export async function convert(
   return result.lost.length === 0;
 }
 
-async function run(
-  image: Image,
-  command: Extract<Command, { name: 'convert' }>,
-  signal: AbortSignal,
-): Promise<Result> {
+async function run(image: Image, command: Extract<Command, { name: 'convert' }>, signal: AbortSignal): Promise<Result> {
   const show = !command.quiet && (command.progress || process.stderr.isTTY);
   const line = show ? new ProgressLine(process.stderr) : undefined;
   try {

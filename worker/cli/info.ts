@@ -51,9 +51,7 @@ function encrypt({ format, luks }: NonNullable<Info['encryption']>): Record<stri
     format,
     'cipher-mode': luks.mode,
     slots: luks.slots.map(({ active, iterations, keyOffset, stripes }) =>
-      active
-        ? { active, iters: iterations, 'key-offset': keyOffset, stripes }
-        : { active, 'key-offset': keyOffset },
+      active ? { active, iters: iterations, 'key-offset': keyOffset, stripes } : { active, 'key-offset': keyOffset },
     ),
     'payload-offset': luks.payloadOffset,
     'master-key-iters': luks.masterKeyIterations,
@@ -175,7 +173,8 @@ const needLine = (need: Need): string =>
 
 /** What QEMU does not print, behind the rest. */
 function ownLines({ layers, needs, unusedCompanions, safety }: Info): string[] {
-  const section = (title: string, rows: string[]) => (rows.length > 0 ? [title, ...rows.map((row) => `    ${row}`)] : []);
+  const section = (title: string, rows: string[]) =>
+    rows.length > 0 ? [title, ...rows.map((row) => `    ${row}`)] : [];
   const chain = layers.map(({ name, format, guessed }) => `${name} (${format}${guessed ? ', guessed' : ''})`);
   return [
     ...section('Layers, as handed over:', chain.length > 1 ? chain : []),

@@ -30,8 +30,11 @@ const hex = (value: number): string => (value === 0 ? '0' : `0x${value.toString(
 
 /** A table of the data that stands in files as it is; as in QEMU, other data is an error. */
 export async function* mapText(extents: AsyncIterable<Extent>): AsyncGenerator<string> {
-  yield row('Offset', 'Length', 'Mapped to', 'File');
+  // Not before there is something to list: what is missing is told without a table.
+  let header: string | undefined = row('Offset', 'Length', 'Mapped to', 'File');
   for await (const { start, length, kind, file, offset } of extents) {
+    if (header !== undefined) yield header;
+    header = undefined;
     if (kind !== 'data') continue;
     if (offset === undefined) {
       throw new DecantError(
@@ -41,4 +44,5 @@ export async function* mapText(extents: AsyncIterable<Extent>): AsyncGenerator<s
     }
     yield row(hex(start), hex(length), hex(offset), file ?? '');
   }
+  if (header !== undefined) yield header;
 }

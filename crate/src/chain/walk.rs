@@ -49,7 +49,9 @@ impl Merged {
                 open.push((depth, rest));
             }
             match self.layers.get(depth + 1) {
-                Some(below) if extent.kind == ExtentKind::Unallocated && extent.start.0 < below.virtual_size => {
+                Some(below)
+                    if matches!(extent.kind, ExtentKind::Unallocated { .. }) && extent.start.0 < below.virtual_size =>
+                {
                     // Behind the end of a shorter backing file there are zeros.
                     let middle = extent.end().min(below.virtual_size);
                     let (covered, behind) = extent.split(middle - extent.start.0);

@@ -215,9 +215,8 @@ impl From<&Extent> for MapExtent {
             reason: None,
         };
         match extent.kind {
-            ExtentKind::Unallocated => map.kind = "unallocated",
-            ExtentKind::Zero { host } => {
-                map.kind = "zero";
+            ExtentKind::Unallocated { host } | ExtentKind::Zero { host } => {
+                map.kind = if matches!(extent.kind, ExtentKind::Zero { .. }) { "zero" } else { "unallocated" };
                 map.offset = host.map(|host| host.0).filter(|&host| host <= MAX_SIZE);
             }
             ExtentKind::Data { file, host, encrypted: None } => {

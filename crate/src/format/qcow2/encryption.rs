@@ -16,7 +16,7 @@ pub enum Encryption {
     /// LUKS1, sectors are numbered by their place in the file.
     Luks {
         /// The header.
-        header: Luks,
+        header: Box<Luks>,
         /// Where it lies, with its key material.
         place: ByteRange,
     },
@@ -27,7 +27,7 @@ pub(super) async fn read(source: &dyn Source, header: &Header, extensions: &Exte
     match (header.encryption, extensions.encryption_header) {
         (0, _) => Ok(None),
         (1, _) => Ok(Some(Encryption::Aes)),
-        (2, Some(place)) => Ok(Some(Encryption::Luks { header: Luks::read(source, place).await?, place })),
+        (2, Some(place)) => Ok(Some(Encryption::Luks { header: Box::new(Luks::read(source, place).await?), place })),
         (2, None) => Err(Error::corrupt("the image does not say where its LUKS header lies", HostOffset(32))),
         (other, _) => Err(Error::unsupported(format!("encryption method {other}"))),
     }

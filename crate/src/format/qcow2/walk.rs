@@ -49,7 +49,7 @@ impl Walk {
         match self.tables.l2_table(index) {
             Ok(None) => {
                 let end = self.end_of_missing(index).min(range.end);
-                self.push(batch, GuestRange { end, ..range }, ExtentKind::Unallocated);
+                self.push(batch, GuestRange { end, ..range }, ExtentKind::Unallocated { host: None });
             }
             Ok(Some(_)) => self.list_slice(range, batch).await?,
             Err(damage) => {
@@ -134,10 +134,14 @@ impl Walk {
         batch: &mut Vec<Extent>,
     ) -> Result<()> {
         let host = host.map(|host| HostOffset(host.0 + skip));
+        // As QEMU does, no place is shown in an encrypted image.
+        let shown = host.filter(|_| self.encrypted.is_none());
         match (content, host) {
-            (Content::Zero, host) => self.push(batch, part, ExtentKind::Zero { host }),
             (Content::Data, Some(host)) => return self.list_data(host, part, batch),
-            (Content::Data | Content::Unallocated, _) => self.push(batch, part, ExtentKind::Unallocated),
+            (Content::Zero, _) => self.push(batch, part, ExtentKind::Zero { host: shown }),
+            (Content::Data | Content::Unallocated, _) => {
+                self.push(batch, part, ExtentKind::Unallocated { host: shown });
+            }
         }
         Ok(())
     }

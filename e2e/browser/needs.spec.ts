@@ -1,0 +1,126 @@
+// Images that need more than their file: backing files, a password, a choice, salvage.
+
+import type { Page } from '@playwright/test';
+import { expect, giveFile, test } from '../support/browser.js';
+import { hashFile, images, PASSWORD } from '../support/images.js';
+import { audit, choose } from '../support/page.js';
+
+/** Converts what the page shows, as a download; answers with the disk's hash. */
+async function convert(page: Page, path: string): Promise<string> {
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await (await download).saveAs(path);
+  return hashFile(path);
+}
+
+test.beforeEach(async ({ page }) => {
+  await page.goto('/');
+  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+});
+
+test('a chain of three dropped together', async ({ page }, testInfo) => {
+  const { top, below, raw } = images.chain();
+  await choose(page, below[1]!, top, below[0]!);
+  await expect(page.getByRole('heading', { name: 'top.qcow2' })).toBeVisible();
+  await expect(page.getByText('top.qcow2, middle.qcow2, base.qcow2')).toBeVisible();
+  expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(raw));
+});
+
+test('missing backing files are asked for one by one, by name', async ({ page }, testInfo) => {
+  const { top, below, raw } = images.chain();
+  await choose(page, top);
+  await expect(page.getByText('middle.qcow2', { exact: true })).toBeVisible();
+  await audit(page);
+  await page.screenshot({ path: testInfo.outputPath('needs.png') });
+  await page.getByLabel('Choose the backing file').setInputFiles(below[0]!);
+  await expect(page.getByText('base.qcow2', { exact: true })).toBeVisible();
+  // The image itself is not what is meant.
+  await page.getByLabel('Choose the backing file').setInputFiles(top);
+  await expect(page.locator('.bad')).toContainText('the image itself');
+  await page.getByRole('button', { name: 'Choose another file' }).click();
+  await choose(page, top);
+  await page.getByLabel('Choose the backing file').setInputFiles(below[0]!);
+  await expect(page.getByText('base.qcow2', { exact: true })).toBeVisible();
+  await page.getByLabel('Choose the backing file').setInputFiles(below[1]!);
+  expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(raw));
+});
+
+test('a snapshot is picked, and the current state again', async ({ page }, testInfo) => {
+  await choose(page, images.states());
+  const picker = page.getByLabel('What to convert');
+  await picker.selectOption({ index: 1 });
+  await expect(picker).toHaveValue('0');
+  await audit(page);
+  const then = await convert(page, testInfo.outputPath('then.raw'));
+  await page.getByRole('button', { name: 'Convert another image' }).click();
+  await choose(page, images.states());
+  const now = await convert(page, testInfo.outputPath('now.raw'));
+  expect([then, now]).toEqual([hashFile(images.filled(1)), hashFile(images.filled(2))]);
+});
+
+test('a LUKS image with a wrong and then the right password', async ({ page }, testInfo) => {
+  await choose(page, images.luks());
+  const password = page.getByLabel('Password of luks.qcow2');
+  await password.fill('wrong');
+  await page.getByRole('button', { name: 'Unlock' }).click();
+  await expect(page.locator('.bad')).toContainText('The password is wrong');
+  await audit(page);
+  await page.screenshot({ path: testInfo.outputPath('password.png') });
+  await password.fill(PASSWORD);
+  await page.keyboard.press('Enter');
+  await expect(page.getByText('LUKS, aes-256')).toBeVisible({ timeout: 30_000 });
+  expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(images.raw()));
+});
+
+test('a truncated image is refused, and salvaged', async ({ page }, testInfo) => {
+  await choose(page, images.damaged());
+  await expect(page.locator('.bad')).toContainText('truncated');
+  await page.getByRole('button', { name: 'Salvage what can be read' }).click();
+  await expect(page.getByText('What cannot be read becomes zeros')).toBeVisible();
+  await audit(page);
+  await convert(page, testInfo.outputPath('out.raw'));
+  await expect(page.getByRole('heading', { name: 'Done, but the disk is damaged' })).toBeVisible();
+  await page.getByText('What was lost').click();
+  await expect(page.locator('pre')).toContainText('does not decompress to a whole cluster');
+  await expect(page.locator('pre')).toContainText('the file ends');
+  await audit(page);
+  await page.screenshot({ path: testInfo.outputPath('salvaged.png') });
+});
+
+test('unlocking can be cancelled', async ({ apiPage: page }) => {
+  await giveFile(page, images.luksSlow());
+  const [kind, milliseconds] = await page.evaluate(async (password) => {
+    const image = await window.decant.open(window.file, { password });
+    const cancel = new AbortController();
+    let start = 0;
+    const onProgress = (share: number) => {
+      if (share > 0 && start === 0) {
+        start = performance.now();
+        cancel.abort();
+      }
+    };
+    const kind = await image.unlock({ signal: cancel.signal, onProgress }).catch((error) => error.kind);
+    await image.close();
+    return [kind, performance.now() - start];
+  }, PASSWORD);
+  expect(kind).toBe('cancelled');
+  expect(milliseconds).toBeLessThan(1000);
+});
+
+test('the same keys serve two conversions', async ({ apiPage: page }) => {
+  await giveFile(page, images.luks());
+  const phases = await page.evaluate(async (password) => {
+    const image = await window.decant.open(window.file, { password: new TextEncoder().encode(password) });
+    const seen: string[][] = [];
+    for (const name of ['first.raw', 'second.raw']) {
+      const phases = new Set<string>();
+      await image.convert({ opfs: name }, { onProgress: ({ phase }) => phases.add(phase) });
+      seen.push([...phases]);
+    }
+    await image.close();
+    return seen;
+  }, PASSWORD);
+  expect(phases[0]).toContain('unlocking');
+  expect(phases[1]).not.toContain('unlocking');
+});
