@@ -84,6 +84,7 @@ export interface Layer {
   /** Whether its format was guessed, since nothing states it and it is not recognised. */
   guessed: boolean;
   virtualSize: number;
+  encryption?: 'luks' | 'aes';
 }
 
 export type Need =

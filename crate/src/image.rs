@@ -67,6 +67,8 @@ pub struct LayerInfo {
     pub guessed: bool,
     /// The size of its disk.
     pub virtual_size: u64,
+    /// How it is encrypted: "luks" or "aes", if it is.
+    pub encryption: Option<&'static str>,
 }
 
 /// The data file of an image.

@@ -165,11 +165,14 @@ fn forget_backing_format(path: &Path) {
 
 /// Writes at random into the top one of `files`, and into the model of what it holds.
 ///
-/// qemu compresses only into clusters that `touched` does not have.
+/// qemu compresses only into clusters that `touched` does not have. And once something was written over
+/// a compressed cluster, none is compressed any more: qemu-io 7.2 goes on to fill the freed place with
+/// compressed data, also where it has put other data there meanwhile, and so spoils its own image.
 fn fill(random: &mut Random, files: &[File], disk: &mut Model, touched: &mut Vec<bool>) {
     let layer = &files[0].layer;
     let size = disk.len() as u64;
     let mut commands = Vec::new();
+    let (mut compressed, mut may_compress) = (vec![false; touched.len()], true);
     for _ in 0..3 + random.below(6) {
         let unit = if random.one_in(3) { 512 } else { layer.cluster };
         let start = random.below(size.div_ceil(unit)) * unit;
@@ -179,11 +182,20 @@ fn fill(random: &mut Random, files: &[File], disk: &mut Model, touched: &mut Vec
         let clusters = (start / layer.cluster) as usize..(start + len).div_ceil(layer.cluster) as usize;
         touched.resize(touched.len().max(clusters.end), false);
         let fresh = touched[clusters.clone()].iter().all(|touched| !touched);
-        touched[clusters].fill(true);
-        let can_compress =
-            whole && fresh && !layer.raw && layer.encryption.is_none() && layer.data_file == DataFile::None;
+        touched[clusters.clone()].fill(true);
+        compressed.resize(touched.len(), false);
+        may_compress &= !compressed[clusters.clone()].contains(&true);
+        let can_compress = whole
+            && fresh
+            && may_compress
+            && !layer.raw
+            && layer.encryption.is_none()
+            && layer.data_file == DataFile::None;
         let (command, byte) = match random.below(8) {
-            0..=2 if can_compress => (format!("write -q -c -P {pattern} {start} {len}"), pattern),
+            0..=2 if can_compress => {
+                compressed[clusters].fill(true);
+                (format!("write -q -c -P {pattern} {start} {len}"), pattern)
+            }
             3 => (format!("write -q -z {start} {len}"), 0),
             4 if whole => (format!("write -q -z -u {start} {len}"), 0),
             _ => (format!("write -q -P {pattern} {start} {len}"), pattern),

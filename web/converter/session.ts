@@ -182,7 +182,8 @@ export class Session {
     const missing = needs.filter((need) => need.kind === 'missing-file');
     this.#asked = missing.map(({ name }) => name);
     const asked = missing.length > 0 ? missing : needs.slice(0, 1);
-    const canAssume = notice !== undefined && asked[0]?.kind === 'password';
+    // Only the old method has no check of its own.
+    const canAssume = notice !== undefined && image.info.layers.some(({ encryption }) => encryption === 'aes');
     this.#set(turn, { step: 'needs', image, needs: asked, notice, canAssume });
   }
 

@@ -156,6 +156,7 @@ impl Chain {
             format: layer.disk.info().format,
             guessed: layer.guessed,
             virtual_size: layer.disk.virtual_size(),
+            encryption: layer.disk.encryption().map(|encryption| encryption.info().format),
         };
         self.layers.iter().map(layer).collect()
     }

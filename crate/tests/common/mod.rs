@@ -3,6 +3,8 @@
 
 #![allow(dead_code)] // Each test binary uses its part.
 
+pub mod small;
+
 use decant::chain::Companion;
 use decant::convert::{Cancel, Progress, convert};
 use decant::damage::Lost;
@@ -31,6 +33,22 @@ pub fn qemu(program: &str, args: &[&str]) -> String {
     let told = [&output.stdout[..], &output.stderr].concat();
     assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&told));
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// Makes a LUKS image, whose options are those of `qemu-img create -o`. It fails now and then for want
+/// of an accurate clock.
+pub fn luks(path: &Path, size: &str, options: &str, password: &str) {
+    let secret = format!("secret,id=s,data={password}");
+    let options = format!("encrypt.format=luks,encrypt.key-secret=s,{options}");
+    let args = ["create", "-q", "-f", "qcow2", "--object", &secret, "-o", &options, text(path), size];
+    for attempt in 0..10 {
+        let output = Command::new("qemu-img").args(args).output().expect("qemu-utils is installed");
+        if output.status.success() {
+            return;
+        }
+        let reason = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(attempt < 9 && reason.contains("CPU usage"), "{args:?}: {reason}");
+    }
 }
 
 pub fn text(path: &Path) -> &str {

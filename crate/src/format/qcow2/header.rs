@@ -118,7 +118,7 @@ impl Header {
     pub fn active(&self) -> Result<Mapping> {
         let mapping =
             Mapping { virtual_size: self.virtual_size, l1_offset: self.l1_offset, l1_entries: self.l1_entries };
-        mapping.check(self, HostOffset(24))?;
+        mapping.check(self, [HostOffset(36), HostOffset(40)])?;
         Ok(mapping)
     }
 
@@ -168,9 +168,9 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// Refuses what cannot be; `at` is where the image says it.
-    pub fn check(&self, header: &Header, at: HostOffset) -> Result<()> {
-        let corrupt = |what: String| Err(Error::corrupt(what, at));
+    /// Refuses what cannot be. `places` are where the image says how many L1 entries there are, and
+    /// where.
+    pub fn check(&self, header: &Header, places: [HostOffset; 2]) -> Result<()> {
         let (size, entries) = (self.virtual_size, self.l1_entries);
         if size > MAX_SIZE {
             return Err(Error::new(
@@ -183,10 +183,11 @@ impl Mapping {
         }
         let needed = self.l1_entries_needed(header);
         if u64::from(entries) < needed {
-            return corrupt(format!("the L1 table has {entries} entries, but the virtual size needs {needed}"));
+            let what = format!("the L1 table has {entries} entries, but the virtual size needs {needed}");
+            return Err(Error::corrupt(what, places[0]));
         }
         if needed > 0 && !header.is_aligned(self.l1_offset.0) {
-            return corrupt("the L1 table is not aligned to a cluster".to_owned());
+            return Err(Error::corrupt("the L1 table is not aligned to a cluster", places[1]));
         }
         Ok(())
     }

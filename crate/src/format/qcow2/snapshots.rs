@@ -38,7 +38,7 @@ impl Entry {
             l1_offset: self.l1_offset,
             l1_entries: self.l1_entries,
         };
-        mapping.check(header, self.at)?;
+        mapping.check(header, [HostOffset(self.at.0 + 8), self.at])?;
         Ok(mapping)
     }
 }

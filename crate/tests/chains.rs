@@ -1,0 +1,254 @@
+//! Chains: which companion a name means, what is read of each layer, and what cannot be a chain.
+
+mod common;
+
+use common::small::*;
+use common::*;
+use decant::chain::{Companion, MAX_LAYERS};
+use decant::image::Need;
+use decant::{ErrorKind, Image, OpenOptions};
+use futures_util::FutureExt;
+
+/// A raw disk of 8 clusters, each with its number.
+fn numbered() -> Vec<u8> {
+    (0..8 * CLUSTER).map(|at| (at / CLUSTER) as u8 + 1).collect()
+}
+
+/// What `overlay` reads as over `below`.
+fn over(below: &[u8]) -> Vec<u8> {
+    let mut disk = below.to_vec();
+    disk.resize(8 * CLUSTER, 0);
+    disk[..CLUSTER].fill(0xaa);
+    disk
+}
+
+#[test]
+fn which_file_a_name_means() {
+    use ErrorKind::{Corrupt, MissingFile, Usage};
+    let one = numbered();
+    let other = vec![9; 8 * CLUSTER];
+    // (image's name, recorded name, companions: their names and whether it is the right one; the kind of
+    // error, or None where it is right)
+    type Given<'a> = &'a [(&'a str, bool)];
+    let cases: &[(&str, &str, Given, Option<ErrorKind>)] = &[
+        ("a.qcow2", "base.raw", &[("base.raw", true)], None),
+        ("a.qcow2", "base.raw", &[("/some/where/base.raw", true)], None),
+        ("a.qcow2", "/vm/base.raw", &[("base.raw", true)], None),
+        ("a.qcow2", "C:\\vm\\base.raw", &[("base.raw", true)], None),
+        ("a.qcow2", "../base.raw", &[("x/base.raw", true)], None),
+        ("a.qcow2", "file:base.raw", &[("base.raw", true)], None),
+        ("a.qcow2", "file:///vm/base.raw", &[("base.raw", true)], None),
+        ("a.qcow2", "nbd://host/base.raw", &[("base.raw", true)], None),
+        // The whole name wins over the base name.
+        ("a.qcow2", "/vm/base.raw", &[("/old/base.raw", false), ("/vm/base.raw", true)], None),
+        ("a.qcow2", "base.raw", &[("x/base.raw", false), ("base.raw", true)], None),
+        // Never merely because it is the only one.
+        ("a.qcow2", "base.raw", &[("disk.raw", true)], Some(MissingFile)),
+        ("a.qcow2", "base.raw", &[("Base.raw", true)], Some(MissingFile)),
+        ("a.qcow2", "base.raw", &[], Some(MissingFile)),
+        ("a.qcow2", "/vm/base.raw", &[("/x/base.raw", true), ("/y/base.raw", false)], Some(Usage)),
+        ("a.qcow2", "base.raw", &[("base.raw", true), ("base.raw", false)], Some(Usage)),
+        // The same name in another folder is common, and is asked for.
+        ("/vm/disk.qcow2", "/base/disk.qcow2", &[], Some(MissingFile)),
+        ("disk.qcow2", "/base/disk.qcow2", &[], Some(MissingFile)),
+        ("disk.qcow2", "/base/disk.qcow2", &[("disk.qcow2", true)], None),
+        // A name that can only be the image itself.
+        ("a.qcow2", "a.qcow2", &[], Some(Corrupt)),
+        ("/vm/a.qcow2", "/vm/a.qcow2", &[], Some(Corrupt)),
+    ];
+    for (name, recorded, given, kind) in cases {
+        let content = |right: bool| if right { one.clone() } else { other.clone() };
+        let case = Case {
+            name: Some((*name).to_owned()),
+            companions: given.iter().map(|(name, right)| ((*name).to_owned(), content(*right))).collect(),
+            ..Case::new(overlay(recorded, Some("raw")))
+        };
+        match (case.bytes(), kind) {
+            (Ok(bytes), None) => assert!(bytes == over(&one), "{name} {recorded} {given:?}: other bytes"),
+            (Err(error), Some(kind)) => assert_eq!(error.kind, *kind, "{name} {recorded} {given:?}: {error}"),
+            (result, _) => panic!("{name} {recorded} {given:?}: {:?}", result.map(|bytes| bytes.len())),
+        }
+    }
+}
+
+/// Opens `overlay("base.raw")` with one companion that is described by `change`.
+fn with_companion(change: impl Fn(&mut Companion)) -> decant::Result<Vec<u8>> {
+    let source = HeldSource::new(overlay("base.raw", Some("raw")));
+    let mut companion = Companion {
+        source: source.companion(numbered()),
+        name: "elsewhere.img".to_owned(),
+        stands_for: None,
+        is_image: false,
+    };
+    change(&mut companion);
+    let options = OpenOptions { name: Some("a.qcow2".to_owned()), companions: vec![companion], ..Default::default() };
+    let (reading, sink) = (source.clone(), MemorySink::new(SinkKind::default()));
+    let writing = sink.clone();
+    drive(&source, Answers::InOrder, async move {
+        let image = Image::open(reading, &options).await?;
+        let executor = decant::native::Inline::new(image.files().clone(), &image.keys(), 4, 4096)?;
+        decant::convert::convert(&image, &executor, &*writing, &|_| {}, &Default::default()).await
+    })
+    .unwrap()?;
+    Ok(sink.bytes.take())
+}
+
+#[test]
+fn a_name_that_the_caller_states() {
+    let stated = |name: &'static str| move |companion: &mut Companion| companion.stands_for = Some(name.to_owned());
+    assert!(with_companion(stated("base.raw")).unwrap() == over(&numbered()));
+    assert!(with_companion(stated("x/base.raw")).unwrap() == over(&numbered()));
+    assert_eq!(with_companion(stated("other.raw")).unwrap_err().kind, ErrorKind::MissingFile);
+    let image_itself = |companion: &mut Companion| {
+        companion.name = "base.raw".to_owned();
+        companion.is_image = true;
+    };
+    let error = with_companion(image_itself).unwrap_err();
+    assert!(error.kind == ErrorKind::Usage && error.message.contains("NAME=FILE"), "{error}");
+}
+
+#[test]
+fn formats_of_backing_files() {
+    use ErrorKind::{Corrupt, NotRecognised, Unsupported};
+    let mut iso = vec![3; 40 << 10];
+    iso[32_769..32_774].copy_from_slice(b"CD001");
+    let vmdk = [&b"KDMV"[..], &[0; 4092]].concat();
+    // (stated format, content, what it reads as or the kind of error)
+    type Reads<'a> = Result<&'a [u8], ErrorKind>;
+    let numbers = numbered();
+    let cases: &[(Option<&str>, &[u8], Reads)] = &[
+        (Some("raw"), &numbers, Ok(&numbers)),
+        (Some("qcow2"), &small(), Ok(&small_disk())),
+        // A stated format is never probed.
+        (Some("raw"), &small(), Ok(&small())),
+        (Some("raw"), &vmdk, Ok(&vmdk)),
+        (Some("qcow2"), &numbers, Err(NotRecognised)),
+        (Some("vmdk"), &vmdk, Err(Unsupported)),
+        (Some("luks"), &numbers, Err(Unsupported)),
+        // As QEMU probes: what it does not know as a disk is raw.
+        (None, &small(), Ok(&small_disk())),
+        (None, &numbers, Ok(&numbers)),
+        (None, &iso, Ok(&iso)),
+        (None, &vmdk, Err(Unsupported)),
+        (None, &changed(small(), &[(20, &[0; 4])]), Err(Corrupt)),
+    ];
+    for (stated, content, reads) in cases {
+        let case = Case { companions: vec![("base".to_owned(), content.to_vec())], ..Case::new(overlay("base", *stated)) };
+        let mut expected = reads.map(|bytes| bytes[..bytes.len().min(8 * CLUSTER)].to_vec());
+        expected = expected.map(|bytes| over(&bytes));
+        match (case.bytes(), expected) {
+            (Ok(bytes), Ok(expected)) => assert!(bytes == expected, "{stated:?}: other bytes"),
+            (Err(error), Err(kind)) => {
+                assert_eq!(error.kind, kind, "{stated:?}: {error}");
+                assert!(error.message.contains("'base'"), "{error}");
+            }
+            (result, expected) => panic!("{stated:?}: {:?}, not {expected:?}", result.map(|bytes| bytes.len())),
+        }
+    }
+    let guessed = Case { companions: vec![("base".to_owned(), numbered())], ..Case::new(overlay("base", None)) };
+    let info = guessed.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
+    assert!(info.layers[1].guessed && info.safety.iter().any(|notice| notice.code == "format-guessed"));
+}
+
+#[test]
+fn circles_and_depth() {
+    let companion = |name: &str, below: &str| (name.to_owned(), overlay(below, Some("qcow2")));
+    // (image's name, what it refers to, companions)
+    let circles: &[(&str, &str, &[(&str, &str)])] = &[
+        ("a", "b", &[("b", "a")]),
+        ("a", "b", &[("b", "b")]),
+        ("a", "b", &[("b", "c"), ("c", "b")]),
+        ("a", "/x/b", &[("b", "/x/c"), ("c", "/y/b")]),
+    ];
+    for (name, below, given) in circles {
+        let case = Case {
+            name: Some((*name).to_owned()),
+            companions: given.iter().map(|(name, below)| companion(name, below)).collect(),
+            ..Case::new(overlay(below, Some("qcow2")))
+        };
+        assert_eq!(case.bytes().unwrap_err().kind, ErrorKind::Corrupt, "{name} {below} {given:?}");
+    }
+    let chain = |layers: usize| {
+        let mut companions: Vec<_> =
+            (1..layers - 1).map(|at| companion(&format!("{at}"), &format!("{}", at + 1))).collect();
+        companions.push((format!("{}", layers - 1), small()));
+        Case { companions, ..Case::new(overlay("1", Some("qcow2"))) }
+    };
+    assert!(chain(MAX_LAYERS).bytes().unwrap() == over(&small_disk()));
+    assert_eq!(chain(MAX_LAYERS + 1).bytes().unwrap_err().kind, ErrorKind::Limit);
+}
+
+#[test]
+fn what_is_missing_is_told_before_it_is_needed() {
+    let case = Case {
+        companions: vec![("middle".to_owned(), overlay("/x/base", None)), ("stray".to_owned(), vec![1; 10])],
+        ..Case::new(overlay("middle", Some("qcow2")))
+    };
+    let info = case.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
+    assert_eq!(info.unused_companions, ["stray"]);
+    assert!(matches!(&info.needs[..], [Need::MissingFile { name, of, .. }] if name == "/x/base" && of == "middle"));
+    let error = case.bytes().unwrap_err();
+    assert_eq!(error.kind, ErrorKind::MissingFile);
+    assert!(error.message.contains("'/x/base', the backing file of 'middle'"), "{error}");
+}
+
+#[test]
+fn what_is_covered_above_costs_nothing_below() {
+    let folder = tempfile::tempdir().unwrap();
+    let (base, top) = (folder.path().join("base.qcow2"), folder.path().join("top.qcow2"));
+    // 4 KiB clusters: an L2 table describes 2 MiB.
+    qemu("qemu-img", &["create", "-q", "-f", "qcow2", "-o", "cluster_size=4k", text(&base), "16M"]);
+    qemu("qemu-io", &["-c", "write -q -P 1 0 16M", text(&base)]);
+    let over = ["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", text(&base)];
+    qemu("qemu-img", &[&over[..], &[text(&top), "16M"]].concat());
+    // Of the tables below, the second to the seventh are not needed.
+    qemu("qemu-io", &["-c", "write -q -P 2 2M 12M", "-c", "write -q -P 2 64k 64k", text(&top)]);
+    let read = |path: &std::path::Path| std::fs::read(path).unwrap();
+    let case = Case { companions: vec![(text(&base).to_owned(), read(&base))], ..Case::new(read(&top)) };
+    for answers in ANSWERS {
+        let converted = case.convert(answers, SinkKind::default(), 1 << 20);
+        converted.result.unwrap();
+        let disk = converted.sink.bytes.borrow();
+        let expected = |at: usize| if (2 << 20..14 << 20).contains(&at) || (64 << 10..128 << 10).contains(&at) { 2 } else { 1 };
+        assert!(disk.iter().enumerate().all(|(at, &byte)| byte == expected(at)));
+        // The header, its cluster, the L1 table, two L2 tables, and 4 MiB less 64 KiB of data.
+        let reads = converted.companions[0].reads.borrow();
+        let bytes: u64 = reads.iter().map(|(_, len)| len).sum();
+        assert!(bytes < (4 << 20) - (64 << 10) + (200 << 10), "{answers:?}: {bytes} bytes of the lower layer were read");
+        let tables = reads.iter().filter(|(_, len)| *len == 4096).count();
+        assert!(tables <= 4, "{answers:?}: {reads:?}");
+    }
+}
+
+#[test]
+fn parts_of_a_compressed_cluster_below() {
+    // Every other 4 KiB above, compressed clusters of 2 MiB below: each is decompressed for a job, not
+    // for a part.
+    let folder = tempfile::tempdir().unwrap();
+    let (base, top, raw) = (folder.path().join("b.qcow2"), folder.path().join("t.qcow2"), folder.path().join("raw"));
+    qemu("qemu-img", &["create", "-q", "-f", "qcow2", "-o", "cluster_size=2M", text(&base), "4M"]);
+    qemu("qemu-io", &["-c", "write -q -c -P 7 0 2M", "-c", "write -q -c -P 8 2M 2M", text(&base)]);
+    let over = ["create", "-q", "-f", "qcow2", "-F", "qcow2", "-o", "cluster_size=4k", "-b", text(&base)];
+    qemu("qemu-img", &[&over[..], &[text(&top), "4M"]].concat());
+    let writes: Vec<String> = (0..512).map(|at| format!("write -q -P 9 {}k 4k", at * 8)).collect();
+    let args: Vec<&str> = writes.iter().flat_map(|write| ["-c", write]).chain([text(&top)]).collect();
+    qemu("qemu-io", &args);
+    let expected = qemu_reads(&top, &raw);
+    let read = |path: &std::path::Path| std::fs::read(path).unwrap();
+    let case = Case { companions: vec![(text(&base).to_owned(), read(&base))], ..Case::new(read(&top)) };
+    let start = std::time::Instant::now();
+    for job in [8 << 10, 4 << 20] {
+        let converted = case.convert(Answers::InOrder, SinkKind::default(), job);
+        converted.result.unwrap();
+        assert!(*converted.sink.bytes.borrow() == expected);
+    }
+    drop(start);
+}
+
+#[test]
+fn unlocking_needs_no_runtime() {
+    // A rest is any future: this one is ready at once.
+    let rest = |_: f64| futures_util::future::ready(Ok(())).boxed_local();
+    let case = Case::new(small());
+    case.with(Answers::InOrder, move |image| async move { image.unlock(b"", false, &rest).await }).unwrap();
+}
