@@ -7,7 +7,6 @@ use common::*;
 use decant::chain::{Companion, MAX_LAYERS};
 use decant::image::Need;
 use decant::{ErrorKind, Image, OpenOptions};
-use futures_util::FutureExt;
 
 /// A raw disk of 8 clusters, each with its number.
 fn numbered() -> Vec<u8> {
@@ -133,7 +132,8 @@ fn formats_of_backing_files() {
         (None, &changed(small(), &[(20, &[0; 4])]), Err(Corrupt)),
     ];
     for (stated, content, reads) in cases {
-        let case = Case { companions: vec![("base".to_owned(), content.to_vec())], ..Case::new(overlay("base", *stated)) };
+        let case =
+            Case { companions: vec![("base".to_owned(), content.to_vec())], ..Case::new(overlay("base", *stated)) };
         let mut expected = reads.map(|bytes| bytes[..bytes.len().min(8 * CLUSTER)].to_vec());
         expected = expected.map(|bytes| over(&bytes));
         match (case.bytes(), expected) {
@@ -209,12 +209,16 @@ fn what_is_covered_above_costs_nothing_below() {
         let converted = case.convert(answers, SinkKind::default(), 1 << 20);
         converted.result.unwrap();
         let disk = converted.sink.bytes.borrow();
-        let expected = |at: usize| if (2 << 20..14 << 20).contains(&at) || (64 << 10..128 << 10).contains(&at) { 2 } else { 1 };
+        let expected =
+            |at: usize| if (2 << 20..14 << 20).contains(&at) || (64 << 10..128 << 10).contains(&at) { 2 } else { 1 };
         assert!(disk.iter().enumerate().all(|(at, &byte)| byte == expected(at)));
         // The header, its cluster, the L1 table, two L2 tables, and 4 MiB less 64 KiB of data.
         let reads = converted.companions[0].reads.borrow();
         let bytes: u64 = reads.iter().map(|(_, len)| len).sum();
-        assert!(bytes < (4 << 20) - (64 << 10) + (200 << 10), "{answers:?}: {bytes} bytes of the lower layer were read");
+        assert!(
+            bytes < (4 << 20) - (64 << 10) + (200 << 10),
+            "{answers:?}: {bytes} bytes of the lower layer were read"
+        );
         let tables = reads.iter().filter(|(_, len)| *len == 4096).count();
         assert!(tables <= 4, "{answers:?}: {reads:?}");
     }
@@ -236,19 +240,9 @@ fn parts_of_a_compressed_cluster_below() {
     let expected = qemu_reads(&top, &raw);
     let read = |path: &std::path::Path| std::fs::read(path).unwrap();
     let case = Case { companions: vec![(text(&base).to_owned(), read(&base))], ..Case::new(read(&top)) };
-    let start = std::time::Instant::now();
     for job in [8 << 10, 4 << 20] {
         let converted = case.convert(Answers::InOrder, SinkKind::default(), job);
         converted.result.unwrap();
         assert!(*converted.sink.bytes.borrow() == expected);
     }
-    drop(start);
-}
-
-#[test]
-fn unlocking_needs_no_runtime() {
-    // A rest is any future: this one is ready at once.
-    let rest = |_: f64| futures_util::future::ready(Ok(())).boxed_local();
-    let case = Case::new(small());
-    case.with(Answers::InOrder, move |image| async move { image.unlock(b"", false, &rest).await }).unwrap();
 }

@@ -69,7 +69,8 @@ impl Layer {
             zstd: is_3 && random.one_in(2),
             extended: is_3 && cluster >= 1 << 14 && random.one_in(2),
             data_file,
-            encryption: random.one_in(5).then(|| random.pick(&["aes", "luks", "luks"])),
+            // In a raw data file all is allocated from the start: what was never written decrypts to noise.
+            encryption: (data_file != DataFile::Raw && random.one_in(5)).then(|| random.pick(&["aes", "luks", "luks"])),
             size: (cluster * (4 + random.below(20))).min(3 << 20) / 512 * 512 + random.below(9) * 512,
             states_backing_format: !random.one_in(4),
         }

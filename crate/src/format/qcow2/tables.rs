@@ -79,6 +79,10 @@ impl Tables {
         if self.salvage {
             let present = self.files[0].size().saturating_sub(start.0);
             range.len = range.len.min(present / ENTRY_SIZE * ENTRY_SIZE);
+            if range.len == 0 {
+                self.l1.clear();
+                return Ok(());
+            }
         }
         self.l1 = read_exact(&*self.files[0], range, "L1 table").await?;
         Ok(())
