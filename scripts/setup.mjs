@@ -70,6 +70,17 @@ export function rust() {
   );
 }
 
+/** The standard library of another target. */
+export function rustTarget(target) {
+  const channel = toolchain();
+  const installed = ask('rustup', ['target', 'list', '--installed', '--toolchain', channel])?.split('\n') ?? [];
+  if (installed.includes(target)) return;
+  say(`installing Rust's standard library for ${target}`);
+  run(`Installing the target ${target}`, 'rustup', ['target', 'add', '--toolchain', channel, target], {
+    todo: 'Check that rustup reaches its server, and run this again.',
+  });
+}
+
 function debian(needs) {
   const missing = needs.filter(({ there }) => !there());
   if (missing.length === 0) return;

@@ -6,7 +6,11 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from './build.mjs';
 import { bin, root, say } from './lib.mjs';
-import { linker, rust, testPrograms, toolchain } from './setup.mjs';
+import { linker, rust, rustTarget, testPrograms, toolchain } from './setup.mjs';
+
+/** As wide as wasm32. */
+const NARROW = 'i686-unknown-linux-musl';
+const NARROW_TESTS = ['fields', 'hostile', 'chains', 'salvage', 'zstd', 'reads'];
 
 const long = process.argv.includes('--long');
 const env = { ...process.env, ...(long ? { DECANT_LONG: '1' } : {}) };
@@ -35,9 +39,8 @@ function check(name, command, args) {
 
 const cargo = (...args) => [`+${toolchain()}`, ...args];
 
-function rustTests() {
-  const name = 'Rust tests';
-  const { ok, stdout } = start(name, 'cargo', cargo('test', '--locked', '--no-fail-fast'), true);
+function rustTests(name, ...args) {
+  const { ok, stdout } = start(name, 'cargo', cargo('test', '--locked', '--no-fail-fast', ...args), true);
   const results = [...stdout.matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/gm)];
   const sum = (at) => results.reduce((so_far, result) => so_far + Number(result[at]), 0);
   // What is ignored was not run, and a runner that broke off counts as a failure itself.
@@ -71,6 +74,7 @@ await build();
 linker();
 rust();
 testPrograms();
+rustTarget(NARROW);
 
 const lint = ['--locked', '-p', 'decant', '--', '-D', 'warnings'];
 const wasm = ['--target', 'wasm32-unknown-unknown', '--target-dir', 'target/lint'];
@@ -90,7 +94,10 @@ check('clippy, threads wasm', 'cargo', cargo('clippy', ...threads, '--features',
 delete env.RUSTC_BOOTSTRAP;
 check('Biome', bin('biome'), ['ci', '.']);
 for (const part of ['worker', 'web', 'e2e']) check(`tsc, ${part}`, bin('tsc'), ['-p', part, '--noEmit']);
-rustTests();
+rustTests('Rust tests');
+// All but the generated matrix: its images are large, and what they are made of is in the others.
+const narrow = ['--target', NARROW, '--config', 'scripts/i686.toml'];
+rustTests('Rust tests, 32 bits', ...narrow, '--lib', ...NARROW_TESTS.flatMap((name) => ['--test', name]));
 playwright();
 
 complete = true;
