@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { diskUsage, hashFile, images, qemuImg } from '../support/images.js';
+import { diskUsage, hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
@@ -102,6 +102,13 @@ test('exit codes and messages', ({ folder }) => {
     [['convert', zlib, '/sys/out.raw'], 1, 'permi'],
     [['convert', pdf, output], 1, 'no disk image format'],
     [['convert', images.truncated(), output], 1, 'truncated'],
+    [['convert', images.chain().top, output], 1, "'middle.qcow2', the backing file"],
+    [['map', images.chain().top], 1, "'middle.qcow2', the backing file"],
+    [['convert', '--with', join(folder, 'missing.qcow2'), zlib, output], 1, 'no such file'],
+    [['convert', '--snapshot', 'nope', images.states(), output], 2, "no snapshot 'nope'"],
+    [['convert', images.luks(), output], 1, 'give its password'],
+    [['convert', '--password-file', pdf, images.luks(), output], 1, 'The password is wrong'],
+    [['convert', '--password-file', join(folder, 'missing'), images.luks(), output], 1, 'no such file'],
   ];
   for (const [args, status, part] of cases) {
     const result = decant(...args);
@@ -120,6 +127,42 @@ test('exit codes and messages', ({ folder }) => {
     stderr: '',
     stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
   });
+});
+
+test('companions are handed over by file or by name', ({ folder }) => {
+  const { top, below, raw } = images.chain();
+  const output = join(folder, 'out.raw');
+  const [middle, base] = below as [string, string];
+  const cases: [string[], string][] = [
+    [['--with', middle, '--with', base], ''],
+    [['--with', `middle.qcow2=${middle}`, '--with', base], ''],
+    [['--with', base, '--with', middle, '--with', images.empty()], `decant: nothing refers to '${images.empty()}'\n`],
+  ];
+  for (const [companions, warning] of cases) {
+    expect(decant('convert', ...companions, top, output)).toMatchObject({ status: 0, stderr: warning });
+    expect(hashFile(output)).toBe(hashFile(raw));
+  }
+  const itself = decant('convert', '--with', `middle.qcow2=${top}`, top, output);
+  expect(itself).toMatchObject({ status: 2, stderr: expect.stringContaining('NAME=FILE') });
+  const over = decant('convert', '--with', middle, '--with', base, top, base);
+  expect(over).toMatchObject({ status: 2, stderr: expect.stringContaining('a file that the image needs') });
+});
+
+test('salvage ends with 3 and lists what is lost', ({ folder }) => {
+  const output = join(folder, 'out.raw');
+  const { status, stderr } = decant('convert', '--salvage', images.damaged(), output);
+  expect(status).toBe(3);
+  expect(stderr).toMatch(/^decant: lost: \d+ bytes at \d+: .*does not decompress/m);
+  expect(stderr).toMatch(/^decant: lost: \d+ bytes at \d+: the file ends/m);
+  expect(stderr).toMatch(/is damaged: \d+ bytes of the disk are lost and are zeros now\n$/);
+  expect(statSync(output).size).toBe(300 << 20);
+});
+
+test('a password from standard input', ({ folder }) => {
+  const output = join(folder, 'out.raw');
+  const args = [cli, 'convert', '--password-file', '-', images.luks(), output];
+  expect(spawnSync(process.execPath, args, { input: `${PASSWORD}\n`, timeout: 60_000 }).status).toBe(0);
+  expect(hashFile(output)).toBe(hashFile(images.raw()));
 });
 
 test('raw is read when it is said, never guessed', ({ folder }) => {
