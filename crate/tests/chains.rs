@@ -154,7 +154,8 @@ fn formats_of_backing_files() {
 fn circles_and_depth() {
     let companion = |name: &str, below: &str| (name.to_owned(), overlay(below, Some("qcow2")));
     // (image's name, what it refers to, companions)
-    let circles: &[(&str, &str, &[(&str, &str)])] = &[
+    type Given<'a> = &'a [(&'a str, &'a str)];
+    let circles: &[(&str, &str, Given)] = &[
         ("a", "b", &[("b", "a")]),
         ("a", "b", &[("b", "b")]),
         ("a", "b", &[("b", "c"), ("c", "b")]),

@@ -41,7 +41,11 @@ fn each_damage_costs_its_range_only() {
         ),
         (small(), &[(L2, &be64(COMPRESSED | 1 << 40))], &[(0, 1, CompressedTruncated)]),
         (small(), &[(L2, &be64(COMPRESSED | DATA as u64))], &[(0, 1, CompressedInvalid)]),
-        (small(), &[(L2, &be64(COMPRESSED | MORE as u64 + 500)), (MORE + 500, &[0; 12])], &[(0, 1, CompressedInvalid)]),
+        (
+            small(),
+            &[(L2, &be64(COMPRESSED | (MORE as u64 + 500))), (MORE + 500, &[0; 12])],
+            &[(0, 1, CompressedInvalid)],
+        ),
         (small(), &[(4, &[0, 0, 0, 2]), (L2, &be64(1))], &[(0, 1, ZeroInVersion2)]),
         (small(), &[(60, &[0, 0, 0, 1]), (64, &be64(1 << 30))], &[]),
     ];

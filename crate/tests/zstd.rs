@@ -78,7 +78,7 @@ fn qemu_reads_it(image: &[u8], folder: &Path) -> Option<Vec<u8>> {
 fn frames_of_every_shape() {
     let folder = tempfile::tempdir().unwrap();
     let half = CLUSTER / 2;
-    let noise: Vec<u8> = (0..900u32).map(|at| (at * 7919 >> 3) as u8).collect();
+    let noise: Vec<u8> = (0..900u32).map(|at| ((at * 7919) >> 3) as u8).collect();
     // (what, stream, whether it is a cluster of 0x5a, whether qemu-img agrees)
     let cases: &[(&str, Vec<u8>, bool, bool)] = &[
         ("one frame", frame(17, &[repeated(CLUSTER, true)]), true, true),
