@@ -321,10 +321,11 @@ test('a worker that dies fails the conversion', async ({ apiPage: page }) => {
 });
 
 test('a thread that dies fails the conversion', async ({ apiPage: page, servers }) => {
-  // A thread of the pool is deaf to everything else, so it is served a helper that dies.
+  // A thread of the pool is deaf to everything else, so it is served a helper that dies. It dies
+  // before it says that it is ready: afterwards the coordinator waits for it inside of rayon.
   servers.isolated.alter = (path, script) =>
     path.endsWith('workerHelpers.js')
-      ? script.replace('pkg.wbg_rayon_start_worker(receiver);', "throw new Error('killed by the test');")
+      ? script.replace('await pkg.default(init);', "throw new Error('killed by the test');")
       : script;
   try {
     await giveFile(page, images.zlib());
