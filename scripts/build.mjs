@@ -5,16 +5,21 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bin, fail, root, run, say, unlessDone } from './lib.mjs';
-import { checkNode, linker, npmPackages, rust, toolchain } from './setup.mjs';
+import { checkNode, compiler, npmPackages, rust, toolchain } from './setup.mjs';
 
 const threads = {
   config: 'threads',
   cargo: ['-Z', 'build-std=std,panic_abort'],
   // Shared memory needs a std built with atomics, which stable Rust builds only so.
-  env: { RUSTC_BOOTSTRAP: '1' },
+  env: { RUSTC_BOOTSTRAP: '1', CFLAGS_wasm32_unknown_unknown: '-msimd128 -mbulk-memory -matomics' },
   optimise: ['--enable-threads'],
 };
-const plain = { config: 'plain', cargo: [], env: {}, optimise: [] };
+const plain = {
+  config: 'plain',
+  cargo: [],
+  env: { CFLAGS_wasm32_unknown_unknown: '-msimd128 -mbulk-memory' },
+  optimise: [],
+};
 
 /** The builds of the crate: for each engine one without zstd and encryption, and one with them. */
 const VARIANTS = {
@@ -121,7 +126,7 @@ export async function build() {
   for (const name of Object.keys(VARIANTS)) {
     const done = { inputs: [...crate, ...build], output: `dist/wasm/${name}/index_bg.wasm` };
     await unlessDone(`wasm-${name}`, done, () => {
-      linker();
+      compiler();
       rust();
       wasm(name);
     });

@@ -1,4 +1,4 @@
-// Set-up on a fresh machine: npm packages, the Rust toolchain, a C linker, what tests need. Asks
+// Set-up on a fresh machine: npm packages, the Rust toolchain, a C compiler, what tests need. Asks
 // nothing, skips what is there, says what it cannot get and why that is needed.
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -11,7 +11,10 @@ const has = (program) => () => which(program) !== undefined;
 const canLink = () => which('cc') !== undefined && ask('cc', ['-print-file-name=crti.o']) !== 'crti.o';
 
 /** Debian's packages: whether they are there, and what for. */
-const LINKER = [{ there: canLink, packages: ['gcc', 'libc6-dev'], why: 'Rust build scripts need a C linker' }];
+const COMPILER = [
+  { there: canLink, packages: ['gcc', 'libc6-dev'], why: 'Rust build scripts need a C linker' },
+  { there: has('clang'), packages: ['clang'], why: "zstd's library, written in C, is compiled to wasm" },
+];
 const TESTS = [
   { there: has('chromium'), packages: ['chromium'], why: 'the browser tests drive it' },
   { there: has('qemu-img'), packages: ['qemu-utils'], why: 'tests compare with what it converts' },
@@ -110,7 +113,7 @@ function debian(needs) {
   apt('Installing packages', 'install', '-y', '--no-install-recommends', ...names);
 }
 
-export const linker = () => debian(LINKER);
+export const compiler = () => debian(COMPILER);
 export const testPrograms = () => debian(TESTS);
 
 if (!existsSync(join(root, 'package-lock.json'))) fail('package-lock.json is missing.', 'Use a complete checkout.');

@@ -198,3 +198,22 @@ fn random_changes_do_no_harm() {
         }
     }
 }
+
+#[test]
+fn an_id_wins_over_a_name() {
+    let entry = |l1: usize, id: &[u8], name: &[u8]| {
+        let lens = [id.len() as u16, name.len() as u16].map(u16::to_be_bytes).concat();
+        let extra = [[0; 8], (4 * CLUSTER as u64).to_be_bytes()].concat();
+        let head = [&(l1 as u64).to_be_bytes()[..], &1u32.to_be_bytes(), &lens, &[0; 20]].concat();
+        let mut bytes = [&head[..], &(extra.len() as u32).to_be_bytes(), &extra, id, name].concat();
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes
+    };
+    let table = [entry(SNAPSHOT_L1, b"1", b"2"), entry(L1, b"2", b"one")].concat();
+    let image = changed(with_snapshot(), &[(60, &2u32.to_be_bytes()), (SNAPSHOTS, &table)]);
+    // (what is asked for, the first byte of the disk)
+    for (snapshot, first) in [("1", 0xbb), ("2", 0xaa), ("one", 0xaa)] {
+        let case = Case { snapshot: Some(snapshot.to_owned()), ..Case::new(image.clone()) };
+        assert_eq!(case.bytes().unwrap()[0], first, "{snapshot}");
+    }
+}

@@ -1,0 +1,130 @@
+//! Valid images of every kind, small ones, to be changed.
+
+use super::examine::Files;
+use super::small::*;
+use decant::extras::{CipherKey, Ciphers, Keys};
+use decant::format::luks::{BlockCipher, CipherSpec, IvGenerator, Mode};
+
+pub const PASSWORD: &[u8] = b"password";
+
+/// How many there are.
+pub const BASES: u8 = 12;
+
+fn alone(image: Vec<u8>) -> Files {
+    Files { image, companions: Vec::new(), password: None }
+}
+
+fn with(image: Vec<u8>, name: &str, companion: Vec<u8>) -> Files {
+    Files { companions: vec![(name.to_owned(), companion)], ..alone(image) }
+}
+
+/// The image number `number`, counted round.
+pub fn base(number: u8) -> Files {
+    match number % BASES {
+        0 => alone(small()),
+        1 => alone(extended()),
+        2 => alone(with_snapshot()),
+        3 => with(overlay("base.raw", Some("raw")), "base.raw", vec![0x11; 8 * CLUSTER]),
+        4 => with(overlay("base.qcow2", None), "base.qcow2", small()),
+        5 => with(with_data_file("data.bin"), "data.bin", vec![0x22; 8 * CLUSTER]),
+        6 => alone(deflated()),
+        7 => alone(zstandard()),
+        8 => Files { password: Some(PASSWORD.to_vec()), ..alone(changed(small(), &[(35, &[1])])) },
+        9 => Files { password: Some(PASSWORD.to_vec()), ..alone(luks()) },
+        10 => alone(version_2()),
+        _ => with(over_compressed(), "base.qcow2", deflated()),
+    }
+}
+
+/// `small` with its first two clusters compressed, one behind the other in the same sector.
+fn deflated() -> Vec<u8> {
+    let text: Vec<u8> = (0..CLUSTER).map(|at| (at * at / 7) as u8 & 0x3f).collect();
+    let first = miniz_oxide::deflate::compress_to_vec(&text, 9);
+    let second = miniz_oxide::deflate::compress_to_vec(&[0xdd; CLUSTER], 9);
+    let at = END + first.len();
+    let sectors = |start: usize, len: usize| ((start % 512 + len).div_ceil(512) as u64 - 1) << 61;
+    let mut image = changed(
+        small(),
+        &[
+            (L2, &(COMPRESSED | END as u64 | sectors(END, first.len())).to_be_bytes()),
+            (L2 + 8, &(COMPRESSED | at as u64 | sectors(at, second.len())).to_be_bytes()),
+            (END, &first),
+            (at, &second),
+        ],
+    );
+    image.resize(image.len().next_multiple_of(512), 0);
+    image
+}
+
+/// `small` with its first cluster compressed by zstd: one block of one byte, repeated.
+fn zstandard() -> Vec<u8> {
+    let block = (1 | 1 << 1 | (CLUSTER as u32) << 3).to_le_bytes();
+    let frame = [&0xfd2f_b528u32.to_le_bytes()[..], &[0, 0], &block[..3], &[0x5a]].concat();
+    let mut image = changed(
+        small(),
+        &[
+            (79, &[8]),
+            (100, &112u32.to_be_bytes()),
+            (104, &[1]),
+            (L2, &(COMPRESSED | END as u64).to_be_bytes()),
+            (END, &frame),
+        ],
+    );
+    image.resize(END + 512, 0);
+    image
+}
+
+/// `small` encrypted with LUKS by AES with 128 bits, in one key slot of one stripe.
+fn luks() -> Vec<u8> {
+    const TYPE: u32 = 0x0537_be77;
+    const KEY: usize = 16;
+    let place = END.next_multiple_of(CLUSTER);
+    let material = place + 1024;
+    let derive = |password: &[u8], salt: [u8; 32], iterations: u32, key: &mut [u8]| {
+        pbkdf2::pbkdf2_hmac::<sha2::Sha256>(password, &salt, iterations, key);
+    };
+    let mut derived = vec![0; KEY];
+    derive(PASSWORD, [1; 32], 2, &mut derived);
+    let spec = CipherSpec { cipher: BlockCipher::Aes, mode: Mode::Cbc, iv: IvGenerator::Plain64 };
+    let keys = Keys(vec![CipherKey { spec, key: derived }]);
+    // What the key slot holds may be anything: what it decrypts to is the master key.
+    let mut master = [3; 512];
+    Ciphers::new(&keys).and_then(|ciphers| ciphers.decrypt(0, 0, &mut master)).expect("the key fits the cipher");
+    let mut digest = [0; 20];
+    derive(&master[..KEY], [2; 32], 3, &mut digest);
+    let slots: Vec<u8> = (0..8u32)
+        .flat_map(|number| {
+            let state: u32 = if number == 0 { 0x00ac_71f3 } else { 0x0000_dead };
+            [&state.to_be_bytes()[..], &2u32.to_be_bytes(), &[1; 32], &2u32.to_be_bytes(), &1u32.to_be_bytes()].concat()
+        })
+        .collect();
+    let len = 1536u64;
+    changed(
+        small(),
+        &[
+            (35, &[2]),
+            (104, &extension(TYPE, &[(place as u64).to_be_bytes(), len.to_be_bytes()].concat())),
+            (place, b"LUKS\xba\xbe\0\x01aes"),
+            (place + 40, b"cbc-plain64"),
+            (place + 72, b"sha256"),
+            (place + 104, &4u32.to_be_bytes()),
+            (place + 108, &(KEY as u32).to_be_bytes()),
+            (place + 112, &digest),
+            (place + 132, &[2; 32]),
+            (place + 164, &3u32.to_be_bytes()),
+            (place + 208, &slots),
+            (material, &[3; 512]),
+        ],
+    )
+}
+
+/// `small` as version 2, whose header is shorter and knows no features.
+fn version_2() -> Vec<u8> {
+    changed(small(), &[(4, &2u32.to_be_bytes()), (72, &[0; 32])])
+}
+
+/// An overlay with clusters half as large as those of its compressed backing file would be, so that
+/// parts of clusters are read.
+fn over_compressed() -> Vec<u8> {
+    changed(overlay("base.qcow2", Some("qcow2")), &[(L2, &[0; 8])])
+}

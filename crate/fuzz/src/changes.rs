@@ -1,0 +1,61 @@
+//! Changes to an image, as bytes of a fuzzer's input.
+
+/// The most changes that are applied; more of them leave nothing of the image.
+const MOST: usize = 4;
+/// Seven changes of eight are made behind this place, in bytes: in the header the first one that does harm
+/// is the last one that is seen.
+const HEADER: usize = 104;
+/// An image does not grow beyond this, in bytes.
+const LARGEST: usize = 1 << 20;
+
+/// Values that borders are made of.
+const VALUES: [u64; 16] = [
+    0,
+    1,
+    2,
+    511,
+    512,
+    513,
+    1 << 9,
+    1 << 16,
+    1 << 31,
+    1 << 32,
+    1 << 53,
+    1 << 61,
+    1 << 62,
+    1 << 63,
+    u64::MAX >> 1,
+    u64::MAX,
+];
+
+/// Eight bytes each: what to do, with what, where (16 bits), and a value (32 bits).
+pub fn apply(mut image: Vec<u8>, changes: &[u8]) -> Vec<u8> {
+    for change in changes.chunks_exact(8).take(MOST) {
+        let (kind, small) = (change[0], change[1]);
+        let first = if kind & 0xe0 == 0 { 0 } else { HEADER.min(image.len()) };
+        let at = first + usize::from(u16::from_le_bytes([change[2], change[3]])) % (image.len() - first).max(1);
+        let value = u32::from_le_bytes([change[4], change[5], change[6], change[7]]);
+        match kind % 8 {
+            0 => put(&mut image, at, &[small]),
+            1 => put(&mut image, at, &value.to_be_bytes()[2..]),
+            2 => put(&mut image, at, &value.to_be_bytes()),
+            3 => put(&mut image, at / 8 * 8, &u64::from(value).to_be_bytes()),
+            // An entry with the flags that entries have.
+            4 => put(&mut image, at / 8 * 8, &(u64::from(small) << 56 | u64::from(value)).to_be_bytes()),
+            5 => put(&mut image, at / 8 * 8, &VALUES[usize::from(small) % VALUES.len()].to_be_bytes()),
+            6 => {
+                let from = (value as usize % image.len().max(1)) / 8 * 8;
+                let bytes = image[from..(from + 8).min(image.len())].to_vec();
+                put(&mut image, at / 8 * 8, &bytes);
+            }
+            _ => image.resize(value as usize % LARGEST, small),
+        }
+    }
+    image
+}
+
+fn put(image: &mut [u8], at: usize, bytes: &[u8]) {
+    let end = (at + bytes.len()).min(image.len());
+    let at = at.min(end);
+    image[at..end].copy_from_slice(&bytes[..end - at]);
+}

@@ -1,0 +1,197 @@
+//! Opens, describes, lists and converts an image, in several ways, and checks that they agree.
+
+use super::memory::{Disk, Memory};
+use super::reference::Reference;
+use decant::chain::Companion;
+use decant::convert::{Cancel, convert};
+use decant::extent::{Extent, ExtentKind};
+use decant::native::Inline;
+use decant::source::Source;
+use decant::units::BLOCK;
+use decant::{Error, ErrorKind, Image, OpenOptions};
+use futures_executor::block_on;
+use futures_util::FutureExt;
+use futures_util::future::ready;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// An image with what belongs to it.
+pub struct Files {
+    pub image: Vec<u8>,
+    /// (name, content)
+    pub companions: Vec<(String, Vec<u8>)>,
+    pub password: Option<Vec<u8>>,
+}
+
+/// How far an image came.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    pub opened: bool,
+    /// Whether clusters were read.
+    pub read: bool,
+    /// Whether it was converted, and its bytes were compared with those of the reference.
+    pub converted: bool,
+    pub compared: bool,
+}
+
+/// Batches of extents after which an image is too large to be looked at further.
+const MOST_BATCHES: usize = 64;
+/// How often unlocking may report before it is ended.
+const MOST_RESTS: u32 = 20;
+
+fn open(files: &Files, salvage: bool, snapshot: Option<String>) -> Result<Image, Error> {
+    let companion = |(name, bytes): &(String, Vec<u8>)| Companion {
+        source: Rc::new(Memory(bytes.clone())),
+        name: name.clone(),
+        stands_for: None,
+        is_image: false,
+    };
+    let options = OpenOptions {
+        name: Some("image.qcow2".to_owned()),
+        companions: files.companions.iter().map(companion).collect(),
+        snapshot,
+        salvage,
+        ..OpenOptions::default()
+    };
+    let source: Rc<dyn Source> = Rc::new(Memory(files.image.clone()));
+    let image = block_on(Image::open(source, &options))?;
+    if let Some(password) = &files.password {
+        let rests = Rc::new(Cell::new(0));
+        let rest = move |_| {
+            rests.set(rests.get() + 1);
+            let enough = rests.get() > MOST_RESTS;
+            ready(if enough { Err(Error::new(ErrorKind::Cancelled, "Enough")) } else { Ok(()) }).boxed_local()
+        };
+        // A wrong password leaves the image locked.
+        let _ = block_on(image.unlock(password, true, &rest));
+    }
+    Ok(image)
+}
+
+/// Does everything with an image; panics where something is wrong with what comes of it.
+pub fn examine(files: &Files) -> Seen {
+    let mut seen = Seen::default();
+    let Ok(image) = open(files, false, None) else {
+        // What is refused may be salvaged.
+        if let Ok(image) = open(files, true, None) {
+            convert_if_small(&image, &[64 << 10]);
+        }
+        return seen;
+    };
+    seen.opened = true;
+    let info = image.info();
+    block_on(image.survey());
+    let results = convert_if_small(&image, &[64 << 10, 4 << 10]);
+    seen.read = results.iter().any(|(_, read)| *read);
+    if let [(whole, _), (pieces, _)] = &results[..] {
+        compare(whole, pieces);
+    }
+    if let Some((Ok(disk), _)) = results.first() {
+        seen.converted = true;
+        seen.compared = matches_reference(&files.image, disk);
+        // Nothing is lost of what is whole.
+        if let Ok(salvaging) = open(files, true, None) {
+            let salvaged = convert_if_small(&salvaging, &[64 << 10]);
+            let Some((Ok(salvaged), _)) = salvaged.first() else { panic!("what is whole cannot be salvaged") };
+            assert!(salvaged.blocks == disk.blocks, "salvage has other bytes");
+        }
+    } else if let Ok(salvaging) = open(files, true, None) {
+        convert_if_small(&salvaging, &[64 << 10]);
+    }
+    if let Some(snapshot) = info.snapshots.first()
+        && let Ok(image) = open(files, false, Some(snapshot.id.clone()))
+    {
+        convert_if_small(&image, &[64 << 10]);
+    }
+    seen
+}
+
+type Attempt = (Result<Disk, Error>, bool);
+
+/// Converts `image` with jobs of each of `sizes`, unless it has too many extents.
+fn convert_if_small(image: &Image, sizes: &[u64]) -> Vec<Attempt> {
+    if !list(image) {
+        return Vec::new();
+    }
+    sizes.iter().map(|&size| attempt(image, size)).collect()
+}
+
+fn attempt(image: &Image, job: u64) -> Attempt {
+    let disk = Disk::default();
+    let executor = Inline::new(image.files().clone(), &image.keys(), 3, job).expect("the keys fit the ciphers");
+    let read = Cell::new(false);
+    let progress = |progress: decant::convert::Progress| read.set(read.get() || progress.read > 0);
+    let result = block_on(convert(image, &executor, &disk, &progress, &Cancel::default()));
+    let result = match result {
+        Ok(done) => {
+            assert!(disk.finished.get() && done.progress.guest_done == image.virtual_size());
+            assert!(image.is_salvaged() || done.lost.is_empty());
+            Ok(disk)
+        }
+        Err(error) => {
+            assert!(!disk.finished.get(), "a failed conversion was completed");
+            assert!(error.kind != ErrorKind::Internal && !error.message.is_empty(), "{error}");
+            Err(error)
+        }
+    };
+    (result, read.get())
+}
+
+/// Lists the extents and checks that they cover the disk; whether that came to an end.
+fn list(image: &Image) -> bool {
+    let Ok(mut extents) = image.extents() else { return false };
+    let mut covered = 0;
+    for _ in 0..MOST_BATCHES {
+        let mut batch: Vec<Extent> = Vec::new();
+        match block_on(extents.next(&mut batch)) {
+            Ok(true) => {}
+            Ok(false) => {
+                assert_eq!(covered, image.virtual_size(), "extents do not cover the disk");
+                return true;
+            }
+            Err(_) => return true,
+        }
+        for extent in batch {
+            assert!(extent.start.0 == covered && extent.len > 0, "a gap before {extent:?}");
+            covered = extent.end();
+            if let ExtentKind::Data { file, host, .. } = extent.kind {
+                let size = image.files()[usize::from(file.0)].size();
+                assert!(host.0 + extent.len <= size, "past the end of the file: {extent:?}");
+            }
+        }
+    }
+    false
+}
+
+/// Both end alike, though not always with the same of several errors.
+fn compare(whole: &Result<Disk, Error>, pieces: &Result<Disk, Error>) {
+    match (whole, pieces) {
+        (Ok(whole), Ok(pieces)) => assert!(whole.blocks == pieces.blocks, "other bytes from smaller jobs"),
+        (Err(_), Err(_)) => {}
+        (Err(error), _) | (_, Err(error)) => panic!("only with one size of jobs: {error}"),
+    }
+}
+
+/// Compares all that was written, and a part of what was not; whether the reference knows the image.
+fn matches_reference(image: &[u8], disk: &Disk) -> bool {
+    const SECTOR: usize = 512;
+    const MOST_HOLES: u64 = 64;
+    let Some(reference) = Reference::open(image) else { return false };
+    assert_eq!(reference.size, disk.len.get());
+    let blocks = disk.blocks.borrow();
+    let first = (0..reference.size.div_ceil(BLOCK)).take(MOST_HOLES as usize);
+    for number in first.chain(blocks.keys().copied()) {
+        let start = number * BLOCK;
+        let len = (reference.size - start).min(BLOCK) as usize;
+        let zeros = vec![0; len];
+        let block = blocks.get(&number).unwrap_or(&zeros);
+        for (at, sector) in block.chunks(SECTOR).enumerate() {
+            let expected = reference.read(start + (at * SECTOR) as u64, sector.len());
+            assert!(
+                expected.as_deref() == Some(sector),
+                "other bytes than the reference at sector {at} of block {number}"
+            );
+        }
+    }
+    true
+}

@@ -1,0 +1,78 @@
+//! Files in memory.
+
+use decant::sink::{Run, Sink};
+use decant::source::Source;
+use decant::units::{BLOCK, HostOffset};
+use decant::{Error, ErrorKind, Result};
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+/// A file that is read.
+pub struct Memory(pub Vec<u8>);
+
+impl Source for Memory {
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+        let start = usize::try_from(offset.0).expect("a read past the end");
+        buf.copy_from_slice(&self.0[start..start + buf.len()]);
+        ready(Ok(())).boxed_local()
+    }
+}
+
+/// A disk that keeps what is no zero, as long as that is not too much.
+#[derive(Default)]
+pub struct Disk {
+    pub len: Cell<u64>,
+    /// By the number of the block.
+    pub blocks: RefCell<BTreeMap<u64, Vec<u8>>>,
+    pub finished: Cell<bool>,
+}
+
+/// What a disk keeps, in blocks.
+const MOST_BLOCKS: usize = 256;
+
+impl Disk {
+    fn take(&self, bytes: &[u8], run: &Run) -> Result<()> {
+        assert!(run.guest.is_multiple_of(BLOCK) && run.len > 0, "a run does not start at a block: {run:?}");
+        assert!(run.guest + run.len as u64 <= self.len.get(), "a run past the end: {run:?}");
+        let mut blocks = self.blocks.borrow_mut();
+        let data = &bytes[run.start..run.start + run.len];
+        for (number, block) in (run.guest / BLOCK..).zip(data.chunks(BLOCK as usize)) {
+            assert!(blocks.insert(number, block.to_vec()).is_none(), "block {number} is written twice");
+            if blocks.len() > MOST_BLOCKS {
+                return Err(Error::new(ErrorKind::Sink, "The disk is full"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sink<Vec<u8>> for Disk {
+    fn ordered(&self) -> bool {
+        false
+    }
+
+    fn set_len(&self, len: u64) -> LocalBoxFuture<'_, Result<()>> {
+        self.len.set(len);
+        ready(Ok(())).boxed_local()
+    }
+
+    fn write<'a>(&'a self, bytes: &'a Vec<u8>, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
+        ready(runs.iter().try_for_each(|run| self.take(bytes, run))).boxed_local()
+    }
+
+    fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
+        self.finished.set(true);
+        ready(Ok(())).boxed_local()
+    }
+
+    fn abort(&self) -> LocalBoxFuture<'_, ()> {
+        self.finished.set(false);
+        ready(()).boxed_local()
+    }
+}

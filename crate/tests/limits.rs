@@ -1,0 +1,295 @@
+//! Hostile images of a megabyte: what they cost, in memory and in reads, and that a conversion of them can
+//! be ended whenever one likes. No time is asserted; what takes it is counted.
+
+mod common;
+
+use common::small::*;
+use decant::convert::{Cancel, convert};
+use decant::native::Inline;
+use decant::sink::{Run, Sink};
+use decant::units::HostOffset;
+use decant::{ErrorKind, Image, OpenOptions, Result, Source};
+use futures_executor::block_on;
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::Poll;
+use std::time::Instant;
+
+/// The system's allocator, counting.
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+#[expect(unsafe_code, reason = "an allocator is unsafe by nature; this one hands everything on")]
+// SAFETY: every call is the system allocator's, with the same arguments.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let held = HELD.fetch_add(layout.size(), Relaxed) + layout.size();
+        PEAK.fetch_max(held, Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Relaxed);
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The measurements are of the whole process: one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+const MIB: usize = 1 << 20;
+const MEMORY: usize = 256 * MIB;
+
+/// A file in memory that counts what is read of it and lets others run between, and may cancel.
+struct Counted {
+    bytes: Vec<u8>,
+    reads: Cell<u64>,
+    read: Cell<u64>,
+    cancel: Rc<Cancel>,
+    /// At which read it cancels.
+    cancel_at: u64,
+}
+
+impl Source for Counted {
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+        self.reads.set(self.reads.get() + 1);
+        self.read.set(self.read.get() + buf.len() as u64);
+        if self.reads.get() == self.cancel_at {
+            self.cancel.cancel();
+        }
+        let start = offset.0 as usize;
+        buf.copy_from_slice(&self.bytes[start..start + buf.len()]);
+        let mut waited = false;
+        std::future::poll_fn(move |context| {
+            if std::mem::replace(&mut waited, true) {
+                return Poll::Ready(Ok(()));
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .boxed_local()
+    }
+}
+
+/// Takes everything and keeps nothing.
+#[derive(Default)]
+struct Nowhere {
+    aborted: Cell<bool>,
+}
+
+impl Sink<Vec<u8>> for Nowhere {
+    fn ordered(&self) -> bool {
+        true
+    }
+
+    fn set_len(&self, _len: u64) -> LocalBoxFuture<'_, Result<()>> {
+        ready(Ok(())).boxed_local()
+    }
+
+    fn write<'a>(&'a self, _bytes: &'a Vec<u8>, _runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
+        ready(Ok(())).boxed_local()
+    }
+
+    fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
+        ready(Ok(())).boxed_local()
+    }
+
+    fn abort(&self) -> LocalBoxFuture<'_, ()> {
+        self.aborted.set(true);
+        ready(()).boxed_local()
+    }
+}
+
+/// An image of a megabyte and more with clusters of 2^`bits` bytes, all of whose L1 entries are `l1`, and all
+/// entries of the L2 table at `table` are `l2`.
+fn uniform(bits: u32, l1: u64, table: usize, l2: u64) -> Vec<u8> {
+    let cluster = 1usize << bits;
+    let entries = ((MIB / cluster).max(1) * cluster) / 8;
+    let l1_at = cluster;
+    let size = (entries as u64).saturating_mul((cluster as u64 / 8) << bits).min(1 << 52);
+    let len = (l1_at + entries * 8).max(table + cluster) + cluster;
+    let mut image = changed(
+        vec![0; len],
+        &[
+            (0, b"QFI\xfb\0\0\0\x03"),
+            (20, &bits.to_be_bytes()),
+            (24, &size.to_be_bytes()),
+            (36, &(entries as u32).to_be_bytes()),
+            (40, &(l1_at as u64).to_be_bytes()),
+            (96, &4u32.to_be_bytes()),
+            (100, &104u32.to_be_bytes()),
+        ],
+    );
+    for at in 0..entries {
+        image[l1_at + at * 8..][..8].copy_from_slice(&l1.to_be_bytes());
+    }
+    for at in 0..cluster / 8 {
+        image[table + at * 8..][..8].copy_from_slice(&l2.to_be_bytes());
+    }
+    image
+}
+
+/// All clusters are one and the same compressed one, which holds no zeros.
+fn one_compressed_cluster(bits: u32) -> Vec<u8> {
+    let cluster = 1usize << bits;
+    let stream = miniz_oxide::deflate::compress_to_vec(&vec![0x5a; cluster], 9);
+    let table = (cluster + MIB).next_multiple_of(cluster);
+    let host = table + cluster;
+    let sectors = (stream.len() / 512) as u64;
+    let entry = COMPRESSED | sectors << (62 - (bits - 8)) | host as u64;
+    changed(uniform(bits, table as u64, table, entry), &[(host, &stream), (host + stream.len(), &[0; 512])])
+}
+
+/// As many snapshots as the specification allows, of which each says that it is `extra` bytes long.
+fn snapshots(count: u32, extra: u32) -> Vec<u8> {
+    let entry = [&[0u8; 36][..], &extra.to_be_bytes()].concat();
+    let mut image = changed(
+        small(),
+        &[(60, &count.to_be_bytes()), (64, &(SNAPSHOTS as u64).to_be_bytes()), (SNAPSHOTS, &[0; MIB])],
+    );
+    for at in 0..MIB / 40 {
+        image[SNAPSHOTS + at * 40..][..40].copy_from_slice(&entry);
+    }
+    image
+}
+
+/// A deflate stream that stores a byte, over and over, and never ends.
+fn endless() -> Vec<u8> {
+    let block = [0u8, 1, 0, 0xfe, 0xff, 7];
+    let stream: Vec<u8> = block.iter().copied().cycle().take(MIB).collect();
+    let bits = 21;
+    let cluster = 1usize << bits;
+    let entry = COMPRESSED | 2047 << (62 - (bits - 8)) | (4 * cluster) as u64;
+    let table = 3 * cluster;
+    let head = &uniform(bits, table as u64, table, entry)[..4 * cluster];
+    [head, &stream].concat()
+}
+
+/// (what, how a conversion that is ended early must come out, the image)
+fn hostile_images() -> Vec<(&'static str, &'static str, Vec<u8>)> {
+    let exabytes = |size: u64| changed(small(), &[(24, &size.to_be_bytes()), (MIB, &[0])]);
+    let table_64k = 2 * MIB;
+    vec![
+        ("all of L1 at one L2 table of nothing", "cancelled", uniform(16, table_64k as u64, table_64k, 0)),
+        ("all of L1 at one L2 table of zeros", "cancelled", uniform(16, table_64k as u64, table_64k, 1)),
+        (
+            "L2 entries that point at their table",
+            "cancelled",
+            uniform(16, table_64k as u64, table_64k, table_64k as u64),
+        ),
+        ("one data cluster of 512 bytes for all", "cancelled", uniform(9, 1 << 20, 1 << 20, 1 << 20)),
+        ("one data cluster of 2 MiB for all", "cancelled", uniform(21, 3 << 21, 3 << 21, 1 << 21)),
+        ("one compressed cluster of 512 bytes", "cancelled", one_compressed_cluster(9)),
+        ("one compressed cluster of 64 KiB", "cancelled", one_compressed_cluster(16)),
+        ("one compressed cluster of 2 MiB", "cancelled", one_compressed_cluster(21)),
+        ("compressed data without an end", "corrupt", endless()),
+        ("8 EiB", "limit", exabytes((1 << 63) - 512)),
+        ("16 EiB", "limit", exabytes(u64::MAX)),
+        ("2^53 bytes", "limit", exabytes(1 << 53)),
+        ("an L1 table of 4 G entries", "limit", changed(small(), &[(36, &u32::MAX.to_be_bytes()), (MIB, &[0])])),
+        ("snapshots without end", "limit", snapshots(u32::MAX, 0)),
+        ("snapshots with enormous extra data", "corrupt", snapshots(60_000, u32::MAX)),
+        ("a long list of snapshots", "done", snapshots(20_000, 0)),
+        ("its own backing file", "corrupt", changed(overlay("image.qcow2", Some("qcow2")), &[(MIB, &[0])])),
+        (
+            "a header extension without end",
+            "corrupt",
+            changed(small(), &[(104, &[1, 2, 3, 4, 0xff, 0xff, 0xff, 0xff]), (MIB, &[0])]),
+        ),
+        (
+            "bitmaps and features by the thousand",
+            "done",
+            changed(small(), &[(104, &[[0x68, 3, 0xf8, 0x57, 0, 0, 0, 0]; 50].concat())]),
+        ),
+    ]
+}
+
+/// What a look at `image` and a conversion that is ended at read `cancel_at` cost.
+struct Cost {
+    /// Until it is opened, or refused.
+    opening: (u64, u64),
+    peak: usize,
+    outcome: &'static str,
+    /// Reads after the one that cancelled.
+    reads_after: u64,
+}
+
+fn cost(image: &[u8], cancel_at: u64) -> Cost {
+    let cancel = Rc::new(Cancel::default());
+    let source = Rc::new(Counted {
+        bytes: image.to_vec(),
+        reads: Cell::new(0),
+        read: Cell::new(0),
+        cancel: cancel.clone(),
+        cancel_at,
+    });
+    PEAK.store(HELD.load(Relaxed), Relaxed);
+    let idle = HELD.load(Relaxed);
+    let options = OpenOptions { name: Some("image.qcow2".to_owned()), ..OpenOptions::default() };
+    let opened = block_on(async {
+        let image = Image::open(source.clone(), &options).await?;
+        image.info();
+        image.survey().await;
+        Ok::<_, decant::Error>(image)
+    });
+    let opening = (source.reads.get(), source.read.get());
+    let outcome = match opened {
+        Err(error) => error.kind.name(),
+        Ok(image) => {
+            let executor = Inline::new(image.files().clone(), &image.keys(), 6, 4 << 20).unwrap();
+            let sink = Nowhere::default();
+            match block_on(convert(&image, &executor, &sink, &|_| {}, &cancel)) {
+                Ok(_) => "done",
+                Err(error) => {
+                    assert!(sink.aborted.get());
+                    error.kind.name()
+                }
+            }
+        }
+    };
+    let reads_after = source.reads.get().saturating_sub(cancel_at);
+    Cost { opening, peak: PEAK.load(Relaxed) - idle, outcome, reads_after }
+}
+
+#[test]
+fn hostile_images_cost_little_and_can_be_ended() {
+    let _alone = ALONE.lock().unwrap();
+    for (name, expected, image) in hostile_images() {
+        let begun = Instant::now();
+        // Enough reads for all that ends by itself, and soon for what does not.
+        let Cost { opening: (reads, read), peak, outcome, reads_after } = cost(&image, 3000);
+        println!(
+            "{name}: {outcome}, opened by {reads} reads of {read} bytes, at most {peak} bytes held, {:?}",
+            begun.elapsed()
+        );
+        assert_eq!(outcome, expected, "{name}");
+        assert!(peak < MEMORY, "{name}: {peak} bytes");
+        assert!(reads <= 2500 && read <= 32 * MIB as u64, "{name}: {reads} reads of {read} bytes");
+        assert!(reads_after <= 8, "{name}: {reads_after} reads after the cancel");
+    }
+}
+
+#[test]
+fn a_conversion_can_be_ended_at_every_read() {
+    let _alone = ALONE.lock().unwrap();
+    let image = one_compressed_cluster(16);
+    let opening = cost(&image, 3000).opening.0;
+    for cancel_at in opening + 1..opening + 12 {
+        let Cost { outcome, reads_after, .. } = cost(&image, cancel_at);
+        assert!(outcome == ErrorKind::Cancelled.name() && reads_after <= 8, "{cancel_at}: {outcome}, {reads_after}");
+    }
+}
