@@ -3,7 +3,7 @@
 import type { Page } from '@playwright/test';
 import { expect, giveFile, test } from '../support/browser.js';
 import { hashFile, images, PASSWORD } from '../support/images.js';
-import { audit, choose } from '../support/page.js';
+import { choose, look } from '../support/page.js';
 
 /** Converts what the page shows, as a download; answers with the disk's hash. */
 async function convert(page: Page, path: string): Promise<string> {
@@ -31,8 +31,7 @@ test('missing backing files are asked for one by one, by name', async ({ page },
   const { top, below, raw } = images.chain();
   await choose(page, top);
   await expect(page.getByText('middle.qcow2', { exact: true })).toBeVisible();
-  await audit(page);
-  await page.screenshot({ path: testInfo.outputPath('needs.png') });
+  await look(page, testInfo, 'needs');
   await page.getByLabel('Choose the backing file').setInputFiles(below[0]!);
   await expect(page.getByText('base.qcow2', { exact: true })).toBeVisible();
   // The image itself is not what is meant.
@@ -51,7 +50,7 @@ test('a snapshot is picked, and the current state again', async ({ page }, testI
   const picker = page.getByLabel('What to convert');
   await picker.selectOption({ index: 1 });
   await expect(picker).toHaveValue('0');
-  await audit(page);
+  await look(page, testInfo, 'snapshot');
   const then = await convert(page, testInfo.outputPath('then.raw'));
   await page.getByRole('button', { name: 'Convert another image' }).click();
   await choose(page, images.states());
@@ -65,8 +64,7 @@ test('a LUKS image with a wrong and then the right password', async ({ page }, t
   await password.fill('wrong');
   await page.getByRole('button', { name: 'Unlock' }).click();
   await expect(page.locator('.bad')).toContainText('The password is wrong');
-  await audit(page);
-  await page.screenshot({ path: testInfo.outputPath('password.png') });
+  await look(page, testInfo, 'password');
   await password.fill(PASSWORD);
   await page.keyboard.press('Enter');
   await expect(page.getByText('LUKS, aes-256')).toBeVisible({ timeout: 30_000 });
@@ -78,14 +76,13 @@ test('a truncated image is refused, and salvaged', async ({ page }, testInfo) =>
   await expect(page.locator('.bad')).toContainText('truncated');
   await page.getByRole('button', { name: 'Salvage what can be read' }).click();
   await expect(page.getByText('What cannot be read becomes zeros')).toBeVisible();
-  await audit(page);
+  await look(page, testInfo, 'salvage');
   await convert(page, testInfo.outputPath('out.raw'));
   await expect(page.getByRole('heading', { name: 'Done, but the disk is damaged' })).toBeVisible();
   await page.getByText('What was lost').click();
   await expect(page.locator('pre')).toContainText('does not decompress to a whole cluster');
   await expect(page.locator('pre')).toContainText('the file ends');
-  await audit(page);
-  await page.screenshot({ path: testInfo.outputPath('salvaged.png') });
+  await look(page, testInfo, 'salvaged');
 });
 
 test('unlocking can be cancelled', async ({ apiPage: page }) => {

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import type { TestInfo } from '@playwright/test';
 import { expect, type Page } from './browser.js';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -15,4 +16,18 @@ export async function audit(page: Page): Promise<void> {
     `${axe}; axe.run().then((result) => result.violations.map((one) => one.id + ': ' + one.nodes.map((node) => node.html).join(' ')))`,
   );
   expect(violations).toEqual([]);
+}
+
+/** Audits the page as it is, wide and light, narrow and dark, and takes pictures. */
+export async function look(page: Page, testInfo: TestInfo, name: string): Promise<void> {
+  for (const [colorScheme, width] of [
+    ['dark', 320],
+    ['light', 1280],
+  ] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.setViewportSize({ width, height: 800 });
+    await audit(page);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    await page.screenshot({ path: testInfo.outputPath(`${name}-${colorScheme}-${width}.png`), fullPage: true });
+  }
 }
