@@ -4,10 +4,21 @@ import { convertImage } from './convert.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from './errors.js';
 import type { CrateExtent, ImageSpec } from './inside/coordinator.js';
 import { Lock } from './lock.js';
+import { checkObject, checkOpening } from './options.js';
 import type { Platform } from './platform/platform.js';
 import { Sources } from './sources.js';
 import { acquire, type Team } from './team.js';
-import type { ConvertOptions, Extent, Info, OpenOptions, Output, Result, Source, UnlockOptions } from './types.js';
+import type {
+  ConvertOptions,
+  Extent,
+  Info,
+  MapOptions,
+  OpenOptions,
+  Output,
+  Result,
+  Source,
+  UnlockOptions,
+} from './types.js';
 
 /** An image as a reader has it. */
 interface Reading {
@@ -17,9 +28,10 @@ interface Reading {
 
 /** Opens `source`, recognises its format and reads its headers. */
 export async function openImage(platform: Platform, source: Source, options: OpenOptions = {}): Promise<Image> {
-  const { signal, format, snapshot, salvage = false } = options;
   let sources: Sources | undefined;
   try {
+    checkOpening(options);
+    const { signal, format, snapshot, salvage = false } = options;
     if (signal?.aborted) throw cancelled();
     sources = await Sources.open(platform, source, options.companions ?? []);
     const name = options.name ?? sources.image.name;
@@ -85,16 +97,17 @@ export class Image {
   }
 
   /** Lists what lies where on the disk, in order and without gaps. Every call is a pass of its own. */
-  async *map(): AsyncGenerator<Extent, void, void> {
+  async *map(options: MapOptions = {}): AsyncGenerator<Extent, void, void> {
     this.#requireOpen();
-    await this.unlock();
+    const signal = this.#until(options.signal);
+    await this.unlock({ signal });
     if (!this.reading.reader.coordinator.alive) await this.#reopen();
     const { coordinator } = this.reading.reader;
     const map = await this.#use(coordinator.call('map', this.reading.image));
     try {
       for (;;) {
         this.#requireOpen();
-        const extents = await this.#use(coordinator.call('nextExtents', map));
+        const extents = await orCancelled(signal, this.#use(coordinator.call('nextExtents', map)));
         if (!extents) return;
         for (const extent of extents) yield this.#named(extent);
       }
@@ -106,6 +119,7 @@ export class Image {
   /** Writes the disk to `output`. Nothing that looks complete is left where it rejects. */
   async convert(output: Output, options: ConvertOptions = {}): Promise<Result> {
     this.#requireOpen();
+    checkObject('options', options);
     const { platform, sources, info } = this;
     const signal = this.#until(options.signal);
     const ready = async (signal: AbortSignal, report: (share: number) => void): Promise<ImageSpec> => {
@@ -140,9 +154,10 @@ export class Image {
 
   /** Another reader reads on: with keys, or since the first one has died, over another image perhaps. */
   async #reopen(): Promise<void> {
-    const { reading } = await beginReading(this.platform, { ...this.spec, keys: this.lock.keys });
+    const { reading, info } = await beginReading(this.platform, { ...this.spec, keys: this.lock.keys });
     await this.#endReading();
     this.reading = reading;
+    this.info.needs = info.needs;
   }
 
   async #endReading(): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { DecantError } from './errors.js';
 import type { Platform } from './platform/platform.js';
-import type { ConvertOptions, Engine } from './types.js';
+import type { ConvertOptions, Engine, OpenOptions } from './types.js';
 
 const MIB = 1 << 20;
 const MIN_WORKERS = 1;
@@ -12,8 +12,6 @@ const MAX_MEMORY = 2048 * MIB;
 
 /** By default no more workers than this: reading and writing go through one process of the browser. */
 const DEFAULT_WORKERS = 8;
-/** Four job-sized buffers of 16 MiB for each worker: slices of that size are read fastest. */
-const MEMORY_PER_WORKER = 64 * MIB;
 
 export interface Settings {
   engine: Engine;
@@ -27,6 +25,24 @@ function inRange(name: string, value: number, min: number, max: number, unit = '
   throw new DecantError('usage', `'${name}' is ${value}, but must be a whole number from ${min} to ${max}${unit}`);
 }
 
+/** Fails with `usage` unless `options` is an object. */
+export function checkObject(name: string, options: unknown): void {
+  if (typeof options !== 'object' || options === null) throw new DecantError('usage', `'${name}' is no object`);
+}
+
+/** Checks what callers without types may get wrong. */
+export function checkOpening(options: OpenOptions): void {
+  checkObject('options', options);
+  for (const name of ['format', 'name', 'snapshot'] as const) {
+    const value: unknown = options[name];
+    if (value !== undefined && typeof value !== 'string') throw new DecantError('usage', `'${name}' is no string`);
+  }
+  const password: unknown = options.password;
+  if (password !== undefined && typeof password !== 'string' && !(password instanceof Uint8Array)) {
+    throw new DecantError('usage', "'password' is neither a string nor a Uint8Array");
+  }
+}
+
 /** Checks `options` and fills in what they leave open. */
 export function settle(options: ConvertOptions, platform: Platform): Settings {
   const workers = inRange(
@@ -35,7 +51,7 @@ export function settle(options: ConvertOptions, platform: Platform): Settings {
     MIN_WORKERS,
     MAX_WORKERS,
   );
-  const memory = options.memory ?? Math.min(workers * MEMORY_PER_WORKER, MAX_MEMORY);
+  const memory = options.memory ?? Math.max(MIN_MEMORY, Math.min(workers * platform.memoryPerWorker, MAX_MEMORY));
   return {
     ...chooseEngine(options.engine ?? 'auto', platform),
     workers,

@@ -138,6 +138,10 @@ export interface Extent {
   reason?: string;
 }
 
+export interface MapOptions {
+  signal?: AbortSignal;
+}
+
 /** A range of the disk that could not be read. */
 export interface LostRange {
   start: number;

@@ -6,7 +6,7 @@ use crate::extent::Extents;
 use crate::extras::Keys;
 use crate::format::Reference;
 use crate::safety::{self, Notice};
-use crate::source::{Files, Source};
+use crate::source::{FileId, Files, Source};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -50,9 +50,6 @@ pub struct Info {
     pub unused_companions: Vec<String>,
     /// What deserves a look before the image is converted.
     pub safety: Vec<Notice>,
-    /// Whether reading needs what only a build with `extras` has: zstd or encryption.
-    #[serde(skip)]
-    pub extras: bool,
 }
 
 /// One image of a chain.
@@ -215,9 +212,13 @@ impl Image {
         info.layers = self.chain.info();
         info.needs = self.needs();
         info.unused_companions = self.chain.unused.clone();
-        info.extras = self.chain.layers.iter().any(|layer| layer.disk.info().extras);
         info.safety = safety::notices(&info);
         info
+    }
+
+    /// Whether reading needs what only a build with `extras` has: zstd or encryption.
+    pub fn needs_extras(&self) -> bool {
+        self.chain.layers.iter().any(|layer| layer.disk.needs_extras())
     }
 
     /// What a look at the tables of the image tells about its safety: a bounded look, whatever their
@@ -234,6 +235,11 @@ impl Image {
     /// The bytes that the largest indivisible part of a job can have: one compressed cluster.
     pub fn largest_job(&self) -> u64 {
         self.chain.layers.iter().map(|layer| layer.disk.largest_piece()).max().unwrap_or(0)
+    }
+
+    /// The names of the backing files, for messages.
+    pub fn backing_names(&self) -> Vec<(FileId, String)> {
+        self.chain.layers[1..].iter().map(|layer| (layer.file, layer.name.clone())).collect()
     }
 
     /// Whether damage becomes zeros.

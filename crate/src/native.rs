@@ -1,7 +1,7 @@
 //! `std::fs` as source and sink, and an executor on the calling thread: for tests, fuzzing and
 //! benchmarks.
 
-use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, Outcome};
+use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, Loaded, Outcome};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extras::{Ciphers, Keys};
 use crate::sink::{Run, Sink};
@@ -111,10 +111,17 @@ impl Executor for Inline {
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Vec<u8>>>> {
         async move {
             let mut buffers = Buffers::default();
-            job.read(&self.files, &mut buffers.input).await?;
-            let Outcome { runs, lost } = Decoder::default().decode(&job, &mut buffers, &self.ciphers)?;
+            let loaded = job.read(&self.files, &mut buffers.input).await?;
+            let read = buffers.input.len() as u64;
+            let Outcome { runs, lost } = match loaded {
+                Loaded::Input => Decoder::default().decode(&job, &mut buffers, &self.ciphers)?,
+                Loaded::Output => {
+                    std::mem::swap(&mut buffers.input, &mut buffers.output);
+                    Outcome::of_direct(&job, &buffers.output)
+                }
+            };
             let written = runs.iter().map(|run| run.len as u64).sum();
-            Ok(Decoded { output: Some((buffers.output, runs)), read: buffers.input.len() as u64, written, lost })
+            Ok(Decoded { output: Some((buffers.output, runs)), read, written, lost })
         }
         .boxed_local()
     }

@@ -70,11 +70,20 @@ pub async fn read_ranges(files: &[Rc<dyn Source>], ranges: &[FileRange], mut buf
     let mut reads = Vec::with_capacity(ranges.len());
     for range in ranges {
         let (part, rest) = buf.split_at_mut(range.len as usize);
+        reads.push((*range, part));
+        buf = rest;
+    }
+    read_parts(files, reads).await
+}
+
+/// Reads each range into its buffer, which is as long, a few at once.
+pub async fn read_parts(files: &[Rc<dyn Source>], parts: Vec<(FileRange, &mut [u8])>) -> Result<()> {
+    let mut reads = Vec::with_capacity(parts.len());
+    for (range, part) in parts {
         let source = files.get(usize::from(range.file.0)).ok_or_else(|| {
             Error::new(ErrorKind::Internal, format!("A job reads file {}, which was not handed over", range.file.0))
         })?;
         reads.push((source, range.start, part));
-        buf = rest;
     }
     iter(reads)
         .map(|(source, start, part)| source.read_at(start, part))

@@ -51,6 +51,9 @@ fn which_file_a_name_means() {
         ("/vm/disk.qcow2", "/base/disk.qcow2", &[], Some(MissingFile)),
         ("disk.qcow2", "/base/disk.qcow2", &[], Some(MissingFile)),
         ("disk.qcow2", "/base/disk.qcow2", &[("disk.qcow2", true)], None),
+        ("/vm/disk.qcow2", "../base/disk.qcow2", &[("/base/disk.qcow2", true)], None),
+        ("vm/disk.qcow2", "../base/./disk.qcow2", &[("base/disk.qcow2", true), ("old/disk.qcow2", false)], None),
+        ("vm/disk.qcow2", "../base/disk.qcow2", &[("old/disk.qcow2", false)], Some(Usage)),
         // A name that can only be the image itself.
         ("a.qcow2", "a.qcow2", &[], Some(Corrupt)),
         ("/vm/a.qcow2", "/vm/a.qcow2", &[], Some(Corrupt)),
@@ -155,12 +158,8 @@ fn circles_and_depth() {
     let companion = |name: &str, below: &str| (name.to_owned(), overlay(below, Some("qcow2")));
     // (image's name, what it refers to, companions)
     type Given<'a> = &'a [(&'a str, &'a str)];
-    let circles: &[(&str, &str, Given)] = &[
-        ("a", "b", &[("b", "a")]),
-        ("a", "b", &[("b", "b")]),
-        ("a", "b", &[("b", "c"), ("c", "b")]),
-        ("a", "/x/b", &[("b", "/x/c"), ("c", "/y/b")]),
-    ];
+    let circles: &[(&str, &str, Given)] =
+        &[("a", "b", &[("b", "a")]), ("a", "b", &[("b", "b")]), ("a", "b", &[("b", "c"), ("c", "b")])];
     for (name, below, given) in circles {
         let case = Case {
             name: Some((*name).to_owned()),
@@ -169,6 +168,10 @@ fn circles_and_depth() {
         };
         assert_eq!(case.bytes().unwrap_err().kind, ErrorKind::Corrupt, "{name} {below} {given:?}");
     }
+    // The same name in another folder may be another file, which was not handed over.
+    let companions = vec![companion("b", "/x/c"), companion("c", "/y/b")];
+    let case = Case { companions, ..Case::new(overlay("/x/b", Some("qcow2"))) };
+    assert_eq!(case.bytes().unwrap_err().kind, ErrorKind::MissingFile);
     let chain = |layers: usize| {
         let mut companions: Vec<_> =
             (1..layers - 1).map(|at| companion(&format!("{at}"), &format!("{}", at + 1))).collect();

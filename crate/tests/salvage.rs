@@ -21,6 +21,54 @@ fn salvage(case: &Case) -> (Vec<u8>, Vec<Lost>) {
     last
 }
 
+/// A disk of clusters of 512 bytes, of which every other one up to `lost` of them is lost, `shift` is left out,
+/// and then come 63 with data.
+fn many_losses(lost: usize, shift: usize) -> (Vec<u8>, Vec<u8>) {
+    let clusters = (2 * lost + shift + 63).next_multiple_of(64);
+    let tables = clusters / 64;
+    let (l1, l2) = (CLUSTER, CLUSTER + (tables * 8).next_multiple_of(CLUSTER));
+    let data = l2 + tables * CLUSTER;
+    let mut image = small()[..CLUSTER].to_vec();
+    image.resize(data + CLUSTER, 0);
+    let mut disk = vec![0; clusters * CLUSTER];
+    let beyond = COMPRESSED | 1 << 40;
+    for table in 0..tables {
+        image[l1 + table * 8..][..8].copy_from_slice(&((l2 + table * CLUSTER) as u64).to_be_bytes());
+    }
+    for number in 0..clusters {
+        let entry = match number {
+            _ if number < 2 * lost && number % 2 == 0 => beyond,
+            _ if number >= clusters - 63 => {
+                disk[number * CLUSTER..][..CLUSTER].fill(0x3c);
+                data as u64
+            }
+            _ => 1,
+        };
+        image[l2 + number * 8..][..8].copy_from_slice(&entry.to_be_bytes());
+    }
+    image[data..].fill(0x3c);
+    let size = (clusters * CLUSTER) as u64;
+    let head: Patch =
+        &[(24, &size.to_be_bytes()), (36, &(tables as u32).to_be_bytes()), (40, &(l1 as u64).to_be_bytes())];
+    (changed(image, head), disk)
+}
+
+/// A job lists a bounded number of losses; what follows the last one is in another job, and in no other.
+#[test]
+fn more_losses_than_a_job_lists() {
+    for (lost, shift) in [(16_383, 0), (16_384, 0), (16_384, 1), (16_385, 3), (32_768, 5)] {
+        let (image, expected) = many_losses(lost, shift);
+        let case = Case { salvage: true, ..Case::new(image) };
+        for kind in [SinkKind::default(), SinkKind { dense: true, ..SinkKind::default() }] {
+            let converted = case.convert(Answers::Reverse, kind, 1 << 20);
+            converted.result.unwrap();
+            assert!(converted.sink.bytes.take() == expected, "{lost}, {shift}: other bytes");
+            let sum: u64 = converted.lost.iter().map(|lost| lost.len).sum();
+            assert_eq!((converted.lost.len(), sum), (lost, (lost * CLUSTER) as u64), "{shift}");
+        }
+    }
+}
+
 #[test]
 fn each_damage_costs_its_range_only() {
     use Damage::*;

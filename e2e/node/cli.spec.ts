@@ -117,11 +117,13 @@ test('exit codes and messages', ({ folder }) => {
     expect(result, args.join(' ')).toMatchObject({ status, stdout: '' });
   }
   expect(readdirSync(folder).toSorted()).toEqual(['fifo', 'paper.pdf']);
-  expect(decant('--help')).toMatchObject({
-    status: 0,
-    stderr: '',
-    stdout: expect.stringContaining('usage: decant info'),
-  });
+  for (const args of [['--help'], ['convert', '--help'], ['info', '-h', 'x']]) {
+    expect(decant(...args)).toMatchObject({
+      status: 0,
+      stderr: '',
+      stdout: expect.stringContaining('usage: decant info'),
+    });
+  }
   expect(decant('--version')).toMatchObject({
     status: 0,
     stderr: '',
@@ -156,6 +158,8 @@ test('salvage ends with 3 and lists what is lost', ({ folder }) => {
   expect(stderr).toMatch(/^decant: lost: \d+ bytes at \d+: the file ends/m);
   expect(stderr).toMatch(/is damaged: \d+ bytes of the disk are lost and are zeros now\n$/);
   expect(statSync(output).size).toBe(300 << 20);
+  const map = decant('map', '--output=json', '--salvage', images.damaged());
+  expect(map).toMatchObject({ status: 3, stderr: expect.stringMatching(/^decant: lost: \d+ bytes at \d+: the file/m) });
 });
 
 test('a password from standard input', ({ folder }) => {
@@ -163,6 +167,43 @@ test('a password from standard input', ({ folder }) => {
   const args = [cli, 'convert', '--password-file', '-', images.luks(), output];
   expect(spawnSync(process.execPath, args, { input: `${PASSWORD}\n`, timeout: 60_000 }).status).toBe(0);
   expect(hashFile(output)).toBe(hashFile(images.raw()));
+});
+
+test('info tries the password that it is given', ({ folder }) => {
+  const file = join(folder, 'password');
+  for (const [password, status, needs] of [
+    [PASSWORD, 0, false],
+    ['wrong', 1, false],
+    [undefined, 0, true],
+  ] as const) {
+    if (password !== undefined) writeFileSync(file, password);
+    const result = decant('info', ...(password === undefined ? [] : ['--password-file', file]), images.luks());
+    expect([result.status, result.stdout.includes('Needed for a conversion')]).toEqual([status, needs]);
+  }
+});
+
+test('Ctrl-C ends the wait for a password', async () => {
+  const child = spawn(process.execPath, [cli, 'info', '--password-file', '-', images.luks()], { stdio: 'pipe' });
+  const ended = new Promise<number | null>((done) => child.on('exit', done));
+  const beat = setInterval(() => child.kill('SIGINT'), 200);
+  expect(await ended).toBe(130);
+  clearInterval(beat);
+});
+
+test('a program may be given as an option, and hand over files in memory', () => {
+  const program = `
+    import { readFileSync } from 'node:fs';
+    import { open } from '${new URL('../../dist/node.js', import.meta.url)}';
+    const image = await open(new File([readFileSync('${images.kinds()}')], 'kinds.qcow2'));
+    const errors = [];
+    for (const options of [null, { password: 5 }, { format: 5 }]) {
+      await open('${images.kinds()}', options).catch(({ kind }) => errors.push(kind));
+    }
+    console.log(image.info.name, errors.join());
+    await image.close();
+  `;
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
+  expect(stdout).toBe('kinds.qcow2 usage,usage,usage\n');
 });
 
 test('raw is read when it is said, never guessed', ({ folder }) => {
@@ -208,7 +249,7 @@ for (const [signal, delay] of [
   ['SIGTERM', 350],
 ] as const) {
   test(`${signal} ${delay} ms after the output was begun leaves nothing and ends with 130`, async ({ folder }) => {
-    const child = spawn(process.execPath, [cli, 'convert', '-m', '1', images.zlib(), join(folder, 'out.raw')]);
+    const child = spawn(process.execPath, [cli, 'convert', '-m', '1', images.tiny(), join(folder, 'out.raw')]);
     let stderr = '';
     child.stderr.on('data', (data) => {
       stderr += data;
@@ -227,7 +268,7 @@ for (const [signal, delay] of [
 }
 
 test('a second Ctrl-C does not break off the cleaning up', async ({ folder }) => {
-  const child = spawn(process.execPath, [cli, 'convert', images.zlib(), join(folder, 'out.raw')], { stdio: 'ignore' });
+  const child = spawn(process.execPath, [cli, 'convert', images.tiny(), join(folder, 'out.raw')], { stdio: 'ignore' });
   await new Promise((resolve) => setTimeout(resolve, 500));
   for (let times = 0; times < 5; times += 1) child.kill('SIGINT');
   expect(await new Promise((resolve) => child.on('exit', resolve))).toBe(130);

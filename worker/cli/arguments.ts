@@ -68,6 +68,8 @@ const CONVERT = {
 /** Reads the arguments behind the command's name. What cannot be understood is `usage`. */
 export function parse(argv: string[]): Command {
   const [name, ...args] = argv;
+  const options = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
+  if (options.some((option) => option === '-h' || option === '--help')) return { name: 'help' };
   switch (name) {
     case undefined:
       throw usage('A command is missing');

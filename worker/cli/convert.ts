@@ -1,8 +1,9 @@
 // `decant convert`.
 
 import type { Image } from '../node.js';
-import type { LostRange, Result } from '../types.js';
+import type { Result } from '../types.js';
 import type { Command } from './arguments.js';
+import { lostLine } from './lost.js';
 import { ProgressLine } from './progress-line.js';
 
 /** Answers whether all of the disk could be read. */
@@ -31,9 +32,6 @@ async function run(image: Image, command: Extract<Command, { name: 'convert' }>,
     line?.end();
   }
 }
-
-const lostLine = ({ start, length, reason }: LostRange): string =>
-  `decant: lost: ${length} bytes at ${start}: ${reason}\n`;
 
 function warn({ lost, unusedCompanions }: Result, output: string): void {
   for (const name of unusedCompanions) process.stderr.write(`decant: nothing refers to '${name}'\n`);

@@ -1,11 +1,11 @@
 // Runs a command and tells how it went: one line on stderr where it failed.
 
 import { readFile } from 'node:fs/promises';
-import { cancelled, toDecantError } from '../errors.js';
+import { toDecantError } from '../errors.js';
 import { type Command, parse, USAGE } from './arguments.js';
 import { convert } from './convert.js';
 import { infoJson, infoText } from './info.js';
-import { mapJson, mapText } from './map.js';
+import { map } from './map.js';
 import { openImage } from './open.js';
 
 const EXIT_FAILED = 1;
@@ -49,14 +49,12 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
   try {
     switch (command.name) {
       case 'info':
+        // A password that was given is tried.
+        if (command.opening.passwordFile !== undefined) await image.unlock({ signal });
         print(await (command.json ? infoJson : infoText)(image.info, command.image));
         return 0;
       case 'map':
-        for await (const line of (command.json ? mapJson : mapText)(image.map())) {
-          if (signal.aborted) throw cancelled();
-          print(line);
-        }
-        return 0;
+        return (await map(image, command, signal)) ? 0 : EXIT_DAMAGED;
       case 'convert':
         return (await convert(image, command, signal)) ? 0 : EXIT_DAMAGED;
     }

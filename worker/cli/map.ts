@@ -1,7 +1,33 @@
 // `decant map`, as `qemu-img map` of QEMU 7.2 prints it.
 
-import { DecantError } from '../errors.js';
+import { cancelled, DecantError } from '../errors.js';
+import type { Image } from '../node.js';
 import type { Extent } from '../types.js';
+import type { Command } from './arguments.js';
+import { lostLine } from './lost.js';
+
+/** Prints the map; answers whether all of the disk can be read. */
+export async function map(
+  image: Image,
+  { json }: Extract<Command, { name: 'info' | 'map' }>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let isWhole = true;
+  const extents = async function* () {
+    for await (const extent of image.map({ signal })) {
+      if (extent.kind === 'lost') {
+        isWhole = false;
+        process.stderr.write(lostLine({ ...extent, reason: extent.reason ?? '' }));
+      }
+      yield extent;
+    }
+  };
+  for await (const line of (json ? mapJson : mapText)(extents())) {
+    if (signal.aborted) throw cancelled();
+    process.stdout.write(`${line}\n`);
+  }
+  return isWhole;
+}
 
 const line = ({ start, length, depth, kind, offset }: Extent): string => {
   const [present, zero] = [kind === 'data' || kind === 'zero', kind !== 'data'];
@@ -10,7 +36,7 @@ const line = ({ start, length, depth, kind, offset }: Extent): string => {
 };
 
 /** A list of objects, a line each. */
-export async function* mapJson(extents: AsyncIterable<Extent>): AsyncGenerator<string> {
+async function* mapJson(extents: AsyncIterable<Extent>): AsyncGenerator<string> {
   let last: string | undefined;
   let open = '[';
   for await (const extent of extents) {
@@ -29,7 +55,7 @@ const row = (...columns: [string, string, string, string]): string =>
 const hex = (value: number): string => (value === 0 ? '0' : `0x${value.toString(16)}`);
 
 /** A table of the data that stands in files as it is; as in QEMU, other data is an error. */
-export async function* mapText(extents: AsyncIterable<Extent>): AsyncGenerator<string> {
+async function* mapText(extents: AsyncIterable<Extent>): AsyncGenerator<string> {
   // Not before there is something to list: what is missing is told without a table.
   let header: string | undefined = row('Offset', 'Length', 'Mapped to', 'File');
   for await (const { start, length, kind, file, offset } of extents) {

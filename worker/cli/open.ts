@@ -2,7 +2,9 @@
 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
+import { addAbortSignal } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { cancelled } from '../errors.js';
 import { type Image, open } from '../node.js';
 import { fileError } from '../routes/file-error.js';
 import type { Companion } from '../types.js';
@@ -10,7 +12,7 @@ import type { Opening } from './arguments.js';
 
 export async function openImage(path: string, opening: Opening, signal: AbortSignal): Promise<Image> {
   const { format, companions, snapshot, passwordFile, assumePassword, salvage } = opening;
-  const password = passwordFile === undefined ? undefined : await readPassword(passwordFile);
+  const password = passwordFile === undefined ? undefined : await readPassword(passwordFile, signal);
   return open(path, {
     signal,
     companions: companions.map(companionOf),
@@ -35,10 +37,12 @@ function companionOf(argument: string): Companion {
 }
 
 /** The content of a file or of standard input, without the line end that an editor or `echo` adds. */
-async function readPassword(path: string): Promise<string> {
+async function readPassword(path: string, signal: AbortSignal): Promise<string> {
   try {
-    return (path === '-' ? await text(process.stdin) : await readFile(path, 'utf8')).replace(/\r?\n$/, '');
+    const bytes = await (path === '-' ? buffer(addAbortSignal(signal, process.stdin)) : readFile(path, { signal }));
+    return bytes.toString('utf8').replace(/\r?\n$/, '');
   } catch (thrown) {
+    if (signal.aborted) throw cancelled();
     throw fileError(thrown, 'source', `read the password from '${path}'`);
   }
 }

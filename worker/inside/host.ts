@@ -10,6 +10,12 @@ export type CrateSink =
   | { handle: FileSystemSyncAccessHandle }
   | { object: ObjectSink };
 
+/** A source that is an object: `read` fills `bytes` before it returns, and may ask to let others run. */
+export interface ObjectSource {
+  readonly size: number;
+  read(offset: number, bytes: Uint8Array): Promise<void> | undefined;
+}
+
 /** A sink that is an object: `write` is synchronous and keeps nothing of `bytes`. */
 export interface ObjectSink {
   /** Holes are wanted as zeros. */

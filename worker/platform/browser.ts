@@ -53,6 +53,7 @@ export const browser: Platform = {
   get cores() {
     return navigator.hardwareConcurrency;
   },
+  memoryPerWorker: 64 << 20,
   get noThreads() {
     return globalThis.crossOriginIsolated
       ? undefined

@@ -4,7 +4,8 @@ import { Worker } from 'node:worker_threads';
 import type { WorkerPort } from '../rpc.js';
 
 export function nodeWorker(url: URL): WorkerPort {
-  const worker = new Worker(url);
+  // Not with the options of the host program, some of which no worker can take.
+  const worker = new Worker(url, { execArgv: [] });
   return {
     // biome-ignore lint/suspicious/noExplicitAny: the lists of transferable things have other names
     post: (message, transfer = []) => worker.postMessage(message, transfer as any),

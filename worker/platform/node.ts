@@ -57,13 +57,20 @@ async function openSource(source: Source): Promise<OpenedSource> {
   if (!(blob instanceof Blob)) {
     throw new DecantError('usage', 'In Node an image is a path, a file URL, a Blob or a Uint8Array');
   }
-  return { spec: { blob }, identity: blob, name: undefined, verify: async () => {}, close: async () => {} };
+  try {
+    structuredClone(blob);
+  } catch {
+    throw new DecantError('usage', 'In Node this kind of Blob cannot be handed to workers; hand over the path');
+  }
+  const name = blob instanceof File ? blob.name : undefined;
+  return { spec: { blob }, identity: blob, name, verify: async () => {}, close: async () => {} };
 }
 
 export const node: Platform = {
   get cores() {
     return availableParallelism();
   },
+  memoryPerWorker: 16 << 20,
   noThreads: 'in Node there is the workers engine only',
   spawnCoordinator: () => nodeWorker(new URL('../coordinator.node.js', import.meta.url)),
   module: once(compile),

@@ -24,6 +24,8 @@ export interface Platform {
   readonly cores: number;
   /** Why the `threads` engine cannot run here, or undefined where it can. */
   readonly noThreads: string | undefined;
+  /** What each worker has for buffers by default, in bytes: four of the size in which files are read fastest. */
+  readonly memoryPerWorker: number;
   /** Starts a coordinator. */
   spawnCoordinator(): WorkerPort;
   /** Compiles a build of the crate, once. */

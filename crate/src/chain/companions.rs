@@ -47,6 +47,24 @@ fn base_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
+/// `path`, of a file that `of` refers to, without `.` and `..` as far as that can be said from the names alone.
+fn resolved(path: &str, of: &str) -> Vec<String> {
+    let parts = |path: &str| path.split(['/', '\\']).map(str::to_owned).collect::<Vec<_>>();
+    let mut whole = if path.starts_with(['/', '\\']) { Vec::new() } else { parts(of) };
+    whole.pop();
+    let mut plain: Vec<String> = Vec::new();
+    for part in whole.into_iter().chain(parts(path)) {
+        match part.as_str() {
+            "." => {}
+            ".." if plain.last().is_some_and(|last| last != ".." && !last.is_empty()) => {
+                plain.pop();
+            }
+            _ => plain.push(part),
+        }
+    }
+    plain
+}
+
 /// The companions of an image, and which of them were found to be needed.
 pub(super) struct Companions<'a> {
     image: &'a str,
@@ -71,9 +89,11 @@ impl<'a> Companions<'a> {
         }
     }
 
-    /// The file that `reference` names: by the whole name, else by its base name. `above` are the
-    /// names of the image that refers to it and of those above. Several candidates, and the image
-    /// itself, are `usage`; a reference that can only be a circle is `corrupt`.
+    /// The file that `reference` names: by the whole name, as it stands or as it leads on from the image that
+    /// refers to it, else by its base name. `above` are the names of that image, which is the last, and
+    /// of those above. Several candidates, and the image itself, are `usage`; so is the base
+    /// name of a file in another folder where an image above has that name too, since it tells nothing then. A reference that can only be a circle is
+    /// `corrupt`.
     pub fn find(&mut self, reference: &Reference, role: Role, above: &[&str]) -> Result<Option<FileId>> {
         let wanted = reference.name.strip_prefix("file:").unwrap_or(&reference.name);
         let given = |companion: &'a Companion| companion.stands_for.as_deref().unwrap_or(&companion.name);
@@ -82,8 +102,15 @@ impl<'a> Companions<'a> {
             found.map(|(at, _)| at).collect::<Vec<_>>()
         };
         let mut found = matching(&|name| name == wanted || name == reference.name);
+        let referring = above.last().copied().unwrap_or_default();
+        if found.is_empty() {
+            let path = resolved(wanted, referring);
+            found = matching(&|name| resolved(name, "") == path);
+        }
+        let is_sure = !found.is_empty() || !above.iter().any(|name| base_name(name) == base_name(wanted));
         if found.is_empty() {
             found = matching(&|name| base_name(name) == base_name(wanted));
+            found.retain(|&at| is_sure || !self.used[at]);
         }
         match found[..] {
             [] if above.contains(&wanted) => Err(Error::new(
@@ -92,6 +119,11 @@ impl<'a> Companions<'a> {
             )),
             [] => Ok(None),
             [at] if self.given[at].is_image => Err(ambiguous(&reference.name, role, "the image itself")),
+            [at] if !is_sure && given(&self.given[at]).contains(['/', '\\']) => {
+                let what =
+                    format!("'{}' in its last part only, in which an image above does too", given(&self.given[at]));
+                Err(ambiguous(&reference.name, role, &what))
+            }
             [at] => {
                 self.used[at] = true;
                 Ok(Some(FileId(at as u16 + 1)))

@@ -55,7 +55,7 @@ impl Chain {
             Some(name) => format::by_name(name)?,
             None => format::probe(&*files[0]).await?.ok_or_else(|| not_recognised(options, files[0].size()))?,
         };
-        let how = LayerOptions { snapshot: options.snapshot.clone(), salvage: options.salvage };
+        let how = LayerOptions { snapshot: options.snapshot.clone(), salvage: options.salvage, is_backing: false };
         let disk = open_as(top, files[0].clone(), how).await?;
         let mut below = chain.add(FileId::IMAGE, disk, false, files, &mut companions)?;
         while let Some((id, reference)) = below {
@@ -77,7 +77,7 @@ impl Chain {
             return Err(Error::new(ErrorKind::Limit, format!("The image has more than {MAX_LAYERS} layers")));
         }
         let source = files[usize::from(id.0)].clone();
-        let how = LayerOptions { snapshot: None, salvage: self.salvage };
+        let how = LayerOptions { snapshot: None, salvage: self.salvage, is_backing: true };
         let (format, guessed) = match &reference.format {
             Some(name) => (format::stated(name)?, false),
             None => match format::probe(&*source).await?.filter(|format| format.of_qemu) {
@@ -153,7 +153,7 @@ impl Chain {
     pub fn info(&self) -> Vec<LayerInfo> {
         let layer = |layer: &Layer| LayerInfo {
             name: layer.name.clone(),
-            format: layer.disk.info().format,
+            format: layer.disk.format(),
             guessed: layer.guessed,
             virtual_size: layer.disk.virtual_size(),
             encryption: layer.disk.encryption().map(|encryption| encryption.info().format),

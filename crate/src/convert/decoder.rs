@@ -29,6 +29,13 @@ pub struct Outcome {
     pub lost: Vec<Lost>,
 }
 
+impl Outcome {
+    /// Of `job`, whose output was read as it is.
+    pub fn of_direct(job: &Job, output: &[u8]) -> Self {
+        Self { runs: job.runs(output), lost: job.lost.clone() }
+    }
+}
+
 impl Decoder {
     /// Decodes all of `job` from `buffers.input` to `buffers.output`.
     pub fn decode(&mut self, job: &Job, buffers: &mut Buffers, ciphers: &Ciphers) -> Result<Outcome> {
@@ -59,10 +66,12 @@ impl Decoder {
                     to.copy_from_slice(from);
                     ciphers.decrypt(cipher, sector, to)?;
                 }
-                Stored::Compressed { .. } => {
+                Stored::Compressed { file, .. } => {
                     let Err((damage, place)) = self.decompress(piece, from, to) else { continue };
                     if !job.salvage {
-                        return Err(damage.error(place, place.0));
+                        let error = damage.error(place, place.0);
+                        let name = job.names.iter().find(|(of, _)| *of == file);
+                        return Err(name.map_or(error.clone(), |(_, name)| error.within(name)));
                     }
                     to.fill(0);
                     lost.push(Lost { start: job.guest_of(piece.output), len: piece.output_len as u64, damage });

@@ -6,7 +6,7 @@ use crate::decode::data_runs;
 use crate::error::Result;
 use crate::extent::Compression;
 use crate::sink::Run;
-use crate::source::{FileId, FileRange, Source, read_ranges, zeroed};
+use crate::source::{FileId, FileRange, Source, read_parts, read_ranges, zeroed};
 use crate::units::HostOffset;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
@@ -31,6 +31,8 @@ pub struct Job {
     pub dense: bool,
     /// Whether what cannot be decoded becomes zeros.
     pub salvage: bool,
+    /// The names of the backing files with compressed data in the job, for messages.
+    pub names: Vec<(FileId, String)>,
     /// Ranges that are lost before anything is read.
     pub lost: Vec<Lost>,
 }
@@ -79,6 +81,18 @@ pub enum Stored {
     },
 }
 
+/// What a buffer holds after a job was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loaded {
+    /// The job's input, to be decoded.
+    Input,
+    /// The job's output, since nothing had to be decoded.
+    Output,
+}
+
+/// So many more reads are worth a copy that is saved.
+const MORE_READS: usize = 4;
+
 impl Job {
     /// The length of the input buffer, in bytes.
     pub fn input_len(&self) -> usize {
@@ -90,10 +104,56 @@ impl Job {
         self.stretches.last().map_or(0, |last| last.start + last.len)
     }
 
-    /// Reads what the job needs into `input`.
-    pub async fn read(&self, files: &[Rc<dyn Source>], input: &mut Vec<u8>) -> Result<()> {
-        fit(input, self.input_len())?;
-        read_ranges(files, &self.reads, input).await
+    /// Reads what the job needs into `buffer`: straight to its place in the output, where all of it is stored
+    /// as it is and that takes hardly more reads.
+    pub async fn read(&self, files: &[Rc<dyn Source>], buffer: &mut Vec<u8>) -> Result<Loaded> {
+        let Some(reads) = self.direct_reads() else {
+            fit(buffer, self.input_len())?;
+            read_ranges(files, &self.reads, buffer).await?;
+            return Ok(Loaded::Input);
+        };
+        fit(buffer, self.output_len())?;
+        let mut parts = Vec::with_capacity(reads.len());
+        let (mut rest, mut at) = (&mut buffer[..], 0);
+        for (range, start) in reads {
+            let (hole, behind) = rest.split_at_mut(start - at);
+            hole.fill(0);
+            let (part, behind) = behind.split_at_mut(range.len as usize);
+            at = start + part.len();
+            parts.push((range, part));
+            rest = behind;
+        }
+        rest.fill(0);
+        read_parts(files, parts).await?;
+        Ok(Loaded::Output)
+    }
+
+    /// What to read to which place of the output, if nothing has to be decoded.
+    fn direct_reads(&self) -> Option<Vec<(FileRange, usize)>> {
+        let mut ends = Vec::with_capacity(self.reads.len());
+        let mut end = 0;
+        for read in &self.reads {
+            end += read.len as usize;
+            ends.push(end);
+        }
+        let mut direct: Vec<(FileRange, usize)> = Vec::new();
+        for piece in &self.pieces {
+            if piece.stored != Stored::Plain || direct.len() > self.reads.len() + MORE_READS {
+                return None;
+            }
+            let number = ends.partition_point(|&end| end <= piece.input);
+            let read = self.reads.get(number)?;
+            let start = HostOffset(read.end() - (ends[number] - piece.input) as u64);
+            match direct.last_mut() {
+                Some((last, at))
+                    if last.file == read.file && last.end() == start.0 && *at + last.len as usize == piece.output =>
+                {
+                    last.len += piece.output_len as u64;
+                }
+                _ => direct.push((FileRange { file: read.file, start, len: piece.output_len as u64 }, piece.output)),
+            }
+        }
+        Some(direct)
     }
 
     /// Makes `output` as long as the job's output is. Its content is of no account.

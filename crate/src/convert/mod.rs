@@ -6,6 +6,6 @@ mod pipeline;
 mod plan;
 
 pub use decoder::{Decoder, Outcome};
-pub use job::{Buffers, Job, MAX_JOB, Part, Piece, Stored};
+pub use job::{Buffers, Job, Loaded, MAX_JOB, Part, Piece, Stored};
 pub use pipeline::{Cancel, Converted, Decoded, Executor, Progress, convert};
 pub use plan::{JobLimits, Planner};

@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::extent::{Extent, ExtentKind, Extents};
 use crate::image::Image;
 use crate::sink::Run;
-use crate::source::{FileRange, Files};
-use crate::units::BLOCK;
+use crate::source::{FileId, FileRange, Files};
+use crate::units::{BLOCK, GuestOffset};
 use std::collections::VecDeque;
 
 /// Host ranges nearer to each other than this (bytes) are read as one: in a browser the bytes cost
@@ -37,6 +37,8 @@ pub struct Planner {
     limits: JobLimits,
     files: Files,
     salvage: bool,
+    /// Of the backing files.
+    names: Vec<(FileId, String)>,
     virtual_size: u64,
     /// Extents that are not in a job yet, and where the walk is.
     batch: Vec<Extent>,
@@ -44,7 +46,6 @@ pub struct Planner {
     next_index: u64,
     /// The disk up to here is accounted for.
     planned: u64,
-    walked: u64,
 }
 
 impl Planner {
@@ -55,35 +56,40 @@ impl Planner {
             limits,
             files: image.files().clone(),
             salvage: image.is_salvaged(),
+            names: image.backing_names(),
             virtual_size: image.virtual_size(),
             batch: Vec::new(),
             pending: VecDeque::new(),
             next_index: 0,
             planned: 0,
-            walked: 0,
         })
     }
 
     /// The next job; the last one may have nothing to do but account for a hole.
     pub async fn next(&mut self) -> Result<Option<Job>> {
         let mut draft = Draft::default();
-        loop {
-            let Some(extent) = self.next_extent().await? else { break };
-            if let ExtentKind::Lost(damage) = extent.kind {
-                draft.lost.push(Lost { start: extent.start.0, len: extent.len, damage });
+        // The job accounts for the disk up to here.
+        let mut end = self.planned;
+        while let Some(extent) = self.next_extent().await? {
+            let (taken, rest) = if draft.lost.len() >= MAX_PIECES && !draft.shares_block(extent.start) {
+                (0, Some(extent))
+            } else if extent.has_data() || self.limits.dense {
+                let rest = draft.add(extent, self.limits, &self.files);
+                (extent.len - rest.map_or(0, |rest| rest.len), rest)
+            } else {
+                (extent.len, None)
+            };
+            end += taken;
+            if let ExtentKind::Lost(damage) = extent.kind
+                && taken > 0
+            {
+                draft.lost.push(Lost { start: extent.start.0, len: taken, damage });
             }
-            if !extent.has_data() && !self.limits.dense {
-                if draft.lost.len() >= MAX_PIECES {
-                    break;
-                }
-                continue;
-            }
-            if let Some(rest) = draft.add(extent, self.limits, &self.files) {
+            if let Some(rest) = rest {
                 self.pending.push_front(rest);
                 break;
             }
         }
-        let end = draft.guest_end.unwrap_or(self.walked);
         if end == self.planned {
             return Ok(None);
         }
@@ -93,9 +99,17 @@ impl Planner {
         job.short_hole = self.limits.short_hole;
         job.dense = self.limits.dense;
         job.salvage = self.salvage;
+        job.names = self.names_in(&job.pieces);
         self.next_index += 1;
         self.planned = end;
         Ok(Some(job))
+    }
+
+    /// The names of the backing files that compressed pieces come from.
+    fn names_in(&self, pieces: &[Piece]) -> Vec<(FileId, String)> {
+        let is_in =
+            |file| pieces.iter().any(|piece| matches!(piece.stored, Stored::Compressed { file: of, .. } if of == file));
+        self.names.iter().filter(|(file, _)| is_in(*file)).cloned().collect()
     }
 
     async fn next_extent(&mut self) -> Result<Option<Extent>> {
@@ -104,7 +118,6 @@ impl Planner {
             if !self.extents.next(&mut self.batch).await? {
                 return Ok(None);
             }
-            self.walked = self.batch.last().map_or(self.walked, Extent::end);
             self.pending.extend(self.batch.drain(..));
         }
         Ok(self.pending.pop_front())
@@ -129,7 +142,7 @@ impl Draft {
     ///
     /// A job ends between two blocks of the output, never inside one: two jobs would write it.
     fn add(&mut self, extent: Extent, limits: JobLimits, files: &Files) -> Option<Extent> {
-        let shares_block = self.guest_end.is_some_and(|end| end > extent.start.block_start());
+        let shares_block = self.shares_block(extent.start);
         let room = match self.pieces.len() {
             MAX_PIECES.. => 0,
             _ => limits.bytes.saturating_sub(self.input_len.max(self.output_len())),
@@ -176,6 +189,11 @@ impl Draft {
             }
         }
         rest
+    }
+
+    /// Whether the block of `start` has something of the job already, so that no other job may write it.
+    fn shares_block(&self, start: GuestOffset) -> bool {
+        self.guest_end.is_some_and(|end| end > start.block_start())
     }
 
     fn is_empty(&self) -> bool {

@@ -1,9 +1,10 @@
 //! From the bytes of a file to the bytes of a disk: decompression and the search for zeros.
 
 mod deflate;
+pub mod inflate;
 mod zeros;
 
-pub use deflate::Inflater;
+pub use deflate::Deflated;
 pub use zeros::data_runs;
 
 use crate::extent::Compression;
@@ -21,7 +22,7 @@ pub enum DecompressError {
 /// Decoders of every kind, reused from cluster to cluster; each is made when it is first needed.
 #[derive(Default)]
 pub struct Decompressor {
-    inflater: Option<Inflater>,
+    deflated: Option<Deflated>,
     unzstd: Option<Unzstd>,
 }
 
@@ -34,7 +35,7 @@ impl Decompressor {
         output: &mut [u8],
     ) -> Result<(), DecompressError> {
         match compression {
-            Compression::Deflate => self.inflater.get_or_insert_default().inflate(input, output),
+            Compression::Deflate => self.deflated.get_or_insert_default().decompress(input, output),
             Compression::Zstd => self.unzstd.get_or_insert_default().decompress(input, output),
         }
     }

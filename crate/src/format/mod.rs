@@ -37,6 +37,10 @@ pub trait Disk {
     fn largest_piece(&self) -> u64;
     /// What the headers say, but for sizes of the file and the disk.
     fn info(&self) -> Info;
+    /// The format's name, as `info` has it.
+    fn format(&self) -> &'static str;
+    /// Whether reading needs zstd or encryption.
+    fn needs_extras(&self) -> bool;
     /// The other files that it names.
     fn references(&self) -> References;
     /// How its data is encrypted, if it is.
@@ -87,6 +91,8 @@ pub struct LayerOptions {
     pub snapshot: Option<String>,
     /// Whether damage that leaves something to read is tolerated.
     pub salvage: bool,
+    /// Whether the layer is a backing file, of whose internal snapshots nobody asks.
+    pub is_backing: bool,
 }
 
 /// Opens a source as one format.

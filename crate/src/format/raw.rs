@@ -49,7 +49,15 @@ impl Disk for Raw {
     }
 
     fn info(&self) -> Info {
-        Info { format: "raw", ..Info::default() }
+        Info { format: FORMAT.name, ..Info::default() }
+    }
+
+    fn format(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn needs_extras(&self) -> bool {
+        false
     }
 
     fn references(&self) -> References {

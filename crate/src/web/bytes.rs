@@ -12,17 +12,37 @@ pub(super) trait JsBytes {
     fn copy_to(&self, start: usize, target: &Uint8Array);
 }
 
+/// `bytes` for a synchronous call that fills them.
+pub(super) fn view_mut(bytes: &mut [u8]) -> Uint8Array {
+    view(bytes.len(), || {
+        // SAFETY: the bytes are borrowed as mutable, and by the contract above the view is used before
+        // anything can allocate or free.
+        #[allow(unsafe_code)]
+        unsafe {
+            Uint8Array::view_mut_raw(bytes.as_mut_ptr(), bytes.len())
+        }
+    })
+}
+
+/// The view of `len` bytes that `make` makes.
+fn view(len: usize, mut make: impl FnMut() -> Uint8Array) -> Uint8Array {
+    let first = make();
+    // Keeping a reference to the view may itself have grown the memory, which detaches it; the second
+    // one then finds room.
+    if first.length() as usize == len { first } else { make() }
+}
+
 impl JsBytes for Vec<u8> {
     fn view(&self, start: usize, len: usize) -> Uint8Array {
         let bytes = &self[start..start + len];
-        // SAFETY: the slice is borrowed from a live buffer, and by this trait's contract the view is
-        // used before anything can allocate or free.
-        #[allow(unsafe_code)]
-        let view = || unsafe { Uint8Array::view(bytes) };
-        let first = view();
-        // Keeping a reference to the view may itself have grown the memory, which detaches it; the
-        // second one then finds room.
-        if first.length() as usize == len { first } else { view() }
+        view(len, || {
+            // SAFETY: the slice is borrowed from a live buffer, and by this trait's contract the view is
+            // used before anything can allocate or free.
+            #[allow(unsafe_code)]
+            unsafe {
+                Uint8Array::view(bytes)
+            }
+        })
     }
 
     fn copy_to(&self, start: usize, target: &Uint8Array) {

@@ -45,7 +45,7 @@ impl OpenImage {
     /// Whether reading needs a build with extras.
     #[wasm_bindgen(js_name = needsExtras)]
     pub fn needs_extras(&self) -> bool {
-        self.image.info().extras
+        self.image.needs_extras()
     }
 
     /// More for `Info.safety`, from a look at the tables.

@@ -14,12 +14,13 @@ use wasm_bindgen_futures::JsFuture;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `Source`: `{ size; read(offset, length): Promise<Uint8Array> }`.
+    /// `ObjectSource`: `read` fills the bytes before it returns, and keeps nothing of them; it may ask
+    /// with a promise to let others run.
     type JsSource;
     #[wasm_bindgen(method, getter)]
     fn size(this: &JsSource) -> f64;
     #[wasm_bindgen(method, catch)]
-    fn read(this: &JsSource, offset: f64, length: f64) -> std::result::Result<Promise, JsValue>;
+    fn read(this: &JsSource, offset: f64, bytes: &Uint8Array) -> std::result::Result<Option<Promise>, JsValue>;
 
     /// `FileSink`: `write` is synchronous and keeps nothing; the others return promises.
     type JsSink;
@@ -49,12 +50,10 @@ impl ObjectSource {
 
     async fn fill(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         let failed = |thrown: JsValue| caught(&thrown, ErrorKind::Source, "read the image");
-        let promise = self.object.read(offset as f64, buf.len() as f64).map_err(failed)?;
-        let bytes: Uint8Array = JsFuture::from(promise).await.map_err(failed)?.unchecked_into();
-        if bytes.length() as usize != buf.len() {
-            return Err(Error::new(ErrorKind::Source, "Could not read the image: a read returned a wrong length"));
+        let rest = self.object.read(offset as f64, &super::bytes::view_mut(buf)).map_err(failed)?;
+        if let Some(rest) = rest {
+            JsFuture::from(rest).await.map_err(failed)?;
         }
-        bytes.copy_to(buf);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! A worker of the `workers` engine: runs jobs with a memory of its own and parses no metadata.
 
-use crate::convert::{Buffers, Decoder, Job, Outcome};
+use crate::convert::{Buffers, Decoder, Job, Loaded, Outcome};
 use crate::error::{Error, ErrorKind};
 use crate::extras::{Ciphers, Keys};
 use crate::sink::Sink;
@@ -44,27 +44,40 @@ impl Runner {
     /// Runs a job.
     pub async fn run(&self, job: Vec<u8>) -> std::result::Result<JsReply, JsValue> {
         let job: Job = postcard::from_bytes(&job).map_err(internal)?;
-        let mut buffers = Buffers { input: self.inputs.borrow_mut().pop().unwrap_or_default(), output: Vec::new() };
-        job.read(&self.files, &mut buffers.input).await?;
-        // Only now: while one job waits for its bytes, another one has the output buffer.
-        buffers.output = self.output.take();
-        let Outcome { runs, lost } = self.decoder.borrow_mut().decode(&job, &mut buffers, &self.ciphers)?;
+        let mut input = self.inputs.borrow_mut().pop().unwrap_or_default();
+        let loaded = job.read(&self.files, &mut input).await?;
+        let read = input.len() as f64;
+        let (output, Outcome { runs, lost }) = match loaded {
+            Loaded::Input => {
+                // Only now: while one job waits for its bytes, another one has the output buffer.
+                let mut buffers = Buffers { input, output: self.output.take() };
+                let outcome = self.decoder.borrow_mut().decode(&job, &mut buffers, &self.ciphers)?;
+                self.inputs.borrow_mut().push(buffers.input);
+                (buffers.output, outcome)
+            }
+            Loaded::Output => {
+                let outcome = Outcome::of_direct(&job, &input);
+                (input, outcome)
+            }
+        };
         let reply: JsReply = js_sys::Object::new().unchecked_into();
-        reply.set_read(buffers.input.len() as f64);
+        reply.set_read(read);
         reply.set_written(runs.iter().map(|run| run.len as f64).sum());
         if !lost.is_empty() {
             reply.set_lost(Uint8Array::from(&postcard::to_allocvec(&lost).map_err(internal)?[..]));
         }
-        self.inputs.borrow_mut().push(buffers.input);
         match &self.sink {
-            Some(sink) => sink.write(&buffers.output, &runs).await?,
+            Some(sink) => sink.write(&output, &runs).await?,
             None if runs.is_empty() => {}
             None => {
                 reply.set_runs(Uint8Array::from(&postcard::to_allocvec(&runs).map_err(internal)?[..]));
-                reply.set_bytes(Uint8Array::from(&buffers.output[..]));
+                reply.set_bytes(Uint8Array::from(&output[..]));
             }
         }
-        self.output.replace(buffers.output);
+        match loaded {
+            Loaded::Input => drop(self.output.replace(output)),
+            Loaded::Output => self.inputs.borrow_mut().push(output),
+        }
         Ok(reply)
     }
 }

@@ -2,7 +2,7 @@
 //! decodes. The coordinator never blocks: it spawns, and awaits the answer.
 
 use super::bytes::JsBytes;
-use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, MAX_JOB, Outcome};
+use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, Loaded, MAX_JOB, Outcome};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extras::{Ciphers, Keys};
 use crate::source::Files;
@@ -79,12 +79,18 @@ impl Executor for Pool {
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Output>>> {
         async move {
             let mut buffers = self.idle.borrow_mut().pop().unwrap_or_default();
-            job.read(&self.files, &mut buffers.input).await?;
+            let loaded = job.read(&self.files, &mut buffers.input).await?;
             let read = buffers.input.len() as u64;
             let ciphers = self.ciphers.clone();
             let (answer, answered) = oneshot::channel();
             rayon::spawn(move || {
-                let outcome = decode(&job, &mut buffers, &ciphers);
+                let outcome = match loaded {
+                    Loaded::Input => decode(&job, &mut buffers, &ciphers),
+                    Loaded::Output => {
+                        std::mem::swap(&mut buffers.input, &mut buffers.output);
+                        Ok(Outcome::of_direct(&job, &buffers.output))
+                    }
+                };
                 // Nobody waits for it after a cancel.
                 let _ = answer.send((outcome, buffers));
             });

@@ -57,14 +57,20 @@ pub(super) fn parse(header: &Header, first_cluster: &[u8]) -> Result<Extensions>
         let content = &first_cluster[data..data + len];
         match kind {
             FEATURE_NAMES => found.incompatible_names = feature_names(content),
-            BACKING_FORMAT => found.backing_format = Some(String::from_utf8_lossy(content).into_owned()),
-            DATA_FILE => found.data_file = Some(String::from_utf8_lossy(content).into_owned()),
+            BACKING_FORMAT => found.backing_format = Some(text(content)),
+            DATA_FILE => found.data_file = Some(text(content)),
             ENCRYPTION_HEADER => found.encryption_header = Some(encryption_header(header, content, at as u64)?),
             _ => {}
         }
         at = data + len.next_multiple_of(8);
     }
     Ok(found)
+}
+
+/// QEMU reads it up to a zero byte.
+fn text(content: &[u8]) -> String {
+    let text = content.split(|&byte| byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
 }
 
 fn encryption_header(header: &Header, content: &[u8], at: u64) -> Result<ByteRange> {
@@ -83,9 +89,6 @@ fn feature_names(table: &[u8]) -> Vec<(u8, String)> {
     table
         .chunks_exact(FEATURE_NAME_ENTRY)
         .filter(|entry| entry[0] == INCOMPATIBLE)
-        .map(|entry| {
-            let name = entry[2..].split(|&byte| byte == 0).next().unwrap_or_default();
-            (entry[1], String::from_utf8_lossy(name).into_owned())
-        })
+        .map(|entry| (entry[1], text(&entry[2..])))
         .collect()
 }

@@ -9,7 +9,7 @@ use crate::units::{ByteRange, HostOffset, be16, be32, be64};
 /// The limits that QEMU sets.
 const MAX_SNAPSHOTS: u32 = 65_536;
 const MAX_EXTRA_DATA: u32 = 1024;
-const MAX_TABLE_BYTES: u64 = 64 << 20;
+const MAX_TABLE_BYTES: u64 = 16 << 20;
 
 /// The fixed part of an entry, in bytes.
 const FIXED: u64 = 40;
@@ -141,7 +141,7 @@ impl Table<'_> {
     async fn take(&mut self, len: u64) -> Result<Vec<u8>> {
         let range = ByteRange::new(HostOffset(self.at), len, "snapshot table")?;
         if range.end() - self.start > MAX_TABLE_BYTES {
-            return Err(Error::new(ErrorKind::Limit, "The snapshot table exceeds 64 MiB"));
+            return Err(Error::new(ErrorKind::Limit, "The snapshot table exceeds 16 MiB"));
         }
         if range.end() > self.window_start + self.window.len() as u64 {
             let available = self.source.size().saturating_sub(self.at);

@@ -48,7 +48,7 @@ impl Walk {
         self.tables.load_l1(index).await?;
         match self.tables.l2_table(index) {
             Ok(None) => {
-                let end = self.end_of_missing(index).min(range.end);
+                let end = self.end_of_missing(index, range.end).min(range.end);
                 self.push(batch, GuestRange { end, ..range }, ExtentKind::Unallocated { host: None });
             }
             Ok(Some(_)) => self.list_slice(range, batch).await?,
@@ -61,9 +61,11 @@ impl Walk {
         Ok(())
     }
 
-    /// Where the stretch of missing L2 tables from `index` on ends, as far as the L1 window tells.
-    fn end_of_missing(&self, mut index: u64) -> u64 {
-        while index < self.tables.l1_end() && self.tables.l2_table(index) == Ok(None) {
+    /// Where the stretch of missing L2 tables from `index` on ends, as far as the L1 window tells, and no
+    /// further than it matters.
+    fn end_of_missing(&self, mut index: u64, end: u64) -> u64 {
+        let last = end.div_ceil(self.disk.header.l2_span()).min(self.tables.l1_end());
+        while index < last && self.tables.l2_table(index) == Ok(None) {
             index += 1;
         }
         index.saturating_mul(self.disk.header.l2_span())
@@ -168,7 +170,10 @@ impl Walk {
     fn tolerate_in_data(&self, host: HostOffset) -> Result<Damage> {
         match self.tables.tolerate(Damage::ClusterTruncated, host) {
             // The file that is too short is the data file.
-            Err(_) if self.data.0 != self.file => Err(Damage::ClusterTruncated.error(host, self.data.1)),
+            Err(_) if self.data.0 != self.file => {
+                let name = self.disk.references.data_file.as_ref().map_or("", |reference| &reference.name);
+                Err(Damage::ClusterTruncated.error(host, self.data.1).within(name))
+            }
             result => result,
         }
     }

@@ -1,0 +1,100 @@
+// The benchmark's images: a real ext4 with this machine's own programs and libraries, in every way of storing
+// it, kept in .cache/bench.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { root, say } from '../scripts/lib.mjs';
+
+const folder = join(root, '.cache', 'bench');
+const DATA = 2.1e9;
+const SOURCES = [
+  '/usr/lib/chromium',
+  '/usr/lib/x86_64-linux-gnu',
+  '/usr/bin',
+  '/usr/lib',
+  '/opt',
+  join(homedir(), '.rustup'),
+];
+
+mkdirSync(folder, { recursive: true });
+export const at = (name) => join(folder, name);
+
+/** Makes a file under another name first, so that it is whole where it is there. */
+function once(name, make) {
+  const path = at(name);
+  if (!existsSync(path)) {
+    say(`making ${name}`);
+    make(`${path}.new`);
+    execFileSync('mv', [`${path}.new`, path]);
+  }
+  return path;
+}
+
+/** An ext4 of 3.5 GiB with about 2 GB of files. */
+export const disk = () =>
+  once('disk.raw', (path) => {
+    const files = at('files');
+    rmSync(files, { recursive: true, force: true });
+    mkdirSync(files);
+    let total = 0;
+    const take = (from) => {
+      for (const entry of readdirSync(from, { withFileTypes: true })) {
+        if (total > DATA) return;
+        const inside = join(from, entry.name);
+        if (entry.isDirectory()) take(inside);
+        else if (entry.isFile()) {
+          execFileSync('cp', ['--parents', inside, files]);
+          total += statSync(inside).size;
+        }
+      }
+    };
+    for (const source of SOURCES) if (existsSync(source)) take(source);
+    execFileSync('truncate', ['-s', '3584M', path]);
+    execFileSync('/sbin/mkfs.ext4', ['-q', '-F', '-d', files, path]);
+    rmSync(files, { recursive: true });
+  });
+
+const qemuImg = (...args) => execFileSync('qemu-img', args, { stdio: ['ignore', 'ignore', 'inherit'] });
+
+const KINDS = {
+  zlib: ['-c'],
+  'zlib, scattered': ['-c', '-W'],
+  zstd: ['-c', '-o', 'compression_type=zstd'],
+  'zstd, scattered': ['-c', '-W', '-o', 'compression_type=zstd'],
+  uncompressed: [],
+};
+export const kinds = Object.keys(KINDS);
+
+/** The disk as qcow2 with clusters of 64 KiB. */
+export const image = (kind) =>
+  once(`${kind.replace(', ', '-')}.qcow2`, (path) => qemuImg('convert', '-O', 'qcow2', ...KINDS[kind], disk(), path));
+
+/** An empty disk. */
+export const empty = (size) =>
+  once(`empty-${size}.qcow2`, (path) => qemuImg('create', '-q', '-f', 'qcow2', path, size));
+
+/** 100 MB of data, spread over a disk of `size`. */
+export const sparse = (size, gap) =>
+  once(`sparse-${size}.qcow2`, (path) => {
+    qemuImg('create', '-q', '-f', 'qcow2', path, size);
+    const writes = Array.from({ length: 100 }, (_, number) => `write -q -P ${1 + number} ${number * gap} 1M`);
+    execFileSync('qemu-io', [...writes.flatMap((write) => ['-c', write]), path]);
+  });
+
+const CELL = 256;
+
+/** A cell of the sweep: 256 MiB of the disk, of which `share` per cent are there, in clusters of `cluster`. */
+export const cell = (kind, share, cluster) =>
+  once(`cell-${kind}-${share}-${cluster}.qcow2`, (path) => {
+    const raw = at('cell.raw');
+    rmSync(raw, { force: true });
+    const megabytes = (CELL * share) / 100;
+    // From where the files are.
+    execFileSync('dd', [`if=${disk()}`, `of=${raw}`, 'bs=1M', 'skip=256', `count=${megabytes}`, 'status=none']);
+    execFileSync('truncate', ['-s', `${CELL}M`, raw]);
+    const options = ['-o', `cluster_size=${cluster}${kind === 'zstd' ? ',compression_type=zstd' : ''}`];
+    qemuImg('convert', '-f', 'raw', '-O', 'qcow2', ...(kind === 'uncompressed' ? [] : ['-c']), ...options, raw, path);
+    rmSync(raw);
+  });
