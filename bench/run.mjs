@@ -183,8 +183,8 @@ async function limits(browser) {
   };
   const rows = [];
   rows.push(['100 GiB, empty, Node, workers warm', ms(await repeat(() => warm(empty('100G'))))]);
-  const large = median(await repeat(() => warm(sparse('8T', '80G'))));
-  const small = median(await repeat(() => warm(sparse('8G', '80M'))));
+  const large = median(await repeat(() => warm(sparse('8T', 80 * 2 ** 30))));
+  const small = median(await repeat(() => warm(sparse('8G', 80 * 2 ** 20))));
   rows.push([
     '8 TiB with 100 MB of data, against 8 GiB, Node',
     `${(large / small).toFixed(2)} × (${large.toFixed(0)} and ${small.toFixed(0)} ms)`,

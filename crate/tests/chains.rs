@@ -127,11 +127,14 @@ fn formats_of_backing_files() {
         (Some("qcow2"), &numbers, Err(NotRecognised)),
         (Some("vmdk"), &vmdk, Err(Unsupported)),
         (Some("luks"), &numbers, Err(Unsupported)),
+        // QEMU reads a stated format up to a zero byte.
+        (Some("raw\0"), &numbers, Ok(&numbers)),
         // As QEMU probes: what it does not know as a disk is raw.
         (None, &small(), Ok(&small_disk())),
         (None, &numbers, Ok(&numbers)),
         (None, &iso, Ok(&iso)),
         (None, &vmdk, Err(Unsupported)),
+        (None, &[&b"LUKS\xba\xbe\0\x01"[..], &[0; 4088]].concat(), Err(Unsupported)),
         (None, &changed(small(), &[(20, &[0; 4])]), Err(Corrupt)),
     ];
     for (stated, content, reads) in cases {
@@ -151,6 +154,22 @@ fn formats_of_backing_files() {
     let guessed = Case { companions: vec![("base".to_owned(), numbered())], ..Case::new(overlay("base", None)) };
     let info = guessed.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
     assert!(info.layers[1].guessed && info.safety.iter().any(|notice| notice.code == "format-guessed"));
+}
+
+/// The file that has to be got again is the one that is named.
+#[test]
+fn damage_is_told_of_the_file_that_has_it() {
+    // The first cluster is said to be compressed, and is not.
+    let broken = changed(small(), &[(L2, &(COMPRESSED | DATA as u64).to_be_bytes())]);
+    let over = changed(overlay("base.qcow2", Some("qcow2")), &[(L2, &[0; 8])]);
+    let data = with_data_file("data.bin");
+    // (image, companion, its content)
+    let cases = [(over, "base.qcow2", broken), (data, "data.bin", vec![1; 700])];
+    for (image, name, content) in cases {
+        let error = Case { companions: vec![(name.to_owned(), content)], ..Case::new(image) }.bytes().unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Corrupt);
+        assert!(error.message.starts_with(&format!("In '{name}': ")), "{error}");
+    }
 }
 
 #[test]
