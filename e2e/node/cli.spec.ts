@@ -1,6 +1,6 @@
 // The command as a process: what it prints, what it leaves, how it ends.
 
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   linkSync,
@@ -30,6 +30,15 @@ function decant(...args: string[]): { status: number | null; stdout: string; std
     timeout: 60_000,
     env: { ...process.env, TZ: 'UTC' },
   });
+}
+
+/** Waits until the command listens to signals, as the system tells: the last one that it takes on is SIGHUP, 1. */
+async function listening({ pid }: ChildProcess): Promise<void> {
+  const listens = () => {
+    const caught = /SigCgt:\s+([0-9a-f]+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]!;
+    return (BigInt(`0x${caught}`) & 1n) === 1n;
+  };
+  await expect.poll(listens).toBe(true);
 }
 
 for (const image of ['zlib', 'plain', 'scattered', 'tiny'] as const) {
@@ -99,6 +108,7 @@ test('exit codes and messages', ({ folder }) => {
     [['convert', zlib, zlib], 2, 'the image itself'],
     [['info', join(folder, 'missing.qcow2')], 1, 'no such file'],
     [['convert', zlib, join(folder, 'missing', 'out.raw')], 1, 'no such file or folder'],
+    [['convert', zlib, join(folder, 'missing/')], 2, 'There is no folder'],
     [['convert', zlib, '/sys/out.raw'], 1, 'permi'],
     [['convert', pdf, output], 1, 'no disk image format'],
     [['convert', images.truncated(), output], 1, 'truncated'],
@@ -185,9 +195,9 @@ test('info tries the password that it is given', ({ folder }) => {
 test('Ctrl-C ends the wait for a password', async () => {
   const child = spawn(process.execPath, [cli, 'info', '--password-file', '-', images.luks()], { stdio: 'pipe' });
   const ended = new Promise<number | null>((done) => child.on('exit', done));
-  const beat = setInterval(() => child.kill('SIGINT'), 200);
+  await listening(child);
+  child.kill('SIGINT');
   expect(await ended).toBe(130);
-  clearInterval(beat);
 });
 
 test('a program may be given as an option, and hand over files in memory', () => {
@@ -269,7 +279,7 @@ for (const [signal, delay] of [
 
 test('a second Ctrl-C does not break off the cleaning up', async ({ folder }) => {
   const child = spawn(process.execPath, [cli, 'convert', images.tiny(), join(folder, 'out.raw')], { stdio: 'ignore' });
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await listening(child);
   for (let times = 0; times < 5; times += 1) child.kill('SIGINT');
   expect(await new Promise((resolve) => child.on('exit', resolve))).toBe(130);
   expect(readdirSync(folder)).toEqual([]);

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { close, constants, fchmod, fstat, open, type Stats } from 'node:fs';
-import { readFile, readlink, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { access, readFile, readlink, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { DecantError } from '../errors.js';
@@ -34,6 +34,8 @@ export class PathRoute implements Route {
       this.#target = await followLinks(this.path);
       const existing = await stat(this.#target).catch(unlessMissing);
       if (existing) await this.#refuse(existing);
+      else if (this.path.endsWith('/'))
+        throw new DecantError('usage', `There is no folder '${this.path}'; name a file`);
       return existing?.isBlockDevice() ? await this.#openDevice(existing, virtualSize) : await this.#openFile(existing);
     } catch (thrown) {
       throw fileError(thrown, 'sink', `write '${this.path}'`);
@@ -57,6 +59,8 @@ export class PathRoute implements Route {
   }
 
   async #refuse(existing: Stats): Promise<void> {
+    // A rename would not ask.
+    await access(this.#target, constants.W_OK);
     if (!existing.isFile() && !existing.isBlockDevice()) {
       throw new DecantError('usage', `'${this.path}' is neither a regular file nor a block device`);
     }

@@ -123,3 +123,26 @@ fn stored(bits: &mut Bits, output: &mut [u8], filled: &mut usize) -> Result<Bloc
     bits.skip_bytes(4 + wanted);
     Ok(Block::Ended)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Small enough for Miri, which checks what is unsafe: matches of every distance up to 40, which are copied
+    /// in different ways, literals in a row, stored and fixed blocks.
+    #[test]
+    fn every_way_of_the_loop() {
+        let mut inflater = Inflater::default();
+        for period in (1..=40).chain([300]) {
+            let text: Vec<u8> = (0..1500).map(|at| (at % period * 37 + at / 500 * 3) as u8).collect();
+            for level in [0, 1, 9] {
+                let stream = miniz_oxide::deflate::compress_to_vec(&text, level);
+                for len in [text.len(), text.len() - 7, 293, 294, 1] {
+                    let mut output = vec![0; len];
+                    inflater.inflate(&stream, &mut output).unwrap();
+                    assert!(output == text[..len], "period {period}, level {level}, {len} bytes");
+                }
+            }
+        }
+    }
+}
