@@ -24,19 +24,19 @@ fn main() {
             bytes.chunks(cluster).map(|part| (miniz_oxide::deflate::compress_to_vec(part, 6), part.len())).collect();
         let mut output = vec![0; cluster];
         let (mut ours, mut theirs) = (Inflater::default(), DecompressorOxide::new());
-        let mut rates = [[0.0; RUNS]; 2];
-        for run in 0..RUNS {
-            rates[0][run] = rate(&streams, |stream, len| {
+        let mut rates = [Vec::new(), Vec::new()];
+        for _ in 0..RUNS {
+            rates[0].push(rate(&streams, |stream, len| {
                 ours.inflate(stream, &mut output[..len]).expect("the stream is good");
                 black_box(&output);
-            });
-            rates[1][run] = rate(&streams, |stream, len| {
+            }));
+            rates[1].push(rate(&streams, |stream, len| {
                 theirs.init();
                 let flags = TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
                 let (_, _, written) = decompress(&mut theirs, stream, &mut output[..len], 0, flags);
                 assert_eq!(written, len);
                 black_box(&output);
-            });
+            }));
         }
         let [ours, theirs] = rates.map(|mut rates| {
             rates.sort_by(f64::total_cmp);
