@@ -204,7 +204,7 @@ async function limits(browser) {
   ]);
   rows.push([
     'the same, threads',
-    `${(page + wire(/^threads-(?!extras).*\.js$/) / 2 + wasmOf('threads')).toFixed(0)} KB`,
+    `${(page + wire(/^threads-(?!extras).*\.js$/, /^workerHelpers/) + wasmOf('threads')).toFixed(0)} KB`,
   ]);
   for (const engine of ['workers', 'threads']) {
     rows.push([

@@ -111,14 +111,10 @@ impl Executor for Inline {
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Vec<u8>>>> {
         async move {
             let mut buffers = Buffers::default();
-            let loaded = job.read(&self.files, &mut buffers.input).await?;
-            let read = buffers.input.len() as u64;
+            let (loaded, read) = job.read(&self.files, &mut buffers).await?;
             let Outcome { runs, lost } = match loaded {
                 Loaded::Input => Decoder::default().decode(&job, &mut buffers, &self.ciphers)?,
-                Loaded::Output => {
-                    std::mem::swap(&mut buffers.input, &mut buffers.output);
-                    Outcome::of_direct(&job, &buffers.output)
-                }
+                Loaded::Output => Outcome::of_direct(&job, &buffers.output),
             };
             let written = runs.iter().map(|run| run.len as u64).sum();
             Ok(Decoded { output: Some((buffers.output, runs)), read, written, lost })

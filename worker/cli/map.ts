@@ -1,6 +1,6 @@
 // `decant map`, as `qemu-img map` of QEMU 7.2 prints it.
 
-import { cancelled, DecantError } from '../errors.js';
+import { DecantError } from '../errors.js';
 import type { Image } from '../node.js';
 import type { Extent } from '../types.js';
 import type { Command } from './arguments.js';
@@ -23,7 +23,6 @@ export async function map(
     }
   };
   for await (const line of (json ? mapJson : mapText)(extents())) {
-    if (signal.aborted) throw cancelled();
     process.stdout.write(`${line}\n`);
   }
   return isWhole;

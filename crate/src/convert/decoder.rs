@@ -71,7 +71,10 @@ impl Decoder {
                     if !job.salvage {
                         let error = damage.error(place, place.0);
                         let name = job.names.iter().find(|(of, _)| *of == file);
-                        return Err(name.map_or(error.clone(), |(_, name)| error.within(name)));
+                        return Err(match name {
+                            Some((_, name)) => error.within(name),
+                            None => error,
+                        });
                     }
                     to.fill(0);
                     lost.push(Lost { start: job.guest_of(piece.output), len: piece.output_len as u64, damage });

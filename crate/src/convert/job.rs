@@ -81,7 +81,7 @@ pub enum Stored {
     },
 }
 
-/// What a buffer holds after a job was read.
+/// What there is after a job was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loaded {
     /// The job's input, to be decoded.
@@ -104,14 +104,17 @@ impl Job {
         self.stretches.last().map_or(0, |last| last.start + last.len)
     }
 
-    /// Reads what the job needs into `buffer`: straight to its place in the output, where all of it is stored
-    /// as it is and that takes hardly more reads.
-    pub async fn read(&self, files: &[Rc<dyn Source>], buffer: &mut Vec<u8>) -> Result<Loaded> {
+    /// Reads what the job needs; answers with how many bytes that were, too. They go straight to their place
+    /// in the output, where all are stored as they are and that takes hardly more reads: the buffer of the
+    /// input then is the output's, and the other way round.
+    pub async fn read(&self, files: &[Rc<dyn Source>], buffers: &mut Buffers) -> Result<(Loaded, u64)> {
+        let buffer = &mut buffers.input;
         let Some(reads) = self.direct_reads() else {
             fit(buffer, self.input_len())?;
             read_ranges(files, &self.reads, buffer).await?;
-            return Ok(Loaded::Input);
+            return Ok((Loaded::Input, buffer.len() as u64));
         };
+        let read = reads.iter().map(|(range, _)| range.len).sum();
         fit(buffer, self.output_len())?;
         let mut parts = Vec::with_capacity(reads.len());
         let (mut rest, mut at) = (&mut buffer[..], 0);
@@ -125,7 +128,8 @@ impl Job {
         }
         rest.fill(0);
         read_parts(files, parts).await?;
-        Ok(Loaded::Output)
+        std::mem::swap(&mut buffers.input, &mut buffers.output);
+        Ok((Loaded::Output, read))
     }
 
     /// What to read to which place of the output, if nothing has to be decoded.

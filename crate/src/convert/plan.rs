@@ -8,7 +8,7 @@ use crate::image::Image;
 use crate::sink::Run;
 use crate::source::{FileId, FileRange, Files};
 use crate::units::{BLOCK, GuestOffset};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Host ranges nearer to each other than this (bytes) are read as one: in a browser the bytes cost
 /// less than the call.
@@ -107,9 +107,17 @@ impl Planner {
 
     /// The names of the backing files that compressed pieces come from.
     fn names_in(&self, pieces: &[Piece]) -> Vec<(FileId, String)> {
-        let is_in =
-            |file| pieces.iter().any(|piece| matches!(piece.stored, Stored::Compressed { file: of, .. } if of == file));
-        self.names.iter().filter(|(file, _)| is_in(*file)).cloned().collect()
+        if self.names.is_empty() {
+            return Vec::new();
+        }
+        let files: BTreeSet<FileId> = pieces
+            .iter()
+            .filter_map(|piece| match piece.stored {
+                Stored::Compressed { file, .. } => Some(file),
+                _ => None,
+            })
+            .collect();
+        self.names.iter().filter(|(file, _)| files.contains(file)).cloned().collect()
     }
 
     async fn next_extent(&mut self) -> Result<Option<Extent>> {

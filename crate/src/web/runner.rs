@@ -44,24 +44,21 @@ impl Runner {
     /// Runs a job.
     pub async fn run(&self, job: Vec<u8>) -> std::result::Result<JsReply, JsValue> {
         let job: Job = postcard::from_bytes(&job).map_err(internal)?;
-        let mut input = self.inputs.borrow_mut().pop().unwrap_or_default();
-        let loaded = job.read(&self.files, &mut input).await?;
-        let read = input.len() as f64;
-        let (output, Outcome { runs, lost }) = match loaded {
+        let mut buffers = Buffers { input: self.inputs.borrow_mut().pop().unwrap_or_default(), output: Vec::new() };
+        let (loaded, read) = job.read(&self.files, &mut buffers).await?;
+        let Outcome { runs, lost } = match loaded {
             Loaded::Input => {
                 // Only now: while one job waits for its bytes, another one has the output buffer.
-                let mut buffers = Buffers { input, output: self.output.take() };
+                buffers.output = self.output.take();
                 let outcome = self.decoder.borrow_mut().decode(&job, &mut buffers, &self.ciphers)?;
                 self.inputs.borrow_mut().push(buffers.input);
-                (buffers.output, outcome)
+                outcome
             }
-            Loaded::Output => {
-                let outcome = Outcome::of_direct(&job, &input);
-                (input, outcome)
-            }
+            Loaded::Output => Outcome::of_direct(&job, &buffers.output),
         };
+        let output = buffers.output;
         let reply: JsReply = js_sys::Object::new().unchecked_into();
-        reply.set_read(read);
+        reply.set_read(read as f64);
         reply.set_written(runs.iter().map(|run| run.len as f64).sum());
         if !lost.is_empty() {
             reply.set_lost(Uint8Array::from(&postcard::to_allocvec(&lost).map_err(internal)?[..]));

@@ -79,17 +79,13 @@ impl Executor for Pool {
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Output>>> {
         async move {
             let mut buffers = self.idle.borrow_mut().pop().unwrap_or_default();
-            let loaded = job.read(&self.files, &mut buffers.input).await?;
-            let read = buffers.input.len() as u64;
+            let (loaded, read) = job.read(&self.files, &mut buffers).await?;
             let ciphers = self.ciphers.clone();
             let (answer, answered) = oneshot::channel();
             rayon::spawn(move || {
                 let outcome = match loaded {
                     Loaded::Input => decode(&job, &mut buffers, &ciphers),
-                    Loaded::Output => {
-                        std::mem::swap(&mut buffers.input, &mut buffers.output);
-                        Ok(Outcome::of_direct(&job, &buffers.output))
-                    }
+                    Loaded::Output => Ok(Outcome::of_direct(&job, &buffers.output)),
                 };
                 // Nobody waits for it after a cancel.
                 let _ = answer.send((outcome, buffers));

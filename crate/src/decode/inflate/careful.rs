@@ -1,16 +1,15 @@
 //! The symbols of a block near the end of the input or the output: every bit and byte is checked.
 
 use super::bits::Bits;
-use super::tables::{DistanceTable, Entry, LiteralTable, Table};
-use super::{Block, InflateError};
+use super::tables::{Entry, Table};
+use super::{Block, Codes, InflateError};
 
 #[inline(never)]
 pub(super) fn run(
     bits: &mut Bits,
     output: &mut [u8],
     filled: &mut usize,
-    literals: &LiteralTable,
-    distances: &DistanceTable,
+    Codes { literals, distances }: &Codes,
 ) -> Result<Block, InflateError> {
     while *filled < output.len() {
         bits.refill();

@@ -2,9 +2,8 @@
 
 #![expect(unsafe_code, reason = "bounds are checked once a turn, not for every byte")]
 
-use super::InflateError;
 use super::bits::Bits;
-use super::tables::{DistanceTable, LiteralTable};
+use super::{Codes, InflateError};
 
 /// What a turn reads of the input at most, in bytes: two refills, of which each loads 8 and goes on by at
 /// most 7.
@@ -22,8 +21,7 @@ pub(super) fn run(
     bits: &mut Bits,
     output: &mut [u8],
     filled: &mut usize,
-    literals: &LiteralTable,
-    distances: &DistanceTable,
+    Codes { literals, distances }: &Codes,
 ) -> Result<bool, InflateError> {
     let input = bits.input;
     let Some(input_end) = input.len().checked_sub(INPUT_ROOM) else { return Ok(false) };
@@ -43,31 +41,31 @@ pub(super) fn run(
     }
     macro_rules! consume {
         ($entry:expr) => {
-            // Only the lowest 6 bits of both matter: the rest of the entry is no harm, and not masking it is a gain.
+            // Only the lowest 6 bits of both matter: the rest of the entry is no harm.
             buffer >>= $entry.raw() & 63;
             count = count.wrapping_sub($entry.raw());
+        };
+    }
+    macro_rules! literal {
+        ($entry:expr) => {
+            consume!($entry);
+            // SAFETY: `at <= output_end` at the start of the turn, and this is one of at most three literals: two
+            // lead on to another symbol, after the third one or one of a subtable the turn ends.
+            unsafe { put(output, at, $entry.literal()) };
+            at += 1;
         };
     }
     while next <= input_end && at <= output_end {
         refill!();
         let mut entry = literals.at(buffer);
         if entry.is_literal() {
-            consume!(entry);
-            // SAFETY: `at <= output_end` at the start of the turn; this is one of at most three literals.
-            unsafe { put(output, at, entry.literal()) };
-            at += 1;
+            literal!(entry);
             entry = literals.at(buffer);
             if entry.is_literal() {
-                consume!(entry);
-                // SAFETY: as above.
-                unsafe { put(output, at, entry.literal()) };
-                at += 1;
+                literal!(entry);
                 entry = literals.at(buffer);
                 if entry.is_literal() {
-                    consume!(entry);
-                    // SAFETY: as above.
-                    unsafe { put(output, at, entry.literal()) };
-                    at += 1;
+                    literal!(entry);
                     continue;
                 }
             }
@@ -77,10 +75,7 @@ pub(super) fn run(
                 consume!(entry);
                 entry = literals.within(entry, buffer);
                 if entry.is_literal() {
-                    consume!(entry);
-                    // SAFETY: as above: at most two literals came before.
-                    unsafe { put(output, at, entry.literal()) };
-                    at += 1;
+                    literal!(entry);
                     continue;
                 }
             }
@@ -170,17 +165,15 @@ unsafe fn copy(output: &mut [u8], at: usize, distance: usize, length: usize) {
     unsafe {
         if distance >= 16 {
             // Most are no longer than two words: no branch that is hard to foresee.
-            for _ in 0..2 {
-                let word = base.add(to - distance).cast::<u128>().read_unaligned();
-                base.add(to).cast::<u128>().write_unaligned(word);
+            move_word::<u128>(base.add(to - distance), base.add(to));
+            to += 16;
+            loop {
+                move_word::<u128>(base.add(to - distance), base.add(to));
                 to += 16;
+                if to >= end {
+                    return;
+                }
             }
-            while to < end {
-                let word = base.add(to - distance).cast::<u128>().read_unaligned();
-                base.add(to).cast::<u128>().write_unaligned(word);
-                to += 16;
-            }
-            return;
         }
         if distance == 1 {
             let word = u64::from(*base.add(at - 1)) * 0x0101_0101_0101_0101;
@@ -193,9 +186,19 @@ unsafe fn copy(output: &mut [u8], at: usize, distance: usize, length: usize) {
         }
         let step = distance.min(8);
         while to < end {
-            let word = base.add(to - distance).cast::<u64>().read_unaligned();
-            base.add(to).cast::<u64>().write_unaligned(word);
+            move_word::<u64>(base.add(to - distance), base.add(to));
             to += step;
         }
     }
+}
+
+/// Moves a word, which is loaded before it is stored.
+///
+/// # Safety
+///
+/// `from` may be read and `to` written for the size of the word.
+#[inline(always)]
+unsafe fn move_word<W>(from: *const u8, to: *mut u8) {
+    // SAFETY: by the condition above; neither need be aligned.
+    unsafe { to.cast::<W>().write_unaligned(from.cast::<W>().read_unaligned()) };
 }

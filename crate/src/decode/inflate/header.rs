@@ -1,8 +1,8 @@
 //! The codes of a block: as its header has them (section 3.2.7), or fixed (section 3.2.6).
 
-use super::InflateError;
 use super::bits::Bits;
-use super::tables::{DISTANCES, DistanceTable, LITERALS, LiteralTable};
+use super::tables::{DISTANCES, LITERALS};
+use super::{Codes, InflateError};
 
 /// The lengths of codes are coded themselves, by at most this many bits.
 const LENGTH_BITS: usize = 7;
@@ -13,20 +13,16 @@ const MOST_LITERALS: usize = 286;
 const MOST_DISTANCES: usize = 30;
 const END_OF_BLOCK: usize = 256;
 
-pub(super) fn fixed(literals: &mut LiteralTable, distances: &mut DistanceTable) {
+pub(super) fn fixed(codes: &mut Codes) {
     let mut lens = [8; LITERALS];
     lens[144..256].fill(9);
     lens[256..280].fill(7);
-    let built = literals.build_literals(&lens).and(distances.build_distances(&[5; DISTANCES]));
+    let built = codes.literals.build_literals(&lens).and(codes.distances.build_distances(&[5; DISTANCES]));
     debug_assert!(built.is_ok());
 }
 
 /// Reads the header of a block and builds its tables.
-pub(super) fn read(
-    bits: &mut Bits,
-    literals: &mut LiteralTable,
-    distances: &mut DistanceTable,
-) -> Result<(), InflateError> {
+pub(super) fn read(bits: &mut Bits, codes: &mut Codes) -> Result<(), InflateError> {
     let literal_count = bits.take(5)? as usize + 257;
     let distance_count = bits.take(5)? as usize + 1;
     let length_count = bits.take(4)? as usize + 4;
@@ -57,8 +53,8 @@ pub(super) fn read(
     if lens[END_OF_BLOCK] == 0 {
         return Err(InflateError::Invalid);
     }
-    literals.build_literals(&lens[..literal_count])?;
-    distances.build_distances(&lens[literal_count..])
+    codes.literals.build_literals(&lens[..literal_count])?;
+    codes.distances.build_distances(&lens[literal_count..])
 }
 
 /// The table of the code of lengths: symbol and bits. It must be complete.

@@ -42,11 +42,17 @@ pub enum InflateError {
     InputEnds,
 }
 
+/// The two codes of a block.
+#[derive(Default)]
+struct Codes {
+    literals: LiteralTable,
+    distances: DistanceTable,
+}
+
 /// Decoding tables, kept from one stream to the next.
 #[derive(Default)]
 pub struct Inflater {
-    literals: Box<LiteralTable>,
-    distances: Box<DistanceTable>,
+    codes: Box<Codes>,
     /// Whether the tables are those of the fixed codes (section 3.2.6).
     fixed: bool,
 }
@@ -75,7 +81,7 @@ impl Inflater {
                 }
                 2 => {
                     self.fixed = false;
-                    header::read(&mut bits, &mut self.literals, &mut self.distances)?;
+                    header::read(&mut bits, &mut self.codes)?;
                     self.compressed(&mut bits, output, &mut filled)?
                 }
                 _ => return Err(InflateError::Invalid),
@@ -91,17 +97,17 @@ impl Inflater {
 
     fn load_fixed(&mut self) {
         if !self.fixed {
-            header::fixed(&mut self.literals, &mut self.distances);
+            header::fixed(&mut self.codes);
             self.fixed = true;
         }
     }
 
     /// The symbols of a block.
     fn compressed(&self, bits: &mut Bits, output: &mut [u8], filled: &mut usize) -> Result<Block, InflateError> {
-        if fast::run(bits, output, filled, &self.literals, &self.distances)? {
+        if fast::run(bits, output, filled, &self.codes)? {
             return Ok(Block::Ended);
         }
-        careful::run(bits, output, filled, &self.literals, &self.distances)
+        careful::run(bits, output, filled, &self.codes)
     }
 }
 

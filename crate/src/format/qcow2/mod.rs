@@ -44,7 +44,8 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         read => read?,
     };
     let encryption = encryption::read(&*source, &header, &extensions).await?;
-    let snapshots = match list_snapshots(&*source, &header, options.is_backing).await {
+    let listed = if options.is_backing { Ok(Vec::new()) } else { snapshots::read(&*source, &header).await };
+    let snapshots = match listed {
         // Damage to the list alone does not keep the active disk from being read.
         Err(error) if options.salvage && options.snapshot.is_none() && error.kind == ErrorKind::Corrupt => Vec::new(),
         read => read?,
@@ -54,10 +55,6 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         None => header.active()?,
     };
     Ok(Rc::new(Qcow2 { source, header, mapping, compression, encryption, references, snapshots }))
-}
-
-async fn list_snapshots(source: &dyn Source, header: &Header, is_backing: bool) -> Result<Vec<Entry>> {
-    if is_backing { Ok(Vec::new()) } else { snapshots::read(source, header).await }
 }
 
 type HeaderCluster = (Compression, Extensions, References);
