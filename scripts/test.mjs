@@ -95,7 +95,6 @@ delete env.RUSTC_BOOTSTRAP;
 check('Biome', bin('biome'), ['ci', '.']);
 for (const part of ['worker', 'web', 'e2e']) check(`tsc, ${part}`, bin('tsc'), ['-p', part, '--noEmit']);
 rustTests('Rust tests');
-// All but the generated matrix: its images are large, and what they are made of is in the others.
 const include = (folder) => `-I${folder}`;
 env.CC_i686_unknown_linux_musl = 'clang';
 env.CFLAGS_i686_unknown_linux_musl = [
@@ -103,6 +102,7 @@ env.CFLAGS_i686_unknown_linux_musl = [
   include('/usr/include/x86_64-linux-gnu'),
   include(join(root, 'scripts', 'i686')),
 ].join(' ');
+// All but the matrices: their images are large, and what they are made of is in the others.
 const narrow = ['--target', NARROW, '--config', 'scripts/i686.toml'];
 rustTests('Rust tests, 32 bits', ...narrow, '--lib', ...NARROW_TESTS.flatMap((name) => ['--test', name]));
 playwright();

@@ -91,9 +91,9 @@ impl<'a> Companions<'a> {
 
     /// The file that `reference` names: by the whole name, as it stands or as it leads on from the image that
     /// refers to it, else by its base name. `above` are the names of that image, which is the last, and
-    /// of those above. Several candidates, and the image itself, are `usage`; so is the base
-    /// name of a file in another folder where an image above has that name too, since it tells nothing then. A reference that can only be a circle is
-    /// `corrupt`.
+    /// of those above. Several candidates, and the image itself, are `usage`; so is the base name of a
+    /// file in another folder where an image above has that name too, since it tells nothing then. A
+    /// reference that can only be a circle is `corrupt`.
     pub fn find(&mut self, reference: &Reference, role: Role, above: &[&str]) -> Result<Option<FileId>> {
         let wanted = reference.name.strip_prefix("file:").unwrap_or(&reference.name);
         let given = |companion: &'a Companion| companion.stands_for.as_deref().unwrap_or(&companion.name);
