@@ -8,14 +8,18 @@ use super::{Codes, InflateError};
 /// What a turn reads of the input at most, in bytes: two refills, of which each loads 8 and goes on by at
 /// most 7.
 const INPUT_ROOM: usize = 16;
+/// With fewer bits than this a distance (15 + 13 bits) and the next look at the literals (11) might lack some.
+const DISTANCE_BITS_AND_NEXT: u32 = 39;
 /// What a turn writes at most: three literals and a match, which is copied past its end by less than two
 /// words of 16 bytes.
 const OUTPUT_ROOM: usize = 3 + 258 + 32;
 
 /// Decodes until the block ends, which it answers `true` to, or the room does.
 ///
-/// Bits: a refill leaves at least 56. Up to three literals without a subtable take 3 * 11, and a length
-/// with its extra bits 15 + 5, which makes 53. After another refill a distance takes 15 + 13.
+/// A turn begins with at least 56 bits and the entry of its first code. Up to three literals without a
+/// subtable take 3 * 11 of them, or two and a length with its extra bits 2 * 11 + 15 + 5: what is left,
+/// at least 14, is seldom too little for a distance, so a refill there is a branch. The next turn's entry
+/// is looked up before its refill, and so does not wait for it.
 #[inline(never)]
 pub(super) fn run(
     bits: &mut Bits,
@@ -31,8 +35,8 @@ pub(super) fn run(
     let mut ended = false;
     macro_rules! refill {
         () => {
-            // SAFETY: `next <= input_end` at the start of the turn, and an earlier refill has added at
-            // most 7: so there are at least 9 bytes.
+            // SAFETY: `next <= input_end` where the turn begins, and only one other refill may have come
+            // since, which adds at most 7: so there are at least 9 bytes.
             buffer |= unsafe { load(input, next) } << (count & 63);
             // Bits above `count` are those of the byte at `next`, once more or not at all.
             next += 7 - (count as usize >> 3 & 7);
@@ -50,14 +54,27 @@ pub(super) fn run(
         ($entry:expr) => {
             consume!($entry);
             // SAFETY: `at <= output_end` at the start of the turn, and this is one of at most three literals: two
-            // lead on to another symbol, after the third one or one of a subtable the turn ends.
+            // lead on to another symbol, with the third one or one of a subtable the turn ends.
             unsafe { put(output, at, $entry.literal()) };
             at += 1;
         };
     }
-    while next <= input_end && at <= output_end {
-        refill!();
-        let mut entry = literals.at(buffer);
+    // Three copies of it are a branch less each.
+    macro_rules! next_turn {
+        ($entry:ident) => {
+            if next > input_end || at > output_end {
+                break;
+            }
+            $entry = literals.at(buffer);
+            refill!();
+        };
+    }
+    if next > input_end || at > output_end {
+        return Ok(false);
+    }
+    refill!();
+    let mut entry = literals.at(buffer);
+    loop {
         if entry.is_literal() {
             literal!(entry);
             entry = literals.at(buffer);
@@ -66,6 +83,7 @@ pub(super) fn run(
                 entry = literals.at(buffer);
                 if entry.is_literal() {
                     literal!(entry);
+                    next_turn!(entry);
                     continue;
                 }
             }
@@ -76,6 +94,7 @@ pub(super) fn run(
                 entry = literals.within(entry, buffer);
                 if entry.is_literal() {
                     literal!(entry);
+                    next_turn!(entry);
                     continue;
                 }
             }
@@ -90,20 +109,22 @@ pub(super) fn run(
         }
         let length = entry.value(buffer);
         consume!(entry);
-        refill!();
-        let mut entry = distances.at(buffer);
-        if entry.is_exception() {
-            if !entry.is_subtable() {
+        if count & 63 < DISTANCE_BITS_AND_NEXT {
+            refill!();
+        }
+        let mut place = distances.at(buffer);
+        if place.is_exception() {
+            if !place.is_subtable() {
                 return Err(InflateError::Invalid);
             }
-            consume!(entry);
-            entry = distances.within(entry, buffer);
-            if entry.is_exception() {
+            consume!(place);
+            place = distances.within(place, buffer);
+            if place.is_exception() {
                 return Err(InflateError::Invalid);
             }
         }
-        let distance = entry.value(buffer);
-        consume!(entry);
+        let distance = place.value(buffer);
+        consume!(place);
         if distance > at {
             return Err(InflateError::Invalid);
         }
@@ -111,6 +132,7 @@ pub(super) fn run(
         // came before it in this turn: so there is room for it and 32 bytes more.
         unsafe { copy(output, at, distance, length) };
         at += length;
+        next_turn!(entry);
     }
     count &= 63;
     // Whole bytes above `count` are read again.
