@@ -1,10 +1,11 @@
-// Chromium for the benchmark: converts to the origin's private file system, in a profile on disk, and copies
-// there without any conversion.
+// Chromium for the benchmark, with a profile on disk: conversions and their rivals by every way that a page has to
+// save.
 
-import { createReadStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createReadStream, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join } from 'node:path';
 import { chromium } from 'playwright';
+import { save, startDisplay } from '../e2e/support/save-dialog.mjs';
 import { root } from '../scripts/lib.mjs';
 
 const TYPES = { '.js': 'text/javascript', '.wasm': 'application/wasm' };
@@ -12,16 +13,18 @@ const ARGS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
   ...['--disable-component-update', '--disable-sync'],
 ];
+/** Of the disk that is converted. */
+const DISK = 3584 << 20;
 
-/** Serves dist/, the bare copy and a blank page, isolated: both engines can run there. */
+/** Serves dist/, the rivals and a blank page, isolated: both engines can run there. */
 function serve() {
   const server = createServer((request, response) => {
     response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
     response.setHeader('Cross-Origin-Embedder-Policy', 'require-corp');
     const path = new URL(request.url, 'http://bench').pathname;
     response.setHeader('Content-Type', TYPES[extname(path)] ?? 'text/html');
-    if (path === '/') response.end('<!doctype html><input type="file">');
-    else if (path === '/copy.js') response.end(readFileSync(new URL('copy.js', import.meta.url)));
+    if (path === '/') response.end('<!doctype html><input type="file"><button>Pick</button>');
+    else if (path === '/rivals.js') response.end(readFileSync(new URL('rivals.js', import.meta.url)));
     else
       createReadStream(join(root, 'dist', path))
         .on('error', () => response.writeHead(404).end())
@@ -34,75 +37,192 @@ export class Browser {
   static async start() {
     const self = new Browser();
     self.server = await serve();
-    self.profile = mkdtempSync(join(root, '.cache', 'profile-'));
-    self.context = await chromium.launchPersistentContext(self.profile, {
-      executablePath: '/usr/bin/chromium',
-      args: ARGS,
-    });
+    await self.launch({});
     self.version = self.context.browser()?.version() ?? '';
-    self.page = self.context.pages()[0] ?? (await self.context.newPage());
-    await self.page.goto(`http://localhost:${self.server.address().port}/`);
     return self;
   }
 
-  /** Seconds from the call to the finished file; the file is removed outside of that. */
-  async convert(path, engine) {
-    await this.page.locator('input').setInputFiles(path);
-    return this.page.evaluate(async (engine) => {
-      const { open } = await import('/index.js');
-      const file = document.querySelector('input').files[0];
-      const start = performance.now();
-      const image = await open(file);
-      await image.convert({ opfs: 'out.raw' }, { engine });
-      const seconds = (performance.now() - start) / 1000;
-      await image.close();
-      await (await navigator.storage.getDirectory()).removeEntry('out.raw');
-      return seconds;
-    }, engine);
+  async launch(options) {
+    this.profile = mkdtempSync(join(root, '.cache', 'profile-'));
+    this.context = await chromium.launchPersistentContext(this.profile, {
+      executablePath: '/usr/bin/chromium',
+      args: ARGS,
+      ...options,
+    });
+    this.page = this.context.pages()[0] ?? (await this.context.newPage());
+    await this.page.goto(`http://localhost:${this.server.address().port}/`);
   }
 
-  /** Seconds that the bare copy takes: bench/copy.js. */
-  async copy(path, options) {
-    await this.page.locator('input').setInputFiles(path);
-    return this.page.evaluate(async (options) => {
-      const worker = new Worker('/copy.js', { type: 'module' });
-      const file = document.querySelector('input').files[0];
-      const answer = new Promise((done) => worker.addEventListener('message', ({ data }) => done(data)));
-      worker.postMessage({ file, ...options });
-      const seconds = await answer;
-      worker.terminate();
-      await (await navigator.storage.getDirectory()).removeEntry('out.raw');
-      return seconds;
-    }, options);
+  async end() {
+    await this.context.close();
+    rmSync(this.profile, { recursive: true, force: true });
   }
 
-  /** Milliseconds until both workers are ready, in a page that was just loaded. */
-  async ready(engine) {
+  /** Another start of the browser, and all that it has kept. */
+  async restart() {
+    await this.end();
+    await this.launch({});
+  }
+
+  /** A browser with windows, since only such a one has a save dialog, which picks `path`. */
+  async restartWithFile(path) {
+    await this.end();
+    this.display = await startDisplay();
+    await this.launch({ headless: false, env: { ...process.env, DISPLAY: this.display.name } });
+    await this.page.evaluate(() => {
+      document.querySelector('button').addEventListener('click', async () => {
+        globalThis.picked = await showSaveFilePicker({ suggestedName: 'disk.raw' });
+      });
+    });
+    await this.page.getByRole('button').click();
+    await save(this.display.name, path);
+    await this.page.waitForFunction(() => globalThis.picked !== undefined);
+  }
+
+  /** Seconds from the call to the finished file; a file in the private storage is removed outside of that. */
+  async convert(path, engine, output = 'storage') {
+    await this.page.locator('input').setInputFiles(path);
+    return this.page.evaluate(
+      async ({ engine, output }) => {
+        const { open } = await import('/index.js');
+        const file = document.querySelector('input').files[0];
+        const target = { storage: { opfs: 'out.raw' }, picked: globalThis.picked, download: { download: 'out.raw' } };
+        const start = performance.now();
+        const image = await open(file);
+        await image.convert(target[output], { engine });
+        const seconds = (performance.now() - start) / 1000;
+        await image.close();
+        if (output === 'storage') await (await navigator.storage.getDirectory()).removeEntry('out.raw');
+        return seconds;
+      },
+      { engine, output },
+    );
+  }
+
+  picked(path) {
+    return this.convert(path, 'auto', 'picked');
+  }
+
+  /** Seconds until the downloaded file is on the disk. */
+  download(path) {
+    return this.downloaded(() => this.convert(path, 'auto', 'download'));
+  }
+
+  async downloaded(work) {
+    const started = this.page.waitForEvent('download');
+    const start = performance.now();
+    await work();
+    const download = await started;
+    await download.path();
+    const seconds = (performance.now() - start) / 1000;
+    await download.delete();
+    // The temporary file: only once the page is gone nobody needs it.
     await this.page.reload();
+    await this.page.evaluate(async () => {
+      const { removeLeftovers } = await import('/index.js');
+      await removeLeftovers();
+      await (await navigator.storage.getDirectory()).removeEntry('out.raw').catch(() => {});
+    });
+    return seconds;
+  }
+
+  /** Seconds that the rival takes: rivals.js. */
+  async rival(way, path, options) {
+    if (way === 'download') return this.downloaded(() => this.copyAndDownload(path, options));
+    const seconds = await this.copy(way, path, options);
+    if (way === 'storage') {
+      await this.page.evaluate(async () => (await navigator.storage.getDirectory()).removeEntry('out.raw'));
+    }
+    return seconds;
+  }
+
+  async copy(way, path, options) {
+    await this.page.locator('input').setInputFiles(path);
+    return this.page.evaluate(
+      async (options) => {
+        const worker = new Worker('/rivals.js', { type: 'module' });
+        const file = document.querySelector('input').files[0];
+        const answer = new Promise((done) => worker.addEventListener('message', ({ data }) => done(data)));
+        worker.postMessage({ file, name: 'out.raw', handle: globalThis.picked, ...options });
+        const seconds = await answer;
+        worker.terminate();
+        return seconds;
+      },
+      { way, length: DISK, ...options },
+    );
+  }
+
+  async copyAndDownload(path, options) {
+    await this.copy('storage', path, options);
+    await this.page.evaluate(async () => {
+      const handle = await (await navigator.storage.getDirectory()).getFileHandle('out.raw');
+      const link = document.createElement('a');
+      link.href = URL.createObjectURL(await handle.getFile());
+      link.download = 'out.raw';
+      link.click();
+    });
+  }
+
+  /** Milliseconds from the call to workers that wait for work, in a browser that was just started. */
+  async ready(engine) {
+    await this.restart();
     return this.page.evaluate(async (engine) => {
-      const { open } = await import('/index.js');
-      // The smallest qcow2 there is: its conversion is the start of its workers, and little else.
-      const bytes = new Uint8Array(1024);
-      const view = new DataView(bytes.buffer);
-      bytes.set([0x51, 0x46, 0x49, 0xfb]);
-      view.setUint32(4, 2);
-      view.setUint32(20, 9);
-      view.setUint32(36, 1);
-      view.setUint32(44, 512);
-      view.setUint32(28, 512);
+      const { prepare } = await import('/index.js');
       const start = performance.now();
-      const image = await open(new File([bytes], 'empty.qcow2'));
-      await image.convert({ opfs: 'out.raw' }, { engine, workers: 2 });
-      const milliseconds = performance.now() - start;
-      await image.close();
-      await (await navigator.storage.getDirectory()).removeEntry('out.raw');
-      return milliseconds;
+      await prepare({ engine, workers: 2 });
+      return performance.now() - start;
     }, engine);
+  }
+
+  /** Milliseconds for an empty disk by workers that are warm. */
+  async empty(path) {
+    await this.convert(path, 'auto');
+    return (await this.convert(path, 'auto')) * 1000;
+  }
+
+  /**
+   * The most memory that a conversion of `path` takes in the page's process beyond what it has when its
+   * workers are ready, and that; in MiB.
+   */
+  async memory(first, path, engine) {
+    await this.restart();
+    await this.convert(first, engine);
+    const [process] = await this.renderers();
+    const idle = statusOf(process, 'VmRSS');
+    // From now on the peak counts.
+    writeFileSync(`/proc/${process}/clear_refs`, '5');
+    await this.convert(path, engine);
+    return [idle, statusOf(process, 'VmHWM')];
+  }
+
+  /** The processes of pages, the largest first. */
+  async renderers() {
+    const owned = readdirSync('/proc').filter((id) => {
+      try {
+        return readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('--type=renderer') && isOurs(id);
+      } catch {
+        // No process, or one that has just ended.
+        return false;
+      }
+    });
+    return owned.toSorted((a, b) => statusOf(b, 'VmRSS') - statusOf(a, 'VmRSS'));
   }
 
   async stop() {
-    await this.context.close();
+    await this.end();
+    this.display?.stop();
     this.server.close();
-    rmSync(this.profile, { recursive: true, force: true });
   }
+}
+
+/** Whether it was started by this process, or by one that was. */
+function isOurs(id) {
+  const parent = Number(/PPid:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, 'utf8'))[1]);
+  return parent === process.pid || (parent > 1 && isOurs(parent));
+}
+
+/** A figure of a process, in MiB. */
+function statusOf(process, name) {
+  const status = readFileSync(`/proc/${process}/status`, 'utf8');
+  return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)[1]) / 1024;
 }

@@ -2,7 +2,7 @@
 // the same one, stays warm for a short time after its last use, and ends at once after a failure.
 
 import type { CoordinatorMethods } from './inside/coordinator.js';
-import type { Platform, Variant } from './platform/platform.js';
+import type { Platform } from './platform/platform.js';
 import { Client } from './rpc.js';
 import type { Engine } from './types.js';
 
@@ -36,10 +36,14 @@ export class Team {
   /** `workers` 0 makes a reader of metadata. Its start may still fail: see `ready`. */
   static start(platform: Platform, { engine, workers, extras }: Kind, forget: () => void): Team {
     const coordinator: Coordinator = new Client(platform.spawnCoordinator());
-    const base = engine === 'threads' ? 'threads' : 'plain';
-    const variant: Variant = extras ? `${base}-extras` : base;
-    const module = platform.module(variant);
-    const ready = module.then((compiled) => coordinator.call('start', { engine, variant, module: compiled, workers }));
+    const variant = platform.variant(engine, extras);
+    // Scripts are loaded while the module is compiled.
+    const spawned = coordinator.call('spawn', { engine, variant, workers });
+    const ready = platform.module(variant).then(async (module) => {
+      await spawned;
+      await coordinator.call('start', module);
+    });
+    spawned.catch(() => {});
     const team = new Team(coordinator, ready, forget);
     ready.catch((error) => team.end(error.message));
     return team;
@@ -95,7 +99,7 @@ const teams = new Map<string, Team>();
 
 /** The team of this kind; the caller releases it. */
 export function acquire(platform: Platform, kind: Kind): Team {
-  const key = `${kind.engine}:${kind.workers}:${kind.extras}`;
+  const key = `${kind.workers}:${platform.variant(kind.engine, kind.extras)}`;
   let team = teams.get(key);
   if (!team?.coordinator.alive) {
     team = Team.start(platform, kind, () => {

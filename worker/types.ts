@@ -169,11 +169,14 @@ export interface Progress {
   secondsLeft?: number;
 }
 
-export interface ConvertOptions {
+export interface PrepareOptions {
   /** `auto` takes what suits the page and the output best. */
   engine?: Engine | 'auto';
   /** How many workers or threads decode: 1 to 64. By default one for each core, 8 at most. */
   workers?: number;
+}
+
+export interface ConvertOptions extends PrepareOptions {
   /** How much memory buffers may take together: 32 MiB to 2 GiB. By default 64 MiB for each worker. */
   memory?: number;
   signal?: AbortSignal;

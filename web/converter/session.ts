@@ -1,6 +1,6 @@
 // What the page does, without how it looks: one image at a time, from a file to a saved disk.
 
-import { type Companion, DecantError, type Image, type Need, open, type Progress, type Result } from 'decant';
+import { type Companion, DecantError, type Image, type Need, open, type Progress, prepare, type Result } from 'decant';
 import { type Choice, type Environment, findEnvironment, listChoices, type Survey } from './choices.js';
 import { learn, type Way } from './rates.js';
 import { texts } from './texts.js';
@@ -203,6 +203,8 @@ export class Session {
     const { image, way } = this.state;
     const name = `${(image.info.name ?? 'disk').replace(/\.(qcow2?|img|raw)$/i, '')}${EXTENSION}`;
     const turn = this.#turn.signal;
+    // While the dialog is open, or the download's file is made. What is wrong is told by the conversion.
+    prepare().catch(() => {});
     const handle = way === 'picked' ? await this.#pick(name) : undefined;
     if (way === 'picked' && !handle) return;
     const release = guardWork();

@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { toDecantError } from '../errors.js';
+import { prepare } from '../node.js';
 import { type Command, parse, USAGE } from './arguments.js';
 import { convert } from './convert.js';
 import { infoJson, infoText } from './info.js';
@@ -45,6 +46,9 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
       print(JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')).version);
       return 0;
   }
+  // Its workers start while the image is opened; what is wrong is told by the conversion.
+  if (command.name === 'convert')
+    prepare(command.workers === undefined ? {} : { workers: command.workers }).catch(() => {});
   const image = await openImage(command.image, command.opening, signal);
   try {
     switch (command.name) {

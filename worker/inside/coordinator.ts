@@ -7,13 +7,12 @@ import { Client, type Methods, serve } from '../rpc.js';
 import type { Engine, Info, LostRange, Notice } from '../types.js';
 import type { Host } from './host.js';
 import type { PoolMethods } from './pool.js';
-import { type Crate, loadPlain, loadThreads, type Plain, type Threads, type Unlockable } from './wasm.js';
+import { type Crate, fetchGlue, loadPlain, loadThreads, type Plain, type Threads, type Unlockable } from './wasm.js';
 
-/** What to start: an engine with its pool, or a reader of metadata, which has none. */
-export interface Start {
+/** What to be: an engine with its pool, or a reader of metadata, which has none. */
+export interface Role {
   engine: Engine;
   variant: Variant;
-  module: WebAssembly.Module;
   workers: number;
 }
 
@@ -75,6 +74,7 @@ export interface Conversion {
 export type CoordinatorMethods = ReturnType<typeof coordinatorMethods>;
 
 function coordinatorMethods(host: Host, report: (event: string, detail: unknown) => void) {
+  let role: Role;
   let crate: Crate;
   let pool: Client<PoolMethods>[] = [];
   let nextId = 0;
@@ -104,13 +104,23 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
   }
 
   return {
-    async start({ engine, variant, module, workers }: Start): Promise<void> {
+    /** Loads all scripts; `start` follows. */
+    spawn(given: Role): void {
+      role = given;
+      fetchGlue(role.variant);
+      if (role.engine === 'threads') return;
+      pool = Array.from({ length: role.workers }, () => new Client<PoolMethods>(host.spawnPoolWorker()));
+      // One that is dead fails its start.
+      for (const worker of pool) worker.call('spawn', role.variant).catch(() => {});
+    },
+
+    async start(module: WebAssembly.Module): Promise<void> {
+      const { engine, variant, workers } = role;
       if (engine === 'threads') {
         crate = await loadThreads(variant, module, workers, (reason) => report('died', reason));
         return;
       }
-      pool = Array.from({ length: workers }, () => new Client<PoolMethods>(host.spawnPoolWorker()));
-      const started = pool.map((worker) => worker.call('start', variant, module));
+      const started = pool.map((worker) => worker.call('start', module));
       crate = await loadPlain(variant, module);
       await Promise.all(started);
     },

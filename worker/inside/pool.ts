@@ -5,7 +5,7 @@ import type { SourceSpec, Variant } from '../platform/platform.js';
 import type { TargetSpec } from '../routes/route.js';
 import { type Methods, Moved, serve } from '../rpc.js';
 import type { Host, Share } from './host.js';
-import { loadPlain, type Plain } from './wasm.js';
+import { fetchGlue, loadPlain, type Plain } from './wasm.js';
 
 /** A conversion as a pool worker sees it; without a target it hands its output over. */
 export interface Attachment {
@@ -63,10 +63,16 @@ class Part {
 }
 
 function poolMethods(host: Host) {
+  let variant: Variant;
   let crate: typeof Plain;
   const parts = new Map<number, Part>();
   return {
-    async start(variant: Variant, module: WebAssembly.Module): Promise<void> {
+    spawn(given: Variant): void {
+      variant = given;
+      fetchGlue(variant);
+    },
+
+    async start(module: WebAssembly.Module): Promise<void> {
       crate = await loadPlain(variant, module);
     },
 

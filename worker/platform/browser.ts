@@ -59,6 +59,10 @@ export const browser: Platform = {
       ? undefined
       : 'the page is not cross-origin isolated (its server does not send the headers for that)';
   },
+  variant: (engine, extras) => {
+    const base = engine === 'threads' ? 'threads' : 'plain';
+    return extras ? `${base}-extras` : base;
+  },
   spawnCoordinator: () =>
     webWorker(new Worker(new URL('../coordinator.browser.js', import.meta.url), { type: 'module', name: 'decant' })),
   module: once(compile),

@@ -72,6 +72,9 @@ export const node: Platform = {
   },
   memoryPerWorker: 16 << 20,
   noThreads: 'in Node there is the workers engine only',
+  // Nothing is fetched, so nothing is saved by a smaller one; and one alone can be started before it is known
+  // what an image needs.
+  variant: () => 'plain-extras',
   spawnCoordinator: () => nodeWorker(new URL('../coordinator.node.js', import.meta.url)),
   module: once(compile),
   openSource,

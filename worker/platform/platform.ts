@@ -2,7 +2,7 @@
 
 import type { Route } from '../routes/route.js';
 import type { WorkerPort } from '../rpc.js';
-import type { ConvertOptions, Output, Source } from '../types.js';
+import type { ConvertOptions, Engine, Output, Source } from '../types.js';
 
 /** The builds of the crate: for each engine one without zstd and encryption, and one with them. */
 export type Variant = 'plain' | 'plain-extras' | 'threads' | 'threads-extras';
@@ -28,6 +28,8 @@ export interface Platform {
   readonly memoryPerWorker: number;
   /** Starts a coordinator. */
   spawnCoordinator(): WorkerPort;
+  /** The build for an engine; `extras` tells whether it has to have zstd and encryption. */
+  variant(engine: Engine, extras: boolean): Variant;
   /** Compiles a build of the crate, once. */
   module(variant: Variant): Promise<WebAssembly.Module>;
   openSource(source: Source): Promise<OpenedSource>;

@@ -1,6 +1,7 @@
 //! The browser and Node: everything that touches JavaScript. What is exported here is called by
 //! `worker/` only; people use the API that `worker/` makes of it.
 
+mod allocations;
 mod blob;
 mod bytes;
 mod errors;

@@ -1,0 +1,81 @@
+// Whole conversions beside qemu-img, and beside bare loops that move the same data by the same way.
+
+import { execFileSync } from 'node:child_process';
+import { rmSync, statSync } from 'node:fs';
+import { at, image, kinds } from './images.mjs';
+import { alternate, best, CLI, median, OUT, print, printRatios, quick, timed } from './report.mjs';
+
+const MIB = 1 << 20;
+
+const qemu =
+  (path, ...options) =>
+  () =>
+    timed('qemu-img', 'convert', ...options, '-O', 'raw', path, OUT).real;
+
+/** Every kind of image, in Node and to the private storage of Chromium. */
+export async function conversions(browser) {
+  for (const kind of quick ? ['zlib', 'uncompressed'] : kinds) {
+    const path = image(kind);
+    execFileSync('cat', [path], { stdio: 'ignore' });
+    const busy = [];
+    const node = () => {
+      const { real, busy: seconds } = timed(process.execPath, CLI, 'convert', path, OUT);
+      busy.push({ cores: seconds / real, seconds });
+      return real;
+    };
+    print(`\n## ${kind}, ${(statSync(path).size / 1e6).toFixed(0)} MB`);
+    const runners = {
+      'qemu-img convert -W': qemu(path, '-W'),
+      'qemu-img convert': qemu(path),
+      'Decant, Node': node,
+      'Decant, Chromium to OPFS, workers': () => browser.convert(path, 'workers'),
+      'Decant, Chromium to OPFS, threads': () => browser.convert(path, 'threads'),
+      ...(kind === 'uncompressed' ? await bareCopy(browser, path) : {}),
+    };
+    printRatios(await alternate(runners), 'qemu-img convert -W');
+    const cores = median(busy.map(({ cores }) => cores)).toFixed(2);
+    print(`\nNode: ${cores} cores busy, ${median(busy.map(({ seconds }) => seconds)).toFixed(1)} CPU seconds.`);
+  }
+}
+
+const combine = (slices, aheads, writes) =>
+  slices.flatMap((slice) => aheads.flatMap((ahead) => writes.map((write) => ({ slice, ahead, write }))));
+
+const describe = ({ slice, ahead, write }) =>
+  `slices of ${slice / MIB} MiB, ${ahead} ahead, writes of ${write / MIB} MiB`;
+
+/** The best bare copy to the private storage, by a sweep of its own. */
+async function bareCopy(browser, path) {
+  const options = await best(combine([4 * MIB, 16 * MIB, 32 * MIB], [1, 2], [MIB / 4, MIB]), (options) =>
+    browser.rival('storage', path, options),
+  );
+  return { [`bare copy, ${describe(options)}`]: () => browser.rival('storage', path, options) };
+}
+
+/** The ways to a real file, with plain data: then nothing but moving it is measured. */
+export async function realFiles(browser) {
+  const path = image('uncompressed');
+  const part = { limit: 512 * MIB };
+  print('\n## uncompressed, to a download, until the file is on the disk');
+  const storage = await best(combine([16 * MIB, 32 * MIB], [1, 2], [MIB / 4, MIB]), (options) =>
+    browser.rival('storage', path, { ...options, ...part }),
+  );
+  const bareDownload = `bare copy and download, ${describe(storage)}`;
+  const downloads = {
+    [bareDownload]: () => browser.rival('download', path, storage),
+    'Decant, download': () => browser.download(path),
+  };
+  printRatios(await alternate(downloads), bareDownload);
+  await browser.restartWithFile(at('picked.raw'));
+  print('\n## uncompressed, to a file that a save dialog has picked');
+  const sizes = [4 * MIB, 16 * MIB];
+  const candidates = [0, 1].flatMap((ahead) => sizes.map((slice) => ({ slice, ahead, write: slice })));
+  const writable = await best(candidates, (options) => browser.rival('picked', path, { ...options, ...part }));
+  const bareWritable = `bare createWritable and close, ${describe(writable)}`;
+  const picked = {
+    [bareWritable]: () => browser.rival('picked', path, writable),
+    'Decant, picked file': () => browser.picked(path),
+  };
+  printRatios(await alternate(picked), bareWritable);
+  rmSync(at('picked.raw'), { force: true });
+}

@@ -1,0 +1,87 @@
+// What the benchmark prints, and how it measures: alternating runs, medians, tables.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../scripts/lib.mjs';
+import { at } from './images.mjs';
+
+export const quick = process.argv[2] === 'quick';
+export const RUNS = quick ? 2 : Number(process.argv[2] ?? 5);
+export const OUT = at('out.raw');
+export const CLI = join(root, 'dist', 'cli.js');
+
+/** All that was printed. */
+export const lines = [];
+
+export function print(line = '') {
+  console.log(line);
+  lines.push(line);
+}
+
+export const sorted = (values) => values.toSorted((a, b) => a - b);
+export const median = (values) => sorted(values)[Math.floor(values.length / 2)];
+
+export function table(head, rows) {
+  print();
+  print(`| ${head.join(' | ')} |`);
+  print(`|${head.map(() => '---').join('|')}|`);
+  for (const row of rows) print(`| ${row.join(' | ')} |`);
+}
+
+/** Runs a program; answers with its seconds: by the clock, and of all cores. */
+export function timed(program, ...args) {
+  const script = 'TIMEFORMAT="%R %U %S"; time "$@" 2>&1';
+  const { status, stdout, stderr } = spawnSync('bash', ['-c', script, 'bash', program, ...args], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${program} ended with ${status}: ${stdout}${stderr}`);
+  const [real, user, system] = stderr.trim().split('\n').at(-1).split(' ').map(Number);
+  return { real, busy: user + system };
+}
+
+/** Nobody has to wait for what the one before has still to write to the disk. */
+export function settle() {
+  rmSync(OUT, { force: true });
+  execFileSync('sync');
+}
+
+/** Runs all in turn, `runs` times; answers with the seconds of each. */
+export async function alternate(runners, runs = RUNS) {
+  const times = Object.fromEntries(Object.keys(runners).map((name) => [name, []]));
+  for (let run = 0; run < runs; run += 1) {
+    for (const [name, runner] of Object.entries(runners)) {
+      settle();
+      times[name].push(await runner());
+    }
+  }
+  settle();
+  return times;
+}
+
+/** What `work` answers, three times. */
+export async function thrice(work) {
+  const values = [];
+  for (let run = 0; run < 3; run += 1) {
+    settle();
+    values.push(await work());
+  }
+  return values;
+}
+
+const seconds = (value) => value.toFixed(2);
+const spread = (values) => [sorted(values)[0], median(values), sorted(values).at(-1)].map(seconds);
+
+export function printRatios(times, rival) {
+  const base = median(times[rival]);
+  const row = ([name, values]) => [name, ...spread(values), `${(base / median(values)).toFixed(2)} ×`];
+  table(['', 'min s', 'median s', 'max s', `against ${rival}`], Object.entries(times).map(row));
+}
+
+/** The fastest of several ways to do the same, found by a run of each. */
+export async function best(candidates, run) {
+  const found = [];
+  for (const options of candidates) {
+    settle();
+    found.push({ options, time: await run(options) });
+  }
+  return found.toSorted((a, b) => a.time - b.time)[0].options;
+}

@@ -1,0 +1,42 @@
+// The rivals in Chromium: a worker that moves a File's bytes by the same way as a conversion does, and does
+// nothing else. Slices are read ahead; the benchmark looks for the best sizes.
+
+const ways = {
+  /** The private file system, by a sync access handle. */
+  async storage({ name, length }) {
+    const directory = await navigator.storage.getDirectory();
+    const handle = await (await directory.getFileHandle(name, { create: true })).createSyncAccessHandle();
+    handle.truncate(length);
+    return {
+      write: (bytes, at) => handle.write(bytes, { at }),
+      close: () => handle.close(),
+    };
+  },
+
+  /** A file that was picked: the browser copies and hashes it when it is closed. */
+  async picked({ handle, length }) {
+    const writable = await handle.createWritable();
+    await writable.truncate(length);
+    return {
+      write: (data, position) => writable.write({ type: 'write', position, data }),
+      close: () => writable.close(),
+    };
+  },
+};
+
+addEventListener('message', async ({ data: { way, file, slice, ahead, write, limit, ...target } }) => {
+  const start = performance.now();
+  const sink = await ways[way](target);
+  const size = Math.min(file.size, limit ?? file.size);
+  const read = (at) => (at < size ? file.slice(at, Math.min(at + slice, size)).arrayBuffer() : undefined);
+  const reads = Array.from({ length: ahead + 1 }, (_, number) => read(number * slice));
+  for (let at = 0; at < size; at += slice) {
+    const bytes = new Uint8Array(await reads.shift());
+    reads.push(read(at + (ahead + 1) * slice));
+    for (let from = 0; from < bytes.length; from += write) {
+      await sink.write(bytes.subarray(from, Math.min(from + write, bytes.length)), at + from);
+    }
+  }
+  await sink.close();
+  postMessage((performance.now() - start) / 1000);
+});
