@@ -6,35 +6,33 @@ import { createServer } from 'node:http';
 import { extname, join } from 'node:path';
 import { chromium } from 'playwright';
 import { save, startDisplay } from '../e2e/support/save-dialog.mjs';
-import { root } from '../scripts/lib.mjs';
+import { bin, root, run } from '../scripts/lib.mjs';
+import { at } from './images.mjs';
 
 const TYPES = { '.js': 'text/javascript', '.wasm': 'application/wasm' };
 const ARGS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
   ...['--disable-component-update', '--disable-sync'],
 ];
-/** Of the disk that is converted. */
-const DISK = 3584 << 20;
+const PAGE = at('page');
 
-/** Serves dist/, the rivals and a blank page, isolated: both engines can run there. */
+/** Serves the page that Vite has made, isolated: both engines can run there. */
 function serve() {
   const server = createServer((request, response) => {
     response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
     response.setHeader('Cross-Origin-Embedder-Policy', 'require-corp');
     const path = new URL(request.url, 'http://bench').pathname;
     response.setHeader('Content-Type', TYPES[extname(path)] ?? 'text/html');
-    if (path === '/') response.end('<!doctype html><input type="file"><button>Pick</button>');
-    else if (path === '/rivals.js') response.end(readFileSync(new URL('rivals.js', import.meta.url)));
-    else
-      createReadStream(join(root, 'dist', path))
-        .on('error', () => response.writeHead(404).end())
-        .pipe(response);
+    createReadStream(join(PAGE, path === '/' ? 'index.html' : path))
+      .on('error', () => response.writeHead(404).end())
+      .pipe(response);
   });
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
 }
 
 export class Browser {
   static async start() {
+    run('Building the page of the benchmark', bin('vite'), ['build', 'bench/page', '--logLevel', 'warn']);
     const self = new Browser();
     self.server = await serve();
     await self.launch({});
@@ -74,7 +72,7 @@ export class Browser {
         globalThis.picked = await showSaveFilePicker({ suggestedName: 'disk.raw' });
       });
     });
-    await this.page.getByRole('button').click();
+    await this.page.locator('button').click();
     await save(this.display.name, path);
     await this.page.waitForFunction(() => globalThis.picked !== undefined);
   }
@@ -84,11 +82,10 @@ export class Browser {
     await this.page.locator('input').setInputFiles(path);
     return this.page.evaluate(
       async ({ engine, output }) => {
-        const { open } = await import('/index.js');
         const file = document.querySelector('input').files[0];
         const target = { storage: { opfs: 'out.raw' }, picked: globalThis.picked, download: { download: 'out.raw' } };
         const start = performance.now();
-        const image = await open(file);
+        const image = await decant.open(file);
         await image.convert(target[output], { engine });
         const seconds = (performance.now() - start) / 1000;
         await image.close();
@@ -119,8 +116,7 @@ export class Browser {
     // The temporary file: only once the page is gone nobody needs it.
     await this.page.reload();
     await this.page.evaluate(async () => {
-      const { removeLeftovers } = await import('/index.js');
-      await removeLeftovers();
+      await decant.removeLeftovers();
       await (await navigator.storage.getDirectory()).removeEntry('out.raw').catch(() => {});
     });
     return seconds;
@@ -140,15 +136,18 @@ export class Browser {
     await this.page.locator('input').setInputFiles(path);
     return this.page.evaluate(
       async (options) => {
-        const worker = new Worker('/rivals.js', { type: 'module' });
+        const worker = startRival();
         const file = document.querySelector('input').files[0];
-        const answer = new Promise((done) => worker.addEventListener('message', ({ data }) => done(data)));
+        const answer = new Promise((done, failed) => {
+          worker.addEventListener('message', ({ data }) => done(data));
+          worker.addEventListener('error', ({ message }) => failed(new Error(message)));
+        });
         worker.postMessage({ file, name: 'out.raw', handle: globalThis.picked, ...options });
         const seconds = await answer;
         worker.terminate();
         return seconds;
       },
-      { way, length: DISK, ...options },
+      { way, ...options },
     );
   }
 
@@ -167,9 +166,8 @@ export class Browser {
   async ready(engine) {
     await this.restart();
     return this.page.evaluate(async (engine) => {
-      const { prepare } = await import('/index.js');
       const start = performance.now();
-      await prepare({ engine, workers: 2 });
+      await decant.prepare({ engine, workers: 2 });
       return performance.now() - start;
     }, engine);
   }
@@ -187,25 +185,13 @@ export class Browser {
   async memory(first, path, engine) {
     await this.restart();
     await this.convert(first, engine);
-    const [process] = await this.renderers();
-    const idle = statusOf(process, 'VmRSS');
+    // One of them is the page's: the one that grows.
+    const idle = renderers().map((process) => [process, statusOf(process, 'VmRSS')]);
     // From now on the peak counts.
-    writeFileSync(`/proc/${process}/clear_refs`, '5');
+    for (const [process] of idle) writeFileSync(`/proc/${process}/clear_refs`, '5');
     await this.convert(path, engine);
-    return [idle, statusOf(process, 'VmHWM')];
-  }
-
-  /** The processes of pages, the largest first. */
-  async renderers() {
-    const owned = readdirSync('/proc').filter((id) => {
-      try {
-        return readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('--type=renderer') && isOurs(id);
-      } catch {
-        // No process, or one that has just ended.
-        return false;
-      }
-    });
-    return owned.toSorted((a, b) => statusOf(b, 'VmRSS') - statusOf(a, 'VmRSS'));
+    const peaks = idle.map(([process, before]) => [before, statusOf(process, 'VmHWM')]);
+    return peaks.toSorted(([a, b], [c, d]) => d - c - (b - a))[0];
   }
 
   async stop() {
@@ -213,6 +199,18 @@ export class Browser {
     this.display?.stop();
     this.server.close();
   }
+}
+
+/** The processes of pages that this one has started. */
+function renderers() {
+  return readdirSync('/proc').filter((id) => {
+    try {
+      return readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('--type=renderer') && isOurs(id);
+    } catch {
+      // No process, or one that has just ended.
+      return false;
+    }
+  });
 }
 
 /** Whether it was started by this process, or by one that was. */

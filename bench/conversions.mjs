@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { rmSync, statSync } from 'node:fs';
-import { at, image, kinds } from './images.mjs';
+import { at, DISK, image, kinds, PART, part } from './images.mjs';
 import { alternate, best, CLI, median, OUT, print, printRatios, quick, timed } from './report.mjs';
 
 const MIB = 1 << 20;
@@ -26,7 +26,7 @@ export async function conversions(browser) {
     print(`\n## ${kind}, ${(statSync(path).size / 1e6).toFixed(0)} MB`);
     const runners = {
       'qemu-img convert -W': qemu(path, '-W'),
-      'qemu-img convert': qemu(path),
+      ...(kind.includes('scattered') ? {} : { 'qemu-img convert': qemu(path) }),
       'Decant, Node': node,
       'Decant, Chromium to OPFS, workers': () => browser.convert(path, 'workers'),
       'Decant, Chromium to OPFS, threads': () => browser.convert(path, 'threads'),
@@ -47,33 +47,31 @@ const describe = ({ slice, ahead, write }) =>
 /** The best bare copy to the private storage, by a sweep of its own. */
 async function bareCopy(browser, path) {
   const options = await best(combine([4 * MIB, 16 * MIB, 32 * MIB], [1, 2], [MIB / 4, MIB]), (options) =>
-    browser.rival('storage', path, options),
+    browser.rival('storage', path, { ...options, length: DISK }),
   );
-  return { [`bare copy, ${describe(options)}`]: () => browser.rival('storage', path, options) };
+  return { [`bare copy, ${describe(options)}`]: () => browser.rival('storage', path, { ...options, length: DISK }) };
 }
 
 /** The ways to a real file, with plain data: then nothing but moving it is measured. */
 export async function realFiles(browser) {
-  const path = image('uncompressed');
-  const part = { limit: 512 * MIB };
-  print('\n## uncompressed, to a download, until the file is on the disk');
-  const storage = await best(combine([16 * MIB, 32 * MIB], [1, 2], [MIB / 4, MIB]), (options) =>
-    browser.rival('storage', path, { ...options, ...part }),
-  );
+  const path = part();
+  const rival = (way) => (options) => browser.rival(way, path, { ...options, length: PART });
+  print('\n## uncompressed, 1 GiB, to a download, until the file is on the disk');
+  const storage = await best(combine([16 * MIB, 32 * MIB], [1, 2], [MIB / 4, MIB]), rival('storage'));
   const bareDownload = `bare copy and download, ${describe(storage)}`;
   const downloads = {
-    [bareDownload]: () => browser.rival('download', path, storage),
+    [bareDownload]: () => rival('download')(storage),
     'Decant, download': () => browser.download(path),
   };
   printRatios(await alternate(downloads), bareDownload);
   await browser.restartWithFile(at('picked.raw'));
-  print('\n## uncompressed, to a file that a save dialog has picked');
+  print('\n## uncompressed, 1 GiB, to a file that a save dialog has picked');
   const sizes = [4 * MIB, 16 * MIB];
   const candidates = [0, 1].flatMap((ahead) => sizes.map((slice) => ({ slice, ahead, write: slice })));
-  const writable = await best(candidates, (options) => browser.rival('picked', path, { ...options, ...part }));
+  const writable = await best(candidates, rival('picked'));
   const bareWritable = `bare createWritable and close, ${describe(writable)}`;
   const picked = {
-    [bareWritable]: () => browser.rival('picked', path, writable),
+    [bareWritable]: () => rival('picked')(writable),
     'Decant, picked file': () => browser.picked(path),
   };
   printRatios(await alternate(picked), bareWritable);

@@ -71,6 +71,18 @@ export const kinds = Object.keys(KINDS);
 export const image = (kind) =>
   once(`${kind.replace(', ', '-')}.qcow2`, (path) => qemuImg('convert', '-O', 'qcow2', ...KINDS[kind], disk(), path));
 
+/** The first GiB of it, not compressed. */
+export const part = () =>
+  once('part.qcow2', (path) => {
+    const raw = at('part.raw');
+    execFileSync('dd', [`if=${disk()}`, `of=${raw}`, 'bs=1M', 'count=1024', 'conv=sparse', 'status=none']);
+    qemuImg('convert', '-f', 'raw', '-O', 'qcow2', raw, path);
+    rmSync(raw);
+  });
+/** The length of that disk, and of the one of `image`, in bytes. */
+export const PART = 2 ** 30;
+export const DISK = 3584 * 2 ** 20;
+
 /** An empty disk. */
 export const empty = (size) =>
   once(`empty-${size}.qcow2`, (path) => qemuImg('create', '-q', '-f', 'qcow2', path, size));

@@ -21,24 +21,28 @@ pub fn allocations() -> u32 {
 
 // SAFETY: all is left to the allocator of the system, with the arguments as they came.
 unsafe impl GlobalAlloc for Counting {
+    #[inline(never)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
         // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
 
+    #[inline(never)]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
         // SAFETY: as the caller promises.
         unsafe { System.alloc_zeroed(layout) }
     }
 
+    #[inline(never)]
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
         // SAFETY: as the caller promises.
         unsafe { System.realloc(memory, layout, size) }
     }
 
+    #[inline(never)]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         // SAFETY: as the caller promises.
         unsafe { System.dealloc(memory, layout) }

@@ -28,6 +28,14 @@ pub(super) fn l2_table(header: &Header, entry: u64) -> Result<Option<HostOffset>
     Ok((offset != 0).then_some(HostOffset(offset)))
 }
 
+/// How many entries of `entry_size` bytes at the start of `entries` are all zero: their clusters are
+/// unallocated in every kind of image, and a sparse one consists of little else.
+pub(super) fn empty_entries(entries: &[u8], entry_size: u64) -> u64 {
+    const WORD: usize = size_of::<u64>();
+    let words = entries.chunks_exact(WORD).take_while(|word| **word == [0; WORD]).count();
+    (words * WORD) as u64 / entry_size
+}
+
 /// What an L2 entry says of its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cluster {

@@ -81,6 +81,13 @@ impl Walk {
             let cluster_start = at / cluster_size * cluster_size;
             let part = GuestRange { start: at, end: (cluster_start + cluster_size).min(end) };
             let entry = ((cluster_start - slice.range.start) / cluster_size * entry_size) as usize;
+            let empty = l2::empty_entries(slice.entries.get(entry..).unwrap_or_default(), entry_size);
+            if empty > 0 {
+                let part = GuestRange { start: at, end: (cluster_start + empty * cluster_size).min(end) };
+                self.push(batch, part, ExtentKind::Unallocated { host: None });
+                at = part.end;
+                continue;
+            }
             let place = HostOffset(slice.host.0 + entry as u64);
             match slice.entries.get(entry..entry + entry_size as usize) {
                 Some(bytes) => self.list_cluster(bytes, place, part, batch)?,

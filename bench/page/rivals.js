@@ -24,13 +24,12 @@ const ways = {
   },
 };
 
-addEventListener('message', async ({ data: { way, file, slice, ahead, write, limit, ...target } }) => {
+async function copy({ way, file, slice, ahead, write, ...target }) {
   const start = performance.now();
   const sink = await ways[way](target);
-  const size = Math.min(file.size, limit ?? file.size);
-  const read = (at) => (at < size ? file.slice(at, Math.min(at + slice, size)).arrayBuffer() : undefined);
+  const read = (at) => (at < file.size ? file.slice(at, at + slice).arrayBuffer() : undefined);
   const reads = Array.from({ length: ahead + 1 }, (_, number) => read(number * slice));
-  for (let at = 0; at < size; at += slice) {
+  for (let at = 0; at < file.size; at += slice) {
     const bytes = new Uint8Array(await reads.shift());
     reads.push(read(at + (ahead + 1) * slice));
     for (let from = 0; from < bytes.length; from += write) {
@@ -38,5 +37,10 @@ addEventListener('message', async ({ data: { way, file, slice, ahead, write, lim
     }
   }
   await sink.close();
-  postMessage((performance.now() - start) / 1000);
+  return (performance.now() - start) / 1000;
+}
+
+addEventListener('message', ({ data }) => {
+  // A failure that is thrown outside of a promise reaches the page.
+  copy(data).then(postMessage, (error) => setTimeout(() => reportError(error)));
 });

@@ -1,0 +1,66 @@
+// What a conversion costs besides time, counted in the wasm that ships: these figures are exact, so they are
+// asserted here, while the benchmark shows the times.
+
+import { execFileSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { images } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+
+interface Moved {
+  calls: number;
+  total: number;
+  union: number;
+}
+
+interface Counts {
+  ofJobs: number[];
+  all: number;
+  opening: number;
+  reads: Moved;
+  writes: Moved;
+  progress: { guestTotal: number; read: number; written: number };
+}
+
+const program = fileURLToPath(new URL('../support/count.mjs', import.meta.url));
+const count = (image: string): Counts =>
+  JSON.parse(execFileSync(process.execPath, [program, image], { encoding: 'utf8' }));
+
+/** A job's part of the disk, with as much memory as the counting gives. */
+const JOB = 8 << 20;
+
+for (const [name, image] of [
+  ['zlib', images.zlib],
+  ['clusters of 4 KiB', images.zlibTiny],
+  ['uncompressed', images.plain],
+] as const) {
+  test(`${name}: every byte is read once and written once, in large calls`, () => {
+    const path = image();
+    const { ofJobs, reads, writes, progress } = count(path);
+    expect(ofJobs.length).toBeLessThanOrEqual(Math.ceil(progress.guestTotal / JOB));
+    expect(writes.total).toBe(writes.union);
+    expect(writes.total).toBe(progress.written);
+    // Streams share sectors with their neighbours, which may be of another job; and opening reads the header.
+    expect(reads.total - reads.union).toBeLessThan(reads.union * 0.005);
+    expect(reads.union).toBeLessThanOrEqual(statSync(path).size);
+    expect(reads.calls).toBeLessThan(10 * ofJobs.length);
+  });
+}
+
+test('nothing is allocated for a cluster', () => {
+  const [large, small] = [count(images.zlib()), count(images.zlibTiny())];
+  const most = (counts: Counts) => Math.max(...counts.ofJobs);
+  // Of 4 KiB a job has 1,920 clusters more than of 64 KiB. What grows with their number is a list or two,
+  // which doubles when it is full.
+  expect(most(small)).toBeLessThan(most(large) + 32);
+  const clusters = small.progress.guestTotal / 4096;
+  expect(small.all).toBeLessThan(clusters / 20);
+});
+
+test('empty space costs nothing', () => {
+  const { ofJobs, reads, writes, all } = count(images.huge());
+  expect(ofJobs).toEqual([]);
+  expect(writes.calls).toBe(0);
+  expect(reads.calls).toBeLessThan(10);
+  expect(all).toBeLessThan(200);
+});

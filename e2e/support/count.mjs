@@ -1,0 +1,66 @@
+// Converts an image by the wasm that ships, in this process, and counts what it does: prints JSON.
+//
+//     node count.mjs IMAGE
+
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { allocations, CancelHandle, initSync, OpenImage, Runner } from '../../dist/wasm/plain/index.js';
+
+const wasm = new URL('../../dist/wasm/plain/index_bg.wasm', import.meta.url);
+initSync({ module: new WebAssembly.Module(readFileSync(wasm)) });
+
+const fd = openSync(/** @type {string} */ (process.argv[2]), 'r');
+/** @type {[number, number][]} */
+const reads = [];
+/** @type {[number, number][]} */
+const writes = [];
+const source = {
+  size: fstatSync(fd).size,
+  read(/** @type {number} */ offset, /** @type {Uint8Array} */ bytes) {
+    reads.push([offset, bytes.length]);
+    readSync(fd, bytes, 0, bytes.length, offset);
+  },
+};
+const object = {
+  write: (/** @type {number} */ offset, /** @type {Uint8Array} */ bytes) => void writes.push([offset, bytes.length]),
+  async truncate() {},
+  async close() {},
+  async abort() {},
+};
+
+const image = await OpenImage.open({ source, companions: [], salvage: false });
+const metadata = reads.length;
+const runner = new Runner([source], undefined, { object });
+/** What each job asks of the allocator. */
+/** @type {number[]} */
+const ofJobs = [];
+const before = allocations();
+// One job at a time, so that what is counted is its own.
+let last = Promise.resolve();
+const dispatch = (/** @type {Uint8Array} */ job) => {
+  const result = last.then(async () => {
+    const start = allocations();
+    const reply = await runner.run(job);
+    ofJobs.push(allocations() - start);
+    return reply;
+  });
+  last = result.catch(() => {});
+  return result;
+};
+const { progress } = await image.convert(dispatch, 1, 32 << 20, { object }, () => {}, new CancelHandle());
+const all = allocations() - before;
+closeSync(fd);
+
+/** How many bytes `ranges` have together, and how many of them are different ones. */
+function measure(/** @type {[number, number][]} */ ranges) {
+  let [total, union, end] = [0, 0, 0];
+  for (const [start, length] of ranges.toSorted(([a], [b]) => a - b)) {
+    total += length;
+    union += Math.max(0, start + length - Math.max(start, end));
+    end = Math.max(end, start + length);
+  }
+  return { calls: ranges.length, total, union };
+}
+
+console.log(
+  JSON.stringify({ ofJobs, all, opening: metadata, reads: measure(reads), writes: measure(writes), progress }),
+);
