@@ -21,7 +21,7 @@ export class Meter {
     guestTotal: number,
     private readonly listener: ((progress: Progress) => void) | undefined,
   ) {
-    this.#last = { guestDone: 0, guestTotal, read: 0, written: 0, finalizing: false };
+    this.#last = { guestDone: 0, guestTotal, dataDone: 0, read: 0, written: 0, finalizing: false };
     this.#report();
   }
 
@@ -65,7 +65,7 @@ export class Meter {
 
   #report(): void {
     this.#lastReport = performance.now();
-    const { guestDone, guestTotal, read, written } = this.#last;
+    const { guestDone, guestTotal, dataDone, read, written } = this.#last;
     const first = this.#marks[0];
     const seconds = first ? (this.#lastReport - first.at) / 1000 : 0;
     const bytesPerSecond = first && seconds > 0 ? (guestDone - first.done) / seconds : 0;
@@ -76,6 +76,7 @@ export class Meter {
       unlocked: this.#unlocked,
       guestDone,
       guestTotal,
+      dataDone,
       bytesRead: read,
       bytesWritten: written,
       bytesPerSecond,

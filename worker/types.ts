@@ -160,6 +160,8 @@ export interface Progress {
   /** Of the disk that the guest sees. */
   guestDone: number;
   guestTotal: number;
+  /** Of `guestDone`, what is stored in the image: what `map` lists as data, and what takes the time. */
+  dataDone: number;
   /** Of the image's file, for data. */
   bytesRead: number;
   bytesWritten: number;

@@ -2,6 +2,7 @@
 
 import { type Companion, DecantError, type Image, type Need, open, type Progress, prepare, type Result } from 'decant';
 import { type Choice, type Environment, findEnvironment, listChoices, type Survey } from './choices.js';
+import { Forecast } from './forecast.js';
 import { learn, type Way } from './rates.js';
 import { texts } from './texts.js';
 import { findTop } from './top.js';
@@ -17,6 +18,8 @@ export type State =
   | {
       step: 'converting';
       progress: Progress;
+      /** Until the file is complete. */
+      secondsLeft: number | undefined;
       way: Way;
       /** Seconds that the browser will take to finish the file, and since when it does. */
       finishing: number | undefined;
@@ -200,7 +203,7 @@ export class Session {
   /** Asks where to save, where that is to be asked, and converts. */
   async convert(): Promise<void> {
     if (this.state.step !== 'ready' || !this.state.way || this.#picking) return;
-    const { image, way } = this.state;
+    const { image, way, survey } = this.state;
     const name = `${(image.info.name ?? 'disk').replace(/\.(qcow2?|img|raw)$/i, '')}${EXTENSION}`;
     const turn = this.#turn.signal;
     // While the dialog is open, or the download's file is made. What is wrong is told by the conversion.
@@ -210,12 +213,14 @@ export class Session {
     const release = guardWork();
     this.#cancel = new AbortController();
     const start = performance.now();
-    const rate = this.#environment?.rates?.finish;
-    const finishing = way === 'picked' && rate ? image.info.virtualSize / rate : undefined;
+    const rates = this.#environment?.rates;
+    const finishing = way === 'picked' && rates ? image.info.virtualSize / rates.finish : undefined;
+    const data = survey.complete ? survey.data : undefined;
+    const forecast = new Forecast(data, rates?.[way === 'picked' ? 'picked' : 'storage'], finishing);
     try {
       const result = await image.convert(handle ?? { download: name }, {
         signal: this.#cancel.signal,
-        onProgress: (progress) => this.#progress(turn, progress, way, finishing),
+        onProgress: (progress) => this.#progress(turn, progress, way, forecast),
       });
       learn(way, result);
       const seconds = (performance.now() - start) / 1000;
@@ -245,14 +250,15 @@ export class Session {
     this.changed();
   }
 
-  #progress(turn: AbortSignal, progress: Progress, way: Way, finishing: number | undefined): void {
+  #progress(turn: AbortSignal, progress: Progress, way: Way, forecast: Forecast): void {
     const before = this.state.step === 'converting' ? this.state : undefined;
     const begins = progress.phase === 'finalizing' && before?.progress.phase !== 'finalizing';
     this.#set(turn, {
       step: 'converting',
       progress,
+      secondsLeft: forecast.secondsLeft(progress),
       way,
-      finishing,
+      finishing: forecast.finishing,
       finishingSince: begins ? performance.now() : (before?.finishingSince ?? 0),
       cancelling: before?.cancelling ?? false,
     });

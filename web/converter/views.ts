@@ -144,8 +144,8 @@ function choiceView(choice: Choice, state: Step<'ready'>, session: Session): Tem
 const ALMOST = 0.97;
 
 export function convertingView(state: Step<'converting'>, session: Session): TemplateResult {
-  const { progress, finishing, cancelling } = state;
-  const { phase, guestDone, guestTotal, bytesPerSecond, secondsLeft } = progress;
+  const { progress, secondsLeft, finishing, cancelling } = state;
+  const { phase, guestDone, guestTotal, bytesPerSecond } = progress;
   const title = cancelling ? texts.cancelling : texts.phase[phase];
   const details =
     phase === 'converting'

@@ -58,6 +58,7 @@ export interface Converted {
 export interface CrateProgress {
   guestDone: number;
   guestTotal: number;
+  dataDone: number;
   read: number;
   written: number;
   finalizing: boolean;

@@ -59,6 +59,8 @@ pub struct Progress {
     pub guest_done: u64,
     /// The virtual size.
     pub guest_total: u64,
+    /// Of that, what is stored in the image: what takes the time.
+    pub data_done: u64,
     /// Of data read for decoding.
     pub read: u64,
     /// Of data written.
@@ -169,7 +171,7 @@ async fn transfer<E: Executor>(
     let turns = turns.as_ref();
     let finished = jobs
         .map_ok(|job| async move {
-            let (index, span) = (job.index, job.span);
+            let (index, span, data) = (job.index, job.span, job.output_len() as u64);
             let mut decoded = executor.execute(job).await?;
             if let Some(turns) = turns {
                 turns.wait(index).await;
@@ -181,12 +183,13 @@ async fn transfer<E: Executor>(
             if let Some(turns) = turns {
                 turns.pass(index);
             }
-            Ok((span, decoded))
+            Ok((span, data, decoded))
         })
         .try_buffer_unordered(executor.depth(largest));
     pin_mut!(finished);
-    while let Some((span, decoded)) = finished.try_next().await? {
+    while let Some((span, data, decoded)) = finished.try_next().await? {
         done.guest_done += span;
+        done.data_done += data;
         done.read += decoded.read;
         done.written += decoded.written;
         lost_ranges.extend(decoded.lost);

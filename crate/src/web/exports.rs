@@ -142,6 +142,7 @@ impl CancelHandle {
 struct ProgressMessage {
     guest_done: u64,
     guest_total: u64,
+    data_done: u64,
     read: u64,
     written: u64,
     finalizing: bool,
@@ -149,8 +150,8 @@ struct ProgressMessage {
 
 impl From<Progress> for ProgressMessage {
     fn from(progress: Progress) -> Self {
-        let Progress { guest_done, guest_total, read, written, finalizing } = progress;
-        Self { guest_done, guest_total, read, written, finalizing }
+        let Progress { guest_done, guest_total, data_done, read, written, finalizing } = progress;
+        Self { guest_done, guest_total, data_done, read, written, finalizing }
     }
 }
 
