@@ -179,7 +179,7 @@ export interface PrepareOptions {
 }
 
 export interface ConvertOptions extends PrepareOptions {
-  /** How much memory buffers may take together: 32 MiB to 2 GiB. By default 64 MiB for each worker. */
+  /** How much memory buffers may take together: 32 MiB to 2 GiB. By default 48 MiB for each worker, in Node 16. */
   memory?: number;
   signal?: AbortSignal;
   /** Is called at most 10 times a second. */

@@ -53,7 +53,7 @@ export const browser: Platform = {
   get cores() {
     return navigator.hardwareConcurrency;
   },
-  memoryPerWorker: 64 << 20,
+  memoryPerWorker: 48 << 20,
   get noThreads() {
     return globalThis.crossOriginIsolated
       ? undefined

@@ -55,12 +55,12 @@ export class TemporaryFile {
   /** An empty file with a name that was never used, for `size` bytes. */
   static async create(size: number): Promise<TemporaryFile> {
     requireStorage();
-    // A leftover that cannot be removed is no reason not to work.
-    await sweep().catch(() => {});
-    await requireSpace(size);
+    // A leftover that cannot be removed is no reason not to work. It may count as used until it is.
+    const swept = sweep().catch(() => {});
+    await requireSpace(size).catch(() => swept.then(() => requireSpace(size)));
     const name = crypto.randomUUID();
-    const release = await hold(lockName(name));
-    const handle = await (await folder()).getFileHandle(name, { create: true });
+    const [release, files] = await Promise.all([hold(lockName(name)), folder()]);
+    const handle = await files.getFileHandle(name, { create: true });
     return new TemporaryFile(handle, release);
   }
 
