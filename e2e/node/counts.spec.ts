@@ -28,6 +28,8 @@ const count = (image: string): Counts =>
 
 /** A job's part of the disk, with as much memory as the counting gives. */
 const JOB = 8 << 20;
+/** The first ones are smaller, until a quarter of what came before them is as much. */
+const SMALLER_JOBS = 14;
 
 for (const [name, image] of [
   ['zlib', images.zlib],
@@ -37,7 +39,7 @@ for (const [name, image] of [
   test(`${name}: every byte is read once and written once, in large calls`, () => {
     const path = image();
     const { ofJobs, reads, writes, progress } = count(path);
-    expect(ofJobs.length).toBeLessThanOrEqual(Math.ceil(progress.guestTotal / JOB));
+    expect(ofJobs.length).toBeLessThanOrEqual(Math.ceil(progress.guestTotal / JOB) + SMALLER_JOBS);
     expect(writes.total).toBe(writes.union);
     expect(writes.total).toBe(progress.written);
     // Streams share sectors with their neighbours, which may be of another job; and opening reads the header.

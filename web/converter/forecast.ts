@@ -20,6 +20,12 @@ export class Forecast {
     readonly finishing: number | undefined,
   ) {}
 
+  /** How much is converted, 0 to 1: of the data, or where its amount is not known, of the disk. */
+  share({ guestDone, guestTotal, dataDone }: Progress): number {
+    const share = this.data ? dataDone / this.data : guestDone / guestTotal;
+    return Math.min(1, share || 0);
+  }
+
   /** Seconds until the file is complete; undefined where there is nothing to go by. */
   secondsLeft({ phase, dataDone, secondsLeft }: Progress): number | undefined {
     if (phase !== 'converting') return undefined;

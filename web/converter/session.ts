@@ -18,6 +18,8 @@ export type State =
   | {
       step: 'converting';
       progress: Progress;
+      /** How much is done, 0 to 1. */
+      share: number;
       /** Until the file is complete. */
       secondsLeft: number | undefined;
       way: Way;
@@ -256,6 +258,7 @@ export class Session {
     this.#set(turn, {
       step: 'converting',
       progress,
+      share: forecast.share(progress),
       secondsLeft: forecast.secondsLeft(progress),
       way,
       finishing: forecast.finishing,

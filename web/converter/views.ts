@@ -19,9 +19,9 @@ const facts = (rows: [string, string | undefined][]) => html`
 export function announcement(state: State): string {
   switch (state.step) {
     case 'converting': {
-      const { phase, guestDone, guestTotal } = state.progress;
+      const { phase } = state.progress;
       if (phase !== 'converting') return texts.phase[phase];
-      return texts.converted(guestTotal > 0 ? Math.floor((guestDone / guestTotal) * 10) * 10 : 100);
+      return texts.converted(Math.floor(state.share * 10) * 10);
     }
     case 'done':
       return texts.done;
@@ -144,7 +144,7 @@ function choiceView(choice: Choice, state: Step<'ready'>, session: Session): Tem
 const ALMOST = 0.97;
 
 export function convertingView(state: Step<'converting'>, session: Session): TemplateResult {
-  const { progress, secondsLeft, finishing, cancelling } = state;
+  const { progress, share, secondsLeft, finishing, cancelling } = state;
   const { phase, guestDone, guestTotal, bytesPerSecond } = progress;
   const title = cancelling ? texts.cancelling : texts.phase[phase];
   const details =
@@ -157,7 +157,7 @@ export function convertingView(state: Step<'converting'>, session: Session): Tem
       : [];
   return html`
     ${heading(title)}
-    ${phase === 'finalizing' ? finishingBar(finishing, state.finishingSince, title) : html`<progress aria-label=${title} max="1" .value=${guestTotal > 0 ? guestDone / guestTotal : 0}></progress>`}
+    ${phase === 'finalizing' ? finishingBar(finishing, state.finishingSince, title) : html`<progress aria-label=${title} max="1" .value=${share}></progress>`}
     <p class="details">${details.filter(Boolean).map((detail) => html`<span>${detail}</span>`)}</p>
     ${phase === 'finalizing' && state.way === 'picked' ? html`<p>${texts.finishing(finishing)}</p>` : nothing}
     ${cancelling && phase === 'finalizing' ? html`<p class="notice">${texts.cancelWaits}</p>` : nothing}

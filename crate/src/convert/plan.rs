@@ -17,6 +17,10 @@ const READ_GAP: u64 = 64 << 10;
 const GAP_SHARE: u64 = 4;
 /// The unit of encryption, in bytes.
 const SECTOR: u64 = 512;
+/// The first jobs are of this size, in bytes, so that all workers have something to do soon; then a job has
+/// at most a share of what was planned before it, up to the limit.
+const FIRST_JOB: u64 = 1 << 20;
+const GROWTH: u64 = 4;
 /// The most pieces of a job; bounds its own size (40 bytes each) with the smallest clusters.
 const MAX_PIECES: usize = 16_384;
 
@@ -46,6 +50,8 @@ pub struct Planner {
     next_index: u64,
     /// The disk up to here is accounted for.
     planned: u64,
+    /// Bytes of output in the jobs so far.
+    data: u64,
 }
 
 impl Planner {
@@ -62,19 +68,21 @@ impl Planner {
             pending: VecDeque::new(),
             next_index: 0,
             planned: 0,
+            data: 0,
         })
     }
 
     /// The next job; the last one may have nothing to do but account for a hole.
     pub async fn next(&mut self) -> Result<Option<Job>> {
         let mut draft = Draft::default();
+        let limits = self.next_limits();
         // The job accounts for the disk up to here.
         let mut end = self.planned;
         while let Some(extent) = self.next_extent().await? {
             let (taken, rest) = if draft.lost.len() >= MAX_PIECES && !draft.shares_block(extent.start) {
                 (0, Some(extent))
             } else if extent.has_data() || self.limits.dense {
-                let rest = draft.add(extent, self.limits, &self.files);
+                let rest = draft.add(extent, limits, &self.files);
                 (extent.len - rest.map_or(0, |rest| rest.len), rest)
             } else {
                 (extent.len, None)
@@ -93,7 +101,7 @@ impl Planner {
         if end == self.planned {
             return Ok(None);
         }
-        let mut job = draft.finish(self.limits.bytes, self.virtual_size);
+        let mut job = draft.finish(limits.bytes, self.virtual_size);
         job.index = self.next_index;
         job.span = end - self.planned;
         job.short_hole = self.limits.short_hole;
@@ -102,7 +110,13 @@ impl Planner {
         job.names = self.names_in(&job.pieces);
         self.next_index += 1;
         self.planned = end;
+        self.data += job.output_len() as u64;
         Ok(Some(job))
+    }
+
+    fn next_limits(&self) -> JobLimits {
+        let bytes = (self.data / GROWTH).max(FIRST_JOB).min(self.limits.bytes);
+        JobLimits { bytes, ..self.limits }
     }
 
     /// The names of the backing files that compressed pieces come from.
