@@ -103,3 +103,38 @@ test('a file of the private file system is sparse on the disk', async ({ launchO
     await context.close();
   }
 });
+
+for (const engine of ['threads', 'workers'] as const) {
+  test(`what is prepared for ${engine} is used by the conversion that follows`, async ({ apiPage: page }) => {
+    await giveFile(page, images.kinds());
+    const started = await page.evaluate(async (engine) => {
+      let workers = 0;
+      const original = window.Worker;
+      window.Worker = class extends original {
+        constructor(url: string | URL, options?: WorkerOptions) {
+          super(url, options);
+          workers += 1;
+        }
+      };
+      await window.decant.prepare({ engine, workers: 2 });
+      const prepared = workers;
+      const image = await window.decant.open(window.file);
+      await image.convert({ opfs: 'out.raw' }, { engine, workers: 2 });
+      await image.close();
+      return { prepared, later: workers - prepared };
+    }, engine);
+    // A reader and a coordinator; what decodes is started by that.
+    expect(started).toEqual({ prepared: 2, later: 0 });
+  });
+}
+
+test('what cannot be prepared is told', async ({ apiPage: page }) => {
+  const kinds = await page.evaluate(() =>
+    Promise.all(
+      [{ workers: 0 }, { engine: 'none' as 'auto' }].map((options) =>
+        window.decant.prepare(options).catch(({ kind }) => kind),
+      ),
+    ),
+  );
+  expect(kinds).toEqual(['usage', 'usage']);
+});
