@@ -121,7 +121,7 @@ async function sparseRow() {
 }
 
 async function memoryRows(browser) {
-  const kinds = quick ? ['zlib'] : ['zlib', 'zstd', 'uncompressed'];
+  const kinds = ['zlib', 'zstd', 'uncompressed'];
   const row = (where, kind, [idle, peak]) => {
     settle();
     return [`memory, ${where}, ${kind}: peak above idle`, `${(peak - idle).toFixed(0)} MiB (${idle.toFixed(0)} idle)`];
@@ -167,9 +167,11 @@ export async function limits(browser) {
   print('\n## Limits');
   const rows = await emptyRows(browser);
   rows.push(await sparseRow());
-  rows.push(...(await memoryRows(browser)));
   rows.push(...pageRows());
-  rows.push(...(await readyRows(browser)));
-  rows.push(await scaling());
+  if (!quick) {
+    rows.push(...(await memoryRows(browser)));
+    rows.push(...(await readyRows(browser)));
+    rows.push(await scaling());
+  }
   table(['', ''], rows);
 }
