@@ -121,9 +121,11 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
         crate = await loadThreads(variant, module, workers, (reason) => report('died', reason));
         return;
       }
-      const started = pool.map((worker) => worker.call('start', module));
+      const started = Promise.all(pool.map((worker) => worker.call('start', module)));
+      // One that fails at once is told below.
+      started.catch(() => {});
       crate = await loadPlain(variant, module);
-      await Promise.all(started);
+      await started;
     },
 
     async open(spec: ImageSpec): Promise<{ image: number; info: CrateInfo; extras: boolean }> {

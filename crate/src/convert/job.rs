@@ -99,6 +99,11 @@ impl Job {
         self.reads.iter().map(|read| read.len as usize).sum()
     }
 
+    /// How much of the output is stored in the image, in bytes: the rest is holes.
+    pub fn data_len(&self) -> u64 {
+        self.pieces.iter().map(|piece| piece.output_len as u64).sum()
+    }
+
     /// The length of the output buffer, in bytes.
     pub fn output_len(&self) -> usize {
         self.stretches.last().map_or(0, |last| last.start + last.len)

@@ -171,7 +171,7 @@ async fn transfer<E: Executor>(
     let turns = turns.as_ref();
     let finished = jobs
         .map_ok(|job| async move {
-            let (index, span, data) = (job.index, job.span, job.output_len() as u64);
+            let (index, span, data) = (job.index, job.span, job.data_len());
             let mut decoded = executor.execute(job).await?;
             if let Some(turns) = turns {
                 turns.wait(index).await;

@@ -9,8 +9,8 @@
 //! - One table for literals and lengths, indexed by 11 bits, and one for distances, by 8; longer codes
 //!   have subtables. An entry of 4 bytes holds the base of a length or distance, how many bits the code
 //!   has, and how many it has with its extra bits: no second table is looked at (`tables`).
-//! - A buffer of 64 bits, refilled without a branch by one load of 8 bytes: once for up to three literals
-//!   and a length, once for a distance (`fast`).
+//! - A buffer of 64 bits, refilled by one load of 8 bytes: once for up to three literals and a length, and
+//!   for a distance where it has to be, which is seldom. The next entry is looked up before that (`fast`).
 //! - As long as input and output have room for the longest that a turn of the loop can do, nothing else is
 //!   checked. Only the last bytes of a cluster are decoded with care (`careful`).
 //! - Matches are copied in words of 16 bytes, past their end: what follows is overwritten.

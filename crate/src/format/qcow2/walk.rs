@@ -81,7 +81,10 @@ impl Walk {
             let cluster_start = at / cluster_size * cluster_size;
             let part = GuestRange { start: at, end: (cluster_start + cluster_size).min(end) };
             let entry = ((cluster_start - slice.range.start) / cluster_size * entry_size) as usize;
-            let empty = l2::empty_entries(slice.entries.get(entry..).unwrap_or_default(), entry_size);
+            // Not beyond what is asked for: under a chain that may be a cluster at a time.
+            let last = ((end - slice.range.start).div_ceil(cluster_size) * entry_size) as usize;
+            let asked = slice.entries.get(entry..last.min(slice.entries.len())).unwrap_or_default();
+            let empty = l2::empty_entries(asked, entry_size);
             if empty > 0 {
                 let part = GuestRange { start: at, end: (cluster_start + empty * cluster_size).min(end) };
                 self.push(batch, part, ExtentKind::Unallocated { host: None });
