@@ -31,10 +31,17 @@ const JOB = 8 << 20;
 /** The first ones are smaller, until a quarter of what came before them is as much. */
 const SMALLER_JOBS = 14;
 
-for (const [name, image] of [
-  ['zlib', images.zlib],
-  ['clusters of 4 KiB', images.zlibTiny],
-  ['uncompressed', images.plain],
+/** Of an L2 table, for each cluster. */
+const ENTRY = 8;
+/** The header and the start of the L1 table, which are read when the image is opened. */
+const HEADERS = 64 << 10;
+/** Compressed clusters share sectors with their neighbours, which may be of the jobs before and behind. */
+const SECTORS = 2 * 512;
+
+for (const [name, image, cluster] of [
+  ['zlib', images.zlib, 64 << 10],
+  ['clusters of 4 KiB', images.zlibTiny, 4 << 10],
+  ['uncompressed', images.plain, 64 << 10],
 ] as const) {
   test(`${name}: every byte is read once and written once, in large calls`, () => {
     const path = image();
@@ -42,8 +49,9 @@ for (const [name, image] of [
     expect(ofJobs.length).toBeLessThanOrEqual(Math.ceil(progress.guestTotal / JOB) + SMALLER_JOBS);
     expect(writes.total).toBe(writes.union);
     expect(writes.total).toBe(progress.written);
-    // Streams share sectors with their neighbours, which may be of another job; and opening reads the header.
-    expect(reads.total - reads.union).toBeLessThan(reads.union * 0.005);
+    // L2 tables that lie between data are read with it once more: that is cheaper than another call.
+    const tables = (progress.guestTotal / cluster) * ENTRY;
+    expect(reads.total - reads.union).toBeLessThanOrEqual(tables + HEADERS + ofJobs.length * SECTORS);
     expect(reads.union).toBeLessThanOrEqual(statSync(path).size);
     expect(reads.calls).toBeLessThan(10 * ofJobs.length);
   });
