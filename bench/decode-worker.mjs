@@ -1,10 +1,10 @@
 // Decodes an image that is in memory, by the wasm that ships; what comes out is dropped.
 
 import { parentPort, workerData } from 'node:worker_threads';
-import init, { CancelHandle, OpenImage, Runner } from '../dist/wasm/plain/index.js';
+import { CancelHandle, initSync, OpenImage, Runner } from '../dist/wasm/plain/index.js';
 
 const { module, bytes } = workerData;
-await init({ module_or_path: module });
+initSync({ module });
 
 const source = {
   size: bytes.length,

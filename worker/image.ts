@@ -7,7 +7,7 @@ import { Lock } from './lock.js';
 import { checkObject, checkOpening } from './options.js';
 import type { Platform } from './platform/platform.js';
 import { Sources } from './sources.js';
-import { acquire, type Team } from './team.js';
+import { acquireReader, type Team } from './team.js';
 import type {
   ConvertOptions,
   Extent,
@@ -51,7 +51,7 @@ export async function openImage(platform: Platform, source: Source, options: Ope
 
 async function beginReading(platform: Platform, spec: ImageSpec, signal?: AbortSignal) {
   // Keys are understood by the build that can use them.
-  const reader = acquire(platform, { engine: 'workers', workers: 0, extras: spec.keys !== undefined });
+  const reader = acquireReader(platform, spec.keys !== undefined);
   try {
     await orCancelled(signal, reader.ready);
     const answer = reader.coordinator.call('open', spec);

@@ -2,17 +2,14 @@
 
 import { checkObject, settle } from './options.js';
 import type { Platform } from './platform/platform.js';
-import { acquire, type Team } from './team.js';
+import { acquire, acquireReader, type Team } from './team.js';
 import type { PrepareOptions } from './types.js';
 
 /** The teams that open an image and that convert it, unless it needs extras where these are a build of their own. */
 function acquireAll(platform: Platform, options: PrepareOptions): Team[] {
   checkObject('options', options);
   const { engine, workers } = settle(options, platform);
-  return [
-    acquire(platform, { engine: 'workers', workers: 0, extras: false }),
-    acquire(platform, { engine, workers, extras: false }),
-  ];
+  return [acquireReader(platform, false), acquire(platform, { engine, workers, extras: false })];
 }
 
 export async function prepareWorkers(platform: Platform, options: PrepareOptions = {}): Promise<void> {

@@ -33,12 +33,12 @@ export class Team {
     coordinator.on('died', (reason) => this.end(String(reason)));
   }
 
-  /** `workers` 0 makes a reader of metadata. Its start may still fail: see `ready`. */
+  /** Its start may still fail: see `ready`. */
   static start(platform: Platform, { engine, workers, extras }: Kind, forget: () => void): Team {
     const coordinator: Coordinator = new Client(platform.spawnCoordinator());
     const variant = platform.variant(engine, extras);
     // Scripts are loaded while the module is compiled.
-    const spawned = coordinator.call('spawn', { engine, variant, workers });
+    const spawned = coordinator.call('spawn', { variant, workers });
     const ready = platform.module(variant).then(async (module) => {
       await spawned;
       await coordinator.call('start', module);
@@ -110,3 +110,7 @@ export function acquire(platform: Platform, kind: Kind): Team {
   team.use();
   return team;
 }
+
+/** The team that reads metadata; the caller releases it. */
+export const acquireReader = (platform: Platform, extras: boolean): Team =>
+  acquire(platform, { engine: 'workers', workers: 0, extras });

@@ -16,10 +16,9 @@ interface Moved {
 interface Counts {
   ofJobs: number[];
   all: number;
-  opening: number;
   reads: Moved;
   writes: Moved;
-  progress: { guestTotal: number; read: number; written: number };
+  progress: { guestTotal: number; written: number };
 }
 
 const program = fileURLToPath(new URL('../support/count.mjs', import.meta.url));

@@ -28,7 +28,6 @@ const object = {
 };
 
 const image = await OpenImage.open({ source, companions: [], salvage: false });
-const metadata = reads.length;
 const runner = new Runner([source], undefined, { object });
 /** What each job asks of the allocator. */
 /** @type {number[]} */
@@ -61,6 +60,4 @@ function measure(/** @type {[number, number][]} */ ranges) {
   return { calls: ranges.length, total, union };
 }
 
-console.log(
-  JSON.stringify({ ofJobs, all, opening: metadata, reads: measure(reads), writes: measure(writes), progress }),
-);
+console.log(JSON.stringify({ ofJobs, all, reads: measure(reads), writes: measure(writes), progress }));

@@ -92,6 +92,7 @@ export const images = {
   scattered: () => cached('scattered.qcow2', convert('-c', '-W')),
   /** Smaller clusters than the output's blocks. */
   tiny: () => cached('tiny.qcow2', convert('-c', '-o', 'cluster_size=512,compat=0.10')),
+  /** Small clusters, but no smaller than the output's blocks. */
   zlibTiny: () => cached('zlib-4k.qcow2', convert('-c', '-o', 'cluster_size=4k')),
   zstd: () => cached('zstd.qcow2', convert('-c', '-o', 'compression_type=zstd')),
   luks: () =>

@@ -87,6 +87,12 @@ export async function currentRates(): Promise<Rates | undefined> {
   }
 }
 
+/** The rates of the two steps of a way: converting the data, and what follows for the full length. */
+const steps = (way: Way) => (way === 'picked' ? (['picked', 'finish'] as const) : (['storage', 'download'] as const));
+
+/** How fast data is converted by `way`. */
+export const convertingRate = (rates: Rates, way: Way): number => rates[steps(way)[0]];
+
 /** Learns from a conversion. */
 export function learn(way: Way, result: Result): void {
   const rates = load();
@@ -95,14 +101,13 @@ export function learn(way: Way, result: Result): void {
     const rate = bytes / (milliseconds / 1000);
     rates[key] = rates[key] ? rates[key] * (1 - WEIGHT) + rate * WEIGHT : rate;
   };
-  take(way === 'picked' ? 'picked' : 'storage', result.bytesWritten, result.time.converting);
+  take(steps(way)[0], result.bytesWritten, result.time.converting);
   if (way === 'picked') take('finish', result.virtualSize, result.time.finalizing);
   save(rates);
 }
 
 /** Seconds until the file is on the disk, for a disk of `virtualSize` bytes with `data` bytes of data. */
 export function predict(rates: Rates, way: Way, virtualSize: number, data: number): number {
-  return way === 'picked'
-    ? data / rates.picked + virtualSize / rates.finish
-    : data / rates.storage + virtualSize / rates.download;
+  const [converting, following] = steps(way);
+  return data / rates[converting] + virtualSize / rates[following];
 }

@@ -3,7 +3,7 @@
 import { type Companion, DecantError, type Image, type Need, open, type Progress, prepare, type Result } from 'decant';
 import { type Choice, type Environment, findEnvironment, listChoices, type Survey } from './choices.js';
 import { Forecast } from './forecast.js';
-import { learn, type Way } from './rates.js';
+import { convertingRate, learn, type Way } from './rates.js';
 import { texts } from './texts.js';
 import { findTop } from './top.js';
 import { guardWork } from './work-guard.js';
@@ -218,7 +218,7 @@ export class Session {
     const rates = this.#environment?.rates;
     const finishing = way === 'picked' && rates ? image.info.virtualSize / rates.finish : undefined;
     const data = survey.complete ? survey.data : undefined;
-    const forecast = new Forecast(data, rates?.[way === 'picked' ? 'picked' : 'storage'], finishing);
+    const forecast = new Forecast(data, rates && convertingRate(rates, way), finishing);
     try {
       const result = await image.convert(handle ?? { download: name }, {
         signal: this.#cancel.signal,

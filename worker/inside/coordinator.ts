@@ -4,14 +4,22 @@ import { toSinkError } from '../errors.js';
 import type { SourceSpec, Variant } from '../platform/platform.js';
 import type { TargetSpec } from '../routes/route.js';
 import { Client, type Methods, serve } from '../rpc.js';
-import type { Engine, Info, LostRange, Notice } from '../types.js';
+import type { Info, LostRange, Notice } from '../types.js';
 import type { Host } from './host.js';
 import type { PoolMethods } from './pool.js';
-import { type Crate, fetchGlue, loadPlain, loadThreads, type Plain, type Threads, type Unlockable } from './wasm.js';
+import {
+  type Crate,
+  fetchGlue,
+  isThreads,
+  loadPlain,
+  loadThreads,
+  type Plain,
+  type Threads,
+  type Unlockable,
+} from './wasm.js';
 
-/** What to be: an engine with its pool, or a reader of metadata, which has none. */
+/** What to be: a build with its pool, or a reader of metadata, which has none. */
 export interface Role {
-  engine: Engine;
   variant: Variant;
   workers: number;
 }
@@ -109,15 +117,15 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
     spawn(given: Role): void {
       role = given;
       fetchGlue(role.variant);
-      if (role.engine === 'threads') return;
+      if (isThreads(role.variant)) return;
       pool = Array.from({ length: role.workers }, () => new Client<PoolMethods>(host.spawnPoolWorker()));
       // One that is dead fails its start.
       for (const worker of pool) worker.call('spawn', role.variant).catch(() => {});
     },
 
     async start(module: WebAssembly.Module): Promise<void> {
-      const { engine, variant, workers } = role;
-      if (engine === 'threads') {
+      const { variant, workers } = role;
+      if (isThreads(variant)) {
         crate = await loadThreads(variant, module, workers, (reason) => report('died', reason));
         return;
       }

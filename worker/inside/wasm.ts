@@ -18,7 +18,8 @@ const loadPlainGlue = (variant: Variant) =>
 const loadThreadsGlue = (variant: Variant) =>
   variant === 'threads-extras' ? import('../wasm/threads-extras/index.js') : import('../wasm/threads/index.js');
 
-const isThreads = (variant: Variant) => variant === 'threads' || variant === 'threads-extras';
+/** Whether a build is one of the `threads` engine. */
+export const isThreads = (variant: Variant) => variant === 'threads' || variant === 'threads-extras';
 
 /** Begins to load the script of a build, which takes as long as the module takes to compile. */
 export function fetchGlue(variant: Variant): void {

@@ -75,24 +75,20 @@ impl Walk {
         let slice = self.tables.slice(range).await?;
         let end = slice.range.end.min(range.end);
         let (cluster_size, entry_size) = (self.disk.header.cluster_size(), self.disk.header.l2_entry_size());
+        // Empty entries are not looked for beyond what is asked: under a chain that may be a cluster at a time.
+        let asked = ((end - slice.range.start).div_ceil(cluster_size) * entry_size) as usize;
+        let entries = &slice.entries[..asked.min(slice.entries.len())];
         let full = batch.len() + BATCH;
         let mut at = range.start;
         while at < end && batch.len() < full {
             let cluster_start = at / cluster_size * cluster_size;
-            let part = GuestRange { start: at, end: (cluster_start + cluster_size).min(end) };
             let entry = ((cluster_start - slice.range.start) / cluster_size * entry_size) as usize;
-            // Not beyond what is asked for: under a chain that may be a cluster at a time.
-            let last = ((end - slice.range.start).div_ceil(cluster_size) * entry_size) as usize;
-            let asked = slice.entries.get(entry..last.min(slice.entries.len())).unwrap_or_default();
-            let empty = l2::empty_entries(asked, entry_size);
-            if empty > 0 {
-                let part = GuestRange { start: at, end: (cluster_start + empty * cluster_size).min(end) };
-                self.push(batch, part, ExtentKind::Unallocated { host: None });
-                at = part.end;
-                continue;
-            }
+            let empty = l2::empty_entries(entries.get(entry..).unwrap_or_default(), entry_size);
+            let clusters = empty.max(1);
+            let part = GuestRange { start: at, end: (cluster_start + clusters * cluster_size).min(end) };
             let place = HostOffset(slice.host.0 + entry as u64);
-            match slice.entries.get(entry..entry + entry_size as usize) {
+            match entries.get(entry..entry + entry_size as usize) {
+                Some(_) if empty > 0 => self.push(batch, part, ExtentKind::Unallocated { host: None }),
                 Some(bytes) => self.list_cluster(bytes, place, part, batch)?,
                 None => self.lose(batch, part, Damage::L2Truncated, place)?,
             }
