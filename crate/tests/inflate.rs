@@ -4,7 +4,7 @@
 
 mod common;
 
-use decant::decode::inflate::{InflateError, Inflater};
+use decant::decode::inflate::{InflateError, Inflater, Stream};
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
@@ -90,26 +90,76 @@ fn an_input_that_ends_is_told_from_one_that_is_wrong() {
     }
 }
 
+/// Numbers below what is asked, the same in every run.
+fn random_numbers() -> impl FnMut(usize) -> usize {
+    let mut state = 7u64;
+    move |below| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) as usize) % below
+    }
+}
+
+/// Compresses `text` and changes a few bits.
+fn changed_stream(text: &[u8], random: &mut impl FnMut(usize) -> usize) -> Vec<u8> {
+    let mut stream = compress_to_vec(text, [1, 6, 9][random(3)]);
+    for _ in 0..1 + random(3) {
+        // Often in the header of the first block.
+        let within = if random(2) == 0 { stream.len().min(80) } else { stream.len() };
+        let at = random(within);
+        stream[at] ^= 1 << random(8);
+    }
+    stream
+}
+
+/// Whatever the neighbours are, and wherever they end: each stream comes to what it comes to alone.
+#[test]
+fn many_at_once_are_as_one_by_one() {
+    let mut random = random_numbers();
+    let texts: Vec<_> = [1, 300, 4096, 65_536].into_iter().flat_map(texts).collect();
+    let (mut inflater, mut single) = (Inflater::default(), Inflater::default());
+    for count in [0, 1, 2, 3, 5, 100, 1000] {
+        let streams: Vec<(Vec<u8>, usize)> = (0..count)
+            .map(|_| {
+                let text = &texts[random(texts.len())];
+                let stream = match random(3) {
+                    0 => changed_stream(text, &mut random),
+                    _ => compress_to_vec(text, [0, 1, 6, 9][random(4)]),
+                };
+                (stream, text.len())
+            })
+            .collect();
+        let mut outputs: Vec<_> = streams.iter().map(|(_, len)| vec![0xee; *len]).collect();
+        let mut answers = vec![None; count];
+        let given = streams.iter().zip(&mut outputs).enumerate();
+        inflater.inflate_all(
+            given.map(|(number, ((input, _), output))| (number, Stream { input, output })),
+            |number, stream, result| {
+                assert!(std::ptr::eq(stream.input, &*streams[number].0), "the stream of another mark");
+                assert_eq!(answers[number].replace(result), None, "{number} ends twice");
+            },
+        );
+        let mut failed = 0;
+        for ((stream, len), (output, answer)) in streams.iter().zip(outputs.iter().zip(answers)) {
+            let mut expected = vec![0; *len];
+            let result = single.inflate(stream, &mut expected);
+            assert_eq!(answer, Some(result));
+            assert!(result.is_err() || *output == expected, "other bytes of {len}");
+            failed += usize::from(result.is_err());
+        }
+        assert!(count < 100 || failed > count / 20 && failed < count / 2, "{failed} of {count} have failed");
+    }
+}
+
 #[test]
 fn changed_streams_decode_as_miniz_has_it() {
     let rounds = if common::long() { 200_000 } else { 4_000 };
     let mut inflater = Inflater::default();
-    let mut state = 7u64;
-    let mut random = move |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((state >> 33) as usize) % below
-    };
+    let mut random = random_numbers();
     let (mut good, mut stricter) = (0, 0);
     let texts: Vec<_> = [600, 4096].into_iter().flat_map(texts).collect();
     for round in 0..rounds {
         let text = &texts[random(texts.len())];
-        let mut stream = compress_to_vec(text, [1, 6, 9][random(3)]);
-        for _ in 0..1 + random(3) {
-            // Often in the header of the first block.
-            let within = if random(2) == 0 { stream.len().min(80) } else { stream.len() };
-            let at = random(within);
-            stream[at] ^= 1 << random(8);
-        }
+        let stream = changed_stream(text, &mut random);
         let (mut ours, mut theirs) = (vec![1; text.len()], vec![2; text.len()]);
         let result = inflater.inflate(&stream, &mut ours);
         let expected = reference(&stream, &mut theirs);

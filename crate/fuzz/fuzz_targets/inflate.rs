@@ -1,6 +1,6 @@
 #![no_main]
 
-use decant::decode::inflate::Inflater;
+use decant::decode::inflate::{Inflater, Stream};
 use libz_sys::{Z_FINISH, inflate, inflateEnd, inflateInit2_, z_stream, zlibVersion};
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
@@ -9,22 +9,39 @@ use std::cell::RefCell;
 /// Lengths of outputs.
 const LENS: [usize; 8] = [1, 100, 293, 512, 600, 1024, 4096, 65_536];
 
-thread_local! {
-    static DECODERS: RefCell<(Inflater, DecompressorOxide)> = RefCell::default();
+/// Decoders, kept from one input to the next, as they are from cluster to cluster.
+#[derive(Default)]
+struct Decoders {
+    inflater: Inflater,
+    miniz: DecompressorOxide,
 }
 
-// The first byte chooses the length of the output. Decoders are kept from one input to the next, as they are
-// from cluster to cluster.
+thread_local! {
+    static DECODERS: RefCell<Decoders> = RefCell::default();
+    /// A good stream, to be decoded at the same time, and what is in it.
+    static NEIGHBOUR: (Vec<u8>, &'static [u8]) = {
+        let text = include_bytes!("inflate.rs");
+        (miniz_oxide::deflate::compress_to_vec(text, 6), text)
+    };
+}
+
+// The first byte chooses the length of the output, and whether the stream is decoded alone or beside another one.
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let Some((&first, stream)) = input.split_first() else { return };
     let len = LENS[usize::from(first) % LENS.len()];
+    let is_alone = usize::from(first) / LENS.len() % 2 == 0;
     // Exactly as long as they are, so that the address sanitizer sees a byte too many.
     let (mut ours, mut theirs) = (vec![1; len], vec![2; len]);
-    let (ours_good, theirs_good) = DECODERS.with_borrow_mut(|(inflater, miniz)| {
+    let (ours_good, theirs_good) = DECODERS.with_borrow_mut(|Decoders { inflater, miniz }| {
         miniz.init();
         let flags = TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
         let (_, _, written) = decompress(miniz, stream, &mut theirs, 0, flags);
-        (inflater.inflate(stream, &mut ours).is_ok(), written == len)
+        let is_good = if is_alone {
+            inflater.inflate(stream, &mut ours).is_ok()
+        } else {
+            beside_neighbours(inflater, stream, &mut ours)
+        };
+        (is_good, written == len)
     });
     if ours_good != theirs_good || ours_good && ours != theirs {
         let expected = zlib(stream, len);
@@ -32,6 +49,26 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
         assert!(expected.is_none_or(|expected| expected == ours), "zlib has other bytes");
     }
 });
+
+/// Inflates `stream` between two neighbours, of which nothing is changed by it.
+fn beside_neighbours(inflater: &mut Inflater, stream: &[u8], output: &mut [u8]) -> bool {
+    NEIGHBOUR.with(|(neighbour, text)| {
+        let mut others = [vec![4; text.len()], vec![5; text.len()]];
+        let [before, behind] = &mut others;
+        let streams = [
+            (false, Stream { input: neighbour, output: before }),
+            (true, Stream { input: stream, output }),
+            (false, Stream { input: neighbour, output: behind }),
+        ];
+        let mut is_good = false;
+        inflater.inflate_all(streams, |is_it, _, result| match is_it {
+            true => is_good = result.is_ok(),
+            false => assert_eq!(result, Ok(())),
+        });
+        assert!(others.iter().all(|other| other == text), "the neighbours have other bytes");
+        is_good
+    })
+}
 
 /// What zlib makes of it, where it fills the output.
 fn zlib(stream: &[u8], len: usize) -> Option<Vec<u8>> {

@@ -1,7 +1,8 @@
 //! Decodes jobs: the pieces of one become its output.
 
-use super::job::{Buffers, Job, Part, Piece, Stored, fit};
+use super::job::{Buffers, CompressedPart, Job, Part, Piece, Stored, fit};
 use crate::damage::{Damage, Lost};
+use crate::decode::inflate::Stream;
 use crate::decode::{DecompressError, Decompressor};
 use crate::error::Result;
 use crate::extent::Compression;
@@ -9,6 +10,7 @@ use crate::extras::Ciphers;
 use crate::sink::Run;
 use crate::source::FileId;
 use crate::units::HostOffset;
+use std::cell::Cell;
 
 /// Decodes pieces; one for each thread, kept from job to job.
 #[derive(Default)]
@@ -66,59 +68,94 @@ impl Decoder {
                     to.copy_from_slice(from);
                     ciphers.decrypt(cipher, sector, to)?;
                 }
-                Stored::Compressed { file, .. } => {
-                    let Err((damage, place)) = self.decompress(piece, from, to) else { continue };
-                    if !job.salvage {
-                        let error = damage.error(place, place.0);
-                        let name = job.names.iter().find(|(of, _)| *of == file);
-                        return Err(match name {
-                            Some((_, name)) => error.within(name),
-                            None => error,
-                        });
+                Stored::Compressed(_) if whole_deflated(piece).is_some() => {}
+                Stored::Compressed(part) => {
+                    if let Err(error) = self.decompress(part, from, to) {
+                        to.fill(0);
+                        lost.push(lose(job, piece, part, error)?);
                     }
-                    to.fill(0);
-                    lost.push(Lost { start: job.guest_of(piece.output), len: piece.output_len as u64, damage });
                 }
             }
         }
         output[filled..].fill(0);
+        self.inflate_whole(job, Part { pieces, output, base }, input, &mut lost)?;
         Ok(lost)
     }
 
-    /// Decompresses a piece; what fails says where.
-    fn decompress(
-        &mut self,
-        piece: &Piece,
-        from: &[u8],
-        to: &mut [u8],
-    ) -> std::result::Result<(), (Damage, HostOffset)> {
-        let Stored::Compressed { compression, cluster, skip, file, host, cut } = piece.stored else { return Ok(()) };
-        let result = if to.len() == cluster {
-            self.decompressor.decompress(compression, from, to)
-        } else {
-            self.cached_cluster(compression, cluster, (file, host), from)
-                .map(|whole| to.copy_from_slice(&whole[skip..skip + to.len()]))
-        };
-        result.map_err(|error| match error {
-            DecompressError::InputEnds if cut => (Damage::CompressedCut, HostOffset(host.0 + from.len() as u64)),
-            _ => (Damage::CompressedInvalid, host),
-        })
+    /// Decompresses the pieces that are whole clusters of deflate, all at once.
+    fn inflate_whole(&mut self, job: &Job, part: Part<'_>, input: &[u8], lost: &mut Vec<Lost>) -> Result<()> {
+        let Part { pieces, output: mut rest, base: mut at } = part;
+        let has_failed = Cell::new(false);
+        let pieces = pieces.iter().filter_map(|piece| Some((piece, whole_deflated(piece)?)));
+        let streams = pieces.take_while(|_| job.salvage || !has_failed.get()).map(|(piece, part)| {
+            let (output, behind) = std::mem::take(&mut rest)[piece.output - at..].split_at_mut(piece.output_len);
+            (rest, at) = (behind, piece.output + piece.output_len);
+            ((piece, part), Stream { input: &input[piece.input..piece.input + piece.input_len], output })
+        });
+        let mut failures = Vec::new();
+        self.decompressor.inflate_all(streams, |(piece, part), stream, result| {
+            if let Err(error) = result {
+                has_failed.set(true);
+                stream.output.fill(0);
+                failures.push((piece, part, error));
+            }
+        });
+        // They come in any order, but none before the first of them is missing: which one is told is no chance.
+        failures.sort_unstable_by_key(|(piece, ..)| piece.output);
+        for (piece, part, error) in failures {
+            lost.push(lose(job, piece, part, error)?);
+        }
+        Ok(())
     }
 
-    /// The cluster whose compressed data is `from`, decompressed once for all its pieces in a row.
-    fn cached_cluster(
+    /// Decompresses a part of a cluster, whose compressed data is `from`.
+    fn decompress(
         &mut self,
-        compression: Compression,
-        cluster: usize,
-        id: (FileId, HostOffset),
+        part: CompressedPart,
         from: &[u8],
-    ) -> std::result::Result<&[u8], DecompressError> {
-        if self.cached != Some(id) {
+        to: &mut [u8],
+    ) -> std::result::Result<(), DecompressError> {
+        let CompressedPart { compression, cluster, skip, file, host, .. } = part;
+        if to.len() == cluster {
+            return self.decompressor.decompress(compression, from, to);
+        }
+        // Decompressed once for all its parts in a row.
+        if self.cached != Some((file, host)) {
             self.cached = None;
             fit(&mut self.cluster, cluster).map_err(|_| DecompressError::Invalid)?;
             self.decompressor.decompress(compression, from, &mut self.cluster)?;
-            self.cached = Some(id);
+            self.cached = Some((file, host));
         }
-        Ok(&self.cluster)
+        to.copy_from_slice(&self.cluster[skip..skip + to.len()]);
+        Ok(())
     }
+}
+
+/// The compressed part that a piece is, if it is a whole cluster of deflate.
+fn whole_deflated(piece: &Piece) -> Option<CompressedPart> {
+    match piece.stored {
+        Stored::Compressed(part) if part.compression == Compression::Deflate && part.cluster == piece.output_len => {
+            Some(part)
+        }
+        _ => None,
+    }
+}
+
+/// What is lost with a piece that could not be decompressed; an error where damage is not tolerated.
+fn lose(job: &Job, piece: &Piece, part: CompressedPart, error: DecompressError) -> Result<Lost> {
+    let (damage, place) = match error {
+        DecompressError::InputEnds if part.cut => {
+            (Damage::CompressedCut, HostOffset(part.host.0 + piece.input_len as u64))
+        }
+        _ => (Damage::CompressedInvalid, part.host),
+    };
+    if job.salvage {
+        return Ok(Lost { start: job.guest_of(piece.output), len: piece.output_len as u64, damage });
+    }
+    let error = damage.error(place, place.0);
+    let name = job.names.iter().find(|(of, _)| *of == part.file);
+    Err(match name {
+        Some((_, name)) => error.within(name),
+        None => error,
+    })
 }

@@ -64,21 +64,25 @@ pub enum Stored {
         /// The number of its first sector of 512 bytes.
         sector: u64,
     },
-    /// As a part of a compressed cluster.
-    Compressed {
-        /// How.
-        compression: Compression,
-        /// Size of the cluster.
-        cluster: usize,
-        /// Where in the cluster the piece begins.
-        skip: usize,
-        /// Which file holds it, and where: for messages, and to know it again.
-        file: FileId,
-        /// See `file`.
-        host: HostOffset,
-        /// Whether the file ends inside the range that the image gives for the compressed data.
-        cut: bool,
-    },
+    /// As a compressed cluster, or a part of one.
+    Compressed(CompressedPart),
+}
+
+/// A part of a compressed cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompressedPart {
+    /// How it is compressed.
+    pub compression: Compression,
+    /// Size of the cluster.
+    pub cluster: usize,
+    /// Where in the cluster the part begins.
+    pub skip: usize,
+    /// Which file holds it, and where: for messages, and to know it again.
+    pub file: FileId,
+    /// See `file`.
+    pub host: HostOffset,
+    /// Whether the file ends inside the range that the image gives for the compressed data.
+    pub cut: bool,
 }
 
 /// What there is after a job was read.

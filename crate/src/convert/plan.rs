@@ -1,6 +1,6 @@
 //! From extents to jobs: neighbouring host ranges are read at once, a bounded number of bytes.
 
-use super::job::{Job, Piece, Stored};
+use super::job::{CompressedPart, Job, Piece, Stored};
 use crate::damage::Lost;
 use crate::error::Result;
 use crate::extent::{Extent, ExtentKind, Extents};
@@ -127,7 +127,7 @@ impl Planner {
         let files: BTreeSet<FileId> = pieces
             .iter()
             .filter_map(|piece| match piece.stored {
-                Stored::Compressed { file, .. } => Some(file),
+                Stored::Compressed(CompressedPart { file, .. }) => Some(file),
                 _ => None,
             })
             .collect();
@@ -179,7 +179,8 @@ impl Draft {
             }
             let (cluster, skip) = (cluster as usize, skip as usize);
             let cut = available < host_len;
-            self.push(extent, range, Stored::Compressed { compression, cluster, skip, file, host, cut }, limits);
+            let part = CompressedPart { compression, cluster, skip, file, host, cut };
+            self.push(extent, range, Stored::Compressed(part), limits);
             return None;
         }
         let to_boundary = extent.start.0.next_multiple_of(BLOCK) - extent.start.0;

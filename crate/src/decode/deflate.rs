@@ -1,8 +1,7 @@
-//! Raw deflate (RFC 1951), one cluster at a time: by our own decoder, and by miniz_oxide where that one gives
-//! up.
+//! Raw deflate (RFC 1951), whole clusters: by our own decoder, and by miniz_oxide where that one gives up.
 
 use super::DecompressError;
-use super::inflate::{InflateError, Inflater};
+use super::inflate::{InflateError, Inflater, Stream};
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
@@ -15,22 +14,36 @@ pub struct Deflated {
 }
 
 impl Deflated {
-    /// Inflates the start of `input` so that it fills `output` exactly. What follows in `input` is
-    /// ignored, as is what a longer stream would still bring: the length of compressed data is only
-    /// known in sectors, and QEMU stops when the cluster is full.
-    ///
-    /// A refusal costs the user an image, and time is no matter then: so a second decoder is asked.
-    pub fn decompress(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), DecompressError> {
-        let Err(error) = self.inflater.inflate(input, output) else { return Ok(()) };
-        let second = self.second.get_or_insert_default();
-        second.init();
-        let (status, _, written) = decompress(second, input, output, 0, TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF);
-        let is_good =
-            matches!(status, TINFLStatus::Done | TINFLStatus::HasMoreOutput | TINFLStatus::FailedCannotMakeProgress);
-        match error {
-            _ if is_good && written == output.len() => Ok(()),
-            InflateError::InputEnds => Err(DecompressError::InputEnds),
-            InflateError::Invalid => Err(DecompressError::Invalid),
-        }
+    /// Inflates the start of each input so that it fills its output exactly, and tells `done` of each how that
+    /// went: see `Inflater::inflate_all`. What follows in an input is ignored, as is what a longer stream would
+    /// still bring: the length of compressed data is only known in sectors, and QEMU stops when the cluster
+    /// is full.
+    pub fn decompress_all<'a, T>(
+        &mut self,
+        streams: impl Iterator<Item = (T, Stream<'a>)>,
+        mut done: impl FnMut(T, Stream<'a>, Result<(), DecompressError>),
+    ) {
+        let Self { inflater, second } = self;
+        inflater.inflate_all(streams, |mark, mut stream, result| {
+            let result = result.or_else(|error| try_again(second.get_or_insert_default(), &mut stream, error));
+            done(mark, stream, result);
+        });
+    }
+}
+
+/// A refusal costs the user an image, and time is no matter then: so a second decoder is asked.
+fn try_again(
+    second: &mut DecompressorOxide,
+    Stream { input, output }: &mut Stream<'_>,
+    error: InflateError,
+) -> Result<(), DecompressError> {
+    second.init();
+    let (status, _, written) = decompress(second, input, output, 0, TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF);
+    let is_good =
+        matches!(status, TINFLStatus::Done | TINFLStatus::HasMoreOutput | TINFLStatus::FailedCannotMakeProgress);
+    match error {
+        _ if is_good && written == output.len() => Ok(()),
+        InflateError::InputEnds => Err(DecompressError::InputEnds),
+        InflateError::Invalid => Err(DecompressError::Invalid),
     }
 }

@@ -9,6 +9,7 @@ pub use zeros::data_runs;
 
 use crate::extent::Compression;
 use crate::extras::Unzstd;
+use inflate::Stream;
 
 /// Why a cluster could not be decompressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,10 +20,10 @@ pub enum DecompressError {
     InputEnds,
 }
 
-/// Decoders of every kind, reused from cluster to cluster; each is made when it is first needed.
+/// Decoders of every kind, reused from cluster to cluster; that of zstd is made when it is first needed.
 #[derive(Default)]
 pub struct Decompressor {
-    deflated: Option<Deflated>,
+    deflated: Deflated,
     unzstd: Option<Unzstd>,
 }
 
@@ -35,8 +36,22 @@ impl Decompressor {
         output: &mut [u8],
     ) -> Result<(), DecompressError> {
         match compression {
-            Compression::Deflate => self.deflated.get_or_insert_default().decompress(input, output),
+            Compression::Deflate => {
+                let mut result = Ok(());
+                self.inflate_all(std::iter::once(((), Stream { input, output })), |(), _, answer| result = answer);
+                result
+            }
             Compression::Zstd => self.unzstd.get_or_insert_default().decompress(input, output),
         }
+    }
+
+    /// The same for many of `Compression::Deflate`, which is faster than one by one. `done` is told how each went,
+    /// with the mark that it came with, perhaps in another order.
+    pub fn inflate_all<'a, T>(
+        &mut self,
+        streams: impl Iterator<Item = (T, Stream<'a>)>,
+        done: impl FnMut(T, Stream<'a>, Result<(), DecompressError>),
+    ) {
+        self.deflated.decompress_all(streams, done);
     }
 }

@@ -2,15 +2,16 @@
 
 use super::bits::Bits;
 use super::tables::{Entry, Table};
-use super::{Block, Codes, InflateError};
+use super::{Codes, InflateError};
 
+/// Decodes until the block ends or the output is full.
 #[inline(never)]
 pub(super) fn run(
     bits: &mut Bits,
     output: &mut [u8],
     filled: &mut usize,
     Codes { literals, distances }: &Codes,
-) -> Result<Block, InflateError> {
+) -> Result<(), InflateError> {
     while *filled < output.len() {
         bits.refill();
         let entry = find(bits, literals)?;
@@ -22,7 +23,7 @@ pub(super) fn run(
         }
         if entry.is_exception() {
             bits.consume(entry.bits())?;
-            return if entry.is_end() { Ok(Block::Ended) } else { Err(InflateError::Invalid) };
+            return if entry.is_end() { Ok(()) } else { Err(InflateError::Invalid) };
         }
         let length = take(bits, entry)?;
         bits.refill();
@@ -40,7 +41,7 @@ pub(super) fn run(
         }
         *filled = (*filled + length).min(output.len());
     }
-    Ok(Block::Full)
+    Ok(())
 }
 
 /// The entry of the next code, behind the index of the main table if it is in a subtable.

@@ -2,144 +2,208 @@
 
 #![expect(unsafe_code, reason = "bounds are checked once a turn, not for every byte")]
 
-use super::bits::Bits;
-use super::{Codes, InflateError};
+use super::Codes;
+use super::lane::{Lane, Next};
+use super::tables::Entry;
 
 /// What a turn reads of the input at most, in bytes: two refills, of which each loads 8 and goes on by at
 /// most 7.
 const INPUT_ROOM: usize = 16;
-/// With fewer bits than this a distance (15 + 13 bits) and the next look at the literals (11) might lack some.
-const DISTANCE_BITS_AND_NEXT: u32 = 39;
 /// What a turn writes at most: three literals and a match, which is copied past its end by less than two
 /// words of 16 bytes.
 const OUTPUT_ROOM: usize = 3 + 258 + 32;
 
-/// Decodes until the block ends, which it answers `true` to, or the room does.
-///
-/// A turn begins with at least 56 bits and the entry of its first code. Up to three literals without a
-/// subtable take 3 * 11 of them, or two and a length with its extra bits 2 * 11 + 15 + 5: what is left,
-/// at least 14, is seldom too little for a distance, so a refill there is a branch. The next turn's entry
-/// is looked up before its refill, and so does not wait for it.
+/// Decodes until the lane's next is something else than `Symbols`.
 #[inline(never)]
-pub(super) fn run(
-    bits: &mut Bits,
-    output: &mut [u8],
-    filled: &mut usize,
-    Codes { literals, distances }: &Codes,
-) -> Result<bool, InflateError> {
-    let input = bits.input;
-    let Some(input_end) = input.len().checked_sub(INPUT_ROOM) else { return Ok(false) };
-    let Some(output_end) = output.len().checked_sub(OUTPUT_ROOM) else { return Ok(false) };
-    let (mut next, mut buffer, mut count) = (bits.next, bits.buffer, bits.count);
-    let mut at = *filled;
-    let mut ended = false;
-    macro_rules! refill {
-        () => {
-            // SAFETY: `next <= input_end` where the turn begins, and only one other refill may have come
-            // since, which adds at most 7: so there are at least 9 bytes.
-            buffer |= unsafe { load(input, next) } << (count & 63);
-            // Bits above `count` are those of the byte at `next`, once more or not at all.
-            next += 7 - (count as usize >> 3 & 7);
-            count |= 56;
-        };
-    }
-    macro_rules! consume {
-        ($entry:expr) => {
-            // Only the lowest 6 bits of both matter: the rest of the entry is no harm.
-            buffer >>= $entry.raw() & 63;
-            count = count.wrapping_sub($entry.raw());
-        };
-    }
-    macro_rules! literal {
-        ($entry:expr) => {
-            consume!($entry);
-            // SAFETY: `at <= output_end` at the start of the turn, and this is one of at most three literals: two
-            // lead on to another symbol, with the third one or one of a subtable the turn ends.
-            unsafe { put(output, at, $entry.literal()) };
-            at += 1;
-        };
-    }
-    // Three copies of it are a branch less each.
-    macro_rules! next_turn {
-        ($entry:ident) => {
-            if next > input_end || at > output_end {
+pub(super) fn run(lane: &mut Lane, codes: &Codes) {
+    let Some(mut turns) = Turns::begin(lane, codes) else { return };
+    lane.next = loop {
+        if let Some(next) = turns.turn() {
+            break next;
+        }
+    };
+    turns.end(lane);
+}
+
+/// The same for two lanes at once, until it is so for one of them.
+#[inline(never)]
+pub(super) fn run_both([left, right]: [&mut Lane; 2], [left_codes, right_codes]: [&Codes; 2]) {
+    let Some(mut left_turns) = Turns::begin(left, left_codes) else { return };
+    if let Some(mut right_turns) = Turns::begin(right, right_codes) {
+        loop {
+            if let Some(next) = left_turns.turn() {
+                left.next = next;
                 break;
             }
-            $entry = literals.at(buffer);
-            refill!();
+            if let Some(next) = right_turns.turn() {
+                right.next = next;
+                break;
+            }
+        }
+        right_turns.end(right);
+    }
+    left_turns.end(left);
+}
+
+/// A lane inside a block, as variables that can be kept in registers.
+///
+/// Between two turns there are at least 56 bits, `entry` is that of the first code, `next <= input_end` and
+/// `at <= output_end`.
+struct Turns<'a, 'c> {
+    input: &'a [u8],
+    /// From here on there is no room for a turn.
+    input_end: usize,
+    /// See `Bits`; the bits above `count` may be those of the byte at `next`.
+    next: usize,
+    buffer: u64,
+    /// The lowest 6 bits count.
+    count: u32,
+    output: &'a mut [u8],
+    /// From here on there is no room for a turn.
+    output_end: usize,
+    /// Where the next byte goes.
+    at: usize,
+    codes: &'c Codes,
+    entry: Entry,
+}
+
+impl<'a, 'c> Turns<'a, 'c> {
+    /// `None` where there is no room, which the lane then knows. Otherwise the output is lent until the end.
+    fn begin(lane: &mut Lane<'a>, codes: &'c Codes) -> Option<Self> {
+        let input = lane.bits.input;
+        let ends = input.len().checked_sub(INPUT_ROOM).zip(lane.output.len().checked_sub(OUTPUT_ROOM));
+        let Some((input_end, output_end)) =
+            ends.filter(|&(input_end, output_end)| lane.bits.next <= input_end && lane.filled <= output_end)
+        else {
+            lane.next = Next::LastSymbols;
+            return None;
         };
+        let mut turns = Self {
+            input,
+            input_end,
+            next: lane.bits.next,
+            buffer: lane.bits.buffer,
+            count: lane.bits.count,
+            output: std::mem::take(&mut lane.output),
+            output_end,
+            at: lane.filled,
+            codes,
+            entry: Entry::default(),
+        };
+        turns.refill();
+        turns.entry = codes.literals.at(turns.buffer);
+        Some(turns)
     }
-    if next > input_end || at > output_end {
-        return Ok(false);
+
+    fn end(self, lane: &mut Lane<'a>) {
+        let count = self.count & 63;
+        // Whole bytes above `count` are read again.
+        lane.bits.buffer = self.buffer & ((1 << count) - 1);
+        (lane.bits.next, lane.bits.count) = (self.next, count);
+        lane.output = self.output;
+        lane.filled = self.at;
     }
-    refill!();
-    let mut entry = literals.at(buffer);
-    loop {
+
+    /// Decodes up to three literals, or two and a match. Answers what comes next where that is no other turn.
+    ///
+    /// Up to three literals without a subtable take 3 * 11 of the bits, or two and a length with its extra bits
+    /// 2 * 11 + 15 + 5; after another refill, a distance takes at most 15 + 13. What is left is enough to look up
+    /// the next turn's entry before its refill, so that it does not wait for it.
+    #[inline(always)]
+    fn turn(&mut self) -> Option<Next> {
+        let Codes { literals, distances } = self.codes;
+        let mut entry = self.entry;
         if entry.is_literal() {
-            literal!(entry);
-            entry = literals.at(buffer);
+            self.literal(entry);
+            entry = literals.at(self.buffer);
             if entry.is_literal() {
-                literal!(entry);
-                entry = literals.at(buffer);
+                self.literal(entry);
+                entry = literals.at(self.buffer);
                 if entry.is_literal() {
-                    literal!(entry);
-                    next_turn!(entry);
-                    continue;
+                    self.literal(entry);
+                    return self.next_turn();
                 }
             }
         }
         if entry.is_exception() {
             if entry.is_subtable() {
-                consume!(entry);
-                entry = literals.within(entry, buffer);
+                self.consume(entry);
+                entry = literals.within(entry, self.buffer);
                 if entry.is_literal() {
-                    literal!(entry);
-                    next_turn!(entry);
-                    continue;
+                    self.literal(entry);
+                    return self.next_turn();
                 }
             }
             if entry.is_exception() {
                 if !entry.is_end() {
-                    return Err(InflateError::Invalid);
+                    return Some(Next::Invalid);
                 }
-                consume!(entry);
-                ended = true;
-                break;
+                self.consume(entry);
+                return Some(Next::Block);
             }
         }
-        let length = entry.value(buffer);
-        consume!(entry);
-        if count & 63 < DISTANCE_BITS_AND_NEXT {
-            refill!();
-        }
-        let mut place = distances.at(buffer);
+        let length = entry.value(self.buffer);
+        self.consume(entry);
+        self.refill();
+        let mut place = distances.at(self.buffer);
         if place.is_exception() {
             if !place.is_subtable() {
-                return Err(InflateError::Invalid);
+                return Some(Next::Invalid);
             }
-            consume!(place);
-            place = distances.within(place, buffer);
+            self.consume(place);
+            place = distances.within(place, self.buffer);
             if place.is_exception() {
-                return Err(InflateError::Invalid);
+                return Some(Next::Invalid);
             }
         }
-        let distance = place.value(buffer);
-        consume!(place);
-        if distance > at {
-            return Err(InflateError::Invalid);
+        let distance = place.value(self.buffer);
+        self.consume(place);
+        if distance > self.at {
+            return Some(Next::Invalid);
         }
         // SAFETY: `distance` is at least 1 and at most `at`, `length` at most 258, and at most two literals
         // came before it in this turn: so there is room for it and 32 bytes more.
-        unsafe { copy(output, at, distance, length) };
-        at += length;
-        next_turn!(entry);
+        unsafe { copy(self.output, self.at, distance, length) };
+        self.at += length;
+        self.next_turn()
     }
-    count &= 63;
-    // Whole bytes above `count` are read again.
-    bits.buffer = buffer & ((1 << count) - 1);
-    (bits.next, bits.count) = (next, count);
-    *filled = at;
-    Ok(ended)
+
+    /// Makes the next turn ready, if there is room for it. Three copies of it are a branch less each.
+    #[inline(always)]
+    fn next_turn(&mut self) -> Option<Next> {
+        if self.next > self.input_end || self.at > self.output_end {
+            return Some(Next::LastSymbols);
+        }
+        self.entry = self.codes.literals.at(self.buffer);
+        self.refill();
+        None
+    }
+
+    #[inline(always)]
+    fn refill(&mut self) {
+        // SAFETY: `next <= input_end` where the turn begins, and only one other refill may have come since,
+        // which adds at most 7: so there are at least 9 bytes.
+        self.buffer |= unsafe { load(self.input, self.next) } << (self.count & 63);
+        // Bits above `count` are those of the byte at `next`, once more or not at all.
+        self.next += 7 - (self.count as usize >> 3 & 7);
+        self.count |= 56;
+    }
+
+    #[inline(always)]
+    fn consume(&mut self, entry: Entry) {
+        // Only the lowest 6 bits of both matter: the rest of the entry is no harm.
+        self.buffer >>= entry.raw() & 63;
+        self.count = self.count.wrapping_sub(entry.raw());
+    }
+
+    #[inline(always)]
+    fn literal(&mut self, entry: Entry) {
+        self.consume(entry);
+        // SAFETY: `at <= output_end` at the start of the turn, and this is one of at most three literals: two
+        // lead on to another symbol, with the third one or one of a subtable the turn ends.
+        unsafe { put(self.output, self.at, entry.literal()) };
+        self.at += 1;
+    }
 }
 
 /// The 8 bytes at `at`.

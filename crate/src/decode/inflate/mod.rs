@@ -2,10 +2,14 @@
 //! is known. That is what a cluster is, and it makes the decoder simple and fast: no window, no state
 //! between calls, and a loop that checks bounds once for several symbols.
 //!
-//! It uses nothing of the crate. [`Inflater::inflate`] is all of it: it fills the output and stops.
+//! It uses nothing of the crate. [`Inflater::inflate`] fills one output and stops, [`Inflater::inflate_all`]
+//! fills many, two at a time.
 //!
 //! # How it is fast
 //!
+//! - Two streams are decoded interleaved, a turn of the loop of one after a turn of the other: what limits one
+//!   is that every code has to wait for the length of the one before it, and a processor does both at once.
+//!   When one ends, the next stream takes its place (`lane`).
 //! - One table for literals and lengths, indexed by 11 bits, and one for distances, by 8; longer codes
 //!   have subtables. An entry of 4 bytes holds the base of a length or distance, how many bits the code
 //!   has, and how many it has with its extra bits: no second table is looked at (`tables`).
@@ -28,9 +32,10 @@ mod bits;
 mod careful;
 mod fast;
 mod header;
+mod lane;
 mod tables;
 
-use bits::Bits;
+use lane::Lane;
 use tables::{DistanceTable, LiteralTable};
 
 /// Why a stream could not be decoded.
@@ -42,6 +47,16 @@ pub enum InflateError {
     InputEnds,
 }
 
+/// What to inflate: the start of `input`, until `output` is full. What follows is not looked at: neither the
+/// rest of the stream nor what stands behind it.
+#[derive(Debug)]
+pub struct Stream<'a> {
+    /// Raw deflate, and perhaps more.
+    pub input: &'a [u8],
+    /// Where to. Its content is of no account, and after a failure as well.
+    pub output: &'a mut [u8],
+}
+
 /// The two codes of a block.
 #[derive(Default)]
 struct Codes {
@@ -49,85 +64,80 @@ struct Codes {
     distances: DistanceTable,
 }
 
-/// Decoding tables, kept from one stream to the next.
+/// The codes of a lane, kept from one stream to the next.
 #[derive(Default)]
-pub struct Inflater {
+struct Tables {
     codes: Box<Codes>,
-    /// Whether the tables are those of the fixed codes (section 3.2.6).
+    /// Whether they are the fixed ones (section 3.2.6).
     fixed: bool,
 }
 
-/// What a block comes to.
-enum Block {
-    /// Its end; another one follows unless it was the last.
-    Ended,
-    /// The output is full.
-    Full,
-}
-
-impl Inflater {
-    /// Inflates the start of `input` until `output` is full. What follows is not looked at: neither the rest
-    /// of the stream nor what stands behind it.
-    pub fn inflate(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), InflateError> {
-        let mut bits = Bits::new(input);
-        let mut filled = 0;
-        while filled < output.len() {
-            let is_last = bits.take(1)? == 1;
-            let block = match bits.take(2)? {
-                0 => stored(&mut bits, output, &mut filled)?,
-                1 => {
-                    self.load_fixed();
-                    self.compressed(&mut bits, output, &mut filled)?
-                }
-                2 => {
-                    self.fixed = false;
-                    header::read(&mut bits, &mut self.codes)?;
-                    self.compressed(&mut bits, output, &mut filled)?
-                }
-                _ => return Err(InflateError::Invalid),
-            };
-            match block {
-                Block::Full => return Ok(()),
-                Block::Ended if is_last && filled < output.len() => return Err(InflateError::Invalid),
-                Block::Ended => {}
-            }
-        }
-        Ok(())
-    }
-
+impl Tables {
     fn load_fixed(&mut self) {
         if !self.fixed {
             header::fixed(&mut self.codes);
             self.fixed = true;
         }
     }
+}
 
-    /// The symbols of a block.
-    fn compressed(&self, bits: &mut Bits, output: &mut [u8], filled: &mut usize) -> Result<Block, InflateError> {
-        if fast::run(bits, output, filled, &self.codes)? {
-            return Ok(Block::Ended);
+/// Decoding tables, kept from one stream to the next.
+#[derive(Default)]
+pub struct Inflater {
+    tables: [Tables; 2],
+}
+
+impl Inflater {
+    /// Inflates one stream.
+    pub fn inflate(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), InflateError> {
+        let mut result = Ok(());
+        self.inflate_all([((), Stream { input, output })], |(), _, answer| result = answer);
+        result
+    }
+
+    /// Inflates all `streams`, two at a time, and tells `done` of each how it ended, with the mark that it came
+    /// with. That may be in another order. The next stream is asked for when one has ended.
+    pub fn inflate_all<'a, T>(
+        &mut self,
+        streams: impl IntoIterator<Item = (T, Stream<'a>)>,
+        mut done: impl FnMut(T, Stream<'a>, Result<(), InflateError>),
+    ) {
+        let mut streams = streams.into_iter().fuse();
+        let mut lanes = [None, None];
+        loop {
+            for (lane, tables) in lanes.iter_mut().zip(&mut self.tables) {
+                proceed(lane, tables, &mut streams, &mut done);
+            }
+            let [left, right] = &self.tables;
+            match &mut lanes {
+                [Some((_, one)), Some((_, other))] => fast::run_both([one, other], [&left.codes, &right.codes]),
+                [Some((_, lane)), None] => fast::run(lane, &left.codes),
+                [None, Some((_, lane))] => fast::run(lane, &right.codes),
+                [None, None] => return,
+            }
         }
-        careful::run(bits, output, filled, &self.codes)
     }
 }
 
-/// A block that is not compressed (section 3.2.4).
-fn stored(bits: &mut Bits, output: &mut [u8], filled: &mut usize) -> Result<Block, InflateError> {
-    let rest = bits.align();
-    let (head, data) = rest.split_first_chunk::<4>().ok_or(InflateError::InputEnds)?;
-    let [len, complement] = [[head[0], head[1]], [head[2], head[3]]].map(u16::from_le_bytes);
-    if len != !complement {
-        return Err(InflateError::Invalid);
+/// Goes on to the next symbols in a lane, of its stream or of one that takes its place. Without any it is
+/// empty.
+fn proceed<'a, T>(
+    lane: &mut Option<(T, Lane<'a>)>,
+    tables: &mut Tables,
+    streams: &mut impl Iterator<Item = (T, Stream<'a>)>,
+    done: &mut impl FnMut(T, Stream<'a>, Result<(), InflateError>),
+) {
+    while let Some((mark, mut work)) = lane.take().or_else(|| streams.next().map(|(mark, it)| (mark, Lane::new(it)))) {
+        let result = match work.advance(tables) {
+            Ok(true) => {
+                *lane = Some((mark, work));
+                return;
+            }
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        done(mark, work.into_stream(), result);
     }
-    let room = &mut output[*filled..];
-    let wanted = usize::from(len).min(room.len());
-    room[..wanted].copy_from_slice(data.get(..wanted).ok_or(InflateError::InputEnds)?);
-    *filled += wanted;
-    if *filled == output.len() {
-        return Ok(Block::Full);
-    }
-    bits.skip_bytes(4 + wanted);
-    Ok(Block::Ended)
 }
 
 #[cfg(test)]

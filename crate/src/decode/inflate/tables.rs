@@ -29,12 +29,23 @@ const SUBTABLE: u32 = 1 << 14;
 const END: u32 = 1 << 13;
 const NO_CODE: Entry = Entry(EXCEPTION);
 
+/// Masks of the lowest bits, by their number: a load is less work than a shift of wasm.
+static LOWEST: [u64; 64] = {
+    let mut masks = [0; 64];
+    let mut bits = 0;
+    while bits < 64 {
+        masks[bits] = (1 << bits) - 1;
+        bits += 1;
+    }
+    masks
+};
+
 /// The symbols that there can be.
 pub(super) const LITERALS: usize = 288;
 pub(super) const DISTANCES: usize = 32;
 
 /// An entry of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry(u32);
 
 impl Entry {
@@ -71,7 +82,7 @@ impl Entry {
     /// The value of a length or a distance, whose code is the lowest bits of `buffer`.
     pub fn value(self, buffer: u64) -> usize {
         let code = self.0 >> 8 & 0x1f;
-        let with_extra = buffer & ((1 << self.bits()) - 1);
+        let with_extra = buffer & LOWEST[self.0 as usize & 63];
         (self.0 >> 16) as usize + (with_extra >> code) as usize
     }
 
