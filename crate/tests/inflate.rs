@@ -121,11 +121,18 @@ fn many_at_once_are_as_one_by_one() {
         let streams: Vec<(Vec<u8>, usize)> = (0..count)
             .map(|_| {
                 let text = &texts[random(texts.len())];
-                let stream = match random(3) {
+                let mut stream = match random(3) {
                     0 => changed_stream(text, &mut random),
                     _ => compress_to_vec(text, [0, 1, 6, 9][random(4)]),
                 };
-                (stream, text.len())
+                match random(8) {
+                    0 => stream.truncate(random(stream.len())),
+                    // Empty blocks, which are stored (section 3.2.4).
+                    1 => drop(stream.splice(..0, [0, 0, 0, 0xff, 0xff].repeat(random(20)))),
+                    _ => {}
+                }
+                let len = if random(8) == 0 { random(text.len()) } else { text.len() };
+                (stream, len)
             })
             .collect();
         let mut outputs: Vec<_> = streams.iter().map(|(_, len)| vec![0xee; *len]).collect();

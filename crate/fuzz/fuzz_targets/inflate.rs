@@ -1,6 +1,6 @@
 #![no_main]
 
-use decant::decode::inflate::{Inflater, Stream};
+use decant::decode::inflate::{InflateError, Inflater, Stream};
 use libz_sys::{Z_FINISH, inflate, inflateEnd, inflateInit2_, z_stream, zlibVersion};
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
@@ -20,28 +20,30 @@ thread_local! {
     static DECODERS: RefCell<Decoders> = RefCell::default();
     /// A good stream, to be decoded at the same time, and what is in it.
     static NEIGHBOUR: (Vec<u8>, &'static [u8]) = {
-        let text = include_bytes!("inflate.rs");
+        let text = &include_bytes!("inflate.rs")[..1024];
         (miniz_oxide::deflate::compress_to_vec(text, 6), text)
     };
 }
 
-// The first byte chooses the length of the output, and whether the stream is decoded alone or beside another one.
+// The first byte chooses the length of the output, and whether the stream is decoded alone or beside two others,
+// and between them or in front of them.
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let Some((&first, stream)) = input.split_first() else { return };
     let len = LENS[usize::from(first) % LENS.len()];
-    let is_alone = usize::from(first) / LENS.len() % 2 == 0;
+    let place = [None, Some(0), None, Some(1)][usize::from(first) / LENS.len() % 4];
     // Exactly as long as they are, so that the address sanitizer sees a byte too many.
     let (mut ours, mut theirs) = (vec![1; len], vec![2; len]);
     let (ours_good, theirs_good) = DECODERS.with_borrow_mut(|Decoders { inflater, miniz }| {
         miniz.init();
         let flags = TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
         let (_, _, written) = decompress(miniz, stream, &mut theirs, 0, flags);
-        let is_good = if is_alone {
-            inflater.inflate(stream, &mut ours).is_ok()
-        } else {
-            beside_neighbours(inflater, stream, &mut ours)
-        };
-        (is_good, written == len)
+        let result = inflater.inflate(stream, &mut ours);
+        if let Some(place) = place {
+            let mut again = vec![6; len];
+            assert_eq!(beside_neighbours(inflater, stream, &mut again, place), result, "another end than alone");
+            assert!(result.is_err() || again == ours, "other bytes than alone");
+        }
+        (result.is_ok(), written == len)
     });
     if ours_good != theirs_good || ours_good && ours != theirs {
         let expected = zlib(stream, len);
@@ -50,23 +52,25 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     }
 });
 
-/// Inflates `stream` between two neighbours, of which nothing is changed by it.
-fn beside_neighbours(inflater: &mut Inflater, stream: &[u8], output: &mut [u8]) -> bool {
+/// Inflates `stream` with two neighbours, of which nothing is changed by it.
+fn beside_neighbours(
+    inflater: &mut Inflater,
+    stream: &[u8],
+    output: &mut [u8],
+    place: usize,
+) -> Result<(), InflateError> {
     NEIGHBOUR.with(|(neighbour, text)| {
         let mut others = [vec![4; text.len()], vec![5; text.len()]];
-        let [before, behind] = &mut others;
-        let streams = [
-            (false, Stream { input: neighbour, output: before }),
-            (true, Stream { input: stream, output }),
-            (false, Stream { input: neighbour, output: behind }),
-        ];
-        let mut is_good = false;
+        let mut streams: Vec<_> =
+            others.iter_mut().map(|output| (false, Stream { input: neighbour, output })).collect();
+        streams.insert(place, (true, Stream { input: stream, output }));
+        let mut answer = None;
         inflater.inflate_all(streams, |is_it, _, result| match is_it {
-            true => is_good = result.is_ok(),
+            true => answer = Some(result),
             false => assert_eq!(result, Ok(())),
         });
         assert!(others.iter().all(|other| other == text), "the neighbours have other bytes");
-        is_good
+        answer.expect("every stream ends")
     })
 }
 

@@ -18,7 +18,7 @@ impl Deflated {
     /// went: see `Inflater::inflate_all`. What follows in an input is ignored, as is what a longer stream would
     /// still bring: the length of compressed data is only known in sectors, and QEMU stops when the cluster
     /// is full.
-    pub fn decompress_all<'a, T>(
+    pub fn inflate_all<'a, T>(
         &mut self,
         streams: impl Iterator<Item = (T, Stream<'a>)>,
         mut done: impl FnMut(T, Stream<'a>, Result<(), DecompressError>),

@@ -52,6 +52,6 @@ impl Decompressor {
         streams: impl Iterator<Item = (T, Stream<'a>)>,
         done: impl FnMut(T, Stream<'a>, Result<(), DecompressError>),
     ) {
-        self.deflated.decompress_all(streams, done);
+        self.deflated.inflate_all(streams, done);
     }
 }

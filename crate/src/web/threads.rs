@@ -109,11 +109,15 @@ thread_local! {
 fn decode(job: &Job, buffers: &mut Buffers, ciphers: &Ciphers) -> Result<Outcome> {
     let input = &buffers.input[..];
     let output = job.prepare(&mut buffers.output)?;
-    let lost: Vec<_> = job
+    let parts: Vec<_> = job
         .parts(output, PART)
         .into_par_iter()
         .map(|part| DECODER.with_borrow_mut(|decoder| decoder.decode_part(job, part, input, ciphers)))
-        .collect::<Result<_>>()?;
-    let lost = job.lost.iter().copied().chain(lost.into_iter().flatten()).collect();
+        .collect();
+    let mut lost = job.lost.clone();
+    // In order: of several failures the first is told, not the fastest.
+    for part in parts {
+        lost.extend(part?);
+    }
     Ok(Outcome { runs: job.runs(&buffers.output), lost })
 }

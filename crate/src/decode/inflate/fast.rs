@@ -9,8 +9,8 @@ use super::tables::Entry;
 /// What a turn reads of the input at most, in bytes: two refills, of which each loads 8 and goes on by at
 /// most 7.
 const INPUT_ROOM: usize = 16;
-/// What a turn writes at most: three literals and a match, which is copied past its end by less than two
-/// words of 16 bytes.
+/// More than a turn writes: two literals and a match, which is copied past its end by less than two words of
+/// 16 bytes.
 const OUTPUT_ROOM: usize = 3 + 258 + 32;
 
 /// Decodes until the lane's next is something else than `Symbols`.
@@ -47,8 +47,8 @@ pub(super) fn run_both([left, right]: [&mut Lane; 2], [left_codes, right_codes]:
 
 /// A lane inside a block, as variables that can be kept in registers.
 ///
-/// Between two turns there are at least 56 bits, `entry` is that of the first code, `next <= input_end` and
-/// `at <= output_end`.
+/// Between two turns there are at least 56 bits, `entry` is that of the first code, and `at <= output_end`.
+/// `next <= input_end` was so before the refill that brought these bits; a turn refills once more at most.
 struct Turns<'a, 'c> {
     input: &'a [u8],
     /// From here on there is no room for a turn.
@@ -181,8 +181,8 @@ impl<'a, 'c> Turns<'a, 'c> {
 
     #[inline(always)]
     fn refill(&mut self) {
-        // SAFETY: `next <= input_end` where the turn begins, and only one other refill may have come since,
-        // which adds at most 7: so there are at least 9 bytes.
+        // SAFETY: `next <= input_end` was seen before this refill or before the last one, and a refill adds at
+        // most 7: so there are at least 9 bytes.
         self.buffer |= unsafe { load(self.input, self.next) } << (self.count & 63);
         // Bits above `count` are those of the byte at `next`, once more or not at all.
         self.next += 7 - (self.count as usize >> 3 & 7);
@@ -243,11 +243,11 @@ unsafe fn copy(output: &mut [u8], at: usize, distance: usize, length: usize) {
     let end = at + length;
     let mut to = at;
     // SAFETY, of all below: sources begin at `at - distance` or later, inside the slice, and end where the
-    // target does or before it; targets begin before `end` and are at most 16 bytes long, and one more
-    // begins at `at`: so they end before `end + 32`. Words are loaded before they are stored, so that
-    // overlap is no matter to the loads; that a word holds only bytes that are finished is for the
-    // value, not for safety: it does, since it is no longer than `distance`, or is stored at steps of
-    // `distance`, of which each finishes as many bytes.
+    // target does or before it; targets are at most 16 bytes long and begin before `end`, or at `at + 16`, the
+    // second of two words for a match that may be shorter: so they end before `end + 32`, or at `at + 32`. Words
+    // are loaded before they are stored, so that overlap is no matter to the loads; that a word holds only bytes
+    // that are finished is for the value, not for safety: it does, since it is no longer than `distance`, or is
+    // stored at steps of `distance`, of which each finishes as many bytes.
     unsafe {
         if distance >= 16 {
             // Most are no longer than two words: no branch that is hard to foresee.

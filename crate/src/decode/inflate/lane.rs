@@ -4,7 +4,6 @@ use super::bits::Bits;
 use super::{InflateError, Stream, Tables, careful, header};
 
 /// What comes next in a stream.
-#[derive(Clone, Copy, PartialEq)]
 pub(super) enum Next {
     /// The header of a block, or nothing.
     Block,

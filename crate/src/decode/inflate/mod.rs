@@ -13,8 +13,8 @@
 //! - One table for literals and lengths, indexed by 11 bits, and one for distances, by 8; longer codes
 //!   have subtables. An entry of 4 bytes holds the base of a length or distance, how many bits the code
 //!   has, and how many it has with its extra bits: no second table is looked at (`tables`).
-//! - A buffer of 64 bits, refilled by one load of 8 bytes: once for up to three literals and a length, and
-//!   for a distance where it has to be, which is seldom. The next entry is looked up before that (`fast`).
+//! - A buffer of 64 bits, refilled without a branch by one load of 8 bytes: once for up to three literals, or two
+//!   and a length, and once for a distance. The next entry is looked up before that (`fast`).
 //! - As long as input and output have room for the longest that a turn of the loop can do, nothing else is
 //!   checked. Only the last bytes of a cluster are decoded with care (`careful`).
 //! - Matches are copied in words of 16 bytes, past their end: what follows is overwritten.
@@ -53,7 +53,7 @@ pub enum InflateError {
 pub struct Stream<'a> {
     /// Raw deflate, and perhaps more.
     pub input: &'a [u8],
-    /// Where to. Its content is of no account, and after a failure as well.
+    /// Where to. Before, and after a failure, it may hold anything.
     pub output: &'a mut [u8],
 }
 
@@ -108,11 +108,11 @@ impl Inflater {
             for (lane, tables) in lanes.iter_mut().zip(&mut self.tables) {
                 proceed(lane, tables, &mut streams, &mut done);
             }
-            let [left, right] = &self.tables;
+            let [left_codes, right_codes] = self.tables.each_ref().map(|tables| &*tables.codes);
             match &mut lanes {
-                [Some((_, one)), Some((_, other))] => fast::run_both([one, other], [&left.codes, &right.codes]),
-                [Some((_, lane)), None] => fast::run(lane, &left.codes),
-                [None, Some((_, lane))] => fast::run(lane, &right.codes),
+                [Some((_, left)), Some((_, right))] => fast::run_both([left, right], [left_codes, right_codes]),
+                [Some((_, left)), None] => fast::run(left, left_codes),
+                [None, Some((_, right))] => fast::run(right, right_codes),
                 [None, None] => return,
             }
         }
@@ -153,10 +153,14 @@ mod tests {
             let text: Vec<u8> = (0..1200).map(|at| (at % period * 37 + at / 400 * 3) as u8).collect();
             for level in [0, 1, 9] {
                 let stream = miniz_oxide::deflate::compress_to_vec(&text, level);
-                for len in [text.len(), text.len() - 7, 293, 294, 1] {
-                    let mut output = vec![0; len];
-                    inflater.inflate(&stream, &mut output).unwrap();
-                    assert!(output == text[..len], "period {period}, level {level}, {len} bytes");
+                let lens = [text.len(), text.len() - 7, 293, 294, 1];
+                let mut outputs = lens.map(|len| vec![0; len]);
+                let streams = outputs.iter_mut().map(|output| ((), Stream { input: &stream, output }));
+                inflater.inflate_all(streams, |(), _, result| result.unwrap());
+                let mut alone = vec![0; text.len()];
+                inflater.inflate(&stream, &mut alone).unwrap();
+                for output in outputs.iter().chain([&alone]) {
+                    assert!(*output == text[..output.len()], "period {period}, level {level}, {} bytes", output.len());
                 }
             }
         }
