@@ -14,19 +14,24 @@ pub struct Deflated {
 }
 
 impl Deflated {
-    /// Inflates the start of each input so that it fills its output exactly, and tells `done` of each how that
-    /// went: see `Inflater::inflate_all`. What follows in an input is ignored, as is what a longer stream would
-    /// still bring: the length of compressed data is only known in sectors, and QEMU stops when the cluster
-    /// is full.
+    /// Inflates the start of `input` so that it fills `output` exactly. What follows in `input` is
+    /// ignored, as is what a longer stream would still bring: the length of compressed data is only
+    /// known in sectors, and QEMU stops when the cluster is full.
+    pub fn decompress(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), DecompressError> {
+        let result = self.inflater.inflate(input, output);
+        result.or_else(|error| try_again(self.second.get_or_insert_default(), input, output, error))
+    }
+
+    /// The same for each of `streams`, and tells `done` how that went: see `Inflater::inflate_all`.
     pub fn inflate_all<'a, T>(
         &mut self,
         streams: impl Iterator<Item = (T, Stream<'a>)>,
         mut done: impl FnMut(T, Stream<'a>, Result<(), DecompressError>),
     ) {
         let Self { inflater, second } = self;
-        inflater.inflate_all(streams, |mark, mut stream, result| {
-            let result = result.or_else(|error| try_again(second.get_or_insert_default(), &mut stream, error));
-            done(mark, stream, result);
+        inflater.inflate_all(streams, |mark, Stream { input, output }, result| {
+            let result = result.or_else(|error| try_again(second.get_or_insert_default(), input, output, error));
+            done(mark, Stream { input, output }, result);
         });
     }
 }
@@ -34,7 +39,8 @@ impl Deflated {
 /// A refusal costs the user an image, and time is no matter then: so a second decoder is asked.
 fn try_again(
     second: &mut DecompressorOxide,
-    Stream { input, output }: &mut Stream<'_>,
+    input: &[u8],
+    output: &mut [u8],
     error: InflateError,
 ) -> Result<(), DecompressError> {
     second.init();

@@ -36,11 +36,7 @@ impl Decompressor {
         output: &mut [u8],
     ) -> Result<(), DecompressError> {
         match compression {
-            Compression::Deflate => {
-                let mut result = Ok(());
-                self.inflate_all(std::iter::once(((), Stream { input, output })), |(), _, answer| result = answer);
-                result
-            }
+            Compression::Deflate => self.deflated.decompress(input, output),
             Compression::Zstd => self.unzstd.get_or_insert_default().decompress(input, output),
         }
     }

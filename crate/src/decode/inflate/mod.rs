@@ -128,15 +128,12 @@ fn proceed<'a, T>(
     done: &mut impl FnMut(T, Stream<'a>, Result<(), InflateError>),
 ) {
     while let Some((mark, mut work)) = lane.take().or_else(|| streams.next().map(|(mark, it)| (mark, Lane::new(it)))) {
-        let result = match work.advance(tables) {
-            Ok(true) => {
-                *lane = Some((mark, work));
-                return;
-            }
-            Ok(false) => Ok(()),
-            Err(error) => Err(error),
-        };
-        done(mark, work.into_stream(), result);
+        let result = work.advance(tables);
+        if result == Ok(true) {
+            *lane = Some((mark, work));
+            return;
+        }
+        done(mark, work.into_stream(), result.map(|_| ()));
     }
 }
 
