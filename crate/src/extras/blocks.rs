@@ -1,5 +1,6 @@
 //! Block ciphers of 128 bits behind one interface.
 
+use super::aes::Aes;
 use crate::format::luks::BlockCipher;
 use cipher::array::Array;
 use cipher::consts::U16;
@@ -33,9 +34,7 @@ pub(super) fn with_key(cipher: BlockCipher, key: &[u8]) -> Option<Box<dyn Blocks
         C::new_from_slice(key).ok().map(|cipher| Box::new(cipher) as Box<dyn Blocks>)
     }
     match (cipher, key.len()) {
-        (BlockCipher::Aes, 16) => new::<aes::Aes128>(key),
-        (BlockCipher::Aes, 24) => new::<aes::Aes192>(key),
-        (BlockCipher::Aes, 32) => new::<aes::Aes256>(key),
+        (BlockCipher::Aes, _) => Aes::new(key).map(|cipher| Box::new(cipher) as Box<dyn Blocks>),
         (BlockCipher::Serpent, 16 | 24 | 32) => new::<serpent::Serpent>(key),
         (BlockCipher::Twofish, 16 | 24 | 32) => new::<twofish::Twofish>(key),
         _ => None,

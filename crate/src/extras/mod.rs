@@ -1,5 +1,6 @@
 //! What only some images need, and a build of its own has: zstd and encryption.
 
+mod aes;
 mod blocks;
 mod derive;
 mod keys;

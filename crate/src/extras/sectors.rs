@@ -13,6 +13,9 @@ use zeroize::Zeroizing;
 /// The unit of encryption, in bytes.
 pub(super) const SECTOR: usize = 512;
 
+/// So many sectors' initialisation vectors are encrypted together, as many blocks as our AES takes at once.
+const AT_ONCE: usize = 8;
+
 /// The ciphers of an image's encrypted layers, ready for use, the top one first.
 #[derive(Default)]
 pub struct Ciphers(Vec<SectorCipher>);
@@ -82,28 +85,37 @@ impl SectorCipher {
 
     /// Decrypts whole sectors in place.
     pub fn decrypt(&self, first: u64, bytes: &mut [u8]) {
-        for (number, sector) in (first..).zip(bytes.chunks_exact_mut(SECTOR)) {
-            let (blocks, _) = Block::slice_as_chunks_mut(sector);
-            let iv = self.iv(number);
-            match &self.mode {
-                ReadyMode::Xts { data, tweak } => xts(&**data, &**tweak, iv, blocks),
-                ReadyMode::Cbc(cipher) => cbc(&**cipher, iv, blocks),
-                ReadyMode::Ecb(cipher) => cipher.decrypt(blocks),
+        for (some, first) in bytes.chunks_mut(SECTOR * AT_ONCE).zip((first..).step_by(AT_ONCE)) {
+            let sectors = some.chunks_exact_mut(SECTOR).map(|sector| Block::slice_as_chunks_mut(sector).0);
+            let mut ivs = self.ivs(first);
+            if let ReadyMode::Xts { tweak, .. } = &self.mode {
+                tweak.encrypt(&mut ivs);
+            }
+            for (blocks, iv) in sectors.zip(ivs) {
+                match &self.mode {
+                    ReadyMode::Xts { data, .. } => xts(&**data, iv, blocks),
+                    ReadyMode::Cbc(cipher) => cbc(&**cipher, iv, blocks),
+                    ReadyMode::Ecb(cipher) => cipher.decrypt(blocks),
+                }
             }
         }
     }
 
-    fn iv(&self, sector: u64) -> Block {
-        let mut iv = Block::default();
-        match &self.iv {
-            ReadyIv::Plain => iv[..4].copy_from_slice(&(sector as u32).to_le_bytes()),
-            ReadyIv::Plain64 => iv[..8].copy_from_slice(&sector.to_le_bytes()),
-            ReadyIv::Essiv(cipher) => {
-                iv[..8].copy_from_slice(&sector.to_le_bytes());
-                cipher.encrypt(std::slice::from_mut(&mut iv));
+    /// Those of the sector `first` and the ones after it.
+    fn ivs(&self, first: u64) -> [Block; AT_ONCE] {
+        let mut ivs = std::array::from_fn(|i| {
+            let number = first.wrapping_add(i as u64);
+            let mut iv = Block::default();
+            match &self.iv {
+                ReadyIv::Plain => iv[..4].copy_from_slice(&(number as u32).to_le_bytes()),
+                ReadyIv::Plain64 | ReadyIv::Essiv(_) => iv[..8].copy_from_slice(&number.to_le_bytes()),
             }
+            iv
+        });
+        if let ReadyIv::Essiv(cipher) = &self.iv {
+            cipher.encrypt(&mut ivs);
         }
-        iv
+        ivs
     }
 }
 
@@ -112,9 +124,8 @@ fn xor(block: &mut Block, with: &Block) {
 }
 
 /// IEEE 1619: each block is masked before and after with a tweak, which doubles in GF(2^128).
-fn xts(data: &dyn Blocks, tweak: &dyn Blocks, mut iv: Block, blocks: &mut [Block]) {
-    tweak.encrypt(std::slice::from_mut(&mut iv));
-    let mut mask = u128::from_le_bytes(iv.0);
+fn xts(data: &dyn Blocks, tweak: Block, blocks: &mut [Block]) {
+    let mut mask = u128::from_le_bytes(tweak.0);
     let mut masks = [Block::default(); SECTOR / 16];
     for slot in &mut masks {
         *slot = Block::from(mask.to_le_bytes());

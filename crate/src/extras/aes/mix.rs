@@ -1,0 +1,67 @@
+//! What moves and mixes the bytes of a block (FIPS 197, sections 5.1.2, 5.1.3, 5.3.1 and 5.3.3).
+//!
+//! Byte `4 * c + r` of a block is in row `r` and column `c`.
+
+use super::Planes;
+use std::array::from_fn;
+use wide::u8x16;
+
+/// For each place the one whose byte comes there: `from` gives its row and column, both taken modulo four.
+const fn shuffle(rows: u8, columns_by_row: u8) -> [u8; 16] {
+    let mut places = [0; 16];
+    let mut place = 0;
+    while place < 16 {
+        let (row, column) = (place % 4, place / 4);
+        places[place as usize] = (row + rows) % 4 + 4 * ((column + columns_by_row * row) % 4);
+        place += 1;
+    }
+    places
+}
+
+fn moved(state: Planes, places: [u8; 16]) -> Planes {
+    state.map(|plane| plane.shuffle(u8x16::new(places)))
+}
+
+pub(super) fn shift_rows(state: Planes) -> Planes {
+    moved(state, const { shuffle(0, 1) })
+}
+
+pub(super) fn shift_rows_back(state: Planes) -> Planes {
+    moved(state, const { shuffle(0, 3) })
+}
+
+/// The byte of the next row in the same column, for each byte.
+fn next_row(state: Planes) -> Planes {
+    moved(state, const { shuffle(1, 0) })
+}
+
+/// The byte two rows on.
+fn opposite_row(state: Planes) -> Planes {
+    moved(state, const { shuffle(2, 0) })
+}
+
+fn add(one: Planes, other: Planes) -> Planes {
+    from_fn(|i| one[i] ^ other[i])
+}
+
+/// Times 2 in AES's field, whose polynomial is x^8 + x^4 + x^3 + x + 1.
+fn double(state: Planes) -> Planes {
+    let [s0, s1, s2, s3, s4, s5, s6, s7] = state;
+    [s7, s0 ^ s7, s1, s2 ^ s7, s3 ^ s7, s4, s5, s6]
+}
+
+/// Each byte becomes twice itself, thrice the next one, and the two others: with the sum of a byte and its next one, that
+/// is twice the sum, the next one, and the sum two rows on.
+pub(super) fn columns(state: Planes) -> Planes {
+    let next = next_row(state);
+    let sum = add(state, next);
+    add(add(double(sum), next), opposite_row(sum))
+}
+
+/// The inverse of [`columns`], which is itself after another one: four times the sum of a byte and the opposite one
+/// is added to it. (Of the polynomials over the field, 0b x^3 + 0d x^2 + 09 x + 0e is the product of 03 x^3 + x^2 + x + 02
+/// and 04 x^2 + 05, modulo x^4 + 1.)
+pub(super) fn columns_back(state: Planes) -> Planes {
+    let sum = add(state, opposite_row(state));
+    columns(add(state, double(double(sum))))
+}

@@ -1,0 +1,191 @@
+//! AES (FIPS 197) of eight blocks at once, bitsliced in SIMD registers.
+//!
+//! There are no AES instructions in wasm, and none that a table could be looked up with in constant time. So eight
+//! blocks are turned into eight [`Planes`]: register `i` has bit `i` of every byte, and a byte of it has that bit of one
+//! place in the eight blocks. The S-box is then a circuit of ANDs and XORs ([`sbox`]), and what moves bytes around
+//! is a shuffle of each register ([`mix`]). Nothing depends on a key or on data but values.
+
+mod mix;
+mod sbox;
+
+use super::blocks::{Block, Blocks};
+use wide::bytemuck::cast;
+use wide::{u8x16, u64x2};
+use zeroize::Zeroizing;
+
+/// As many blocks as a byte has bits.
+const AT_ONCE: usize = 8;
+
+/// Eight blocks by bits: in plane `i`, bit `k` of byte `p` is bit `i` of byte `p` of block `k`.
+type Planes = [u8x16; 8];
+
+/// The planes of a round's key, which is the same for all eight blocks.
+type RoundKey = [[u8; 16]; 8];
+
+/// AES-128, -192 or -256 with its key.
+pub(super) struct Aes {
+    /// In the order of encryption. All but the first have [`sbox::CONSTANT`] added, since the substitution before them
+    /// (after them, in decryption) leaves that out: moving and mixing bytes do not change a constant.
+    round_keys: Zeroizing<Vec<RoundKey>>,
+}
+
+impl Aes {
+    /// With a key of 16, 24 or 32 bytes; `None` for other lengths.
+    pub fn new(key: &[u8]) -> Option<Self> {
+        matches!(key.len(), 16 | 24 | 32).then(|| {
+            let words = expand(key);
+            let round_keys = words.as_chunks::<4>().0.iter().enumerate().map(|(round, words)| {
+                let constant = if round == 0 { 0 } else { sbox::CONSTANT };
+                let bit = |plane: usize, place: usize| (words[place / 4][place % 4] ^ constant) >> plane & 1;
+                std::array::from_fn(|plane| std::array::from_fn(|place| 0u8.wrapping_sub(bit(plane, place))))
+            });
+            Self { round_keys: Zeroizing::new(round_keys.collect()) }
+        })
+    }
+
+    fn encrypt_planes(&self, state: Planes) -> Planes {
+        let [first, middle @ .., last] = &self.round_keys[..] else { unreachable!("a key has at least eleven rounds") };
+        let mut state = add(state, first);
+        for key in middle {
+            state = add(mix::columns(mix::shift_rows(sbox::substitute(state))), key);
+        }
+        add(mix::shift_rows(sbox::substitute(state)), last)
+    }
+
+    fn decrypt_planes(&self, state: Planes) -> Planes {
+        let [first, middle @ .., last] = &self.round_keys[..] else { unreachable!("a key has at least eleven rounds") };
+        let mut state = sbox::substitute_back(mix::shift_rows_back(add(state, last)));
+        for key in middle.iter().rev() {
+            state = sbox::substitute_back(mix::shift_rows_back(mix::columns_back(add(state, key))));
+        }
+        add(state, first)
+    }
+}
+
+impl Blocks for Aes {
+    fn encrypt(&self, blocks: &mut [Block]) {
+        by_eight(blocks, |planes| self.encrypt_planes(planes));
+    }
+
+    fn decrypt(&self, blocks: &mut [Block]) {
+        by_eight(blocks, |planes| self.decrypt_planes(planes));
+    }
+}
+
+/// Puts all `blocks` through `cipher`.
+fn by_eight(blocks: &mut [Block], cipher: impl Fn(Planes) -> Planes) {
+    for some in blocks.chunks_mut(AT_ONCE) {
+        let mut planes = Planes::default();
+        planes.iter_mut().zip(&*some).for_each(|(plane, block)| *plane = u8x16::new(block.0));
+        let planes = transpose(cipher(transpose(planes)));
+        some.iter_mut().zip(planes).for_each(|(block, plane)| block.0 = plane.to_array());
+    }
+}
+
+fn add(state: Planes, key: &RoundKey) -> Planes {
+    std::array::from_fn(|i| state[i] ^ u8x16::new(key[i]))
+}
+
+/// Turns blocks into planes and planes into blocks: in each byte's place, bit `i` of register `k` becomes bit `k` of
+/// register `i`.
+fn transpose(registers: Planes) -> Planes {
+    /// Where bit `STEP` of a position is set in one half of the registers and not in the other, the two change places.
+    fn exchange<const STEP: usize>(registers: &mut [u64x2; 8], mask: u8) {
+        let mask = u64x2::splat(u64::from_ne_bytes([mask; 8]));
+        for low in (0..8).filter(|low| low & STEP == 0) {
+            let high = low | STEP;
+            let differ = ((registers[low] >> STEP as u64) ^ registers[high]) & mask;
+            registers[high] ^= differ;
+            registers[low] ^= differ << STEP as u64;
+        }
+    }
+    let mut registers = registers.map(cast::<_, u64x2>);
+    exchange::<1>(&mut registers, 0x55);
+    exchange::<2>(&mut registers, 0x33);
+    exchange::<4>(&mut registers, 0x0f);
+    registers.map(cast)
+}
+
+/// The words of all rounds' keys (FIPS 197, section 5.2).
+fn expand(key: &[u8]) -> Zeroizing<Vec<[u8; 4]>> {
+    let length = key.len() / 4;
+    // A block more than there are rounds, and six rounds more than the key has words.
+    let total = 4 * (length + 7);
+    let mut words = Zeroizing::new(Vec::with_capacity(total));
+    words.extend_from_slice(key.as_chunks::<4>().0);
+    let mut round_constant = 1u8;
+    for i in length..total {
+        let mut word = words[i - 1];
+        if i % length == 0 {
+            word.rotate_left(1);
+            word = sbox::substitute_word(word);
+            word[0] ^= round_constant;
+            round_constant = round_constant << 1 ^ if round_constant >> 7 == 1 { 0x1b } else { 0 };
+        } else if length > 6 && i % length == 4 {
+            word = sbox::substitute_word(word);
+        }
+        let before = words[i - length];
+        words.push(std::array::from_fn(|byte| before[byte] ^ word[byte]));
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
+
+    /// FIPS 197, appendix C.
+    #[test]
+    fn the_examples_of_the_standard() {
+        let key: Vec<u8> = (0..32).collect();
+        let plain: [u8; 16] = std::array::from_fn(|i| i as u8 * 0x11);
+        for (length, expected) in [
+            (16, 0x69c4e0d8_6a7b0430_d8cdb780_70b4c55a_u128),
+            (24, 0xdda97ca4_864cdfe0_6eaf70a0_ec0d7191),
+            (32, 0x8ea2b7ca_516745bf_eafc4990_4b496089),
+        ] {
+            let aes = Aes::new(&key[..length]).expect("the length is one of AES");
+            let mut block = [Block::from(plain)];
+            aes.encrypt(&mut block);
+            assert_eq!(u128::from_be_bytes(block[0].0), expected, "a key of {length} bytes");
+            aes.decrypt(&mut block);
+            assert_eq!(block[0].0, plain, "a key of {length} bytes");
+        }
+        assert!([0, 15, 17, 33].iter().all(|length| Aes::new(&vec![0; *length]).is_none()));
+    }
+
+    /// Any number of blocks with any key, as the crate `aes` has them.
+    #[test]
+    fn the_same_as_another_implementation() {
+        fn compare<C: KeyInit + BlockCipherEncrypt<BlockSize = cipher::consts::U16> + BlockCipherDecrypt>(key: &[u8]) {
+            let theirs = C::new_from_slice(key).expect("the length is one of AES");
+            let ours = Aes::new(key).expect("the length is one of AES");
+            for count in 0..=40 {
+                let plain: Vec<Block> =
+                    (0..count).map(|i| Block::from(noise::<16>(i + 1000 * u64::from(key[0])))).collect();
+                let (mut expected, mut got) = (plain.clone(), plain.clone());
+                theirs.encrypt_blocks(&mut expected);
+                ours.encrypt(&mut got);
+                assert_eq!(got, expected);
+                theirs.decrypt_blocks(&mut expected);
+                ours.decrypt(&mut got);
+                assert_eq!((&got, &got), (&expected, &plain));
+            }
+        }
+        for round in 0..20 {
+            let key = noise::<32>(round);
+            compare::<aes::Aes128>(&key[..16]);
+            compare::<aes::Aes192>(&key[..24]);
+            compare::<aes::Aes256>(&key);
+        }
+    }
+
+    fn noise<const LENGTH: usize>(seed: u64) -> [u8; LENGTH] {
+        let mut state = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        std::array::from_fn(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        })
+    }
+}

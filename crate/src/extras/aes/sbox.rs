@@ -1,0 +1,108 @@
+//! AES's S-box (FIPS 197, section 5.1.1) as a circuit of bits.
+//!
+//! It is the inverse in GF(2^8), then a linear map and a constant. The inverse is easy in a tower of fields: pairs of
+//! elements of GF(2^4), which are pairs of elements of GF(2^2), which are pairs of bits. So the circuit goes from
+//! AES's basis to the tower, inverts, and goes back; the linear map is joined with one of these two ways.
+//!
+//! - GF(2^2): `w^2 = w + 1`, an element is `a[1] w + a[0]`.
+//! - GF(2^4): `x^2 = x + w^2`, an element is `(a[3] w + a[2]) x + (a[1] w + a[0])`.
+//! - GF(2^8): `y^2 = y + (w x + w)`, an element is `a y + b`, where `a` has the upper four bits.
+//! - What AES writes as 2 is `(x + 1) y + w^2`, and so what it writes as `2^n` is the nth power of that.
+//!
+//! Of all such towers, and ways into them, this one has the shortest maps. The names of sums in the maps are those of
+//! the planes they sum.
+
+use super::Planes;
+use wide::u8x16;
+
+/// A bit of an element, for every byte of eight blocks.
+type Bit = u8x16;
+
+/// What the S-box adds last, and what is left out here: the round keys have it.
+pub(super) const CONSTANT: u8 = 0x63;
+
+/// The S-box without its constant.
+pub(super) fn substitute([b0, b1, b2, b3, b4, b5, b6, b7]: Planes) -> Planes {
+    let b15 = b1 ^ b5;
+    let b156 = b15 ^ b6;
+    let b17 = b1 ^ b7;
+    let b35 = b3 ^ b5;
+    let b1356 = b3 ^ b156;
+    let [c0, c1, c2, c3, c4, c5, c6, c7] =
+        invert([b0 ^ b156, b17, b2 ^ b7, b2 ^ b4, b1, b35 ^ b2 ^ b7, b1356 ^ b2 ^ b4, b5 ^ b7]);
+    let c04 = c0 ^ c4;
+    let c23 = c2 ^ c3;
+    let c46 = c4 ^ c6;
+    let c046 = c04 ^ c6;
+    let c27 = c2 ^ c7;
+    [c04 ^ c23, c04 ^ c1, c27 ^ c04 ^ c1, c046 ^ c23, c046, c23 ^ c4 ^ c5, c46, c2 ^ c46]
+}
+
+/// The inverse of [`substitute`].
+pub(super) fn substitute_back([b0, b1, b2, b3, b4, b5, b6, b7]: Planes) -> Planes {
+    let b46 = b4 ^ b6;
+    let b03 = b0 ^ b3;
+    let b67 = b6 ^ b7;
+    let b37 = b3 ^ b7;
+    let b05 = b0 ^ b5;
+    let [c0, c1, c2, c3, c4, c5, c6, c7] =
+        invert([b46, b03 ^ b1 ^ b4, b67, b37 ^ b46, b03 ^ b6, b05 ^ b46, b03, b67 ^ b1 ^ b2]);
+    let c14 = c1 ^ c4;
+    let c124 = c14 ^ c2;
+    let c35 = c3 ^ c5;
+    let c147 = c14 ^ c7;
+    [c0 ^ c124 ^ c35 ^ c6 ^ c7, c4, c124, c147 ^ c2 ^ c5, c124 ^ c3, c147, c35 ^ c2 ^ c4 ^ c6, c14]
+}
+
+/// The S-box, constant and all, of the four bytes of a word.
+pub(super) fn substitute_word(word: [u8; 4]) -> [u8; 4] {
+    let planes = substitute(std::array::from_fn(|bit| {
+        let mut plane = [0; 16];
+        plane.iter_mut().zip(word).for_each(|(place, byte)| *place = byte >> bit & 1);
+        Bit::new(plane)
+    }));
+    let planes = planes.map(Bit::to_array);
+    std::array::from_fn(|place| (0..8).fold(CONSTANT, |byte, bit| byte ^ planes[bit][place] << bit))
+}
+
+/// The inverse in GF(2^8); of 0 it is 0. `(a y + b) (a y + a + b)` is an element of GF(2^4).
+fn invert([b0, b1, b2, b3, a0, a1, a2, a3]: Planes) -> Planes {
+    let (a, b) = ([a0, a1, a2, a3], [b0, b1, b2, b3]);
+    let sum = add(a, b);
+    // (w x + w) a^2
+    let square = [a1, a0, a1 ^ a2 ^ a3, a0 ^ a3];
+    let norm = invert_16(add(square, multiply_16(b, sum)));
+    let ([h0, h1, h2, h3], [l0, l1, l2, l3]) = (multiply_16(a, norm), multiply_16(sum, norm));
+    [l0, l1, l2, l3, h0, h1, h2, h3]
+}
+
+fn add<const BITS: usize>(one: [Bit; BITS], other: [Bit; BITS]) -> [Bit; BITS] {
+    std::array::from_fn(|i| one[i] ^ other[i])
+}
+
+/// A product in GF(2^4), by three products in GF(2^2).
+fn multiply_16([a0, a1, a2, a3]: [Bit; 4], [b0, b1, b2, b3]: [Bit; 4]) -> [Bit; 4] {
+    let low = multiply_4([a0, a1], [b0, b1]);
+    let high = multiply_4([a2, a3], [b2, b3]);
+    let both = multiply_4([a0 ^ a2, a1 ^ a3], [b0 ^ b2, b1 ^ b3]);
+    // w^2 times the high one comes down.
+    [low[0] ^ high[0] ^ high[1], low[1] ^ high[0], both[0] ^ low[0], both[1] ^ low[1]]
+}
+
+/// The inverse in GF(2^4), the way [`invert`] goes.
+fn invert_16([b0, b1, a0, a1]: [Bit; 4]) -> [Bit; 4] {
+    let sum = [a0 ^ b0, a1 ^ b1];
+    // w^2 a^2
+    let square = [a0, a0 ^ a1];
+    let norm = add(square, multiply_4([b0, b1], sum));
+    // In GF(2^2) the square is the inverse.
+    let norm = [norm[0] ^ norm[1], norm[1]];
+    let (high, low) = (multiply_4([a0, a1], norm), multiply_4(sum, norm));
+    [low[0], low[1], high[0], high[1]]
+}
+
+/// A product in GF(2^2), by three products of bits.
+fn multiply_4(a: [Bit; 2], b: [Bit; 2]) -> [Bit; 2] {
+    let low = a[0] & b[0];
+    [(a[1] & b[1]) ^ low, ((a[0] ^ a[1]) & (b[0] ^ b[1])) ^ low]
+}
