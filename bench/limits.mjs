@@ -8,13 +8,16 @@ import { Worker } from 'node:worker_threads';
 import { brotliCompressSync } from 'node:zlib';
 import { root } from '../scripts/lib.mjs';
 import { cell, empty, image, sparse } from './images.mjs';
-import { median, OUT, print, quick, settle, sorted, table, thrice } from './report.mjs';
+import { median, OUT, print, quick, repeated, settle, sorted, table } from './report.mjs';
 
 const API = JSON.stringify(join(root, 'dist', 'node.js'));
 
 function runNode(program, ...args) {
   return execFileSync(process.execPath, ['--input-type=module', '-e', program, ...args], { encoding: 'utf8' });
 }
+
+/** So often is what takes a moment only: those differ much from run to run. */
+const SHORT = 9;
 
 /** Milliseconds that a conversion takes inside of a process whose workers are warm. */
 function warm(path) {
@@ -93,11 +96,11 @@ const milliseconds = (values) =>
     .join(', ')} ms`;
 
 async function emptyRows(browser) {
-  const rows = [['100 GiB, empty, Node, workers warm', milliseconds(await thrice(() => warm(empty('100G'))))]];
+  const rows = [['100 GiB, empty, Node, workers warm', milliseconds(await repeated(() => warm(empty('100G'))))]];
   // The quota of the private storage counts the full length, and is a share of the disk.
   for (const size of ['100G', '10G']) {
     try {
-      const times = await thrice(() => browser.warm(empty(size)));
+      const times = await repeated(() => browser.warm(empty(size)));
       rows.push([`${size}iB, empty, Chromium to OPFS, workers warm`, milliseconds(times)]);
       break;
     } catch (error) {
@@ -110,11 +113,11 @@ async function emptyRows(browser) {
 async function sparseRow() {
   const large = [];
   const small = [];
-  await thrice(() => {
+  await repeated(() => {
     large.push(warm(sparse('8T', 80 * 2 ** 30)));
     settle();
     small.push(warm(sparse('8G', 80 * 2 ** 20)));
-  });
+  }, SHORT);
   const [of8T, of8G] = [median(large), median(small)];
   const ratio = `${(of8T / of8G).toFixed(2)} × (${of8T.toFixed(0)} and ${of8G.toFixed(0)} ms)`;
   return ['8 TiB with 100 MB of data, against 8 GiB, Node, workers warm', ratio];
@@ -137,9 +140,10 @@ async function memoryRows(browser) {
 }
 
 function pageRows() {
-  const page = wire(/^index-.*\.(js|css)$/, /^coordinator\.browser/);
-  const plain = page + wire(/^pool\.browser/, /^plain-(?!extras).*\.js$/) + wasmOf('plain');
-  const threads = page + wire(/^threads-(?!extras).*\.js$/, /^workerHelpers/) + wasmOf('threads');
+  const page = wire(/^index-.*\.(js|css)$/, /^worker\.browser/);
+  const plain = page + wasmOf('plain');
+  // The reader of metadata is a plain one.
+  const threads = plain + wire(/^threads-(?!extras).*\.js$/, /^workerHelpers/) + wasmOf('threads');
   return [
     ['page, wasm and JavaScript of a first conversion, plain, brotli', `${plain.toFixed(0)} KB`],
     ['the same, threads', `${threads.toFixed(0)} KB`],
@@ -151,7 +155,7 @@ async function readyRows(browser) {
   for (const engine of ['workers', 'threads']) {
     rows.push([
       `first call to workers ready, fresh browser, ${engine}`,
-      milliseconds(await thrice(() => browser.ready(engine))),
+      milliseconds(await repeated(() => browser.ready(engine), SHORT)),
     ]);
   }
   return rows;
@@ -159,7 +163,7 @@ async function readyRows(browser) {
 
 async function scaling() {
   const bytes = readFileSync(cell('zlib', 100, '64k'));
-  const ratios = await thrice(async () => (2 * (await decode(1, bytes))) / (await decode(2, bytes)));
+  const ratios = await repeated(async () => (2 * (await decode(1, bytes))) / (await decode(2, bytes)));
   return ['decoding alone, 2 workers against 1', `${median(ratios).toFixed(2)} ×`];
 }
 

@@ -66,10 +66,10 @@ export async function alternate(runners, runs = RUNS) {
   return times;
 }
 
-/** What `work` answers, three times. */
-export async function thrice(work) {
+/** What `work` answers, several times. */
+export async function repeated(work, times = 3) {
   const values = [];
-  for (let run = 0; run < 3; run += 1) {
+  for (let run = 0; run < times; run += 1) {
     settle();
     values.push(await work());
   }

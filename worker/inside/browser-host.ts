@@ -3,7 +3,11 @@
 import { webWorker } from '../platform/web-worker.js';
 import type { TargetSpec } from '../routes/route.js';
 import type { Port } from '../rpc.js';
+import * as plain from '../wasm/plain/index.js';
 import type { CrateSink, Host, ObjectSink } from './host.js';
+
+/** The name of a pool worker. */
+export const POOL = 'decant pool';
 
 const port: Port = {
   post: (message, transfer = []) => globalThis.postMessage(message, { transfer }),
@@ -46,8 +50,23 @@ class LengthOnly implements ObjectSink {
 export const browserHost: Host = {
   port,
 
-  spawnPoolWorker: () =>
-    webWorker(new Worker(new URL('../pool.browser.js', import.meta.url), { type: 'module', name: 'decant pool' })),
+  // The script that runs here, which is loaded already.
+  spawnPoolWorker: () => webWorker(new Worker(globalThis.location.href, { type: 'module', name: POOL })),
+
+  // The first one needs no further request, the others are loaded where they are needed; by names that bundlers can
+  // follow.
+  async glue(variant) {
+    switch (variant) {
+      case 'plain':
+        return plain;
+      case 'plain-extras':
+        return import('../wasm/plain-extras/index.js');
+      case 'threads':
+        return import('../wasm/threads/index.js');
+      case 'threads-extras':
+        return import('../wasm/threads-extras/index.js');
+    }
+  },
 
   source: (spec) => ('blob' in spec ? spec.blob : undefined),
 

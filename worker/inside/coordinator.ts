@@ -9,10 +9,9 @@ import type { Host } from './host.js';
 import type { PoolMethods } from './pool.js';
 import {
   type Crate,
-  fetchGlue,
+  instantiate,
+  instantiateThreads,
   isThreads,
-  loadPlain,
-  loadThreads,
   type Plain,
   type Threads,
   type Unlockable,
@@ -116,7 +115,8 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
     /** Loads all scripts; `start` follows. */
     spawn(given: Role): void {
       role = given;
-      fetchGlue(role.variant);
+      // A failure is told by `start`.
+      host.glue(role.variant).catch(() => {});
       if (isThreads(role.variant)) return;
       pool = Array.from({ length: role.workers }, () => new Client<PoolMethods>(host.spawnPoolWorker()));
       // One that is dead fails its start.
@@ -126,13 +126,13 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
     async start(module: WebAssembly.Module): Promise<void> {
       const { variant, workers } = role;
       if (isThreads(variant)) {
-        crate = await loadThreads(variant, module, workers, (reason) => report('died', reason));
+        crate = await instantiateThreads(await host.glue(variant), module, workers, (reason) => report('died', reason));
         return;
       }
       const started = Promise.all(pool.map((worker) => worker.call('start', module)));
       // One that fails at once is told below.
       started.catch(() => {});
-      crate = await loadPlain(variant, module);
+      crate = instantiate(await host.glue(variant), module);
       await started;
     },
 

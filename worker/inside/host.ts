@@ -1,8 +1,9 @@
 // What differs between browsers and Node, seen from inside a worker.
 
-import type { SourceSpec } from '../platform/platform.js';
+import type { SourceSpec, Variant } from '../platform/platform.js';
 import type { TargetSpec } from '../routes/route.js';
 import type { Port, WorkerPort } from '../rpc.js';
+import type { Crate } from './wasm.js';
 
 /** A sink as the crate takes it (`crate/src/web/mod.rs`). */
 export type CrateSink =
@@ -42,6 +43,8 @@ export interface Host {
   /** To the one who started this worker. */
   readonly port: Port;
   spawnPoolWorker(): WorkerPort;
+  /** The script of a build. Those that are loaded at all are loaded once. */
+  glue(variant: Variant): Promise<Crate>;
   /** A source as the crate takes it. */
   source(spec: SourceSpec): unknown;
   /** Opens a target for a conversion by pool workers, or by threads in this worker. */

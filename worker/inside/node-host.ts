@@ -6,6 +6,7 @@ import { parentPort } from 'node:worker_threads';
 import { nodeWorker } from '../platform/node-worker.js';
 import { fileError } from '../routes/file-error.js';
 import type { TargetSpec } from '../routes/route.js';
+import * as extras from '../wasm/plain-extras/index.js';
 import type { Host, ObjectSink, ObjectSource } from './host.js';
 
 /** Larger writes are no faster. */
@@ -93,6 +94,8 @@ export const nodeHost: Host = {
     listen: (message) => parentPort!.on('message', message),
   },
   spawnPoolWorker: () => nodeWorker(new URL('../pool.node.js', import.meta.url)),
+  // Node has this one only.
+  glue: async () => extras,
   source: (spec) => ('fd' in spec ? new FileSource(spec.fd, spec.size) : spec.blob),
   openTarget: async (spec) => ({ sink: openSink(spec), shared: true }),
   openShare: async (spec) => ({ sink: openSink(spec), close: () => {} }),

@@ -5,7 +5,7 @@ import type { SourceSpec, Variant } from '../platform/platform.js';
 import type { TargetSpec } from '../routes/route.js';
 import { type Methods, Moved, serve } from '../rpc.js';
 import type { Host, Share } from './host.js';
-import { fetchGlue, loadPlain, type Plain } from './wasm.js';
+import { instantiate, type Plain } from './wasm.js';
 
 /** A conversion as a pool worker sees it; without a target it hands its output over. */
 export interface Attachment {
@@ -69,11 +69,12 @@ function poolMethods(host: Host) {
   return {
     spawn(given: Variant): void {
       variant = given;
-      fetchGlue(variant);
+      // A failure is told by `start`.
+      host.glue(variant).catch(() => {});
     },
 
     async start(module: WebAssembly.Module): Promise<void> {
-      crate = await loadPlain(variant, module);
+      crate = instantiate(await host.glue(variant), module);
     },
 
     attach(id: number, attachment: Attachment): void {

@@ -12,36 +12,24 @@ export type Crate = typeof Plain | typeof Threads;
 /** An image in a build with extras. */
 export type Unlockable = PlainExtras.OpenImage | ThreadsExtras.OpenImage;
 
-// Each is imported where it is needed only, and by a name that bundlers can follow.
-const loadPlainGlue = (variant: Variant) =>
-  variant === 'plain-extras' ? import('../wasm/plain-extras/index.js') : import('../wasm/plain/index.js');
-const loadThreadsGlue = (variant: Variant) =>
-  variant === 'threads-extras' ? import('../wasm/threads-extras/index.js') : import('../wasm/threads/index.js');
-
 /** Whether a build is one of the `threads` engine. */
 export const isThreads = (variant: Variant) => variant === 'threads' || variant === 'threads-extras';
 
-/** Begins to load the script of a build, which takes as long as the module takes to compile. */
-export function fetchGlue(variant: Variant): void {
-  // A failure is told to whoever loads the build.
-  (isThreads(variant) ? loadThreadsGlue(variant) : loadPlainGlue(variant)).catch(() => {});
-}
-
-export async function loadPlain(variant: Variant, module: WebAssembly.Module): Promise<typeof Plain> {
-  const crate = await loadPlainGlue(variant);
+/** Makes an instance of a build of the `workers` engine. */
+export function instantiate(glue: Crate, module: WebAssembly.Module): typeof Plain {
   // The asynchronous one looks for `Request`, which makes Node load all that fetches: 20 ms.
-  crate.initSync({ module });
-  return crate as typeof Plain;
+  glue.initSync({ module });
+  return glue as typeof Plain;
 }
 
-/** `died` is called when a thread of the pool fails. */
-export async function loadThreads(
-  variant: Variant,
+/** The same with a pool of threads; `died` is called when one of them fails. */
+export async function instantiateThreads(
+  glue: Crate,
   module: WebAssembly.Module,
   threads: number,
   died: (reason: string) => void,
 ): Promise<typeof Threads> {
-  const crate = await loadThreadsGlue(variant);
+  const crate = glue as typeof Threads;
   crate.initSync({ module });
   const unwatch = watchWorkers(died);
   try {
@@ -49,7 +37,7 @@ export async function loadThreads(
   } finally {
     unwatch();
   }
-  return crate as typeof Threads;
+  return crate;
 }
 
 /**

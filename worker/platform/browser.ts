@@ -64,7 +64,7 @@ export const browser: Platform = {
     return extras ? `${base}-extras` : base;
   },
   spawnCoordinator: () =>
-    webWorker(new Worker(new URL('../coordinator.browser.js', import.meta.url), { type: 'module', name: 'decant' })),
+    webWorker(new Worker(new URL('../worker.browser.js', import.meta.url), { type: 'module', name: 'decant' })),
   module: once(compile),
   openSource,
   route(output) {
