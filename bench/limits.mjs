@@ -16,7 +16,7 @@ function runNode(program, ...args) {
   return execFileSync(process.execPath, ['--input-type=module', '-e', program, ...args], { encoding: 'utf8' });
 }
 
-/** So often is what takes a moment only: those differ much from run to run. */
+/** How often what takes only a moment is measured: it differs much from run to run. */
 const SHORT = 9;
 
 /** Milliseconds that a conversion takes inside of a process whose workers are warm. */

@@ -330,9 +330,14 @@ async function expectDeath(
 test('a worker that dies fails the conversion', async ({ apiPage: page }) => {
   await giveFile(page, images.zlib());
   const ended = attempt(page, { engine: 'workers', target: 'opfs' });
+  const find = async () => {
+    const workers = page.workers();
+    const names = await Promise.all(workers.map((worker) => worker.evaluate(() => self.name)));
+    return workers[names.indexOf('decant pool')];
+  };
+  await expect.poll(async () => (await find()) !== undefined).toBe(true);
   await expect.poll(async () => (await storage(page)).names.length).toBe(1);
-  const names = await Promise.all(page.workers().map((worker) => worker.evaluate(() => self.name)));
-  await page.workers()[names.indexOf('decant pool')]!.evaluate(() => {
+  await (await find())!.evaluate(() => {
     setTimeout(() => {
       throw new Error('killed by the test');
     });
@@ -356,6 +361,32 @@ test('a thread that dies fails the conversion', async ({ apiPage: page, servers 
     servers.isolated.alter = undefined;
   }
 });
+
+for (const { script, image } of [
+  { script: 'worker.browser.js', image: images.zlib },
+  { script: 'plain-extras/index.js', image: images.zstd },
+]) {
+  test(`a failure of ${script} is told`, async ({ apiPage: page, servers }) => {
+    servers.isolated.alter = (path, text) => (path.endsWith(script) ? "throw new Error('damaged by the test');" : text);
+    try {
+      await giveFile(page, image());
+      const told = await page.evaluate(async () => {
+        try {
+          const image = await window.decant.open(window.file);
+          await image.convert({ opfs: 'out.raw' }, { engine: 'workers' });
+          return undefined;
+        } catch (error) {
+          const { kind, message } = error as { kind: string; message: string };
+          return { kind, message };
+        }
+      });
+      expect(told).toMatchObject({ kind: 'internal', message: expect.stringContaining('damaged by the test') });
+      expect((await storage(page)).names).toEqual([]);
+    } finally {
+      servers.isolated.alter = undefined;
+    }
+  });
+}
 
 test('nothing happens at import, and workers end a while after their last use', async ({ page }) => {
   await page.goto('/blank');

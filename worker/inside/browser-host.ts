@@ -50,8 +50,10 @@ class LengthOnly implements ObjectSink {
 export const browserHost: Host = {
   port,
 
-  // The script that runs here, which is loaded already.
-  spawnPoolWorker: () => webWorker(new Worker(globalThis.location.href, { type: 'module', name: POOL })),
+  // The script that runs here, which is loaded already; written out, so that bundlers make of it what they made of it
+  // for the coordinator.
+  spawnPoolWorker: () =>
+    webWorker(new Worker(new URL('../worker.browser.js', import.meta.url), { type: 'module', name: POOL })),
 
   // The first one needs no further request, the others are loaded where they are needed; by names that bundlers can
   // follow.

@@ -43,7 +43,7 @@ export interface Host {
   /** To the one who started this worker. */
   readonly port: Port;
   spawnPoolWorker(): WorkerPort;
-  /** The script of a build. Those that are loaded at all are loaded once. */
+  /** The script of a build; asking again for one costs nothing. */
   glue(variant: Variant): Promise<Crate>;
   /** A source as the crate takes it. */
   source(spec: SourceSpec): unknown;

@@ -3,6 +3,7 @@
 //! The modes are written out here and not taken from crates, since those decrypt a block at a time,
 //! which costs a bitsliced cipher most of its speed.
 
+use super::aes::AT_ONCE;
 use super::blocks::{Block, Blocks, with_key};
 use super::keys::{CipherKey, Keys};
 use crate::error::{Error, ErrorKind, Result};
@@ -12,9 +13,6 @@ use zeroize::Zeroizing;
 
 /// The unit of encryption, in bytes.
 pub(super) const SECTOR: usize = 512;
-
-/// So many sectors' initialisation vectors are encrypted together, as many blocks as our AES takes at once.
-const AT_ONCE: usize = 8;
 
 /// The ciphers of an image's encrypted layers, ready for use, the top one first.
 #[derive(Default)]
@@ -83,10 +81,11 @@ impl SectorCipher {
         Ok(Self { mode, iv })
     }
 
-    /// Decrypts whole sectors in place.
+    /// Decrypts whole sectors in place, of which the first is number `first`.
     pub fn decrypt(&self, first: u64, bytes: &mut [u8]) {
         for (some, first) in bytes.chunks_mut(SECTOR * AT_ONCE).zip((first..).step_by(AT_ONCE)) {
             let sectors = some.chunks_exact_mut(SECTOR).map(|sector| Block::slice_as_chunks_mut(sector).0);
+            // For XTS they become the tweaks.
             let mut ivs = self.ivs(first);
             if let ReadyMode::Xts { tweak, .. } = &self.mode {
                 tweak.encrypt(&mut ivs);

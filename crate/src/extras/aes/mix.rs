@@ -6,8 +6,9 @@ use super::Planes;
 use std::array::from_fn;
 use wide::u8x16;
 
-/// For each place the one whose byte comes there: `from` gives its row and column, both taken modulo four.
-const fn shuffle(rows: u8, columns_by_row: u8) -> [u8; 16] {
+/// For each place the one whose byte comes there: `rows` further down, and by `columns_by_row` columns for each row it is
+/// in further right, both modulo four.
+const fn places(rows: u8, columns_by_row: u8) -> [u8; 16] {
     let mut places = [0; 16];
     let mut place = 0;
     while place < 16 {
@@ -23,21 +24,21 @@ fn moved(state: Planes, places: [u8; 16]) -> Planes {
 }
 
 pub(super) fn shift_rows(state: Planes) -> Planes {
-    moved(state, const { shuffle(0, 1) })
+    moved(state, const { places(0, 1) })
 }
 
 pub(super) fn shift_rows_back(state: Planes) -> Planes {
-    moved(state, const { shuffle(0, 3) })
+    moved(state, const { places(0, 3) })
 }
 
 /// The byte of the next row in the same column, for each byte.
 fn next_row(state: Planes) -> Planes {
-    moved(state, const { shuffle(1, 0) })
+    moved(state, const { places(1, 0) })
 }
 
 /// The byte two rows on.
 fn opposite_row(state: Planes) -> Planes {
-    moved(state, const { shuffle(2, 0) })
+    moved(state, const { places(2, 0) })
 }
 
 fn add(one: Planes, other: Planes) -> Planes {

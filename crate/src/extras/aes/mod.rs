@@ -1,6 +1,6 @@
 //! AES (FIPS 197) of eight blocks at once, bitsliced in SIMD registers.
 //!
-//! There are no AES instructions in wasm, and none that a table could be looked up with in constant time. So eight
+//! There are no AES instructions in wasm, and none that look up a table of 256 bytes in constant time. So eight
 //! blocks are turned into eight [`Planes`]: register `i` has bit `i` of every byte, and a byte of it has that bit of one
 //! place in the eight blocks. The S-box is then a circuit of ANDs and XORs ([`sbox`]), and what moves bytes around
 //! is a shuffle of each register ([`mix`]). Nothing depends on a key or on data but values.
@@ -14,7 +14,7 @@ use wide::{u8x16, u64x2};
 use zeroize::Zeroizing;
 
 /// As many blocks as a byte has bits.
-const AT_ONCE: usize = 8;
+pub(super) const AT_ONCE: usize = 8;
 
 /// Eight blocks by bits: in plane `i`, bit `k` of byte `p` is bit `i` of byte `p` of block `k`.
 type Planes = [u8x16; 8];
@@ -44,7 +44,9 @@ impl Aes {
     }
 
     fn encrypt_planes(&self, state: Planes) -> Planes {
-        let [first, middle @ .., last] = &self.round_keys[..] else { unreachable!("a key has at least eleven rounds") };
+        let [first, middle @ .., last] = &self.round_keys[..] else {
+            unreachable!("there are at least eleven round keys")
+        };
         let mut state = add(state, first);
         for key in middle {
             state = add(mix::columns(mix::shift_rows(sbox::substitute(state))), key);
@@ -53,7 +55,9 @@ impl Aes {
     }
 
     fn decrypt_planes(&self, state: Planes) -> Planes {
-        let [first, middle @ .., last] = &self.round_keys[..] else { unreachable!("a key has at least eleven rounds") };
+        let [first, middle @ .., last] = &self.round_keys[..] else {
+            unreachable!("there are at least eleven round keys")
+        };
         let mut state = sbox::substitute_back(mix::shift_rows_back(add(state, last)));
         for key in middle.iter().rev() {
             state = sbox::substitute_back(mix::shift_rows_back(mix::columns_back(add(state, key))));

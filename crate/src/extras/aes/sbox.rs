@@ -9,8 +9,8 @@
 //! - GF(2^8): `y^2 = y + (w x + w)`, an element is `a y + b`, where `a` has the upper four bits.
 //! - What AES writes as 2 is `(x + 1) y + w^2`, and so what it writes as `2^n` is the nth power of that.
 //!
-//! Of all such towers, and ways into them, this one has the shortest maps. The names of sums in the maps are those of
-//! the planes they sum.
+//! Of all such towers and ways into them this one has the shortest maps that a search has found. The names of sums in
+//! the maps are those of the planes they sum.
 
 use super::Planes;
 use wide::u8x16;
