@@ -2,8 +2,7 @@
 //!
 //! Byte `4 * c + r` of a block is in row `r` and column `c`.
 
-use super::Planes;
-use std::array::from_fn;
+use super::{Planes, add};
 use wide::u8x16;
 
 /// For each place the one whose byte comes there: `rows` further down, and by `columns_by_row` columns for each row it is
@@ -39,10 +38,6 @@ fn next_row(state: Planes) -> Planes {
 /// The byte two rows on.
 fn opposite_row(state: Planes) -> Planes {
     moved(state, const { places(2, 0) })
-}
-
-fn add(one: Planes, other: Planes) -> Planes {
-    from_fn(|i| one[i] ^ other[i])
 }
 
 /// Times 2 in AES's field, whose polynomial is x^8 + x^4 + x^3 + x + 1.

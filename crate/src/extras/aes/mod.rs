@@ -47,22 +47,22 @@ impl Aes {
         let [first, middle @ .., last] = &self.round_keys[..] else {
             unreachable!("there are at least eleven round keys")
         };
-        let mut state = add(state, first);
+        let mut state = add_key(state, first);
         for key in middle {
-            state = add(mix::columns(mix::shift_rows(sbox::substitute(state))), key);
+            state = add_key(mix::columns(mix::shift_rows(sbox::substitute(state))), key);
         }
-        add(mix::shift_rows(sbox::substitute(state)), last)
+        add_key(mix::shift_rows(sbox::substitute(state)), last)
     }
 
     fn decrypt_planes(&self, state: Planes) -> Planes {
         let [first, middle @ .., last] = &self.round_keys[..] else {
             unreachable!("there are at least eleven round keys")
         };
-        let mut state = sbox::substitute_back(mix::shift_rows_back(add(state, last)));
+        let mut state = sbox::substitute_back(mix::shift_rows_back(add_key(state, last)));
         for key in middle.iter().rev() {
-            state = sbox::substitute_back(mix::shift_rows_back(mix::columns_back(add(state, key))));
+            state = sbox::substitute_back(mix::shift_rows_back(mix::columns_back(add_key(state, key))));
         }
-        add(state, first)
+        add_key(state, first)
     }
 }
 
@@ -86,8 +86,13 @@ fn by_eight(blocks: &mut [Block], cipher: impl Fn(Planes) -> Planes) {
     }
 }
 
-fn add(state: Planes, key: &RoundKey) -> Planes {
-    std::array::from_fn(|i| state[i] ^ u8x16::new(key[i]))
+/// A sum in any of AES's fields.
+fn add<const BITS: usize>(one: [u8x16; BITS], other: [u8x16; BITS]) -> [u8x16; BITS] {
+    std::array::from_fn(|i| one[i] ^ other[i])
+}
+
+fn add_key(state: Planes, key: &RoundKey) -> Planes {
+    add(state, key.map(u8x16::new))
 }
 
 /// Turns blocks into planes and planes into blocks: in each byte's place, bit `i` of register `k` becomes bit `k` of

@@ -12,7 +12,7 @@
 //! Of all such towers and ways into them this one has the shortest maps that a search has found. The names of sums in
 //! the maps are those of the planes they sum.
 
-use super::Planes;
+use super::{Planes, add};
 use wide::u8x16;
 
 /// A bit of an element, for every byte of eight blocks.
@@ -74,10 +74,6 @@ fn invert([b0, b1, b2, b3, a0, a1, a2, a3]: Planes) -> Planes {
     let norm = invert_16(add(square, multiply_16(b, sum)));
     let ([h0, h1, h2, h3], [l0, l1, l2, l3]) = (multiply_16(a, norm), multiply_16(sum, norm));
     [l0, l1, l2, l3, h0, h1, h2, h3]
-}
-
-fn add<const BITS: usize>(one: [Bit; BITS], other: [Bit; BITS]) -> [Bit; BITS] {
-    std::array::from_fn(|i| one[i] ^ other[i])
 }
 
 /// A product in GF(2^4), by three products in GF(2^2).
