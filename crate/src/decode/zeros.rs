@@ -1,21 +1,20 @@
-//! The search for zeros, in blocks of 4 KiB: what is all zero stays a hole in the output.
+//! The search for zeros, by units of the output: a unit that is all zero stays a hole.
 
-use crate::sink::Run;
-use crate::units::BLOCK;
+use crate::target::Run;
 
-/// Bytes that are tested at once; a whole number of SIMD registers.
+/// Bytes that are tested at once: a whole number of SIMD registers.
 const STEP: usize = 64;
 
-/// Appends the runs of data in `bytes[start..end]`, which lies at `guest` on the disk (both are
-/// multiples of the block). A run covers whole blocks, but for the end.
-pub fn data_runs(bytes: &[u8], start: usize, end: usize, guest: u64, runs: &mut Vec<Run>) {
+/// Appends the runs of data in `bytes[start..end]`, which begins at guest offset `guest`. `start` and `guest` are multiples of
+/// `unit`, which is in bytes. A run covers whole units, except at the end.
+pub fn data_runs(bytes: &[u8], start: usize, end: usize, guest: u64, unit: usize, runs: &mut Vec<Run>) {
     let mut open: Option<Run> = None;
     let mut at = start;
-    for block in bytes[start..end].chunks(BLOCK as usize) {
+    for block in bytes[start..end].chunks(unit) {
         if is_zero(block) {
             runs.extend(open.take());
         } else {
-            let run = open.get_or_insert(Run { guest: guest + (at - start) as u64, start: at, len: 0 });
+            let run = open.get_or_insert(Run { offset: guest + (at - start) as u64, start: at, len: 0 });
             run.len += block.len();
         }
         at += block.len();
@@ -23,7 +22,8 @@ pub fn data_runs(bytes: &[u8], start: usize, end: usize, guest: u64, runs: &mut 
     runs.extend(open);
 }
 
-fn is_zero(block: &[u8]) -> bool {
+/// Whether all bytes are zero.
+pub fn is_zero(block: &[u8]) -> bool {
     let mut steps = block.chunks_exact(STEP);
     steps.all(|step| step.iter().fold(0, |seen, byte| seen | byte) == 0)
         && steps.remainder().iter().all(|&byte| byte == 0)
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_runs_of_blocks() {
+    fn finds_runs_of_units() {
         // (length, positions of bytes that are not zero, runs as (start, length))
         type Runs = &'static [(usize, usize)];
         let cases: &[(usize, &[usize], Runs)] = &[
@@ -54,10 +54,10 @@ mod tests {
                 bytes[4096 + mark] = 1;
             }
             let mut runs = Vec::new();
-            data_runs(&bytes, 4096, 4096 + len, 1 << 20, &mut runs);
+            data_runs(&bytes, 4096, 4096 + len, 1 << 20, 4096, &mut runs);
             let found: Vec<_> = runs.iter().map(|run| (run.start - 4096, run.len)).collect();
             assert_eq!(&found, expected, "{len} {marks:?}");
-            assert!(runs.iter().all(|run| run.guest - (1 << 20) == (run.start - 4096) as u64));
+            assert!(runs.iter().all(|run| run.offset - (1 << 20) == (run.start - 4096) as u64));
         }
     }
 }

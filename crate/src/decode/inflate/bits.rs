@@ -4,7 +4,7 @@ use super::InflateError;
 
 pub(super) struct Bits<'a> {
     pub input: &'a [u8],
-    /// The next byte that is not in `buffer`.
+    /// The offset of the next byte that is not in `buffer`.
     pub next: usize,
     /// Bits to be read, the lowest first; those above `count` are zero.
     pub buffer: u64,
@@ -16,7 +16,7 @@ impl<'a> Bits<'a> {
         Self { input, next: 0, buffer: 0, count: 0 }
     }
 
-    /// Takes in bytes as long as there are any and they have room: at least 56 bits, or all there are.
+    /// Adds bytes to the buffer until it has at least 56 bits, or all that are left.
     pub fn refill(&mut self) {
         while self.count < 56 && self.next < self.input.len() {
             self.buffer |= u64::from(self.input[self.next]) << self.count;
@@ -25,7 +25,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Takes `count` bits, at most 32.
+    /// Takes `count` bits, at most 32. Fails with `InputEnds` if there are fewer.
     pub fn take(&mut self, count: u32) -> Result<u32, InflateError> {
         if self.count < count {
             self.refill();
@@ -35,21 +35,28 @@ impl<'a> Bits<'a> {
         Ok(value as u32)
     }
 
-    /// Drops `count` bits that were looked at.
+    /// Drops `count` bits of the buffer. Fails with `InputEnds` if it has fewer.
     pub fn consume(&mut self, count: u32) -> Result<(), InflateError> {
         self.count = self.count.checked_sub(count).ok_or(InflateError::InputEnds)?;
         self.buffer >>= count;
         Ok(())
     }
 
-    /// Drops the rest of a byte, and answers with the bytes from there on.
+    /// Gives back the whole bytes in `buffer`: they are the next ones again.
+    pub fn give_back(&mut self) {
+        self.next -= (self.count / 8) as usize;
+        self.count %= 8;
+        self.buffer &= (1 << self.count) - 1;
+    }
+
+    /// Drops the bits up to the next byte, and returns the bytes from there on.
     pub fn align(&mut self) -> &'a [u8] {
         self.next -= (self.count / 8) as usize;
         (self.buffer, self.count) = (0, 0);
         &self.input[self.next..]
     }
 
-    /// Goes on behind `count` bytes. Aligned, and they are there.
+    /// Skips `count` bytes. The position is aligned, and the input has them.
     pub fn skip_bytes(&mut self, count: usize) {
         self.next += count;
     }

@@ -4,47 +4,64 @@ use super::bits::Bits;
 use super::tables::{Entry, Table};
 use super::{Codes, InflateError};
 
-/// Decodes until the block ends or the output is full.
+/// Why decoding has ended.
+pub(super) enum End {
+    /// The block has ended.
+    Block,
+    /// The output has no room for the next symbol, or for all of the last one.
+    NoRoom,
+}
+
+/// Decodes until the block ends or there is no room for a symbol. That symbol is decoded all the same, as zlib does before it
+/// stops: it may be invalid.
 #[inline(never)]
 pub(super) fn run(
     bits: &mut Bits,
     output: &mut [u8],
     filled: &mut usize,
     Codes { literals, distances }: &Codes,
-) -> Result<(), InflateError> {
-    while *filled < output.len() {
+) -> Result<End, InflateError> {
+    loop {
         bits.refill();
         let entry = find(bits, literals)?;
         if entry.is_literal() {
             bits.consume(entry.bits())?;
-            output[*filled] = entry.literal();
+            let Some(place) = output.get_mut(*filled) else { return Ok(End::NoRoom) };
+            *place = entry.literal();
             *filled += 1;
             continue;
         }
         if entry.is_exception() {
             bits.consume(entry.bits())?;
-            return if entry.is_end() { Ok(()) } else { Err(InflateError::Invalid) };
+            return if entry.is_end() { Ok(End::Block) } else { Err(InflateError::Invalid) };
         }
         let length = take(bits, entry)?;
         bits.refill();
         let entry = find(bits, distances)?;
         if entry.is_exception() {
+            bits.consume(entry.bits())?;
             return Err(InflateError::Invalid);
         }
         let distance = take(bits, entry)?;
+        let end = (*filled + length).min(output.len());
+        if end == *filled {
+            return Ok(End::NoRoom);
+        }
         if distance > *filled {
             return Err(InflateError::Invalid);
         }
-        // What has no room is not asked for.
-        for at in *filled..(*filled + length).min(output.len()) {
+        let has_room = *filled + length == end;
+        for at in *filled..end {
             output[at] = output[at - distance];
         }
-        *filled = (*filled + length).min(output.len());
+        *filled = end;
+        if !has_room {
+            return Ok(End::NoRoom);
+        }
     }
-    Ok(())
 }
 
-/// The entry of the next code, behind the index of the main table if it is in a subtable.
+/// The entry of the next code. If it is in a subtable, the bits of the main table's index are dropped.
 fn find<const N: usize, const BITS: u32>(bits: &mut Bits, table: &Table<N, BITS>) -> Result<Entry, InflateError> {
     let entry = table.at(bits.buffer);
     if !entry.is_exception() || !entry.is_subtable() {

@@ -1,4 +1,4 @@
-//! The symbols of a block, as long as input and output have room for a whole turn of the loop.
+//! Decodes the symbols of a block as long as input and output have room for a whole turn of the loop.
 
 #![expect(unsafe_code, reason = "bounds are checked once a turn, not for every byte")]
 
@@ -6,14 +6,13 @@ use super::Codes;
 use super::lane::{Lane, Next};
 use super::tables::Entry;
 
-/// What a turn reads of the input at most, in bytes: two refills, of which each loads 8 and goes on by at
-/// most 7.
+/// Upper bound on the input of a turn, in bytes: two refills, each of which loads 8 bytes and advances by at most 7.
 const INPUT_ROOM: usize = 16;
 /// More than a turn writes: two literals and a match, which is copied past its end by less than two words of
 /// 16 bytes.
-const OUTPUT_ROOM: usize = 3 + 258 + 32;
+pub(super) const OUTPUT_ROOM: usize = 3 + 258 + 32;
 
-/// Decodes until the lane's next is something else than `Symbols`.
+/// Decodes until `lane.next` is not `Symbols`.
 #[inline(never)]
 pub(super) fn run(lane: &mut Lane, codes: &Codes) {
     let Some(mut turns) = Turns::begin(lane, codes) else { return };
@@ -25,7 +24,7 @@ pub(super) fn run(lane: &mut Lane, codes: &Codes) {
     turns.end(lane);
 }
 
-/// The same for two lanes at once, until it is so for one of them.
+/// The same for two lanes at once, until it holds for one of them.
 #[inline(never)]
 pub(super) fn run_both([left, right]: [&mut Lane; 2], [left_codes, right_codes]: [&Codes; 2]) {
     let Some(mut left_turns) = Turns::begin(left, left_codes) else { return };
@@ -68,7 +67,7 @@ struct Turns<'a, 'c> {
 }
 
 impl<'a, 'c> Turns<'a, 'c> {
-    /// `None` where there is no room, which the lane then knows. Otherwise the output is lent until the end.
+    /// Takes the output from the lane until `end`. `None`: there is no room for a turn, and `lane.next` is `LastSymbols`.
     fn begin(lane: &mut Lane<'a>, codes: &'c Codes) -> Option<Self> {
         let input = lane.bits.input;
         let ends = input.len().checked_sub(INPUT_ROOM).zip(lane.output.len().checked_sub(OUTPUT_ROOM));
@@ -104,7 +103,7 @@ impl<'a, 'c> Turns<'a, 'c> {
         lane.filled = self.at;
     }
 
-    /// Decodes up to three literals, or two and a match. Answers what comes next where that is no other turn.
+    /// Decodes up to three literals, or two and a match. Returns what comes next if that is no other turn.
     ///
     /// Up to three literals without a subtable take 3 * 11 of the bits, or two and a length with its extra bits
     /// 2 * 11 + 15 + 5; after another refill, a distance takes at most 15 + 13. What is left is enough to look up
@@ -191,7 +190,7 @@ impl<'a, 'c> Turns<'a, 'c> {
 
     #[inline(always)]
     fn consume(&mut self, entry: Entry) {
-        // Only the lowest 6 bits of both matter: the rest of the entry is no harm.
+        // Only the lowest 6 bits of both matter: the other bits of the entry do no harm.
         self.buffer >>= entry.raw() & 63;
         self.count = self.count.wrapping_sub(entry.raw());
     }
@@ -230,8 +229,8 @@ unsafe fn put(output: &mut [u8], at: usize, byte: u8) {
     unsafe { *output.get_unchecked_mut(at) = byte };
 }
 
-/// Copies `length` bytes to `at` from `distance` before it, byte by byte as it were: they may overlap. Up to
-/// 32 bytes behind them are overwritten with anything.
+/// Copies `length` bytes to `at` from `distance` before it. They may overlap: the result is that of copying byte by byte. Up
+/// to 32 bytes behind them are overwritten with anything.
 ///
 /// # Safety
 ///

@@ -6,9 +6,11 @@ use super::{Codes, InflateError};
 
 /// The lengths of codes are coded themselves, by at most this many bits.
 const LENGTH_BITS: usize = 7;
-/// In this order their lengths come.
+/// The next code after the last one of a complete code.
+const COMPLETE: u32 = 1 << LENGTH_BITS;
+/// The order in which their lengths are stored.
 const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-/// As many literals and lengths, and distances, as a header may have codes of.
+/// Upper bounds on the codes of a header: for literals and lengths, and for distances.
 const MOST_LITERALS: usize = 286;
 const MOST_DISTANCES: usize = 30;
 const END_OF_BLOCK: usize = 256;
@@ -41,9 +43,13 @@ pub(super) fn read(bits: &mut Bits, codes: &mut Codes) -> Result<(), InflateErro
         bits.refill();
         let (symbol, len) = table[bits.buffer as usize & ((1 << LENGTH_BITS) - 1)];
         bits.consume(u32::from(len))?;
+        // All bits are taken before anything is refused, as zlib does.
         let (value, count) = match symbol {
             0..16 => (symbol, 1),
-            16 => (*lens[..at].last().ok_or(InflateError::Invalid)?, 3 + bits.take(2)?),
+            16 => {
+                let count = 3 + bits.take(2)?;
+                (*lens[..at].last().ok_or(InflateError::Invalid)?, count)
+            }
             17 => (0, 3 + bits.take(3)?),
             _ => (0, 11 + bits.take(7)?),
         };
@@ -57,9 +63,10 @@ pub(super) fn read(bits: &mut Bits, codes: &mut Codes) -> Result<(), InflateErro
     codes.distances.build_distances(&lens[literal_count..])
 }
 
-/// The table of the code of lengths: symbol and bits. It must be complete.
+/// The table of the code for lengths: symbol and number of bits. The code must be complete or empty. If it is empty, every
+/// length is 0 and takes a bit, as in zlib; then the block has no end symbol, which is refused.
 fn length_table(lens: &[u8; ORDER.len()]) -> Result<[(u8, u8); 1 << LENGTH_BITS], InflateError> {
-    let mut table = [(0, 0); 1 << LENGTH_BITS];
+    let mut table = [(0, 1); 1 << LENGTH_BITS];
     let mut code = 0u32;
     for len in 1..=LENGTH_BITS as u32 {
         code <<= 1;
@@ -74,5 +81,5 @@ fn length_table(lens: &[u8; ORDER.len()]) -> Result<[(u8, u8); 1 << LENGTH_BITS]
             code += 1;
         }
     }
-    if code == 1 << LENGTH_BITS { Ok(table) } else { Err(InflateError::Invalid) }
+    if matches!(code, 0 | COMPLETE) { Ok(table) } else { Err(InflateError::Invalid) }
 }

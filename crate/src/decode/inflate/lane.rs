@@ -1,17 +1,23 @@
-//! One stream under way: what was read of it, what was written, and what comes next.
+//! One stream that is being decoded: what was read and written, and what comes next.
 
 use super::bits::Bits;
-use super::{InflateError, Stream, Tables, careful, header};
+use super::careful::{self, End};
+use super::fast::OUTPUT_ROOM;
+use super::{InflateError, Stream, StreamEnd, Tables, header};
 
 /// What comes next in a stream.
 pub(super) enum Next {
-    /// The header of a block, or nothing.
+    /// The header of a block, or the end after the last one.
     Block,
     /// Symbols, for `fast` to decode.
     Symbols,
     /// Symbols so near the end of the input or the output that `careful` has to decode them.
     LastSymbols,
-    /// Nothing: it breaks the rules.
+    /// Nothing: the output is full, and there is more.
+    NoRoom,
+    /// Nothing: the last block has ended.
+    End,
+    /// Nothing: the stream violates the format.
     Invalid,
 }
 
@@ -30,25 +36,71 @@ impl<'a> Lane<'a> {
         Self { bits: Bits::new(input), output, filled: 0, next: Next::Block, is_last: false }
     }
 
+    /// One inside a block, with `filled` bytes of the output written.
+    pub fn inside(bits: Bits<'a>, output: &'a mut [u8], filled: usize) -> Self {
+        Self { bits, output, filled, next: Next::Symbols, is_last: false }
+    }
+
+    /// How the stream has ended, once the output is full.
+    pub fn end(&self) -> StreamEnd {
+        match self.next {
+            Next::End => StreamEnd::At(self.bits.next - (self.bits.count / 8) as usize),
+            Next::NoRoom => StreamEnd::GoesOn,
+            Next::Block | Next::Symbols | Next::LastSymbols | Next::Invalid => StreamEnd::InputEnds,
+        }
+    }
+
     pub fn into_stream(self) -> Stream<'a> {
         Stream { input: self.bits.input, output: self.output }
     }
 
-    /// Goes on to the next symbols for `fast`, whose tables then are in `tables`; `false` once the output is full.
+    /// Advances to the next symbols for `fast`, and returns true with their codes in `tables`. Returns false when the output is
+    /// full and zlib would accept what follows (see [`Stream`]).
     pub fn advance(&mut self, tables: &mut Tables) -> Result<bool, InflateError> {
+        match self.advance_to_symbols(tables) {
+            Err(InflateError::InputEnds) if self.is_full() => Ok(false),
+            result => result,
+        }
+    }
+
+    fn advance_to_symbols(&mut self, tables: &mut Tables) -> Result<bool, InflateError> {
         loop {
             match self.next {
-                Next::Block if self.filled == self.output.len() => return Ok(false),
-                Next::Block if self.is_last => return Err(InflateError::Invalid),
+                Next::Block if self.is_last && !self.is_full() => return Err(InflateError::Invalid),
+                Next::Block if self.is_last => self.next = Next::End,
                 Next::Block => self.begin_block(tables)?,
                 Next::Symbols => return Ok(true),
                 Next::LastSymbols => {
-                    careful::run(&mut self.bits, self.output, &mut self.filled, &tables.codes)?;
-                    self.next = Next::Block;
+                    match careful::run(&mut self.bits, self.output, &mut self.filled, &tables.codes)? {
+                        End::Block => self.next = Next::Block,
+                        End::NoRoom => self.next = Next::NoRoom,
+                    }
                 }
+                Next::NoRoom | Next::End => return Ok(false),
                 Next::Invalid => return Err(InflateError::Invalid),
             }
         }
+    }
+
+    /// Whether the output has room for a whole turn of `fast`.
+    pub fn has_room(&self) -> bool {
+        self.output.len() - self.filled >= OUTPUT_ROOM
+    }
+
+    /// Copies bytes that are not compressed: at most `len`, as many as there are and have room. Aligned, and nothing is in
+    /// the buffer of bits.
+    pub fn copy(&mut self, len: usize) -> usize {
+        let data = &self.bits.input[self.bits.next..];
+        let room = &mut self.output[self.filled..];
+        let len = len.min(data.len()).min(room.len());
+        room[..len].copy_from_slice(&data[..len]);
+        self.filled += len;
+        self.bits.skip_bytes(len);
+        len
+    }
+
+    fn is_full(&self) -> bool {
+        self.filled == self.output.len()
     }
 
     /// Reads the header of a block (section 3.2.3), and all of one that is not compressed.
@@ -69,18 +121,22 @@ impl<'a> Lane<'a> {
 
     /// A block that is not compressed (section 3.2.4).
     fn copy_stored(&mut self) -> Result<(), InflateError> {
-        let rest = self.bits.align();
-        let (head, data) = rest.split_first_chunk::<4>().ok_or(InflateError::InputEnds)?;
+        let input = self.bits.align();
+        let (head, data) = input.split_first_chunk::<4>().ok_or(InflateError::InputEnds)?;
         let [len, complement] = [[head[0], head[1]], [head[2], head[3]]].map(u16::from_le_bytes);
         if len != !complement {
             return Err(InflateError::Invalid);
         }
         let room = &mut self.output[self.filled..];
-        // What has no room is not asked for.
-        let wanted = usize::from(len).min(room.len());
+        let len = usize::from(len);
+        // Bytes for which there is no room need not be there.
+        let wanted = len.min(room.len());
         room[..wanted].copy_from_slice(data.get(..wanted).ok_or(InflateError::InputEnds)?);
         self.filled += wanted;
         self.bits.skip_bytes(4 + wanted);
+        if wanted < len {
+            self.next = Next::NoRoom;
+        }
         Ok(())
     }
 }

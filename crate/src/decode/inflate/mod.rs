@@ -1,38 +1,38 @@
-//! A decoder of raw deflate (RFC 1951) for whole buffers: all input is there, and the length of the output
-//! is known. That is what a cluster is, and it makes the decoder simple and fast: no window, no state
-//! between calls, and a loop that checks bounds once for several symbols.
+//! A decoder of raw deflate (RFC 1951) for whole buffers: it has all input, and the length of the output is known. That
+//! holds for clusters, and makes the decoder simple and fast: it needs no window and no state between calls, and its loop
+//! checks bounds once for several symbols.
 //!
-//! It uses nothing of the crate. [`Inflater::inflate`] fills one output and stops, [`Inflater::inflate_all`]
-//! fills many, two at a time.
+//! It uses nothing else of the crate. [`Inflater::inflate`] fills one output, [`Inflater::inflate_all`] many, two at a time.
+//! [`pausing::PausingInflater`] decodes a long stream by the same loop, a part at a time.
 //!
 //! # How it is fast
 //!
-//! - Two streams are decoded interleaved, a turn of the loop of one after a turn of the other: what limits one
-//!   is that every code has to wait for the length of the one before it, and a processor does both at once.
-//!   When one ends, the next stream takes its place (`lane`).
-//! - One table for literals and lengths, indexed by 11 bits, and one for distances, by 8; longer codes
-//!   have subtables. An entry of 4 bytes holds the base of a length or distance, how many bits the code
-//!   has, and how many it has with its extra bits: no second table is looked at (`tables`).
-//! - A buffer of 64 bits, refilled without a branch by one load of 8 bytes: once for up to three literals, or two
-//!   and a length, and once for a distance. The next entry is looked up before that (`fast`).
-//! - As long as input and output have room for the longest that a turn of the loop can do, nothing else is
-//!   checked. Only the last bytes of a cluster are decoded with care (`careful`).
-//! - Matches are copied in words of 16 bytes, past their end: what follows is overwritten.
-//! - Tables are kept from cluster to cluster; those of the fixed codes are built only when others were.
+//! - Two streams are decoded in turn, one turn of the loop each. In one stream, every code waits for the length of the code
+//!   before it; a processor works on two streams at once. When one ends, the next stream takes its place (`lane`).
+//! - One table for literals and lengths is indexed by 11 bits, and one for distances by 8; longer codes have subtables. An
+//!   entry of 4 bytes has the base of a length or distance, the number of bits of the code, and that number with its extra
+//!   bits: no second table is needed (`tables`).
+//! - A buffer of 64 bits is refilled without a branch by one load of 8 bytes: once for up to three literals, or two and a
+//!   length, and once for a distance. The next entry is looked up before that (`fast`).
+//! - As long as input and output have room for the longest turn of the loop, nothing else is checked. Only the last bytes of a
+//!   cluster are decoded with all checks (`careful`).
+//! - Matches are copied in words of 16 bytes, past their end: later output overwrites that.
+//! - Tables are kept from cluster to cluster; those of the fixed codes are built only if others were used since.
 //!
-//! What did not help is in `docs/performance.md`.
+//! `docs/performance.md` lists what did not help.
 //!
-//! # What it is checked by
+//! # How it is checked
 //!
-//! Where it refuses a stream, zlib does so too: incomplete and over-full codes, a code without an end of
-//! block, distances before the start. `tests/inflate.rs` and the fuzz target `inflate` compare with
-//! miniz_oxide and zlib.
+//! It accepts what zlib accepts and refuses what zlib refuses, as QEMU calls it: `inflate(Z_FINISH)` once, with an output of
+//! a cluster, which must be full. `tests/inflate.rs` and the fuzz target `inflate` compare both the bytes and the
+//! verdict with zlib's.
 
 mod bits;
 mod careful;
 mod fast;
 mod header;
 mod lane;
+pub mod pausing;
 mod tables;
 
 use lane::Lane;
@@ -41,19 +41,33 @@ use tables::{DistanceTable, LiteralTable};
 /// Why a stream could not be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InflateError {
-    /// It breaks the rules of the format, or ends before the output is full.
+    /// It violates the format, or ends before the output is full.
     Invalid,
     /// The input ends before the stream does, and the output is not full.
     InputEnds,
 }
 
-/// What to inflate: the start of `input`, until `output` is full. What follows is not looked at: neither the
-/// rest of the stream nor what stands behind it.
+/// What follows in a stream after the output is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamEnd {
+    /// Nothing: the stream ends at this offset of the input.
+    At(usize),
+    /// More output.
+    GoesOn,
+    /// Not known: the input ends first.
+    InputEnds,
+}
+
+/// A stream to inflate: the start of `input`, until `output` is full.
+///
+/// A stream that continues then is read as far as zlib reads it: over the end of its block, over empty blocks, to the first
+/// symbol for which there is no room. A violation of the format up to there is `Invalid`; the end of the stream or of the
+/// input is not. The bytes behind are not read.
 #[derive(Debug)]
 pub struct Stream<'a> {
     /// Raw deflate, and perhaps more.
     pub input: &'a [u8],
-    /// Where to. Before, and after a failure, it may hold anything.
+    /// The output. Before, and after a failure, its bytes may be anything.
     pub output: &'a mut [u8],
 }
 
@@ -88,19 +102,19 @@ pub struct Inflater {
 }
 
 impl Inflater {
-    /// Inflates one stream.
-    pub fn inflate(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), InflateError> {
-        let mut result = Ok(());
+    /// Inflates one stream. Returns what follows after the output is full.
+    pub fn inflate(&mut self, input: &[u8], output: &mut [u8]) -> Result<StreamEnd, InflateError> {
+        let mut result = Ok(StreamEnd::InputEnds);
         self.inflate_all([((), Stream { input, output })], |(), _, answer| result = answer);
         result
     }
 
-    /// Inflates all `streams`, two at a time, and tells `done` of each how it ended, with the mark that it came
-    /// with. That may be in another order. The next stream is asked for when one has ended.
+    /// Inflates all `streams`, two at a time. Each comes with a mark. `done` is called with the mark, the stream and the
+    /// result of [`Self::inflate`], in any order. The next stream is taken when one has ended.
     pub fn inflate_all<'a, T>(
         &mut self,
         streams: impl IntoIterator<Item = (T, Stream<'a>)>,
-        mut done: impl FnMut(T, Stream<'a>, Result<(), InflateError>),
+        mut done: impl FnMut(T, Stream<'a>, Result<StreamEnd, InflateError>),
     ) {
         let mut streams = streams.into_iter().fuse();
         let mut lanes = [None, None];
@@ -119,21 +133,23 @@ impl Inflater {
     }
 }
 
-/// Goes on to the next symbols in a lane, of its stream or of one that takes its place. Without any it is
-/// empty.
+/// Advances a lane to the next symbols of its stream, or of the next stream if that has ended. The lane is empty if there is
+/// no stream left.
 fn proceed<'a, T>(
     lane: &mut Option<(T, Lane<'a>)>,
     tables: &mut Tables,
     streams: &mut impl Iterator<Item = (T, Stream<'a>)>,
-    done: &mut impl FnMut(T, Stream<'a>, Result<(), InflateError>),
+    done: &mut impl FnMut(T, Stream<'a>, Result<StreamEnd, InflateError>),
 ) {
-    while let Some((mark, mut work)) = lane.take().or_else(|| streams.next().map(|(mark, it)| (mark, Lane::new(it)))) {
-        let result = work.advance(tables);
+    while let Some((mark, mut active)) = lane.take().or_else(|| streams.next().map(|(mark, it)| (mark, Lane::new(it))))
+    {
+        let result = active.advance(tables);
         if result == Ok(true) {
-            *lane = Some((mark, work));
+            *lane = Some((mark, active));
             return;
         }
-        done(mark, work.into_stream(), result.map(|_| ()));
+        let end = active.end();
+        done(mark, active.into_stream(), result.map(|_| end));
     }
 }
 
@@ -153,9 +169,9 @@ mod tests {
                 let lens = [text.len(), text.len() - 7, 293, 294, 1];
                 let mut outputs = lens.map(|len| vec![0; len]);
                 let streams = outputs.iter_mut().map(|output| ((), Stream { input: &stream, output }));
-                inflater.inflate_all(streams, |(), _, result| result.unwrap());
+                inflater.inflate_all(streams, |(), _, result| assert!(result.is_ok()));
                 let mut alone = vec![0; text.len()];
-                inflater.inflate(&stream, &mut alone).unwrap();
+                assert_eq!(inflater.inflate(&stream, &mut alone), Ok(StreamEnd::At(stream.len())));
                 for output in outputs.iter().chain([&alone]) {
                     assert!(*output == text[..output.len()], "period {period}, level {level}, {} bytes", output.len());
                 }

@@ -1,7 +1,7 @@
 //! Decoding tables of Huffman codes (section 3.2.2).
 //!
-//! The low bits of the input index the table: an entry says what the code there is and how long. A code
-//! longer than the table's index leads to a subtable, which the bits behind the index's index.
+//! The low bits of the input are the index in the table. The entry there has the meaning of the code and its length. A code
+//! that is longer than the index leads to a subtable, whose index are the bits behind.
 //!
 //! | bits of an entry | literal | length, distance | end of block | subtable | no code |
 //! |---|---|---|---|---|---|
@@ -11,7 +11,7 @@
 //! | 14 | | | 0 | 1 | 0 |
 //! | 13 | | | 1 | 0 | 0 |
 //! | 12-8 | | bits of the code | | bits of its index | |
-//! | 7-0 | bits of the code | bits of code and extra bits | bits of the code | bits of the table's index | 0 |
+//! | 7-0 | bits of the code | bits of code and extra bits | bits of the code | bits of the table's index | bits of the code |
 //!
 //! In a subtable, bits of a code are counted without those of the table's index.
 
@@ -27,9 +27,10 @@ const LITERAL: u32 = 1 << 31;
 const EXCEPTION: u32 = 1 << 15;
 const SUBTABLE: u32 = 1 << 14;
 const END: u32 = 1 << 13;
+/// A symbol without a meaning. Bits that are no code lead to one, too, with a code of one bit.
 const NO_CODE: Entry = Entry(EXCEPTION);
 
-/// Masks of the lowest bits, by their number: a load is less work than a shift of wasm.
+/// Masks of the lowest bits, by their number. In wasm a load takes less time than a shift.
 static LOWEST: [u64; 64] = {
     let mut masks = [0; 64];
     let mut bits = 0;
@@ -40,7 +41,7 @@ static LOWEST: [u64; 64] = {
     masks
 };
 
-/// The symbols that there can be.
+/// The numbers of symbols.
 pub(super) const LITERALS: usize = 288;
 pub(super) const DISTANCES: usize = 32;
 
@@ -69,17 +70,17 @@ impl Entry {
         self.0 & END != 0
     }
 
-    /// The entry as it is: its lowest 6 bits are the bits that it takes.
+    /// The entry as a number: its lowest 6 bits are the number of bits that it takes.
     pub fn raw(self) -> u32 {
         self.0
     }
 
-    /// All bits that it takes.
+    /// The number of bits that it takes.
     pub fn bits(self) -> u32 {
         self.0 & 0xff
     }
 
-    /// The value of a length or a distance, whose code is the lowest bits of `buffer`.
+    /// The value of a length or a distance. The lowest bits of `buffer` are its code and its extra bits.
     pub fn value(self, buffer: u64) -> usize {
         let code = self.0 >> 8 & 0x1f;
         let with_extra = buffer & LOWEST[self.0 as usize & 63];
@@ -89,15 +90,14 @@ impl Entry {
     fn with_code(self, bits: usize) -> Self {
         let bits = bits as u32;
         if self.0 & (LITERAL | EXCEPTION) != 0 {
-            // A code of a symbol that there is not.
-            return if self == NO_CODE { self } else { Self(self.0 | bits) };
+            return Self(self.0 | bits);
         }
-        // The entry has the number of extra bits at the place of all.
+        // So far the entry has the number of extra bits where the number of all bits belongs.
         Self((self.0 | bits << 8) + bits)
     }
 }
 
-/// Entries of the symbols, but for the bits of their codes.
+/// The entries of symbols, without the lengths of their codes.
 type Symbols<const N: usize> = [Entry; N];
 
 const fn literals() -> Symbols<LITERALS> {
@@ -137,11 +137,10 @@ const fn distances() -> Symbols<DISTANCES> {
 const LITERAL_SYMBOLS: Symbols<LITERALS> = literals();
 const DISTANCE_SYMBOLS: Symbols<DISTANCES> = distances();
 
-/// A table of `N` entries, the first 2^`BITS` of which are indexed by the input.
+/// A table of `N` entries. The input indexes the first 2^`BITS`; subtables follow.
 pub(super) struct Table<const N: usize, const BITS: u32>([Entry; N]);
 
-/// With room for the subtables of the worst codes: 2342 and 402, as the program `enough` of zlib counts
-/// them.
+/// Tables with room for the subtables of the worst codes: 2342 and 402 entries, as zlib's program `enough` counts them.
 pub(super) type LiteralTable = Table<2342, LITERAL_BITS>;
 pub(super) type DistanceTable = Table<402, DISTANCE_BITS>;
 
@@ -172,7 +171,7 @@ impl<const N: usize, const BITS: u32> Table<N, BITS> {
         self.0[buffer as usize & (Self::MAIN - 1)]
     }
 
-    /// The entry of a subtable, whose index is the lowest bits of `buffer`.
+    /// The entry of a subtable at the lowest bits of `buffer`.
     #[inline(always)]
     pub fn within(&self, subtable: Entry, buffer: u64) -> Entry {
         let bits = subtable.0 >> 8 & 0x1f;
@@ -180,10 +179,10 @@ impl<const N: usize, const BITS: u32> Table<N, BITS> {
         self.0.get(index).copied().unwrap_or(NO_CODE)
     }
 
-    /// Builds the table of the code whose symbols have `lens` bits each, 0 for those that do not occur.
+    /// Builds the table of the code whose symbols have `lens` bits each; 0 if a symbol does not occur.
     ///
-    /// An over-full code is invalid. So is an incomplete one, unless it has one symbol of one bit, or none
-    /// at all; as zlib has it.
+    /// Fails with `Invalid` if the code is over-full, or incomplete, unless it has one symbol of one bit, or none at all: zlib
+    /// accepts these.
     fn build(&mut self, lens: &[u8], symbols: &[Entry]) -> Result<(), InflateError> {
         let (counts, sorted) = sort(lens);
         let longest = counts.iter().rposition(|&count| count > 0).unwrap_or(0);
@@ -200,7 +199,8 @@ impl<const N: usize, const BITS: u32> Table<N, BITS> {
         let mut sorted = sorted.iter().map(|&symbol| symbols[usize::from(symbol)]);
         // A code with its first bit lowest.
         let mut code = 0;
-        self.0[0] = NO_CODE;
+        // Where a code is incomplete, what it leaves out has one bit.
+        self.0[0] = NO_CODE.with_code(1);
         for (len, &count) in counts.iter().enumerate().take(BITS as usize + 1).skip(1) {
             // What shorter codes fill repeats with every further bit.
             self.0.copy_within(..1 << (len - 1), 1 << (len - 1));
