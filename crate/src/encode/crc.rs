@@ -1,0 +1,178 @@
+//! The CRC-32 of gzip (RFC 1952, section 8): of bytes, of zeros, and of two stretches joined.
+//!
+//! A message is a polynomial over GF(2), its first bit the highest power, and its CRC the remainder by
+//! [`POLYNOMIAL`]. Inside this file a remainder is plain: without the inversions that a CRC begins and ends with.
+
+/// x^32 + x^26 + ... + 1 without x^32. The highest bit is x^0.
+const POLYNOMIAL: u32 = 0xedb8_8320;
+
+/// The polynomial 1.
+const ONE: u32 = 1 << 31;
+
+/// Remainders of the messages of one byte, times x^32.
+const BYTES: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut value = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            value = times_x(value);
+            bit += 1;
+        }
+        table[byte] = value;
+        byte += 1;
+    }
+    table
+};
+
+/// Bytes in a row; 512 bits, which is a power of two.
+const ROW: usize = 64;
+
+/// x^203 + x^186 + x^123 + x^85 + x^79 + 1 is a multiple of the polynomial. So is the same in x^512, since squaring
+/// such a sum doubles its exponents. So the remainder stays the same when a row is removed from a message and added to the
+/// rows this far behind it.
+const BEHIND: [usize; 5] = [17, 80, 118, 124, 203];
+/// The greatest of these distances.
+const REACH: usize = 203;
+/// How many rows are kept: a power of two above `REACH`.
+const KEPT: usize = 256;
+/// The least length of a message that is folded, in bytes.
+const WORTH_FOLDING: usize = 4 * REACH * ROW;
+
+type Row = [u64; ROW / 8];
+
+/// The CRC of `bytes`.
+pub(crate) fn crc32(bytes: &[u8]) -> u32 {
+    let remainder = if bytes.len() < WORTH_FOLDING { remainder(u32::MAX, bytes) } else { folded(u32::MAX, bytes) };
+    !remainder
+}
+
+/// The CRC of two stretches joined, whose CRCs are `first` and `second`; the second one has `len` bytes. The time grows with
+/// the number of bits in `len`.
+pub(crate) fn joined(first: u32, second: u32, len: u64) -> u32 {
+    times(first, x_to_bytes(len)) ^ second
+}
+
+/// The CRC of `len` zeros. The time grows with the number of bits in `len`.
+pub(super) fn of_zeros(len: u64) -> u32 {
+    !times(u32::MAX, x_to_bytes(len))
+}
+
+/// The remainder of a message with remainder `before` and, behind it, `bytes`.
+fn remainder(before: u32, bytes: &[u8]) -> u32 {
+    bytes.iter().fold(before, |value, byte| value >> 8 ^ BYTES[usize::from(value as u8 ^ byte)])
+}
+
+/// The same for at least `REACH` rows: first all others are folded into the last `REACH` ones.
+fn folded(before: u32, bytes: &[u8]) -> u32 {
+    let (rows, rest) = bytes.as_chunks::<ROW>();
+    let folding = rows.len() - REACH;
+    let mut kept = [Row::default(); KEPT];
+    let mut value = 0;
+    for (at, row) in rows.iter().enumerate() {
+        let mut sum: Row = std::array::from_fn(|word| {
+            u64::from_le_bytes(row[word * 8..word * 8 + 8].try_into().expect("eight bytes"))
+        });
+        if at == 0 {
+            sum[0] ^= u64::from(before);
+        }
+        for behind in BEHIND {
+            let other = &kept[at.wrapping_sub(behind) % KEPT];
+            for (word, other) in sum.iter_mut().zip(other) {
+                *word ^= other;
+            }
+        }
+        if at < folding {
+            kept[at % KEPT] = sum;
+        } else {
+            kept[at % KEPT] = Row::default();
+            value = sum.iter().fold(value, |value, word| remainder(value, &word.to_le_bytes()));
+        }
+    }
+    remainder(value, rest)
+}
+
+const fn times_x(value: u32) -> u32 {
+    value >> 1 ^ if value & 1 == 1 { POLYNOMIAL } else { 0 }
+}
+
+/// The product of two remainders.
+fn times(mut left: u32, mut right: u32) -> u32 {
+    let mut product = 0;
+    while left != 0 {
+        if left & ONE != 0 {
+            product ^= right;
+        }
+        left <<= 1;
+        right = times_x(right);
+    }
+    product
+}
+
+/// x to the power of the number of bits in `len` bytes.
+fn x_to_bytes(mut len: u64) -> u32 {
+    let (mut power, mut square) = (ONE, ONE >> 8);
+    while len != 0 {
+        if len & 1 == 1 {
+            power = times(power, square);
+        }
+        square = times(square, square);
+        len >>= 1;
+    }
+    power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes of every kind, the same each time.
+    fn noise(len: usize) -> Vec<u8> {
+        let mut state = 1u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        };
+        (0..len).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn the_check_value_is_that_of_the_standard() {
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+        assert_eq!(crc32(b""), 0);
+    }
+
+    #[test]
+    fn folding_changes_nothing() {
+        let noise = noise(WORTH_FOLDING + 70_000);
+        let few = WORTH_FOLDING;
+        for len in [few - 1, few, few + 1, few + 63, few + 64, few + 65, few + KEPT * ROW, few + 69_999] {
+            for start in [0, 1] {
+                let bytes = &noise[start..start + len];
+                assert_eq!(crc32(bytes), !remainder(u32::MAX, bytes), "{len} bytes from {start}");
+            }
+        }
+    }
+
+    #[test]
+    fn stretches_are_joined() {
+        let noise = noise(100_000);
+        for split in [0, 1, 7, 8, 255, 256, 4096, 65_537, 99_999, 100_000] {
+            let (left, right) = noise.split_at(split);
+            assert_eq!(joined(crc32(left), crc32(right), right.len() as u64), crc32(&noise), "at {split}");
+        }
+    }
+
+    #[test]
+    fn zeros_are_not_looked_at() {
+        for len in [0, 1, 2, 63, 4096, 1 << 20] {
+            assert_eq!(of_zeros(len), crc32(&vec![0; len as usize]), "{len}");
+        }
+        // More than 4 GiB, in two ways.
+        let gib = of_zeros(1 << 30);
+        let five = (0..4).fold(gib, |sum, _| joined(sum, gib, 1 << 30));
+        assert_eq!(of_zeros(5 << 30), five);
+        assert_eq!(joined(of_zeros(u64::MAX - 9), of_zeros(9), 9), of_zeros(u64::MAX));
+    }
+}

@@ -1,0 +1,158 @@
+//! Earlier occurrences of the bytes at a position: chains of positions with the same hash.
+
+use super::symbols::{LONGEST_MATCH, WINDOW};
+use super::table;
+use crate::error::Result;
+
+const HASH_BITS: u32 = 15;
+const SHORT_HASH_BITS: u32 = 12;
+
+/// How many bytes must follow a position that is searched or entered.
+const LOOKAHEAD: usize = 4;
+
+/// An earlier occurrence.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Match {
+    /// Length in bytes.
+    pub len: usize,
+    /// How far back it begins, in bytes; 0 if there is no match.
+    pub distance: usize,
+}
+
+/// Limits of a search.
+#[derive(Clone, Copy)]
+pub(super) struct Effort {
+    /// Upper bound on the positions that are compared.
+    pub candidates: u32,
+    /// A match of at least this many bytes ends the search.
+    pub enough: usize,
+}
+
+/// Finds matches. Positions are kept by their lowest 16 bits. An older entry may mean a wrong position in the window; every
+/// match is compared, so that costs time only.
+pub(super) struct MatchFinder {
+    /// The last position of each hash of three bytes.
+    short: Box<[u16; 1 << SHORT_HASH_BITS]>,
+    /// The last position of each hash of four bytes.
+    heads: Box<[u16; 1 << HASH_BITS]>,
+    /// For each position in the window, the one before it with the same hash of four bytes.
+    chain: Box<[u16; WINDOW]>,
+}
+
+impl MatchFinder {
+    pub fn new() -> Result<Self> {
+        Ok(Self { short: table()?, heads: table()?, chain: table()? })
+    }
+
+    /// Removes all positions. What is found then depends on the new input only.
+    pub fn clear(&mut self) {
+        self.short.fill(0);
+        self.heads.fill(0);
+    }
+
+    /// Enters `at`, and returns the longest match there that is longer than `than` bytes, which are at least 2.
+    #[inline(always)]
+    pub fn longest(&mut self, input: &[u8], at: usize, than: usize, effort: Effort) -> Match {
+        let mut best = Match { len: than, distance: 0 };
+        let most = (input.len() - at).min(LONGEST_MATCH);
+        if most < LOOKAHEAD {
+            return best;
+        }
+        let word = load32(input, at);
+        let (short, head) = self.enter(at, word);
+        if best.len < 3 {
+            let distance = distance(at, short);
+            if is_inside(distance, at) && (load32(input, at - distance) ^ word) << 8 == 0 {
+                best = Match { len: 3, distance };
+            }
+        }
+        if most <= best.len {
+            return best;
+        }
+        let mut candidate = head;
+        let mut before = 0;
+        for _ in 0..effort.candidates {
+            let distance = distance(at, candidate);
+            if distance <= before || !is_inside(distance, at) {
+                break;
+            }
+            before = distance;
+            let from = at - distance;
+            // The end is compared first: most candidates that are no longer than the best differ there.
+            let end = best.len.saturating_sub(3);
+            if load32(input, from) == word && load32(input, from + end) == load32(input, at + end) {
+                let len = common(input, from, at, most);
+                if len > best.len {
+                    best = Match { len, distance };
+                    if len >= effort.enough || len == most {
+                        break;
+                    }
+                }
+            }
+            candidate = self.chain[from % WINDOW];
+        }
+        best
+    }
+
+    /// Enters the positions of a match of `distance`, from `start` to before `end`. Bytes that repeat inside the match are
+    /// entered once.
+    #[inline(always)]
+    pub fn skip(&mut self, input: &[u8], start: usize, end: usize, distance: usize) {
+        let start = start.max(end.saturating_sub(distance));
+        for at in start..end.min((input.len() + 1).saturating_sub(LOOKAHEAD)) {
+            self.enter(at, load32(input, at));
+        }
+    }
+
+    /// Enters a position, and returns the last ones that had the same hash of three and of four bytes.
+    #[inline(always)]
+    fn enter(&mut self, at: usize, word: u32) -> (u16, u16) {
+        let short = std::mem::replace(&mut self.short[hash(word << 8, SHORT_HASH_BITS)], at as u16);
+        let head = std::mem::replace(&mut self.heads[hash(word, HASH_BITS)], at as u16);
+        self.chain[at % WINDOW] = head;
+        (short, head)
+    }
+}
+
+#[inline(always)]
+fn hash(word: u32, bits: u32) -> usize {
+    (word.wrapping_mul(0x1e35_a7bd) >> (32 - bits)) as usize
+}
+
+/// How far an entry lies before `at`.
+#[inline(always)]
+fn distance(at: usize, entry: u16) -> usize {
+    usize::from((at as u16).wrapping_sub(entry))
+}
+
+#[inline(always)]
+fn is_inside(distance: usize, at: usize) -> bool {
+    distance.wrapping_sub(1) < WINDOW && distance <= at
+}
+
+/// How many bytes at `from` and at `at`, which comes later, are the same: at most `most`, which are there.
+#[inline(always)]
+fn common(input: &[u8], from: usize, at: usize, most: usize) -> usize {
+    let mut len = LOOKAHEAD;
+    while len + 8 <= most {
+        let difference = load64(input, from + len) ^ load64(input, at + len);
+        if difference != 0 {
+            return len + (difference.trailing_zeros() / 8) as usize;
+        }
+        len += 8;
+    }
+    while len < most && input[from + len] == input[at + len] {
+        len += 1;
+    }
+    len
+}
+
+#[inline(always)]
+fn load32(input: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(input[at..at + 4].try_into().expect("four bytes"))
+}
+
+#[inline(always)]
+fn load64(input: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(input[at..at + 8].try_into().expect("eight bytes"))
+}

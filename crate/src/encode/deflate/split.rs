@@ -1,0 +1,60 @@
+//! Decides where a block ends: where the symbols that come differ from those of the block.
+
+const KINDS: usize = 10;
+/// Number of symbols between two decisions.
+const BETWEEN: u32 = 512;
+/// The least length of a block, in bytes, if the input has as many.
+pub(super) const SHORTEST_BLOCK: usize = 5000;
+
+/// Counts symbols by kind: those of the block, and those since the last decision.
+#[derive(Clone, Default)]
+pub(super) struct Split {
+    block: [u32; KINDS],
+    new: [u32; KINDS],
+    block_count: u32,
+    new_count: u32,
+}
+
+impl Split {
+    #[inline(always)]
+    pub fn literal(&mut self, byte: u8) {
+        self.new[usize::from(byte >> 5 & 6 | byte & 1)] += 1;
+        self.new_count += 1;
+    }
+
+    #[inline(always)]
+    pub fn matched(&mut self, len: usize) {
+        self.new[8 + usize::from(len >= 9)] += 1;
+        self.new_count += 1;
+    }
+
+    /// Whether the block ends here, after `done` bytes of it; the input has `left` more bytes.
+    #[inline(always)]
+    pub fn is_end(&mut self, done: usize, left: usize) -> bool {
+        if self.new_count < BETWEEN || done < SHORTEST_BLOCK || left < SHORTEST_BLOCK {
+            return false;
+        }
+        self.decide(done)
+    }
+
+    fn decide(&mut self, done: usize) -> bool {
+        let (old, new) = (u64::from(self.block_count), u64::from(self.new_count));
+        let kinds = self.block.iter().zip(&self.new);
+        let difference: u64 =
+            kinds.map(|(&before, &now)| (u64::from(before) * new).abs_diff(u64::from(now) * old)).sum();
+        // The longer the block, the less a difference counts as chance.
+        let limit = new * old * 200 / 512;
+        if old > 0 && difference + done as u64 / 4096 * old >= limit {
+            return true;
+        }
+        self.merge();
+        false
+    }
+
+    fn merge(&mut self) {
+        for (block, new) in self.block.iter_mut().zip(&mut self.new) {
+            *block += std::mem::take(new);
+        }
+        self.block_count += std::mem::take(&mut self.new_count);
+    }
+}
