@@ -1,33 +1,38 @@
 //! From a password to a key: LUKS1 key slots (specification: "LUKS On-Disk Format", version 1.2),
 //! and the legacy method of qcow2.
 
-use super::derive::{Pace, Rest, hash, hash_len, pbkdf2};
+use super::derive::{Iterations, YieldPoint, hash, hash_len, pbkdf2};
 use super::keys::{CipherKey, wipe};
 use super::sectors::SectorCipher;
+use crate::encryption::Encryption;
+use crate::encryption::luks::{BlockCipher, CipherSpec, Hash, IvGenerator, Luks, Mode, Slot};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::luks::{BlockCipher, CipherSpec, Hash, IvGenerator, Luks, Mode, Slot};
-use crate::format::qcow2::Encryption;
 use crate::source::{Source, read_exact};
 use crate::units::ByteRange;
 use zeroize::Zeroizing;
 
-/// The most iterations of all active key slots together. QEMU and cryptsetup choose a few million,
-/// for one or two seconds; these are about two minutes.
+/// Upper bound on the iterations of all active key slots together: about two minutes. QEMU and cryptsetup choose a few
+/// million, for one or two seconds.
 pub const MAX_ITERATIONS: u64 = 200_000_000;
 
 /// The length of a legacy AES key, in bytes. The specification says 256 bits; QEMU uses 128.
 const LEGACY_KEY: usize = 16;
 
-/// The key of an encrypted layer. `rest` is called now and then. Fails with `password` where it is
-/// wrong, with `limit` where the image asks for too much work. The legacy method has no check.
-pub async fn unlock(encryption: &Encryption, source: &dyn Source, password: &[u8], rest: &Rest) -> Result<CipherKey> {
+/// The key of an encrypted layer. `yield_point` is called every few milliseconds. Fails with `password` if it is wrong,
+/// and with `limit` if the image asks for too many iterations. The legacy method cannot verify a password.
+pub async fn unlock(
+    encryption: &Encryption,
+    source: &dyn Source,
+    password: &[u8],
+    yield_point: &YieldPoint,
+) -> Result<CipherKey> {
     match encryption {
         Encryption::Aes => Ok(legacy(password)),
-        Encryption::Luks { header, place } => unlock_luks(header, *place, source, password, rest).await,
+        Encryption::Luks { header, place } => unlock_luks(header, *place, source, password, yield_point).await,
     }
 }
 
-/// The password, cut or filled up with zeros, is the key.
+/// The key is the password, cut or padded with zeros.
 fn legacy(password: &[u8]) -> CipherKey {
     let mut key = vec![0; LEGACY_KEY];
     let len = password.len().min(LEGACY_KEY);
@@ -41,7 +46,7 @@ async fn unlock_luks(
     place: ByteRange,
     source: &dyn Source,
     password: &[u8],
-    rest: &Rest,
+    yield_point: &YieldPoint,
 ) -> Result<CipherKey> {
     let spec = luks.cipher_spec()?;
     let hash = luks.hash()?;
@@ -56,9 +61,9 @@ async fn unlock_luks(
             format!("The image asks for {total} iterations to check a password, more than {MAX_ITERATIONS}"),
         ));
     }
-    let mut pace = Pace { done: 0, total, rest };
+    let mut count = Iterations { done: 0, total, yield_point };
     for slot in luks.active_slots() {
-        let opened = open_slot(luks, spec, hash, slot, place, source, password, &mut pace).await?;
+        let opened = open_slot(luks, spec, hash, slot, place, source, password, &mut count).await?;
         if let Some(key) = opened {
             return Ok(CipherKey { spec, key: key.to_vec() });
         }
@@ -66,10 +71,10 @@ async fn unlock_luks(
     Err(Error::new(ErrorKind::Password, "The password is wrong"))
 }
 
-/// The length of the digest that tells the right master key, in bytes.
+/// The length of the digest of the master key, in bytes.
 const DIGEST: usize = 20;
 
-/// The master key that `password` unlocks in `slot`; `None` where it does not.
+/// The master key that `password` unlocks in `slot`; `None` if it unlocks none.
 #[expect(clippy::too_many_arguments, reason = "what an unlocking consists of")]
 async fn open_slot(
     luks: &Luks,
@@ -79,17 +84,17 @@ async fn open_slot(
     place: ByteRange,
     source: &dyn Source,
     password: &[u8],
-    pace: &mut Pace<'_>,
+    count: &mut Iterations<'_>,
 ) -> Result<Option<Zeroizing<Vec<u8>>>> {
     let mut derived = CipherKey { spec, key: vec![0; luks.key_bytes] };
-    pbkdf2(hash, password, &slot.salt, slot.iterations, &mut derived.key, pace).await?;
+    pbkdf2(hash, password, &slot.salt, slot.iterations, &mut derived.key, count).await?;
     let material = luks.key_material(slot, place)?;
     let len = luks.key_bytes * slot.stripes as usize;
     let mut split = Zeroizing::new(read_exact(source, material, "LUKS key slot").await?);
     SectorCipher::new(&derived)?.decrypt(0, &mut split);
     let master = merge(hash, &split[..len], luks.key_bytes);
     let mut digest = [0; DIGEST];
-    pbkdf2(hash, &master, &luks.digest_salt, luks.digest_iterations, &mut digest, pace).await?;
+    pbkdf2(hash, &master, &luks.digest_salt, luks.digest_iterations, &mut digest, count).await?;
     Ok((digest == luks.digest).then_some(master))
 }
 

@@ -1,7 +1,7 @@
 //! Block ciphers of 128 bits behind one interface.
 
 use super::aes::Aes;
-use crate::format::luks::BlockCipher;
+use crate::encryption::luks::BlockCipher;
 use cipher::array::Array;
 use cipher::consts::U16;
 use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, KeyInit};
@@ -28,7 +28,7 @@ where
     }
 }
 
-/// `cipher` with `key`, whose length chooses the variant; `None` where there is no such variant.
+/// `cipher` with `key`. The length of the key selects the variant; `None` if there is none for it.
 pub(super) fn with_key(cipher: BlockCipher, key: &[u8]) -> Option<Box<dyn Blocks>> {
     fn new<C: KeyInit + Blocks + 'static>(key: &[u8]) -> Option<Box<dyn Blocks>> {
         C::new_from_slice(key).ok().map(|cipher| Box::new(cipher) as Box<dyn Blocks>)

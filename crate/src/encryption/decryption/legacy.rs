@@ -1,17 +1,16 @@
-//! The legacy method of encryption cannot tell a wrong password: it gives noise. So the start of the
-//! decrypted disk must hold a structure that a disk would have.
+//! The legacy method of encryption cannot verify a password: a wrong one gives noise. So the decrypted disk must begin with
+//! a known structure.
 
 use super::sectors::Ciphers;
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::{ExtentKind, Extents};
 use crate::source::{Files, zeroed};
+use crate::units::SECTOR;
 
-/// How much of the disk is looked at, in bytes: up to the superblock of btrfs.
+/// Length of the start of the disk that is examined, in bytes: up to the superblock of btrfs.
 const START: u64 = 68 << 10;
-const SECTOR: u64 = 512;
 
-/// Refuses with `password` where nothing known is found at the start of the layer that `extents`
-/// lists, in what is encrypted there.
+/// Fails with `password` if the encrypted data at the start of the layer that `extents` lists has no known structure.
 pub async fn check_legacy(mut extents: Extents, files: &Files, ciphers: &Ciphers) -> Result<()> {
     let mut disk = zeroed(START as usize)?;
     let mut batch = Vec::new();
@@ -40,7 +39,7 @@ pub async fn check_legacy(mut extents: Extents, files: &Files, ciphers: &Ciphers
     ))
 }
 
-/// Signatures that no noise has: (position, bytes).
+/// Signatures that are too long for noise to have: (offset, bytes).
 const SIGNATURES: &[(usize, &[u8])] = &[
     (0, b"XFSB"),
     (0, b"LUKS\xba\xbe"),

@@ -1,14 +1,14 @@
-//! Decryption by sectors of 512 bytes: XTS, CBC and ECB, each with its initialisation vectors.
+//! Decryption by sectors of 512 bytes: XTS, CBC, CTR and ECB, each with its initialisation vectors.
 //!
 //! The modes are written out here and not taken from crates, since those decrypt a block at a time,
 //! which costs a bitsliced cipher most of its speed.
 
 use super::aes::AT_ONCE;
 use super::blocks::{Block, Blocks, with_key};
+use super::derive::hash;
 use super::keys::{CipherKey, Keys};
+use crate::encryption::luks::{IvGenerator, Mode};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::luks::{Hash, IvGenerator, Mode};
-use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 /// The unit of encryption, in bytes.
@@ -19,7 +19,7 @@ pub(super) const SECTOR: usize = 512;
 pub struct Ciphers(Vec<SectorCipher>);
 
 impl Ciphers {
-    /// Prepares `keys`.
+    /// Prepares `keys`. Fails with `unsupported` if a cipher does not take a key of that length.
     pub fn new(keys: &Keys) -> Result<Self> {
         keys.0.iter().map(SectorCipher::new).collect::<Result<_>>().map(Self)
     }
@@ -45,6 +45,7 @@ enum ReadyMode {
     Xts { data: Box<dyn Blocks>, tweak: Box<dyn Blocks> },
     Cbc(Box<dyn Blocks>),
     Ecb(Box<dyn Blocks>),
+    Ctr(Box<dyn Blocks>),
 }
 
 enum ReadyIv {
@@ -67,16 +68,13 @@ impl SectorCipher {
             Mode::Xts => return Err(spec.unsupported()),
             Mode::Cbc => ReadyMode::Cbc(block(key)?),
             Mode::Ecb => ReadyMode::Ecb(block(key)?),
+            Mode::Ctr => ReadyMode::Ctr(block(key)?),
         };
         let iv = match spec.iv {
             IvGenerator::Plain => ReadyIv::Plain,
             IvGenerator::Plain64 => ReadyIv::Plain64,
-            IvGenerator::Essiv(Hash::Sha256) => {
-                let salt = Zeroizing::new(<[u8; 32]>::from(Sha256::digest(key)));
-                ReadyIv::Essiv(block(&salt[..])?)
-            }
-            // No cipher has a key as long as these hashes.
-            IvGenerator::Essiv(Hash::Sha1 | Hash::Sha512) => return Err(spec.unsupported()),
+            // Only of MD5 and SHA-256 the length is that of a key.
+            IvGenerator::Essiv(with) => ReadyIv::Essiv(block(&Zeroizing::new(hash(with, &[key])))?),
         };
         Ok(Self { mode, iv })
     }
@@ -95,12 +93,13 @@ impl SectorCipher {
                     ReadyMode::Xts { data, .. } => xts(&**data, iv, blocks),
                     ReadyMode::Cbc(cipher) => cbc(&**cipher, iv, blocks),
                     ReadyMode::Ecb(cipher) => cipher.decrypt(blocks),
+                    ReadyMode::Ctr(cipher) => ctr(&**cipher, iv, blocks),
                 }
             }
         }
     }
 
-    /// Those of the sector `first` and the ones after it.
+    /// The initialisation vectors of sector `first` and the following ones.
     fn ivs(&self, first: u64) -> [Block; AT_ONCE] {
         let mut ivs = std::array::from_fn(|i| {
             let number = first.wrapping_add(i as u64);
@@ -141,5 +140,14 @@ fn cbc(cipher: &dyn Blocks, iv: Block, blocks: &mut [Block]) {
     let count = blocks.len();
     masks[1..count].copy_from_slice(&blocks[..count - 1]);
     cipher.decrypt(blocks);
+    blocks.iter_mut().zip(&masks).for_each(|(block, mask)| xor(block, mask));
+}
+
+/// The initialisation vector, a big-endian number, counts the blocks; encrypted, it masks them.
+fn ctr(cipher: &dyn Blocks, iv: Block, blocks: &mut [Block]) {
+    let first = u128::from_be_bytes(iv.0);
+    let mut masks: [Block; SECTOR / 16] =
+        std::array::from_fn(|number| Block::from(first.wrapping_add(number as u128).to_be_bytes()));
+    cipher.encrypt(&mut masks);
     blocks.iter_mut().zip(&masks).for_each(|(block, mask)| xor(block, mask));
 }

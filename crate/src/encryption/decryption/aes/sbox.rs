@@ -18,7 +18,7 @@ use wide::u8x16;
 /// A bit of an element, for every byte of eight blocks.
 type Bit = u8x16;
 
-/// What the S-box adds last, and what is left out here: the round keys have it.
+/// The constant that the S-box adds last. It is left out here: the round keys include it.
 pub(super) const CONSTANT: u8 = 0x63;
 
 /// The S-box without its constant.

@@ -1,21 +1,20 @@
 //! LUKS1 headers (specification: "LUKS On-Disk Format", version 1.2), as qcow2 embeds them.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::shown::shown;
 use crate::source::{Source, read_exact};
-use crate::units::{ByteRange, HostOffset, be16, be32};
+use crate::units::{ByteRange, HostOffset, SECTOR, be16, be32, text_before_nul};
 use serde::{Deserialize, Serialize};
 
 /// The length of a header, in bytes.
 const HEADER: u64 = 592;
 const MAGIC: [u8; 6] = *b"LUKS\xba\xbe";
 const SLOTS: usize = 8;
-/// Where the slots stand, and how long each one is.
+/// Where the slots begin, and the length of each, in bytes.
 const FIRST_SLOT: usize = 208;
 const SLOT: usize = 48;
 const ACTIVE: u32 = 0x00ac_71f3;
-/// The unit of places in a header, in bytes.
-const SECTOR: u64 = 512;
-/// What every writer uses; fewer are read too.
+/// The number of stripes that every writer uses; fewer are read too.
 const MAX_STRIPES: u32 = 4000;
 /// The longest key: XTS with two keys of 256 bits, in bytes.
 const MAX_KEY: usize = 64;
@@ -40,6 +39,8 @@ pub enum Mode {
     Cbc,
     /// Each block by itself.
     Ecb,
+    /// A counter, encrypted, as a key stream.
+    Ctr,
 }
 
 /// How a sector's number becomes its initialisation vector.
@@ -56,10 +57,18 @@ pub enum IvGenerator {
 /// A hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Hash {
+    /// MD5.
+    Md5,
     /// SHA-1.
     Sha1,
+    /// RIPEMD-160.
+    Ripemd160,
+    /// SHA-224.
+    Sha224,
     /// SHA-256.
     Sha256,
+    /// SHA-384.
+    Sha384,
     /// SHA-512.
     Sha512,
 }
@@ -67,10 +76,14 @@ pub enum Hash {
 impl Hash {
     fn by_name(name: &str) -> Result<Self> {
         match name {
+            "md5" => Ok(Self::Md5),
             "sha1" => Ok(Self::Sha1),
+            "ripemd160" => Ok(Self::Ripemd160),
+            "sha224" => Ok(Self::Sha224),
             "sha256" => Ok(Self::Sha256),
+            "sha384" => Ok(Self::Sha384),
             "sha512" => Ok(Self::Sha512),
-            other => Err(Error::unsupported(format!("LUKS with the hash '{other}'"))),
+            other => Err(Error::unsupported(format!("LUKS with the hash '{}'", shown(other)))),
         }
     }
 }
@@ -87,7 +100,7 @@ pub struct CipherSpec {
 }
 
 impl CipherSpec {
-    /// The cipher has no variant for the key, or its combination is not known.
+    /// The error for a combination that is not read, or a key length for which the cipher has no variant.
     pub fn unsupported(&self) -> Error {
         Error::unsupported(format!("encryption by {:?} in mode {:?} with a key of this length", self.cipher, self.mode))
     }
@@ -102,20 +115,31 @@ pub struct Luks {
     pub cipher_mode: String,
     /// The hash's name: "sha256".
     pub hash_name: String,
-    /// Where the payload would begin in a file that is all LUKS, in bytes.
+    /// Where the payload begins in a file that is all LUKS, in bytes.
     pub payload_offset: u64,
-    /// The length of the master key.
+    /// The length of the master key, in bytes.
     pub key_bytes: usize,
-    /// Tells the right master key.
+    /// The digest of the master key.
     pub digest: [u8; 20],
-    /// Its salt.
+    /// The salt of the digest.
     pub digest_salt: [u8; 32],
-    /// Its iterations.
+    /// The number of iterations for the digest.
     pub digest_iterations: u32,
-    /// As text.
+    /// The UUID as text.
     pub uuid: String,
-    /// All eight.
+    /// All eight key slots.
     pub slots: Vec<Slot>,
+}
+
+/// The parts of a mode like "cbc-essiv:sha256".
+#[derive(Clone, Copy, Debug)]
+pub struct ModeNames<'a> {
+    /// How blocks are chained: "cbc".
+    pub mode: &'a str,
+    /// How initialisation vectors are made: "essiv".
+    pub iv: Option<&'a str>,
+    /// The hash for that: "sha256".
+    pub hash: Option<&'a str>,
 }
 
 /// A key slot.
@@ -123,22 +147,19 @@ pub struct Luks {
 pub struct Slot {
     /// Whether it holds a key.
     pub active: bool,
-    /// Of the derivation of its key.
+    /// The number of iterations that derive its key.
     pub iterations: u32,
-    /// Of the same.
+    /// The salt of that derivation.
     pub salt: [u8; 32],
-    /// Where its key material lies behind the start of the header, in bytes.
+    /// Where its key material lies, in bytes from the start of the header.
     pub key_offset: u64,
-    /// Into how many parts the master key is split there.
+    /// The number of stripes into which the master key is split there.
     pub stripes: u32,
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().unwrap_or_default()).into_owned()
-}
-
 impl Luks {
-    /// Reads the header at the start of `place`.
+    /// Reads the header at the start of `place`, which its key material lies in too. Fails with `corrupt`, `unsupported`,
+    /// `limit` or `source`.
     pub async fn read(source: &dyn Source, place: ByteRange) -> Result<Self> {
         if place.len < HEADER {
             return Err(Error::corrupt("the LUKS header is too short", place.start));
@@ -152,15 +173,15 @@ impl Luks {
             return Err(Error::unsupported(format!("version {version} of LUKS")));
         }
         let header = Self {
-            cipher_name: text(&bytes[8..40]),
-            cipher_mode: text(&bytes[40..72]),
-            hash_name: text(&bytes[72..104]),
+            cipher_name: text_before_nul(&bytes[8..40]),
+            cipher_mode: text_before_nul(&bytes[40..72]),
+            hash_name: text_before_nul(&bytes[72..104]),
             payload_offset: u64::from(be32(&bytes, 104)) * SECTOR,
             key_bytes: be32(&bytes, 108) as usize,
             digest: bytes[112..132].try_into().expect("20 bytes"),
             digest_salt: bytes[132..164].try_into().expect("32 bytes"),
             digest_iterations: be32(&bytes, 164),
-            uuid: text(&bytes[168..208]),
+            uuid: text_before_nul(&bytes[168..208]),
             slots: bytes[FIRST_SLOT..].chunks_exact(SLOT).take(SLOTS).map(slot).collect(),
         };
         header.check(place)?;
@@ -185,10 +206,20 @@ impl Luks {
             }
             if slot.stripes > MAX_STRIPES {
                 let message = format!("LUKS key slot {number} has {} stripes, more than {MAX_STRIPES}", slot.stripes);
-                return Err(Error { offset: Some(here), ..Error::new(ErrorKind::Limit, message) });
+                return Err(Error::new(ErrorKind::Limit, message));
             }
         }
         Ok(())
+    }
+
+    /// The parts of `cipher_mode`.
+    pub fn mode_names(&self) -> ModeNames<'_> {
+        let (mode, iv) = split_name(&self.cipher_mode, '-');
+        let (iv, hash) = iv.map_or((None, None), |iv| {
+            let (iv, hash) = split_name(iv, ':');
+            (Some(iv), hash)
+        });
+        ModeNames { mode, iv, hash }
     }
 
     /// The slots that hold a key.
@@ -196,43 +227,52 @@ impl Luks {
         self.slots.iter().filter(|slot| slot.active)
     }
 
-    /// Where the key material of `slot` lies, whole sectors, for a header at `place`.
+    /// The range of the key material of `slot`, in whole sectors, for a header at `place`.
     pub fn key_material(&self, slot: &Slot, place: ByteRange) -> Result<ByteRange> {
         let len = (self.key_bytes as u64 * u64::from(slot.stripes)).next_multiple_of(SECTOR);
         let start = HostOffset(place.start.0.saturating_add(slot.key_offset));
-        ByteRange::new(start, len, "LUKS key slot")
+        ByteRange::new(start, len).ok_or_else(|| Error::impossible_position("LUKS key slot", start))
     }
 
-    /// The hash of the key derivation, if it is known.
+    /// The hash of the key derivation. Fails with `unsupported` if it is not known.
     pub fn hash(&self) -> Result<Hash> {
         Hash::by_name(&self.hash_name)
     }
 
-    /// The cipher, if it is known: its name, and a mode like "cbc-essiv:sha256".
+    /// The cipher, its mode and its initialisation vectors. Fails with `unsupported` if one is not known.
     pub fn cipher_spec(&self) -> Result<CipherSpec> {
-        let unknown =
-            || Error::unsupported(format!("LUKS with the cipher '{}-{}'", self.cipher_name, self.cipher_mode));
+        let unknown = || {
+            let (name, mode) = (shown(&self.cipher_name), shown(&self.cipher_mode));
+            Error::unsupported(format!("LUKS with the cipher '{name}-{mode}'"))
+        };
         let cipher = match self.cipher_name.as_str() {
             "aes" => BlockCipher::Aes,
             "serpent" => BlockCipher::Serpent,
             "twofish" => BlockCipher::Twofish,
             _ => return Err(unknown()),
         };
-        let (mode, iv) = self.cipher_mode.split_once('-').unwrap_or((&self.cipher_mode, "plain"));
-        let mode = match mode {
+        let names = self.mode_names();
+        let mode = match names.mode {
             "xts" => Mode::Xts,
             "cbc" => Mode::Cbc,
             "ecb" => Mode::Ecb,
+            "ctr" => Mode::Ctr,
             _ => return Err(unknown()),
         };
-        let iv = match iv.split_once(':') {
-            None if iv == "plain" => IvGenerator::Plain,
-            None if iv == "plain64" => IvGenerator::Plain64,
-            Some(("essiv", hash)) => IvGenerator::Essiv(Hash::by_name(hash)?),
+        let iv = match names.iv.unwrap_or("plain") {
+            // QEMU may write a hash with these, too. It is not used.
+            "plain" => IvGenerator::Plain,
+            "plain64" => IvGenerator::Plain64,
+            "essiv" => IvGenerator::Essiv(Hash::by_name(names.hash.unwrap_or_default())?),
             _ => return Err(unknown()),
         };
         Ok(CipherSpec { cipher, mode, iv })
     }
+}
+
+/// What stands before and behind the first `separator`.
+fn split_name(name: &str, separator: char) -> (&str, Option<&str>) {
+    name.split_once(separator).map_or((name, None), |(before, behind)| (before, Some(behind)))
 }
 
 fn slot(bytes: &[u8]) -> Slot {

@@ -1,8 +1,7 @@
-//! Keys of encrypted layers, on their way from the unlocking to whoever decrypts. They are wiped
-//! when they are dropped, and have no `Debug`, so that none gets into a message.
+//! Keys of encrypted layers. They are wiped when they are dropped, and have no `Debug`, so that none gets into a message.
 
+use crate::encryption::luks::CipherSpec;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::luks::CipherSpec;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -21,12 +20,12 @@ pub struct CipherKey {
 pub struct Keys(pub Vec<CipherKey>);
 
 impl Keys {
-    /// As they travel between workers; the caller wipes them.
+    /// The keys as bytes, to be sent to other workers. The receiver wipes them.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>> {
         postcard::to_allocvec(self).map(Zeroizing::new).map_err(|_| internal())
     }
 
-    /// What `to_bytes` made.
+    /// The keys that `to_bytes` made the bytes of.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         postcard::from_bytes(bytes).map_err(|_| internal())
     }

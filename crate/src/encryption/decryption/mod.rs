@@ -1,4 +1,4 @@
-//! What only some images need, and a build of its own has: zstd and encryption.
+//! From a password to the plain bytes of a disk. Only a build with the feature `extras` has this.
 
 mod aes;
 mod blocks;
@@ -7,11 +7,9 @@ mod keys;
 mod legacy;
 mod sectors;
 mod unlock;
-mod zstd;
 
-pub use derive::Rest;
+pub use derive::YieldPoint;
 pub use keys::{CipherKey, Keys};
 pub use legacy::check_legacy;
 pub use sectors::Ciphers;
 pub use unlock::{MAX_ITERATIONS, unlock};
-pub use zstd::Unzstd;
