@@ -1,119 +1,188 @@
-//! The registry of formats. One file or folder per format; each knows its own on-disk structures
-//! and nothing else.
+//! The registry of formats. Each format has a file or a folder, which knows its own on-disk structures only.
 
 mod foreign;
-pub mod luks;
+mod listing;
 pub mod qcow2;
+pub mod qed;
 pub mod raw;
+mod slices;
+mod table;
+pub mod vdi;
+pub mod vmdk;
 
+use crate::encryption::Encryption;
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::ExtentWalk;
-use crate::image::Info;
+use crate::info::Info;
+use crate::reference::{Identity, Reference};
+use crate::shown::shown;
 use crate::source::{FileId, Source, read_exact};
 use crate::units::{ByteRange, HostOffset};
-use futures_util::future::LocalBoxFuture;
-use qcow2::Encryption;
-use serde::Serialize;
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
 use std::rc::Rc;
 
-/// The bytes of a file that recognise its format.
+/// The bytes of a file by which its format is recognised.
 pub struct Sample {
     /// The first bytes, up to [`HEAD`].
     pub head: Vec<u8>,
-    /// The last 512 bytes, where some formats keep a footer.
+    /// The last 512 bytes: the footer of some formats. Empty at first, while the head alone is probed.
     pub tail: Vec<u8>,
 }
 
-/// Enough for the primary volume descriptor of ISO 9660 (sector 16 of 2,048 bytes).
-const HEAD: u64 = 36 << 10;
-/// A VHD footer.
-const TAIL: u64 = 512;
+/// Length of the head, in bytes: up to the primary volume descriptor of ISO 9660 (sector 16 of 2,048 bytes).
+pub const HEAD: u64 = 36 << 10;
+/// Length of the tail, in bytes: a VHD footer.
+pub const TAIL: u64 = 512;
 
-/// A disk in some format, opened.
+/// An opened image of one format: one layer of a chain.
 pub trait Disk {
+    /// The format's name, as `qemu-img -f` has it.
+    fn format(&self) -> &'static str;
+
     /// The size of the disk that the guest sees, in bytes.
     fn virtual_size(&self) -> u64;
-    /// The bytes that the largest part of it can have that is decoded as a whole; 0 where there is none.
-    fn largest_piece(&self) -> u64;
-    /// What the headers say, but for sizes of the file and the disk.
+
+    /// What is known from the headers: the fields of [`Info`] that only the format knows. The others are filled in.
     fn info(&self) -> Info;
-    /// The format's name, as `info` has it.
-    fn format(&self) -> &'static str;
+
+    /// Upper bound, in bytes, on one indivisible encoded unit; 0 if there is none.
+    fn largest_unit(&self) -> u64 {
+        0
+    }
+
     /// Whether reading needs zstd or encryption.
-    fn needs_extras(&self) -> bool;
-    /// The other files that it names.
-    fn references(&self) -> References;
-    /// How its data is encrypted, if it is.
-    fn encryption(&self) -> Option<&Encryption>;
+    fn needs_extras(&self) -> bool {
+        self.encryption().is_some()
+    }
+
+    /// The other files that the image names.
+    fn references(&self) -> &[Reference] {
+        &[]
+    }
+
+    /// What a child of the same format records of this image as its parent, if the format has that.
+    fn identity(&self) -> Option<Identity> {
+        None
+    }
+
+    /// Reads the headers of the files that hold parts of this layer. `files` are in the order of [`Disk::references`]; layers
+    /// and files that were not handed over are `None`. Fails with `corrupt` if a file cannot be the one that is named, or as
+    /// reading its header does.
+    fn attach<'a>(&'a self, _files: &'a [Option<PartFile>]) -> LocalBoxFuture<'a, Result<()>> {
+        ready(Ok(())).boxed_local()
+    }
+
+    /// How the data is encrypted, if it is.
+    fn encryption(&self) -> Option<&Encryption> {
+        None
+    }
+
     /// Begins a pass over the extents of this layer alone.
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk>;
 }
 
-/// The other files that an image names.
-#[derive(Clone, Debug, Default)]
-pub struct References {
-    /// What is read where the image records nothing.
-    pub backing_file: Option<Reference>,
-    /// Where the data lies, if not in the image.
-    pub data_file: Option<Reference>,
+/// A file that holds a part of a layer beside the image's own file.
+#[derive(Clone)]
+pub struct PartFile {
+    /// Which file.
+    pub id: FileId,
+    /// Its name, for messages.
+    pub name: Rc<str>,
+    /// Its bytes.
+    pub source: Rc<dyn Source>,
 }
 
-/// A file that an image names. It is never opened by that name.
-#[derive(Clone, Debug, Serialize)]
-pub struct Reference {
-    /// As the image has it: a path, often of another machine.
-    pub name: String,
-    /// The format that the image states for it.
-    pub format: Option<String>,
-}
-
-/// What a pass over one layer needs to know.
-#[derive(Clone, Copy, Debug)]
+/// What a pass over one layer needs.
+#[derive(Clone)]
 pub struct WalkSetup {
-    /// Which file the layer is.
+    /// The layer's own file.
     pub file: FileId,
-    /// Its data file, if it has one, and the size of that.
-    pub data: Option<(FileId, u64)>,
-    /// Its cipher, if it is encrypted.
+    /// The files that hold parts of the layer, in the order of [`Disk::references`].
+    pub parts: Rc<[Option<PartFile>]>,
+    /// The number of the layer's cipher; `None` if it is not encrypted.
     pub cipher: Option<u16>,
-    /// Its place in the chain.
-    pub depth: u16,
-    /// About how many bytes of its tables may be held.
+    /// The layer's place in the chain, from 0 for the image.
+    pub layer: u16,
+    /// About how many bytes the tables in memory may take.
     pub memory: u64,
-    /// Whether damage becomes lost extents instead of an error.
+    /// Whether damage becomes lost extents. Otherwise it is an error.
     pub salvage: bool,
 }
 
-/// How to open one layer of a chain.
+/// Options for opening one layer of a chain.
 #[derive(Clone, Debug, Default)]
 pub struct LayerOptions {
-    /// ID or name of the internal snapshot to read instead of the active disk.
+    /// The ID or the name of the internal snapshot to read instead of the active disk.
     pub snapshot: Option<String>,
-    /// Whether damage that leaves something to read is tolerated.
+    /// Whether damage is tolerated that leaves something to read.
     pub salvage: bool,
-    /// Whether the layer is a backing file, of whose internal snapshots nobody asks.
+    /// Backing layer: its snapshot table is not read.
     pub is_backing: bool,
 }
 
 /// Opens a source as one format.
 pub type Open = fn(Rc<dyn Source>, LayerOptions) -> LocalBoxFuture<'static, Result<Rc<dyn Disk>>>;
 
-/// A format that is recognised, and perhaps read.
+/// A format that is recognised by content, and perhaps read.
 pub struct Format {
     /// The name as `qemu-img -f` has it.
     pub name: &'static str,
     /// The name as people write it.
     pub label: &'static str,
-    /// Whether QEMU reads disks in this format, and so takes a backing file of unstated format for one.
+    /// Whether QEMU knows disks of this format, so that a backing file whose format is not stated may be one.
     pub of_qemu: bool,
-    /// Whether a file is in this format, by content.
+    /// Whether a file is of this format, by its content.
     pub probe: fn(&Sample) -> bool,
-    /// Reads it; `None` where it is only known by name.
-    pub open: Option<Open>,
+    /// What to do with a file that has a name of this format and is in no format that is recognised.
+    pub hint: Option<NameHint>,
+    /// What reads it.
+    pub reader: Reader,
 }
 
-/// Every format, in the order in which they are probed.
-pub const FORMATS: &[&[Format]] = &[&[qcow2::FORMAT], &[raw::FORMAT], foreign::FORMATS];
+impl Format {
+    /// Whether some build reads it, rather than knowing it by name only.
+    pub fn is_read(&self) -> bool {
+        !matches!(self.reader, Reader::Nothing)
+    }
+}
+
+/// What reads a format.
+#[derive(Clone, Copy)]
+pub enum Reader {
+    /// This build, by this function.
+    Here(Open),
+    /// The full build. This one recognises the format and leaves the rest out, so that it loads faster.
+    FullBuild,
+    /// Nothing: the format is only known by name.
+    Nothing,
+}
+
+impl Reader {
+    /// Here in the full build, and left out of the small one.
+    const fn in_full_build(open: Open) -> Self {
+        if cfg!(feature = "extras") { Self::Here(open) } else { Self::FullBuild }
+    }
+}
+
+/// What to do with a file that is not recognised by its content.
+pub struct NameHint {
+    /// The ends of the names for which it holds, in lower case.
+    pub extensions: &'static [&'static str],
+    /// The second half of a sentence.
+    pub text: &'static str,
+}
+
+/// The hint for a file called `name`, if there is one.
+pub fn hint(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let is_for = |hint: &&NameHint| hint.extensions.iter().any(|extension| name.ends_with(extension));
+    formats().filter_map(|format| format.hint.as_ref()).find(is_for).map(|hint| hint.text)
+}
+
+/// All formats, in the order in which they are probed.
+pub const FORMATS: &[&[Format]] =
+    &[&[qcow2::FORMAT], &[vdi::FORMAT], &[vmdk::FORMAT], &[qed::FORMAT], &[raw::FORMAT], foreign::FORMATS];
 
 fn formats() -> impl Iterator<Item = &'static Format> {
     FORMATS.iter().copied().flatten()
@@ -121,33 +190,45 @@ fn formats() -> impl Iterator<Item = &'static Format> {
 
 /// The formats that are read, in the order of the registry.
 pub fn readable() -> impl Iterator<Item = &'static Format> {
-    formats().filter(|format| format.open.is_some())
+    formats().filter(|format| format.is_read())
 }
 
-/// The format called `name`, which must be one that is read.
+/// The format called `name`. Fails with `usage` unless it is one that is read.
 pub fn by_name(name: &str) -> Result<&'static Format> {
     readable().find(|format| format.name == name).ok_or_else(|| {
         let names: Vec<_> = readable().map(|format| format.name).collect();
-        Error::new(ErrorKind::Usage, format!("There is no input format '{name}'; choose one of {}", names.join(", ")))
+        let message = format!("There is no input format '{}'; choose one of {}", shown(name), names.join(", "));
+        Error::new(ErrorKind::Usage, message)
     })
 }
 
-/// The format that an image states for its backing file.
+/// The format that an image states for its backing file. Fails with `unsupported` unless it is one that is read.
 pub fn stated(name: &str) -> Result<&'static Format> {
     readable()
         .find(|format| format.name == name)
-        .ok_or_else(|| Error::unsupported(format!("a backing file in the format '{name}'")))
+        .ok_or_else(|| Error::unsupported(format!("a backing file in the format '{}'", shown(name))))
 }
 
-/// Recognises the format of `source` by its content.
+/// The format of `source`, by its content; `None` if it is not recognised. Fails with `source`, or with `internal` if memory
+/// runs out.
 pub async fn probe(source: &dyn Source) -> Result<Option<&'static Format>> {
-    let size = source.size();
-    let head = ByteRange { start: HostOffset(0), len: size.min(HEAD) };
-    let mut sample = Sample { head: read_exact(source, head, "start of the file").await?, tail: Vec::new() };
-    if let Some(found) = formats().find(|format| (format.probe)(&sample)) {
+    let mut sample = head(source).await?;
+    if let Some(found) = recognise(&sample) {
         return Ok(Some(found));
     }
+    let size = source.size();
     let tail = ByteRange { start: HostOffset(size - size.min(TAIL)), len: size.min(TAIL) };
     sample.tail = read_exact(source, tail, "end of the file").await?;
-    Ok(formats().find(|format| (format.probe)(&sample)))
+    Ok(recognise(&sample))
+}
+
+/// The first bytes of `source`.
+pub async fn head(source: &dyn Source) -> Result<Sample> {
+    let head = ByteRange { start: HostOffset(0), len: source.size().min(HEAD) };
+    Ok(Sample { head: read_exact(source, head, "start of the file").await?, tail: Vec::new() })
+}
+
+/// The format of a file that has such bytes.
+pub fn recognise(sample: &Sample) -> Option<&'static Format> {
+    formats().find(|format| (format.probe)(sample))
 }

@@ -1,13 +1,13 @@
-//! Header extensions (specification: "Header extensions"): a list of (type, length, data) behind
-//! the header, in version 2 too.
+//! Header extensions (specification: "Header extensions"): a list of (type, length, data) behind the header. Version 2 has
+//! them, too.
 
 use super::header::Header;
 use crate::error::{Error, Result};
-use crate::units::{ByteRange, HostOffset, be32, be64};
+use crate::units::{ByteRange, HostOffset, be32, be64, text_before_nul};
 
-/// The list ends here.
+/// Types of extensions. This one ends the list.
 const END: u32 = 0;
-/// Names for feature bits, for readers that do not know them.
+/// The names of feature bits.
 const FEATURE_NAMES: u32 = 0x6803_f857;
 /// The format of the backing file.
 const BACKING_FORMAT: u32 = 0xe279_2aca;
@@ -15,13 +15,13 @@ const BACKING_FORMAT: u32 = 0xe279_2aca;
 const DATA_FILE: u32 = 0x4441_5441;
 /// Where the LUKS header lies.
 const ENCRYPTION_HEADER: u32 = 0x0537_be77;
-/// One entry of the feature name table: type, bit, 46 bytes of name.
+/// Length of an entry of the feature name table, in bytes: type, bit, 46 bytes of name.
 const FEATURE_NAME_ENTRY: usize = 48;
 
 /// The type of an incompatible feature in the feature name table.
 const INCOMPATIBLE: u8 = 0;
 
-/// What the extensions say that reading needs.
+/// The extensions that reading needs.
 #[derive(Debug, Default)]
 pub(super) struct Extensions {
     /// Names of incompatible feature bits: (bit, name).
@@ -34,7 +34,7 @@ pub(super) struct Extensions {
     pub encryption_header: Option<ByteRange>,
 }
 
-/// Reads the extensions out of the image's first cluster.
+/// Reads the extensions from the image's first cluster. Fails with `corrupt` if one does not fit.
 pub(super) fn parse(header: &Header, first_cluster: &[u8]) -> Result<Extensions> {
     let mut found = Extensions::default();
     let end = match header.backing_name_offset {
@@ -57,8 +57,8 @@ pub(super) fn parse(header: &Header, first_cluster: &[u8]) -> Result<Extensions>
         let content = &first_cluster[data..data + len];
         match kind {
             FEATURE_NAMES => found.incompatible_names = feature_names(content),
-            BACKING_FORMAT => found.backing_format = Some(text(content)),
-            DATA_FILE => found.data_file = Some(text(content)),
+            BACKING_FORMAT => found.backing_format = Some(text_before_nul(content)),
+            DATA_FILE => found.data_file = Some(text_before_nul(content)),
             ENCRYPTION_HEADER => found.encryption_header = Some(encryption_header(header, content, at as u64)?),
             _ => {}
         }
@@ -67,18 +67,14 @@ pub(super) fn parse(header: &Header, first_cluster: &[u8]) -> Result<Extensions>
     Ok(found)
 }
 
-/// QEMU reads it up to a zero byte.
-fn text(content: &[u8]) -> String {
-    let text = content.split(|&byte| byte == 0).next().unwrap_or_default();
-    String::from_utf8_lossy(text).into_owned()
-}
-
 fn encryption_header(header: &Header, content: &[u8], at: u64) -> Result<ByteRange> {
     let corrupt = |what: &str| Err(Error::corrupt(what, HostOffset(at)));
     if content.len() < 16 {
         return corrupt("the encryption header's extension is too short");
     }
-    let range = ByteRange::new(HostOffset(be64(content, 0)), be64(content, 8), "encryption header")?;
+    let start = HostOffset(be64(content, 0));
+    let range = ByteRange::new(start, be64(content, 8))
+        .ok_or_else(|| Error::impossible_position("encryption header", start))?;
     if !header.is_aligned(range.start.0) {
         return corrupt("the encryption header is not aligned to a cluster");
     }
@@ -89,6 +85,6 @@ fn feature_names(table: &[u8]) -> Vec<(u8, String)> {
     table
         .chunks_exact(FEATURE_NAME_ENTRY)
         .filter(|entry| entry[0] == INCOMPATIBLE)
-        .map(|entry| (entry[1], text(&entry[2..])))
+        .map(|entry| (entry[1], text_before_nul(&entry[2..])))
         .collect()
 }

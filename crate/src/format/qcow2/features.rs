@@ -4,6 +4,7 @@ use super::extensions::Extensions;
 use super::header::{DATA_FILE, EXTENDED_L2, Header};
 use crate::error::{Error, Result};
 use crate::extent::Compression;
+use crate::shown::shown;
 use crate::units::HostOffset;
 
 const DIRTY: u64 = 1 << 0;
@@ -12,10 +13,10 @@ const COMPRESSION_TYPE: u64 = 1 << 3;
 const LAZY_REFCOUNTS: u64 = 1 << 0;
 const RAW_DATA_FILE: u64 = 1 << 1;
 
-/// The incompatible features that are read or do not hinder reading.
+/// The incompatible features that are known. The image can be read with them.
 const KNOWN: u64 = DIRTY | CORRUPT | DATA_FILE | COMPRESSION_TYPE | EXTENDED_L2;
 
-/// The feature bits that are set and say something about the image's upkeep, by name.
+/// The names of those feature bits that are set and concern the state of the image.
 pub(super) fn names(header: &Header) -> Vec<String> {
     let set = |bits: u64, mask: u64, name: &str| (bits & mask != 0).then(|| name.to_owned());
     [
@@ -29,12 +30,22 @@ pub(super) fn names(header: &Header) -> Vec<String> {
     .collect()
 }
 
+/// Whether reference counts of a dirty image may be out of date.
+pub(super) fn has_lazy_refcounts(header: &Header) -> bool {
+    header.compatible & LAZY_REFCOUNTS != 0
+}
+
+/// Whether the image is marked as damaged.
+pub(super) fn is_marked_corrupt(header: &Header) -> bool {
+    header.incompatible & CORRUPT != 0
+}
+
 /// Whether the data file is a raw disk by itself.
 pub(super) fn is_data_file_raw(header: &Header) -> bool {
     header.autoclear & RAW_DATA_FILE != 0
 }
 
-/// How compressed clusters are compressed. Refuses a type that is not known.
+/// The compression of compressed clusters. Fails with `unsupported` or `corrupt`.
 pub(super) fn compression(header: &Header) -> Result<Compression> {
     match (header.incompatible & COMPRESSION_TYPE != 0, header.compression_type) {
         (false, 0) => Ok(Compression::Deflate),
@@ -47,7 +58,7 @@ pub(super) fn compression(header: &Header) -> Result<Compression> {
     }
 }
 
-/// Refuses, by name, what changes the meaning of the image and is not known.
+/// Fails with `unsupported` if the image has an unknown incompatible feature; the message names it.
 pub(super) fn refuse_unknown(header: &Header, extensions: &Extensions) -> Result<()> {
     let unknown = header.incompatible & !KNOWN;
     if unknown == 0 {
@@ -56,7 +67,7 @@ pub(super) fn refuse_unknown(header: &Header, extensions: &Extensions) -> Result
     let bit = unknown.trailing_zeros() as u8;
     let name = extensions.incompatible_names.iter().find(|(named, _)| *named == bit);
     Err(Error::unsupported(match name {
-        Some((_, name)) => format!("the incompatible feature '{name}' (bit {bit})"),
+        Some((_, name)) => format!("the incompatible feature '{}' (bit {bit})", shown(name)),
         None => format!("an unknown incompatible feature (bit {bit})"),
     }))
 }

@@ -1,26 +1,26 @@
-//! The header (specification: "Header"): the fixed fields, checked.
+//! The header (specification: "Header"): its fixed fields, checked.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::units::{HostOffset, MAX_SIZE, be32, be64};
 
 /// "QFI\xfb".
 pub(super) const MAGIC: [u8; 4] = *b"QFI\xfb";
-/// The longest fixed part: version 3 up to the compression type and its padding.
+/// Length of the longest fixed part, in bytes: version 3 up to the compression type and its padding.
 pub(super) const MAX_FIXED: u64 = 112;
 /// The length of a version 2 header.
 const V2_LENGTH: u32 = 72;
 /// The least length of a version 3 header.
 const V3_LENGTH: u32 = 104;
-/// What QEMU accepts (`QCOW_MAX_L1_SIZE`): it bounds the largest disk.
+/// Upper bound on the L1 table, in bytes, as in QEMU (`QCOW_MAX_L1_SIZE`). It bounds the virtual size.
 const MAX_L1_BYTES: u64 = 32 << 20;
 /// The size of an entry of the L1 table, and of an L2 table without subclusters, in bytes.
 pub(super) const ENTRY_SIZE: u64 = 8;
 
-/// An incompatible feature bit: the data lies in another file.
+/// An incompatible feature: the data lies in another file.
 pub(super) const DATA_FILE: u64 = 1 << 2;
-/// An incompatible feature bit: extended L2 entries.
+/// An incompatible feature: extended L2 entries.
 pub(super) const EXTENDED_L2: u64 = 1 << 4;
-/// Subclusters are at least 512 bytes.
+/// The least `cluster_bits` with extended L2 entries: subclusters have at least 512 bytes.
 const MIN_EXTENDED_L2_BITS: u32 = 14;
 
 /// The fields of the header that reading needs. Sizes and offsets are in bytes.
@@ -46,7 +46,8 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the fixed fields from the first bytes of a file of `file_size` bytes.
+    /// Reads the fixed fields from `bytes`, the first bytes of a file of `file_size` bytes. Fails with `not-recognised`,
+    /// `unsupported`, or `corrupt`.
     pub fn parse(bytes: &[u8], file_size: u64) -> Result<Self> {
         let need = |len: u32| {
             if bytes.len() < len as usize {
@@ -114,7 +115,7 @@ impl Header {
         Ok(())
     }
 
-    /// The mapping of the active disk, checked.
+    /// The checked mapping of the active disk. Fails as [`Mapping::check`] does.
     pub fn active(&self) -> Result<Mapping> {
         let mapping =
             Mapping { virtual_size: self.virtual_size, l1_offset: self.l1_offset, l1_entries: self.l1_entries };
@@ -132,7 +133,7 @@ impl Header {
         self.incompatible & DATA_FILE != 0
     }
 
-    /// The size of a cluster.
+    /// The size of a cluster, in bytes.
     pub fn cluster_size(&self) -> u64 {
         1 << self.cluster_bits
     }
@@ -142,12 +143,12 @@ impl Header {
         if self.has_extended_l2() { 2 * ENTRY_SIZE } else { ENTRY_SIZE }
     }
 
-    /// The entries of an L2 table.
+    /// The number of entries of an L2 table.
     pub fn l2_entries(&self) -> u64 {
         self.cluster_size() / self.l2_entry_size()
     }
 
-    /// The part of the disk that one L2 table describes.
+    /// How much of the disk one L2 table describes, in bytes.
     pub fn l2_span(&self) -> u64 {
         self.l2_entries() * self.cluster_size()
     }
@@ -168,8 +169,8 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// Refuses what cannot be. `places` are where the image says how many L1 entries there are, and
-    /// where.
+    /// Fails with `limit` or `corrupt` unless the mapping is possible. `places` are the offsets of the fields for the number of
+    /// L1 entries and for their offset, for messages.
     pub fn check(&self, header: &Header, places: [HostOffset; 2]) -> Result<()> {
         let (size, entries) = (self.virtual_size, self.l1_entries);
         if size > MAX_SIZE {
@@ -192,7 +193,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// The entries of the L1 table that the virtual size uses.
+    /// How many entries of the L1 table the virtual size needs.
     pub fn l1_entries_needed(&self, header: &Header) -> u64 {
         self.virtual_size.div_ceil(header.l2_span())
     }

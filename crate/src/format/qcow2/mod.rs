@@ -1,5 +1,6 @@
 //! qcow2, versions 2 and 3, after QEMU's `docs/interop/qcow2`.
 
+pub mod damage;
 mod encryption;
 mod extensions;
 mod features;
@@ -10,12 +11,13 @@ mod snapshots;
 mod tables;
 mod walk;
 
-pub use encryption::Encryption;
-
-use super::{Disk, Format, LayerOptions, References, WalkSetup};
+use super::{Disk, Format, LayerOptions, Reader, WalkSetup};
+use crate::details::{Details, Value};
+use crate::encryption::Encryption;
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::{Compression, ExtentWalk};
-use crate::image::{DataFileInfo, Info};
+use crate::info::Info;
+use crate::reference::{Reference, Role};
 use crate::source::{Source, read_exact};
 use crate::units::{ByteRange, HostOffset};
 use extensions::Extensions;
@@ -30,14 +32,15 @@ pub(super) const FORMAT: Format = Format {
     label: "qcow2",
     of_qemu: true,
     probe: |sample| sample.head.starts_with(&header::MAGIC),
-    open: Some(|source, options| open(source, options).boxed_local()),
+    hint: None,
+    reader: Reader::Here(|source, options| open(source, options).boxed_local()),
 };
 
 async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
     let header = Header::parse(&read_start(&*source, header::MAX_FIXED).await?, source.size())?;
     let first_cluster = read_start(&*source, header.cluster_size()).await?;
     let (compression, extensions, references) = match read_header_cluster(&header, &first_cluster) {
-        // What does not fit into the part of the header that is there may be whole in the rest.
+        // What does not fit into the present part of the header may be valid with the missing part.
         Err(error) if error.kind == ErrorKind::Corrupt && source.size() < header.cluster_size() => {
             return Err(Error::truncated("the end of the header", HostOffset(header.cluster_size()), source.size()));
         }
@@ -57,9 +60,9 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
     Ok(Rc::new(Qcow2 { source, header, mapping, compression, encryption, references, snapshots }))
 }
 
-type HeaderCluster = (Compression, Extensions, References);
+type HeaderCluster = (Compression, Extensions, Vec<Reference>);
 
-/// Reads what lies behind the fixed header in the first cluster.
+/// Reads the part of the first cluster behind the fixed header.
 fn read_header_cluster(header: &Header, first_cluster: &[u8]) -> Result<HeaderCluster> {
     let extensions = extensions::parse(header, first_cluster)?;
     let compression = features::compression(header)?;
@@ -76,12 +79,42 @@ async fn read_start(source: &dyn Source, len: u64) -> Result<Vec<u8>> {
 struct Qcow2 {
     source: Rc<dyn Source>,
     header: Header,
-    /// The disk that is read: the active one or a snapshot's.
+    /// The disk that is read: the active one, or that of a snapshot.
     mapping: Mapping,
     compression: Compression,
     encryption: Option<Encryption>,
-    references: References,
+    references: Vec<Reference>,
     snapshots: Vec<Entry>,
+}
+
+impl Qcow2 {
+    fn compression_name(&self) -> &'static str {
+        match self.compression {
+            Compression::Deflate => "zlib",
+            Compression::Zstd => "zstd",
+        }
+    }
+
+    /// What `qemu-img info` prints under `format-specific`. What version 2 does not have is left out.
+    fn details(&self) -> Details {
+        let is_version_3 = self.header.version > 2;
+        let compat = if is_version_3 { "1.1" } else { "0.10" };
+        let mut details = vec![("compat", compat.into()), ("compression-type", self.compression_name().into())];
+        if is_version_3 {
+            details.push(("lazy-refcounts", features::has_lazy_refcounts(&self.header).into()));
+        }
+        details.push(("refcount-bits", (1u32 << self.header.refcount_order).into()));
+        details.extend(self.encryption.as_ref().map(|encryption| ("encrypt", Value::Map(encryption.details()))));
+        if let Some(file) = self.references.iter().find(|file| file.role == Role::DataFile) {
+            details.push(("data-file", file.name[..].into()));
+            details.push(("data-file-raw", features::is_data_file_raw(&self.header).into()));
+        }
+        if is_version_3 {
+            details.push(("corrupt", features::is_marked_corrupt(&self.header).into()));
+            details.push(("extended-l2", self.header.has_extended_l2().into()));
+        }
+        Details(details)
+    }
 }
 
 impl Disk for Qcow2 {
@@ -89,31 +122,19 @@ impl Disk for Qcow2 {
         self.mapping.virtual_size
     }
 
-    /// The length field of a compressed cluster has room for twice a cluster, if it is hostile.
-    fn largest_piece(&self) -> u64 {
+    /// A hostile length field of a compressed cluster can express up to two clusters.
+    fn largest_unit(&self) -> u64 {
         2 * self.header.cluster_size()
     }
 
     fn info(&self) -> Info {
-        let data_file = self.references.data_file.as_ref().map(|reference| DataFileInfo {
-            name: reference.name.clone(),
-            raw: features::is_data_file_raw(&self.header),
-        });
         Info {
-            format: FORMAT.name,
             cluster_size: Some(self.header.cluster_size()),
             version: Some(self.header.version),
-            compression: Some(match self.compression {
-                Compression::Deflate => "zlib",
-                Compression::Zstd => "zstd",
-            }),
-            refcount_bits: Some(1 << self.header.refcount_order),
-            extended_l2: Some(self.header.has_extended_l2()),
+            compression: Some(self.compression_name()),
             features: features::names(&self.header),
             snapshots: self.snapshots.iter().map(|entry| entry.snapshot.clone()).collect(),
-            backing_file: self.references.backing_file.clone(),
-            data_file,
-            encryption: self.encryption.as_ref().map(Encryption::info),
+            specific: self.details(),
             ..Info::default()
         }
     }
@@ -126,8 +147,8 @@ impl Disk for Qcow2 {
         self.compression == Compression::Zstd || self.encryption.is_some()
     }
 
-    fn references(&self) -> References {
-        self.references.clone()
+    fn references(&self) -> &[Reference] {
+        &self.references
     }
 
     fn encryption(&self) -> Option<&Encryption> {

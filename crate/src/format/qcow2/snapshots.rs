@@ -2,8 +2,9 @@
 
 use super::header::{Header, Mapping};
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::Snapshot;
-use crate::source::{Source, read_exact};
+use crate::info::Snapshot;
+use crate::shown::shown;
+use crate::source::{Source, copied, read_exact};
 use crate::units::{ByteRange, HostOffset, be16, be32, be64};
 
 /// The limits that QEMU sets.
@@ -15,23 +16,24 @@ const MAX_TABLE_BYTES: u64 = 16 << 20;
 const FIXED: u64 = 40;
 /// Entries are aligned to this.
 const ALIGN: u64 = 8;
-/// How much of the table is fetched at once, in bytes.
+/// How much of the table is read at once, in bytes.
 const WINDOW: u64 = 64 << 10;
 
 /// An entry of the table.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub snapshot: Snapshot,
-    /// Where it stands in the file.
+    /// Where the entry lies in the file.
     at: HostOffset,
     l1_offset: HostOffset,
     l1_entries: u32,
-    /// In bytes, where it is recorded.
+    /// The virtual size in bytes, if it is recorded.
     virtual_size: Option<u64>,
 }
 
 impl Entry {
-    /// The snapshot's disk, checked. Where its size is not recorded it is that of the active disk.
+    /// The checked mapping of the snapshot. If its size is not recorded, it is that of the active disk. Fails as
+    /// [`Mapping::check`] does.
     pub fn mapping(&self, header: &Header) -> Result<Mapping> {
         let mapping = Mapping {
             virtual_size: self.virtual_size.unwrap_or(header.virtual_size) / 512 * 512,
@@ -43,28 +45,39 @@ impl Entry {
     }
 }
 
-/// The snapshot whose ID is `wanted`, else the one of that name.
+/// The snapshot with the ID `wanted`, else the one with that name. Fails with `usage` if there is none.
 pub(super) fn find<'a>(entries: &'a [Entry], wanted: &str) -> Result<&'a Entry> {
     let by_id = entries.iter().find(|entry| entry.snapshot.id == wanted);
     by_id.or_else(|| entries.iter().find(|entry| entry.snapshot.name == wanted)).ok_or_else(|| {
-        let names: Vec<_> = entries
-            .iter()
-            .take(LISTED)
-            .map(|Entry { snapshot, .. }| format!("{} '{}'", snapshot.id, snapshot.name))
-            .collect();
-        let known = match entries.len() {
-            0 => "it has none".to_owned(),
-            count if count > LISTED => format!("it has {count}, {} among them", names.join(", ")),
-            _ => format!("it has {}", names.join(", ")),
-        };
-        Error::new(ErrorKind::Usage, format!("The image has no snapshot '{wanted}'; {known}"))
+        let known = listed(entries);
+        Error::new(ErrorKind::Usage, format!("The image has no snapshot '{}'; {known}", shown(wanted)))
     })
 }
 
-/// How many snapshots a message names.
+/// Upper bounds on the snapshots that a message lists, and on the characters that this takes.
 const LISTED: usize = 10;
+const LISTED_LENGTH: usize = 500;
 
-/// Reads the list of snapshots.
+/// A clause that lists the snapshots, for a message.
+fn listed(entries: &[Entry]) -> String {
+    let mut names = Vec::new();
+    let mut length = 0;
+    for Entry { snapshot, .. } in entries.iter().take(LISTED) {
+        let name = format!("{} '{}'", shown(&snapshot.id), shown(&snapshot.name));
+        length += name.chars().count();
+        if length > LISTED_LENGTH {
+            break;
+        }
+        names.push(name);
+    }
+    match entries.len() {
+        0 => "it has none".to_owned(),
+        count if count > names.len() => format!("it has {count}, {} among them", names.join(", ")),
+        _ => format!("it has {}", names.join(", ")),
+    }
+}
+
+/// Reads the snapshot table. Fails with `limit`, `corrupt` or `source`, or with `internal` if memory runs out.
 pub(super) async fn read(source: &dyn Source, header: &Header) -> Result<Vec<Entry>> {
     if header.snapshot_count == 0 {
         return Ok(Vec::new());
@@ -85,19 +98,20 @@ pub(super) async fn read(source: &dyn Source, header: &Header) -> Result<Vec<Ent
         window: Vec::new(),
         window_start: 0,
     };
-    let mut snapshots = Vec::new();
+    let mut snapshots: Vec<Entry> = Vec::new();
     for _ in 0..header.snapshot_count {
+        snapshots.try_reserve(1).map_err(|_| Error::out_of_memory(size_of_val(&snapshots[..])))?;
         snapshots.push(table.entry().await?);
     }
     Ok(snapshots)
 }
 
-/// A field of a snapshot's extra data, which may end before it.
+/// The field at `at` of a snapshot's extra data; `None` if the data ends before it.
 fn extra_field(extra: &[u8], at: usize) -> Option<u64> {
     (extra.len() >= at + 8).then(|| be64(extra, at))
 }
 
-/// The table, read through a window, since an entry's length stands in it.
+/// The table, read entry by entry through a window: the length of an entry is known only when its start is read.
 struct Table<'a> {
     source: &'a dyn Source,
     start: u64,
@@ -107,6 +121,7 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
+    /// Reads the next entry.
     async fn entry(&mut self) -> Result<Entry> {
         let at = HostOffset(self.at);
         let fixed = self.take(FIXED).await?;
@@ -133,13 +148,15 @@ impl Table<'_> {
         Ok(Entry { snapshot, at, l1_offset: HostOffset(be64(&fixed, 0)), l1_entries: be32(&fixed, 8), virtual_size })
     }
 
+    /// Reads the next `len` bytes as text.
     async fn text(&mut self, len: u16) -> Result<String> {
         Ok(String::from_utf8_lossy(&self.take(u64::from(len)).await?).into_owned())
     }
 
-    /// The next `len` bytes, at most 64 KiB.
+    /// Reads the next `len` bytes, at most 64 KiB.
     async fn take(&mut self, len: u64) -> Result<Vec<u8>> {
-        let range = ByteRange::new(HostOffset(self.at), len, "snapshot table")?;
+        let start = HostOffset(self.at);
+        let range = ByteRange::new(start, len).ok_or_else(|| Error::impossible_position("snapshot table", start))?;
         if range.end() - self.start > MAX_TABLE_BYTES {
             return Err(Error::new(ErrorKind::Limit, "The snapshot table exceeds 16 MiB"));
         }
@@ -151,6 +168,6 @@ impl Table<'_> {
         }
         let from = (self.at - self.window_start) as usize;
         self.at = range.end();
-        Ok(self.window[from..from + len as usize].to_vec())
+        copied(&self.window[from..from + len as usize])
     }
 }

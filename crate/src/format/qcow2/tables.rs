@@ -1,122 +1,83 @@
-//! The L1 and L2 tables of one disk, held a part at a time and each part read once: a window of the L1
-//! table, and slices of L2 tables as the pass reaches them, several in one go.
+//! The L1 and L2 tables of one disk, held a part at a time and each part read once: a window of the L1 table, and slices
+//! of L2 tables as the pass reaches them.
 
 use super::Qcow2;
+use super::damage;
 use super::header::ENTRY_SIZE;
 use super::l2;
 use crate::damage::Damage;
 use crate::error::Result;
-use crate::source::{FileId, FileRange, Source, read_exact, read_ranges, zeroed};
-use crate::units::{ByteRange, GuestRange, HostOffset, be64};
-use std::collections::VecDeque;
+use crate::format::slices::{Slice, Slices, WantedSlice};
+use crate::format::table::Table;
+use crate::units::{GuestRange, HostOffset, be64};
 use std::rc::Rc;
 
-/// The most bytes of the L1 table that are held at once.
+/// Upper bound, in bytes, on the part of the L1 table that is held.
 const L1_WINDOW: u64 = 256 << 10;
+/// The least memory for slices, in bytes.
+const MIN_SLICES: u64 = 512;
 
 pub(super) struct Tables {
     disk: Rc<Qcow2>,
-    files: [Rc<dyn Source>; 1],
     salvage: bool,
-    /// A part of the L1 table, the index of its first entry, and that behind its last one. When a
-    /// truncated image is salvaged, the bytes may end before that.
-    l1: Vec<u8>,
-    l1_first: u64,
-    l1_end: u64,
-    l1_window: u64,
-    /// Slices that were fetched, in guest order.
-    slices: VecDeque<Rc<Slice>>,
+    l1: Table,
+    slices: Slices,
+    /// Length of a slice, in bytes: a whole number of them make a table.
     slice_len: u64,
     most_slices: u64,
-}
-
-/// A part of an L2 table.
-pub(super) struct Slice {
-    /// What of the disk it describes.
-    pub range: GuestRange,
-    /// Where it lies in the file.
-    pub host: HostOffset,
-    /// Its entries. When a truncated image is salvaged, they may end early.
-    pub entries: Vec<u8>,
 }
 
 impl Tables {
     /// Holds about `memory` bytes.
     pub fn new(disk: Rc<Qcow2>, memory: u64, salvage: bool) -> Self {
-        let l1_window = (memory / 4).clamp(ENTRY_SIZE, L1_WINDOW) / ENTRY_SIZE * ENTRY_SIZE;
-        let most = (memory - memory / 4).max(512);
+        let l1_entries = disk.mapping.l1_entries_needed(&disk.header);
+        let l1_memory = (memory / 4).min(L1_WINDOW);
+        let slices_memory = (memory - memory / 4).max(MIN_SLICES);
         // Both are powers of two, so that a table is a whole number of slices.
-        let slice_len = disk.header.cluster_size().min(1 << most.ilog2());
+        let slice_len = disk.header.cluster_size().min(1 << slices_memory.ilog2());
         Self {
-            files: [disk.source.clone()],
             salvage,
-            l1: Vec::new(),
-            l1_first: 0,
-            l1_end: 0,
-            l1_window,
-            slices: VecDeque::new(),
+            l1: Table::new(disk.source.clone(), disk.mapping.l1_offset, ENTRY_SIZE, l1_entries, l1_memory),
+            slices: Slices::default(),
             slice_len,
-            most_slices: (most / slice_len).max(1),
+            most_slices: (slices_memory / slice_len).max(1),
             disk,
         }
     }
 
-    /// Goes on where damage is tolerated, and fails where it is not.
-    pub fn tolerate(&self, damage: Damage, place: HostOffset) -> Result<Damage> {
-        if self.salvage { Ok(damage) } else { Err(damage.error(place, self.files[0].size())) }
-    }
-
     /// Makes the L1 window hold entry `index`.
     pub async fn load_l1(&mut self, index: u64) -> Result<()> {
-        if (self.l1_first..self.l1_end).contains(&index) {
-            return Ok(());
-        }
-        let mapping = &self.disk.mapping;
-        let len = (mapping.l1_entries_needed(&self.disk.header) - index) * ENTRY_SIZE;
-        let start = HostOffset(mapping.l1_offset.0.saturating_add(index * ENTRY_SIZE));
-        let mut range = ByteRange::new(start, len.min(self.l1_window), "L1 table")?;
-        (self.l1_first, self.l1_end) = (index, index + range.len / ENTRY_SIZE);
-        if self.salvage {
-            let present = self.files[0].size().saturating_sub(start.0);
-            range.len = range.len.min(present / ENTRY_SIZE * ENTRY_SIZE);
-            if range.len == 0 {
-                self.l1.clear();
-                return Ok(());
-            }
-        }
-        self.l1 = read_exact(&*self.files[0], range, "L1 table").await?;
-        Ok(())
+        self.l1.load(index).await
     }
 
     /// The index behind the last L1 entry of the window.
     pub fn l1_end(&self) -> u64 {
-        self.l1_end
+        self.l1.end()
     }
 
     /// Where L1 entry `index` lies in the file.
     pub fn l1_place(&self, index: u64) -> HostOffset {
-        HostOffset(self.disk.mapping.l1_offset.0.saturating_add(index * ENTRY_SIZE))
+        self.l1.place(index)
     }
 
     /// Where the L2 table of L1 entry `index`, which is in the window, lies.
     pub fn l2_table(&self, index: u64) -> std::result::Result<Option<HostOffset>, Damage> {
-        let at = ((index - self.l1_first) * ENTRY_SIZE) as usize;
-        if at >= self.l1.len() {
-            return Err(Damage::L1Truncated);
+        let entry = self.l1.entries(index, index + 1);
+        if entry.is_empty() {
+            return Err(damage::L1_TRUNCATED);
         }
-        l2::l2_table(&self.disk.header, be64(&self.l1, at))
+        l2::l2_table(&self.disk.header, be64(entry, 0))
     }
 
-    /// The slice that describes `range.start`, whose L2 table there is. Those behind it that `range`
-    /// needs are fetched with it, neighbours in one read.
+    /// The slice that describes `range.start`, whose L2 table there is. Those behind it that `range` needs are read with
+    /// it.
     pub async fn slice(&mut self, range: GuestRange) -> Result<Rc<Slice>> {
-        while self.slices.front().is_some_and(|slice| slice.range.end <= range.start) {
-            self.slices.pop_front();
+        if let Some(slice) = self.slices.at(range.start) {
+            return Ok(slice);
         }
-        if self.slices.front().is_none_or(|slice| slice.range.start > range.start) {
-            self.fetch(range).await?;
-        }
-        Ok(self.slices.front().expect("a slice was fetched").clone())
+        let wanted = self.wanted(range)?;
+        self.slices.read(&self.disk.source, wanted).await?;
+        Ok(self.slices.at(range.start).expect("it was just read"))
     }
 
     /// The part of the disk that a slice describes, in bytes.
@@ -124,59 +85,34 @@ impl Tables {
         self.slice_len / self.disk.header.l2_entry_size() * self.disk.header.cluster_size()
     }
 
-    async fn fetch(&mut self, range: GuestRange) -> Result<()> {
-        let wanted = self.wanted(range)?;
-        let file_size = self.files[0].size();
-        let mut ranges: Vec<FileRange> = Vec::new();
-        let mut lens = Vec::with_capacity(wanted.len());
-        for &(_, host) in &wanted {
-            let len = self.slice_len.min(file_size.saturating_sub(host.0));
-            lens.push(len);
-            match ranges.last_mut() {
-                Some(last) if last.end() == host.0 => last.len += len,
-                _ if len > 0 => ranges.push(FileRange { file: FileId::IMAGE, start: host, len }),
-                _ => {}
-            }
-        }
-        let mut bytes = zeroed(lens.iter().sum::<u64>() as usize)?;
-        read_ranges(&self.files, &ranges, &mut bytes).await?;
-        let span = self.slice_span();
-        let mut rest = &bytes[..];
-        self.slices.clear();
-        for ((number, host), len) in wanted.into_iter().zip(lens) {
-            let (entries, others) = rest.split_at(len as usize);
-            rest = others;
-            let range = GuestRange { start: number * span, end: (number + 1) * span };
-            self.slices.push_back(Rc::new(Slice { range, host, entries: entries.to_vec() }));
-        }
-        Ok(())
-    }
-
-    /// The numbers and places of the slices to fetch for `range`.
-    fn wanted(&self, range: GuestRange) -> Result<Vec<(u64, HostOffset)>> {
+    /// The slices to read for `range`, at least one.
+    fn wanted(&self, range: GuestRange) -> Result<Vec<WantedSlice>> {
         let (span, table_size) = (self.slice_span(), self.disk.header.cluster_size());
         let per_table = table_size / self.slice_len;
-        let file_size = self.files[0].size();
-        let mut wanted: Vec<(u64, HostOffset)> = Vec::new();
+        let file_size = self.disk.source.size();
+        let mut wanted: Vec<WantedSlice> = Vec::new();
         let mut number = range.start / span;
         while number * span < range.end && (wanted.len() as u64) < self.most_slices {
             let index = number / per_table;
-            if index >= self.l1_end {
+            if index >= self.l1.end() {
                 break;
             }
             let Ok(Some(table)) = self.l2_table(index) else {
-                // None, or damage that is told when the pass has reached it.
+                // There is no table, or damage that is reported when the pass reaches it.
                 number = (index + 1) * per_table;
                 continue;
             };
             if table.0 + table_size > file_size && !self.salvage {
                 // A table further on that is cut off fails when the pass has reached it.
                 if wanted.is_empty() {
-                    return Err(Damage::L2Truncated.error(table, file_size));
+                    return Err(damage::L2_TRUNCATED.error(table, file_size));
                 }
                 break;
             }
-            wanted.push((number, HostOffset(table.0 + number % per_table * self.slice_len)));
+            let host = HostOffset(table.0 + number % per_table * self.slice_len);
+            let len = self.slice_len.min(file_size.saturating_sub(host.0));
+            let range = GuestRange { start: number * span, end: (number + 1) * span };
+            wanted.push(WantedSlice { range, host, len });
             number += 1;
         }
         Ok(wanted)

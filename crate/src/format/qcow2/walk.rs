@@ -1,47 +1,45 @@
-//! A pass over the cluster mapping.
+//! A pass over the cluster mapping (specification: "Cluster mapping").
 
 use super::Qcow2;
+use super::damage;
 use super::l2::{self, Cluster, Content, SUBCLUSTERS};
 use super::tables::Tables;
-use crate::damage::Damage;
 use crate::error::Result;
-use crate::extent::{Encrypted, Extent, ExtentKind, ExtentWalk};
+use crate::extent::{Encrypted, Extent, ExtentKind, ExtentWalk, Framing};
 use crate::format::WalkSetup;
-use crate::source::FileId;
-use crate::units::{GuestOffset, GuestRange, HostOffset};
+use crate::format::listing::{BATCH, Listing};
+use crate::units::{GuestRange, HostOffset};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 
-/// Extents after which a batch is handed on.
-const BATCH: usize = 1024;
-/// What is there of a truncated cluster is salvaged in whole sectors, in bytes.
-const SECTOR: u64 = 512;
-
 pub(super) struct Walk {
     disk: Rc<Qcow2>,
     tables: Tables,
-    depth: u16,
-    /// Where compressed data lies, and where data does that is not: its size counts.
-    file: FileId,
-    data: (FileId, u64),
-    encrypted: Option<Encrypted>,
+    /// For the image's own file, which has the tables and compressed clusters.
+    listing: Listing,
+    /// For all other data, which may lie in a data file.
+    data: Listing,
+    is_encrypted: bool,
 }
 
 impl Walk {
     pub fn new(disk: Rc<Qcow2>, setup: WalkSetup) -> Self {
+        // A qcow2 image has no other part.
+        let data_file = setup.parts.iter().flatten().next();
+        let own = || Listing::new(&*disk.source, &setup);
         let encrypted = setup.cipher.zip(disk.encryption.as_ref());
+        let encrypted = encrypted.map(|(cipher, how)| Encrypted { cipher, by_guest: how.is_by_guest() });
         Self {
             tables: Tables::new(disk.clone(), setup.memory, setup.salvage),
-            depth: setup.depth,
-            file: setup.file,
-            data: setup.data.unwrap_or((setup.file, disk.source.size())),
-            encrypted: encrypted.map(|(cipher, how)| Encrypted { cipher, by_guest: how.is_by_guest() }),
+            listing: own(),
+            data: data_file.map_or_else(own, |file| Listing::of_part(file, &setup)).with_encryption(encrypted),
+            is_encrypted: encrypted.is_some(),
             disk,
         }
     }
 
-    /// Describes the rest of one slice of an L2 table, a batch of it, or a stretch of missing tables.
+    /// Lists a batch of extents from `range.start` on: of one slice of an L2 table, or of L1 entries without tables.
     async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let span = self.disk.header.l2_span();
         let index = range.start / span;
@@ -49,20 +47,18 @@ impl Walk {
         match self.tables.l2_table(index) {
             Ok(None) => {
                 let end = self.end_of_missing(index, range.end).min(range.end);
-                self.push(batch, GuestRange { end, ..range }, ExtentKind::Unallocated { host: None });
+                self.listing.push(batch, GuestRange { end, ..range }, ExtentKind::Unallocated { host: None });
             }
             Ok(Some(_)) => self.list_slice(range, batch).await?,
             Err(damage) => {
-                let damage = self.tables.tolerate(damage, self.tables.l1_place(index))?;
                 let end = ((index + 1) * span).min(range.end);
-                self.push(batch, GuestRange { end, ..range }, ExtentKind::Lost(damage));
+                self.listing.lose(batch, GuestRange { end, ..range }, damage, self.tables.l1_place(index))?;
             }
         }
         Ok(())
     }
 
-    /// Where the stretch of missing L2 tables from `index` on ends, as far as the L1 window tells, and no
-    /// further than it matters.
+    /// Where the L1 entries without tables from `index` on end, within the L1 window and not far behind `end`. A guest offset.
     fn end_of_missing(&self, mut index: u64, end: u64) -> u64 {
         let last = end.div_ceil(self.disk.header.l2_span()).min(self.tables.l1_end());
         while index < last && self.tables.l2_table(index) == Ok(None) {
@@ -71,11 +67,12 @@ impl Walk {
         index.saturating_mul(self.disk.header.l2_span())
     }
 
+    /// Lists a batch of extents from `range.start` on, by the slice of the L2 table there.
     async fn list_slice(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let slice = self.tables.slice(range).await?;
         let end = slice.range.end.min(range.end);
         let (cluster_size, entry_size) = (self.disk.header.cluster_size(), self.disk.header.l2_entry_size());
-        // Empty entries are not looked for beyond what is asked: under a chain that may be a cluster at a time.
+        // Empty entries are counted within `range` only: under other layers it may be a cluster.
         let asked = ((end - slice.range.start).div_ceil(cluster_size) * entry_size) as usize;
         let entries = &slice.entries[..asked.min(slice.entries.len())];
         let full = batch.len() + BATCH;
@@ -88,16 +85,16 @@ impl Walk {
             let part = GuestRange { start: at, end: (cluster_start + clusters * cluster_size).min(end) };
             let place = HostOffset(slice.host.0 + entry as u64);
             match entries.get(entry..entry + entry_size as usize) {
-                Some(_) if empty > 0 => self.push(batch, part, ExtentKind::Unallocated { host: None }),
+                Some(_) if empty > 0 => self.listing.push(batch, part, ExtentKind::Unallocated { host: None }),
                 Some(bytes) => self.list_cluster(bytes, place, part, batch)?,
-                None => self.lose(batch, part, Damage::L2Truncated, place)?,
+                None => self.listing.lose(batch, part, damage::L2_TRUNCATED, place)?,
             }
             at = part.end;
         }
         Ok(())
     }
 
-    /// Describes `part` of the one cluster whose L2 entry is `bytes`.
+    /// Appends `part`, which lies in the cluster whose L2 entry is `bytes`. The entry lies at `place`.
     fn list_cluster(&self, bytes: &[u8], place: HostOffset, part: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let size = self.disk.header.cluster_size();
         let start = part.start / size * size;
@@ -113,26 +110,27 @@ impl Walk {
                     let piece = GuestRange { start: at, end };
                     match l2::subcluster(index, host, allocated, zero) {
                         Ok(content) => self.list_content(content, host, at - start, piece, batch)?,
-                        Err(damage) => self.lose(batch, piece, damage, place)?,
+                        Err(damage) => self.listing.lose(batch, piece, damage, place)?,
                     }
                     at = end;
                 }
                 Ok(())
             }
-            Ok(Cluster::Compressed { host, .. }) if host.0 >= self.disk.source.size() => {
-                self.lose(batch, part, Damage::CompressedTruncated, host)
+            Ok(Cluster::Compressed { host, .. }) if host.0 >= self.listing.file_size() => {
+                self.listing.lose(batch, part, damage::COMPRESSED_TRUNCATED, host)
             }
             Ok(Cluster::Compressed { host, host_len }) => {
                 let compression = self.disk.compression;
-                let kind = ExtentKind::Compressed { file: self.file, host, host_len, cluster: size, skip, compression };
-                self.push(batch, part, kind);
+                let (file, framing) = (self.listing.file(), Framing::Raw);
+                let kind = ExtentKind::Compressed { file, host, host_len, cluster: size, skip, compression, framing };
+                self.listing.push(batch, part, kind);
                 Ok(())
             }
-            Err(damage) => self.lose(batch, part, damage, place),
+            Err(damage) => self.listing.lose(batch, part, damage, place),
         }
     }
 
-    /// Describes `part`, which begins `skip` bytes into a cluster at `host`.
+    /// Appends `part`, which begins `skip` bytes behind the start of a cluster at `host`.
     fn list_content(
         &self,
         content: Content,
@@ -142,59 +140,16 @@ impl Walk {
         batch: &mut Vec<Extent>,
     ) -> Result<()> {
         let host = host.map(|host| HostOffset(host.0 + skip));
-        // As QEMU does, no place is shown in an encrypted image.
-        let shown = host.filter(|_| self.encrypted.is_none());
+        // QEMU shows no host offset in an encrypted image.
+        let shown = host.filter(|_| !self.is_encrypted).map(|host| (self.data.file(), host));
         match (content, host) {
-            (Content::Data, Some(host)) => return self.list_data(host, part, batch),
-            (Content::Zero, _) => self.push(batch, part, ExtentKind::Zero { host: shown }),
+            (Content::Data, Some(host)) => return self.data.data(batch, part, host, damage::CLUSTER_TRUNCATED),
+            (Content::Zero, _) => self.listing.push(batch, part, ExtentKind::Zero { host: shown }),
             (Content::Data | Content::Unallocated, _) => {
-                self.push(batch, part, ExtentKind::Unallocated { host: shown });
+                self.listing.push(batch, part, ExtentKind::Unallocated { host: shown });
             }
         }
         Ok(())
-    }
-
-    /// Describes data. What lies past the end of the file is refused: QEMU would read zeros there,
-    /// silently.
-    fn list_data(&self, host: HostOffset, part: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
-        let (file, size) = self.data;
-        let present = size.saturating_sub(host.0).min(part.end - part.start);
-        let data = ExtentKind::Data { file, host, encrypted: self.encrypted };
-        if present == part.end - part.start {
-            self.push(batch, part, data);
-            return Ok(());
-        }
-        let damage = self.tolerate_in_data(host)?;
-        let middle = part.start + present / SECTOR * SECTOR;
-        if middle > part.start {
-            self.push(batch, GuestRange { end: middle, ..part }, data);
-        }
-        self.push(batch, GuestRange { start: middle, ..part }, ExtentKind::Lost(damage));
-        Ok(())
-    }
-
-    fn tolerate_in_data(&self, host: HostOffset) -> Result<Damage> {
-        match self.tables.tolerate(Damage::ClusterTruncated, host) {
-            // The file that is too short is the data file.
-            Err(_) if self.data.0 != self.file => {
-                let name = self.disk.references.data_file.as_ref().map_or("", |reference| &reference.name);
-                Err(Damage::ClusterTruncated.error(host, self.data.1).within(name))
-            }
-            result => result,
-        }
-    }
-
-    fn lose(&self, batch: &mut Vec<Extent>, part: GuestRange, damage: Damage, place: HostOffset) -> Result<()> {
-        let damage = self.tables.tolerate(damage, place)?;
-        self.push(batch, part, ExtentKind::Lost(damage));
-        Ok(())
-    }
-
-    fn push(&self, batch: &mut Vec<Extent>, part: GuestRange, kind: ExtentKind) {
-        let next = Extent { start: GuestOffset(part.start), len: part.end - part.start, depth: self.depth, kind };
-        if !batch.last_mut().is_some_and(|last| last.try_extend(&next)) {
-            batch.push(next);
-        }
     }
 }
 

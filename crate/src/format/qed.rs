@@ -1,0 +1,306 @@
+//! QED, after QEMU's `docs/interop/qed_spec`.
+
+use super::listing::{BATCH, Listing};
+use super::table::{Table, equal_entries};
+use super::{Disk, Format, Reader, WalkSetup};
+use crate::damage::damages;
+use crate::error::{Error, ErrorKind, Result};
+use crate::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::info::Info;
+use crate::reference::{Reference, Role};
+use crate::source::{Source, read_exact};
+use crate::units::{ByteRange, GuestRange, HostOffset, MAX_SIZE, SECTOR, le32, le64, text_before_nul};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use std::rc::Rc;
+
+/// The registry's entry.
+pub(super) const FORMAT: Format = Format {
+    name: "qed",
+    label: "QED (QEMU enhanced disk)",
+    of_qemu: true,
+    probe: |sample| sample.head.starts_with(&MAGIC),
+    hint: None,
+    reader: Reader::in_full_build(|source, _| open(source).boxed_local()),
+};
+
+damages! {
+    /// The file ends before or inside the L1 table.
+    L1_TRUNCATED = "qed-l1-truncated", "the file ends before the end of the L1 table", lacks "an entry of the L1 table";
+    /// An L1 entry points between clusters or into the header.
+    L2_MISPLACED = "qed-l2-misplaced", "an L2 table lies in the header or between clusters";
+    /// The file ends before or inside an L2 table.
+    L2_TRUNCATED = "qed-l2-truncated", "the file ends before the end of an L2 table", lacks "an entry of an L2 table";
+    /// An L2 entry points between clusters or into the header.
+    CLUSTER_MISPLACED = "qed-cluster-misplaced", "a data cluster lies in the header or between clusters";
+    /// The file ends before or inside a data cluster.
+    CLUSTER_TRUNCATED = "qed-cluster-truncated", "the file ends before the end of a data cluster", lacks "a data cluster";
+}
+
+const MAGIC: [u8; 4] = *b"QED\0";
+/// Length of the header's fields, in bytes.
+const HEADER: u64 = 64;
+/// The size of an entry of a table, in bytes.
+const ENTRY_SIZE: u64 = 8;
+/// Upper bound on the part of a table that is held, in bytes.
+const WINDOW: u64 = 64 << 10;
+/// The longest name of a backing file that QEMU reads, in bytes.
+const MAX_BACKING_NAME: u64 = 1023;
+
+/// Feature bits.
+const BACKING_FILE: u64 = 1 << 0;
+const NEED_CHECK: u64 = 1 << 1;
+const BACKING_IS_RAW: u64 = 1 << 2;
+
+/// Entries that are no offsets. An L1 table has no `ZERO`.
+const UNALLOCATED: u64 = 0;
+const ZERO: u64 = 1;
+
+/// The checked header (specification: "Header"). Sizes and offsets are in bytes.
+struct Header {
+    cluster_size: u64,
+    table_size: u64,
+    /// Length of the header and of what else lies before the first cluster.
+    header_size: u64,
+    features: u64,
+    compatible: u64,
+    l1_offset: u64,
+    virtual_size: u64,
+    backing_name: ByteRange,
+}
+
+impl Header {
+    fn parse(bytes: &[u8], file_size: u64) -> Result<Self> {
+        if !bytes.starts_with(&MAGIC) {
+            return Err(Error::new(ErrorKind::NotRecognised, "The file is not a QED image"));
+        }
+        if (bytes.len() as u64) < HEADER {
+            return Err(Error::truncated("the end of the header", HostOffset(HEADER), file_size));
+        }
+        let cluster_size = u64::from(le32(bytes, 4));
+        if !cluster_size.is_power_of_two() || !(1 << 12..=1 << 26).contains(&cluster_size) {
+            return corrupt(format!("the cluster size is {cluster_size}, no power of two from 2^12 to 2^26"), 4);
+        }
+        let clusters = u64::from(le32(bytes, 8));
+        if !clusters.is_power_of_two() || clusters > 16 {
+            return corrupt(format!("a table has {clusters} clusters, no power of two from 1 to 16"), 8);
+        }
+        let header = Self {
+            cluster_size,
+            table_size: clusters * cluster_size,
+            header_size: u64::from(le32(bytes, 12)) * cluster_size,
+            features: le64(bytes, 16),
+            compatible: le64(bytes, 24),
+            l1_offset: le64(bytes, 40),
+            virtual_size: le64(bytes, 48),
+            backing_name: ByteRange { start: HostOffset(le32(bytes, 56).into()), len: le32(bytes, 60).into() },
+        };
+        header.check()?;
+        Ok(header)
+    }
+
+    fn check(&self) -> Result<()> {
+        let unknown = self.features & !(BACKING_FILE | NEED_CHECK | BACKING_IS_RAW);
+        if unknown != 0 {
+            return Err(Error::unsupported(format!("an unknown feature of QED (bit {})", unknown.trailing_zeros())));
+        }
+        let size = self.virtual_size;
+        if !size.is_multiple_of(SECTOR) {
+            return corrupt(format!("the virtual size of {size} bytes is no multiple of {SECTOR}"), 48);
+        }
+        if size > MAX_SIZE {
+            let what = format!("The virtual size of {size} bytes is more than 2^53-1 bytes can state");
+            return Err(Error::new(ErrorKind::Limit, what));
+        }
+        if self.l1_entries() > self.table_size / ENTRY_SIZE {
+            return corrupt(format!("the virtual size of {size} bytes is more than the L1 table describes"), 48);
+        }
+        if size > 0 && !self.is_place(self.l1_offset) {
+            return corrupt("the L1 table lies in the header or between clusters".to_owned(), 40);
+        }
+        Ok(())
+    }
+
+    /// Whether a table or a cluster may lie at `offset`.
+    fn is_place(&self, offset: u64) -> bool {
+        offset.is_multiple_of(self.cluster_size) && offset >= self.header_size.max(self.cluster_size)
+    }
+
+    /// How much of the disk one L2 table describes, in bytes: at most 2^53.
+    fn l2_span(&self) -> u64 {
+        self.table_size / ENTRY_SIZE * self.cluster_size
+    }
+
+    /// How many entries of the L1 table the virtual size needs.
+    fn l1_entries(&self) -> u64 {
+        self.virtual_size.div_ceil(self.l2_span())
+    }
+}
+
+fn corrupt<T>(what: String, at: u64) -> Result<T> {
+    Err(Error::corrupt(what, HostOffset(at)))
+}
+
+async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
+    let start = ByteRange { start: HostOffset(0), len: HEADER.min(source.size()) };
+    let header = Header::parse(&read_exact(&*source, start, "header").await?, source.size())?;
+    let references = backing_file(&header, &*source).await?.into_iter().collect();
+    Ok(Rc::new(Qed { source, header, references }))
+}
+
+/// The backing file, if there is one. Its name lies between the header's fields and the first cluster.
+async fn backing_file(header: &Header, source: &dyn Source) -> Result<Option<Reference>> {
+    if header.features & BACKING_FILE == 0 {
+        return Ok(None);
+    }
+    let place = header.backing_name;
+    if place.len > MAX_BACKING_NAME || place.end() > header.header_size {
+        return corrupt("the backing file's name lies outside the header".to_owned(), 56);
+    }
+    let name = read_exact(source, place, "backing file's name").await?;
+    // QEMU reads it up to a zero byte, and takes an empty name for none.
+    let name = Some(text_before_nul(&name)).filter(|name| !name.is_empty());
+    let format = (header.features & BACKING_IS_RAW != 0).then(|| "raw".to_owned());
+    Ok(name.map(|name| Reference { role: Role::BackingFile, name, format, identity: None }))
+}
+
+struct Qed {
+    source: Rc<dyn Source>,
+    header: Header,
+    references: Vec<Reference>,
+}
+
+impl Disk for Qed {
+    fn format(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn virtual_size(&self) -> u64 {
+        self.header.virtual_size
+    }
+
+    fn info(&self) -> Info {
+        let dirty = (self.header.features & NEED_CHECK != 0).then(|| "dirty".to_owned());
+        let unknown = (self.header.compatible != 0).then(|| "unknown compatible features".to_owned());
+        Info {
+            cluster_size: Some(self.header.cluster_size),
+            features: dirty.into_iter().chain(unknown).collect(),
+            ..Info::default()
+        }
+    }
+
+    fn references(&self) -> &[Reference] {
+        &self.references
+    }
+
+    fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
+        let memory = (setup.memory / 2).min(WINDOW);
+        let l1_offset = HostOffset(self.header.l1_offset);
+        Box::new(Walk {
+            l1: Table::new(self.source.clone(), l1_offset, ENTRY_SIZE, self.header.l1_entries(), memory),
+            l2: None,
+            memory,
+            listing: Listing::new(&*self.source, &setup),
+            disk: self,
+        })
+    }
+}
+
+/// A pass over the tables (specification: "Tables").
+struct Walk {
+    disk: Rc<Qed>,
+    l1: Table,
+    /// The L2 table that the pass has reached, and the index of its L1 entry.
+    l2: Option<(u64, Table)>,
+    /// Upper bound on the part of either table that is held, in bytes.
+    memory: u64,
+    listing: Listing,
+}
+
+impl Walk {
+    /// Lists a batch of extents from `range.start` on: of one L2 table, or of L1 entries without tables.
+    async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
+        let span = self.disk.header.l2_span();
+        let index = range.start / span;
+        self.l1.load(index).await?;
+        let end = self.l1.end().min(range.end.div_ceil(span));
+        let entries = self.l1.entries(index, end);
+        let place = self.l1.place(index);
+        let part = |tables: u64| GuestRange { end: (index + tables).saturating_mul(span).min(range.end), ..range };
+        match entries.get(..ENTRY_SIZE as usize).map(|entry| le64(entry, 0)) {
+            None => self.listing.lose(batch, part(end - index), L1_TRUNCATED, place),
+            Some(UNALLOCATED) => {
+                let tables = equal_entries(entries, ENTRY_SIZE);
+                self.listing.push(batch, part(tables), ExtentKind::Unallocated { host: None });
+                Ok(())
+            }
+            Some(offset) if !self.disk.header.is_place(offset) => {
+                self.listing.lose(batch, part(1), L2_MISPLACED, place)
+            }
+            Some(offset) => self.list_table(index, HostOffset(offset), part(1), batch).await,
+        }
+    }
+
+    /// Lists a batch of extents from `range.start` on, by the L2 table at `offset`, whose L1 entry is number `index`.
+    async fn list_table(
+        &mut self,
+        index: u64,
+        offset: HostOffset,
+        range: GuestRange,
+        batch: &mut Vec<Extent>,
+    ) -> Result<()> {
+        let Header { cluster_size, table_size, .. } = self.disk.header;
+        let start = index * self.disk.header.l2_span();
+        if self.l2.as_ref().is_none_or(|(current, _)| *current != index) {
+            let table = Table::new(self.disk.source.clone(), offset, ENTRY_SIZE, table_size / ENTRY_SIZE, self.memory);
+            self.l2 = Some((index, table));
+        }
+        let (_, table) = self.l2.as_mut().expect("it was just made");
+        let mut number = (range.start - start) / cluster_size;
+        table.load(number).await?;
+        let end = table.end().min((range.end - start).div_ceil(cluster_size));
+        let full = batch.len() + BATCH;
+        let mut at = range.start;
+        while number < end && batch.len() < full {
+            let entries = table.entries(number, end);
+            let part = |clusters: u64| GuestRange {
+                start: at,
+                end: (start + (number + clusters) * cluster_size).min(range.end),
+            };
+            let place = table.place(number);
+            let clusters = match entries.get(..ENTRY_SIZE as usize).map(|entry| le64(entry, 0)) {
+                None => {
+                    self.listing.lose(batch, part(end - number), L2_TRUNCATED, place)?;
+                    end - number
+                }
+                Some(entry @ (UNALLOCATED | ZERO)) => {
+                    let clusters = equal_entries(entries, ENTRY_SIZE);
+                    let kind = match entry {
+                        ZERO => ExtentKind::Zero { host: None },
+                        _ => ExtentKind::Unallocated { host: None },
+                    };
+                    self.listing.push(batch, part(clusters), kind);
+                    clusters
+                }
+                Some(offset) if !self.disk.header.is_place(offset) => {
+                    self.listing.lose(batch, part(1), CLUSTER_MISPLACED, place)?;
+                    1
+                }
+                Some(offset) => {
+                    let host = HostOffset(offset.saturating_add(at % cluster_size));
+                    self.listing.data(batch, part(1), host, CLUSTER_TRUNCATED)?;
+                    1
+                }
+            };
+            at = part(clusters).end;
+            number += clusters;
+        }
+        Ok(())
+    }
+}
+
+impl ExtentWalk for Walk {
+    fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
+        self.step(range, batch).boxed_local()
+    }
+}

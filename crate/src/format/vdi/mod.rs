@@ -1,0 +1,70 @@
+//! VDI, versions 0 and 1.1, after VirtualBox's `VDICore.h` and `VDI.cpp`.
+
+pub mod damage;
+mod header;
+mod walk;
+
+use super::{Disk, Format, Reader, WalkSetup};
+use crate::error::Result;
+use crate::extent::ExtentWalk;
+use crate::info::Info;
+use crate::reference::{Identity, Reference, Role};
+use crate::source::{Source, read_exact};
+use crate::units::{ByteRange, HostOffset};
+use futures_util::FutureExt;
+use header::Header;
+use std::rc::Rc;
+
+/// The registry's entry.
+pub(super) const FORMAT: Format = Format {
+    name: "vdi",
+    label: "VDI (VirtualBox disk)",
+    of_qemu: true,
+    probe: |sample| sample.head.get(header::SIGNATURE_AT..).is_some_and(|bytes| bytes.starts_with(&header::SIGNATURE)),
+    hint: None,
+    reader: Reader::in_full_build(|source, _| open(source).boxed_local()),
+};
+
+async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
+    let start = ByteRange { start: HostOffset(0), len: header::MAX_FIXED.min(source.size()) };
+    let header = Header::parse(&read_exact(&*source, start, "header").await?, source.size())?;
+    let references = header.parent.iter().map(parent).collect();
+    Ok(Rc::new(Vdi { source, header, references }))
+}
+
+/// The reference to the parent, which has no name: it is found by its UUID.
+fn parent(identity: &Identity) -> Reference {
+    Reference { role: Role::Parent, name: identity.id.clone(), format: None, identity: Some(identity.clone()) }
+}
+
+struct Vdi {
+    source: Rc<dyn Source>,
+    header: Header,
+    references: Vec<Reference>,
+}
+
+impl Disk for Vdi {
+    fn format(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn virtual_size(&self) -> u64 {
+        self.header.virtual_size
+    }
+
+    fn info(&self) -> Info {
+        Info { cluster_size: Some(self.header.block_size), version: Some(self.header.major_version), ..Info::default() }
+    }
+
+    fn references(&self) -> &[Reference] {
+        &self.references
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        self.header.identity.clone()
+    }
+
+    fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
+        Box::new(walk::Walk::new(self, &setup))
+    }
+}

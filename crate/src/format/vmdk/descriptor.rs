@@ -1,0 +1,243 @@
+//! The descriptor: text that lists the extents of a disk (Virtual Disk Format 5.0, "The Descriptor File").
+
+use super::sparse::size;
+use crate::error::{Error, ErrorKind, Result};
+use crate::shown::shown;
+use crate::units::{MAX_SIZE, SECTOR, before_nul};
+
+/// Upper bound on the length of a descriptor, in bytes.
+pub(super) const MAX_SIZE_OF_TEXT: u64 = 1 << 20;
+/// Upper bound on the extents of a disk.
+const MAX_EXTENTS: usize = 4096;
+/// The content ID of the parent where there is none.
+const NO_PARENT: u32 = u32::MAX;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The content of a descriptor.
+#[derive(Debug, Default)]
+pub(super) struct Descriptor {
+    pub version: Option<u32>,
+    /// The content ID.
+    pub cid: Option<u32>,
+    pub parent_cid: Option<u32>,
+    pub create_type: Option<String>,
+    /// The parent's path.
+    pub parent_hint: Option<String>,
+    /// The extents, in the order of the disk.
+    pub extents: Vec<Line>,
+}
+
+/// The line of one extent.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub access: Access,
+    /// Its length, in bytes, and where it begins on the disk.
+    pub len: u64,
+    pub start: u64,
+    /// Its type, as written.
+    pub type_name: String,
+    pub store: Store,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// RW or RDONLY.
+    Readable,
+    None,
+}
+
+/// Where the data of an extent is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Store {
+    Zero,
+    /// In a file, as it is, from `offset` on.
+    Flat {
+        file: String,
+        offset: u64,
+    },
+    /// In a file with a grain directory.
+    Sparse {
+        file: String,
+    },
+}
+
+/// Whether `head` is the start of a descriptor: its first line that is no comment is the version.
+pub(super) fn is_start(head: &[u8]) -> bool {
+    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
+    for line in head.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii) {
+        match line {
+            _ if starts_with(line, b"# Disk Descriptor") => return true,
+            [] | [b'#', ..] => {}
+            _ => return starts_with(line, b"version") && line[7..].trim_ascii_start().starts_with(b"="),
+        }
+    }
+    false
+}
+
+fn starts_with(line: &[u8], word: &[u8]) -> bool {
+    line.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+}
+
+impl Descriptor {
+    /// Reads `bytes` up to a zero byte. If a key occurs twice, the first one is taken. Fails with `corrupt`, `unsupported` or
+    /// `limit`.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let bytes = before_nul(bytes);
+        let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+        let mut descriptor = Self::default();
+        for (number, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+            let line = text(line.trim_ascii());
+            if !line.is_empty() && !line.starts_with('#') {
+                descriptor.read_line(&line).map_err(|problem| problem.at(number + 1))?;
+            }
+        }
+        Ok(descriptor)
+    }
+
+    /// The size of the disk, in bytes.
+    pub fn virtual_size(&self) -> u64 {
+        self.extents.last().map_or(0, |last| last.start + last.len)
+    }
+
+    /// The content ID of the parent, if the disk has a parent and the ID is recorded.
+    pub fn parent(&self) -> Option<u32> {
+        self.parent_cid.filter(|&cid| cid != NO_PARENT)
+    }
+
+    /// Reads a line.
+    fn read_line(&mut self, line: &str) -> std::result::Result<(), Problem> {
+        let (word, behind) = split_word(line);
+        let access = match &*word.to_ascii_uppercase() {
+            "RW" | "RDONLY" => Access::Readable,
+            "NOACCESS" => Access::None,
+            _ => return self.read_value(line),
+        };
+        let mut extent = Line::parse(access, behind)?;
+        if extent.len == 0 {
+            return Ok(());
+        }
+        if self.extents.len() >= MAX_EXTENTS {
+            return Err(Problem::Refused(Error::new(
+                ErrorKind::Limit,
+                format!("The disk has more than {MAX_EXTENTS} extents"),
+            )));
+        }
+        extent.start = self.virtual_size();
+        size((extent.start + extent.len) / SECTOR).map_err(Problem::Refused)?;
+        self.extents.push(extent);
+        Ok(())
+    }
+
+    /// Reads a line of the form KEY = VALUE.
+    fn read_value(&mut self, line: &str) -> std::result::Result<(), Problem> {
+        let (key, value) = line.split_once('=').ok_or(Problem::Unclear)?;
+        let value = value.trim();
+        let value = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
+        let hexadecimal = |known: &mut Option<u32>| {
+            let id = u32::from_str_radix(value, 16).map_err(|_| Problem::Unclear)?;
+            known.get_or_insert(id);
+            Ok(())
+        };
+        let set = |known: &mut Option<String>| {
+            known.get_or_insert_with(|| value.to_owned());
+        };
+        match &*key.trim().to_ascii_lowercase() {
+            "version" => {
+                self.version.get_or_insert(value.parse().map_err(|_| Problem::Unclear)?);
+            }
+            "cid" => hexadecimal(&mut self.cid)?,
+            "parentcid" => hexadecimal(&mut self.parent_cid)?,
+            "createtype" => set(&mut self.create_type),
+            "parentfilenamehint" => set(&mut self.parent_hint),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Line {
+    /// Reads the part of a line behind the access: SECTORS TYPE ["FILE" [OFFSET ...]].
+    fn parse(access: Access, line: &str) -> std::result::Result<Self, Problem> {
+        let (sectors, line) = split_word(line);
+        let (type_name, line) = split_word(line);
+        let sectors: u64 = sectors.parse().map_err(|_| Problem::Unclear)?;
+        let len = sectors.checked_mul(SECTOR).filter(|&len| len <= MAX_SIZE).ok_or(Problem::Unclear)?;
+        let store = match &*type_name.to_ascii_uppercase() {
+            "ZERO" => Store::Zero,
+            "FLAT" | "VMFS" => {
+                let (file, behind) = quoted(line)?;
+                let offset = split_word(behind).0;
+                let offset = if offset.is_empty() { Some(0) } else { offset.parse().ok() };
+                let offset = offset.and_then(|offset: u64| offset.checked_mul(SECTOR)).filter(|&at| at <= MAX_SIZE);
+                Store::Flat { file, offset: offset.ok_or(Problem::Unclear)? }
+            }
+            "SPARSE" | "VMFSSPARSE" | "SESPARSE" => Store::Sparse { file: quoted(line)?.0 },
+            "VMFSRDM" | "VMFSRAW" => return Err(device(type_name)),
+            _ => {
+                return Err(Problem::Refused(Error::unsupported(format!(
+                    "an extent of the type {}",
+                    shown(type_name)
+                ))));
+            }
+        };
+        Ok(Self { access, len, start: 0, type_name: type_name.to_owned(), store })
+    }
+}
+
+/// The problem of a disk that is a device of another machine.
+pub(super) fn device(what: &str) -> Problem {
+    Problem::Refused(Error::unsupported(format!("a physical disk of the machine it was made on ({})", shown(what))))
+}
+
+/// What is wrong with a line.
+pub(super) enum Problem {
+    /// It cannot be understood.
+    Unclear,
+    Refused(Error),
+}
+
+impl Problem {
+    fn at(self, line: usize) -> Error {
+        match self {
+            Self::Unclear => {
+                let message = format!("The image is corrupt: line {line} of its descriptor cannot be understood");
+                Error::new(ErrorKind::Corrupt, message)
+            }
+            Self::Refused(error) => error,
+        }
+    }
+
+    /// The error without the number of a line.
+    pub fn error(self) -> Error {
+        self.at(0)
+    }
+}
+
+/// The first word of `line`, and the part behind it.
+fn split_word(line: &str) -> (&str, &str) {
+    let line = line.trim_start();
+    line.split_once([' ', '\t']).unwrap_or((line, ""))
+}
+
+/// The name between the first quote and the last one, and the part of the line behind it. Names may hold quotes.
+fn quoted(line: &str) -> std::result::Result<(String, &str), Problem> {
+    let (_, line) = line.split_once('"').ok_or(Problem::Unclear)?;
+    let (name, behind) = line.rsplit_once('"').ok_or(Problem::Unclear)?;
+    if name.is_empty() { Err(Problem::Unclear) } else { Ok((name.to_owned(), behind)) }
+}
+
+/// `bytes` as UTF-8, or else as windows-1252, which VMware writes on machines that use it.
+fn text(bytes: &[u8]) -> String {
+    const HIGH: [char; 32] = [
+        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘',
+        '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+    ];
+    let character = |&byte: &u8| match byte {
+        0x80..=0x9f => HIGH[usize::from(byte - 0x80)],
+        _ => char::from(byte),
+    };
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().map(character).collect(),
+    }
+}

@@ -1,0 +1,139 @@
+//! The extents of a disk, each with what the descriptor and its own file record of it.
+
+use super::descriptor::{Access, Descriptor, Line, Store};
+use super::sparse::{ExtentFile, Sparse};
+use crate::details::{Details, Value};
+use crate::error::{Error, Result};
+use crate::format::PartFile;
+use crate::reference::Reference;
+use crate::reference::Role;
+use crate::units::HostOffset;
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+/// An extent.
+pub(super) struct Extent {
+    /// Where it begins on the disk, and its length, in bytes.
+    pub start: u64,
+    pub len: u64,
+    pub content: Content,
+    /// Its type, as the descriptor has it; empty where the descriptor is embedded.
+    type_name: String,
+    /// The name of its file, if it has one.
+    file: Option<String>,
+}
+
+/// The content of an extent. `file` is an index into the references of the disk.
+pub(super) enum Content {
+    Zero,
+    NoAccess,
+    /// The bytes of a file from `offset` on.
+    Flat {
+        file: usize,
+        offset: u64,
+    },
+    /// The grains of a file. Its header is read when the file was handed over.
+    Sparse {
+        file: usize,
+        header: OnceCell<Sparse>,
+    },
+    /// The grains of the image's own file.
+    Embedded(Sparse),
+}
+
+impl Extent {
+    /// The guest offset behind the extent.
+    pub fn end(&self) -> u64 {
+        self.start + self.len
+    }
+
+    /// The single extent of an image with an embedded descriptor.
+    pub fn embedded(sparse: Sparse) -> Self {
+        let len = sparse.capacity;
+        Self { start: 0, len, content: Content::Embedded(sparse), type_name: String::new(), file: None }
+    }
+
+    /// Its header, if the extent is sparse and the header was read.
+    pub fn sparse(&self) -> Option<&Sparse> {
+        match &self.content {
+            Content::Sparse { header, .. } => header.get(),
+            Content::Embedded(sparse) => Some(sparse),
+            Content::Zero | Content::NoAccess | Content::Flat { .. } => None,
+        }
+    }
+
+    /// What `qemu-img info` prints of the extent.
+    pub fn details(&self) -> Details {
+        let mut details = vec![("virtual-size", Value::Number(self.len))];
+        details.extend(self.file.as_ref().map(|file| ("filename", file[..].into())));
+        if let Some(sparse) = self.sparse() {
+            details.push(("cluster-size", sparse.grain.into()));
+            details.extend(sparse.compressed.map(|_| ("compressed", true.into())));
+        }
+        details.push(("format", self.type_name[..].into()));
+        Details(details)
+    }
+
+    /// Sets the header of a sparse extent. Fails with `corrupt` if its size is not that of the descriptor, unless `salvage`.
+    fn attach(&self, sparse: Sparse, salvage: bool) -> Result<()> {
+        let Content::Sparse { header, .. } = &self.content else { return Ok(()) };
+        // Where it is not a multiple of the grain size, some writers round it up.
+        let fits = (self.len..self.len + sparse.grain).contains(&sparse.capacity);
+        if !fits && !salvage {
+            let (has, wanted) = (sparse.capacity, self.len);
+            let what = format!("the extent has {has} bytes of the disk, but its descriptor says {wanted}");
+            return Err(Error::corrupt(what, HostOffset(12)));
+        }
+        let _ = header.set(sparse);
+        Ok(())
+    }
+}
+
+/// The extents of `descriptor`, and the references to their files, each file once.
+pub(super) fn read(descriptor: &mut Descriptor) -> (Vec<Extent>, Vec<Reference>) {
+    let mut references: Vec<Reference> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut place = |name: &String| {
+        *known.entry(name.clone()).or_insert_with(|| {
+            references.push(Reference { role: Role::Extent, name: name.clone(), format: None, identity: None });
+            references.len() - 1
+        })
+    };
+    let extents = std::mem::take(&mut descriptor.extents).into_iter().map(|line| {
+        let Line { access, len, start, type_name, store } = line;
+        let (content, file) = match (access, store) {
+            (_, Store::Zero) => (Content::Zero, None),
+            (Access::None, Store::Flat { file, .. } | Store::Sparse { file }) => (Content::NoAccess, Some(file)),
+            (Access::Readable, Store::Flat { file, offset }) => {
+                (Content::Flat { file: place(&file), offset }, Some(file))
+            }
+            (Access::Readable, Store::Sparse { file }) => {
+                (Content::Sparse { file: place(&file), header: OnceCell::new() }, Some(file))
+            }
+        };
+        Extent { start, len, content, type_name, file }
+    });
+    let extents = extents.collect();
+    (extents, references)
+}
+
+/// Reads the headers of the sparse extents whose files were handed over, each file once. Fails as reading a header does, and
+/// as [`Extent::attach`] does.
+pub(super) async fn attach(extents: &[Extent], files: &[Option<PartFile>], salvage: bool) -> Result<()> {
+    let mut opened: HashMap<usize, Sparse> = HashMap::new();
+    for extent in extents {
+        let Content::Sparse { file, .. } = &extent.content else { continue };
+        let Some(Some(part)) = files.get(*file) else { continue };
+        let within = |error| ExtentFile::from(part).error(error);
+        let sparse = match opened.get(file) {
+            Some(sparse) => sparse.clone(),
+            None => {
+                let sparse = Sparse::open(&*part.source, salvage).await.map_err(within)?;
+                opened.insert(*file, sparse.clone());
+                sparse
+            }
+        };
+        extent.attach(sparse, salvage).map_err(within)?;
+    }
+    Ok(())
+}

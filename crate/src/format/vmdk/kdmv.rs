@@ -1,0 +1,174 @@
+//! The header of a sparse extent that begins with "KDMV" (Virtual Disk Format 5.0, "Hosted Sparse Extents" and
+//! "Stream-Optimized Compressed Sparse Extents").
+
+use super::sparse::{Compressed, Layout, Sparse, head, position, size};
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::{Source, read_exact};
+use crate::units::{ByteRange, HostOffset, SECTOR, le16, le32, le64};
+
+pub(super) const MAGIC: [u8; 4] = *b"KDMV";
+
+const HAS_LINE_ENDS: u32 = 1;
+const HAS_REDUNDANT: u32 = 1 << 1;
+const IS_COMPRESSED: u32 = 1 << 16;
+const HAS_MARKERS: u32 = 1 << 17;
+
+/// The directory's position in a header whose footer has the real one.
+const IN_FOOTER: u64 = u64::MAX;
+/// Bytes that a transfer as text would change.
+const LINE_ENDS: &[u8] = b"\n \r\n";
+const DEFLATE: u16 = 1;
+/// The type of the marker before a footer.
+const FOOTER: u32 = 3;
+/// Upper bound on the padding behind the footer, in bytes, and how much of it is read at once.
+const MOST_PADDING: u64 = 16 << 20;
+const WINDOW: u64 = 64 << 10;
+
+/// The fields of the header, not yet checked.
+pub(super) struct Header {
+    pub version: u32,
+    flags: u32,
+    /// In sectors. 0 in a file that holds a descriptor only.
+    pub capacity: u64,
+    grain: u64,
+    /// Where the descriptor lies, in sectors. 0 if there is none.
+    pub descriptor: u64,
+    /// In sectors.
+    pub descriptor_len: u64,
+    table_entries: u32,
+    redundant: u64,
+    directory: u64,
+    /// Where grains, tables and markers begin, in sectors.
+    overhead: u64,
+    is_dirty: bool,
+    compression: u16,
+}
+
+impl Header {
+    /// Reads the header, or the footer where that has the position of the directory. In a salvage, a lost footer is
+    /// tolerated where grains have markers.
+    pub async fn open(source: &dyn Source, salvage: bool) -> Result<Self> {
+        let start = head(source).await?;
+        if (start.len() as u64) < SECTOR {
+            return Err(Error::truncated("the end of the header", HostOffset(SECTOR), source.size()));
+        }
+        let first = Self::parse(&start, HostOffset(0))?;
+        if first.directory != IN_FOOTER {
+            return Ok(first);
+        }
+        let (footer, place) = match find_footer(source).await {
+            Err(error) if salvage && error.kind == ErrorKind::Corrupt && first.has_marked_grains() => return Ok(first),
+            found => found?,
+        };
+        let footer = Self::parse(&footer, place)?;
+        if footer.directory == IN_FOOTER {
+            return Err(Error::corrupt("the footer does not say where the grain directory lies", place));
+        }
+        Ok(Self { descriptor: first.descriptor, descriptor_len: first.descriptor_len, ..footer })
+    }
+
+    /// Reads the header or the footer `bytes`, which begins with the magic number. It lies at `place`.
+    fn parse(bytes: &[u8], place: HostOffset) -> Result<Self> {
+        let header = Self {
+            version: le32(bytes, 4),
+            flags: le32(bytes, 8),
+            capacity: le64(bytes, 12),
+            grain: le64(bytes, 20),
+            descriptor: le64(bytes, 28),
+            descriptor_len: le64(bytes, 36),
+            table_entries: le32(bytes, 44),
+            redundant: le64(bytes, 48),
+            directory: le64(bytes, 56),
+            overhead: le64(bytes, 64),
+            is_dirty: bytes[72] != 0,
+            compression: le16(bytes, 77),
+        };
+        if !(1..=3).contains(&header.version) {
+            return Err(Error::unsupported(format!("version {} of VMDK", header.version)));
+        }
+        if header.flags & HAS_LINE_ENDS != 0 && &bytes[73..77] != LINE_ENDS {
+            let what = "its line ends were changed, as by a transfer as text; transfer it again, as binary";
+            return Err(Error::corrupt(what, HostOffset(place.0 + 73)));
+        }
+        Ok(header)
+    }
+
+    /// Whether the file holds a descriptor only.
+    pub fn is_descriptor(&self) -> bool {
+        self.capacity == 0 && self.descriptor != 0
+    }
+
+    fn has_marked_grains(&self) -> bool {
+        self.flags & HAS_MARKERS != 0 && self.compression == DEFLATE && self.capacity > 0
+    }
+
+    /// What the header says of a sparse extent. Fails where that cannot be.
+    pub fn sparse(&self) -> Result<Sparse> {
+        let is_footer_lost = self.directory == IN_FOOTER;
+        let directory = if is_footer_lost { self.overhead } else { self.directory };
+        let directory = position(directory, "the grain directory", 56)?;
+        let redundant = match self.redundant {
+            0 | IN_FOOTER => None,
+            _ if self.flags & HAS_REDUNDANT == 0 => None,
+            sectors => Some(position(sectors, "the redundant grain directory", 48)?),
+        };
+        Ok(Sparse {
+            layout: Layout::Kdmv,
+            version: self.version,
+            capacity: size(self.capacity)?,
+            grain: self.grain.saturating_mul(SECTOR),
+            table_entries: self.table_entries.into(),
+            directory,
+            markers: is_footer_lost.then_some(directory),
+            redundant,
+            compressed: self.compressed()?,
+            is_dirty: self.is_dirty,
+        })
+    }
+
+    fn compressed(&self) -> Result<Option<Compressed>> {
+        match (self.compression, self.flags & IS_COMPRESSED != 0) {
+            (0, false) => Ok(None),
+            (0, true) => Err(Error::corrupt("its grains are compressed, but it does not say how", HostOffset(77))),
+            (DEFLATE, _) => Ok(Some(Compressed { has_markers: self.flags & HAS_MARKERS != 0 })),
+            (other, _) => Err(Error::unsupported(format!("compression method {other} of VMDK"))),
+        }
+    }
+}
+
+/// The footer, and where it lies: the last sector that is not all zero. The end-of-stream marker behind it is all zero, and so
+/// is padding. Fails with `corrupt` if there is none.
+async fn find_footer(source: &dyn Source) -> Result<(Vec<u8>, HostOffset)> {
+    let end = source.size() / SECTOR * SECTOR;
+    let first = end.saturating_sub(MOST_PADDING).max(SECTOR);
+    let mut window_end = end;
+    while window_end > first {
+        let start = window_end.saturating_sub(WINDOW).max(first);
+        let range = ByteRange { start: HostOffset(start), len: window_end - start };
+        let window = read_exact(source, range, "footer").await?;
+        let sectors = window.chunks(SECTOR as usize);
+        if let Some(number) = sectors.clone().rposition(|sector| sector.iter().any(|&byte| byte != 0)) {
+            let place = start + number as u64 * SECTOR;
+            return Ok((footer_at(source, place).await?, HostOffset(place)));
+        }
+        window_end = start;
+    }
+    Err(no_footer())
+}
+
+/// The footer at `place`, behind its marker. Fails with `corrupt` if it is none.
+async fn footer_at(source: &dyn Source, place: u64) -> Result<Vec<u8>> {
+    let range = ByteRange { start: HostOffset(place - SECTOR), len: 2 * SECTOR };
+    let bytes = read_exact(source, range, "footer").await?;
+    let (marker, footer) = bytes.split_at(SECTOR as usize);
+    if le32(marker, 8) != 0 || le32(marker, 12) != FOOTER || !footer.starts_with(&MAGIC) {
+        return Err(no_footer());
+    }
+    Ok(footer.to_vec())
+}
+
+fn no_footer() -> Error {
+    let message = "The image is truncated: its footer, which says where the grains lie, is not at its end; \
+                   download or copy it again";
+    Error::new(ErrorKind::Corrupt, message)
+}

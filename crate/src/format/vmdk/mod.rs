@@ -1,0 +1,253 @@
+//! VMDK: a descriptor and its extents, after VMware's "Virtual Disk Format 5.0".
+
+mod cowd;
+pub mod damage;
+mod descriptor;
+mod extents;
+mod kdmv;
+mod sesparse;
+mod sparse;
+mod stream;
+mod tables;
+mod walk;
+
+use super::{Disk, Format, LayerOptions, NameHint, PartFile, Reader, WalkSetup};
+use crate::details::{Details, Value};
+use crate::error::{Error, ErrorKind, Result};
+use crate::extent::ExtentWalk;
+use crate::info::Info;
+use crate::info::Notice;
+use crate::reference::{Identity, Reference, Role};
+use crate::source::{Source, read_exact};
+use crate::units::{ByteRange, HostOffset, SECTOR};
+use descriptor::{Descriptor, MAX_SIZE_OF_TEXT};
+use extents::Extent;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use kdmv::Header;
+use sparse::{MOST_COMPRESSED, Sparse};
+use std::rc::Rc;
+
+/// The registry's entry.
+pub(super) const FORMAT: Format = Format {
+    name: "vmdk",
+    label: "VMDK (VMware disk)",
+    of_qemu: true,
+    probe: |sample| {
+        let head = &sample.head[..];
+        head.starts_with(&kdmv::MAGIC) || is_bare_extent(head) || descriptor::is_start(head)
+    },
+    hint: Some(NameHint {
+        extensions: &[".vmdk"],
+        text: "if it is an extent of a VMDK, open the descriptor that names it and hand over this file with it",
+    }),
+    reader: Reader::in_full_build(|source, options| open(source, options).boxed_local()),
+};
+
+/// Whether `head` is the start of an extent of a kind that never holds a descriptor.
+fn is_bare_extent(head: &[u8]) -> bool {
+    head.starts_with(&cowd::MAGIC) || head.starts_with(&sesparse::MAGIC)
+}
+
+async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
+    let head = sparse::head(&*source).await?;
+    if is_bare_extent(&head) {
+        return Err(bare_extent());
+    }
+    let (text, sparse) = if head.starts_with(&kdmv::MAGIC) {
+        let header = Header::open(&*source, options.salvage).await?;
+        if header.descriptor == 0 {
+            return Err(bare_extent());
+        }
+        let sparse = if header.is_descriptor() { None } else { Some(header.sparse()?.check()?) };
+        let start = sparse::position(header.descriptor, "the descriptor", 28)?;
+        let len = bounded(header.descriptor_len.saturating_mul(SECTOR))?;
+        let text = read_exact(&*source, ByteRange { start, len }, "descriptor").await?;
+        // Extents of a split disk have room for a descriptor, and none in it.
+        if !descriptor::is_start(&text) {
+            return Err(bare_extent());
+        }
+        (text, sparse)
+    } else {
+        let range = ByteRange { start: HostOffset(0), len: bounded(source.size())? };
+        let text = read_exact(&*source, range, "descriptor").await?;
+        if !descriptor::is_start(&text) {
+            return Err(Error::new(ErrorKind::NotRecognised, "The file is neither a VMDK nor the descriptor of one"));
+        }
+        (text, None)
+    };
+    let descriptor = Descriptor::parse(&text)?;
+    let vmdk = match sparse {
+        Some(sparse) => Vmdk::embedded(source, descriptor, sparse, options)?,
+        None => Vmdk::described(source, descriptor, options)?,
+    };
+    Ok(Rc::new(vmdk))
+}
+
+/// `len`, if a descriptor may have that length. Fails with `limit` otherwise.
+fn bounded(len: u64) -> Result<u64> {
+    if len > MAX_SIZE_OF_TEXT {
+        let message = format!("The descriptor of the VMDK has more than {MAX_SIZE_OF_TEXT} bytes");
+        return Err(Error::new(ErrorKind::Limit, message));
+    }
+    Ok(len)
+}
+
+/// The error for an extent without its descriptor, which alone knows its place on the disk and its parent.
+fn bare_extent() -> Error {
+    let message = "The file is an extent of a VMDK, which is no disk without its descriptor; \
+                   open the descriptor, a small .vmdk file that names it, and hand over this file with it";
+    Error::new(ErrorKind::MissingFile, message)
+}
+
+struct Vmdk {
+    source: Rc<dyn Source>,
+    descriptor: Descriptor,
+    extents: Vec<Extent>,
+    references: Vec<Reference>,
+    /// What a person should look at.
+    notices: Vec<Notice>,
+    salvage: bool,
+}
+
+impl Vmdk {
+    /// A disk whose single extent is in the file of the descriptor. The name and the access that the descriptor gives for it
+    /// are ignored: exports keep those of another machine.
+    fn embedded(
+        source: Rc<dyn Source>,
+        mut descriptor: Descriptor,
+        sparse: Sparse,
+        options: LayerOptions,
+    ) -> Result<Self> {
+        let lines = std::mem::take(&mut descriptor.extents);
+        if lines.len() > 1 {
+            let what = "its descriptor names several extents, but stands in the file of one";
+            return Err(Error::corrupt(what, HostOffset(28)));
+        }
+        let said = lines.first().map_or(sparse.capacity, |line| line.len);
+        let notice = (said != sparse.capacity).then(|| Notice {
+            code: "size-mismatch",
+            message: format!(
+                "The descriptor says that the disk has {said} bytes; its header says {}, which is taken",
+                sparse.capacity
+            ),
+        });
+        Ok(Self {
+            source,
+            references: parent(&descriptor).into_iter().collect(),
+            descriptor,
+            extents: vec![Extent::embedded(sparse)],
+            notices: notice.into_iter().collect(),
+            salvage: options.salvage,
+        })
+    }
+
+    /// A disk whose extents are in other files.
+    fn described(source: Rc<dyn Source>, mut descriptor: Descriptor, options: LayerOptions) -> Result<Self> {
+        if let Some(name) = descriptor.create_type.as_deref().filter(|name| is_device(name)) {
+            return Err(descriptor::device(name).error());
+        }
+        let (extents, mut references) = extents::read(&mut descriptor);
+        if extents.is_empty() {
+            return Err(Error::corrupt("its descriptor names no extent", HostOffset(0)));
+        }
+        references.extend(parent(&descriptor));
+        Ok(Self { source, descriptor, extents, references, notices: Vec::new(), salvage: options.salvage })
+    }
+
+    fn sparse_extents(&self) -> impl Iterator<Item = &Sparse> {
+        self.extents.iter().filter_map(Extent::sparse)
+    }
+
+    fn is_compressed(&self) -> bool {
+        self.sparse_extents().any(|sparse| sparse.compressed.is_some())
+    }
+
+    /// What `qemu-img info` prints under `format-specific`.
+    fn details(&self) -> Details {
+        let extents = self.extents.iter().map(|extent| Value::Map(extent.details())).collect();
+        let Descriptor { cid, parent_cid, create_type, .. } = &self.descriptor;
+        let mut details = Vec::new();
+        details.extend(cid.map(|cid| ("cid", cid.into())));
+        details.extend(parent_cid.map(|cid| ("parent-cid", cid.into())));
+        details.extend(create_type.as_ref().map(|name| ("create-type", name[..].into())));
+        details.push(("extents", Value::List(extents)));
+        Details(details)
+    }
+}
+
+/// Whether disks of this `createType` are devices.
+fn is_device(create_type: &str) -> bool {
+    let create_type = create_type.to_ascii_lowercase();
+    ["fulldevice", "partitioneddevice"].contains(&&*create_type)
+        || ["vmfsraw", "vmfsrdm", "vmfspassthrough"].iter().any(|start| create_type.starts_with(start))
+}
+
+/// The reference to the parent, if the disk has one.
+fn parent(descriptor: &Descriptor) -> Option<Reference> {
+    let cid = descriptor.parent().map(name_of);
+    let hint = descriptor.parent_hint.clone().filter(|hint| !hint.is_empty());
+    // If no content ID is recorded, the hint alone means that there is a parent.
+    let name = match (&cid, hint) {
+        (Some(_), Some(hint)) => hint,
+        (Some(cid), None) => format!("CID {cid}"),
+        (None, Some(hint)) if descriptor.parent_cid.is_none() => hint,
+        (None, _) => return None,
+    };
+    let identity = cid.map(|id| Identity { id, state: None });
+    Some(Reference { role: Role::Parent, name, format: Some(FORMAT.name.to_owned()), identity })
+}
+
+fn name_of(cid: u32) -> String {
+    format!("{cid:08x}")
+}
+
+impl Disk for Vmdk {
+    fn format(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn virtual_size(&self) -> u64 {
+        self.extents.last().map_or(0, Extent::end)
+    }
+
+    fn info(&self) -> Info {
+        let mut sparse = self.sparse_extents();
+        let first = sparse.next();
+        Info {
+            cluster_size: first.map(|first| first.grain),
+            version: first.map(|first| first.version).or(self.descriptor.version),
+            compression: self.is_compressed().then_some("zlib"),
+            features: self
+                .sparse_extents()
+                .find(|sparse| sparse.is_dirty)
+                .map(|_| "dirty".to_owned())
+                .into_iter()
+                .collect(),
+            specific: self.details(),
+            safety: self.notices.clone(),
+            ..Info::default()
+        }
+    }
+
+    fn largest_unit(&self) -> u64 {
+        let compressed = self.sparse_extents().filter(|sparse| sparse.compressed.is_some());
+        compressed.map(|sparse| MOST_COMPRESSED * sparse.grain).max().unwrap_or(0)
+    }
+
+    fn references(&self) -> &[Reference] {
+        &self.references
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        self.descriptor.cid.map(|cid| Identity { id: name_of(cid), state: None })
+    }
+
+    fn attach<'a>(&'a self, files: &'a [Option<PartFile>]) -> LocalBoxFuture<'a, Result<()>> {
+        extents::attach(&self.extents, files, self.salvage).boxed_local()
+    }
+
+    fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
+        Box::new(walk::Walk::new(self, setup))
+    }
+}
