@@ -1,0 +1,338 @@
+//! Members of gzip (RFC 1952), one behind the other, as the stream of their data.
+
+use super::Container;
+use crate::decode::inflate::pausing::{HISTORY, LOOKAHEAD, Pause, PausingInflater, ROOM};
+use crate::decode::is_zero;
+use crate::encode::crc;
+use crate::error::{Error, Result};
+use crate::source::zeroed;
+use crate::stream::ByteStream;
+use crate::units::{HostOffset, le16, le32};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+
+/// The registry's entry.
+pub(super) const CONTAINER: Container = Container {
+    name: "gzip",
+    label: "a gzip-compressed file",
+    probe: |sample| sample.head.starts_with(&[MAGIC[0], MAGIC[1], DEFLATE]),
+    open: None,
+    decode: Some(|stream| Ok(Box::new(Gzip::new(stream)?))),
+}
+.in_full_build();
+
+const MAGIC: [u8; 2] = [0x1f, 0x8b];
+const DEFLATE: u8 = 8;
+
+/// Flags (section 2.3.1).
+const HEADER_CRC: u8 = 1 << 1;
+const EXTRA: u8 = 1 << 2;
+const NAME: u8 = 1 << 3;
+const COMMENT: u8 = 1 << 4;
+const RESERVED: u8 = 0xe0;
+
+/// The most bytes of a name or a comment.
+const LONGEST_TEXT: usize = 64 << 10;
+/// A literal, or a length and a distance with their extra bits, has at most 48 bits.
+const LONGEST_SYMBOL: usize = 6;
+/// CRC-32 and size.
+const TRAILER: usize = 8;
+
+/// Compressed bytes that are held.
+const INPUT: usize = 256 << 10;
+/// Decompressed bytes that are held, behind those that the stream may refer to: few enough for a processor's cache.
+const WINDOW: usize = 256 << 10;
+
+struct Gzip {
+    input: Input,
+    inflater: PausingInflater,
+    /// Data of the member up to `filled`; up to `given`, it was read already.
+    window: Vec<u8>,
+    filled: usize,
+    given: usize,
+    /// Of the member's data so far.
+    checksum: Checksum,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The first member comes next.
+    Start,
+    /// In the data of a member.
+    Data,
+    /// Behind the data of a member.
+    Trailer,
+    /// Behind a member.
+    Behind,
+    /// All is read.
+    End,
+}
+
+impl Gzip {
+    fn new(stream: Box<dyn ByteStream>) -> Result<Self> {
+        Ok(Self {
+            input: Input::new(stream)?,
+            inflater: PausingInflater::default(),
+            window: zeroed(HISTORY + WINDOW + ROOM)?,
+            filled: 0,
+            given: 0,
+            checksum: Checksum::default(),
+            state: State::Start,
+        })
+    }
+
+    async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
+        let mut done = 0;
+        while done < buf.len() {
+            if self.given == self.filled {
+                match self.state {
+                    State::Start => self.begin_member().await?,
+                    State::Data => self.inflate().await?,
+                    State::Trailer => self.check().await?,
+                    State::Behind => self.find_member().await?,
+                    State::End => break,
+                }
+                continue;
+            }
+            let len = (buf.len() - done).min(self.filled - self.given);
+            buf[done..done + len].copy_from_slice(&self.window[self.given..self.given + len]);
+            self.given += len;
+            done += len;
+        }
+        Ok(done)
+    }
+
+    /// Reads the header of a member (section 2.3).
+    async fn begin_member(&mut self) -> Result<()> {
+        let input = &mut self.input;
+        let start = input.position();
+        let mut checksum = Checksum::default();
+        let fixed = checksum.add(input.take(10).await?);
+        let (magic, method, flags) = (&fixed[..2], fixed[2], fixed[3]);
+        if magic != MAGIC {
+            return Err(Error::corrupt("a member of gzip does not begin with its signature", start));
+        }
+        if method != DEFLATE {
+            return Err(Error::unsupported(format!("compression method {method} of gzip")));
+        }
+        if flags & RESERVED != 0 {
+            return Err(Error::corrupt("a header of gzip has reserved flags", start));
+        }
+        if flags & EXTRA != 0 {
+            let len = le16(checksum.add(input.take(2).await?), 0);
+            checksum.add(input.take(len.into()).await?);
+        }
+        for flag in [NAME, COMMENT] {
+            if flags & flag != 0 {
+                input.take_text(&mut checksum).await?;
+            }
+        }
+        if flags & HEADER_CRC != 0 && le16(input.take(2).await?, 0) != checksum.crc as u16 {
+            return Err(Error::corrupt("a header of gzip does not have the checksum that it states", start));
+        }
+        self.inflater.restart();
+        (self.filled, self.given, self.checksum) = (0, 0, Checksum::default());
+        self.state = State::Data;
+        Ok(())
+    }
+
+    /// Fills the window with more data of the member, and checks the member where it ends.
+    async fn inflate(&mut self) -> Result<()> {
+        let kept = self.filled.min(HISTORY);
+        self.window.copy_within(self.filled - kept..self.filled, 0);
+        (self.filled, self.given) = (kept, kept);
+        loop {
+            let step = self.inflater.run(self.input.ahead(), &mut self.window, self.filled);
+            self.input.consume(step.consumed)?;
+            self.filled = step.filled;
+            match step.pause {
+                Ok(Pause::Input) => self.input.read_more().await?,
+                Ok(Pause::Output) => break,
+                Ok(Pause::End) => {
+                    self.state = State::Trailer;
+                    break;
+                }
+                Err(_) => return Err(self.input.invalid()),
+            }
+        }
+        self.checksum.add(&self.window[kept..self.filled]);
+        Ok(())
+    }
+
+    /// Compares the data of a member with what stands behind it.
+    async fn check(&mut self) -> Result<()> {
+        let start = self.input.position();
+        let trailer = self.input.take(TRAILER).await?;
+        if le32(trailer, 0) != self.checksum.crc {
+            return Err(Error::corrupt("the data of a gzip member does not have the checksum that it states", start));
+        }
+        // Modulo 2^32, as the format has it.
+        if le32(trailer, 4) != self.checksum.len as u32 {
+            return Err(Error::corrupt("the data of a gzip member does not have the size that it states", start));
+        }
+        self.state = State::Behind;
+        Ok(())
+    }
+
+    /// Finds out what follows a member: another one, zeros up to the end, or nothing.
+    async fn find_member(&mut self) -> Result<()> {
+        let start = self.input.position();
+        if self.input.next_byte().await? == Some(MAGIC[0]) {
+            return self.begin_member().await;
+        }
+        if !self.input.is_zero_to_end().await? {
+            return Err(Error::corrupt("something else than gzip stands behind the compressed data", start));
+        }
+        self.state = State::End;
+        Ok(())
+    }
+}
+
+impl ByteStream for Gzip {
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        self.fill(buf).boxed_local()
+    }
+
+    fn file_position(&self) -> u64 {
+        self.input.stream.file_position()
+    }
+}
+
+/// Of bytes that come in parts.
+#[derive(Clone, Copy, Default)]
+struct Checksum {
+    crc: u32,
+    len: u64,
+}
+
+impl Checksum {
+    /// Adds `bytes`, and hands them on.
+    fn add<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let len = bytes.len() as u64;
+        self.crc = crc::joined(self.crc, crc::crc32(bytes), len);
+        self.len += len;
+        bytes
+    }
+}
+
+/// The compressed bytes.
+struct Input {
+    stream: Box<dyn ByteStream>,
+    /// Bytes from `next` to `end`; behind them, [`LOOKAHEAD`] zeros where the stream has ended.
+    bytes: Vec<u8>,
+    next: usize,
+    end: usize,
+    has_ended: bool,
+    /// Where in the stream `bytes` begins.
+    before: u64,
+}
+
+impl Input {
+    fn new(stream: Box<dyn ByteStream>) -> Result<Self> {
+        Ok(Self { stream, bytes: zeroed(INPUT + LOOKAHEAD)?, next: 0, end: 0, has_ended: false, before: 0 })
+    }
+
+    /// Where the next byte lies, for messages.
+    fn position(&self) -> HostOffset {
+        HostOffset(self.before + self.next as u64)
+    }
+
+    fn truncated(&self) -> Error {
+        let size = self.before + self.end as u64;
+        Error::truncated("the rest of the compressed data", HostOffset(size), size)
+    }
+
+    /// Data that breaks the rules of the format: because it was cut, where the file ends there.
+    fn invalid(&self) -> Error {
+        // The symbol that makes no sense may have bits behind the end.
+        if self.has_ended && self.next + LONGEST_SYMBOL > self.end {
+            return self.truncated();
+        }
+        Error::corrupt("the compressed data is invalid", self.position())
+    }
+
+    /// What comes next, with zeros behind the end of the stream.
+    fn ahead(&self) -> &[u8] {
+        let end = if self.has_ended { self.end + LOOKAHEAD } else { self.end };
+        &self.bytes[self.next..end]
+    }
+
+    /// Goes on behind `len` bytes; fails where the stream does not have them.
+    fn consume(&mut self, len: usize) -> Result<()> {
+        if self.next + len > self.end {
+            return Err(self.truncated());
+        }
+        self.next += len;
+        Ok(())
+    }
+
+    /// Reads more bytes behind those that are there; fails where there are none.
+    async fn read_more(&mut self) -> Result<()> {
+        if self.has_ended {
+            return Err(self.truncated());
+        }
+        self.bytes.copy_within(self.next..self.end, 0);
+        self.before += self.next as u64;
+        (self.next, self.end) = (0, self.end - self.next);
+        let room = &mut self.bytes[self.end..INPUT];
+        let wanted = room.len();
+        let found = self.stream.read(room).await?;
+        self.end += found;
+        self.has_ended = found < wanted;
+        if self.has_ended {
+            self.bytes[self.end..self.end + LOOKAHEAD].fill(0);
+        }
+        Ok(())
+    }
+
+    /// The next `len` bytes, of which there must be so many; fewer than [`INPUT`].
+    async fn take(&mut self, len: usize) -> Result<&[u8]> {
+        while self.end - self.next < len {
+            self.read_more().await?;
+        }
+        self.next += len;
+        Ok(&self.bytes[self.next - len..self.next])
+    }
+
+    /// The next byte, which is not consumed; `None` at the end.
+    async fn next_byte(&mut self) -> Result<Option<u8>> {
+        if self.next == self.end && !self.has_ended {
+            self.read_more().await?;
+        }
+        Ok((self.next < self.end).then(|| self.bytes[self.next]))
+    }
+
+    /// Whether all that comes is zeros, which are consumed.
+    async fn is_zero_to_end(&mut self) -> Result<bool> {
+        while is_zero(&self.bytes[self.next..self.end]) {
+            self.next = self.end;
+            if self.has_ended {
+                return Ok(true);
+            }
+            self.read_more().await?;
+        }
+        Ok(false)
+    }
+
+    /// Passes over a text that ends in NUL.
+    async fn take_text(&mut self, checksum: &mut Checksum) -> Result<()> {
+        let start = self.position();
+        let mut len = 0;
+        while len < LONGEST_TEXT {
+            if self.next == self.end {
+                self.read_more().await?;
+            }
+            let bytes = &self.bytes[self.next..self.end];
+            let bytes = &bytes[..bytes.len().min(LONGEST_TEXT - len)];
+            let end = bytes.iter().position(|&byte| byte == 0);
+            let text = checksum.add(&bytes[..end.map_or(bytes.len(), |end| end + 1)]);
+            self.next += text.len();
+            len += text.len();
+            if end.is_some() {
+                return Ok(());
+            }
+        }
+        Err(Error::corrupt("a text in a header of gzip does not end", start))
+    }
+}

@@ -1,0 +1,59 @@
+//! The registry of containers: what a disk image may be packed in. One file for each, which knows its own structures and
+//! nothing else.
+
+mod gzip;
+mod tar;
+
+use crate::error::Result;
+use crate::format::Sample;
+use crate::source::Source;
+use crate::stream::ByteStream;
+use futures_util::future::LocalBoxFuture;
+use std::rc::Rc;
+
+/// How many containers may be packed in one another.
+pub const MAX_NESTED: usize = 4;
+
+/// Something that a disk image may be packed in.
+pub struct Container {
+    /// Its name, for programs.
+    pub name: &'static str,
+    /// The name as people write it.
+    pub label: &'static str,
+    /// Whether a file is one, by its first bytes.
+    pub probe: fn(&Sample) -> bool,
+    /// Finds the image in a file, where it can be read at any position there.
+    pub open: Option<Open>,
+    /// Decodes the image in order; `None` in the small build, which recognises the container and leaves the rest out.
+    pub decode: Option<Decode>,
+}
+
+impl Container {
+    /// One that the full build reads.
+    const fn in_full_build(self) -> Self {
+        if cfg!(feature = "extras") { self } else { Self { open: None, decode: None, ..self } }
+    }
+}
+
+/// Finds the member of a file that is the image. Fails with `unsupported` where there is none or more than one.
+pub type Open = fn(Rc<dyn Source>) -> LocalBoxFuture<'static, Result<Member>>;
+
+/// Decodes a stream from another one. Fails with `internal` if memory runs out; what is wrong with the container is told
+/// when the stream is read. It reads the container to its end before it ends itself.
+pub type Decode = fn(Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>>;
+
+/// A file in a container.
+pub struct Member {
+    /// Its name, as the container has it; of a long one, the start.
+    pub name: String,
+    /// Its bytes.
+    pub source: Rc<dyn Source>,
+}
+
+/// Every container, in the order in which they are probed.
+pub const CONTAINERS: &[Container] = &[gzip::CONTAINER, tar::CONTAINER];
+
+/// The container that a file which begins so is.
+pub fn probe(sample: &Sample) -> Option<&'static Container> {
+    CONTAINERS.iter().find(|container| (container.probe)(sample))
+}

@@ -1,0 +1,211 @@
+//! Headers of tar members.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::shown::shown;
+use crate::units::{ByteRange, HostOffset};
+
+/// The unit of an archive, in bytes.
+pub const BLOCK: u64 = 512;
+
+/// Where the fields of a header are, in bytes.
+const SIZE: usize = 124;
+const CHECKSUM: usize = 148;
+const TYPE: usize = 156;
+const MAGIC: usize = 257;
+const PREFIX: usize = 345;
+
+/// Types of headers.
+const FILES: &[u8] = b"0\x007";
+const SPARSE: u8 = b'S';
+/// Links, devices, folders, pipes.
+const WITHOUT_DATA: &[u8] = b"123456";
+const PAX: u8 = b'x';
+const GLOBAL: u8 = b'g';
+const LONG_NAME: u8 = b'L';
+const LONG_LINK: u8 = b'K';
+const DESCRIBING: &[u8] = &[PAX, GLOBAL, LONG_NAME, LONG_LINK];
+
+/// The most headers that are looked at.
+pub const MAX_HEADERS: usize = 4096;
+/// The most bytes of a header that describes the next member, or has its name.
+const LONGEST_EXTENSION: u64 = 64 << 10;
+/// Characters of a name that are kept.
+const KEPT_NAME: usize = 1000;
+/// A header of a member, or of what describes one.
+pub struct Header {
+    pub kind: u8,
+    pub name: String,
+    /// What stands behind it.
+    pub data: ByteRange,
+}
+
+impl Header {
+    /// The header in `bytes`, a block that lies at `at`; `None` where the archive ends. `stated` is the size of the next
+    /// member, if a header before it states it. Its data is not checked against the end of the file.
+    pub fn parse(bytes: &[u8], at: u64, stated: Option<u64>) -> Result<Option<Self>> {
+        let start = HostOffset(at);
+        if bytes.iter().all(|&byte| byte == 0) {
+            return Ok(None);
+        }
+        check(bytes, start)?;
+        let kind = bytes[TYPE];
+        let stated = stated.filter(|_| !DESCRIBING.contains(&kind));
+        let size = match stated {
+            _ if WITHOUT_DATA.contains(&kind) => Some(0),
+            Some(size) => Some(size),
+            None => number(&bytes[SIZE..SIZE + 12]),
+        };
+        let is_possible = |size: &u64| at.checked_add(BLOCK).and_then(|data| data.checked_add(*size)).is_some();
+        let size = size.filter(is_possible);
+        let size = size.ok_or_else(|| Error::corrupt("the size of a tar member is not possible", start))?;
+        Ok(Some(Self { kind, name: own_name(bytes), data: ByteRange { start: HostOffset(at + BLOCK), len: size } }))
+    }
+
+    /// Whether its data describes the next member, or all; fails where that is too long to be read.
+    pub fn describes(&self) -> Result<bool> {
+        if !DESCRIBING.contains(&self.kind) {
+            return Ok(false);
+        }
+        if self.data.len > LONGEST_EXTENSION {
+            let message =
+                format!("The tar archive has a header of {} bytes, of at most {LONGEST_EXTENSION}", self.data.len);
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        Ok(true)
+    }
+}
+
+/// Whether `block` is a header of POSIX or GNU: signed, and with the right checksum.
+pub fn begins_archive(block: &[u8]) -> bool {
+    block[MAGIC..].starts_with(b"ustar") && check(block, HostOffset(0)).is_ok()
+}
+
+/// Compares the checksum of a header with its bytes: their sum, its own counted as spaces.
+fn check(header: &[u8], start: HostOffset) -> Result<()> {
+    let field = CHECKSUM..CHECKSUM + 8;
+    let bytes = header.iter().enumerate().map(|(at, &byte)| if field.contains(&at) { b' ' } else { byte });
+    let (mut unsigned, mut signed) = (0u64, 0i64);
+    for byte in bytes {
+        unsigned += u64::from(byte);
+        // As some old programs have it.
+        signed += i64::from(byte as i8);
+    }
+    let stated = number(&header[field]);
+    if stated.is_some_and(|stated| stated == unsigned || i64::try_from(stated) == Ok(signed)) {
+        Ok(())
+    } else {
+        Err(Error::corrupt("a header of the tar archive does not have the checksum that it states", start))
+    }
+}
+
+/// A number: octal digits among spaces and NUL, or in base 256, marked by the highest bit. `None` for anything else, and
+/// for what 64 bits do not hold.
+fn number(field: &[u8]) -> Option<u64> {
+    if field[0] & 0x80 != 0 {
+        // The next bit is the sign.
+        let first = u64::from(field[0] & 0x7f);
+        let is_positive = field[0] & 0x40 == 0;
+        let digits = field[1..].iter().try_fold(first, |sum, &byte| Some(sum.checked_mul(256)? | u64::from(byte)));
+        return digits.filter(|_| is_positive);
+    }
+    let digits = field.trim_ascii_start();
+    let end = digits.iter().position(|byte| matches!(byte, b' ' | 0)).unwrap_or(digits.len());
+    let (digits, rest) = digits.split_at(end);
+    if !rest.iter().all(|byte| matches!(byte, b' ' | 0)) {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |sum, &digit| match digit {
+        b'0'..=b'7' => sum.checked_mul(8)?.checked_add(u64::from(digit - b'0')),
+        _ => None,
+    })
+}
+
+/// The text before the first NUL.
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).chars().take(KEPT_NAME).collect()
+}
+
+/// The name that a header has itself.
+fn own_name(header: &[u8]) -> String {
+    let name = text(&header[..100]);
+    // In the format of GNU other fields are there.
+    let prefix = if header[MAGIC + 5] == 0 { text(&header[PREFIX..PREFIX + 155]) } else { String::new() };
+    if prefix.is_empty() { name } else { format!("{prefix}/{name}") }
+}
+
+/// What headers before a member say of it.
+#[derive(Default)]
+pub struct Extensions {
+    /// Whether there is one, so that a member must follow.
+    pub is_given: bool,
+    pub name: Option<String>,
+    pub size: Option<u64>,
+    pub is_sparse: bool,
+}
+
+impl Extensions {
+    /// Takes in `header`, which describes the next member by `data`, its own.
+    pub fn describe(&mut self, header: &Header, data: &[u8]) -> Result<()> {
+        self.is_given |= header.kind != GLOBAL;
+        match header.kind {
+            PAX => self.read_pax(data, false, header.data.start),
+            GLOBAL => self.read_pax(data, true, header.data.start),
+            LONG_NAME => {
+                self.name = Some(text(data));
+                Ok(())
+            }
+            // The target of a link.
+            _ => Ok(()),
+        }
+    }
+
+    /// The name of the member that `header` begins, if it is a regular file. What was said of it is used up.
+    pub fn file(&mut self, header: &Header) -> Result<Option<String>> {
+        let Self { name, is_sparse, .. } = std::mem::take(self);
+        let name = name.unwrap_or_else(|| header.name.clone());
+        if is_sparse || header.kind == SPARSE {
+            return Err(Error::unsupported(format!(
+                "a sparse member of a tar archive, '{}' (pack it again without --sparse)",
+                shown(&name)
+            )));
+        }
+        // Old programs mark a folder by its name only.
+        Ok((FILES.contains(&header.kind) && !name.ends_with('/')).then_some(name))
+    }
+
+    /// Takes in a header of pax: lines of a length, a key and a value. One `for_all` members must say nothing that
+    /// matters here.
+    fn read_pax(&mut self, mut records: &[u8], for_all: bool, start: HostOffset) -> Result<()> {
+        let invalid = || Error::corrupt("a pax header of the tar archive is invalid", start);
+        while !records.is_empty() {
+            let (record, rest) = pax_record(records).ok_or_else(invalid)?;
+            records = rest;
+            let equals = record.iter().position(|&byte| byte == b'=').ok_or_else(invalid)?;
+            let (key, value) = (&record[..equals], &record[equals + 1..]);
+            match key {
+                b"size" | b"path" if for_all => {
+                    return Err(Error::unsupported("a pax header that gives all members one size or name"));
+                }
+                b"size" => self.size = Some(decimal(value).ok_or_else(invalid)?),
+                b"path" => self.name = Some(text(value)),
+                _ if key.starts_with(b"GNU.sparse.") => self.is_sparse = true,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first record, "KEY=VALUE", and what follows it.
+fn pax_record(records: &[u8]) -> Option<(&[u8], &[u8])> {
+    let space = records.iter().position(|&byte| byte == b' ')?;
+    let len = usize::try_from(decimal(&records[..space])?).ok()?;
+    let (record, rest) = records.split_at_checked(len)?;
+    Some((record.get(space + 1..)?.strip_suffix(b"\n")?, rest))
+}
+
+fn decimal(digits: &[u8]) -> Option<u64> {
+    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    is_number.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()
+}

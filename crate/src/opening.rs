@@ -1,0 +1,169 @@
+//! From a file or a stream to what is in it: containers are opened, then the image.
+
+use crate::chain::OpenOptions;
+use crate::container::{self, Container, Decode, MAX_NESTED};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{self, Format, HEAD, Sample, raw};
+use crate::image::Image;
+use crate::info::ContainerInfo;
+use crate::metered::{Budget, Metered};
+use crate::source::{Source, copied};
+use crate::stream::{ByteStream, FileStream, Peeked};
+use crate::streamed::{Origin, StreamedImage};
+use std::rc::Rc;
+
+/// What an image is read from.
+pub enum Input {
+    /// A file that can be read at any position.
+    File(Rc<dyn Source>),
+    /// Bytes that come once, in order.
+    Stream(Box<dyn ByteStream>),
+}
+
+/// What opening has come to.
+pub enum Opened {
+    /// An image that can be read at any position.
+    Image(Image),
+    /// A raw disk that comes in order.
+    Streamed(StreamedImage),
+}
+
+/// Opens `input`, and the containers that the image is packed in. Where a format is stated, the input itself is in that
+/// format: no container is looked for, since a raw disk may begin like one.
+///
+/// What decompresses in order, and what is a stream itself, must be a raw disk: all other formats are read at any
+/// position. Such a format is recognised by its first bytes; one that only its last bytes tell is refused at the end of
+/// a conversion. What no format recognises in a container is read as raw, which `Info::safety` tells. A member that
+/// is called `disk.raw` is a raw disk, whatever it holds: the guest may write there what looks like another format.
+///
+/// Fails as [`Image::open`] does, and with `unsupported` where a container holds no image, more than one, or one that it
+/// cannot be read out of.
+pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
+    match input {
+        Input::File(source) if options.format.is_some() => Ok(Opened::Image(Image::open(source, options).await?)),
+        Input::File(source) => open_file(source, options).await,
+        Input::Stream(_) if cfg!(not(feature = "extras")) => Err(Error::full_build("streams")),
+        Input::Stream(stream) => Ok(Opened::Streamed(open_stream(stream, options).await?)),
+    }
+}
+
+async fn open_file(mut source: Rc<dyn Source>, options: &OpenOptions) -> Result<Opened> {
+    let mut containers = Vec::new();
+    while !is_raw_disk(&containers)
+        && let Some(container) = container_of(&format::head(&*source).await?)
+    {
+        if cfg!(not(feature = "extras")) {
+            return Err(Error::full_build(container.label));
+        }
+        let Some(open) = container.open else {
+            let size = source.size();
+            let found = recognise(Box::new(FileStream::new(source.clone())), containers).await?;
+            let origin = Origin::File { source, decoders: found.decoders };
+            return Ok(Opened::Streamed(StreamedImage::new(origin, found.containers, Some(size), options)?));
+        };
+        ensure_room(&containers)?;
+        let member = open(source).await?;
+        source = member.source;
+        containers.push(ContainerInfo { name: container.name, member: Some(member.name) });
+    }
+    let is_raw = !containers.is_empty()
+        && source.size() > 0
+        && (is_raw_disk(&containers) || format::probe(&*source).await?.is_none());
+    let format = is_raw.then(|| raw::NAME.to_owned());
+    let image = Image::open(source, &OpenOptions { format, ..options.clone() }).await?;
+    Ok(Opened::Image(image.within(containers)))
+}
+
+async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Result<StreamedImage> {
+    if let Some(name) = &options.format {
+        let format = format::by_name(name)?;
+        if format.name != raw::NAME {
+            return Err(not_in_order(format, None));
+        }
+        return StreamedImage::new(Origin::once(stream), Vec::new(), None, options);
+    }
+    let found = recognise(stream, Vec::new()).await?;
+    if found.containers.is_empty() {
+        let message = "The stream is in no disk image format that Decant recognises; if it is a raw disk, state the \
+                       format raw";
+        return Err(Error::new(ErrorKind::NotRecognised, message));
+    }
+    StreamedImage::new(Origin::once(Box::new(found.stream)), found.containers, None, options)
+}
+
+/// A stream that was followed to what no format recognises.
+struct Found {
+    stream: Peeked,
+    containers: Vec<ContainerInfo>,
+    /// What made it of the first stream.
+    decoders: Vec<Decode>,
+}
+
+/// Follows `stream`, which was found in `containers`, to what is in it. Fails where that is something that cannot be
+/// read in order, and with `limit` where too much is decoded before that is known.
+async fn recognise(stream: Box<dyn ByteStream>, mut containers: Vec<ContainerInfo>) -> Result<Found> {
+    let mut decoders = Vec::new();
+    let budget = Budget::new();
+    let mut stream = Peeked::new(stream, HEAD as usize).await?;
+    loop {
+        if stream.head().is_empty() {
+            return Err(Error::new(ErrorKind::NotRecognised, "The file is empty"));
+        }
+        if is_raw_disk(&containers) {
+            break;
+        }
+        let sample = Sample { head: copied(stream.head())?, tail: Vec::new() };
+        let outer = containers.last().map(|container| container.name);
+        match container_of(&sample) {
+            Some(container) => {
+                let decode = container.decode.ok_or_else(|| Error::full_build(container.label))?;
+                ensure_room(&containers)?;
+                decoders.push(decode);
+                let metered = Metered::new(Box::new(stream), budget.clone(), container.name);
+                stream = Peeked::new(decode(Box::new(metered))?, HEAD as usize).await?;
+                containers.push(ContainerInfo { name: container.name, member: stream.member().map(str::to_owned) });
+            }
+            None => match format::recognise(&sample) {
+                Some(format) => return Err(not_in_order(format, outer)),
+                None => break,
+            },
+        }
+    }
+    budget.lift();
+    Ok(Found { stream, containers, decoders })
+}
+
+/// The container that begins so. What is recognised as a disk image that is read is none, whatever else it looks like.
+fn container_of(sample: &Sample) -> Option<&'static Container> {
+    let is_image = format::recognise(sample).is_some_and(|format| format.is_read());
+    if is_image { None } else { container::probe(sample) }
+}
+
+/// Whether a name says that what was found in `containers` is a raw disk.
+fn is_raw_disk(containers: &[ContainerInfo]) -> bool {
+    containers.last().is_some_and(ContainerInfo::has_raw_disk)
+}
+
+/// Fails where no more containers may be opened.
+fn ensure_room(containers: &[ContainerInfo]) -> Result<()> {
+    if containers.len() == MAX_NESTED {
+        let message = format!("The image is packed in more than {MAX_NESTED} containers; unpack it first");
+        return Err(Error::new(ErrorKind::Limit, message));
+    }
+    Ok(())
+}
+
+/// What comes in order, out of the container `outer` or from the caller, is in `format`.
+pub(crate) fn not_in_order(format: &Format, outer: Option<&str>) -> Error {
+    let label = format.label;
+    let is_read = format.is_read();
+    let message = match outer {
+        Some(outer) if is_read => {
+            format!("The {outer} file holds {label}, which is not read out of it; unpack it first")
+        }
+        None if is_read => format!("The stream is {label}, which is read at any position; save it as a file first"),
+        Some(outer) => format!("The {outer} file holds {label}, which Decant does not read yet"),
+        None => format!("The stream is {label}, which Decant does not read yet"),
+    };
+    Error::new(ErrorKind::Unsupported, message)
+}
