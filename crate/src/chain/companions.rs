@@ -1,62 +1,34 @@
-//! Which of the files that the caller handed over is the one that an image names. A name is only ever
-//! compared; nothing is opened by it.
+//! Finds the file that a reference names among those that the caller handed over. Names are compared only; nothing is
+//! opened by a name.
 
+use super::options::{Companion, OpenOptions};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::Reference;
-use crate::image::OpenOptions;
-use crate::source::{FileId, Source};
-use serde::Serialize;
-use std::fmt;
-use std::rc::Rc;
+use crate::reference::{Reference, Role};
+use crate::shown::shown;
+use crate::source::FileId;
+use std::collections::HashMap;
 
-/// A file that the caller handed over beside the image.
-#[derive(Clone)]
-pub struct Companion {
-    /// Where its bytes come from.
-    pub source: Rc<dyn Source>,
-    /// Its own name or path; may be empty.
-    pub name: String,
-    /// The name under which an image refers to it, where the caller states that.
-    pub stands_for: Option<String>,
-    /// Whether it is the image itself once more.
-    pub is_image: bool,
-}
-
-/// What an image needs another file for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Role {
-    /// What is read where the image records nothing.
-    #[serde(rename = "backing file")]
-    BackingFile,
-    /// Where the image's data lies.
-    #[serde(rename = "data file")]
-    DataFile,
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::BackingFile => "backing file",
-            Self::DataFile => "data file",
-        })
-    }
-}
-
-/// The part of a path behind the last separator, of any system.
+/// The part of a path behind its last separator, whether `/` or `\`.
 fn base_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// `path`, of a file that `of` refers to, without `.` and `..` as far as that can be said from the names alone.
-fn resolved(path: &str, of: &str) -> Vec<String> {
-    let parts = |path: &str| path.split(['/', '\\']).map(str::to_owned).collect::<Vec<_>>();
-    let mut whole = if path.starts_with(['/', '\\']) { Vec::new() } else { parts(of) };
-    whole.pop();
-    let mut plain: Vec<String> = Vec::new();
-    for part in whole.into_iter().chain(parts(path)) {
-        match part.as_str() {
+/// The parts of `path`, which is relative to the folder of the file `of`, without `.` and `..` as far as the names alone
+/// tell.
+fn resolved<'p>(path: &'p str, of: &'p str) -> Vec<&'p str> {
+    const SEPARATORS: [char; 2] = ['/', '\\'];
+    let mut parts: Vec<&str> = Vec::new();
+    if !path.starts_with(SEPARATORS) {
+        parts.extend(of.split(SEPARATORS));
+        // The last part is the name of the file itself.
+        parts.pop();
+    }
+    parts.extend(path.split(SEPARATORS));
+    let mut plain: Vec<&str> = Vec::new();
+    for part in parts {
+        match part {
             "." => {}
-            ".." if plain.last().is_some_and(|last| last != ".." && !last.is_empty()) => {
+            ".." if plain.last().is_some_and(|&last| last != ".." && !last.is_empty()) => {
                 plain.pop();
             }
             _ => plain.push(part),
@@ -65,17 +37,40 @@ fn resolved(path: &str, of: &str) -> Vec<String> {
     plain
 }
 
-/// The companions of an image, and which of them were found to be needed.
+/// The companions of an image, and which of them are referred to.
 pub(super) struct Companions<'a> {
     image: &'a str,
     given: &'a [Companion],
     used: Vec<bool>,
+    /// The numbers of the companions with a certain name, path, or base name.
+    by_name: HashMap<&'a str, Vec<usize>>,
+    by_path: HashMap<Vec<&'a str>, Vec<usize>>,
+    by_base_name: HashMap<&'a str, Vec<usize>>,
+}
+
+/// The name under which an image may refer to `companion`.
+fn given_name(companion: &Companion) -> &str {
+    companion.stands_for.as_deref().unwrap_or(&companion.name)
 }
 
 impl<'a> Companions<'a> {
     pub fn new(options: &'a OpenOptions) -> Self {
         let given = &options.companions;
-        Self { image: options.name.as_deref().unwrap_or("the image"), given, used: vec![false; given.len()] }
+        let mut companions = Self {
+            image: options.name.as_deref().unwrap_or("the image"),
+            given,
+            used: vec![false; given.len()],
+            by_name: HashMap::new(),
+            by_path: HashMap::new(),
+            by_base_name: HashMap::new(),
+        };
+        for (number, companion) in given.iter().enumerate() {
+            let name = given_name(companion);
+            companions.by_name.entry(name).or_default().push(number);
+            companions.by_path.entry(resolved(name, "")).or_default().push(number);
+            companions.by_base_name.entry(base_name(name)).or_default().push(number);
+        }
+        companions
     }
 
     /// The name of a file, for messages.
@@ -89,39 +84,28 @@ impl<'a> Companions<'a> {
         }
     }
 
-    /// The file that `reference` names: by the whole name, as it stands or as it leads on from the image that
-    /// refers to it, else by its base name. `above` are the names of that image, which is the last, and
-    /// of those above. Several candidates, and the image itself, are `usage`; so is the base name of a
-    /// file in another folder where an image above has that name too, since it tells nothing then. A
-    /// reference that can only be a circle is `corrupt`.
-    pub fn find(&mut self, reference: &Reference, role: Role, above: &[&str]) -> Result<Option<FileId>> {
+    /// The file that `reference` names, if it was handed over: by its path, else by its base name alone. `above` are the
+    /// names of the image that refers to it, which is the last, and of those above.
+    ///
+    /// Fails with `usage` if several files match, or the image itself, or a file in another folder whose base name an
+    /// image above has too; with `corrupt` if the reference can only be a circle.
+    pub fn find(&mut self, reference: &Reference, above: &[&str]) -> Result<Option<FileId>> {
+        let role = reference.role;
         let wanted = reference.name.strip_prefix("file:").unwrap_or(&reference.name);
-        let given = |companion: &'a Companion| companion.stands_for.as_deref().unwrap_or(&companion.name);
-        let matching = |matches: &dyn Fn(&str) -> bool| {
-            let found = self.given.iter().enumerate().filter(|(_, companion)| matches(given(companion)));
-            found.map(|(at, _)| at).collect::<Vec<_>>()
-        };
-        let mut found = matching(&|name| name == wanted || name == reference.name);
-        let referring = above.last().copied().unwrap_or_default();
-        if found.is_empty() {
-            let path = resolved(wanted, referring);
-            found = matching(&|name| resolved(name, "") == path);
-        }
-        let is_sure = !found.is_empty() || !above.iter().any(|name| base_name(name) == base_name(wanted));
-        if found.is_empty() {
-            found = matching(&|name| base_name(name) == base_name(wanted));
-            found.retain(|&at| is_sure || !self.used[at]);
-        }
+        let is_in_use = above.iter().any(|name| base_name(name) == base_name(wanted));
+        let by_path = self.with_path(wanted, &reference.name, above.last().copied().unwrap_or_default());
+        let is_unclear = by_path.is_empty() && is_in_use;
+        let found = if by_path.is_empty() { self.with_base_name(wanted, is_in_use) } else { by_path };
         match found[..] {
             [] if above.contains(&wanted) => Err(Error::new(
                 ErrorKind::Corrupt,
-                format!("The image is corrupt: its {role} '{wanted}' is an image above it, or itself"),
+                format!("The image is corrupt: its {role} '{}' is an image above it, or itself", shown(wanted)),
             )),
             [] => Ok(None),
             [at] if self.given[at].is_image => Err(ambiguous(&reference.name, role, "the image itself")),
-            [at] if !is_sure && given(&self.given[at]).contains(['/', '\\']) => {
-                let what =
-                    format!("'{}' in its last part only, in which an image above does too", given(&self.given[at]));
+            [at] if is_unclear && given_name(&self.given[at]).contains(['/', '\\']) => {
+                let given = shown(given_name(&self.given[at]));
+                let what = format!("'{given}' in its last part only, in which an image above does too");
                 Err(ambiguous(&reference.name, role, &what))
             }
             [at] => {
@@ -132,14 +116,48 @@ impl<'a> Companions<'a> {
         }
     }
 
-    /// The names of those that nothing refers to.
+    /// The files whose name is `wanted` or `as_written`; if there are none, those whose path is `wanted` as the file
+    /// `referring` means it.
+    fn with_path(&self, wanted: &str, as_written: &str, referring: &str) -> Vec<usize> {
+        let named = |name: &str| self.by_name.get(name).cloned().unwrap_or_default();
+        let mut found = named(wanted);
+        if as_written != wanted {
+            found.extend(named(as_written));
+        }
+        if found.is_empty() {
+            found = self.by_path.get(&resolved(wanted, referring)).cloned().unwrap_or_default();
+        }
+        found
+    }
+
+    /// The files with the base name of `wanted`; only those that nothing refers to if an image above has it too.
+    fn with_base_name(&self, wanted: &str, is_in_use: bool) -> Vec<usize> {
+        let mut found = self.by_base_name.get(base_name(wanted)).cloned().unwrap_or_default();
+        found.retain(|&at| !is_in_use || !self.used[at]);
+        found
+    }
+
+    /// The files that nothing refers to so far.
+    pub fn free(&self) -> Vec<FileId> {
+        let free = self.used.iter().zip(self.given).enumerate().filter(|(_, (used, given))| !**used && !given.is_image);
+        free.map(|(at, _)| FileId(at as u16 + 1)).collect()
+    }
+
+    /// Marks `id`, which was found by its content, as referred to.
+    pub fn take(&mut self, id: FileId) {
+        self.used[usize::from(id.0) - 1] = true;
+    }
+
+    /// The names of the files that nothing refers to.
     pub fn unused(&self) -> Vec<String> {
         let unused = self.given.iter().zip(&self.used).filter(|(_, used)| !**used);
         unused.map(|(companion, _)| companion.name.clone()).collect()
     }
 }
 
-fn ambiguous(name: &str, role: Role, what: &str) -> Error {
+/// The error for a reference called `name` that also matches `what`.
+pub(super) fn ambiguous(name: &str, role: Role, what: &str) -> Error {
+    let name = shown(name);
     let message =
         format!("'{name}', the image's {role}, matches {what}; say which file it is, as NAME=FILE with that name");
     Error::new(ErrorKind::Usage, message)

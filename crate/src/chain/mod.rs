@@ -1,53 +1,65 @@
-//! An image over its backing files: opened layer by layer, read as one disk.
+//! A chain: an image and the layers below it, which are opened one by one and read as one disk.
 
 mod companions;
+mod options;
 mod walk;
 
-pub use companions::{Companion, Role};
+pub use options::{Companion, OpenOptions};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::{ExtentWalk, Extents};
-use crate::format::{self, Disk, Format, LayerOptions, Reference, WalkSetup};
-use crate::image::{LayerInfo, Need, OpenOptions};
+use crate::format::{self, Disk, Format, LayerOptions, PartFile, Reader, WalkSetup};
+use crate::info::{LayerInfo, Need};
+use crate::reference::Reference;
+use crate::shown::shown;
 use crate::source::{FileId, Files, Source};
 use companions::Companions;
 use std::rc::Rc;
 
-/// The most layers of a chain. People's chains have a handful; libvirt's own limit is 200.
+/// Upper bound on the layers of a chain. Real ones have a handful; libvirt's limit is 200.
 pub const MAX_LAYERS: usize = 128;
-/// Bytes of tables that all layers of a pass hold together, and one layer at most.
+/// Memory for the tables of all layers of a pass together, and upper bound for one layer, in bytes.
 const TABLES: u64 = 16 << 20;
 const LAYER_TABLES: u64 = 1280 << 10;
 
-/// One image of a chain.
+/// One layer of a chain.
 pub struct Layer {
     /// Which file it is.
     pub file: FileId,
     /// The name of that file, for messages.
     pub name: String,
-    /// What it says.
+    /// The opened image.
     pub disk: Rc<dyn Disk>,
-    /// Whether its format was guessed, since nothing states it and its content is not recognised.
+    /// Whether it is read as raw because nothing states its format and its content is not recognised.
     guessed: bool,
-    /// Its data file, if it was handed over, and the size of that.
-    data: Option<(FileId, u64)>,
-    /// The number of its cipher, if it is encrypted.
+    /// The files that hold parts of it, in the order of its references; `None` for layers and missing files.
+    parts: Rc<[Option<PartFile>]>,
+    /// The number of its cipher, counted from the top layer; `None` if it is not encrypted.
     pub cipher: Option<u16>,
 }
 
-/// An image and what lies below it, as far as it was handed over.
+impl Layer {
+    /// Its own file and those that hold parts of it, each with its name.
+    pub fn files(&self) -> impl Iterator<Item = (FileId, &str)> {
+        let parts = self.parts.iter().flatten().map(|part| (part.id, &part.name[..]));
+        std::iter::once((self.file, &self.name[..])).chain(parts)
+    }
+}
+
+/// An image and the layers below it, as far as they were handed over.
 pub struct Chain {
-    /// The image first.
+    /// The top layer, which is the image, comes first.
     pub layers: Vec<Layer>,
     /// The files that were not handed over.
     pub missing: Vec<Need>,
-    /// The names of companions that nothing refers to.
+    /// The names of the companions that nothing refers to.
     pub unused: Vec<String>,
     salvage: bool,
 }
 
 impl Chain {
-    /// Opens `files`, of which the first is the image.
+    /// Opens `files`, of which the first is the image and the others are the companions of `options`. Fails as
+    /// [`crate::Image::open`] does.
     pub async fn open(files: &Files, options: &OpenOptions) -> Result<Self> {
         let mut companions = Companions::new(options);
         let mut chain = Self { layers: Vec::new(), missing: Vec::new(), unused: Vec::new(), salvage: options.salvage };
@@ -57,21 +69,27 @@ impl Chain {
         };
         let how = LayerOptions { snapshot: options.snapshot.clone(), salvage: options.salvage, is_backing: false };
         let disk = open_as(top, files[0].clone(), how).await?;
-        let mut below = chain.add(FileId::IMAGE, disk, false, files, &mut companions)?;
+        if options.snapshot.is_some() && disk.info().snapshots.is_empty() {
+            return Err(without_snapshots(top.name));
+        }
+        let mut below = chain.add(FileId::IMAGE, disk, false, files, &mut companions).await?;
         while let Some((id, reference)) = below {
             let name = companions.name(id).to_owned();
-            let opened = chain.open_backing(id, &reference, files).await.map_err(|error| error.within(&name))?;
-            below = chain.add(id, opened.0, opened.1, files, &mut companions)?;
+            let (disk, guessed) = chain.open_below(id, &reference, files).await.map_err(|error| error.within(&name))?;
+            below = chain.add(id, disk, guessed, files, &mut companions).await?;
         }
         chain.unused = companions.unused();
         Ok(chain)
     }
 
-    /// Opens a backing file, as `reference` states it or by its content; tells whether the format
-    /// was guessed.
-    async fn open_backing(&self, id: FileId, reference: &Reference, files: &Files) -> Result<(Rc<dyn Disk>, bool)> {
+    /// Opens the layer below, in the format that `reference` states or that its content has. Returns whether the format
+    /// was guessed, too.
+    async fn open_below(&self, id: FileId, reference: &Reference, files: &Files) -> Result<(Rc<dyn Disk>, bool)> {
         if self.layers.iter().any(|layer| layer.file == id) {
-            return Err(Error::new(ErrorKind::Corrupt, "The image is corrupt: its backing files form a circle"));
+            return Err(Error::new(
+                ErrorKind::Corrupt,
+                format!("The image is corrupt: its {}s form a circle", reference.role),
+            ));
         }
         if self.layers.len() >= MAX_LAYERS {
             return Err(Error::new(ErrorKind::Limit, format!("The image has more than {MAX_LAYERS} layers")));
@@ -85,35 +103,52 @@ impl Chain {
                 None => (format::by_name("raw")?, true),
             },
         };
-        Ok((open_as(format, source, how).await?, guessed))
+        let disk = open_as(format, source, how).await?;
+        if let Some(wanted) = &reference.identity
+            && !disk.identity().is_some_and(|found| wanted.is_met_by(&found))
+        {
+            return Err(other_parent(reference, &*disk, self.layers.last().map_or("", |layer| &layer.name)));
+        }
+        Ok((disk, guessed))
     }
 
-    /// Takes in a layer and finds its companions; answers with its backing file, if there is one.
-    fn add(
+    /// Adds a layer and finds the files that it refers to. Returns the layer below, if there is one and it was handed over.
+    async fn add(
         &mut self,
         file: FileId,
         disk: Rc<dyn Disk>,
         guessed: bool,
         files: &Files,
-        companions: &mut Companions,
+        companions: &mut Companions<'_>,
     ) -> Result<Option<(FileId, Reference)>> {
-        let references = disk.references();
         let name = companions.name(file).to_owned();
         let cipher = disk.encryption().map(|_| self.ciphers() as u16);
-        let above: Vec<&str> = self.layers.iter().map(|layer| layer.name.as_str()).chain([name.as_str()]).collect();
-        let mut find = |reference: &Reference, role| {
-            let found = companions.find(reference, role, &above)?;
-            if found.is_none() {
-                self.missing.push(Need::MissingFile { role, name: reference.name.clone(), of: name.clone() });
+        let above: Vec<String> = self.layers.iter().map(|layer| layer.name.clone()).chain([name.clone()]).collect();
+        let above: Vec<&str> = above.iter().map(String::as_str).collect();
+        let (mut parts, mut below) = (Vec::new(), None);
+        for reference in disk.references() {
+            let mut found = companions.find(reference, &above)?;
+            if found.is_none() && reference.role.is_layer() {
+                found = find_by_identity(reference, &*disk, files, companions).await?;
             }
-            Ok::<_, Error>(found)
-        };
-        let data_file = references.data_file.as_ref().map(|reference| find(reference, Role::DataFile)).transpose()?;
-        let data = data_file.flatten().map(|id| (id, files[usize::from(id.0)].size()));
-        let backing =
-            references.backing_file.as_ref().map(|reference| find(reference, Role::BackingFile)).transpose()?;
-        self.layers.push(Layer { file, name, disk, guessed, data, cipher });
-        Ok(backing.flatten().zip(references.backing_file))
+            let Some(id) = found else {
+                let need = Need::MissingFile { role: reference.role, name: reference.name.clone(), of: name.clone() };
+                self.missing.push(need);
+                parts.push(None);
+                continue;
+            };
+            if reference.role.is_layer() {
+                below = Some((id, reference.clone()));
+                parts.push(None);
+            } else {
+                let source = files[usize::from(id.0)].clone();
+                parts.push(Some(PartFile { id, name: companions.name(id).into(), source }));
+            }
+        }
+        let attached = disk.attach(&parts).await;
+        attached.map_err(|error| if self.layers.is_empty() { error } else { error.within(&name) })?;
+        self.layers.push(Layer { file, name, disk, guessed, parts: parts.into(), cipher });
+        Ok(below)
     }
 
     /// How many layers are encrypted.
@@ -126,21 +161,21 @@ impl Chain {
         self.layers[0].disk.virtual_size()
     }
 
-    /// Begins a pass over layer `depth` alone.
-    pub fn walk_layer(&self, depth: usize) -> Box<dyn ExtentWalk> {
-        let layer = &self.layers[depth];
+    /// Begins a pass over layer `number` alone.
+    pub fn walk_layer(&self, number: usize) -> Box<dyn ExtentWalk> {
+        let layer = &self.layers[number];
         let memory = (TABLES / self.layers.len() as u64).min(LAYER_TABLES);
         layer.disk.clone().walk(WalkSetup {
             file: layer.file,
-            data: layer.data,
+            parts: layer.parts.clone(),
             cipher: layer.cipher,
-            depth: depth as u16,
+            layer: number as u16,
             memory,
             salvage: self.salvage,
         })
     }
 
-    /// Begins a pass over all layers, merged. All companions must be there.
+    /// Begins a pass over all layers, merged. Nothing is missing.
     pub fn extents(&self) -> Extents {
         let walk: Box<dyn ExtentWalk> = match self.layers.len() {
             1 => self.walk_layer(0),
@@ -149,7 +184,7 @@ impl Chain {
         Extents::new(walk, self.virtual_size())
     }
 
-    /// As `info` lists it.
+    /// The layers as `info` lists them.
     pub fn info(&self) -> Vec<LayerInfo> {
         let layer = |layer: &Layer| LayerInfo {
             name: layer.name.clone(),
@@ -162,24 +197,86 @@ impl Chain {
     }
 }
 
-async fn open_as(format: &Format, source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
-    let Some(open) = format.open else {
-        let message = format!("The file is {}, which Decant does not read yet", format.label);
-        return Err(Error::new(ErrorKind::Unsupported, message));
+/// Looks for a parent among the files that nothing refers to by name, by what the image records of it. What is in
+/// another format or cannot be opened is not it. One whose state is right wins over those that have been changed since.
+/// Several candidates are `usage`.
+async fn find_by_identity(
+    reference: &Reference,
+    child: &dyn Disk,
+    files: &Files,
+    companions: &mut Companions<'_>,
+) -> Result<Option<FileId>> {
+    let Some(wanted) = &reference.identity else { return Ok(None) };
+    let format = format::by_name(child.format())?;
+    let mut found: Vec<(FileId, bool)> = Vec::new();
+    for id in companions.free() {
+        let how = LayerOptions { snapshot: None, salvage: false, is_backing: true };
+        let opened = match format::probe(&*files[usize::from(id.0)]).await? {
+            Some(found) if found.name == format.name => open_as(format, files[usize::from(id.0)].clone(), how).await,
+            _ => continue,
+        };
+        match opened {
+            Ok(disk) => {
+                let identity = disk.identity().filter(|identity| identity.id == wanted.id);
+                found.extend(identity.map(|identity| (id, wanted.is_met_by(&identity))));
+            }
+            Err(error) if matches!(error.kind, ErrorKind::Source | ErrorKind::Internal) => return Err(error),
+            Err(_) => {}
+        }
+    }
+    if found.iter().any(|&(_, is_met)| is_met) {
+        found.retain(|&(_, is_met)| is_met);
+    }
+    match found[..] {
+        [] => Ok(None),
+        [(id, _)] => {
+            companions.take(id);
+            Ok(Some(id))
+        }
+        _ => Err(companions::ambiguous(&reference.name, reference.role, "more than one of the files")),
+    }
+}
+
+/// The error for a layer below that is another disk than `child` records, or has another state.
+fn other_parent(reference: &Reference, disk: &dyn Disk, child: &str) -> Error {
+    let role = reference.role;
+    let same_disk =
+        reference.identity.as_ref().zip(disk.identity()).is_some_and(|(wanted, found)| wanted.id == found.id);
+    let why = if same_disk {
+        format!("it has been changed since '{}' was made over it", shown(child))
+    } else {
+        format!("it is not the {role} of '{}': what identifies the two disks is not the same", shown(child))
     };
-    open(source, options).await
+    Error::new(ErrorKind::Corrupt, format!("The chain is broken: {why}"))
+}
+
+/// A snapshot of an image in `format`, which has none, was asked for.
+pub(crate) fn without_snapshots(format: &str) -> Error {
+    Error::new(ErrorKind::Usage, format!("An image in the format {format} has no internal snapshots"))
+}
+
+async fn open_as(format: &Format, source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
+    match format.reader {
+        Reader::Here(open) => open(source, options).await,
+        Reader::FullBuild => Err(Error::full_build(format.label)),
+        Reader::Nothing => {
+            let message = format!("The file is {}, which Decant does not read yet", format.label);
+            Err(Error::new(ErrorKind::Unsupported, message))
+        }
+    }
 }
 
 fn not_recognised(options: &OpenOptions, size: u64) -> Error {
-    let name = options.name.as_deref().unwrap_or_default().to_ascii_lowercase();
-    let message = if size == 0 {
-        "The file is empty".to_owned()
-    } else if name.ends_with(".raw") || name.ends_with(".img") {
-        "The file is in no disk image format that Decant recognises; if it is a raw disk, state the format raw"
-            .to_owned()
-    } else {
-        let names: Vec<_> = format::readable().map(|format| format.name).collect();
-        format!("The file is in no disk image format that Decant recognises; it reads {}", names.join(" and "))
-    };
+    if size == 0 {
+        return Error::new(ErrorKind::NotRecognised, "The file is empty");
+    }
+    let what = options.name.as_deref().and_then(format::hint).map_or_else(
+        || {
+            let names: Vec<_> = format::readable().map(|format| format.name).collect();
+            format!("it reads {}", names.join(", "))
+        },
+        str::to_owned,
+    );
+    let message = format!("The file is in no disk image format that Decant recognises; {what}");
     Error::new(ErrorKind::NotRecognised, message)
 }

@@ -1,0 +1,53 @@
+//! What a format says of an image beyond what every format has.
+
+use serde::{Serialize, Serializer};
+
+/// Names and values, in the order in which they are shown.
+#[derive(Clone, Debug, Default)]
+pub struct Details(pub Vec<(&'static str, Value)>);
+
+impl Serialize for Details {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (*name, value)))
+    }
+}
+
+/// A value. Numbers are at most 2^53-1.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// Yes or no.
+    Bool(bool),
+    /// A number.
+    Number(u64),
+    /// A text as the image has it, neither escaped nor cut.
+    Text(String),
+    /// Several values.
+    List(Vec<Value>),
+    /// Values with names.
+    Map(Details),
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(value: u32) -> Self {
+        Self::Number(value.into())
+    }
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Self::Number(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}

@@ -1,0 +1,69 @@
+//! The other files that an image names.
+
+use serde::Serialize;
+use std::fmt;
+
+/// A file that an image names. It is never opened by that name.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reference {
+    /// What the image needs it for.
+    pub role: Role,
+    /// As the image has it: a path, often of another machine; what identifies the file where it has no name.
+    pub name: String,
+    /// The format that the image states for it.
+    pub format: Option<String>,
+    /// What a parent must be, where the image records that. A parent without a name is found by it.
+    pub identity: Option<Identity>,
+}
+
+/// What an image needs another file for. The public API has the same word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Role {
+    /// The layer below: it is read where the image records nothing.
+    #[serde(rename = "backing file")]
+    BackingFile,
+    /// The same, in formats that call it so.
+    #[serde(rename = "parent")]
+    Parent,
+    /// It holds the image's data.
+    #[serde(rename = "data file")]
+    DataFile,
+    /// It holds a stretch of the image's disk.
+    #[serde(rename = "extent")]
+    Extent,
+}
+
+impl Role {
+    /// Whether the file is a layer of its own.
+    pub fn is_layer(self) -> bool {
+        matches!(self, Self::BackingFile | Self::Parent)
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BackingFile => "backing file",
+            Self::Parent => "parent",
+            Self::DataFile => "data file",
+            Self::Extent => "extent",
+        })
+    }
+}
+
+/// What tells one disk from another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Identity {
+    /// Which disk it is, as text.
+    pub id: String,
+    /// Which state of its content, as text, where the format records that separately.
+    pub state: Option<String>,
+}
+
+impl Identity {
+    /// Whether `found` is the wanted disk in the wanted state. States are compared only where both are recorded.
+    pub fn is_met_by(&self, found: &Self) -> bool {
+        let states = self.state.as_ref().zip(found.state.as_ref());
+        self.id == found.id && states.is_none_or(|(wanted, found)| wanted == found)
+    }
+}
