@@ -1,23 +1,24 @@
 //! The one error type: a kind for programs, one sentence for people.
 
+use crate::shown::{self, shown};
 use crate::units::HostOffset;
 use std::fmt;
 
-/// The result of everything that can fail here.
+/// The result of everything in the core that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What went wrong, for programs. The names are those of the public API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The content is in no format that is known.
+    /// The content is in no known format.
     NotRecognised,
     /// A known format or feature that is not read; the message names it.
     Unsupported,
     /// The image contradicts its format, or is truncated.
     Corrupt,
-    /// A number beyond what is processed.
+    /// A number in the image, or a disk, exceeds a stated limit.
     Limit,
-    /// The image needs another file, which was not handed over; the message names it and its role.
+    /// The image needs a file that was not handed over; the message names it and its role.
     MissingFile,
     /// A password is needed, or the one given is wrong.
     Password,
@@ -27,10 +28,13 @@ pub enum ErrorKind {
     Sink,
     /// The caller cancelled.
     Cancelled,
-    /// The caller asked for something that cannot be.
+    /// The caller asked for something impossible.
     Usage,
     /// A fault of this program, or memory ran out.
     Internal,
+    /// The small build was asked for what only the full one has. It is no kind of the public API: the package opens the
+    /// image again in the full build.
+    FullBuild,
 }
 
 impl ErrorKind {
@@ -67,6 +71,7 @@ impl ErrorKind {
             Self::Cancelled => "cancelled",
             Self::Usage => "usage",
             Self::Internal => "internal",
+            Self::FullBuild => "full-build",
         }
     }
 }
@@ -76,52 +81,59 @@ impl ErrorKind {
 pub struct Error {
     /// What went wrong, for programs.
     pub kind: ErrorKind,
-    /// One sentence, without a full stop at its end.
+    /// One sentence, without a full stop at its end, of at most [`shown::LONGEST_MESSAGE`] characters.
     pub message: String,
-    /// Where in the image's file, in bytes, where that is known.
-    pub offset: Option<HostOffset>,
 }
 
 impl Error {
-    /// An error with no place in a file.
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), offset: None }
+    /// An error of `kind`. The message is escaped and cut as [`shown`] does it.
+    pub fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {
+        Self { kind, message: shown::message(message.as_ref()) }
     }
 
     /// The image contradicts its format at `offset`.
     pub fn corrupt(what: impl fmt::Display, offset: HostOffset) -> Self {
-        Self {
-            kind: ErrorKind::Corrupt,
-            message: format!("The image is corrupt: {what} (at byte {} of the file)", offset.0),
-            offset: Some(offset),
-        }
+        let message = format!("The image is corrupt: {what} (at byte {} of the file)", offset.0);
+        Self::new(ErrorKind::Corrupt, message)
+    }
+
+    /// The image places `what` at `offset`, where no file can have it.
+    pub fn impossible_position(what: &str, offset: HostOffset) -> Self {
+        Self::corrupt(format!("the {what} has an impossible position"), offset)
     }
 
     /// The file of `size` bytes ends before `what`, which lies at `offset`.
     pub fn truncated(what: impl fmt::Display, offset: HostOffset, size: u64) -> Self {
-        Self {
-            kind: ErrorKind::Corrupt,
-            message: format!(
-                "The image is truncated: the file ends at byte {size}, but {what} lies at byte {}; \
-                 download or copy it again",
-                offset.0
-            ),
-            offset: Some(offset),
-        }
+        let message = format!(
+            "The image is truncated: the file ends at byte {size}, but {what} lies at byte {}; \
+             download or copy it again",
+            offset.0
+        );
+        Self::new(ErrorKind::Corrupt, message)
     }
 
-    /// The same error, of the companion `name`: its message says so.
+    /// The same error; its message names the companion `name` if the fault lies in that file.
     pub fn within(mut self, name: &str) -> Self {
-        use ErrorKind::{Corrupt, Limit, NotRecognised, Source, Unsupported};
-        if matches!(self.kind, Corrupt | Unsupported | Limit | Source | NotRecognised) {
-            self.message = format!("In '{name}': {}", self.message);
+        use ErrorKind::{Corrupt, Limit, NotRecognised, Password, Source, Unsupported};
+        if matches!(self.kind, Corrupt | Unsupported | Limit | Source | NotRecognised | Password) {
+            self.message = shown::message(&format!("In '{}': {}", shown(name), self.message));
         }
         self
     }
 
-    /// A known feature that is not read.
+    /// The image uses `what`, a known feature that is not read.
     pub fn unsupported(what: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Unsupported, format!("The image uses {what}, which Decant does not read yet"))
+    }
+
+    /// The small build was asked to open `what`, which the full one opens.
+    pub(crate) fn full_build(what: impl fmt::Display) -> Self {
+        Self { kind: ErrorKind::FullBuild, ..Self::left_out(what) }
+    }
+
+    /// The small build was asked for `what` after opening, which is a fault of the caller.
+    pub(crate) fn left_out(what: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Internal, format!("This part of Decant does not have {what}"))
     }
 
     /// There was no memory for a buffer of `bytes` bytes.

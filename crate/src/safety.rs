@@ -1,48 +1,60 @@
-//! What deserves a look before an image of unknown origin is converted. None of it is an error.
+//! What a person should look at before converting an image of unknown origin. None of it is an error.
 
+use crate::error::{ErrorKind, Result};
 use crate::extent::{Extent, ExtentKind, ExtentWalk, Extents};
-use crate::image::Info;
-use serde::Serialize;
+use crate::format::raw;
+use crate::info::{Info, Need, Notice};
+use crate::reference::Role;
+use crate::shown::shown;
 
-/// One thing that deserves a look.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Notice {
-    /// What, for programs.
-    pub code: &'static str,
-    /// What, for people: a sentence without a full stop at its end.
-    pub message: String,
-}
-
-/// A disk so many times as large as its file, and at least so large in bytes, is remarkable.
+/// A disk is reported if it is this many times as large as its files, and has at least this many bytes.
 const HUGE_SHARE: u64 = 10_000;
 const HUGE: u64 = 1 << 40;
-/// Deflate and zstd reach this on zeros only; more than this over a whole image is remarkable.
+/// Compressed data is reported if it expands to more than this many times the size of the files: only zeros do.
 const EXPANSION: u64 = 500;
-/// Batches of extents that a survey looks at.
+/// Upper bound on the batches of extents that a survey reads.
 const BATCHES: usize = 256;
 
-/// What the headers tell.
-pub fn notices(info: &Info) -> Vec<Notice> {
+/// The notices that follow from `info` of an image whose files have `stored` bytes.
+pub fn notices(info: &Info, stored: u64) -> Vec<Notice> {
     let mut notices = Vec::new();
     let mut add = |code, message: String| notices.push(Notice { code, message });
-    if let Some(backing) = &info.backing_file {
-        add(
-            "backing-file",
-            format!("The image refers to another file, '{}', for what it does not hold itself", backing.name),
-        );
-        name_notice(&backing.name, &mut add);
-        if backing.format.is_none() {
+    let extents = info.references.iter().filter(|reference| reference.role == Role::Extent).count();
+    if extents > 1 {
+        add("extent", format!("Parts of the disk lie in {extents} other files"));
+    }
+    for reference in &info.references {
+        let name = shown(&reference.name);
+        match reference.role {
+            Role::BackingFile | Role::Parent => add(
+                "backing-file",
+                format!("The image refers to another file, '{name}', for what it does not hold itself"),
+            ),
+            Role::DataFile => add("data-file", format!("The data lies in another file, '{name}'")),
+            Role::Extent if extents > 1 => {}
+            Role::Extent => add("extent", format!("A part of the disk lies in another file, '{name}'")),
+        }
+        name_notice(&reference.name, &mut add);
+        if reference.role == Role::BackingFile && reference.format.is_none() {
             add("backing-format", "The image does not state the format of its backing file".to_owned());
         }
-    }
-    if let Some(data) = &info.data_file {
-        add("data-file", format!("The data lies in another file, '{}'", data.name));
-        name_notice(&data.name, &mut add);
     }
     for layer in info.layers.iter().filter(|layer| layer.guessed) {
         add(
             "format-guessed",
-            format!("'{}' is in no format that is recognised and none is stated for it; it is read as raw", layer.name),
+            format!(
+                "'{}' is in no format that is recognised and none is stated for it; it is read as raw",
+                shown(&layer.name)
+            ),
+        );
+    }
+    if let Some(container) = info.containers.last()
+        && info.format == raw::NAME
+        && !container.has_raw_disk()
+    {
+        add(
+            "format-guessed",
+            format!("What the {} file holds is in no format that is recognised; it is read as raw", container.name),
         );
     }
     let has = |name: &str| info.features.iter().any(|feature| feature == name);
@@ -55,11 +67,10 @@ pub fn notices(info: &Info) -> Vec<Notice> {
     if has("unknown compatible features") {
         add("unknown-features", "The image uses features that are unknown but do not hinder reading".to_owned());
     }
-    if info.virtual_size >= HUGE && info.virtual_size / HUGE_SHARE >= info.file_size.max(1) {
-        add(
-            "huge",
-            format!("The disk of {} bytes is more than {HUGE_SHARE} times the size of its file", info.virtual_size),
-        );
+    let is_whole = !info.needs.iter().any(|need| matches!(need, Need::MissingFile { .. }));
+    let size = info.virtual_size.unwrap_or(0);
+    if is_whole && size >= HUGE && size / HUGE_SHARE >= stored.max(1) {
+        add("huge", format!("The disk of {size} bytes is more than {HUGE_SHARE} times the size of its file"));
     }
     notices
 }
@@ -67,32 +78,40 @@ pub fn notices(info: &Info) -> Vec<Notice> {
 fn name_notice(name: &str, add: &mut impl FnMut(&'static str, String)) {
     let is_drive = name.as_bytes().get(1) == Some(&b':') && name.as_bytes()[0].is_ascii_alphabetic();
     let scheme = name.split_once(':').map(|(scheme, _)| scheme);
+    let shown = shown(name);
     if !is_drive && scheme.is_some_and(|scheme| !scheme.is_empty() && !scheme.contains('/')) {
-        add("protocol", format!("'{name}' is no plain path: it names a protocol or a driver, which is never followed"));
+        add(
+            "protocol",
+            format!("'{shown}' is no plain path: it names a protocol or a driver, which is never followed"),
+        );
     } else if is_drive || name.starts_with(['/', '\\']) {
-        add("absolute-path", format!("'{name}' is an absolute path, which is never followed"));
+        add("absolute-path", format!("'{shown}' is an absolute path, which is never followed"));
     } else if name.split(['/', '\\']).any(|part| part == "..") {
-        add("parent-path", format!("'{name}' leads out of the image's folder; it is never followed"));
+        add("parent-path", format!("'{shown}' leads out of the image's folder; it is never followed"));
     }
 }
 
-/// What the tables tell: clusters that are shared, or expand beyond reason.
-pub async fn survey(walk: Box<dyn ExtentWalk>, virtual_size: u64, file_size: u64) -> Vec<Notice> {
+/// The notices that follow from the tables: clusters that are shared, or expand beyond reason. Damage ends the survey; any
+/// other failure is returned.
+pub async fn survey(walk: Box<dyn ExtentWalk>, virtual_size: u64, stored: u64) -> Result<Vec<Notice>> {
     let mut extents = Extents::new(walk, virtual_size);
     let mut count = Count::default();
     let mut batch = Vec::new();
     for _ in 0..BATCHES {
         batch.clear();
-        // Damage is told when the image is read.
-        if !matches!(extents.next(&mut batch).await, Ok(true)) {
-            break;
+        match extents.next(&mut batch).await {
+            Ok(true) => {}
+            Ok(false) => break,
+            // Damage is reported when the image is read.
+            Err(error) if error.kind == ErrorKind::Corrupt => break,
+            Err(error) => return Err(error),
         }
         batch.iter().for_each(|extent| count.add(extent));
     }
-    count.notices(file_size)
+    Ok(count.notices(stored))
 }
 
-/// Bytes that are referred to.
+/// Counts the bytes that extents refer to.
 #[derive(Default)]
 struct Count {
     plain: u64,
@@ -102,22 +121,22 @@ struct Count {
 impl Count {
     fn add(&mut self, extent: &Extent) {
         match extent.kind {
-            ExtentKind::Data { file, .. } if file.0 == 0 => self.plain += extent.len,
+            ExtentKind::Data { .. } => self.plain += extent.len,
             ExtentKind::Compressed { cluster, .. } => self.expanded += cluster,
             _ => {}
         }
     }
 
-    fn notices(&self, file_size: u64) -> Vec<Notice> {
+    fn notices(&self, stored: u64) -> Vec<Notice> {
         let mut notices = Vec::new();
-        if self.plain > file_size {
+        if self.plain > stored {
             notices.push(Notice {
                 code: "shared",
                 message: "Parts of the file are used for many places of the disk, which a plain image never has"
                     .to_owned(),
             });
         }
-        if self.expanded / EXPANSION > file_size {
+        if self.expanded / EXPANSION > stored {
             notices.push(Notice {
                 code: "expanding",
                 message: format!("Compressed data expands to more than {EXPANSION} times the size of the file"),

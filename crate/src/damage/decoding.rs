@@ -1,0 +1,19 @@
+//! What can be found wrong with compressed data when it is decoded.
+
+use super::{Damage, damages};
+
+damages! {
+    /// The file ends inside a compressed cluster.
+    COMPRESSED_CUT = "compressed-cut", "the file ends inside a compressed cluster", lacks "the end of a compressed cluster";
+    /// Compressed data that does not decompress to a whole cluster.
+    COMPRESSED_INVALID = "compressed-invalid", "a compressed cluster does not decompress to a whole cluster";
+    /// The file ends inside a compressed grain.
+    GRAIN_CUT = "grain-cut", "the file ends inside a compressed grain", lacks "the end of a compressed grain";
+    /// Compressed data that does not decompress to a whole grain with the right checksum.
+    GRAIN_INVALID = "grain-invalid", "a compressed grain does not decompress to a whole grain with the right checksum";
+    /// The marker of a compressed grain is that of another one.
+    GRAIN_MISPLACED = "grain-misplaced", "a compressed grain has the marker of another grain";
+}
+
+/// All of them.
+pub(super) const ALL: &[Damage] = &[COMPRESSED_CUT, COMPRESSED_INVALID, GRAIN_CUT, GRAIN_INVALID, GRAIN_MISPLACED];
