@@ -1,4 +1,4 @@
-//! What lies where on a disk: the one shape that every format hands on.
+//! Extents: which bytes of which file make up each range of the guest's disk. Every format lists them in this form.
 
 use crate::damage::Damage;
 use crate::error::Result;
@@ -7,31 +7,31 @@ use crate::units::{GuestOffset, GuestRange, HostOffset};
 use futures_util::future::LocalBoxFuture;
 use serde::{Deserialize, Serialize};
 
-/// A stretch of the guest's disk and what lies there.
+/// A range of the guest's disk whose bytes come from one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// First byte.
     pub start: GuestOffset,
     /// Length in bytes, never 0.
     pub len: u64,
-    /// The layer that it comes from: 0 is the image, 1 its backing file, and so on.
-    pub depth: u16,
-    /// What the guest reads there.
+    /// The layer that describes it: 0 is the image, 1 its backing file, and so on.
+    pub layer: u16,
+    /// The bytes that the guest reads there.
     pub kind: ExtentKind,
 }
 
-/// What the guest reads in an extent.
+/// The bytes that the guest reads in an extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtentKind {
-    /// Nothing is recorded: what the backing file holds, or zeros.
+    /// Nothing is recorded: the bytes of the layer below, or zeros.
     Unallocated {
-        /// Where the file keeps space for it, if it does: a subcluster beside others that have data.
-        host: Option<HostOffset>,
+        /// Where the file has space for it, if it has: a subcluster beside others with data.
+        host: Option<(FileId, HostOffset)>,
     },
     /// Recorded as zeros.
     Zero {
-        /// Where the file keeps space for it, if it does; what stands there is not what the guest reads.
-        host: Option<HostOffset>,
+        /// Where the file has space for it, if it has. The guest does not read the bytes there.
+        host: Option<(FileId, HostOffset)>,
     },
     /// The bytes of a file from `host` on.
     Data {
@@ -42,31 +42,33 @@ pub enum ExtentKind {
         /// How they are encrypted, if they are.
         encrypted: Option<Encrypted>,
     },
-    /// A part of one compressed cluster.
+    /// A part of one compressed cluster or grain.
     Compressed {
         /// Which file.
         file: FileId,
         /// Where the compressed bytes lie.
         host: HostOffset,
-        /// How many they are at most; the stream may end earlier.
+        /// Upper bound on the length of the compressed bytes. The stream may end earlier.
         host_len: u64,
-        /// What they decompress to, in bytes.
+        /// Length of the decompressed cluster, in bytes.
         cluster: u64,
-        /// Where in the cluster the extent begins.
+        /// Offset of the extent in the cluster, in bytes.
         skip: u64,
         /// How they are compressed.
         compression: Compression,
+        /// What surrounds the compressed data.
+        framing: Framing,
     },
-    /// Salvage only: it cannot be read.
+    /// In a salvage only: unreadable.
     Lost(Damage),
 }
 
-/// How data is encrypted. It is so in sectors of 512 bytes, each with its number.
+/// How data is encrypted: in sectors of 512 bytes, each with its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encrypted {
-    /// Which of the image's ciphers, counted from the top layer that has one.
+    /// Which of the ciphers of the image. They are numbered from the top layer down.
     pub cipher: u16,
-    /// Whether a sector's number is that on the disk; otherwise that in the file.
+    /// Whether sectors are numbered by guest offset; otherwise by host offset.
     pub by_guest: bool,
 }
 
@@ -79,10 +81,33 @@ pub enum Compression {
     Zstd,
 }
 
+/// What surrounds compressed data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Framing {
+    /// Nothing.
+    Raw,
+    /// A VMDK grain: a zlib stream (RFC 1950), perhaps behind a marker.
+    Grain(GrainFrame),
+}
+
+/// How a compressed grain of VMDK is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrainFrame {
+    /// The number of the grain's first sector, which its marker must have; `None` in a file without markers.
+    pub sector: Option<u64>,
+    /// How many bytes of the grain lie on the disk. The last grain may be stored without the bytes behind them.
+    pub len: u32,
+}
+
 impl Extent {
-    /// The first byte behind the extent.
+    /// The guest offset behind the last byte.
     pub fn end(&self) -> u64 {
         self.start.0 + self.len
+    }
+
+    /// The guest range of the extent.
+    pub fn range(&self) -> GuestRange {
+        GuestRange { start: self.start.0, end: self.end() }
     }
 
     /// Whether the guest may read something other than zeros.
@@ -90,26 +115,27 @@ impl Extent {
         matches!(self.kind, ExtentKind::Data { .. } | ExtentKind::Compressed { .. })
     }
 
-    /// The first `len` bytes, and what follows them, if anything does.
+    /// Divides the extent behind its first `len` bytes. The second part is `None` if nothing is left.
     pub fn split(self, len: u64) -> (Self, Option<Self>) {
         if len >= self.len {
             return (self, None);
         }
-        let behind = |host: HostOffset| HostOffset(host.0 + len);
+        let moved = |host: HostOffset| HostOffset(host.0 + len);
         let mut kind = self.kind;
         match &mut kind {
             ExtentKind::Data { host, .. }
-            | ExtentKind::Zero { host: Some(host) }
-            | ExtentKind::Unallocated { host: Some(host) } => *host = behind(*host),
+            | ExtentKind::Zero { host: Some((_, host)) }
+            | ExtentKind::Unallocated { host: Some((_, host)) } => *host = moved(*host),
             ExtentKind::Compressed { skip, .. } => *skip += len,
             ExtentKind::Unallocated { host: None } | ExtentKind::Zero { host: None } | ExtentKind::Lost(_) => {}
         }
         (Self { len, ..self }, Some(Self { start: GuestOffset(self.start.0 + len), len: self.len - len, kind, ..self }))
     }
 
-    /// Grows by `next`, which follows in guest order, if both are one stretch.
+    /// Appends `next` and returns true, if both together are one extent: `next` continues this one on the disk and in the
+    /// file.
     pub fn try_extend(&mut self, next: &Extent) -> bool {
-        if self.end() != next.start.0 || self.depth != next.depth || !self.continues(next) {
+        if self.end() != next.start.0 || self.layer != next.layer || !self.continues(next) {
             return false;
         }
         self.len += next.len;
@@ -123,8 +149,8 @@ impl Extent {
             (Unallocated { host: None }, Unallocated { host: None }) | (Zero { host: None }, Zero { host: None }) => {
                 true
             }
-            (Unallocated { host: Some(a) }, Unallocated { host: Some(b) })
-            | (Zero { host: Some(a) }, Zero { host: Some(b) }) => follows(a, b),
+            (Unallocated { host: Some((file, a)) }, Unallocated { host: Some((other, b)) })
+            | (Zero { host: Some((file, a)) }, Zero { host: Some((other, b)) }) => file == other && follows(a, b),
             (Data { host: a, file, encrypted }, Data { host: b, file: other, encrypted: too }) => {
                 file == other && encrypted == too && follows(a, b)
             }
@@ -136,31 +162,38 @@ impl Extent {
 
 /// Lists the extents of a disk.
 pub trait ExtentWalk {
-    /// Appends extents from `range.start` on to `batch`: at least one, a bounded number, none past
-    /// `range.end`, without gaps. The range is not empty and inside the disk; the ranges of one
-    /// walk ascend.
+    /// Appends the extents from `range.start` on to `batch`, in guest order and without gaps: at least one, a bounded
+    /// number, none past `range.end`. The range is on the disk and not empty. The ranges of one walk ascend.
     fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>>;
 }
 
 /// A pass over all extents of a disk, in guest order, without gaps.
 pub struct Extents {
     walk: Box<dyn ExtentWalk>,
-    rest: GuestRange,
+    /// The part of the disk that was not listed yet.
+    remaining: GuestRange,
 }
 
 impl Extents {
-    /// Begins a pass over the first `size` bytes.
+    /// Begins a pass over the first `size` bytes of the disk.
     pub fn new(walk: Box<dyn ExtentWalk>, size: u64) -> Self {
-        Self { walk, rest: GuestRange { start: 0, end: size } }
+        Self { walk, remaining: GuestRange { start: 0, end: size } }
     }
 
-    /// Appends the next extents to `batch`, a bounded number; `false` when there are none left.
+    /// Limits the pass to `range`. Nothing was listed yet.
+    pub fn within(self, range: GuestRange) -> Self {
+        let whole = self.remaining;
+        let remaining = GuestRange { start: range.start.max(whole.start), end: range.end.min(whole.end) };
+        Self { remaining, ..self }
+    }
+
+    /// Appends the next extents to `batch`, a bounded number. Returns false if there are none left.
     pub async fn next(&mut self, batch: &mut Vec<Extent>) -> Result<bool> {
-        if self.rest.is_empty() {
+        if self.remaining.is_empty() {
             return Ok(false);
         }
-        self.walk.list(self.rest, batch).await?;
-        self.rest.start = batch.last().map_or(self.rest.end, Extent::end);
+        self.walk.list(self.remaining, batch).await?;
+        self.remaining.start = batch.last().map_or(self.remaining.end, Extent::end);
         Ok(true)
     }
 }

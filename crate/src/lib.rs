@@ -1,38 +1,51 @@
 //! Decant's core: everything that knows a disk format or moves image data.
 //!
-//! An [`Image`] is opened from a [`Source`]: its format is recognised by content (see [`format`]),
-//! its headers are checked, and its extents can be listed in guest order. [`convert`] plans the
-//! extents into jobs, which an executor reads and decodes, and writes what is data to a sink; what
-//! is zero stays a hole. An image over backing files is a [`chain`], whose extents are merged.
+//! ```text
+//! source -> format -> extents -> jobs -> decoded data -> writer and target
+//! ```
 //!
-//! The core is straight-line `async` code over the traits [`Source`], [`sink::Sink`] and
-//! [`convert::Executor`]. It opens no file and names no platform: `native` drives it with
-//! `std::fs`, for tests, and `web` with web-sys, in browsers and Node.
+//! - An [`Image`] is opened from a [`Source`], or from a member of a [`container`]. Its [`format`] is recognised by content, its headers are checked, and its
+//!   extents are listed in guest order. An image over backing files is a [`chain`], whose extents are merged.
+//! - [`convert`] plans the extents into jobs. An executor reads and decodes them.
+//! - A [`writer`] defines the form of the output, a [`target`] where it goes. Zeros stay holes.
 //!
-//! Every number that an image holds is hostile until it is checked.
+//! The core is `async` code over the traits [`Source`], [`target::Target`] and [`convert::Executor`]. It opens no file and
+//! names no platform: `native` runs it with `std::fs`, for tests, and `web` with web-sys, in browsers and Node.
+//!
+//! Every number in an image is hostile until it is checked.
 
 pub mod chain;
+pub mod container;
 pub mod convert;
 pub mod damage;
 pub mod decode;
+pub mod details;
+pub mod encode;
+pub mod encryption;
 pub mod error;
 pub mod extent;
-#[cfg(feature = "extras")]
-pub mod extras;
-#[cfg(not(feature = "extras"))]
-#[path = "without_extras.rs"]
-pub mod extras;
 pub mod format;
 pub mod image;
+pub mod info;
+mod metered;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
+pub mod opening;
+pub mod reference;
 pub mod safety;
-pub mod sink;
+pub mod shown;
 pub mod source;
+pub mod stream;
+pub mod streamed;
+pub mod target;
 pub mod units;
 #[cfg(target_arch = "wasm32")]
 mod web;
+pub mod writer;
 
+pub use chain::OpenOptions;
 pub use error::{Error, ErrorKind, Result};
-pub use image::{Image, Info, OpenOptions};
+pub use image::Image;
+pub use info::Info;
+pub use opening::{Input, Opened, open};
 pub use source::Source;

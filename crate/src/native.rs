@@ -1,11 +1,11 @@
-//! `std::fs` as source and sink, and an executor on the calling thread: for tests, fuzzing and
-//! benchmarks.
+//! Sources and targets of `std::fs`, and an executor on the calling thread: for tests, fuzzing and benchmarks.
 
-use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, Loaded, Outcome};
+use crate::convert::{Decoded, Decoder, Executor, Job, JobOutput, LoadedJob, Stock, run_job};
+use crate::encode::Encoder;
+use crate::encryption::{Ciphers, Keys};
 use crate::error::{Error, ErrorKind, Result};
-use crate::extras::{Ciphers, Keys};
-use crate::sink::{Run, Sink};
 use crate::source::{Files, Source};
+use crate::target::{Abilities, Run, Target, TargetHandle};
 use crate::units::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
@@ -13,7 +13,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// A file that is read.
+/// A file as a source.
 pub struct FileSource {
     file: File,
     size: u64,
@@ -43,32 +43,38 @@ impl Source for FileSource {
     }
 }
 
-/// A file that is written, sparse.
-pub struct FileSink(File);
+/// A file as a target; holes stay holes.
+pub struct FileTarget(File);
 
-impl FileSink {
+impl FileTarget {
     /// Writes to `file`, which is empty.
     pub fn new(file: File) -> Self {
         Self(file)
     }
 }
 
-fn sink_error(cause: std::io::Error) -> Error {
+fn failed(cause: std::io::Error) -> Error {
     Error::new(ErrorKind::Sink, format!("Could not write the output: {cause}"))
 }
 
-impl Sink<Vec<u8>> for FileSink {
-    fn ordered(&self) -> bool {
-        false
-    }
-
-    fn set_len(&self, len: u64) -> LocalBoxFuture<'_, Result<()>> {
-        ready(self.0.set_len(len).map_err(sink_error)).boxed_local()
-    }
-
+impl TargetHandle<Vec<u8>> for FileTarget {
     fn write<'a>(&'a self, bytes: &'a Vec<u8>, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
-        let write = |run: &Run| self.0.write_all_at(&bytes[run.start..run.start + run.len], run.guest);
-        ready(runs.iter().try_for_each(write).map_err(sink_error)).boxed_local()
+        let write = |run: &Run| self.0.write_all_at(&bytes[run.start..run.start + run.len], run.offset);
+        ready(runs.iter().try_for_each(write).map_err(failed)).boxed_local()
+    }
+}
+
+impl Target<Vec<u8>> for FileTarget {
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
+    fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
+        ready(size.map_or(Ok(()), |size| self.0.set_len(size)).map_err(failed)).boxed_local()
+    }
+
+    fn hole(&self, _offset: u64, _len: u64) -> LocalBoxFuture<'_, Result<()>> {
+        ready(Ok(())).boxed_local()
     }
 
     fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
@@ -82,26 +88,26 @@ impl Sink<Vec<u8>> for FileSink {
     }
 }
 
-/// Runs each job where it stands.
+/// Runs each job on the calling thread.
 pub struct Inline {
     files: Files,
     ciphers: Ciphers,
-    depth: usize,
+    jobs_in_flight: usize,
     job_bytes: u64,
 }
 
 impl Inline {
-    /// Reads from `files`; keeps `depth` jobs of `job_bytes` bytes in flight.
-    pub fn new(files: Files, keys: &Keys, depth: usize, job_bytes: u64) -> Result<Self> {
-        Ok(Self { files, ciphers: Ciphers::new(keys)?, depth, job_bytes })
+    /// Reads from `files`; keeps `jobs_in_flight` jobs of `job_bytes` bytes in flight.
+    pub fn new(files: Files, keys: &Keys, jobs_in_flight: usize, job_bytes: u64) -> Result<Self> {
+        Ok(Self { files, ciphers: Ciphers::new(keys)?, jobs_in_flight, job_bytes })
     }
 }
 
 impl Executor for Inline {
     type Bytes = Vec<u8>;
 
-    fn depth(&self, _job_bytes: u64) -> usize {
-        self.depth
+    fn jobs_in_flight(&self, _job_bytes: u64) -> usize {
+        self.jobs_in_flight
     }
 
     fn job_bytes(&self) -> u64 {
@@ -110,14 +116,11 @@ impl Executor for Inline {
 
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Vec<u8>>>> {
         async move {
-            let mut buffers = Buffers::default();
-            let (loaded, read) = job.read(&self.files, &mut buffers).await?;
-            let Outcome { runs, lost } = match loaded {
-                Loaded::Input => Decoder::default().decode(&job, &mut buffers, &self.ciphers)?,
-                Loaded::Output => Outcome::of_direct(&job, &buffers.output),
-            };
-            let written = runs.iter().map(|run| run.len as u64).sum();
-            Ok(Decoded { output: Some((buffers.output, runs)), read, written, lost })
+            let decode = |job: &Job, buffers: &mut _| Decoder::default().decode(job, buffers, &self.ciphers);
+            let deflate = |bytes: &_, runs: &_, output: &mut _| Encoder::default().deflate(bytes, runs, output);
+            let finish = async |loaded: LoadedJob| loaded.finish(decode, deflate);
+            let JobOutput { bytes, parts, lost, read } = run_job(job, &self.files, &Stock::default(), finish).await?;
+            Ok(Decoded { written: parts.len(), output: Some((bytes, parts)), read, lost })
         }
         .boxed_local()
     }

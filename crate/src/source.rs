@@ -1,4 +1,4 @@
-//! Where the bytes of an image come from.
+//! Sources: where the bytes of an image come from.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::units::{ByteRange, HostOffset};
@@ -7,12 +7,7 @@ use futures_util::stream::{StreamExt, TryStreamExt, iter};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
-/// Reads of one job that are under way at once: enough to hide the latency of a browser's
-/// `Blob.slice`, few enough that the first ones are not starved.
-const READS_IN_FLIGHT: usize = 4;
-
-/// Which of an image's files: 0 is the image, the others are its companions, in the order in which
-/// the caller handed them over.
+/// The number of a file: 0 is the image, then its companions follow in the caller's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FileId(pub u16);
 
@@ -36,25 +31,96 @@ pub struct FileRange {
 }
 
 impl FileRange {
-    /// The first byte behind the range.
+    /// The offset behind the last byte.
     pub fn end(&self) -> u64 {
         self.start.0 + self.len
     }
 }
 
-/// A file that can be read at any position. A read is neither cheap nor sure to succeed: callers
-/// ask for few large ranges.
+/// How a source is read best. It affects speed only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Upper bound, in bytes, on the gap between two ranges of a job that are read as one: reading the gap costs less than
+    /// another call.
+    pub gap: u64,
+    /// The least length, in bytes, of a read that is worth its call. A job is not divided into shorter reads to avoid a
+    /// copy.
+    pub worth: u64,
+    /// Upper bound on the concurrent reads of one job.
+    pub reads_at_once: usize,
+    /// Whether workers open the source by themselves. Otherwise jobs are sent to them together with their bytes.
+    pub opened_by_workers: bool,
+    /// Whether its bytes are made where jobs are planned, and are to be had there only.
+    pub made_here: bool,
+}
+
+/// A file on a disk, read by a browser or by the system.
+impl Default for Profile {
+    fn default() -> Self {
+        Self {
+            gap: 64 << 10,
+            worth: 0,
+            // Enough to hide the latency of a browser's `Blob.slice`, few enough that the first ones are not starved.
+            reads_at_once: 4,
+            opened_by_workers: true,
+            made_here: false,
+        }
+    }
+}
+
+/// A file that can be read at any offset. A read may be slow and may fail: callers ask for few large ranges.
 pub trait Source {
     /// The size of the file in bytes.
     fn size(&self) -> u64;
 
-    /// Fills `buf` from `offset` (bytes). The range lies inside the file. May be called
-    /// concurrently. Fails with `source`.
+    /// How the source is read best. It returns the same at every call.
+    fn profile(&self) -> Profile {
+        Profile::default()
+    }
+
+    /// Where it begins in the file that workers open, in bytes: offsets count from here.
+    fn start(&self) -> u64 {
+        0
+    }
+
+    /// Fills `buf` with the bytes from `offset` on. The caller has checked that the file has them. Calls may be
+    /// concurrent. Fails with `source`.
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>>;
 }
 
-/// Reads `range` as a new buffer. A range past the end of the file is `corrupt` (truncated); the
-/// caller has bounded its length.
+/// A part of a file.
+pub struct Slice {
+    source: Rc<dyn Source>,
+    range: ByteRange,
+}
+
+impl Slice {
+    /// The bytes of `source` in `range`, which lies inside it.
+    pub fn new(source: Rc<dyn Source>, range: ByteRange) -> Self {
+        Self { source, range }
+    }
+}
+
+impl Source for Slice {
+    fn size(&self) -> u64 {
+        self.range.len
+    }
+
+    fn profile(&self) -> Profile {
+        self.source.profile()
+    }
+
+    fn start(&self) -> u64 {
+        self.source.start() + self.range.start.0
+    }
+
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+        self.source.read_at(HostOffset(self.range.start.0 + offset.0), buf)
+    }
+}
+
+/// Reads `range` into a new buffer. The caller has bounded its length. Fails with `corrupt` (truncated) if the file ends
+/// before the range does; the message calls it "the `what`". Fails with `source`, or with `internal` if memory runs out.
 pub async fn read_exact(source: &dyn Source, range: ByteRange, what: &str) -> Result<Vec<u8>> {
     if range.end() > source.size() {
         return Err(Error::truncated(format!("the {what}"), range.start, source.size()));
@@ -64,35 +130,49 @@ pub async fn read_exact(source: &dyn Source, range: ByteRange, what: &str) -> Re
     Ok(buf)
 }
 
-/// Reads all `ranges`, a few at once, into consecutive parts of `buf`, which is exactly as long as
-/// they are together.
+/// Reads all `ranges`, a few at once, into consecutive parts of `buf`, whose length is the sum of theirs. Fails with
+/// `source`.
 pub async fn read_ranges(files: &[Rc<dyn Source>], ranges: &[FileRange], mut buf: &mut [u8]) -> Result<()> {
     let mut reads = Vec::with_capacity(ranges.len());
     for range in ranges {
-        let (part, rest) = buf.split_at_mut(range.len as usize);
+        let (part, remaining) = buf.split_at_mut(range.len as usize);
         reads.push((*range, part));
-        buf = rest;
+        buf = remaining;
     }
     read_parts(files, reads).await
 }
 
-/// Reads each range into its buffer, which is as long, a few at once.
+/// Reads each range into its buffer, which has the same length, a few at once. Fails with `source`.
 pub async fn read_parts(files: &[Rc<dyn Source>], parts: Vec<(FileRange, &mut [u8])>) -> Result<()> {
     let mut reads = Vec::with_capacity(parts.len());
+    let mut reads_at_once = usize::MAX;
     for (range, part) in parts {
-        let source = files.get(usize::from(range.file.0)).ok_or_else(|| {
-            Error::new(ErrorKind::Internal, format!("A job reads file {}, which was not handed over", range.file.0))
-        })?;
+        let source = file(files, range.file)?;
+        reads_at_once = reads_at_once.min(source.profile().reads_at_once);
         reads.push((source, range.start, part));
     }
     iter(reads)
         .map(|(source, start, part)| source.read_at(start, part))
-        .buffer_unordered(READS_IN_FLIGHT)
+        .buffer_unordered(reads_at_once)
         .try_collect()
         .await
 }
 
-/// A buffer of `len` zeros, or `internal` where there is no memory for it.
+fn file(files: &[Rc<dyn Source>], id: FileId) -> Result<&Rc<dyn Source>> {
+    files
+        .get(usize::from(id.0))
+        .ok_or_else(|| Error::new(ErrorKind::Internal, format!("A job reads file {}, which was not handed over", id.0)))
+}
+
+/// A copy of `bytes`. Fails with `internal` if memory runs out.
+pub(crate) fn copied(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut buf = Vec::new();
+    buf.try_reserve_exact(bytes.len()).map_err(|_| Error::out_of_memory(bytes.len()))?;
+    buf.extend_from_slice(bytes);
+    Ok(buf)
+}
+
+/// A buffer of `len` zeros. Fails with `internal` if memory runs out.
 pub(crate) fn zeroed(len: usize) -> Result<Vec<u8>> {
     let mut buf = Vec::new();
     buf.try_reserve_exact(len).map_err(|_| Error::out_of_memory(len))?;

@@ -1,17 +1,14 @@
-//! Offsets that cannot be mixed up, and the arithmetic on numbers an image supplies.
+//! Offsets that cannot be mixed up, and the numbers and texts that stand in an image.
 
-use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// The unit in which output is data or a hole, in bytes: the block size of the file systems that
-/// output lands on, and the granularity of `qemu-img convert` (`-S 4k`).
-pub const BLOCK: u64 = 4096;
+/// The unit in which disks and most formats count, in bytes.
+pub const SECTOR: u64 = 512;
 
-/// The largest size or offset that the API can state exactly: JavaScript's
-/// `Number.MAX_SAFE_INTEGER`.
+/// The largest size or offset that the API represents exactly: JavaScript's `Number.MAX_SAFE_INTEGER`.
 pub const MAX_SIZE: u64 = (1 << 53) - 1;
 
-/// A byte range in the file of an image.
+/// A byte range of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteRange {
     /// First byte.
@@ -21,49 +18,54 @@ pub struct ByteRange {
 }
 
 impl ByteRange {
-    /// The range of `len` bytes at `start`. An end past 2^63 is `corrupt`.
-    pub fn new(start: HostOffset, len: u64, what: &str) -> Result<Self> {
-        match start.0.checked_add(len) {
-            Some(end) if end <= i64::MAX as u64 => Ok(Self { start, len }),
-            _ => Err(Error::corrupt(format!("the {what} has an impossible position"), start)),
-        }
+    /// The range of `len` bytes at `start`; `None` if it ends past 2^63.
+    pub fn new(start: HostOffset, len: u64) -> Option<Self> {
+        start.0.checked_add(len).filter(|&end| end <= i64::MAX as u64).map(|_| Self { start, len })
     }
 
-    /// The first byte behind the range.
+    /// The offset behind the last byte.
     pub fn end(&self) -> u64 {
         self.start.0 + self.len
     }
 }
 
-/// A position in the file of an image, in bytes.
+/// An offset in a file, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HostOffset(pub u64);
 
-/// A position on the disk that the guest sees, in bytes.
+/// An offset on the guest's disk, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GuestOffset(pub u64);
 
-/// A byte range on the disk that the guest sees, from `start` to before `end`, in bytes.
+/// A range of the guest's disk, in bytes, without `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuestRange {
     /// First byte.
     pub start: u64,
-    /// The first byte behind it.
+    /// The offset behind the last byte.
     pub end: u64,
 }
 
 impl GuestRange {
-    /// Whether it has no bytes.
+    /// Whether the range has no bytes.
     pub fn is_empty(self) -> bool {
         self.start >= self.end
     }
 }
 
-impl GuestOffset {
-    /// The start of the output block that holds this byte.
-    pub fn block_start(self) -> u64 {
-        self.0 / BLOCK * BLOCK
-    }
+/// Reads a little-endian `u16` at `at`. The caller has checked the length of `bytes`.
+pub(crate) fn le16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(bytes[at..at + 2].try_into().expect("two bytes"))
+}
+
+/// Reads a little-endian `u32` at `at`. The caller has checked the length of `bytes`.
+pub(crate) fn le32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+/// Reads a little-endian `u64` at `at`. The caller has checked the length of `bytes`.
+pub(crate) fn le64(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
 /// Reads a big-endian `u16` at `at`. The caller has checked the length of `bytes`.
@@ -79,4 +81,14 @@ pub(crate) fn be32(bytes: &[u8], at: usize) -> u32 {
 /// Reads a big-endian `u64` at `at`. The caller has checked the length of `bytes`.
 pub(crate) fn be64(bytes: &[u8], at: usize) -> u64 {
     u64::from_be_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// The bytes of a text that ends at its first zero byte, or fills `bytes` if there is none.
+pub(crate) fn before_nul(bytes: &[u8]) -> &[u8] {
+    bytes.split(|&byte| byte == 0).next().unwrap_or_default()
+}
+
+/// The text of [`before_nul`]. What is not UTF-8 is replaced.
+pub(crate) fn text_before_nul(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(before_nul(bytes)).into_owned()
 }

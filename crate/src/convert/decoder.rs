@@ -1,60 +1,60 @@
-//! Decodes jobs: the pieces of one become its output.
+//! Decodes jobs: their pieces become their output.
 
-use super::job::{Buffers, CompressedPart, Job, Part, Piece, Stored, fit};
-use crate::damage::{Damage, Lost};
+use super::cache::{ClusterCache, Compressed};
+use super::job::{Ascending, Buffers, CompressedPart, Job, JobPart, Piece, Stored, fit};
+use crate::damage::Lost;
+use crate::damage::decoding::{COMPRESSED_CUT, COMPRESSED_INVALID, GRAIN_CUT, GRAIN_INVALID, GRAIN_MISPLACED};
 use crate::decode::inflate::Stream;
-use crate::decode::{DecompressError, Decompressor};
+use crate::decode::{DecompressError, Decompressor, deflate_in};
+use crate::encryption::Ciphers;
 use crate::error::Result;
-use crate::extent::Compression;
-use crate::extras::Ciphers;
-use crate::sink::Run;
-use crate::source::FileId;
+use crate::extent::{Compression, Framing};
+use crate::target::Run;
 use crate::units::HostOffset;
 use std::cell::Cell;
 
-/// Decodes pieces; one for each thread, kept from job to job.
+/// Decodes jobs. Each thread keeps one from job to job.
 #[derive(Default)]
 pub struct Decoder {
-    decompressor: Decompressor,
-    /// A whole cluster, where pieces are only parts of it.
-    cluster: Vec<u8>,
-    /// Which one it is, while a part of a job is decoded: the next piece often is another part of it.
-    cached: Option<(FileId, HostOffset)>,
+    clusters: ClusterDecoder,
+    cache: ClusterCache,
 }
 
-/// What decoding a job has brought.
+/// Decompresses whole clusters.
+#[derive(Default)]
+struct ClusterDecoder {
+    decompressor: Decompressor,
+    /// Compressed data behind the end of the file, with the zeros that QEMU reads there.
+    filled_up: Vec<u8>,
+}
+
+/// The result of decoding a job.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The data in the output, zeros left out.
+    /// The runs of data in the output; zeros are left out.
     pub runs: Vec<Run>,
-    /// What was lost, when damage is tolerated.
+    /// In a salvage: what could not be decoded.
     pub lost: Vec<Lost>,
 }
 
-impl Outcome {
-    /// Of `job`, whose output was read as it is.
-    pub fn of_direct(job: &Job, output: &[u8]) -> Self {
-        Self { runs: job.runs(output), lost: job.lost.clone() }
-    }
-}
-
 impl Decoder {
-    /// Decodes all of `job` from `buffers.input` to `buffers.output`.
+    /// Decodes all of `job` from `buffers.input` to `buffers.output`. Fails as [`Decoder::decode_part`] does, and with
+    /// `internal` if memory runs out.
     pub fn decode(&mut self, job: &Job, buffers: &mut Buffers, ciphers: &Ciphers) -> Result<Outcome> {
         let output = job.prepare(&mut buffers.output)?;
-        let mut lost = job.lost.clone();
+        let mut lost = Vec::new();
         for part in job.parts(output, usize::MAX) {
             lost.extend(self.decode_part(job, part, &buffers.input, ciphers)?);
         }
         Ok(Outcome { runs: job.runs(&buffers.output), lost })
     }
 
-    /// Decodes a part of a job. What no piece covers becomes zeros. Answers with what was lost there; or fails with
-    /// the first piece that cannot be decoded.
-    pub fn decode_part(&mut self, job: &Job, part: Part<'_>, input: &[u8], ciphers: &Ciphers) -> Result<Vec<Lost>> {
-        let Part { mut pieces, output, base } = part;
-        // Another job's input may have another file's cluster at that place.
-        self.cached = None;
+    /// Decodes a part of a job; what no piece covers becomes zeros. Returns what was lost there. Without salvage, fails
+    /// with the first piece that cannot be decoded.
+    pub fn decode_part(&mut self, job: &Job, part: JobPart<'_>, input: &[u8], ciphers: &Ciphers) -> Result<Vec<Lost>> {
+        let JobPart { mut pieces, output, base } = part;
+        // The input of another job may have another file's cluster at the same place.
+        self.cache.forget();
         let mut filled = 0;
         let mut failures = Vec::new();
         for (number, piece) in pieces.iter().enumerate() {
@@ -69,13 +69,14 @@ impl Decoder {
                     to.copy_from_slice(from);
                     ciphers.decrypt(cipher, sector, to)?;
                 }
-                Stored::Compressed(_) if whole_deflated(piece).is_some() => {}
+                // All of them are inflated together, below.
+                Stored::Compressed(_) if whole_deflate(piece, input).is_some() => {}
                 Stored::Compressed(stored) => {
                     let Err(error) = self.decompress(stored, from, to) else { continue };
                     to.fill(0);
                     failures.push(Failure { piece, stored, error });
                     if !job.salvage {
-                        // Only one before it matters now.
+                        // A piece before this one may fail, too, and is reported then. The pieces behind do not matter.
                         pieces = &pieces[..number];
                         break;
                     }
@@ -83,63 +84,96 @@ impl Decoder {
             }
         }
         output[filled..].fill(0);
-        self.inflate_whole(Part { pieces, output, base }, input, job.salvage, &mut failures);
+        self.inflate_whole_clusters(JobPart { pieces, output, base }, input, job.salvage, &mut failures);
         failures.sort_unstable_by_key(|failure| failure.piece.output);
         failures.into_iter().map(|failure| failure.lose(job)).collect()
     }
 
-    /// Decompresses the pieces that are whole clusters of deflate, all at once; without `salvage`, until one fails.
-    fn inflate_whole<'a>(&mut self, part: Part<'a>, input: &'a [u8], salvage: bool, failures: &mut Vec<Failure<'a>>) {
-        let Part { pieces, output: mut rest, base: mut at } = part;
-        let goes_on = Cell::new(true);
-        let whole = pieces.iter().filter_map(|piece| Some((piece, whole_deflated(piece)?)));
-        // They end in any order. But all that have begun do end, so the first one that fails is always among them.
-        let streams = whole.take_while(|_| goes_on.get()).map(|(piece, stored)| {
-            let (output, behind) = std::mem::take(&mut rest)[piece.output - at..].split_at_mut(piece.output_len);
-            (rest, at) = (behind, piece.output + piece.output_len);
-            ((piece, stored), Stream { input: &input[piece.input..piece.input + piece.input_len], output })
-        });
-        self.decompressor.inflate_all(streams, |(piece, stored), stream, result| {
-            let Err(error) = result else { return };
-            stream.output.fill(0);
-            failures.push(Failure { piece, stored, error });
-            goes_on.set(salvage);
+    /// Inflates those pieces that are whole clusters of deflate, and adds those that fail to `failures`. Without
+    /// `salvage`, begins no piece after a failure.
+    fn inflate_whole_clusters<'a>(
+        &mut self,
+        part: JobPart<'a>,
+        input: &'a [u8],
+        salvage: bool,
+        failures: &mut Vec<Failure<'a>>,
+    ) {
+        let mut outputs = Ascending::new(part.output, part.base);
+        let has_failed = Cell::new(false);
+        let streams = part
+            .pieces
+            .iter()
+            .filter_map(|piece| Some((piece, whole_deflate(piece, input)?)))
+            // Pieces end in any order. But all that were begun do end, so the first one that fails is among them.
+            .take_while(|_| salvage || !has_failed.get())
+            .map(|(piece, (stored, deflate))| {
+                let output = outputs.take(piece.output, piece.output_len);
+                (((piece, stored), stored.framing), Stream { input: deflate, output })
+            });
+        self.clusters.decompressor.inflate_all(streams, |(piece, stored), stream, result| {
+            if let Err(error) = result {
+                stream.output.fill(0);
+                failures.push(Failure { piece, stored, error });
+                has_failed.set(true);
+            }
         });
     }
 
-    /// Decompresses what is stored of a cluster, all of whose compressed data is `from`.
+    /// Fills `to` with the part of a cluster that `stored` describes. `from` is the compressed data of the whole cluster.
     fn decompress(
         &mut self,
         stored: CompressedPart,
         from: &[u8],
         to: &mut [u8],
     ) -> std::result::Result<(), DecompressError> {
-        let CompressedPart { compression, cluster, skip, file, host, .. } = stored;
+        let CompressedPart { compression, framing, cluster, skip, file, host, .. } = stored;
         if to.len() == cluster {
-            return self.decompressor.decompress(compression, from, to);
+            return self.clusters.decompress(stored, from, to);
         }
-        // Decompressed once for all its parts in a row.
-        if self.cached != Some((file, host)) {
-            self.cached = None;
-            fit(&mut self.cluster, cluster).map_err(|_| DecompressError::Invalid)?;
-            self.decompressor.decompress(compression, from, &mut self.cluster)?;
-            self.cached = Some((file, host));
-        }
-        to.copy_from_slice(&self.cluster[skip..skip + to.len()]);
+        let of = Compressed { file, host, len: from.len() + stored.missing, compression, framing };
+        let whole = self.cache.get(of, cluster, |whole| self.clusters.decompress(stored, from, whole))?;
+        to.copy_from_slice(&whole[skip..skip + to.len()]);
         Ok(())
     }
 }
 
-/// What a piece holds, if that is a whole cluster of deflate.
-fn whole_deflated(piece: &Piece) -> Option<CompressedPart> {
-    match piece.stored {
-        Stored::Compressed(stored)
-            if stored.compression == Compression::Deflate && stored.cluster == piece.output_len =>
-        {
-            Some(stored)
+impl ClusterDecoder {
+    /// Fills `to` with a whole cluster. `from` is its compressed data.
+    ///
+    /// Behind the end of a file QEMU reads zeros. They add nothing to a cluster, but after a full cluster of deflate they may
+    /// be invalid. So the data must be valid with them, too.
+    fn decompress(
+        &mut self,
+        stored: CompressedPart,
+        from: &[u8],
+        to: &mut [u8],
+    ) -> std::result::Result<(), DecompressError> {
+        self.decompressor.decompress(stored.compression, stored.framing, from, to)?;
+        let may_go_on = stored.compression == Compression::Deflate && stored.framing == Framing::Raw;
+        if stored.missing == 0 || !may_go_on {
+            return Ok(());
         }
-        _ => None,
+        fit(&mut self.filled_up, from.len() + stored.missing)?;
+        let (start, end) = self.filled_up.split_at_mut(from.len());
+        start.copy_from_slice(from);
+        end.fill(0);
+        match self.decompressor.decompress(stored.compression, stored.framing, &self.filled_up, to) {
+            Err(DecompressError::Invalid) => Err(DecompressError::InputEnds),
+            result => result,
+        }
     }
+}
+
+/// How `piece` is stored, and its deflate data in `input`; `None` unless it is a whole cluster of deflate whose bytes the
+/// file has all.
+fn whole_deflate<'a>(piece: &Piece, input: &'a [u8]) -> Option<(CompressedPart, &'a [u8])> {
+    let Stored::Compressed(stored) = piece.stored else { return None };
+    let is_whole = stored.cluster == piece.output_len && stored.missing == 0;
+    if stored.compression != Compression::Deflate || !is_whole {
+        return None;
+    }
+    let from = &input[piece.input..piece.input + piece.input_len];
+    Some((stored, deflate_in(stored.framing, from)?))
 }
 
 /// A piece that could not be decompressed.
@@ -150,14 +184,20 @@ struct Failure<'a> {
 }
 
 impl Failure<'_> {
-    /// What is lost with it; an error where damage is not tolerated.
+    /// In a salvage, the lost range. Fails otherwise, and if the failure is no damage.
     fn lose(self, job: &Job) -> Result<Lost> {
         let Self { piece, stored, error } = self;
+        let (cut, invalid) = match stored.framing {
+            Framing::Raw => (COMPRESSED_CUT, COMPRESSED_INVALID),
+            Framing::Grain(_) => (GRAIN_CUT, GRAIN_INVALID),
+        };
         let (damage, place) = match error {
-            DecompressError::InputEnds if stored.cut => {
-                (Damage::CompressedCut, HostOffset(stored.host.0 + piece.input_len as u64))
+            DecompressError::Failed(error) => return Err(error),
+            DecompressError::InputEnds if stored.missing > 0 => {
+                (cut, HostOffset(stored.host.0 + piece.input_len as u64))
             }
-            _ => (Damage::CompressedInvalid, stored.host),
+            DecompressError::InputEnds | DecompressError::Invalid => (invalid, stored.host),
+            DecompressError::Misplaced => (GRAIN_MISPLACED, stored.host),
         };
         if job.salvage {
             return Ok(Lost { start: job.guest_of(piece.output), len: piece.output_len as u64, damage });
@@ -174,6 +214,7 @@ impl Failure<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::FileId;
 
     const CLUSTER: usize = 4096;
     /// Whole clusters and, marked with `true`, parts of clusters, each at a multiple of the cluster size.
@@ -203,16 +244,17 @@ mod tests {
                 output_len,
                 stored: Stored::Compressed(CompressedPart {
                     compression: Compression::Deflate,
+                    framing: Framing::Raw,
                     cluster: CLUSTER,
                     skip,
                     file: FileId(0),
                     host: HostOffset(at as u64),
-                    cut: false,
+                    missing: 0,
                 }),
             });
             input.extend(stream);
         }
-        job.stretches = vec![Run { guest: 1 << 30, start: 0, len: output.len() }];
+        job.stretches = vec![Run { offset: 1 << 30, start: 0, len: output.len() }];
         (job, input, output)
     }
 
@@ -232,7 +274,7 @@ mod tests {
                         .collect();
                     if let (false, Some(first)) = (salvage, bad.first()) {
                         let place = HostOffset((first * CLUSTER) as u64);
-                        let error = Damage::CompressedInvalid.error(place, place.0);
+                        let error = COMPRESSED_INVALID.error(place, place.0);
                         assert_eq!(results.unwrap_err().to_string(), error.to_string(), "{bad:?}");
                         continue;
                     }

@@ -1,39 +1,45 @@
-//! A job: what to read, how to decode it, and where on the disk the result belongs. It knows no
-//! format, so that a worker can run it without parsing any metadata.
+//! A job: what to read, how to decode it, and where on the disk the result belongs. It knows no format: workers run it
+//! without parsing metadata.
 
 use crate::damage::Lost;
 use crate::decode::data_runs;
+use crate::encode::Encoding;
 use crate::error::Result;
-use crate::extent::Compression;
-use crate::sink::Run;
+use crate::extent::{Compression, Framing};
 use crate::source::{FileId, FileRange, Source, read_parts, read_ranges, zeroed};
+use crate::target::Run;
 use crate::units::HostOffset;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
-/// One job. Its output is packed: stretches of the disk stand one behind the other in a buffer,
-/// each at a multiple of the output block.
+/// One job. Its output is packed: stretches of the disk lie one behind the other in a buffer, each at a multiple of the
+/// writer's unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// Its place in guest order, from 0.
+    /// The number of the job in guest order, from 0.
     pub index: u64,
-    /// How much of the disk it accounts for, in bytes: its own stretches and the holes before them.
+    /// Length of the guest range that the job accounts for, in bytes: its stretches and the holes around them.
     pub span: u64,
-    /// What to read, into one buffer one behind the other.
+    /// What to read. All reads go into one buffer, one behind the other.
     pub reads: Vec<FileRange>,
-    /// What to decode, ascending by place in the output.
+    /// What to decode, ascending by position in the output.
     pub pieces: Vec<Piece>,
-    /// Where parts of the output belong on the disk, ascending; they fill the output buffer.
+    /// Where the parts of the output belong on the disk, ascending. They fill the output buffer.
     pub stretches: Vec<Run>,
-    /// Runs of zeros shorter than this (bytes) may become data where that saves a write.
+    /// The unit in which the output is stored, in bytes.
+    pub unit: u64,
+    /// Zeros between two runs of data may become data if they are fewer than this (bytes). 0: never.
     pub short_hole: u64,
-    /// Whether zeros are written like data.
+    /// Whether zeros in the stretches are written as data.
     pub dense: bool,
-    /// Whether what cannot be decoded becomes zeros.
+    /// The form of the output.
+    pub encoding: Encoding,
+    /// Whether pieces that cannot be decoded become zeros. Otherwise they are an error.
     pub salvage: bool,
-    /// The names of the backing files with compressed data in the job, for messages.
+    /// The names of the companions that have compressed data in the job, for messages.
     pub names: Vec<(FileId, String)>,
-    /// Ranges that are lost before anything is read.
+    /// Ranges that were found lost before anything is read. Executors do not use them.
+    #[serde(skip)]
     pub lost: Vec<Lost>,
 }
 
@@ -48,7 +54,7 @@ pub struct Piece {
     pub output: usize,
     /// Length there.
     pub output_len: usize,
-    /// How the input is stored.
+    /// How the bytes are stored.
     pub stored: Stored,
 }
 
@@ -59,43 +65,36 @@ pub enum Stored {
     Plain,
     /// Encrypted.
     Encrypted {
-        /// Which of the image's ciphers.
+        /// Which of the ciphers of the image.
         cipher: u16,
         /// The number of its first sector of 512 bytes.
         sector: u64,
     },
-    /// As a compressed cluster, or a part of one.
+    /// As a compressed cluster or grain, or a part of one.
     Compressed(CompressedPart),
 }
 
-/// A part of a compressed cluster.
+/// A part of a compressed cluster or grain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompressedPart {
     /// How it is compressed.
     pub compression: Compression,
-    /// Size of the cluster.
+    /// What surrounds the compressed data.
+    pub framing: Framing,
+    /// Length of the decompressed cluster, in bytes.
     pub cluster: usize,
-    /// Where in the cluster the part begins.
+    /// Offset of the part in the cluster, in bytes.
     pub skip: usize,
-    /// Which file holds it, and where: for messages, and to know it again.
+    /// The file that holds the compressed data, and where: for messages, and to tell clusters apart.
     pub file: FileId,
     /// See `file`.
     pub host: HostOffset,
-    /// Whether the file ends inside the range that the image gives for the compressed data.
-    pub cut: bool,
+    /// How many bytes of the compressed data's range lie behind the end of the file.
+    pub missing: usize,
 }
 
-/// What there is after a job was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loaded {
-    /// The job's input, to be decoded.
-    Input,
-    /// The job's output, since nothing had to be decoded.
-    Output,
-}
-
-/// So many more reads are worth a copy that is saved.
-const MORE_READS: usize = 4;
+/// Extra reads accepted to avoid a copy.
+const EXTRA_READS: usize = 4;
 
 impl Job {
     /// The length of the input buffer, in bytes.
@@ -103,7 +102,7 @@ impl Job {
         self.reads.iter().map(|read| read.len as usize).sum()
     }
 
-    /// How much of the output is stored in the image, in bytes: the rest is holes.
+    /// Bytes of the output that come from pieces.
     pub fn data_len(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.output_len as u64).sum()
     }
@@ -113,36 +112,33 @@ impl Job {
         self.stretches.last().map_or(0, |last| last.start + last.len)
     }
 
-    /// Reads what the job needs; answers with how many bytes that were, too. They go straight to their place
-    /// in the output, where all are stored as they are and that takes hardly more reads: the buffer of the
-    /// input then is the output's, and the other way round.
-    pub async fn read(&self, files: &[Rc<dyn Source>], buffers: &mut Buffers) -> Result<(Loaded, u64)> {
-        let buffer = &mut buffers.input;
-        let Some(reads) = self.direct_reads() else {
+    /// Reads what the job needs into `buffer`.
+    ///
+    /// If all bytes are stored as they are, and it takes at most [`EXTRA_READS`] more reads, they are read straight to
+    /// their positions in the output: then `buffer` holds the job's output, and nothing is to be decoded. Fails with
+    /// `source`, or with `internal` if memory runs out.
+    pub(super) async fn read(&self, files: &[Rc<dyn Source>], buffer: &mut Vec<u8>) -> Result<Read> {
+        let Some(reads) = self.direct_reads(files) else {
             fit(buffer, self.input_len())?;
             read_ranges(files, &self.reads, buffer).await?;
-            return Ok((Loaded::Input, buffer.len() as u64));
+            return Ok(Read { is_output: false, bytes: buffer.len() as u64 });
         };
-        let read = reads.iter().map(|(range, _)| range.len).sum();
+        let bytes = reads.iter().map(|(range, _)| range.len).sum();
         fit(buffer, self.output_len())?;
         let mut parts = Vec::with_capacity(reads.len());
-        let (mut rest, mut at) = (&mut buffer[..], 0);
+        let mut output = Ascending::new(buffer, 0);
         for (range, start) in reads {
-            let (hole, behind) = rest.split_at_mut(start - at);
-            hole.fill(0);
-            let (part, behind) = behind.split_at_mut(range.len as usize);
-            at = start + part.len();
-            parts.push((range, part));
-            rest = behind;
+            output.zero_to(start);
+            parts.push((range, output.take(start, range.len as usize)));
         }
-        rest.fill(0);
+        output.zero_to(self.output_len());
         read_parts(files, parts).await?;
-        std::mem::swap(&mut buffers.input, &mut buffers.output);
-        Ok((Loaded::Output, read))
+        Ok(Read { is_output: true, bytes })
     }
 
-    /// What to read to which place of the output, if nothing has to be decoded.
-    fn direct_reads(&self) -> Option<Vec<(FileRange, usize)>> {
+    /// What to read to which position of the output; `None` if something must be decoded or the reads are too many or too
+    /// short.
+    fn direct_reads(&self, files: &[Rc<dyn Source>]) -> Option<Vec<(FileRange, usize)>> {
         let mut ends = Vec::with_capacity(self.reads.len());
         let mut end = 0;
         for read in &self.reads {
@@ -151,7 +147,7 @@ impl Job {
         }
         let mut direct: Vec<(FileRange, usize)> = Vec::new();
         for piece in &self.pieces {
-            if piece.stored != Stored::Plain || direct.len() > self.reads.len() + MORE_READS {
+            if piece.stored != Stored::Plain || direct.len() > self.reads.len() + EXTRA_READS {
                 return None;
             }
             let number = ends.partition_point(|&end| end <= piece.input);
@@ -166,76 +162,111 @@ impl Job {
                 _ => direct.push((FileRange { file: read.file, start, len: piece.output_len as u64 }, piece.output)),
             }
         }
+        let is_short = |range: &FileRange| {
+            files.get(usize::from(range.file.0)).is_some_and(|file| range.len < file.profile().worth)
+        };
+        let divided = direct.len() > self.reads.len();
+        if divided && direct.iter().any(|(range, _)| is_short(range)) {
+            return None;
+        }
         Some(direct)
     }
 
-    /// Makes `output` as long as the job's output is. Its content is of no account.
+    /// Makes `output` as long as the job's output. Its bytes may be anything. Fails with `internal` if memory runs out.
     pub fn prepare<'a>(&self, output: &'a mut Vec<u8>) -> Result<&'a mut [u8]> {
         fit(output, self.output_len())?;
         Ok(output)
     }
 
-    /// The runs of data in the finished output, zeros left out.
+    /// The runs of data in the finished output; zeros are left out.
     pub fn runs(&self, output: &[u8]) -> Vec<Run> {
         if self.dense {
             return self.stretches.clone();
         }
         let mut runs = Vec::new();
         for stretch in &self.stretches {
-            data_runs(output, stretch.start, stretch.start + stretch.len, stretch.guest, &mut runs);
+            let end = stretch.start + stretch.len;
+            data_runs(output, stretch.start, end, stretch.offset, self.unit as usize, &mut runs);
         }
         if self.short_hole > 0 { join_short_holes(runs, self.short_hole) } else { runs }
     }
 
-    /// Where on the disk the byte at `output` belongs.
+    /// The guest offset of the byte at position `output`.
     pub fn guest_of(&self, output: usize) -> u64 {
         let at = self.stretches.partition_point(|stretch| stretch.start <= output).saturating_sub(1);
-        self.stretches.get(at).map_or(0, |stretch| stretch.guest + (output - stretch.start) as u64)
+        self.stretches.get(at).map_or(0, |stretch| stretch.offset + (output - stretch.start) as u64)
     }
 
-    /// Splits the job into parts of about `size` bytes of output, for decoding side by side.
-    pub fn parts<'a>(&'a self, mut output: &'a mut [u8], size: usize) -> Vec<Part<'a>> {
+    /// Divides the job into parts of about `size` bytes of output, to be decoded in parallel.
+    pub fn parts<'a>(&'a self, mut output: &'a mut [u8], size: usize) -> Vec<JobPart<'a>> {
         let mut parts = Vec::new();
-        let mut rest = &self.pieces[..];
+        let mut remaining = &self.pieces[..];
         let mut base = 0;
         loop {
-            let first = rest.first().map_or(0, |piece| piece.output);
-            let count = rest.iter().take_while(|piece| piece.output - first < size).count();
-            let (pieces, others) = rest.split_at(count);
+            let first = remaining.first().map_or(0, |piece| piece.output);
+            let count = remaining.iter().take_while(|piece| piece.output - first < size).count();
+            let (pieces, others) = remaining.split_at(count);
             let end = others.first().map_or(base + output.len(), |next| next.output);
             let (part, behind) = output.split_at_mut(end - base);
-            parts.push(Part { pieces, output: part, base });
+            parts.push(JobPart { pieces, output: part, base });
             if others.is_empty() {
                 return parts;
             }
-            (rest, output, base) = (others, behind, end);
+            (remaining, output, base) = (others, behind, end);
         }
     }
 }
 
-/// A part of a job, to be decoded by itself.
-pub struct Part<'a> {
+/// A part of a job that is decoded by itself.
+pub struct JobPart<'a> {
     /// What to decode.
     pub pieces: &'a [Piece],
-    /// Where to.
+    /// The part of the job's output that they make.
     pub output: &'a mut [u8],
-    /// Where that begins in the job's output.
+    /// Where `output` begins in the job's output.
     pub base: usize,
 }
 
-/// A job is no larger than this (bytes) for its own sake: slices of 16 to 32 MiB are read fastest, and a
-/// cancel has to wait for the job that is being decoded.
+/// Hands out parts of a buffer in ascending order.
+pub(super) struct Ascending<'a> {
+    /// What was not handed out yet, and its position.
+    rest: &'a mut [u8],
+    start: usize,
+}
+
+impl<'a> Ascending<'a> {
+    /// The first byte of `buffer` has position `start`.
+    pub fn new(buffer: &'a mut [u8], start: usize) -> Self {
+        Self { rest: buffer, start }
+    }
+
+    /// The `len` bytes at `position`, which lies behind what was handed out before.
+    pub fn take(&mut self, position: usize, len: usize) -> &'a mut [u8] {
+        let (_, rest) = std::mem::take(&mut self.rest).split_at_mut(position - self.start);
+        let (taken, rest) = rest.split_at_mut(len);
+        (self.rest, self.start) = (rest, position + len);
+        taken
+    }
+
+    /// Fills what was not handed out, up to `position`, with zeros.
+    pub fn zero_to(&mut self, position: usize) {
+        self.rest[..position - self.start].fill(0);
+    }
+}
+
+/// Upper bound on the size that executors choose for jobs, in bytes. Slices of 16 to 32 MiB are read fastest, and a
+/// cancel waits for the job that is being decoded.
 pub const MAX_JOB: u64 = 32 << 20;
 
-/// Of the bytes that a job writes, at most one in this many is a zero that a hole could have been:
-/// so the output stays within 10 % of a perfectly sparse one.
+/// At most one in this many bytes that a job writes is a zero that could have been a hole: the output stays within 10 % of
+/// a perfectly sparse one.
 const DATA_PER_FILLED_ZERO: u64 = 12;
 
-/// Joins runs across short holes, the shortest first, as far as the bound above allows.
+/// Joins runs across holes shorter than `short_hole`, the shortest first, as far as [`DATA_PER_FILLED_ZERO`] allows.
 fn join_short_holes(runs: Vec<Run>, short_hole: u64) -> Vec<Run> {
     let gap = |pair: &[Run]| {
         let in_buffer = pair[1].start - (pair[0].start + pair[0].len);
-        let on_disk = pair[1].guest - (pair[0].guest + pair[0].len as u64);
+        let on_disk = pair[1].offset - pair[0].end();
         (in_buffer as u64 == on_disk && on_disk < short_hole).then_some(on_disk)
     };
     let mut gaps: Vec<(u64, usize)> =
@@ -260,7 +291,15 @@ fn join_short_holes(runs: Vec<Run>, short_hole: u64) -> Vec<Run> {
     result
 }
 
-/// A pair of buffers of one job, kept for the next.
+/// The result of reading a job.
+pub(super) struct Read {
+    /// Whether the buffer holds the job's output already.
+    pub is_output: bool,
+    /// How many bytes were read.
+    pub bytes: u64,
+}
+
+/// The buffers of one job.
 #[derive(Default)]
 pub struct Buffers {
     /// What was read.
@@ -269,8 +308,8 @@ pub struct Buffers {
     pub output: Vec<u8>,
 }
 
-/// Makes `buf` exactly `len` bytes long. Its content is of no account; a buffer too small is given
-/// back before the larger one is asked for.
+/// Makes `buf` exactly `len` bytes long. Its bytes may be anything. A buffer that is too small is freed before a larger one
+/// is allocated. Fails with `internal` if memory runs out.
 pub(super) fn fit(buf: &mut Vec<u8>, len: usize) -> Result<()> {
     if buf.capacity() < len {
         *buf = Vec::new();
@@ -284,13 +323,13 @@ pub(super) fn fit(buf: &mut Vec<u8>, len: usize) -> Result<()> {
 mod tests {
     use super::super::decoder::Decoder;
     use super::*;
-    use crate::extras::Ciphers;
+    use crate::encryption::Ciphers;
 
     const KIB: usize = 1024;
 
     #[test]
     fn parts_cover_the_output() {
-        let stretch = |len: usize| Run { guest: 0, start: 0, len };
+        let stretch = |len: usize| Run { offset: 0, start: 0, len };
         let piece = |output: usize, output_len: usize| Piece {
             input: 0,
             input_len: output_len,
@@ -327,7 +366,7 @@ mod tests {
 
     #[test]
     fn short_holes_are_filled_within_the_bound() {
-        let run = |start: usize, len: usize| Run { guest: start as u64 * 1024, start: start * KIB, len: len * KIB };
+        let run = |start: usize, len: usize| Run { offset: start as u64 * 1024, start: start * KIB, len: len * KIB };
         // (runs as (start, length), joined runs), in KiB; holes up to 64 KiB count as short
         type Runs = &'static [(usize, usize)];
         let cases: &[(Runs, Runs)] = &[

@@ -1,11 +1,21 @@
-//! Moving the data: extents are planned into jobs, jobs run through a pipeline.
+//! Conversion: extents are planned into jobs, which run through a pipeline.
 
+mod cache;
 mod decoder;
+mod gzip_output;
+mod in_order;
 mod job;
+mod output;
 mod pipeline;
 mod plan;
+mod read;
+mod run;
 
 pub use decoder::{Decoder, Outcome};
-pub use job::{Buffers, Job, Loaded, MAX_JOB, Part, Piece, Stored};
-pub use pipeline::{Cancel, Converted, Decoded, Executor, Progress, convert};
+pub use in_order::InOrder;
+pub use job::{Buffers, Job, JobPart, MAX_JOB, Piece, Stored};
+pub use output::Output;
+pub use pipeline::{Cancel, Converted, Decoded, Executor, Progress, convert, convert_in_order};
 pub use plan::{JobLimits, Planner};
+pub use read::read;
+pub use run::{FinishedJob, JobOutput, LoadedJob, Stock, run_job};

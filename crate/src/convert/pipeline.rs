@@ -1,71 +1,80 @@
-//! The pipeline: jobs in flight, so that reading, decoding and writing overlap; finished jobs
-//! reach the sink in the order it asks for.
+//! The pipeline: several jobs are in flight, so that reading, decoding and writing overlap.
 
+use super::in_order::{InOrder, InOrderPlanner};
 use super::job::Job;
+use super::output::{Finished, Output, Placer};
 use super::plan::{JobLimits, Planner};
-use crate::damage::{Lost, LostRanges};
+use crate::damage::{Losses, Lost, LostRanges};
+use crate::encode::Parts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::Image;
-use crate::sink::{Run, Sink};
+use crate::target::Run;
+use crate::units::GuestRange;
 use futures_util::future::{Either, LocalBoxFuture, select};
 use futures_util::pin_mut;
 use futures_util::stream::{TryStreamExt, try_unfold};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::future::poll_fn;
+use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-/// Runs jobs: reads what they need and decodes it, somewhere.
+/// Runs jobs: reads what they need and decodes it.
 pub trait Executor {
-    /// The buffers that it hands over.
-    type Bytes;
+    /// The type of its buffers. One can be made from bytes of a writer's own.
+    type Bytes: for<'a> From<&'a [u8]>;
 
-    /// How large a job may be, in bytes of input and of output.
+    /// Upper bound, in bytes, on the input and on the output of a job.
     fn job_bytes(&self) -> u64;
 
-    /// How many jobs keep it busy, with one ahead of each that decodes; fewer where jobs must be
-    /// larger than it would have them, `job_bytes`, so that all of them stay within its budget.
-    fn depth(&self, job_bytes: u64) -> usize;
+    /// How many jobs to keep in flight so that it is always busy, if each has `job_bytes` bytes. Fewer where jobs are
+    /// larger than [`Executor::job_bytes`], so that all of them stay within its memory budget.
+    fn jobs_in_flight(&self, job_bytes: u64) -> usize;
 
-    /// Runs one job.
+    /// Runs one job. Fails with `source`, `corrupt`, `sink` or `internal`.
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Self::Bytes>>>;
 }
 
-/// What came of a job.
+/// The result of a job.
 pub struct Decoded<B> {
-    /// The data and where it belongs; `None` where the executor has written it by itself.
-    pub output: Option<(B, Vec<Run>)>,
-    /// Bytes of the image that were read for it.
+    /// The data and where it belongs; `None` if the executor has written all of it.
+    pub output: Option<(B, Parts)>,
+    /// How many bytes were read.
     pub read: u64,
-    /// Bytes of data that it has, zeros left out.
+    /// How many bytes of the output the job makes; zeros are left out.
     pub written: u64,
-    /// What of it was lost, when damage is tolerated.
+    /// In a salvage: what could not be decoded.
     pub lost: Vec<Lost>,
 }
 
-/// What came of a conversion.
+/// The result of a conversion.
 #[derive(Debug)]
 pub struct Converted {
-    /// How far it came: to the end.
+    /// The final progress.
     pub progress: Progress,
-    /// What was lost, in guest order, when damage is tolerated.
-    pub lost: Vec<Lost>,
+    /// The size of the disk that the guest sees, in bytes.
+    pub virtual_size: u64,
+    /// The size of the output, in bytes.
+    pub output_size: u64,
+    /// What differs from the image: one sentence.
+    pub notice: Option<String>,
+    /// In a salvage: what was lost.
+    pub lost: Losses,
 }
 
-/// How far a conversion has come, in bytes.
+/// The progress of a conversion, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Of the disk that the guest sees, done.
+    /// How much of the guest's disk is done.
     pub guest_done: u64,
-    /// The virtual size.
-    pub guest_total: u64,
-    /// Of that, what is stored in the image: what takes the time.
+    /// The virtual size; `None` if it is known only at the end.
+    pub guest_total: Option<u64>,
+    /// How much of `guest_done` is stored in the image. That is what takes time.
     pub data_done: u64,
-    /// Of data read for decoding.
+    /// Data read so far, without tables. Of a disk that comes in order: bytes of its file read so far.
     pub read: u64,
-    /// Of data written.
+    /// Written to the output so far.
     pub written: u64,
-    /// Whether all data is written and the file is being completed.
+    /// Whether all data is written, and the target is being completed.
     pub finalizing: bool,
 }
 
@@ -77,7 +86,7 @@ pub struct Cancel {
 }
 
 impl Cancel {
-    /// Ends the conversion that watches this; it fails with `cancelled`.
+    /// Ends the conversion that uses this `Cancel`. It fails with `cancelled`.
     pub fn cancel(&self) {
         self.cancelled.set(true);
         if let Some(waker) = self.waker.take() {
@@ -88,6 +97,16 @@ impl Cancel {
     /// Fails with `cancelled` after a cancel.
     pub fn check(&self) -> Result<()> {
         if self.cancelled.get() { Err(Self::error()) } else { Ok(()) }
+    }
+
+    /// The result of `operation`. Fails with `cancelled` as soon as `cancel` is called; `operation` is dropped then.
+    pub async fn or<T>(&self, operation: impl Future<Output = Result<T>>) -> Result<T> {
+        let cancelled = self.cancelled();
+        pin_mut!(operation, cancelled);
+        match select(cancelled, operation).await {
+            Either::Left(_) => Err(Self::error()),
+            Either::Right((result, _)) => result,
+        }
     }
 
     async fn cancelled(&self) {
@@ -106,121 +125,182 @@ impl Cancel {
     }
 }
 
-/// Converts the whole disk of `image` into `sink`. After a failure or a cancel the sink is aborted.
+/// Converts the whole disk of `image` into `output`, and reports progress after each job. A cancel takes effect at once.
+/// After a failure or a cancel the target is aborted.
 ///
-/// A cancel is obeyed at once, but for the last step: a sink that is completing its file is left to
-/// end that, and is then aborted.
+/// Fails with `missing-file` or `password` if one is missing, as reading, decoding and writing do, or with `cancelled`.
 pub async fn convert<E: Executor>(
     image: &Image,
     executor: &E,
-    sink: &dyn Sink<E::Bytes>,
+    output: &Output<'_, E::Bytes>,
     progress: &dyn Fn(Progress),
     cancel: &Cancel,
 ) -> Result<Converted> {
-    let result = run(image, executor, sink, progress, cancel).await;
+    let limits = output.limits(executor.job_bytes());
+    run(|| Plan::of_image(image, limits), executor, output, progress, cancel).await
+}
+
+/// Converts the whole disk that comes in order, as [`convert`] does; the writer of `output` is one of
+/// [`OutputFormat::writer_in_order`](crate::writer::OutputFormat::writer_in_order), and `executor` reads from
+/// [`InOrder::files`].
+pub async fn convert_in_order<E: Executor>(
+    disk: InOrder,
+    executor: &E,
+    output: &Output<'_, E::Bytes>,
+    progress: &dyn Fn(Progress),
+    cancel: &Cancel,
+) -> Result<Converted> {
+    let limits = output.limits(executor.job_bytes());
+    run(|| Ok(Plan::InOrder(InOrderPlanner::new(disk, limits))), executor, output, progress, cancel).await
+}
+
+async fn run<E: Executor>(
+    plan: impl FnOnce() -> Result<Plan>,
+    executor: &E,
+    output: &Output<'_, E::Bytes>,
+    progress: &dyn Fn(Progress),
+    cancel: &Cancel,
+) -> Result<Converted> {
+    let conversion = async {
+        let mut done = transfer(plan()?, executor, output, progress).await?;
+        done.progress.finalizing = true;
+        progress(done.progress);
+        output.target.finish().await?;
+        Ok(done)
+    };
+    let result = cancel.or(conversion).await;
     if result.is_err() {
-        sink.abort().await;
+        output.target.abort().await;
     }
     result
 }
 
-async fn run<E: Executor>(
-    image: &Image,
-    executor: &E,
-    sink: &dyn Sink<E::Bytes>,
-    progress: &dyn Fn(Progress),
-    cancel: &Cancel,
-) -> Result<Converted> {
-    let mut done = {
-        let work = transfer(image, executor, sink, progress);
-        let cancelled = cancel.cancelled();
-        pin_mut!(work, cancelled);
-        match select(cancelled, work).await {
-            Either::Left(_) => return Err(Cancel::error()),
-            Either::Right((result, _)) => result?,
+/// Where the jobs of a conversion come from.
+enum Plan {
+    Image {
+        planner: Planner,
+        virtual_size: u64,
+        /// See [`Image::largest_unit`].
+        largest_unit: u64,
+    },
+    InOrder(InOrderPlanner),
+}
+
+impl Plan {
+    fn of_image(image: &Image, limits: JobLimits) -> Result<Self> {
+        let planner = Planner::new(image, limits)?;
+        Ok(Self::Image { planner, virtual_size: image.virtual_size(), largest_unit: image.largest_unit() })
+    }
+
+    /// `None` where only the end tells.
+    fn virtual_size(&self) -> Option<u64> {
+        match self {
+            Self::Image { virtual_size, .. } => Some(*virtual_size),
+            Self::InOrder(_) => None,
         }
-    };
-    done.progress.finalizing = true;
-    progress(done.progress);
-    sink.finish().await?;
-    cancel.check()?;
-    Ok(done)
+    }
+
+    fn largest_unit(&self) -> u64 {
+        match self {
+            Self::Image { largest_unit, .. } => *largest_unit,
+            Self::InOrder(_) => 0,
+        }
+    }
+
+    /// How many bytes of the file were read, where jobs do not tell.
+    fn position(&self) -> Option<Rc<Cell<u64>>> {
+        match self {
+            Self::Image { .. } => None,
+            Self::InOrder(planner) => Some(planner.position()),
+        }
+    }
+
+    async fn next(&mut self) -> Result<Option<Job>> {
+        match self {
+            Self::Image { planner, .. } => planner.next().await,
+            Self::InOrder(planner) => planner.next().await,
+        }
+    }
 }
 
 /// Moves all data.
 async fn transfer<E: Executor>(
-    image: &Image,
+    plan: Plan,
     executor: &E,
-    sink: &dyn Sink<E::Bytes>,
+    output: &Output<'_, E::Bytes>,
     progress: &dyn Fn(Progress),
 ) -> Result<Converted> {
-    let virtual_size = image.virtual_size();
-    let largest = executor.job_bytes().max(image.largest_job());
-    let limits = JobLimits { bytes: executor.job_bytes(), short_hole: sink.short_hole(), dense: sink.dense() };
-    let planner = Planner::new(image, limits)?;
-    sink.set_len(virtual_size).await?;
+    let Output { writer, target, .. } = output;
+    let guest_total = plan.virtual_size();
+    let largest = executor.job_bytes().max(plan.largest_unit());
+    let position = plan.position();
+    target.open(guest_total.and_then(|_| writer.output_size())).await?;
     let mut lost_ranges = LostRanges::default();
-    let mut done = Progress { guest_total: virtual_size, ..Progress::default() };
+    let mut done = Progress { guest_total, ..Progress::default() };
     progress(done);
-    let turns = sink.ordered().then(Turns::default);
-    let jobs =
-        try_unfold(
-            planner,
-            |mut planner| async move { Ok::<_, Error>(planner.next().await?.map(|job| (job, planner))) },
-        );
-    let turns = turns.as_ref();
+    let placer = Placer::new(output);
+    let placer = &placer;
+    done.written += placer.begin().await?;
+    let mut regions = Regions::new(writer.unit(), guest_total);
+    let jobs = try_unfold(plan, |mut plan| async move { Ok::<_, Error>(plan.next().await?.map(|job| (job, plan))) });
     let finished = jobs
-        .map_ok(|job| async move {
-            let (index, span, data) = (job.index, job.span, job.data_len());
+        .map_ok(|mut job| (regions.next(&job), std::mem::take(&mut job.lost), job))
+        .map_ok(|((range, region), mut lost, job)| async move {
+            let (index, data, stretches) = (job.index, job.data_len(), placer.stretches_of(&job)?);
             let mut decoded = executor.execute(job).await?;
-            if let Some(turns) = turns {
-                turns.wait(index).await;
-            }
-            // The buffer goes back as soon as it is written.
-            if let Some((bytes, runs)) = decoded.output.take() {
-                sink.write(&bytes, &runs).await?;
-            }
-            if let Some(turns) = turns {
-                turns.pass(index);
-            }
-            Ok((span, data, decoded))
+            lost.append(&mut decoded.lost);
+            decoded.written += placer.place(index, region, &stretches, decoded.output.take()).await?;
+            Ok((range, data, lost, decoded))
         })
-        .try_buffer_unordered(executor.depth(largest));
+        .try_buffer_unordered(executor.jobs_in_flight(largest));
     pin_mut!(finished);
-    while let Some((span, data, decoded)) = finished.try_next().await? {
-        done.guest_done += span;
+    while let Some((range, data, lost, decoded)) = finished.try_next().await? {
+        done.guest_done += range.end - range.start;
         done.data_done += data;
-        done.read += decoded.read;
+        done.read = position.as_ref().map_or(done.read + decoded.read, |position| position.get());
         done.written += decoded.written;
-        lost_ranges.extend(decoded.lost);
+        lost_ranges.add(range, lost);
         progress(done);
-    }
-    Ok(Converted { progress: done, lost: lost_ranges.finish() })
-}
-
-/// Lets jobs write one after the other, in guest order.
-#[derive(Default)]
-struct Turns {
-    next: Cell<u64>,
-    waiting: RefCell<HashMap<u64, Waker>>,
-}
-
-impl Turns {
-    async fn wait(&self, index: u64) {
-        poll_fn(|context| {
-            if self.next.get() == index {
-                return Poll::Ready(());
-            }
-            self.waiting.borrow_mut().insert(index, context.waker().clone());
-            Poll::Pending
-        })
-        .await;
-    }
-
-    fn pass(&self, index: u64) {
-        self.next.set(index + 1);
-        if let Some(waker) = self.waiting.borrow_mut().remove(&(index + 1)) {
-            waker.wake();
+        if guest_total.is_none() {
+            // A disk that is too large is told as soon as it is.
+            writer.resized(done.guest_done)?;
         }
+    }
+    let virtual_size = done.guest_done;
+    let resized = if guest_total.is_none() { Some(writer.resized(virtual_size)?) } else { None };
+    let writer = resized.as_deref().unwrap_or(*writer);
+    let Finished { written, output_size } = placer.finish(writer, virtual_size).await?;
+    done.written += written;
+    let lost = lost_ranges.finish();
+    Ok(Converted { progress: done, virtual_size, output_size, notice: writer.notice(), lost })
+}
+
+/// Divides the disk among jobs, in the order in which they are planned.
+struct Regions {
+    unit: u64,
+    virtual_size: u64,
+    /// The end of the range and of the region of the last job.
+    planned: u64,
+    placed: u64,
+}
+
+impl Regions {
+    /// Jobs of a disk whose size is not known have whole units each, but for the last one.
+    fn new(unit: u64, virtual_size: Option<u64>) -> Self {
+        match virtual_size {
+            Some(virtual_size) => Self { unit, virtual_size, planned: 0, placed: 0 },
+            None => Self { unit: 1, virtual_size: 0, planned: 0, placed: 0 },
+        }
+    }
+
+    /// The guest range that `job` accounts for, and its region, in which all data and holes are its own. The region ends at
+    /// a unit boundary: another job may have data in the unit behind.
+    fn next(&mut self, job: &Job) -> (GuestRange, GuestRange) {
+        let range = GuestRange { start: self.planned, end: self.planned + job.span };
+        let whole = if range.end == self.virtual_size { range.end } else { range.end / self.unit * self.unit };
+        let end = whole.max(job.stretches.last().map_or(0, Run::end)).max(self.placed);
+        let region = GuestRange { start: self.placed, end };
+        (self.planned, self.placed) = (range.end, end);
+        (range, region)
     }
 }

@@ -1,38 +1,56 @@
-//! From extents to jobs: neighbouring host ranges are read at once, a bounded number of bytes.
+//! From extents to jobs. A job reads neighbouring host ranges in one go, and its size is bounded.
 
 use super::job::{CompressedPart, Job, Piece, Stored};
 use crate::damage::Lost;
+use crate::encode::Encoding;
 use crate::error::Result;
 use crate::extent::{Extent, ExtentKind, Extents};
 use crate::image::Image;
-use crate::sink::Run;
 use crate::source::{FileId, FileRange, Files};
-use crate::units::{BLOCK, GuestOffset};
+use crate::target::{Abilities, Holes, Run};
+use crate::units::{GuestOffset, GuestRange, SECTOR};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Host ranges nearer to each other than this (bytes) are read as one: in a browser the bytes cost
-/// less than the call.
-const READ_GAP: u64 = 64 << 10;
-/// At most this share of a job's bytes is read in vain, between ranges that are read as one.
+/// At most one in this many bytes of a job is read only because it lies between two ranges that are read as one.
 const GAP_SHARE: u64 = 4;
-/// The unit of encryption, in bytes.
-const SECTOR: u64 = 512;
-/// The first jobs are of this size, in bytes, so that all workers have something to do soon; then a job has
-/// at most a share of what was planned before it, up to the limit.
+/// The size of the first jobs, in bytes: small, so that all workers soon have something to do. Later jobs have at most
+/// one part in `GROWTH` of what was planned before them.
 const FIRST_JOB: u64 = 1 << 20;
 const GROWTH: u64 = 4;
-/// The most pieces of a job; bounds its own size (40 bytes each) with the smallest clusters.
+/// Upper bound on the pieces of a job (40 bytes each), which bounds its own size with the smallest clusters.
 const MAX_PIECES: usize = 16_384;
+/// Upper bound on the ranges of a job that are lost before anything is read (24 bytes each).
+const MAX_LOST: usize = 4096;
+/// How many pieces back the same compressed cluster is looked for.
+const RECENT: usize = 16;
+/// Upper bound, in bytes, on the holes of one job without data in an encoded output, which stores something for them.
+const ENCODED_HOLE: u64 = 4 << 30;
 
-/// How large a job may become, in bytes.
+/// What the jobs of a conversion must be like.
 #[derive(Clone, Copy, Debug)]
 pub struct JobLimits {
-    /// Of input, and of output. A single compressed cluster may exceed it.
+    /// Upper bound, in bytes, on the input and on the output. A single compressed cluster or a single unit may exceed it.
     pub bytes: u64,
-    /// Runs of zeros shorter than this may be written where that saves a write.
-    pub short_hole: u64,
-    /// Whether holes are written as zeros.
-    pub dense: bool,
+    /// The unit in which the output is stored, in bytes. A unit belongs to one job.
+    pub unit: u64,
+    /// What the target can do, as far as it matters for data that is not encoded yet.
+    pub abilities: Abilities,
+    /// The form of the output.
+    pub encoding: Encoding,
+}
+
+impl JobLimits {
+    /// Upper bound, in bytes, on the guest range of a job without data. Where holes take time they are divided, so that
+    /// progress is seen.
+    fn hole(&self) -> u64 {
+        if self.encoding != Encoding::Plain {
+            return ENCODED_HOLE;
+        }
+        match self.abilities.holes {
+            Holes::Implied | Holes::Told => u64::MAX,
+            Holes::Filled => self.bytes.max(self.unit),
+        }
+    }
 }
 
 /// Turns the extents of an image into jobs, in guest order.
@@ -41,75 +59,71 @@ pub struct Planner {
     limits: JobLimits,
     files: Files,
     salvage: bool,
-    /// Of the backing files.
+    /// The names of the companions.
     names: Vec<(FileId, String)>,
     virtual_size: u64,
-    /// Extents that are not in a job yet, and where the walk is.
-    batch: Vec<Extent>,
+    /// Extents that were listed and are in no job yet.
     pending: VecDeque<Extent>,
+    /// The buffer for the next extents; empty between calls.
+    batch: Vec<Extent>,
     next_index: u64,
-    /// The disk up to here is accounted for.
+    /// The jobs so far account for the disk up to this guest offset.
     planned: u64,
     /// Bytes of output in the jobs so far.
     data: u64,
 }
 
 impl Planner {
-    /// Plans the extents of `image`. Fails where it misses a file or a password.
+    /// Plans the extents of `image`. Fails with `missing-file` or `password` if one is missing.
     pub fn new(image: &Image, limits: JobLimits) -> Result<Self> {
         Ok(Self {
             extents: image.extents()?,
             limits,
             files: image.files().clone(),
             salvage: image.is_salvaged(),
-            names: image.backing_names(),
+            names: image.companion_names(),
             virtual_size: image.virtual_size(),
-            batch: Vec::new(),
             pending: VecDeque::new(),
+            batch: Vec::new(),
             next_index: 0,
             planned: 0,
             data: 0,
         })
     }
 
-    /// The next job; the last one may have nothing to do but account for a hole.
+    /// Plans `range` only, which lies on the disk and begins and ends at a block boundary. No job was planned yet.
+    pub(super) fn within(self, range: GuestRange) -> Self {
+        Self { extents: self.extents.within(range), planned: range.start, ..self }
+    }
+
+    /// The next job; `None` at the end of the disk. The last job may have no data and only account for a hole.
     pub async fn next(&mut self) -> Result<Option<Job>> {
-        let mut draft = Draft::default();
-        let limits = self.next_limits();
-        // The job accounts for the disk up to here.
-        let mut end = self.planned;
+        let mut draft = Draft::new(self.planned, self.next_limits(), self.limits.hole());
         while let Some(extent) = self.next_extent().await? {
-            let (taken, rest) = if draft.lost.len() >= MAX_PIECES && !draft.shares_block(extent.start) {
-                (0, Some(extent))
-            } else if extent.has_data() || self.limits.dense {
-                let rest = draft.add(extent, limits, &self.files);
-                (extent.len - rest.map_or(0, |rest| rest.len), rest)
-            } else {
-                (extent.len, None)
-            };
-            end += taken;
-            if let ExtentKind::Lost(damage) = extent.kind
-                && taken > 0
-            {
-                draft.lost.push(Lost { start: extent.start.0, len: taken, damage });
-            }
-            if let Some(rest) = rest {
+            let taken = draft.take_in(extent, &self.files);
+            if let (_, Some(rest)) = extent.split(taken) {
                 self.pending.push_front(rest);
                 break;
             }
         }
-        if end == self.planned {
+        if draft.end == draft.start {
             return Ok(None);
         }
-        let mut job = draft.finish(limits.bytes, self.virtual_size);
-        job.index = self.next_index;
-        job.span = end - self.planned;
-        job.short_hole = self.limits.short_hole;
-        job.dense = self.limits.dense;
-        job.salvage = self.salvage;
-        job.names = self.names_in(&job.pieces);
+        let span = draft.end - draft.start;
+        let job = draft.finish(self.virtual_size, &self.files);
+        let job = Job {
+            index: self.next_index,
+            span,
+            unit: self.limits.unit,
+            short_hole: self.limits.abilities.short_hole,
+            dense: self.limits.abilities.holes == Holes::Filled,
+            encoding: self.limits.encoding,
+            salvage: self.salvage,
+            names: self.names_in(&job.pieces),
+            ..job
+        };
         self.next_index += 1;
-        self.planned = end;
+        self.planned += span;
         self.data += job.output_len() as u64;
         Ok(Some(job))
     }
@@ -119,7 +133,7 @@ impl Planner {
         JobLimits { bytes, ..self.limits }
     }
 
-    /// The names of the backing files that compressed pieces come from.
+    /// The names of the companions that compressed pieces come from.
     fn names_in(&self, pieces: &[Piece]) -> Vec<(FileId, String)> {
         if self.names.is_empty() {
             return Vec::new();
@@ -146,128 +160,187 @@ impl Planner {
     }
 }
 
-/// A job in the making.
-#[derive(Default)]
+/// A job in the making. It accounts for a guest range, of which its stretches have data.
 struct Draft {
-    /// Where each piece's input lies in the file.
+    limits: JobLimits,
+    /// See [`JobLimits::hole`], by the limits of the whole conversion.
+    most_hole: u64,
+    /// The guest range that the job accounts for.
+    start: u64,
+    end: u64,
+    /// The guest offset behind the last data; `None` if there is no data yet.
+    data_end: Option<u64>,
+    /// For each piece, where its input lies.
     hosts: Vec<FileRange>,
-    input_len: u64,
     pieces: Vec<Piece>,
     stretches: Vec<Run>,
-    /// The disk up to here is in the job.
-    guest_end: Option<u64>,
+    /// Bytes of input, without what is read only to join ranges.
+    input_len: u64,
     lost: Vec<Lost>,
 }
 
 impl Draft {
-    /// Takes in `extent`, or as much as fits; hands back the rest if the job is full.
+    fn new(start: u64, limits: JobLimits, most_hole: u64) -> Self {
+        Self {
+            limits,
+            most_hole,
+            start,
+            end: start,
+            data_end: None,
+            hosts: Vec::new(),
+            pieces: Vec::new(),
+            stretches: Vec::new(),
+            input_len: 0,
+            lost: Vec::new(),
+        }
+    }
+
+    /// Takes in the first bytes of `extent`, which begins where the job ends, and returns how many: fewer than all of
+    /// them when the job is full.
     ///
-    /// A job ends between two blocks of the output, never inside one: two jobs would write it.
-    fn add(&mut self, extent: Extent, limits: JobLimits, files: &Files) -> Option<Extent> {
-        let shares_block = self.shares_block(extent.start);
-        let room = match self.pieces.len() {
-            MAX_PIECES.. => 0,
-            _ => limits.bytes.saturating_sub(self.input_len.max(self.output_len())),
-        };
-        if let ExtentKind::Compressed { file, host, host_len, cluster, skip, compression } = extent.kind {
-            let available = host_len.min(files[usize::from(file.0)].size() - host.0);
-            let range = FileRange { file, start: host, len: available };
-            // Parts of one cluster need its bytes once.
-            let more = if self.hosts.last() == Some(&range) { 0 } else { available };
-            if room < more.max(extent.len) && !shares_block && !self.is_empty() {
-                return Some(extent);
+    /// A job ends at a unit boundary of the output, never inside a unit: two jobs would write it.
+    fn take_in(&mut self, extent: Extent, files: &Files) -> u64 {
+        let has_lost_enough = self.lost.len() >= MAX_LOST;
+        let taken = match extent.kind {
+            _ if has_lost_enough && !self.shares_unit(extent.start) => 0,
+            ExtentKind::Compressed { file, host, host_len, cluster, skip, compression, framing } => {
+                let present = host_len.min(files[usize::from(file.0)].size() - host.0);
+                let missing = (host_len - present) as usize;
+                let (cluster, skip) = (cluster as usize, skip as usize);
+                let part = CompressedPart { compression, framing, cluster, skip, file, host, missing };
+                self.take_in_compressed(extent, FileRange { file, start: host, len: present }, part)
             }
-            let (cluster, skip) = (cluster as usize, skip as usize);
-            let cut = available < host_len;
-            let part = CompressedPart { compression, cluster, skip, file, host, cut };
-            self.push(extent, range, Stored::Compressed(part), limits);
-            return None;
-        }
-        let to_boundary = extent.start.0.next_multiple_of(BLOCK) - extent.start.0;
-        let fits = match (extent.start.0 + room) / BLOCK * BLOCK {
-            end if end > extent.start.0 => end - extent.start.0,
-            _ if shares_block => to_boundary,
-            // A block is more than an empty job may hold; take one all the same.
-            _ if self.is_empty() => {
-                if to_boundary > 0 {
-                    to_boundary
-                } else {
-                    BLOCK
-                }
-            }
-            _ => return Some(extent),
-        };
-        let (first, rest) = extent.split(fits);
-        match first.kind {
             ExtentKind::Data { file, host, encrypted } => {
-                let stored = encrypted.map_or(Stored::Plain, |how| Stored::Encrypted {
-                    cipher: how.cipher,
-                    sector: if how.by_guest { first.start.0 } else { host.0 } / SECTOR,
-                });
-                self.push(first, FileRange { file, start: host, len: first.len }, stored, limits);
+                let len = self.fitting_data(extent.start).min(extent.len);
+                if len > 0 {
+                    let stored = encrypted.map_or(Stored::Plain, |how| Stored::Encrypted {
+                        cipher: how.cipher,
+                        sector: if how.by_guest { extent.start.0 } else { host.0 } / SECTOR,
+                    });
+                    self.push(extent.start.0, len, FileRange { file, start: host, len }, stored);
+                }
+                len
             }
-            // A hole of a dense output: a stretch that no piece covers.
-            _ => {
-                self.place(first.start.0, first.end(), limits.short_hole);
+            ExtentKind::Unallocated { .. } | ExtentKind::Zero { .. } => self.fitting_hole(extent),
+            ExtentKind::Lost(damage) => {
+                let len = self.fitting_hole(extent);
+                if len > 0 {
+                    self.lost.push(Lost { start: extent.start.0, len, damage });
+                }
+                len
             }
+        };
+        self.end += taken;
+        taken
+    }
+
+    /// Takes in `extent`, which is stored as `part` in the bytes of `host`: all of it or nothing.
+    fn take_in_compressed(&mut self, extent: Extent, host: FileRange, part: CompressedPart) -> u64 {
+        // The parts of one cluster share its bytes.
+        let input_len = if self.is_recent(&host) { 0 } else { host.len };
+        if self.room() < input_len.max(extent.len) && !self.must_take(extent.start) {
+            return 0;
         }
-        rest
+        self.push(extent.start.0, extent.len, host, Stored::Compressed(part));
+        extent.len
     }
 
-    /// Whether the block of `start` has something of the job already, so that no other job may write it.
-    fn shares_block(&self, start: GuestOffset) -> bool {
-        self.guest_end.is_some_and(|end| end > start.block_start())
+    /// How many bytes of data from `start` on fit.
+    fn fitting_data(&self, start: GuestOffset) -> u64 {
+        let unit = self.limits.unit;
+        let end = floor(start.0 + self.room(), unit);
+        if end > start.0 {
+            end - start.0
+        } else if self.must_take(start) {
+            floor(start.0, unit) + unit - start.0
+        } else {
+            0
+        }
     }
 
-    fn is_empty(&self) -> bool {
-        self.stretches.is_empty()
+    /// How many bytes of `extent`, which has no data, fit.
+    fn fitting_hole(&self, extent: Extent) -> u64 {
+        let in_shared_unit =
+            if self.shares_unit(extent.start) { to_boundary(extent.start, self.limits.unit) } else { 0 };
+        let left = self.most_hole.saturating_sub(self.end - self.start);
+        extent.len.min(left.max(in_shared_unit))
     }
 
-    fn push(&mut self, extent: Extent, host: FileRange, stored: Stored, limits: JobLimits) {
-        let output = self.place(extent.start.0, extent.end(), limits.short_hole);
-        if self.hosts.last() != Some(&host) {
+    /// How many bytes of input and of output the job may still take in.
+    fn room(&self) -> u64 {
+        if self.pieces.len() >= MAX_PIECES {
+            return 0;
+        }
+        self.limits.bytes.saturating_sub(self.input_len.max(self.output_len()))
+    }
+
+    /// Whether the job must take in what lies at `start`, even if it is full: it has data in the same unit, or it has
+    /// none at all, and one unit or cluster may be larger than a job should be.
+    fn must_take(&self, start: GuestOffset) -> bool {
+        self.shares_unit(start) || self.stretches.is_empty()
+    }
+
+    /// Whether the job has data in the unit of `start`, so that no other job may write it.
+    fn shares_unit(&self, start: GuestOffset) -> bool {
+        self.data_end.is_some_and(|end| end > floor(start.0, self.limits.unit))
+    }
+
+    /// Whether one of the last pieces needs the same bytes, which are read once: layers may alternate.
+    fn is_recent(&self, host: &FileRange) -> bool {
+        self.hosts.iter().rev().take(RECENT).any(|recent| recent == host)
+    }
+
+    /// Adds a piece: `len` bytes of the disk from `start` on, whose input lies at `host`.
+    fn push(&mut self, start: u64, len: u64, host: FileRange, stored: Stored) {
+        let output = self.place(start, start + len);
+        if !self.is_recent(&host) {
             self.input_len += host.len;
         }
         self.hosts.push(host);
-        self.pieces.push(Piece {
-            input: 0,
-            input_len: host.len as usize,
-            output,
-            output_len: extent.len as usize,
-            stored,
-        });
+        // `join_reads` sets where the input begins.
+        let (input_len, output_len) = (host.len as usize, len as usize);
+        self.pieces.push(Piece { input: 0, input_len, output, output_len, stored });
     }
 
     fn output_len(&self) -> u64 {
         self.stretches.last().map_or(0, |last| (last.start + last.len) as u64)
     }
 
-    /// Where in the output the disk's bytes from `start` to `end` belong: in the last stretch, if
-    /// they follow it closely enough, or in a new one, each at a multiple of the block.
-    fn place(&mut self, start: u64, end: u64, short_hole: u64) -> usize {
-        let block = start / BLOCK * BLOCK;
-        self.guest_end = Some(end);
+    /// The position in the output of the disk's bytes from `start` to `end`: in the last stretch, if they follow it
+    /// closely enough, else in a new one. Each stretch begins at a multiple of the unit.
+    fn place(&mut self, start: u64, end: u64) -> usize {
+        let unit_start = floor(start, self.limits.unit);
+        self.data_end = Some(end);
         if let Some(last) = self.stretches.last_mut() {
-            let last_end = last.guest + last.len as u64;
-            if block < last_end || start - last_end < short_hole.max(1) {
-                last.len = (end - last.guest) as usize;
-                return last.start + (start - last.guest) as usize;
+            let last_end = last.end();
+            if unit_start < last_end || start - last_end < self.limits.abilities.short_hole.max(1) {
+                last.len = (end - last.offset) as usize;
+                return last.start + (start - last.offset) as usize;
             }
         }
-        let at = self.output_len().next_multiple_of(BLOCK) as usize;
-        self.stretches.push(Run { guest: block, start: at, len: (end - block) as usize });
-        at + (start - block) as usize
+        let at = self.output_len().next_multiple_of(self.limits.unit) as usize;
+        self.stretches.push(Run { offset: unit_start, start: at, len: (end - unit_start) as usize });
+        at + (start - unit_start) as usize
     }
 
-    /// Orders the reads by their place in the file and joins neighbours, as long as no more than a
-    /// share of `limit` bytes is read in vain.
+    /// The job, but for what the planner alone knows.
     ///
-    /// A stretch that ends inside a block is followed by a hole there: the block is filled up.
-    fn finish(mut self, limit: u64, virtual_size: u64) -> Job {
+    /// A stretch that ends inside a unit is followed by a hole there: the unit is filled up.
+    fn finish(mut self, virtual_size: u64, files: &Files) -> Job {
         for stretch in &mut self.stretches {
-            let end = (stretch.guest + stretch.len as u64).next_multiple_of(BLOCK).min(virtual_size);
-            stretch.len = (end - stretch.guest) as usize;
+            let end = stretch.end().next_multiple_of(self.limits.unit).min(virtual_size);
+            stretch.len = (end - stretch.offset) as usize;
         }
+        let reads = self.join_reads(files);
+        Job { reads, pieces: self.pieces, stretches: self.stretches, lost: self.lost, ..Job::default() }
+    }
+
+    /// The reads of the job, in the order of their files and host offsets; sets where each piece's input begins.
+    /// Neighbours become one read as far as the profile of their file allows, and as long as the bytes between them are
+    /// a bounded share of the job.
+    fn join_reads(&mut self, files: &Files) -> Vec<FileRange> {
+        let most_gaps = self.limits.bytes / GAP_SHARE;
+        let gap_of = |range: FileRange| files[usize::from(range.file.0)].profile().gap;
         let mut order: Vec<usize> = (0..self.hosts.len()).collect();
         order.sort_unstable_by_key(|&at| (self.hosts[at].file, self.hosts[at].start));
         let mut reads: Vec<FileRange> = Vec::new();
@@ -275,7 +348,7 @@ impl Draft {
         for at in order {
             let host = self.hosts[at];
             match reads.last_mut() {
-                Some(last) if joins(last, host, limit / GAP_SHARE - gaps) => {
+                Some(last) if joins(last, host, gap_of(host).min(most_gaps - gaps)) => {
                     gaps += host.start.0.saturating_sub(last.end());
                     let end = last.end().max(host.end());
                     input += end - last.end();
@@ -289,12 +362,21 @@ impl Draft {
             let last = reads.last().expect("one was just found or made");
             self.pieces[at].input = (input - last.len + (host.start.0 - last.start.0)) as usize;
         }
-        Job { reads, pieces: self.pieces, stretches: self.stretches, lost: self.lost, ..Job::default() }
+        reads
     }
 }
 
-/// Whether the hole between two ranges is small enough to be read; `allowance` is what may still be
-/// read in vain.
-fn joins(last: &FileRange, next: FileRange, allowance: u64) -> bool {
-    last.file == next.file && next.start.0.saturating_sub(last.end()) <= READ_GAP.min(allowance)
+/// The last multiple of `unit` up to `offset`.
+fn floor(offset: u64, unit: u64) -> u64 {
+    offset / unit * unit
+}
+
+/// How many bytes there are from `start` to the next multiple of `unit`; 0 where it is one.
+fn to_boundary(start: GuestOffset, unit: u64) -> u64 {
+    start.0.next_multiple_of(unit) - start.0
+}
+
+/// Whether both ranges lie in one file, at most `gap` bytes apart.
+fn joins(last: &FileRange, next: FileRange, gap: u64) -> bool {
+    last.file == next.file && next.start.0.saturating_sub(last.end()) <= gap
 }

@@ -1,6 +1,7 @@
 //! A `File` or `Blob`, read by `slice`.
 
-use super::errors::caught;
+use super::bytes::release;
+use super::errors::{caught, may_be_too_large};
 use crate::error::{ErrorKind, Result};
 use crate::source::Source;
 use crate::units::HostOffset;
@@ -9,7 +10,11 @@ use futures_util::future::LocalBoxFuture;
 use js_sys::Uint8Array;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Blob, MessageChannel, MessagePort};
+use web_sys::Blob;
+
+/// Where memory is short, large reads fail before small ones: what fails is tried again in parts, down to this size in
+/// bytes.
+const LEAST: usize = 256 << 10;
 
 pub(super) struct BlobSource {
     blob: Blob,
@@ -23,7 +28,26 @@ impl BlobSource {
     }
 }
 
-async fn read(blob: &Blob, start: u64, buf: &mut [u8]) -> std::result::Result<(), JsValue> {
+type JsResult = std::result::Result<(), JsValue>;
+
+/// Fills `buf` from `start`, in as few reads as the browser allows.
+async fn read(blob: &Blob, mut start: u64, mut buf: &mut [u8]) -> JsResult {
+    let mut most = buf.len();
+    while !buf.is_empty() {
+        let len = most.min(buf.len());
+        match read_at_once(blob, start, &mut buf[..len]).await {
+            Ok(()) => {
+                start += len as u64;
+                buf = &mut buf[len..];
+            }
+            Err(thrown) if len > LEAST && may_be_too_large(&thrown) => most = (len / 2).max(LEAST),
+            Err(thrown) => return Err(thrown),
+        }
+    }
+    Ok(())
+}
+
+async fn read_at_once(blob: &Blob, start: u64, buf: &mut [u8]) -> JsResult {
     let end = start + buf.len() as u64;
     let slice = blob.slice_with_f64_and_f64(start as f64, end as f64)?;
     let buffer = JsFuture::from(slice.array_buffer()).await?;
@@ -34,23 +58,6 @@ async fn read(blob: &Blob, start: u64, buf: &mut [u8]) -> std::result::Result<()
     bytes.copy_to(buf);
     release(&buffer);
     Ok(())
-}
-
-thread_local! {
-    /// The end of a channel whose other end is closed.
-    static NOWHERE: Option<MessagePort> = MessageChannel::new().ok().map(|channel| {
-        channel.port2().close();
-        channel.port1()
-    });
-}
-
-/// Gives the memory of `buffer` back now, by sending it nowhere: the garbage collector lets 64 MiB gather in every
-/// worker before it comes.
-fn release(buffer: &JsValue) {
-    // Where that fails, the garbage collector comes.
-    NOWHERE.with(|port| {
-        port.as_ref().map(|port| port.post_message_with_transferable(&JsValue::NULL, &js_sys::Array::of1(buffer)))
-    });
 }
 
 impl Source for BlobSource {

@@ -1,13 +1,25 @@
 //! What `worker/` calls: images, their maps, and conversions.
 
 use super::open_spec::OpenSpec;
-use crate::convert::{Cancel, Progress, convert};
-use crate::damage::Lost;
+use super::output_spec::{OutputSpec, outputs};
+use crate::convert::{Cancel, Output, Progress, convert, read};
+#[cfg(feature = "extras")]
+use crate::convert::{InOrder, convert_in_order};
+use crate::damage::{Losses, Lost};
+use crate::encryption::Keys;
+#[cfg(not(all(feature = "threads", feature = "extras")))]
+use crate::error::Error;
+#[cfg(not(feature = "threads"))]
+use crate::error::ErrorKind;
+use crate::error::Result;
 use crate::extent::{Extent, ExtentKind, Extents};
-use crate::extras::Keys;
 use crate::image::Image;
-use crate::units::MAX_SIZE;
-use js_sys::Function;
+use crate::opening::{Opened, open};
+use crate::source::{FileId, Files};
+#[cfg(feature = "extras")]
+use crate::streamed::StreamedImage;
+use crate::units::{GuestRange, HostOffset, MAX_SIZE};
+use js_sys::{Function, Uint8Array};
 use serde::Serialize;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -16,92 +28,183 @@ pub(super) type JsResult<T> = std::result::Result<T, JsValue>;
 
 /// The values of Rust as plain JavaScript objects, numbers as numbers.
 fn to_js(value: &impl Serialize) -> JsResult<JsValue> {
-    Ok(value.serialize(&serde_wasm_bindgen::Serializer::new().serialize_missing_as_null(false))?)
+    Ok(value.serialize(
+        &serde_wasm_bindgen::Serializer::new().serialize_missing_as_null(false).serialize_maps_as_objects(true),
+    )?)
 }
 
 /// An opened image.
 #[wasm_bindgen]
 pub struct OpenImage {
-    image: Rc<Image>,
+    content: Content,
+}
+
+/// What an image can be read as.
+#[derive(Clone)]
+enum Content {
+    AnywhereIn(Rc<Image>),
+    #[cfg(feature = "extras")]
+    InOrder(Rc<StreamedImage>),
 }
 
 #[wasm_bindgen]
 impl OpenImage {
-    /// Opens an image with its companions.
+    /// Opens an image with its companions, and the containers that it is packed in.
     pub async fn open(spec: OpenSpec) -> JsResult<OpenImage> {
-        let (source, options, keys) = spec.read()?;
-        let image = Image::open(source, &options).await?;
-        if let Some(keys) = keys {
-            image.set_keys(Keys::from_bytes(&keys)?);
-        }
-        Ok(Self { image: Rc::new(image) })
+        let (input, options) = spec.read();
+        let content = match open(input, &options).await? {
+            Opened::Image(image) => Content::AnywhereIn(Rc::new(image)),
+            #[cfg(feature = "extras")]
+            Opened::Streamed(image) => Content::InOrder(Rc::new(image)),
+            #[cfg(not(feature = "extras"))]
+            Opened::Streamed(_) => return Err(Error::full_build("disks that come in order").into()),
+        };
+        Ok(Self { content })
     }
 
     /// What the headers say: `Info`, without what only the caller knows.
     pub fn info(&self) -> JsResult<JsValue> {
-        to_js(&self.image.info())
+        match &self.content {
+            Content::AnywhereIn(image) => to_js(&image.info()),
+            #[cfg(feature = "extras")]
+            Content::InOrder(image) => to_js(&image.info()),
+        }
     }
 
-    /// Whether reading needs a build with extras.
-    #[wasm_bindgen(js_name = needsExtras)]
-    pub fn needs_extras(&self) -> bool {
-        self.image.needs_extras()
+    /// Whether reading needs the full build.
+    #[wasm_bindgen(js_name = needsFullBuild)]
+    pub fn needs_full_build(&self) -> bool {
+        self.image("opened").map_or(true, |image| image.needs_extras())
+    }
+
+    /// Whether the image is read from its start to its end, by its coordinator only.
+    #[wasm_bindgen(js_name = comesInOrder)]
+    pub fn comes_in_order(&self) -> bool {
+        !matches!(self.content, Content::AnywhereIn(_))
+    }
+
+    /// `Image.outputs` of the API.
+    pub fn outputs(&self) -> JsResult<JsValue> {
+        to_js(&outputs(self.image("asked for its size").ok().map(|image| image.virtual_size())))
     }
 
     /// More for `Info.safety`, from a look at the tables.
     pub async fn survey(&self) -> JsResult<JsValue> {
-        to_js(&self.image.survey().await)
+        match self.image("surveyed") {
+            Ok(image) => to_js(&image.survey().await?),
+            Err(_) => to_js(&[(); 0]),
+        }
     }
 
     /// Begins a pass over the extents.
     pub fn map(&self) -> JsResult<Map> {
-        Ok(Map { extents: self.image.extents()?, open: None })
+        let image = self.image("mapped")?;
+        Ok(Map { extents: image.extents()?, start: image.files()[0].start(), open: None })
     }
 
-    /// Converts the disk into `sink`. `executor` is a function that dispatches a job, or `undefined`
-    /// with the pool of threads. Answers with the last progress and what was lost.
+    /// The `length` bytes of the disk from `start` on, which lie on it; a few MiB at most.
+    pub async fn read(&self, start: f64, length: f64, cancel: &CancelHandle) -> JsResult<Uint8Array> {
+        let (image, cancel) = (self.image("read in parts")?, cancel.0.clone());
+        let range = GuestRange { start: start as u64, end: (start + length) as u64 };
+        let bytes = cancel.or(read(&image, range)).await?;
+        Ok(Uint8Array::from(&bytes[..]))
+    }
+
+    /// Converts the disk to what `output` says, in `target`. `dispatch` is a function that runs a job in one of
+    /// `workers`, or `undefined` with the pool of threads. Answers with the last progress, the size of the output and
+    /// what was lost.
+    #[allow(clippy::too_many_arguments, reason = "what a conversion consists of; one call from JavaScript")]
     pub async fn convert(
         &self,
         dispatch: Option<Function>,
         workers: usize,
         budget: f64,
-        sink: JsValue,
+        output: OutputSpec,
+        target: JsValue,
         on_progress: Function,
         cancel: &CancelHandle,
     ) -> JsResult<JsValue> {
-        let (image, cancel) = (self.image.clone(), cancel.0.clone());
+        let cancel = cancel.0.clone();
         let report = |progress: Progress| {
             // A listener of our own that throws is a fault there, and no reason to fail here.
             let _ =
                 to_js(&ProgressMessage::from(progress)).and_then(|message| on_progress.call1(&JsValue::NULL, &message));
         };
-        #[cfg(feature = "threads")]
-        let executor = {
-            let _ = (dispatch, workers);
-            super::threads::Pool::new(image.files().clone(), &image.keys(), budget as u64)?
+        let target = super::target::target(&target)?;
+        let (writer, stamp) = (output.writer(self.image("asked for its size").ok())?, output.stamp());
+        let output = Output { writer: &*writer, stamp, target: &*target };
+        let done = match self.content.clone() {
+            Content::AnywhereIn(image) => {
+                let executor = executor(dispatch, workers, budget, image.files().clone(), &image.keys())?;
+                convert(&image, &executor, &output, &report, &cancel).await?
+            }
+            #[cfg(feature = "extras")]
+            Content::InOrder(image) => {
+                let disk = InOrder::new(&image)?;
+                let executor = executor(dispatch, workers, budget, disk.files(), &Keys::default())?;
+                convert_in_order(disk, &executor, &output, &report, &cancel).await?
+            }
         };
-        #[cfg(not(feature = "threads"))]
-        let executor = match dispatch {
-            Some(dispatch) => super::workers::Workers::new(dispatch, workers, budget as u64),
-            None => return Err(crate::Error::new(crate::ErrorKind::Internal, "There is nobody to dispatch to").into()),
-        };
-        let sink = super::sink(&sink)?;
-        let done = convert(&image, &executor, &*sink, &report, &cancel).await?;
-        to_js(&DoneMessage { progress: done.progress.into(), lost: done.lost.iter().map(LostMessage::from).collect() })
+        let Losses { listed, ranges, bytes } = done.lost;
+        to_js(&DoneMessage {
+            progress: done.progress.into(),
+            virtual_size: done.virtual_size,
+            output_size: done.output_size,
+            notice: done.notice,
+            lost: listed.iter().map(LostMessage::from).collect(),
+            lost_ranges: ranges,
+            lost_bytes: bytes,
+        })
     }
 }
 
-#[cfg(feature = "extras")]
 impl OpenImage {
-    pub(super) fn image(&self) -> Rc<Image> {
-        self.image.clone()
+    /// The image, where it can be read at any position; otherwise why it cannot be `done` to.
+    #[cfg_attr(not(feature = "extras"), expect(unused_variables, reason = "every image is read at any position"))]
+    pub(super) fn image(&self, done: &str) -> Result<Rc<Image>> {
+        match &self.content {
+            Content::AnywhereIn(image) => Ok(image.clone()),
+            #[cfg(feature = "extras")]
+            Content::InOrder(image) => Err(image.refusal(done)),
+        }
     }
+}
+
+/// What runs the jobs of a conversion, which read `files`.
+#[cfg(feature = "threads")]
+fn executor(
+    _dispatch: Option<Function>,
+    _workers: usize,
+    budget: f64,
+    files: Files,
+    keys: &Keys,
+) -> Result<super::threads::Pool> {
+    super::threads::Pool::new(files, keys, budget as u64)
+}
+
+#[cfg(not(feature = "threads"))]
+fn executor(
+    dispatch: Option<Function>,
+    workers: usize,
+    budget: f64,
+    files: Files,
+    _keys: &Keys,
+) -> Result<super::workers::Workers> {
+    let dispatch = dispatch.ok_or_else(|| Error::new(ErrorKind::Internal, "There is nobody to dispatch to"))?;
+    Ok(super::workers::Workers::new(dispatch, workers, budget as u64, files))
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct DoneMessage {
     progress: ProgressMessage,
+    virtual_size: u64,
+    output_size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<String>,
     lost: Vec<LostMessage>,
+    lost_ranges: u64,
+    lost_bytes: u64,
 }
 
 /// `LostRange` of the API.
@@ -118,20 +221,20 @@ impl From<&Lost> for LostMessage {
     }
 }
 
-/// Ends a conversion.
+/// Ends what it was handed to: a conversion, a read, a step of a map.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct CancelHandle(pub(super) Rc<Cancel>);
 
 #[wasm_bindgen]
 impl CancelHandle {
-    /// A handle for one conversion.
+    /// A handle for one of them.
     #[wasm_bindgen(constructor)]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The conversion fails with `cancelled`, at once.
+    /// It fails with `cancelled`, at once.
     pub fn cancel(&self) {
         self.0.cancel();
     }
@@ -141,7 +244,8 @@ impl CancelHandle {
 #[serde(rename_all = "camelCase")]
 struct ProgressMessage {
     guest_done: u64,
-    guest_total: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guest_total: Option<u64>,
     data_done: u64,
     read: u64,
     written: u64,
@@ -159,16 +263,19 @@ impl From<Progress> for ProgressMessage {
 #[wasm_bindgen]
 pub struct Map {
     extents: Extents,
+    /// Where the image begins in its file.
+    start: u64,
     /// The last extent so far, which the next batch may extend.
     open: Option<MapExtent>,
 }
 
 #[wasm_bindgen]
 impl Map {
-    /// The next extents, a bounded number, `undefined` when there are no more.
-    pub async fn next(&mut self) -> JsResult<JsValue> {
+    /// The next extents, a bounded number, `undefined` when there are no more. A pass that was cancelled is over.
+    pub async fn next(&mut self, cancel: &CancelHandle) -> JsResult<JsValue> {
+        let cancel = cancel.0.clone();
         let mut batch = Vec::new();
-        if !self.extents.next(&mut batch).await? {
+        if !cancel.or(self.extents.next(&mut batch)).await? {
             return match self.open.take() {
                 Some(last) => to_js(&[last]),
                 None => Ok(JsValue::UNDEFINED),
@@ -176,7 +283,7 @@ impl Map {
         }
         let mut ready = Vec::new();
         for extent in &batch {
-            let next = MapExtent::from(extent);
+            let next = MapExtent::new(extent, self.start);
             if !self.open.as_mut().is_some_and(|open| open.try_extend(&next)) {
                 ready.extend(self.open.replace(next));
             }
@@ -202,27 +309,30 @@ struct MapExtent {
     reason: Option<&'static str>,
 }
 
-impl From<&Extent> for MapExtent {
-    fn from(extent: &Extent) -> Self {
+impl MapExtent {
+    /// `start` is where the image begins in its file.
+    fn new(extent: &Extent, start: u64) -> Self {
         let mut map = Self {
             start: extent.start.0,
             length: extent.len,
             kind: "data",
-            depth: extent.depth,
+            depth: extent.layer,
             compressed: false,
             encrypted: false,
             file: None,
             offset: None,
             reason: None,
         };
+        let start_of = |file| if file == FileId::IMAGE { start } else { 0 };
         match extent.kind {
             ExtentKind::Unallocated { host } | ExtentKind::Zero { host } => {
                 map.kind = if matches!(extent.kind, ExtentKind::Zero { .. }) { "zero" } else { "unallocated" };
-                map.offset = host.map(|host| host.0).filter(|&host| host <= MAX_SIZE);
+                let offset = |(file, host): (FileId, HostOffset)| host.0.checked_add(start_of(file));
+                map.offset = host.and_then(offset).filter(|&host| host <= MAX_SIZE);
             }
             ExtentKind::Data { file, host, encrypted: None } => {
                 map.file = Some(file.0);
-                map.offset = Some(host.0);
+                map.offset = Some(host.0 + start_of(file));
             }
             ExtentKind::Data { .. } => map.encrypted = true,
             ExtentKind::Compressed { .. } => map.compressed = true,
@@ -233,9 +343,7 @@ impl From<&Extent> for MapExtent {
         }
         map
     }
-}
 
-impl MapExtent {
     /// As `qemu-img map` does: neighbours are one where all that is said of them is the same.
     fn try_extend(&mut self, next: &MapExtent) -> bool {
         let continued = Self {

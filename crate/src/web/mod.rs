@@ -4,13 +4,21 @@
 mod allocations;
 mod blob;
 mod bytes;
+mod caller;
+#[cfg(not(feature = "threads"))]
+mod delivered;
 mod errors;
 mod exports;
+#[cfg(not(feature = "threads"))]
+mod handle;
 mod object;
 mod open_spec;
+mod output_spec;
 #[cfg(not(feature = "threads"))]
 mod runner;
+mod stream;
 mod sync_handle;
+mod target;
 #[cfg(feature = "threads")]
 mod threads;
 #[cfg(feature = "extras")]
@@ -23,32 +31,27 @@ mod writable;
 #[cfg(feature = "threads")]
 use wasm_bindgen_rayon as _;
 
-use crate::error::{Error, ErrorKind};
-use crate::sink::Sink;
+use crate::opening::Input;
 use crate::source::Source;
-use bytes::JsBytes;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
 
-/// A source out of a `Blob` or an object with `size` and `read`.
+/// A source out of a `Blob`, an object with `fetch`, or one with `read`.
 fn source(value: JsValue) -> Rc<dyn Source> {
-    match value.dyn_into::<web_sys::Blob>() {
-        Ok(blob) => Rc::new(blob::BlobSource::new(blob)),
+    let object = match value.dyn_into::<web_sys::Blob>() {
+        Ok(blob) => return Rc::new(blob::BlobSource::new(blob)),
+        Err(object) => object,
+    };
+    match caller::CallerSource::new(object) {
+        Ok(source) => Rc::new(source),
         Err(object) => Rc::new(object::ObjectSource::new(object)),
     }
 }
 
-/// A sink out of `{ writable }`, `{ handle }` or `{ object }`.
-fn sink<B: JsBytes + 'static>(value: &JsValue) -> Result<Box<dyn Sink<B>>, Error> {
-    let field = |name: &str| js_sys::Reflect::get(value, &name.into()).ok().filter(|found| !found.is_undefined());
-    if let Some(stream) = field("writable") {
-        return Ok(Box::new(writable::WritableSink::new(stream.unchecked_into())));
+/// The image that is to be opened: a stream where it is an object with `next`, otherwise a source.
+fn input(value: JsValue) -> Input {
+    match stream::CallerStream::new(value) {
+        Ok(stream) => Input::Stream(Box::new(stream)),
+        Err(value) => Input::File(source(value)),
     }
-    if let Some(handle) = field("handle") {
-        return Ok(Box::new(sync_handle::SyncHandleSink::new(handle.unchecked_into())));
-    }
-    if let Some(object) = field("object") {
-        return Ok(Box::new(object::ObjectSink::new(object)));
-    }
-    Err(Error::new(ErrorKind::Internal, "There is no such kind of sink"))
 }

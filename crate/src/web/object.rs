@@ -1,13 +1,14 @@
-//! Sources and sinks that are JavaScript objects, Node's files among them.
+//! Sources and targets that are JavaScript objects, Node's files among them.
 
 use super::bytes::JsBytes;
 use super::errors::caught;
-use crate::error::{Error, ErrorKind, Result};
-use crate::sink::{Run, Sink};
+use super::target::{failed, settled};
+use crate::error::{ErrorKind, Result};
 use crate::source::Source;
+use crate::target::{Abilities, Holes, Run, Target, TargetHandle};
 use crate::units::HostOffset;
 use futures_util::FutureExt;
-use futures_util::future::{LocalBoxFuture, ready};
+use futures_util::future::LocalBoxFuture;
 use js_sys::{Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
@@ -22,18 +23,30 @@ extern "C" {
     #[wasm_bindgen(method, catch)]
     fn read(this: &JsSource, offset: f64, bytes: &Uint8Array) -> std::result::Result<Option<Promise>, JsValue>;
 
-    /// `FileSink`: `write` is synchronous and keeps nothing; the others return promises.
-    type JsSink;
+    /// `ObjectHandle`: `write` keeps nothing of the bytes behind its return, or behind the promise with which it may ask
+    /// to wait before the next one.
+    pub(super) type JsHandle;
+    #[wasm_bindgen(method, catch)]
+    fn write(this: &JsHandle, offset: f64, bytes: &Uint8Array) -> std::result::Result<Option<Promise>, JsValue>;
+
+    /// `ObjectTarget`: a handle that also says what it can do, and is told how the output goes. All but `write` return
+    /// promises.
+    #[wasm_bindgen(extends = JsHandle)]
+    type JsTarget;
     #[wasm_bindgen(method, getter)]
-    fn dense(this: &JsSink) -> Option<bool>;
+    fn ordered(this: &JsTarget) -> Option<bool>;
+    #[wasm_bindgen(method, getter)]
+    fn holes(this: &JsTarget) -> Option<String>;
+    #[wasm_bindgen(method, getter, js_name = shortHole)]
+    fn short_hole(this: &JsTarget) -> Option<f64>;
     #[wasm_bindgen(method, catch)]
-    fn write(this: &JsSink, offset: f64, bytes: &Uint8Array) -> std::result::Result<(), JsValue>;
+    fn open(this: &JsTarget, size: Option<f64>) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(method, catch)]
-    fn truncate(this: &JsSink, length: f64) -> std::result::Result<Promise, JsValue>;
+    fn hole(this: &JsTarget, offset: f64, length: f64) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(method, catch)]
-    fn close(this: &JsSink) -> std::result::Result<Promise, JsValue>;
+    fn close(this: &JsTarget) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(method, catch)]
-    fn abort(this: &JsSink) -> std::result::Result<Promise, JsValue>;
+    fn abort(this: &JsTarget) -> std::result::Result<Promise, JsValue>;
 }
 
 pub(super) struct ObjectSource {
@@ -68,47 +81,55 @@ impl Source for ObjectSource {
     }
 }
 
-pub(super) struct ObjectSink {
-    object: JsSink,
+/// Writes `runs` out of `bytes` by `handle`.
+pub(super) async fn write(handle: &JsHandle, bytes: &impl JsBytes, runs: &[Run]) -> Result<()> {
+    for run in runs {
+        let wait = handle.write(run.offset as f64, &bytes.view(run.start, run.len)).map_err(failed)?;
+        if let Some(wait) = wait {
+            settled(Ok(wait)).await?;
+        }
+    }
+    Ok(())
 }
 
-impl ObjectSink {
+pub(super) struct ObjectTarget(JsTarget);
+
+impl ObjectTarget {
     pub fn new(object: JsValue) -> Self {
-        Self { object: object.unchecked_into() }
+        Self(object.unchecked_into())
     }
 }
 
-fn failed(thrown: JsValue) -> Error {
-    caught(&thrown, ErrorKind::Sink, "write the output")
-}
-
-async fn settled(promise: std::result::Result<Promise, JsValue>) -> Result<()> {
-    JsFuture::from(promise.map_err(failed)?).await.map(drop).map_err(failed)
-}
-
-impl<B: JsBytes> Sink<B> for ObjectSink {
-    fn ordered(&self) -> bool {
-        false
-    }
-
-    fn dense(&self) -> bool {
-        self.object.dense().unwrap_or(false)
-    }
-
-    fn set_len(&self, len: u64) -> LocalBoxFuture<'_, Result<()>> {
-        settled(self.object.truncate(len as f64)).boxed_local()
-    }
-
+impl<B: JsBytes> TargetHandle<B> for ObjectTarget {
     fn write<'a>(&'a self, bytes: &'a B, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
-        let write = |run: &Run| self.object.write(run.guest as f64, &bytes.view(run.start, run.len));
-        ready(runs.iter().try_for_each(write).map_err(failed)).boxed_local()
+        write(&self.0, bytes, runs).boxed_local()
+    }
+}
+
+impl<B: JsBytes> Target<B> for ObjectTarget {
+    fn abilities(&self) -> Abilities {
+        let holes = match self.0.holes().as_deref() {
+            Some("told") => Holes::Told,
+            Some("filled") => Holes::Filled,
+            _ => Holes::Implied,
+        };
+        let short_hole = self.0.short_hole().unwrap_or(0.0) as u64;
+        Abilities { ordered: self.0.ordered().unwrap_or(false), holes, short_hole }
+    }
+
+    fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
+        settled(self.0.open(size.map(|size| size as f64))).boxed_local()
+    }
+
+    fn hole(&self, offset: u64, len: u64) -> LocalBoxFuture<'_, Result<()>> {
+        settled(self.0.hole(offset as f64, len as f64)).boxed_local()
     }
 
     fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
-        settled(self.object.close()).boxed_local()
+        settled(self.0.close()).boxed_local()
     }
 
     fn abort(&self) -> LocalBoxFuture<'_, ()> {
-        settled(self.object.abort()).map(drop).boxed_local()
+        settled(self.0.abort()).map(drop).boxed_local()
     }
 }

@@ -1,17 +1,14 @@
 //! How JavaScript says what to open.
 
-use super::exports::JsResult;
 use crate::chain::Companion;
-use crate::image::OpenOptions;
-use crate::source::Source;
-use js_sys::{Array, Uint8Array};
-use std::rc::Rc;
+use crate::chain::OpenOptions;
+use crate::opening::Input;
+use js_sys::Array;
 use wasm_bindgen::prelude::*;
-use zeroize::Zeroizing;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ source, format?, name?, companions, snapshot?, salvage, keys? }`.
+    /// `{ source, format?, name?, companions, snapshot?, salvage }`.
     pub type OpenSpec;
     #[wasm_bindgen(method, getter)]
     fn source(this: &OpenSpec) -> JsValue;
@@ -25,8 +22,6 @@ extern "C" {
     fn snapshot(this: &OpenSpec) -> Option<String>;
     #[wasm_bindgen(method, getter)]
     fn salvage(this: &OpenSpec) -> bool;
-    #[wasm_bindgen(method, getter)]
-    fn keys(this: &OpenSpec) -> Option<Uint8Array>;
 
     /// `{ source, name, standsFor?, isImage }`.
     type CompanionSpec;
@@ -40,11 +35,9 @@ extern "C" {
     fn is_image(this: &CompanionSpec) -> bool;
 }
 
-type Keys = Option<Zeroizing<Vec<u8>>>;
-
 impl OpenSpec {
-    /// The image, how to open it, and the keys that unlock it.
-    pub(super) fn read(&self) -> JsResult<(Rc<dyn Source>, OpenOptions, Keys)> {
+    /// The image, and how to open it.
+    pub(super) fn read(&self) -> (Input, OpenOptions) {
         let companion = |spec: JsValue| {
             let spec: CompanionSpec = spec.unchecked_into();
             Companion {
@@ -61,6 +54,6 @@ impl OpenSpec {
             snapshot: self.snapshot(),
             salvage: self.salvage(),
         };
-        Ok((super::source(self.source()), options, self.keys().map(|keys| Zeroizing::new(keys.to_vec()))))
+        (super::input(self.source()), options)
     }
 }

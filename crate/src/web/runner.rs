@@ -1,11 +1,15 @@
 //! A worker of the `workers` engine: runs jobs with a memory of its own and parses no metadata.
 
-use crate::convert::{Buffers, Decoder, Job, Loaded, Outcome};
-use crate::error::{Error, ErrorKind};
-use crate::extras::{Ciphers, Keys};
-use crate::sink::Sink;
-use crate::source::Source;
+use super::delivered::Delivered;
+use crate::convert::{Decoder, Job, JobOutput, LoadedJob, Stock, run_job};
+use crate::encode::{Encoder, Parts};
+use crate::encryption::{Ciphers, Keys};
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::{Source, zeroed};
+use crate::target::TargetHandle;
 use js_sys::{Array, Uint8Array};
+use postcard::experimental::serialized_size;
+use serde::Serialize;
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -14,69 +18,85 @@ use zeroize::Zeroizing;
 /// One conversion's part of a pool worker.
 #[wasm_bindgen]
 pub struct Runner {
-    files: Vec<Rc<dyn Source>>,
+    /// `None` for a file whose bytes travel with the jobs.
+    files: Vec<Option<Rc<dyn Source>>>,
     ciphers: Ciphers,
-    sink: Option<Box<dyn Sink<Vec<u8>>>>,
+    handle: Option<Box<dyn TargetHandle<Vec<u8>>>>,
     decoder: RefCell<Decoder>,
-    /// Kept from job to job: inputs are read ahead, the output is used by one job at a time.
-    inputs: RefCell<Vec<Vec<u8>>>,
-    output: RefCell<Vec<u8>>,
+    encoder: RefCell<Encoder>,
+    stock: Stock,
 }
 
 #[wasm_bindgen]
 impl Runner {
-    /// Reads from `files`, decrypts with `keys`, and writes to `sink`, or hands its output over where
-    /// there is none.
+    /// Reads from `files`, where `undefined` is one whose bytes travel with the jobs; decrypts with `keys`, and writes by
+    /// `handle`, or hands its output over where there is none.
     #[wasm_bindgen(constructor)]
-    pub fn new(files: &Array, keys: Option<Vec<u8>>, sink: JsValue) -> std::result::Result<Runner, JsValue> {
-        let sink = if sink.is_undefined() { None } else { Some(super::sink(&sink)?) };
+    pub fn new(files: &Array, keys: Option<Vec<u8>>, handle: JsValue) -> std::result::Result<Runner, JsValue> {
+        let handle = if handle.is_undefined() { None } else { Some(super::handle::handle(&handle)?) };
         let keys = keys.map(Zeroizing::new).map(|bytes| Keys::from_bytes(&bytes)).transpose()?.unwrap_or_default();
         Ok(Self {
-            files: files.iter().map(super::source).collect(),
+            files: files.iter().map(|file| (!file.is_undefined()).then(|| super::source(file))).collect(),
             ciphers: Ciphers::new(&keys)?,
-            sink,
+            handle,
             decoder: RefCell::default(),
-            inputs: RefCell::default(),
-            output: RefCell::default(),
+            encoder: RefCell::default(),
+            stock: Stock::default(),
         })
     }
 
-    /// Runs a job.
-    pub async fn run(&self, job: Vec<u8>) -> std::result::Result<JsReply, JsValue> {
+    /// Runs a job. `brought` are the bytes that have travelled with it, an array for each of its reads in such files;
+    /// their memory is given back.
+    pub async fn run(&self, job: Vec<u8>, brought: Option<Array>) -> std::result::Result<JsReply, JsValue> {
         let job: Job = postcard::from_bytes(&job).map_err(internal)?;
-        let mut buffers = Buffers { input: self.inputs.borrow_mut().pop().unwrap_or_default(), output: Vec::new() };
-        let (loaded, read) = job.read(&self.files, &mut buffers).await?;
-        let Outcome { runs, lost } = match loaded {
-            Loaded::Input => {
-                // Only now: while one job waits for its bytes, another one has the output buffer.
-                buffers.output = self.output.take();
-                let outcome = self.decoder.borrow_mut().decode(&job, &mut buffers, &self.ciphers)?;
-                self.inputs.borrow_mut().push(buffers.input);
-                outcome
-            }
-            Loaded::Output => Outcome::of_direct(&job, &buffers.output),
+        let files = self.files_of(&job, brought)?;
+        let finish = async |loaded: LoadedJob| {
+            let decode = |job: &_, buffers: &mut _| self.decoder.borrow_mut().decode(job, buffers, &self.ciphers);
+            let deflate = |bytes: &_, runs: &_, output: &mut _| self.encoder.borrow_mut().deflate(bytes, runs, output);
+            loaded.finish(decode, deflate)
         };
-        let output = buffers.output;
+        let JobOutput { bytes, parts, lost, read } = run_job(job, &files, &self.stock, finish).await?;
         let reply: JsReply = js_sys::Object::new().unchecked_into();
         reply.set_read(read as f64);
-        reply.set_written(runs.iter().map(|run| run.len as f64).sum());
+        reply.set_written(parts.len() as f64);
         if !lost.is_empty() {
-            reply.set_lost(Uint8Array::from(&postcard::to_allocvec(&lost).map_err(internal)?[..]));
+            reply.set_lost(Uint8Array::from(&message(&lost)?[..]));
         }
-        match &self.sink {
-            Some(sink) => sink.write(&output, &runs).await?,
-            None if runs.is_empty() => {}
-            None => {
-                reply.set_runs(Uint8Array::from(&postcard::to_allocvec(&runs).map_err(internal)?[..]));
-                reply.set_bytes(Uint8Array::from(&output[..]));
+        match (&self.handle, &parts) {
+            (Some(handle), Parts::Runs(runs)) => handle.write(&bytes, runs).await?,
+            // Segments are joined by the coordinator.
+            _ => {
+                reply.set_parts(Uint8Array::from(&message(&parts)?[..]));
+                reply.set_bytes(if parts.is_empty() { Uint8Array::default() } else { Uint8Array::from(&bytes[..]) });
             }
         }
-        match loaded {
-            Loaded::Input => drop(self.output.replace(output)),
-            Loaded::Output => self.inputs.borrow_mut().push(output),
-        }
+        self.stock.give_output(bytes);
         Ok(reply)
     }
+}
+
+impl Runner {
+    /// The files as `job` reads them.
+    fn files_of(&self, job: &Job, brought: Option<Array>) -> Result<Vec<Rc<dyn Source>>> {
+        let mut travelled: Vec<Delivered> = self.files.iter().map(|_| Delivered::default()).collect();
+        let mut brought = brought.iter().flat_map(|arrays| arrays.iter());
+        for read in &job.reads {
+            let file = usize::from(read.file.0);
+            if self.files.get(file).is_some_and(Option::is_none) {
+                let missing = || Error::new(ErrorKind::Internal, "A job has come without its bytes");
+                travelled[file].push(*read, brought.next().ok_or_else(missing)?.unchecked_into());
+            }
+        }
+        let files = self.files.iter().zip(travelled);
+        Ok(files.map(|(file, travelled)| file.clone().unwrap_or_else(|| Rc::new(travelled))).collect())
+    }
+}
+
+/// `value` as it travels between workers. Fails with `internal` where there is no memory for it.
+pub(super) fn message(value: &impl Serialize) -> Result<Vec<u8>> {
+    let mut bytes = zeroed(serialized_size(value).map_err(internal)?)?;
+    postcard::to_slice(value, &mut bytes).map_err(internal)?;
+    Ok(bytes)
 }
 
 pub(super) fn internal(cause: postcard::Error) -> Error {
@@ -85,7 +105,7 @@ pub(super) fn internal(cause: postcard::Error) -> Error {
 
 #[wasm_bindgen]
 extern "C" {
-    /// What a runner answers: `{ read, written, lost?, runs?, bytes? }`.
+    /// What a runner answers: `{ read, written, lost?, parts?, bytes? }`.
     #[wasm_bindgen(extends = js_sys::Object)]
     pub type JsReply;
     #[wasm_bindgen(method, getter)]
@@ -97,9 +117,9 @@ extern "C" {
     #[wasm_bindgen(method, setter)]
     fn set_written(this: &JsReply, value: f64);
     #[wasm_bindgen(method, getter)]
-    pub(super) fn runs(this: &JsReply) -> Option<Uint8Array>;
+    pub(super) fn parts(this: &JsReply) -> Option<Uint8Array>;
     #[wasm_bindgen(method, setter)]
-    fn set_runs(this: &JsReply, value: Uint8Array);
+    fn set_parts(this: &JsReply, value: Uint8Array);
     #[wasm_bindgen(method, getter)]
     pub(super) fn lost(this: &JsReply) -> Option<Uint8Array>;
     #[wasm_bindgen(method, setter)]

@@ -2,10 +2,12 @@
 //! decodes. The coordinator never blocks: it spawns, and awaits the answer.
 
 use super::bytes::JsBytes;
-use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, Loaded, MAX_JOB, Outcome};
+use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, JobOutput, MAX_JOB, Outcome, Stock, run_job};
+use crate::encode::{Encoder, Segment};
+use crate::encryption::{Ciphers, Keys};
 use crate::error::{Error, ErrorKind, Result};
-use crate::extras::{Ciphers, Keys};
 use crate::source::Files;
+use crate::target::Run;
 use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -20,14 +22,11 @@ const DEPTH: usize = 4;
 /// The output that one thread decodes at a time, in bytes: smaller parts cost 3-5 %.
 const PART: usize = 1 << 20;
 
-/// Buffers that no job uses.
-type Idle = Rc<RefCell<Vec<Buffers>>>;
-
 pub(super) struct Pool {
     files: Files,
     ciphers: Arc<Ciphers>,
     job_bytes: u64,
-    idle: Idle,
+    stock: Rc<Stock>,
 }
 
 impl Pool {
@@ -38,37 +37,43 @@ impl Pool {
             files,
             ciphers: Arc::new(Ciphers::new(keys)?),
             job_bytes: (budget / (2 * DEPTH as u64)).min(MAX_JOB),
-            idle: Idle::default(),
+            stock: Rc::default(),
         })
     }
 }
 
-/// A job's buffers, which go back to the idle ones when its output is written.
+/// A job's output, whose buffer goes back to the stock when it is written.
 pub(super) struct Output {
-    buffers: Buffers,
-    home: Idle,
+    bytes: Vec<u8>,
+    stock: Rc<Stock>,
 }
 
 impl Drop for Output {
     fn drop(&mut self) {
-        self.home.borrow_mut().push(std::mem::take(&mut self.buffers));
+        self.stock.give_output(std::mem::take(&mut self.bytes));
+    }
+}
+
+impl From<&[u8]> for Output {
+    fn from(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.to_vec(), stock: Rc::default() }
     }
 }
 
 impl JsBytes for Output {
     fn view(&self, start: usize, len: usize) -> Uint8Array {
-        self.buffers.output.view(start, len)
+        self.bytes.view(start, len)
     }
 
     fn copy_to(&self, start: usize, target: &Uint8Array) {
-        self.buffers.output.copy_to(start, target);
+        self.bytes.copy_to(start, target);
     }
 }
 
 impl Executor for Pool {
     type Bytes = Output;
 
-    fn depth(&self, job_bytes: u64) -> usize {
+    fn jobs_in_flight(&self, job_bytes: u64) -> usize {
         (DEPTH as u64 * self.job_bytes / job_bytes).max(1) as usize
     }
 
@@ -78,24 +83,19 @@ impl Executor for Pool {
 
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Output>>> {
         async move {
-            let mut buffers = self.idle.borrow_mut().pop().unwrap_or_default();
-            let (loaded, read) = job.read(&self.files, &mut buffers).await?;
-            let ciphers = self.ciphers.clone();
-            let (answer, answered) = oneshot::channel();
-            rayon::spawn(move || {
-                let outcome = match loaded {
-                    Loaded::Input => decode(&job, &mut buffers, &ciphers),
-                    Loaded::Output => Ok(Outcome::of_direct(&job, &buffers.output)),
-                };
-                // Nobody waits for it after a cancel.
-                let _ = answer.send((outcome, buffers));
+            let ran = run_job(job, &self.files, &self.stock, async |loaded| {
+                let ciphers = self.ciphers.clone();
+                let (answer, answered) = oneshot::channel();
+                rayon::spawn(move || {
+                    let decode = |job: &_, buffers: &mut _| decode(job, buffers, &ciphers);
+                    // Nobody waits for it after a cancel.
+                    let _ = answer.send(loaded.finish(decode, deflate));
+                });
+                answered.await.map_err(|_| Error::new(ErrorKind::Internal, "A decoding thread ended"))?
             });
-            let (outcome, buffers) =
-                answered.await.map_err(|_| Error::new(ErrorKind::Internal, "A decoding thread ended"))?;
-            let output = Output { buffers, home: self.idle.clone() };
-            let Outcome { runs, lost } = outcome?;
-            let written = runs.iter().map(|run| run.len as u64).sum();
-            Ok(Decoded { output: Some((output, runs)), read, written, lost })
+            let JobOutput { bytes, parts, lost, read } = ran.await?;
+            let output = Output { bytes, stock: self.stock.clone() };
+            Ok(Decoded { written: parts.len(), output: Some((output, parts)), read, lost })
         }
         .boxed_local()
     }
@@ -103,6 +103,12 @@ impl Executor for Pool {
 
 thread_local! {
     static DECODER: RefCell<Decoder> = RefCell::default();
+    static ENCODER: RefCell<Encoder> = RefCell::default();
+}
+
+/// Encodes a job on the thread that has decoded it. Others have other jobs.
+fn deflate(bytes: &[u8], runs: &[Run], output: &mut Vec<u8>) -> Result<Vec<Segment>> {
+    ENCODER.with_borrow_mut(|encoder| encoder.deflate(bytes, runs, output))
 }
 
 /// Decodes a job on all threads of the pool.
@@ -114,7 +120,7 @@ fn decode(job: &Job, buffers: &mut Buffers, ciphers: &Ciphers) -> Result<Outcome
         .into_par_iter()
         .map(|part| DECODER.with_borrow_mut(|decoder| decoder.decode_part(job, part, input, ciphers)))
         .collect();
-    let mut lost = job.lost.clone();
+    let mut lost = Vec::new();
     // In order: of several failures the first is told, not the fastest.
     for part in parts {
         lost.extend(part?);

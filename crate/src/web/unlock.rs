@@ -30,23 +30,28 @@ async fn rest(cancel: Rc<Cancel>) -> Result<()> {
 
 #[wasm_bindgen]
 impl OpenImage {
-    /// Finds the keys of an encrypted image and answers with them, for other instances; the caller
-    /// wipes them. `on_progress` is told the share of the work that is done, 0 to 1.
+    /// Finds the key of the first encrypted layer that is still locked. `on_progress` is told the share of the work that is
+    /// done, 0 to 1.
     pub async fn unlock(
         &self,
         password: Vec<u8>,
         assume: bool,
         on_progress: Function,
         cancel: &CancelHandle,
-    ) -> JsResult<Uint8Array> {
+    ) -> JsResult<()> {
         let password = Zeroizing::new(password);
-        let (image, cancel) = (self.image(), cancel.0.clone());
+        let (image, cancel) = (self.image("unlocked")?, cancel.0.clone());
         let rest = move |share: f64| {
             // A listener of our own that throws is a fault there, and no reason to fail here.
             let _ = on_progress.call1(&JsValue::NULL, &share.into());
             rest(cancel.clone()).boxed_local()
         };
-        image.unlock(&password, assume, &rest).await?;
-        Ok(Uint8Array::from(&image.keys().to_bytes()?[..]))
+        Ok(image.unlock_next(&password, assume, &rest).await?)
+    }
+
+    /// The keys that were found, for pool workers; whoever hands them on wipes them.
+    pub fn keys(&self) -> JsResult<Uint8Array> {
+        let keys = self.image("unlocked").map(|image| image.keys()).unwrap_or_default();
+        Ok(Uint8Array::from(&keys.to_bytes()?[..]))
     }
 }

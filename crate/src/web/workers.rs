@@ -2,13 +2,15 @@
 //! `postMessage`. They come back written, or with the bytes to write.
 
 use super::errors::caught;
-use super::runner::{JsReply, internal};
+use super::runner::{JsReply, internal, message};
 use crate::convert::{Decoded, Executor, Job, MAX_JOB};
 use crate::error::{ErrorKind, Result};
+use crate::source::{FileRange, Files, zeroed};
+use crate::units::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use js_sys::{Function, Promise, Uint8Array};
-use wasm_bindgen::{JsCast, JsValue};
+use js_sys::{Array, Function, Promise, Uint8Array};
+use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
 /// Jobs that a worker has at once: one that it decodes, one that it reads ahead.
@@ -21,20 +23,46 @@ pub(super) struct Workers {
     dispatch: Function,
     count: usize,
     job_bytes: u64,
+    files: Files,
 }
 
 impl Workers {
-    /// Sends jobs to `count` workers by `dispatch(job: Uint8Array): Promise<Reply>`; all jobs in
-    /// flight together hold about `budget` bytes.
-    pub fn new(dispatch: Function, count: usize, budget: u64) -> Self {
-        Self { dispatch, count, job_bytes: (budget / (BUFFERS_PER_WORKER * count as u64)).min(MAX_JOB) }
+    /// Sends jobs on `files` to `count` workers by `dispatch(job: Uint8Array, reads: (Range | Uint8Array)[]):
+    /// Promise<Reply>`, where `reads` are the ranges of files that workers do not open by themselves, in the order of the
+    /// job, each `{ file, offset, length }`, or their bytes where they are made here: the bytes travel with the job. All jobs in flight together hold about `budget`
+    /// bytes.
+    pub fn new(dispatch: Function, count: usize, budget: u64, files: Files) -> Self {
+        Self { dispatch, count, job_bytes: (budget / (BUFFERS_PER_WORKER * count as u64)).min(MAX_JOB), files }
+    }
+
+    /// What travels with a job: the ranges that the caller has, and the bytes that are made here.
+    async fn travelling(&self, reads: &[FileRange]) -> Result<Array> {
+        let travelling = Array::new();
+        for read in reads {
+            let file = &self.files[usize::from(read.file.0)];
+            let profile = file.profile();
+            if profile.made_here {
+                let mut bytes = zeroed(read.len as usize)?;
+                file.read_at(read.start, &mut bytes).await?;
+                travelling.push(&Uint8Array::from(&bytes[..]));
+            } else if !profile.opened_by_workers {
+                travelling.push(&js_range(&self.in_its_file(read)));
+            }
+        }
+        Ok(travelling)
+    }
+
+    /// The same range, counted from the start of the file that workers open.
+    fn in_its_file(&self, read: &FileRange) -> FileRange {
+        let start = self.files[usize::from(read.file.0)].start();
+        FileRange { start: HostOffset(read.start.0 + start), ..*read }
     }
 }
 
 impl Executor for Workers {
     type Bytes = Uint8Array;
 
-    fn depth(&self, job_bytes: u64) -> usize {
+    fn jobs_in_flight(&self, job_bytes: u64) -> usize {
         ((self.count * JOBS_PER_WORKER) as u64 * self.job_bytes / job_bytes).max(1) as usize
     }
 
@@ -42,14 +70,19 @@ impl Executor for Workers {
         self.job_bytes
     }
 
-    fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Uint8Array>>> {
+    fn execute(&self, mut job: Job) -> LocalBoxFuture<'_, Result<Decoded<Uint8Array>>> {
         async move {
             if job.stretches.is_empty() {
-                return Ok(Decoded { output: None, read: 0, written: 0, lost: job.lost });
+                return Ok(Decoded { output: None, read: 0, written: 0, lost: Vec::new() });
             }
             let failed = |thrown: JsValue| caught(&thrown, ErrorKind::Internal, "run a part of the conversion");
-            let bytes = postcard::to_allocvec(&job).map_err(internal)?;
-            let promise = self.dispatch.call1(&JsValue::NULL, &Uint8Array::from(&bytes[..])).map_err(failed)?;
+            let travelling = self.travelling(&job.reads).await?;
+            for read in &mut job.reads {
+                *read = self.in_its_file(read);
+            }
+            let bytes = message(&job)?;
+            let promise = self.dispatch.call2(&JsValue::NULL, &Uint8Array::from(&bytes[..]), &travelling);
+            let promise = promise.map_err(failed)?;
             let reply = JsFuture::from(promise.unchecked_into::<Promise>()).await.map_err(failed)?;
             decoded(&reply.unchecked_into())
         }
@@ -57,9 +90,31 @@ impl Executor for Workers {
     }
 }
 
+#[wasm_bindgen]
+extern "C" {
+    /// `{ file, offset, length }`.
+    #[wasm_bindgen(extends = js_sys::Object)]
+    type JsRange;
+    #[wasm_bindgen(method, setter)]
+    fn set_file(this: &JsRange, value: u16);
+    #[wasm_bindgen(method, setter)]
+    fn set_offset(this: &JsRange, value: f64);
+    #[wasm_bindgen(method, setter)]
+    fn set_length(this: &JsRange, value: f64);
+}
+
+fn js_range(range: &FileRange) -> JsRange {
+    let object: JsRange = js_sys::Object::new().unchecked_into();
+    object.set_file(range.file.0);
+    object.set_offset(range.start.0 as f64);
+    object.set_length(range.len as f64);
+    object
+}
+
 fn decoded(reply: &JsReply) -> Result<Decoded<Uint8Array>> {
-    let output = match (reply.bytes(), reply.runs()) {
-        (Some(bytes), Some(runs)) => Some((bytes, postcard::from_bytes(&runs.to_vec()).map_err(internal)?)),
+    let output = match (reply.bytes(), reply.parts()) {
+        (Some(bytes), Some(parts)) => Some((bytes, postcard::from_bytes(&parts.to_vec()).map_err(internal)?)),
+        // The worker has written by itself.
         _ => None,
     };
     let lost = match reply.lost() {

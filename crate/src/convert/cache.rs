@@ -1,0 +1,159 @@
+//! Keeps decompressed clusters while a part of a job is decoded: where layers alternate, each cluster is used many times,
+//! in small pieces.
+
+use super::job::fit;
+use crate::error::Error;
+use crate::extent::{Compression, Framing};
+use crate::source::FileId;
+use crate::units::HostOffset;
+
+/// Upper bound on the bytes that are kept, unless a single cluster has more.
+const CAPACITY: usize = 8 << 20;
+
+/// What tells compressed clusters apart. Two may begin at the same offset with different lengths, and only one be whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Compressed {
+    pub file: FileId,
+    pub host: HostOffset,
+    /// Length of the compressed data, in bytes.
+    pub len: usize,
+    pub compression: Compression,
+    /// Two grains may begin at the same offset: only the one that its marker names is whole.
+    pub framing: Framing,
+}
+
+/// The clusters that were used last.
+#[derive(Default)]
+pub(super) struct ClusterCache {
+    /// The one that was used last comes first.
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    /// `None`: only the buffer is kept.
+    of: Option<Compressed>,
+    cluster: Vec<u8>,
+}
+
+impl ClusterCache {
+    /// Drops all clusters. Their buffers are kept.
+    pub fn forget(&mut self) {
+        self.entries.iter_mut().for_each(|entry| entry.of = None);
+    }
+
+    /// The cluster of `size` bytes that `of` decompresses to. `decompress` makes it if it is not kept. Fails as `decompress`
+    /// does, or if memory runs out.
+    pub fn get<E: From<Error>>(
+        &mut self,
+        of: Compressed,
+        size: usize,
+        decompress: impl FnOnce(&mut [u8]) -> Result<(), E>,
+    ) -> Result<&[u8], E> {
+        let is_wanted = |entry: &Entry| entry.of == Some(of) && entry.cluster.len() == size;
+        match self.entries.iter().position(is_wanted) {
+            Some(at) => self.entries[..=at].rotate_right(1),
+            None => {
+                let mut cluster = self.buffer(size);
+                fit(&mut cluster, size)?;
+                let result = decompress(&mut cluster);
+                self.entries.insert(0, Entry { of: result.is_ok().then_some(of), cluster });
+                result?;
+            }
+        }
+        Ok(&self.entries[0].cluster)
+    }
+
+    /// A buffer for one more cluster of `size` bytes: an unused one, else a new one if there is room, else that of the oldest
+    /// cluster.
+    fn buffer(&mut self, size: usize) -> Vec<u8> {
+        let free = self.entries.iter().rposition(|entry| entry.of.is_none());
+        let mut buffer = free.map(|at| self.entries.remove(at).cluster).unwrap_or_default();
+        while self.bytes() + size > CAPACITY {
+            let Some(oldest) = self.entries.pop() else { break };
+            if buffer.capacity() < oldest.cluster.capacity() {
+                buffer = oldest.cluster;
+            }
+        }
+        buffer
+    }
+
+    fn bytes(&self) -> usize {
+        self.entries.iter().map(|entry| entry.cluster.len()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extent::GrainFrame;
+
+    const MIB: usize = 1 << 20;
+    const ANY: Compressed = Compressed {
+        file: FileId(0),
+        host: HostOffset(0),
+        len: 7,
+        compression: Compression::Deflate,
+        framing: Framing::Raw,
+    };
+
+    fn filled(byte: u8) -> impl FnOnce(&mut [u8]) -> Result<(), Error> {
+        move |cluster| {
+            cluster.fill(byte);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn clusters_that_alternate_are_decompressed_once() {
+        // (sizes of the clusters that are asked for in turn, how often each round decompresses from the second round on)
+        let cases: &[(&[usize], usize)] = &[
+            (&[2 * MIB], 0),
+            (&[2 * MIB; 3], 0),
+            (&[2 * MIB; 4], 0),
+            (&[2 * MIB; 5], 5),
+            (&[16 * MIB], 0),
+            (&[16 * MIB, 512], 2),
+            (&[512, 65_536, 2 * MIB], 0),
+        ];
+        for (sizes, again) in cases {
+            let mut cache = ClusterCache::default();
+            for round in 0..3 {
+                let mut decompressed = 0;
+                for (number, &size) in sizes.iter().enumerate() {
+                    let of = Compressed { file: FileId(number as u16), ..ANY };
+                    let cluster = cache.get(of, size, |cluster| {
+                        decompressed += 1;
+                        cluster.fill(number as u8);
+                        Ok::<_, Error>(())
+                    });
+                    assert!(cluster.unwrap().iter().all(|&byte| byte == number as u8));
+                }
+                let expected = if round == 0 { sizes.len() } else { *again };
+                assert_eq!(decompressed, expected, "{sizes:?}, round {round}");
+                assert!(cache.bytes() <= CAPACITY.max(16 * MIB), "{sizes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_failed_or_was_forgotten_is_decompressed_again() {
+        let mut cache = ClusterCache::default();
+        let of = Compressed { host: HostOffset(512), ..ANY };
+        let failed = || Error::new(crate::ErrorKind::Internal, "failed");
+        assert_eq!(cache.get(of, 4, |_| Err(failed())).err(), Some(failed()));
+        let mut fill = |byte, of| cache.get(of, 4, filled(byte)).unwrap()[0];
+        assert_eq!(fill(1, of), 1);
+        assert_eq!(fill(2, of), 1);
+        // The same place with another length is another cluster.
+        assert_eq!(fill(3, Compressed { len: 8, ..of }), 3);
+        // And so is another grain at the same place.
+        let grain = |sector| Framing::Grain(GrainFrame { sector: Some(sector), len: 4 });
+        assert_eq!(fill(4, Compressed { framing: grain(0), ..of }), 4);
+        assert_eq!(fill(5, Compressed { framing: grain(8), ..of }), 5);
+        assert_eq!(fill(6, Compressed { framing: grain(0), ..of }), 4);
+        cache.forget();
+        assert_eq!(cache.get(of, 4, filled(7)).unwrap(), [7; 4]);
+        // Four were in use at once.
+        assert_eq!(cache.entries.len(), 4);
+    }
+}

@@ -1,0 +1,206 @@
+//! Jobs out of a disk that comes in order. It is read and decoded here, a chunk at a time; a job finds the bytes of its
+//! chunk on a shelf.
+
+use super::job::{Job, Piece, Stored};
+use super::plan::JobLimits;
+use crate::decode::is_zero;
+use crate::encode::Encoding;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{self, Sample, TAIL};
+use crate::opening::not_in_order;
+use crate::source::{FileId, FileRange, Files, Profile, Source, zeroed};
+use crate::stream::ByteStream;
+use crate::streamed::StreamedImage;
+use crate::target::{Holes, Run};
+use crate::units::{HostOffset, MAX_SIZE, SECTOR};
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// The most bytes of a chunk.
+const CHUNK: u64 = 2 << 20;
+
+/// A disk that comes in order, ready to be converted once.
+pub struct InOrder {
+    stream: Box<dyn ByteStream>,
+    shelf: Rc<Shelf>,
+    /// The container that the disk was found in, where nothing states its format: what its last bytes tell is told.
+    guessed_in: Option<&'static str>,
+}
+
+impl InOrder {
+    /// Begins to read `image`. Fails as [`StreamedImage::begin`] does.
+    pub fn new(image: &StreamedImage) -> Result<Self> {
+        Ok(Self { stream: image.begin()?, shelf: Rc::default(), guessed_in: image.guessed_in() })
+    }
+
+    /// What jobs read: one file that no worker can open.
+    pub fn files(&self) -> Files {
+        Rc::new([self.shelf.clone()])
+    }
+}
+
+/// Chunks that were decoded, until their job takes them. A file of unknown size, of which each chunk is read once.
+#[derive(Default)]
+struct Shelf {
+    /// By their place on the disk, ascending.
+    chunks: RefCell<VecDeque<(u64, Vec<u8>)>>,
+    /// A buffer that was a chunk.
+    spare: Cell<Vec<u8>>,
+}
+
+impl Shelf {
+    fn take(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        let mut chunks = self.chunks.borrow_mut();
+        let at = chunks.iter().position(|(start, chunk)| *start == offset && chunk.len() == buf.len());
+        let missing = || Error::new(ErrorKind::Internal, "A part of the disk was read twice");
+        let (_, chunk) = at.and_then(|at| chunks.remove(at)).ok_or_else(missing)?;
+        buf.copy_from_slice(&chunk);
+        self.spare.set(chunk);
+        Ok(())
+    }
+}
+
+impl Source for Shelf {
+    fn size(&self) -> u64 {
+        self.chunks.borrow().back().map_or(0, |(start, chunk)| start + chunk.len() as u64)
+    }
+
+    fn profile(&self) -> Profile {
+        Profile { gap: 0, reads_at_once: 1, opened_by_workers: false, made_here: true, ..Profile::default() }
+    }
+
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+        ready(self.take(offset.0, buf)).boxed_local()
+    }
+}
+
+/// Turns a disk that comes in order into jobs, one for each chunk.
+pub(super) struct InOrderPlanner {
+    disk: InOrder,
+    limits: JobLimits,
+    chunk: usize,
+    /// The chunk that comes next, once it was read; empty at the end.
+    ahead: Option<Vec<u8>>,
+    /// The end of the disk, if it needs a job of its own.
+    end: Option<Vec<u8>>,
+    /// The last bytes that were read.
+    tail: Vec<u8>,
+    next_index: u64,
+    planned: u64,
+    position: Rc<Cell<u64>>,
+}
+
+impl InOrderPlanner {
+    pub fn new(disk: InOrder, limits: JobLimits) -> Self {
+        let chunk = (limits.bytes.min(CHUNK) / limits.unit).max(1) * limits.unit;
+        Self {
+            disk,
+            limits,
+            chunk: chunk as usize,
+            ahead: None,
+            end: None,
+            tail: Vec::new(),
+            next_index: 0,
+            planned: 0,
+            position: Rc::default(),
+        }
+    }
+
+    /// How many bytes of the file were read.
+    pub fn position(&self) -> Rc<Cell<u64>> {
+        self.position.clone()
+    }
+
+    /// The next job, whose chunk is on the shelf.
+    pub async fn next(&mut self) -> Result<Option<Job>> {
+        if let Some(end) = self.end.take() {
+            return self.job(end, true).map(Some);
+        }
+        let mut chunk = match self.ahead.take() {
+            Some(chunk) => chunk,
+            None => self.read().await?,
+        };
+        if chunk.is_empty() {
+            return Ok(None);
+        }
+        let next = if chunk.len() == self.chunk { self.read().await? } else { Vec::new() };
+        if next.is_empty() {
+            self.check_tail()?;
+            // As every raw disk is.
+            chunk.resize(chunk.len().next_multiple_of(SECTOR as usize), 0);
+            self.end = self.split_end(&mut chunk);
+        }
+        self.ahead = Some(next);
+        if chunk.is_empty() {
+            let end = self.end.take().unwrap_or_default();
+            return self.job(end, true).map(Some);
+        }
+        self.job(chunk, false).map(Some)
+    }
+
+    /// A chunk: a whole one, unless the disk ends with it; nothing at the end.
+    async fn read(&mut self) -> Result<Vec<u8>> {
+        let spare = self.disk.shelf.spare.take();
+        let mut chunk = if spare.len() == self.chunk { spare } else { zeroed(self.chunk)? };
+        let len = self.disk.stream.read(&mut chunk).await?;
+        self.position.set(self.disk.stream.file_position());
+        chunk.truncate(len);
+        if self.planned + (self.chunk + len) as u64 > MAX_SIZE - SECTOR {
+            return Err(Error::new(ErrorKind::Limit, "The disk is larger than 2^53-1 bytes"));
+        }
+        let kept = (TAIL as usize).saturating_sub(len).min(self.tail.len());
+        self.tail.drain(..self.tail.len() - kept);
+        self.tail.extend_from_slice(&chunk[len.saturating_sub(TAIL as usize)..]);
+        Ok(chunk)
+    }
+
+    /// Fails where the last bytes tell that the disk is none.
+    fn check_tail(&mut self) -> Result<()> {
+        let Some(container) = self.disk.guessed_in else { return Ok(()) };
+        let sample = Sample { head: Vec::new(), tail: std::mem::take(&mut self.tail) };
+        match format::recognise(&sample) {
+            Some(format) => Err(not_in_order(format, Some(container))),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes zeros off the end of the last chunk that must be written all the same, since nothing else tells the target
+    /// where the disk ends.
+    fn split_end(&self, chunk: &mut Vec<u8>) -> Option<Vec<u8>> {
+        let ends_by_itself = self.limits.encoding != Encoding::Plain || self.limits.abilities.holes != Holes::Implied;
+        let unit = self.limits.unit as usize;
+        let start = (chunk.len() - 1) / unit * unit;
+        if ends_by_itself || !is_zero(&chunk[start..]) {
+            return None;
+        }
+        Some(chunk.split_off(start))
+    }
+
+    /// A job for the next part of the disk. Zeros are no data, unless it is `dense`.
+    fn job(&mut self, chunk: Vec<u8>, dense: bool) -> Result<Job> {
+        let (start, len) = (self.planned, chunk.len());
+        let mut job = Job {
+            index: self.next_index,
+            span: len as u64,
+            unit: self.limits.unit,
+            short_hole: self.limits.abilities.short_hole,
+            dense: dense || self.limits.abilities.holes == Holes::Filled,
+            encoding: self.limits.encoding,
+            ..Job::default()
+        };
+        self.next_index += 1;
+        self.planned += len as u64;
+        if !dense && is_zero(&chunk) {
+            self.disk.shelf.spare.set(chunk);
+            return Ok(job);
+        }
+        job.reads = vec![FileRange { file: FileId::IMAGE, start: HostOffset(start), len: len as u64 }];
+        job.pieces = vec![Piece { input: 0, input_len: len, output: 0, output_len: len, stored: Stored::Plain }];
+        job.stretches = vec![Run { offset: start, start: 0, len }];
+        self.disk.shelf.chunks.borrow_mut().push_back((start, chunk));
+        Ok(job)
+    }
+}

@@ -1,0 +1,51 @@
+//! Reads a range of the disk as the guest reads it.
+
+use super::decoder::Decoder;
+use super::plan::{JobLimits, Planner};
+use super::run::{JobOutput, LoadedJob, Stock, run_job};
+use crate::encode::Encoding;
+use crate::encryption::Ciphers;
+use crate::error::Result;
+use crate::image::Image;
+use crate::source::zeroed;
+use crate::target::Abilities;
+use crate::units::GuestRange;
+use crate::writer::BLOCK;
+
+/// Upper bound, in bytes, on the input and the output of a job, unless one cluster has more.
+const JOB: u64 = 4 << 20;
+
+/// The bytes of `range`, which lies on the disk. The caller has bounded its length. Fails with `missing-file` or `password`
+/// if one is missing, with `source`, with `internal` if memory runs out, and with `corrupt` at damage. In a salvage, damaged
+/// ranges are zeros.
+pub async fn read(image: &Image, range: GuestRange) -> Result<Vec<u8>> {
+    let mut disk = zeroed((range.end - range.start) as usize)?;
+    let limits = JobLimits { bytes: JOB, unit: BLOCK, abilities: Abilities::default(), encoding: Encoding::Plain };
+    // Whole blocks, since a part of an encrypted sector cannot be decrypted.
+    let blocks = GuestRange {
+        start: range.start / BLOCK * BLOCK,
+        end: range.end.next_multiple_of(BLOCK).min(image.virtual_size()),
+    };
+    let mut planner = Planner::new(image, limits)?.within(blocks);
+    let (mut decoder, ciphers) = (Decoder::default(), Ciphers::new(&image.keys())?);
+    let stock = Stock::default();
+    while let Some(job) = planner.next().await? {
+        let stretches = job.stretches.clone();
+        let finish = async |loaded: LoadedJob| {
+            // Nothing is encoded.
+            loaded.finish(|job, buffers| decoder.decode(job, buffers, &ciphers), |_, _, _| Ok(Vec::new()))
+        };
+        let JobOutput { bytes, .. } = run_job(job, image.files(), &stock, finish).await?;
+        for stretch in stretches {
+            let (start, end) = (stretch.offset.max(range.start), stretch.end().min(range.end));
+            if start >= end {
+                continue;
+            }
+            let from = stretch.start + (start - stretch.offset) as usize;
+            let (to, len) = ((start - range.start) as usize, (end - start) as usize);
+            disk[to..to + len].copy_from_slice(&bytes[from..from + len]);
+        }
+        stock.give_output(bytes);
+    }
+    Ok(disk)
+}

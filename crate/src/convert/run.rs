@@ -1,0 +1,116 @@
+//! Runs a job: read, decode, find zeros, encode. This is the same for every executor; they differ in where they decode.
+
+use super::decoder::Outcome;
+use super::job::{Buffers, Job};
+use crate::damage::Lost;
+use crate::encode::{Encoding, Parts, Segment};
+use crate::error::Result;
+use crate::source::Source;
+use crate::target::Run;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Buffers that no job uses, kept for the next job.
+#[derive(Default)]
+pub struct Stock {
+    inputs: RefCell<Vec<Vec<u8>>>,
+    outputs: RefCell<Vec<Vec<u8>>>,
+}
+
+impl Stock {
+    /// A buffer of an input, else of an output: a job that is read straight into its output turns one into the other.
+    fn take_input(&self) -> Vec<u8> {
+        let spare = self.inputs.borrow_mut().pop().or_else(|| self.outputs.borrow_mut().pop());
+        spare.unwrap_or_default()
+    }
+
+    fn take_output(&self) -> Vec<u8> {
+        let spare = self.outputs.borrow_mut().pop().or_else(|| self.inputs.borrow_mut().pop());
+        spare.unwrap_or_default()
+    }
+
+    fn give_input(&self, buffer: Vec<u8>) {
+        self.inputs.borrow_mut().push(buffer);
+    }
+
+    /// Takes back the buffer of a job's output, when it is no longer needed.
+    pub fn give_output(&self, buffer: Vec<u8>) {
+        self.outputs.borrow_mut().push(buffer);
+    }
+}
+
+/// A job that was read.
+pub struct LoadedJob {
+    job: Job,
+    buffers: Buffers,
+    is_output: bool,
+}
+
+impl LoadedJob {
+    /// Decodes the job by `decode`, unless the buffer holds the output already, and finds the zeros in it. If the output is
+    /// encoded, makes segments of its data by `deflate` (see `Encoder::deflate`). Fails as those two do.
+    pub fn finish(
+        mut self,
+        decode: impl FnOnce(&Job, &mut Buffers) -> Result<Outcome>,
+        deflate: impl FnOnce(&[u8], &[Run], &mut Vec<u8>) -> Result<Vec<Segment>>,
+    ) -> Result<FinishedJob> {
+        let Outcome { runs, lost } = if self.is_output {
+            Outcome { runs: self.job.runs(&self.buffers.output), lost: Vec::new() }
+        } else {
+            decode(&self.job, &mut self.buffers)?
+        };
+        let Buffers { input, output } = &mut self.buffers;
+        let parts = match self.job.encoding {
+            Encoding::Plain => Parts::Runs(runs),
+            Encoding::Gzip => {
+                // The input is no longer needed.
+                let segments = deflate(output, &runs, input)?;
+                std::mem::swap(input, output);
+                Parts::Segments(segments)
+            }
+        };
+        Ok(FinishedJob { buffers: self.buffers, parts, lost })
+    }
+}
+
+/// A job that was decoded, and encoded for the output.
+pub struct FinishedJob {
+    buffers: Buffers,
+    parts: Parts,
+    lost: Vec<Lost>,
+}
+
+/// The result of a job.
+pub struct JobOutput {
+    /// The buffer of the output. It goes back to the stock.
+    pub bytes: Vec<u8>,
+    /// The data in `bytes`; zeros are left out.
+    pub parts: Parts,
+    /// In a salvage: what could not be decoded.
+    pub lost: Vec<Lost>,
+    /// How many bytes were read.
+    pub read: u64,
+}
+
+/// Runs `job`: reads it from `files`, then calls `finish`, which decodes it here or on another thread. All buffers come from
+/// `stock`. Fails with `source` or as `finish` does.
+pub async fn run_job(
+    job: Job,
+    files: &[Rc<dyn Source>],
+    stock: &Stock,
+    finish: impl AsyncFnOnce(LoadedJob) -> Result<FinishedJob>,
+) -> Result<JobOutput> {
+    let mut buffer = stock.take_input();
+    let read = job.read(files, &mut buffer).await?;
+    let buffers = match read.is_output {
+        true if job.encoding == Encoding::Plain => Buffers { input: Vec::new(), output: buffer },
+        true => Buffers { input: stock.take_output(), output: buffer },
+        // Only now: while one job waits for its bytes, another one has the output's buffer.
+        false => Buffers { input: buffer, output: stock.take_output() },
+    };
+    let FinishedJob { buffers, parts, lost } = finish(LoadedJob { job, buffers, is_output: read.is_output }).await?;
+    if buffers.input.capacity() > 0 {
+        stock.give_input(buffers.input);
+    }
+    Ok(JobOutput { bytes: buffers.output, parts, lost, read: read.bytes })
+}
