@@ -5,7 +5,10 @@ mod common;
 use common::small::*;
 use common::*;
 use decant::chain::{Companion, MAX_LAYERS};
-use decant::image::Need;
+use decant::convert::{Output, convert};
+use decant::info::Need;
+use decant::target::Abilities;
+use decant::writer::OUTPUT_FORMATS;
 use decant::{ErrorKind, Image, OpenOptions};
 
 /// A raw disk of 8 clusters, each with its number.
@@ -84,15 +87,17 @@ fn with_companion(change: impl Fn(&mut Companion)) -> decant::Result<Vec<u8>> {
     };
     change(&mut companion);
     let options = OpenOptions { name: Some("a.qcow2".to_owned()), companions: vec![companion], ..Default::default() };
-    let (reading, sink) = (source.clone(), MemorySink::new(SinkKind::default()));
-    let writing = sink.clone();
+    let (reading, target) = (source.clone(), MemoryTarget::new(Abilities::default()));
+    let writing = target.clone();
     drive(&source, Answers::InOrder, async move {
         let image = Image::open(reading, &options).await?;
         let executor = decant::native::Inline::new(image.files().clone(), &image.keys(), 4, 4096)?;
-        decant::convert::convert(&image, &executor, &*writing, &|_| {}, &Default::default()).await
+        let writer = (OUTPUT_FORMATS[0].writer)(image.virtual_size())?;
+        let output = Output { writer: &*writer, stamp: STAMP, target: &*writing };
+        convert(&image, &executor, &output, &|_| {}, &Default::default()).await
     })
     .unwrap()?;
-    Ok(sink.bytes.take())
+    Ok(target.bytes.take())
 }
 
 #[test]
@@ -229,9 +234,9 @@ fn what_is_covered_above_costs_nothing_below() {
     let read = |path: &std::path::Path| std::fs::read(path).unwrap();
     let case = Case { companions: vec![(text(&base).to_owned(), read(&base))], ..Case::new(read(&top)) };
     for answers in ANSWERS {
-        let converted = case.convert(answers, SinkKind::default(), 1 << 20);
+        let converted = case.convert(answers, Abilities::default(), 1 << 20);
         converted.result.unwrap();
-        let disk = converted.sink.bytes.borrow();
+        let disk = converted.target.bytes.borrow();
         let expected =
             |at: usize| if (2 << 20..14 << 20).contains(&at) || (64 << 10..128 << 10).contains(&at) { 2 } else { 1 };
         assert!(disk.iter().enumerate().all(|(at, &byte)| byte == expected(at)));
@@ -264,8 +269,8 @@ fn parts_of_a_compressed_cluster_below() {
     let read = |path: &std::path::Path| std::fs::read(path).unwrap();
     let case = Case { companions: vec![(text(&base).to_owned(), read(&base))], ..Case::new(read(&top)) };
     for job in [8 << 10, 4 << 20] {
-        let converted = case.convert(Answers::InOrder, SinkKind::default(), job);
+        let converted = case.convert(Answers::InOrder, Abilities::default(), job);
         converted.result.unwrap();
-        assert!(*converted.sink.bytes.borrow() == expected);
+        assert!(*converted.target.bytes.borrow() == expected);
     }
 }

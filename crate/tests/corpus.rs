@@ -31,10 +31,47 @@ fn replay(target: &str, run: fn(&[u8]) -> fuzz::examine::Seen) -> (usize, usize)
 
 #[test]
 fn the_valid_images_are_valid() {
+    let mut compared = Vec::new();
     for number in 0..fuzz::bases::BASES {
         let seen = fuzz::changed_image(&[number]);
         assert!(seen.opened && seen.read && seen.converted, "{number}: {seen:?}");
+        compared.extend(seen.compared.then_some(number));
     }
+    // Those that the second readers know.
+    assert_eq!(compared, [0, 1, 2, 6, 10, 12, 13, 15]);
+}
+
+#[test]
+fn the_valid_vmdks_are_valid() {
+    for number in 0..fuzz::vmdk::BASES {
+        let seen = fuzz::changed_vmdk(&[number]);
+        assert!(seen.opened && seen.read && seen.converted, "{number}: {seen:?}");
+        // The second reader knows no parents.
+        assert!(seen.compared || number == 8, "{number}: {seen:?}");
+    }
+}
+
+/// Random changes to VMDKs: whatever comes of it, the second reader has the same bytes.
+#[test]
+fn changed_vmdks() {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let (mut opened, mut compared) = (0, 0);
+    let rounds = if std::env::var_os("DECANT_LONG").is_some() { 1_000_000 } else { 3_000 };
+    for _ in 0..rounds {
+        let count = 1 + 8 * (1 + random() as usize % 3);
+        let input: Vec<u8> = (0..count).map(|_| (random() >> 24) as u8).collect();
+        let seen = fuzz::changed_vmdk(&input);
+        opened += usize::from(seen.opened);
+        compared += usize::from(seen.compared);
+    }
+    println!("{opened} of {rounds} were opened, {compared} compared");
+    assert!(opened < rounds && compared > rounds / 10, "{opened} of {rounds} were opened, {compared} compared");
 }
 
 #[test]

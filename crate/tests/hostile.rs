@@ -14,52 +14,6 @@ fn convert(image: Vec<u8>) -> Result<Vec<u8>, decant::Error> {
     Case::new(image).bytes()
 }
 
-/// A stored block of deflate (RFC 1951, 3.2.4).
-fn stored(bytes: &[u8], last: bool) -> Vec<u8> {
-    let len = bytes.len() as u16;
-    let mut block = vec![u8::from(last)];
-    block.extend(len.to_le_bytes());
-    block.extend((!len).to_le_bytes());
-    block.extend(bytes);
-    block
-}
-
-#[test]
-fn compressed_clusters_of_every_shape() {
-    let full = [0x5a; CLUSTER];
-    let cut_short = {
-        let mut stream = stored(&full[..300], false);
-        stream.extend(&stored(&full[300..], true)[..100]);
-        stream
-    };
-    // (what, stream, whether the cluster reads as 0x5a, a part of the message)
-    let cases: &[(&str, Vec<u8>, bool, &str)] = &[
-        ("whole", stored(&full, true), true, ""),
-        ("no end mark", stored(&full, false), true, ""),
-        ("two blocks", [stored(&full[..7], false), stored(&full[7..], true)].concat(), true, ""),
-        ("more than a cluster", [stored(&full, false), stored(&full, true)].concat(), true, ""),
-        ("noise behind the end", [stored(&full, true), vec![0xff; 300]].concat(), true, ""),
-        ("less than a cluster", stored(&full[..500], true), false, "does not decompress"),
-        ("no stream", vec![0xff; 900], false, "does not decompress"),
-        ("the file ends inside", cut_short, false, "truncated"),
-    ];
-    for (what, stream, good, part) in cases {
-        // The stream begins inside a sector and overhangs the end of the file.
-        let start = MORE + CLUSTER + 100;
-        // One sector besides the first.
-        let entry = COMPRESSED | start as u64 | 1 << 61;
-        let image = patched(&[(L2, &entry.to_be_bytes()), (start, stream)]);
-        match convert(image) {
-            Ok(disk) => {
-                assert!(*good && disk[..CLUSTER] == full && disk[CLUSTER..] == small_disk()[CLUSTER..], "{what}")
-            }
-            Err(error) => {
-                assert!(!good && error.kind == ErrorKind::Corrupt && error.message.contains(part), "{what}: {error}");
-            }
-        }
-    }
-}
-
 #[test]
 fn a_zero_flag_hides_stale_data() {
     let stale = (DATA as u64 | 1).to_be_bytes();
@@ -127,20 +81,19 @@ fn formats_are_recognised_by_content() {
     // (name, content, kind, a part of the message)
     let cases: &[(&str, Vec<u8>, ErrorKind, &str)] = &[
         ("a.vmdk", at(0, b"KDMV"), Unsupported, "VMDK"),
-        ("a.vmdk", at(0, b"# Disk DescriptorFile"), Unsupported, "VMDK"),
+        ("a.vmdk", at(0, b"# Disk DescriptorFile"), Corrupt, "no extent"),
         ("a.vhdx", at(0, b"vhdxfile"), Unsupported, "VHDX"),
         ("a.vhd", at(0, b"conectix"), Unsupported, "VHD"),
         ("a.vhd", at((40 << 10) - 512, b"conectix"), Unsupported, "VHD"),
-        ("a.vdi", at(64, &[0x7f, 0x10, 0xda, 0xbe]), Unsupported, "VDI"),
-        ("a.qed", at(0, b"QED\0"), Unsupported, "QED"),
         ("a.hds", at(0, b"WithoutFreeSpace"), Unsupported, "Parallels"),
         ("a.iso", at(32_769, b"CD001"), Unsupported, "ISO 9660"),
-        ("a.gz", at(0, &[0x1f, 0x8b, 8]), Unsupported, "gzip"),
+        ("a.gz", at(0, &[0x1f, 0x8b, 8]), Corrupt, "compressed data is invalid"),
         ("a.xz", at(0, &[0xfd, b'7', b'z', b'X', b'Z', 0]), Unsupported, "xz"),
         ("a.zst", at(0, &[0x28, 0xb5, 0x2f, 0xfd]), Unsupported, "zstd"),
         ("a.bz2", at(0, b"BZh91AY&SY"), Unsupported, "bzip2"),
         ("a.zip", at(0, b"PK\x03\x04"), Unsupported, "zip"),
-        ("a.ova", at(257, b"ustar"), Unsupported, "tar"),
+        // An archive has a checksum too: text in an image that only looks like one decides nothing.
+        ("a.ova", at(257, b"ustar"), NotRecognised, "no disk image format"),
         ("a.img", at(0, b"LUKS\xba\xbe"), Unsupported, "LUKS"),
         ("a.img", at(0, b"Bochs Virtual HD Image"), Unsupported, "Bochs"),
         ("a.img", at(0, b"#!/bin/sh\n#V2.0 Format\nmodprobe cloop"), Unsupported, "loop"),
@@ -151,6 +104,7 @@ fn formats_are_recognised_by_content() {
         ("a.raw", at(0, b"%PDF-1.7"), NotRecognised, "state the format raw"),
         ("A.IMG", at(0, b""), NotRecognised, "state the format raw"),
         ("a.bin", vec![0; 100], NotRecognised, "no disk image format"),
+        ("a-flat.vmdk", vec![0; 512], NotRecognised, "open the descriptor"),
         ("a.img", vec![], NotRecognised, "empty"),
     ];
     for (name, content, kind, part) in cases {
@@ -159,7 +113,7 @@ fn formats_are_recognised_by_content() {
         assert_eq!(error.kind, *kind, "{name}: {error}");
         assert!(error.message.contains(part), "{name}: {error}");
     }
-    let stated = OpenOptions { format: Some("vmdk".to_owned()), ..OpenOptions::default() };
+    let stated = OpenOptions { format: Some("vhdx".to_owned()), ..OpenOptions::default() };
     assert_eq!(open_bytes(small(), stated).err().unwrap().kind, Usage);
 }
 
@@ -193,7 +147,7 @@ fn random_changes_do_no_harm() {
                     break;
                 }
             }
-            Ok::<_, decant::Error>(image.info().virtual_size)
+            Ok::<_, decant::Error>(image.virtual_size())
         })
         .expect("nothing waits for ever");
         // A disk that fits into memory is converted too.

@@ -2,47 +2,27 @@
 //! be ended whenever one likes. No time is asserted; what takes it is counted.
 
 mod common;
+#[path = "common/counting.rs"]
+mod counting;
 
 use common::small::*;
-use decant::convert::{Cancel, convert};
+use common::vdi::{Block, FREE, Vdi};
+use counting::{HELD, PEAK};
+use decant::convert::{Cancel, Output, convert};
 use decant::native::Inline;
-use decant::sink::{Run, Sink};
+use decant::target::{Abilities, Run, Target, TargetHandle};
 use decant::units::HostOffset;
+use decant::writer::{OUTPUT_FORMATS, Stamp};
 use decant::{ErrorKind, Image, OpenOptions, Result, Source};
 use futures_executor::block_on;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
 use std::time::Instant;
-
-/// The system's allocator, counting.
-struct Counting;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-#[expect(unsafe_code, reason = "an allocator is unsafe by nature; this one hands everything on")]
-// SAFETY: every call is the system allocator's, with the same arguments.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let held = HELD.fetch_add(layout.size(), Relaxed) + layout.size();
-        PEAK.fetch_max(held, Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Relaxed);
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// The measurements are of the whole process: one test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -91,17 +71,23 @@ struct Nowhere {
     aborted: Cell<bool>,
 }
 
-impl Sink<Vec<u8>> for Nowhere {
-    fn ordered(&self) -> bool {
-        true
-    }
-
-    fn set_len(&self, _len: u64) -> LocalBoxFuture<'_, Result<()>> {
-        ready(Ok(())).boxed_local()
-    }
-
+impl TargetHandle<Vec<u8>> for Nowhere {
     fn write<'a>(&'a self, _bytes: &'a Vec<u8>, _runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
         ready(Ok(())).boxed_local()
+    }
+}
+
+impl Target<Vec<u8>> for Nowhere {
+    fn abilities(&self) -> Abilities {
+        Abilities { ordered: true, ..Abilities::default() }
+    }
+
+    fn open(&self, _size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
+        ready(Ok(())).boxed_local()
+    }
+
+    fn hole(&self, _offset: u64, _len: u64) -> LocalBoxFuture<'_, Result<()>> {
+        unreachable!("holes are implied")
     }
 
     fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
@@ -179,10 +165,38 @@ fn endless() -> Vec<u8> {
     [head, &stream].concat()
 }
 
+/// A VDI of a megabyte and more with blocks of `block` bytes, all entries of whose map are `entry`.
+fn uniform_vdi(block: usize, entry: u32) -> Vec<u8> {
+    const BLOCKS: usize = MIB / 4;
+    let image = Vdi::new(block, &[Block::Free; BLOCKS]);
+    let (map, end) = (image.map(), image.data() + MIB);
+    changed(image.file(), &[(map, &entry.to_le_bytes().repeat(BLOCKS)), (end - 1, &[0])])
+}
+
+/// A QED with clusters of 64 KiB and tables of 1 MiB, all entries of whose L1 table are `l1`, and of the L2 table behind
+/// it `l2`.
+fn uniform_qed(l1: u64, l2: u64) -> Vec<u8> {
+    let cluster = 64 << 10;
+    changed(
+        vec![0; cluster + 2 * MIB + cluster],
+        &[
+            (0, b"QED\0"),
+            (4, &(cluster as u32).to_le_bytes()),
+            (8, &16u32.to_le_bytes()),
+            (12, &1u32.to_le_bytes()),
+            (40, &(cluster as u64).to_le_bytes()),
+            (48, &(1u64 << 50).to_le_bytes()),
+            (cluster, &l1.to_le_bytes().repeat(MIB / 8)),
+            (cluster + MIB, &l2.to_le_bytes().repeat(MIB / 8)),
+        ],
+    )
+}
+
 /// (what, how a conversion that is ended early must come out, the image)
 fn hostile_images() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let exabytes = |size: u64| changed(small(), &[(24, &size.to_be_bytes()), (MIB, &[0])]);
     let table_64k = 2 * MIB;
+    let qed_table = (64 << 10) + MIB as u64;
     vec![
         ("all of L1 at one L2 table of nothing", "cancelled", uniform(16, table_64k as u64, table_64k, 0)),
         ("all of L1 at one L2 table of zeros", "cancelled", uniform(16, table_64k as u64, table_64k, 1)),
@@ -197,6 +211,13 @@ fn hostile_images() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("one compressed cluster of 64 KiB", "cancelled", one_compressed_cluster(16)),
         ("one compressed cluster of 2 MiB", "cancelled", one_compressed_cluster(21)),
         ("compressed data without an end", "corrupt", endless()),
+        ("a VDI of free blocks of 2 GiB", "done", uniform_vdi(1 << 31, FREE)),
+        ("a VDI of one block of 1 MiB", "cancelled", uniform_vdi(1 << 20, 0)),
+        ("a VDI of one block of 512 bytes", "done", uniform_vdi(512, 0)),
+        ("a VDI whose blocks lie past the end", "corrupt", uniform_vdi(1 << 20, 0xffff_fff0)),
+        ("a QED without L2 tables", "done", uniform_qed(0, 0)),
+        ("a QED with one L2 table of nothing", "cancelled", uniform_qed(qed_table, 0)),
+        ("a QED whose L2 entries point at their table", "cancelled", uniform_qed(qed_table, qed_table)),
         ("8 EiB", "limit", exabytes((1 << 63) - 512)),
         ("16 EiB", "limit", exabytes(u64::MAX)),
         ("2^53 bytes", "limit", exabytes(1 << 53)),
@@ -228,7 +249,7 @@ struct Cost {
     reads_after: u64,
 }
 
-fn cost(image: &[u8], cancel_at: u64) -> Cost {
+fn cost(image: &[u8], salvage: bool, cancel_at: u64) -> Cost {
     let cancel = Rc::new(Cancel::default());
     let source = Rc::new(Counted {
         bytes: image.to_vec(),
@@ -239,11 +260,11 @@ fn cost(image: &[u8], cancel_at: u64) -> Cost {
     });
     PEAK.store(HELD.load(Relaxed), Relaxed);
     let idle = HELD.load(Relaxed);
-    let options = OpenOptions { name: Some("image.qcow2".to_owned()), ..OpenOptions::default() };
+    let options = OpenOptions { name: Some("image.qcow2".to_owned()), salvage, ..OpenOptions::default() };
     let opened = block_on(async {
         let image = Image::open(source.clone(), &options).await?;
         image.info();
-        image.survey().await;
+        image.survey().await?;
         Ok::<_, decant::Error>(image)
     });
     let opening = (source.reads.get(), source.read.get());
@@ -251,11 +272,13 @@ fn cost(image: &[u8], cancel_at: u64) -> Cost {
         Err(error) => error.kind.name(),
         Ok(image) => {
             let executor = Inline::new(image.files().clone(), &image.keys(), 6, 4 << 20).unwrap();
-            let sink = Nowhere::default();
-            match block_on(convert(&image, &executor, &sink, &|_| {}, &cancel)) {
+            let target = Nowhere::default();
+            let writer = (OUTPUT_FORMATS[0].writer)(image.virtual_size()).unwrap();
+            let output = Output { writer: &*writer, stamp: Stamp::default(), target: &target };
+            match block_on(convert(&image, &executor, &output, &|_| {}, &cancel)) {
                 Ok(_) => "done",
                 Err(error) => {
-                    assert!(sink.aborted.get());
+                    assert!(target.aborted.get());
                     error.kind.name()
                 }
             }
@@ -271,7 +294,7 @@ fn hostile_images_cost_little_and_can_be_ended() {
     for (name, expected, image) in hostile_images() {
         let begun = Instant::now();
         // Enough reads for all that ends by itself, and soon for what does not.
-        let Cost { opening: (reads, read), peak, outcome, reads_after } = cost(&image, 3000);
+        let Cost { opening: (reads, read), peak, outcome, reads_after } = cost(&image, false, 3000);
         println!(
             "{name}: {outcome}, opened by {reads} reads of {read} bytes, at most {peak} bytes held, {:?}",
             begun.elapsed()
@@ -287,9 +310,24 @@ fn hostile_images_cost_little_and_can_be_ended() {
 fn a_conversion_can_be_ended_at_every_read() {
     let _alone = ALONE.lock().unwrap();
     let image = one_compressed_cluster(16);
-    let opening = cost(&image, 3000).opening.0;
+    let opening = cost(&image, false, 3000).opening.0;
     for cancel_at in opening + 1..opening + 12 {
-        let Cost { outcome, reads_after, .. } = cost(&image, cancel_at);
+        let Cost { outcome, reads_after, .. } = cost(&image, false, cancel_at);
         assert!(outcome == ErrorKind::Cancelled.name() && reads_after <= 8, "{cancel_at}: {outcome}, {reads_after}");
     }
+}
+
+/// Every other cluster of 512 bytes lies behind the end of the file: four million ranges are lost.
+#[test]
+fn losses_without_number_cost_little() {
+    let _alone = ALONE.lock().unwrap();
+    let table = 2 * MIB;
+    let mut image = uniform(9, table as u64, table, 1);
+    for at in (0..64).step_by(2) {
+        image[table + at * 8..][..8].copy_from_slice(&(COMPRESSED | 1 << 40).to_be_bytes());
+    }
+    let Cost { peak, outcome, .. } = cost(&image, true, u64::MAX);
+    assert_eq!(outcome, "done");
+    // As much as the jobs in flight have, and the list.
+    assert!(peak < 8 * MIB, "{peak} bytes");
 }

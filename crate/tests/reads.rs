@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use decant::target::Abilities;
 use std::collections::HashMap;
 
 fn word(image: &[u8], at: u64) -> u64 {
@@ -28,7 +29,7 @@ fn each_l2_table_is_read_once() {
     let tables = l2_tables(&image);
     assert_eq!(tables.len(), 16);
     for answers in ANSWERS {
-        let converted = convert_bytes(image.clone(), None, answers, SinkKind::default(), 1 << 20);
+        let converted = convert_bytes(image.clone(), None, answers, Abilities::default(), 1 << 20);
         converted.result.unwrap();
         let mut times: HashMap<u64, usize> = HashMap::new();
         for &(start, len) in converted.source.reads.borrow().iter() {
@@ -91,9 +92,9 @@ fn neighbours_are_read_at_once_and_reads_overlap() {
         }
         qemu("qemu-img", &args);
         let image = std::fs::read(&path).unwrap();
-        let converted = convert_bytes(image, None, Answers::OneAtATime, SinkKind::default(), 1 << 20);
+        let converted = convert_bytes(image, None, Answers::OneAtATime, Abilities::default(), 1 << 20);
         converted.result.unwrap();
-        assert!(*converted.sink.bytes.borrow() == disk);
+        assert!(*converted.target.bytes.borrow() == disk);
         let data_reads = converted.source.reads.borrow().iter().filter(|&&(_, len)| len > 200_000).count();
         // 8 MiB in jobs of 1 MiB; nothing of them is read in small parts.
         assert!((8..=9).contains(&data_reads), "{data_reads} reads of data");

@@ -4,21 +4,26 @@ mod common;
 
 use common::small::*;
 use common::*;
-use decant::damage::{Damage, Lost};
+use decant::damage::decoding::COMPRESSED_INVALID;
+use decant::damage::{Damage, Losses, Lost, MOST_LISTED};
+use decant::format::qcow2::damage::*;
+use decant::target::{Abilities, Holes};
 
 /// Converts what is left of `image` by every kind of job; all must agree.
 fn salvage(case: &Case) -> (Vec<u8>, Vec<Lost>) {
     let case = Case { salvage: true, ..case.clone() };
     let mut results: Vec<_> = [512, 4096, 1 << 20]
         .map(|job| {
-            let converted = case.convert(Answers::Reverse, SinkKind::default(), job);
+            let converted = case.convert(Answers::Reverse, Abilities::default(), job);
             converted.result.unwrap();
-            (converted.sink.bytes.take(), converted.lost)
+            (converted.target.bytes.take(), converted.lost)
         })
         .into();
     let last = results.pop().unwrap();
     assert!(results.iter().all(|result| *result == last), "other losses with other jobs");
-    last
+    let (disk, Losses { listed, ranges, bytes }) = last;
+    assert_eq!((ranges, bytes), (listed.len() as u64, listed.iter().map(|lost| lost.len).sum()));
+    (disk, listed)
 }
 
 /// A disk of clusters of 512 bytes, of which every other one up to `lost` of them is lost, `shift` is left out,
@@ -56,45 +61,49 @@ fn many_losses(lost: usize, shift: usize) -> (Vec<u8>, Vec<u8>) {
 /// A job lists a bounded number of losses; what follows the last one is in another job, and in no other.
 #[test]
 fn more_losses_than_a_job_lists() {
-    for (lost, shift) in [(16_383, 0), (16_384, 0), (16_384, 1), (16_385, 3), (32_768, 5)] {
+    for (lost, shift) in [(4095, 0), (4096, 0), (4096, 1), (4097, 3), (9_999, 5), (10_000, 1), (10_001, 0), (32_768, 5)]
+    {
         let (image, expected) = many_losses(lost, shift);
         let case = Case { salvage: true, ..Case::new(image) };
-        for kind in [SinkKind::default(), SinkKind { dense: true, ..SinkKind::default() }] {
+        for kind in [Abilities::default(), Abilities { holes: Holes::Filled, ..Abilities::default() }] {
             let converted = case.convert(Answers::Reverse, kind, 1 << 20);
             converted.result.unwrap();
-            assert!(converted.sink.bytes.take() == expected, "{lost}, {shift}: other bytes");
-            let sum: u64 = converted.lost.iter().map(|lost| lost.len).sum();
-            assert_eq!((converted.lost.len(), sum), (lost, (lost * CLUSTER) as u64), "{shift}");
+            assert!(converted.target.bytes.take() == expected, "{lost}, {shift}: other bytes");
+            let Losses { listed, ranges, bytes } = converted.lost;
+            assert_eq!((ranges, bytes), (lost as u64, (lost * CLUSTER) as u64), "{shift}");
+            assert_eq!(listed.len(), lost.min(MOST_LISTED), "{shift}");
+            // The first ones, each by itself.
+            let expected = (0..listed.len() as u64).map(|number| (number * 2 * CLUSTER as u64, CLUSTER as u64));
+            assert!(listed.iter().map(|lost| (lost.start, lost.len)).eq(expected));
         }
     }
 }
 
 #[test]
 fn each_damage_costs_its_range_only() {
-    use Damage::*;
     let be64 = |value: u64| value.to_be_bytes();
     let cluster = CLUSTER as u64;
     // (base, patches, what is lost as (first cluster, clusters, why))
     type Losses<'a> = &'a [(u64, u64, Damage)];
     let cases: &[(Vec<u8>, Patch, Losses)] = &[
         (small(), &[], &[]),
-        (small(), &[(40, &be64(1 << 20))], &[(0, 8, L1Truncated)]),
-        (small(), &[(L1, &be64(1 << 40))], &[(0, 8, L2Truncated)]),
-        (small(), &[(L2, &be64(1 << 40))], &[(0, 1, ClusterTruncated)]),
-        (small(), &[(L2, &be64(1 << 40)), (L2 + 8, &be64(1 << 41))], &[(0, 2, ClusterTruncated)]),
+        (small(), &[(40, &be64(1 << 20))], &[(0, 8, L1_TRUNCATED)]),
+        (small(), &[(L1, &be64(1 << 40))], &[(0, 8, L2_TRUNCATED)]),
+        (small(), &[(L2, &be64(1 << 40))], &[(0, 1, CLUSTER_TRUNCATED)]),
+        (small(), &[(L2, &be64(1 << 40)), (L2 + 8, &be64(1 << 41))], &[(0, 2, CLUSTER_TRUNCATED)]),
         (
             small(),
             &[(L2, &be64(1 << 40)), (L2 + 56, &be64(1 << 41))],
-            &[(0, 1, ClusterTruncated), (7, 1, ClusterTruncated)],
+            &[(0, 1, CLUSTER_TRUNCATED), (7, 1, CLUSTER_TRUNCATED)],
         ),
-        (small(), &[(L2, &be64(COMPRESSED | 1 << 40))], &[(0, 1, CompressedTruncated)]),
-        (small(), &[(L2, &be64(COMPRESSED | DATA as u64))], &[(0, 1, CompressedInvalid)]),
+        (small(), &[(L2, &be64(COMPRESSED | 1 << 40))], &[(0, 1, COMPRESSED_TRUNCATED)]),
+        (small(), &[(L2, &be64(COMPRESSED | DATA as u64))], &[(0, 1, COMPRESSED_INVALID)]),
         (
             small(),
             &[(L2, &be64(COMPRESSED | (MORE as u64 + 500))), (MORE + 500, &[0; 12])],
-            &[(0, 1, CompressedInvalid)],
+            &[(0, 1, COMPRESSED_INVALID)],
         ),
-        (small(), &[(4, &[0, 0, 0, 2]), (L2, &be64(1))], &[(0, 1, ZeroInVersion2)]),
+        (small(), &[(4, &[0, 0, 0, 2]), (L2, &be64(1))], &[(0, 1, ZERO_IN_VERSION_2)]),
         (small(), &[(60, &[0, 0, 0, 1]), (64, &be64(1 << 30))], &[]),
     ];
     for (number, (base, patches, losses)) in cases.iter().enumerate() {
@@ -116,16 +125,16 @@ fn each_damage_costs_its_range_only() {
 fn damage_of_subclusters_and_data_files() {
     let bitmap = (1u64 << 32 | 0b111).to_be_bytes();
     let (disk, lost) = salvage(&Case::new(changed(extended(), &[(BIG_L2 + 8, &bitmap)])));
-    assert_eq!(lost, [Lost { start: 0, len: 512, damage: Damage::SubclusterConflict }]);
+    assert_eq!(lost, [Lost { start: 0, len: 512, damage: SUBCLUSTER_CONFLICT }]);
     assert!(disk[512..1536].iter().all(|&byte| byte == 0xcc) && disk[1536..].iter().all(|&byte| byte == 0));
     let nowhere = changed(extended(), &[(BIG_L2, &[0; 8])]);
-    assert_eq!(salvage(&Case::new(nowhere)).1, [Lost { start: 0, len: 1024, damage: Damage::SubclusterNowhere }]);
+    assert_eq!(salvage(&Case::new(nowhere)).1, [Lost { start: 0, len: 1024, damage: SUBCLUSTER_NOWHERE }]);
     let case = Case {
         companions: vec![("data.raw".to_owned(), small_disk()[..700].to_vec())],
         ..Case::new(with_data_file("data.raw"))
     };
     let (disk, lost) = salvage(&case);
-    assert_eq!(lost, [Lost { start: 512, len: 512, damage: Damage::ClusterTruncated }]);
+    assert_eq!(lost, [Lost { start: 512, len: 512, damage: CLUSTER_TRUNCATED }]);
     assert!(disk[..512].iter().all(|&byte| byte == 0xaa) && disk[512..].iter().all(|&byte| byte == 0));
 }
 

@@ -1,17 +1,23 @@
-//! What the tests share: images made by qemu-img, sources that hold their reads back, a sink that
-//! checks how it is used.
+//! What the tests share: images made by qemu-img, sources that hold their reads back, a target
+//! that checks how it is used.
 
 #![allow(dead_code)] // Each test binary uses its part.
 
+pub mod qed;
 pub mod small;
+pub mod table;
+pub mod vdi;
 
 use decant::chain::Companion;
-use decant::convert::{Cancel, Progress, convert};
-use decant::damage::Lost;
+use decant::convert::{Cancel, InOrder, Output, Progress, convert, convert_in_order};
+use decant::damage::Losses;
+use decant::encryption::Keys;
 use decant::native::Inline;
-use decant::sink::{Run, Sink};
-use decant::units::{BLOCK, HostOffset};
-use decant::{Error, Image, OpenOptions, Result, Source};
+use decant::stream::ByteStream;
+use decant::target::{Abilities, Holes, Run, Target, TargetHandle};
+use decant::units::HostOffset;
+use decant::writer::{self, BLOCK, Stamp};
+use decant::{Error, Image, Input, OpenOptions, Opened, Result, Source, open};
 use futures_executor::LocalPool;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
@@ -27,6 +33,19 @@ pub fn long() -> bool {
     std::env::var_os("DECANT_LONG").is_some()
 }
 
+/// Does `work` with each number below `count`, two at once: a program that makes an image keeps one core busy.
+pub fn two_at_once<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let lane = |first| scope.spawn(move || (first..count).step_by(2).map(work).collect());
+        let lanes = [lane(0), lane(1)];
+        let join = |lane: std::thread::ScopedJoinHandle<'_, Vec<T>>| {
+            lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        lanes.into_iter().flat_map(join).collect()
+    })
+}
+
 /// Runs a program of qemu-utils; it must succeed.
 pub fn qemu(program: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).output().expect("qemu-utils is installed");
@@ -35,19 +54,19 @@ pub fn qemu(program: &str, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Makes a LUKS image, whose options are those of `qemu-img create -o`. It fails now and then for want
-/// of an accurate clock.
+/// Makes a LUKS image, whose options are those of `qemu-img create -o`. It fails as often as not where it finds that a
+/// few thousand iterations took no time.
 pub fn luks(path: &Path, size: &str, options: &str, password: &str) {
     let secret = format!("secret,id=s,data={password}");
     let options = format!("encrypt.format=luks,encrypt.key-secret=s,{options}");
     let args = ["create", "-q", "-f", "qcow2", "--object", &secret, "-o", &options, text(path), size];
-    for attempt in 0..10 {
+    for attempt in 0..100 {
         let output = Command::new("qemu-img").args(args).output().expect("qemu-utils is installed");
         if output.status.success() {
             return;
         }
         let reason = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(attempt < 9 && reason.contains("CPU usage"), "{args:?}: {reason}");
+        assert!(attempt < 99 && reason.contains("CPU usage"), "{args:?}: {reason}");
     }
 }
 
@@ -187,82 +206,110 @@ pub fn drive<T: 'static>(
     }
 }
 
-/// How a sink wants to be used.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SinkKind {
-    pub ordered: bool,
-    pub short_hole: u64,
-    pub dense: bool,
-}
-
-/// A disk in memory that checks every call.
-pub struct MemorySink {
-    kind: SinkKind,
+/// A target in memory that checks every call. Where holes are told its bytes are not zero at first.
+pub struct MemoryTarget {
+    abilities: Abilities,
     pub bytes: RefCell<Vec<u8>>,
-    /// Blocks that were written.
-    written: RefCell<Vec<bool>>,
+    /// Sectors that were written, or told to be a hole.
+    covered: RefCell<Vec<bool>>,
     last_end: Cell<u64>,
     pub data_bytes: Cell<u64>,
+    /// The holes that were told, as offset and length.
+    pub holes: RefCell<Vec<(u64, u64)>>,
     pub finished: Cell<bool>,
     pub aborted: Cell<bool>,
+    /// The output is encoded: each write must follow the one before.
+    pub appends: Cell<bool>,
+    /// The size was not known.
+    grows: Cell<bool>,
 }
 
-impl MemorySink {
-    pub fn new(kind: SinkKind) -> Rc<Self> {
+/// The unit in which a target checks that nothing is written twice.
+const SECTOR: usize = 512;
+
+impl MemoryTarget {
+    pub fn new(abilities: Abilities) -> Rc<Self> {
         Rc::new(Self {
-            kind,
+            abilities,
             bytes: RefCell::default(),
-            written: RefCell::default(),
+            covered: RefCell::default(),
             last_end: Cell::new(0),
             data_bytes: Cell::new(0),
+            holes: RefCell::default(),
             finished: Cell::new(false),
             aborted: Cell::new(false),
+            appends: Cell::new(false),
+            grows: Cell::new(false),
         })
     }
 
-    fn take(&self, bytes: &[u8], run: &Run) {
-        let disk = &mut *self.bytes.borrow_mut();
-        let (start, end) = (run.guest as usize, run.guest as usize + run.len);
-        assert!(run.guest.is_multiple_of(BLOCK) && run.len > 0, "a run does not start at a block: {run:?}");
-        assert!((end as u64).is_multiple_of(BLOCK) || end == disk.len(), "a run ends inside a block: {run:?}");
-        assert!(!self.kind.ordered || run.guest >= self.last_end.get(), "out of order: {run:?}");
-        for block in start / BLOCK as usize..end.div_ceil(BLOCK as usize) {
-            let before = std::mem::replace(&mut self.written.borrow_mut()[block], true);
-            assert!(!before, "block {block} is written twice");
+    fn cover(&self, start: usize, end: usize) {
+        if self.grows.get() && end > self.bytes.borrow().len() {
+            self.bytes.borrow_mut().resize(end, self.unwritten());
+            self.covered.borrow_mut().resize(end.div_ceil(SECTOR), false);
         }
-        disk[start..end].copy_from_slice(&bytes[run.start..run.start + run.len]);
+        assert!(!self.finished.get() && !self.aborted.get());
+        let ends_well = end.is_multiple_of(SECTOR) || end == self.bytes.borrow().len();
+        assert!(start < end && start.is_multiple_of(SECTOR) && ends_well, "{start}..{end}");
+        assert!(!self.abilities.ordered || start as u64 >= self.last_end.get(), "out of order: {start}..{end}");
+        for sector in start / SECTOR..end.div_ceil(SECTOR) {
+            let before = std::mem::replace(&mut self.covered.borrow_mut()[sector], true);
+            assert!(!before, "sector {sector} is written twice");
+        }
         self.last_end.set(end as u64);
+    }
+
+    fn unwritten(&self) -> u8 {
+        if self.abilities.holes == Holes::Implied { 0 } else { 0xee }
+    }
+
+    fn take(&self, bytes: &[u8], run: &Run) {
+        let (start, end) = (run.offset as usize, run.end() as usize);
+        if self.appends.get() {
+            assert!(!self.finished.get() && !self.aborted.get());
+            assert_eq!(start, self.bytes.borrow().len(), "it is not appended: {run:?}");
+            self.bytes.borrow_mut().extend_from_slice(&bytes[run.start..run.start + run.len]);
+            return;
+        }
+        assert!(run.offset.is_multiple_of(BLOCK), "a run does not start at a block: {run:?}");
+        self.cover(start, end);
+        self.bytes.borrow_mut()[start..end].copy_from_slice(&bytes[run.start..run.start + run.len]);
         self.data_bytes.set(self.data_bytes.get() + run.len as u64);
     }
 }
 
-impl Sink<Vec<u8>> for MemorySink {
-    fn ordered(&self) -> bool {
-        self.kind.ordered
+impl TargetHandle<Vec<u8>> for MemoryTarget {
+    fn write<'a>(&'a self, bytes: &'a Vec<u8>, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
+        runs.iter().for_each(|run| self.take(bytes, run));
+        ready(Ok(())).boxed_local()
+    }
+}
+
+impl Target<Vec<u8>> for MemoryTarget {
+    fn abilities(&self) -> Abilities {
+        self.abilities
     }
 
-    fn short_hole(&self) -> u64 {
-        self.kind.short_hole
-    }
-
-    fn dense(&self) -> bool {
-        self.kind.dense
-    }
-
-    fn set_len(&self, len: u64) -> LocalBoxFuture<'_, Result<()>> {
-        *self.bytes.borrow_mut() = vec![0; len as usize];
-        *self.written.borrow_mut() = vec![false; len.div_ceil(BLOCK) as usize];
+    fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
+        self.grows.set(size.is_none());
+        let size = size.unwrap_or(0) as usize;
+        *self.bytes.borrow_mut() = vec![self.unwritten(); size];
+        *self.covered.borrow_mut() = vec![false; size.div_ceil(SECTOR)];
         ready(Ok(())).boxed_local()
     }
 
-    fn write<'a>(&'a self, bytes: &'a Vec<u8>, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
-        assert!(!self.finished.get() && !self.aborted.get());
-        runs.iter().for_each(|run| self.take(bytes, run));
+    fn hole(&self, offset: u64, len: u64) -> LocalBoxFuture<'_, Result<()>> {
+        assert_ne!(self.abilities.holes, Holes::Implied, "a hole is told");
+        let (start, end) = (offset as usize, (offset + len) as usize);
+        self.cover(start, end);
+        self.bytes.borrow_mut()[start..end].fill(0);
+        self.holes.borrow_mut().push((offset, len));
         ready(Ok(())).boxed_local()
     }
 
     fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
-        assert!(!self.kind.dense || self.written.borrow().iter().all(|&written| written), "a hole in a dense output");
+        let all = self.covered.borrow().iter().all(|&covered| covered);
+        assert!(self.abilities.holes == Holes::Implied || all, "a hole is not told");
         self.finished.set(true);
         ready(Ok(())).boxed_local()
     }
@@ -273,11 +320,15 @@ impl Sink<Vec<u8>> for MemorySink {
     }
 }
 
+/// The stamp of every output here.
+pub const STAMP: Stamp = Stamp { seconds: 1_700_000_000, random: [0xa5; 16] };
+
 /// What a conversion came to.
 pub struct Converted {
     pub result: Result<Progress>,
-    pub lost: Vec<Lost>,
-    pub sink: Rc<MemorySink>,
+    pub lost: Losses,
+    pub output_size: u64,
+    pub target: Rc<MemoryTarget>,
     pub source: Rc<HeldSource>,
     pub companions: Vec<Rc<HeldSource>>,
 }
@@ -295,6 +346,27 @@ pub struct Case {
     pub password: Option<Vec<u8>>,
     pub assume_password: bool,
     pub salvage: bool,
+    /// Whether the image comes as a stream.
+    pub as_stream: bool,
+}
+
+/// Bytes that come in order.
+struct Trickle {
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl ByteStream for Trickle {
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        let len = buf.len().min(self.bytes.len() - self.at);
+        buf[..len].copy_from_slice(&self.bytes[self.at..self.at + len]);
+        self.at += len;
+        ready(Ok(len)).boxed_local()
+    }
+
+    fn file_position(&self) -> u64 {
+        self.at as u64
+    }
 }
 
 impl Case {
@@ -343,35 +415,68 @@ impl Case {
         let all = async move {
             let image = Image::open(reading, &options).await?;
             if let Some(password) = password {
-                image.unlock(&password, assume, &|_| ready(Ok(())).boxed_local()).await?;
+                while image.is_locked() {
+                    image.unlock_next(&password, assume, &|_| ready(Ok(())).boxed_local()).await?;
+                }
             }
             work(image).await
         };
         drive(&source, answers, all).expect("it waits for nothing")
     }
 
-    pub fn convert(&self, answers: Answers, kind: SinkKind, job: u64) -> Converted {
+    pub fn convert(&self, answers: Answers, abilities: Abilities, job: u64) -> Converted {
+        self.convert_to("raw", answers, abilities, job)
+    }
+
+    /// Converts it to the output format `format`, in jobs of about `job` bytes.
+    pub fn convert_to(&self, format: &str, answers: Answers, abilities: Abilities, job: u64) -> Converted {
         let (source, companions, options) = self.files();
-        let sink = MemorySink::new(kind);
-        let writing = sink.clone();
-        let result = self.run(source.clone(), options, answers, move |image| async move {
-            let executor = Inline::new(image.files().clone(), &image.keys(), 4, job)?;
-            convert(&image, &executor, &*writing, &|_| {}, &Cancel::default()).await
-        });
-        let (result, lost) = match result {
-            Ok(done) => (Ok(done.progress), done.lost),
-            Err(error) => (Err(error), Vec::new()),
+        let target = MemoryTarget::new(abilities);
+        let writing = target.clone();
+        let format = writer::by_name(format).unwrap();
+        target.appends.set(format.compressed);
+        let (password, assume) = (self.password.clone(), self.assume_password);
+        let input = match self.as_stream {
+            true => Input::Stream(Box::new(Trickle { bytes: self.image.clone(), at: 0 })),
+            false => Input::File(source.clone()),
         };
-        Converted { result, lost, sink, source, companions }
+        let work = async move {
+            let (progress, cancel) = (|_| {}, Cancel::default());
+            let image = match open(input, &options).await? {
+                Opened::Image(image) => image,
+                Opened::Streamed(image) => {
+                    let disk = InOrder::new(&image)?;
+                    let executor = Inline::new(disk.files(), &Keys::default(), 4, job)?;
+                    let writer = format.writer_in_order()?;
+                    let output = Output { writer: &*writer, stamp: STAMP, target: &*writing };
+                    return convert_in_order(disk, &executor, &output, &progress, &cancel).await;
+                }
+            };
+            if let Some(password) = password {
+                while image.is_locked() {
+                    image.unlock_next(&password, assume, &|_| ready(Ok(())).boxed_local()).await?;
+                }
+            }
+            let executor = Inline::new(image.files().clone(), &image.keys(), 4, job)?;
+            let writer = (format.writer)(image.virtual_size())?;
+            let output = Output { writer: &*writer, stamp: STAMP, target: &*writing };
+            convert(&image, &executor, &output, &progress, &cancel).await
+        };
+        let result = drive(&source, answers, work).expect("it waits for nothing");
+        let (result, output_size, lost) = match result {
+            Ok(done) => (Ok(done.progress), done.output_size, done.lost),
+            Err(error) => (Err(error), 0, Losses::default()),
+        };
+        Converted { result, lost, output_size, target, source, companions }
     }
 
     /// The bytes of the disk.
     pub fn bytes(&self) -> Result<Vec<u8>> {
-        let converted = self.convert(Answers::InOrder, SinkKind::default(), 64 << 10);
+        let converted = self.convert(Answers::InOrder, Abilities::default(), 64 << 10);
         match converted.result {
-            Ok(_) => Ok(converted.sink.bytes.take()),
+            Ok(_) => Ok(converted.target.bytes.take()),
             Err(error) => {
-                assert!(!converted.sink.finished.get(), "a failed conversion was completed");
+                assert!(!converted.target.finished.get(), "a failed conversion was completed");
                 Err(error)
             }
         }
@@ -379,14 +484,25 @@ impl Case {
 }
 
 /// Converts the file `image` in memory.
-pub fn convert_bytes(image: Vec<u8>, format: Option<&str>, answers: Answers, kind: SinkKind, job: u64) -> Converted {
-    Case { format: format.map(str::to_owned), ..Case::new(image) }.convert(answers, kind, job)
+pub fn convert_bytes(
+    image: Vec<u8>,
+    format: Option<&str>,
+    answers: Answers,
+    abilities: Abilities,
+    job: u64,
+) -> Converted {
+    Case { format: format.map(str::to_owned), ..Case::new(image) }.convert(answers, abilities, job)
 }
 
 /// Opens the file `image` and says what comes of it, without converting.
 pub fn open_bytes(image: Vec<u8>, options: OpenOptions) -> std::result::Result<Image, Error> {
     let source = HeldSource::new(image);
     let reading = source.clone();
-    let work = async move { Image::open(reading, &options).await };
+    let work = async move {
+        match open(Input::File(reading), &options).await? {
+            Opened::Image(image) => Ok(image),
+            Opened::Streamed(_) => panic!("it is read in order"),
+        }
+    };
     drive(&source, Answers::InOrder, work).expect("opening waits for nothing")
 }

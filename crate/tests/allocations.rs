@@ -1,0 +1,313 @@
+//! Memory that runs out is not damage: whichever allocation fails, an image is read as it is, or the failure is one of
+//! kind `internal` or `limit`. Never is it `corrupt`, never are other bytes taken for a success, and never does salvage
+//! make zeros of it.
+//!
+//! Each run has one allocation that fails, and a process of its own: what has no answer to that aborts, which counts as
+//! `internal`, since the TypeScript side makes it so of a wasm that traps.
+
+#[path = "../fuzz/src/lib.rs"]
+#[allow(dead_code)]
+mod fuzz;
+
+use decant::chain::Companion;
+use decant::convert::{Cancel, InOrder, Output, convert, convert_in_order};
+use decant::encryption::Keys;
+use decant::native::Inline;
+use decant::target::{Abilities, Run, Target, TargetHandle};
+use decant::writer::{Stamp, by_name};
+use decant::{ErrorKind, Input, OpenOptions, Opened, Result, Source, open};
+use futures_executor::block_on;
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
+use fuzz::bases;
+use fuzz::examine::Files;
+use fuzz::memory::Memory;
+use fuzz::small::*;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::{Cell, RefCell};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus};
+use std::rc::Rc;
+
+/// The system's allocator, of which one answer is that there is no memory.
+struct Failing;
+
+thread_local! {
+    /// Whether this thread's allocations count.
+    static COUNTS: Cell<bool> = const { Cell::new(false) };
+    /// How many there were.
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+    /// Which one fails, counted from 1; 0 for none.
+    static FAILS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn fails() -> bool {
+    COUNTS.get() && {
+        COUNT.set(COUNT.get() + 1);
+        COUNT.get() == FAILS.get()
+    }
+}
+
+#[expect(unsafe_code, reason = "an allocator is unsafe by nature; this one hands everything on")]
+// SAFETY: every call is the system allocator's, with the same arguments, or fails as it may.
+unsafe impl GlobalAlloc for Failing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if fails() { std::ptr::null_mut() } else { unsafe { System.alloc(layout) } }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if fails() { std::ptr::null_mut() } else { unsafe { System.alloc_zeroed(layout) } }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if fails() { std::ptr::null_mut() } else { unsafe { System.realloc(at, layout, size) } }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Failing = Failing;
+
+/// A disk that asks for no memory while it is written.
+struct Disk {
+    bytes: RefCell<Vec<u8>>,
+    is_finished: Cell<bool>,
+}
+
+impl TargetHandle<Vec<u8>> for Disk {
+    fn write<'a>(&'a self, bytes: &'a Vec<u8>, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
+        for run in runs {
+            let len = self.bytes.borrow().len().max(run.end() as usize);
+            self.bytes.borrow_mut().resize(len, 0);
+            self.bytes.borrow_mut()[run.offset as usize..][..run.len].copy_from_slice(&bytes[run.start..][..run.len]);
+        }
+        ready(Ok(())).boxed_local()
+    }
+}
+
+impl Target<Vec<u8>> for Disk {
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
+    fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
+        self.bytes.borrow_mut().resize(size.unwrap_or(0) as usize, 0);
+        ready(Ok(())).boxed_local()
+    }
+
+    fn hole(&self, _offset: u64, _len: u64) -> LocalBoxFuture<'_, Result<()>> {
+        unreachable!("holes are implied")
+    }
+
+    fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
+        self.is_finished.set(true);
+        ready(Ok(())).boxed_local()
+    }
+
+    fn abort(&self) -> LocalBoxFuture<'_, ()> {
+        ready(()).boxed_local()
+    }
+}
+
+/// More than the disks of all images here, in bytes.
+const MOST: usize = 1 << 20;
+
+/// An overlay whose clusters are parts of its backing file's compressed ones.
+fn over_parts_of_clusters() -> Files {
+    const SIZE: usize = 4096;
+    let text: Vec<u8> = (0..SIZE).map(|at| (at * at / 11) as u8 & 0x3f).collect();
+    let stream = miniz_oxide::deflate::compress_to_vec(&text, 9);
+    let sectors = (stream.len().div_ceil(512) as u64 - 1) << 58;
+    let entry = COMPRESSED | sectors | (3 * SIZE as u64);
+    let mut base = changed(
+        small()[..CLUSTER].to_vec(),
+        &[
+            (20, &12u32.to_be_bytes()),
+            (40, &(SIZE as u64).to_be_bytes()),
+            (SIZE, &(2 * SIZE as u64).to_be_bytes()),
+            (2 * SIZE, &entry.to_be_bytes()),
+            (3 * SIZE, &stream),
+        ],
+    );
+    base.resize(base.len().next_multiple_of(SIZE), 0);
+    let companions = vec![("base.qcow2".to_owned(), base)];
+    Files { image: overlay("base.qcow2", Some("qcow2")), companions, password: None }
+}
+
+/// Of the fuzzer's VMDKs: a compressed one, one of several extents, one with a parent.
+const VMDKS: [u8; 3] = [2, 5, 8];
+/// The images: those of the fuzzer, one more, VMDKs, and two in containers.
+const IMAGES: u8 = bases::BASES + 1 + VMDKS.len() as u8 + 2;
+const IN_GZIP: u8 = IMAGES - 2;
+const IN_TAR: u8 = IMAGES - 1;
+
+fn packed(command: &str) -> Files {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("image"), small()).unwrap();
+    let output = Command::new("sh").args(["-c", command]).current_dir(dir.path()).output().unwrap();
+    assert!(output.status.success());
+    Files { image: output.stdout, companions: Vec::new(), password: None }
+}
+
+fn files(number: u8) -> Files {
+    match number.checked_sub(bases::BASES) {
+        // The disk is the image's bytes; the first ones would tell what they are.
+        _ if number == IN_GZIP => packed("tail -c +2 image | gzip -c"),
+        _ if number == IN_TAR => packed("tar -cf - image"),
+        None => bases::base(number),
+        Some(0) => over_parts_of_clusters(),
+        Some(number) => fuzz::vmdk::base(VMDKS[usize::from(number) - 1]),
+    }
+}
+
+/// Output formats: a plain one, and one that is encoded.
+const PLAIN: &str = "raw";
+const ENCODED: &str = "raw.gz";
+
+/// What to do to an image: which one, what to make of it, whether it is salvaged, and which allocation fails.
+#[derive(Clone, Copy, Debug)]
+struct Task<'a> {
+    image: u8,
+    format: &'a str,
+    salvage: bool,
+    fails: u64,
+}
+
+impl Task<'_> {
+    /// Opens, describes and converts the image: the disk, what was lost of it, and how many allocations that took.
+    fn run(self) -> (Result<(Vec<u8>, u64)>, u64) {
+        let Files { image, companions, password } = files(self.image);
+        let companion = |(name, bytes): (String, Vec<u8>)| Companion {
+            source: Rc::new(Memory(bytes)),
+            name,
+            stands_for: None,
+            is_image: false,
+        };
+        let options = OpenOptions {
+            name: Some("image".to_owned()),
+            companions: companions.into_iter().map(companion).collect(),
+            salvage: self.salvage,
+            ..OpenOptions::default()
+        };
+        let source: Rc<dyn Source> = Rc::new(Memory(image));
+        let disk = Disk { bytes: RefCell::new(Vec::with_capacity(MOST)), is_finished: Cell::new(false) };
+        let rest = |_| ready(Ok(())).boxed_local();
+        FAILS.set(self.fails);
+        COUNT.set(0);
+        COUNTS.set(true);
+        let result = block_on(async {
+            let format = by_name(self.format)?;
+            let (stamp, report, cancel) = (Stamp::default(), |_| {}, Cancel::default());
+            let image = match open(Input::File(source), &options).await? {
+                Opened::Image(image) => image,
+                Opened::Streamed(image) => {
+                    let input = InOrder::new(&image)?;
+                    let executor = Inline::new(input.files(), &Keys::default(), 2, 4096)?;
+                    let writer = format.writer_in_order()?;
+                    let output = Output { writer: &*writer, stamp, target: &disk };
+                    return convert_in_order(input, &executor, &output, &report, &cancel).await;
+                }
+            };
+            image.survey().await?;
+            if let Some(password) = &password {
+                while image.is_locked() {
+                    image.unlock_next(password, true, &rest).await?;
+                }
+            }
+            let executor = Inline::new(image.files().clone(), &image.keys(), 2, 4096)?;
+            let writer = (format.writer)(image.virtual_size())?;
+            let output = Output { writer: &*writer, stamp, target: &disk };
+            convert(&image, &executor, &output, &report, &cancel).await
+        });
+        COUNTS.set(false);
+        assert!(disk.is_finished.get() == result.is_ok(), "a failed conversion was completed, or the other way round");
+        (result.map(|done| (disk.bytes.into_inner(), done.lost.bytes)), COUNT.get())
+    }
+
+    /// Runs it in a process of its own; what it says.
+    fn in_a_process(self) -> (ExitStatus, String) {
+        let Self { image, format, salvage, fails } = self;
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "one_run", "--nocapture", "--test-threads=1"])
+            // Its lines take a second each.
+            .env("RUST_BACKTRACE", "0")
+            .env(TASK, format!("{image} {format} {salvage} {fails}"))
+            .output()
+            .unwrap();
+        (output.status, String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    }
+}
+
+/// The variable of the environment that says which run a process is.
+const TASK: &str = "DECANT_TEST_ALLOCATION";
+
+/// How a run ends, as an exit code: as if nothing had failed, or with an error that is told.
+const SAME: i32 = 40;
+const TOLD: i32 = 41;
+const SIGABRT: i32 = 6;
+
+/// Is run by the tests below. By itself, without an allocation that fails: then every image is converted.
+#[test]
+fn one_run() {
+    let Ok(task) = std::env::var(TASK) else {
+        for (image, salvage) in (0..IMAGES).flat_map(|image| [(image, false), (image, true)]) {
+            let (result, count) = Task { image, format: PLAIN, salvage, fails: 0 }.run();
+            let (disk, lost) = result.unwrap();
+            assert!(lost == 0 && disk.iter().any(|&byte| byte != 0) && count > 10, "{image}");
+        }
+        return;
+    };
+    let mut words = task.split(' ');
+    let mut word = || words.next().unwrap();
+    let (image, format) = (word().parse().unwrap(), word());
+    let salvage = word().parse().unwrap();
+    let task = Task { image, format, salvage, fails: word().parse().unwrap() };
+    let (expected, _) = Task { fails: 0, ..task }.run();
+    match task.run().0 {
+        Err(error) => {
+            assert!(matches!(error.kind, ErrorKind::Internal | ErrorKind::Limit), "{:?}: {error}", error.kind);
+            std::process::exit(TOLD);
+        }
+        Ok(done) => {
+            assert!(Ok(done) == expected, "other bytes, or losses");
+            std::process::exit(SAME);
+        }
+    }
+}
+
+/// Fails one allocation after the other, or a sample of them; all tasks are done with or without `salvage`.
+fn fail_each(salvage: bool) {
+    const SAMPLE: usize = 24;
+    // With the decoders that ask for buffers of their own.
+    const ALL_OF: [u8; 4] = [6, 7, bases::BASES, IN_GZIP];
+    let (mut told, mut aborted) = (0, 0);
+    for (image, format) in (0..IMAGES).map(|image| (image, PLAIN)).chain([(0, ENCODED)]) {
+        let (_, count) = Task { image, format, salvage, fails: 0 }.run();
+        let all = std::env::var_os("DECANT_LONG").is_some() || ALL_OF.contains(&image) || format == ENCODED;
+        let step = if all { 1 } else { (count as usize / SAMPLE).max(1) };
+        for fails in (1..=count).step_by(step) {
+            let task = Task { image, format, salvage, fails };
+            let (status, said) = task.in_a_process();
+            match (status.code(), status.signal()) {
+                (Some(TOLD), _) => told += 1,
+                (_, Some(SIGABRT)) if said.contains("memory allocation of") => aborted += 1,
+                (Some(SAME), _) => {}
+                _ => panic!("{task:?}: {status}: {said}"),
+            }
+        }
+    }
+    assert!(told > 0 && aborted > 0, "{told} are told, {aborted} abort");
+}
+
+#[test]
+fn no_conversion_takes_it_for_damage() {
+    fail_each(false);
+}
+
+#[test]
+fn no_salvage_takes_it_for_damage() {
+    fail_each(true);
+}

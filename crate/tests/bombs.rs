@@ -1,0 +1,128 @@
+//! Compressed files that expand beyond reason: what they cost does not depend on what they expand to. No time is asserted;
+//! it is printed.
+
+#[path = "common/counting.rs"]
+mod counting;
+
+use counting::{HELD, PEAK};
+use decant::convert::{Cancel, InOrder, Output, Progress, convert_in_order};
+use decant::encryption::Keys;
+use decant::native::Inline;
+use decant::target::{Abilities, Run, Target, TargetHandle};
+use decant::units::HostOffset;
+use decant::writer::{OUTPUT_FORMATS, Stamp};
+use decant::{Input, OpenOptions, Opened, Result, Source, open};
+use futures_executor::block_on;
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
+use std::cell::Cell;
+use std::process::Command;
+use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+const MIB: usize = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+struct Bytes(Vec<u8>);
+
+impl Source for Bytes {
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+        let start = offset.0 as usize;
+        buf.copy_from_slice(&self.0[start..start + buf.len()]);
+        ready(Ok(())).boxed_local()
+    }
+}
+
+/// Counts what is written.
+#[derive(Default)]
+struct Nowhere {
+    written: Cell<u64>,
+    end: Cell<u64>,
+}
+
+impl TargetHandle<Vec<u8>> for Nowhere {
+    fn write<'a>(&'a self, _bytes: &'a Vec<u8>, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
+        for run in runs {
+            self.written.set(self.written.get() + run.len as u64);
+            self.end.set(self.end.get().max(run.end()));
+        }
+        ready(Ok(())).boxed_local()
+    }
+}
+
+impl Target<Vec<u8>> for Nowhere {
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
+    fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
+        assert_eq!(size, None);
+        ready(Ok(())).boxed_local()
+    }
+
+    fn hole(&self, _offset: u64, _len: u64) -> LocalBoxFuture<'_, Result<()>> {
+        ready(Ok(())).boxed_local()
+    }
+
+    fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
+        ready(Ok(())).boxed_local()
+    }
+
+    fn abort(&self) -> LocalBoxFuture<'_, ()> {
+        ready(()).boxed_local()
+    }
+}
+
+#[test]
+fn zeros_cost_no_memory_and_no_output() {
+    let made = Command::new("sh").args(["-c", "head -c 128M /dev/zero | gzip -c"]).output().unwrap();
+    assert!(made.status.success());
+    let member = made.stdout;
+    let cases = [(8, GIB, &OUTPUT_FORMATS[..3]), (16, 2 * GIB, &OUTPUT_FORMATS[..1])];
+    for (members, size, formats) in cases {
+        let file = member.repeat(members);
+        let len = file.len() as u64;
+        assert!(len < 3 * MIB as u64, "{len} bytes");
+        let source = Rc::new(Bytes(file));
+        for format in formats {
+            let idle = HELD.load(Relaxed);
+            PEAK.store(idle, Relaxed);
+            let start = Instant::now();
+            let target = Nowhere::default();
+            let done = block_on(async {
+                let Opened::Streamed(image) = open(Input::File(source.clone()), &OpenOptions::default()).await? else {
+                    panic!("it is read in order")
+                };
+                let disk = InOrder::new(&image)?;
+                let executor = Inline::new(disk.files(), &Keys::default(), 8, 16 << 20)?;
+                let writer = format.writer_in_order()?;
+                let output = Output { writer: &*writer, stamp: Stamp::default(), target: &target };
+                convert_in_order(disk, &executor, &output, &|_| {}, &Cancel::default()).await
+            })
+            .unwrap();
+            let peak = PEAK.load(Relaxed) - idle;
+            println!(
+                "{}: {} bytes written, at most {peak} held, {:?}",
+                format.name,
+                target.written.get(),
+                start.elapsed()
+            );
+            let Progress { guest_done, guest_total, read, .. } = done.progress;
+            assert_eq!((guest_done, guest_total, done.virtual_size, read), (size, None, size, len), "{}", format.name);
+            assert!(peak < 16 * MIB, "{}: {peak} bytes", format.name);
+            let written = target.written.get();
+            match format.name {
+                // The last block says where the disk ends.
+                "raw" => assert_eq!((written, target.end.get()), (4096, size)),
+                "vpc" => assert_eq!((written, target.end.get()), (4096 + 512, size + 512)),
+                // 260 bytes for each 256 KiB.
+                _ => assert!(written < 3 * MIB as u64, "{written}"),
+            }
+        }
+    }
+}

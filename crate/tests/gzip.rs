@@ -1,0 +1,445 @@
+//! Raw disks in gzip and as streams: the bytes of the disk, or one clear error, whatever the file holds.
+
+mod common;
+
+use common::*;
+use decant::target::{Abilities, Holes};
+use decant::writer::OUTPUT_FORMATS;
+use decant::{ErrorKind, Input, OpenOptions, Opened, open};
+use miniz_oxide::deflate::compress_to_vec;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+const MIB: usize = 1 << 20;
+
+const TARGETS: [Abilities; 4] = [
+    Abilities { ordered: false, holes: Holes::Implied, short_hole: 0 },
+    Abilities { ordered: true, holes: Holes::Implied, short_hole: 64 << 10 },
+    Abilities { ordered: false, holes: Holes::Told, short_hole: 0 },
+    Abilities { ordered: true, holes: Holes::Filled, short_hole: 0 },
+];
+
+/// What `command` makes of `input`.
+fn filter(command: &str, args: &[&str], input: &[u8]) -> Vec<u8> {
+    let mut child = Command::new(command).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || stdin.write_all(input));
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{command} {args:?}: {}", output.status);
+        output.stdout
+    })
+}
+
+fn noise(len: usize) -> Vec<u8> {
+    let mut state = 7u32;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        (state >> 8) as u8
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+/// A disk with text, noise and zeros of all lengths, at its end too.
+fn disk(len: usize) -> Vec<u8> {
+    let noise = noise(8192);
+    let byte = |at: usize| match at / 30_000 % 5 {
+        0 => b"the quick brown fox jumps "[at % 26],
+        1 => noise[at % 8192],
+        2 => (at / 1000) as u8,
+        _ => 0,
+    };
+    (0..len).map(byte).collect()
+}
+
+/// A member with `flags`, and the fields of a header that they stand for.
+fn member(flags: u8, fields: &[u8], data: &[u8]) -> Vec<u8> {
+    let header = [&[0x1f, 0x8b, 8, flags, 0, 0, 0, 0, 0, 3], fields].concat();
+    let plain = filter("gzip", &["-cn"], data);
+    let trailer = &plain[plain.len() - 8..];
+    [&header, &compress_to_vec(data, 6)[..], trailer].concat()
+}
+
+fn bytes(file: Vec<u8>) -> Result<Vec<u8>, decant::Error> {
+    Case::new(file).bytes()
+}
+
+#[test]
+fn real_files_by_every_route() {
+    let cases: &[(&str, &[&str])] = &[("gzip", &["-c"]), ("gzip", &["-c9"]), ("gzip", &["-c1"]), ("pigz", &["-c"])];
+    for size in [0, 1, 511, 512, 4096, 5000, MIB - 512, 2 * MIB, 2 * MIB + 4096, 6 * MIB + 100] {
+        let disk = disk(size);
+        let padded = [&disk[..], &vec![0; size.next_multiple_of(512) - size]].concat();
+        for (command, args) in cases {
+            let file = filter(command, args, &disk);
+            let name = format!("{command} {args:?} {size}");
+            if size == 0 {
+                let error = bytes(file).unwrap_err();
+                assert_eq!((error.kind, &error.message[..]), (ErrorKind::NotRecognised, "The file is empty"), "{name}");
+                continue;
+            }
+            for as_stream in [false, true] {
+                let case = Case { as_stream, ..Case::new(file.clone()) };
+                for abilities in TARGETS {
+                    for (answers, job) in
+                        [(Answers::InOrder, 1 << 20), (Answers::Reverse, 4096), (Answers::OneAtATime, 8 << 20)]
+                    {
+                        let converted = case.convert(answers, abilities, job);
+                        let name = format!("{name} stream: {as_stream} {abilities:?} {answers:?} {job}");
+                        let progress = converted.result.unwrap();
+                        assert_eq!(progress.guest_done, padded.len() as u64, "{name}");
+                        assert_eq!((progress.guest_total, progress.read), (None, file.len() as u64), "{name}");
+                        assert_eq!(converted.output_size, padded.len() as u64, "{name}");
+                        assert!(*converted.target.bytes.borrow() == padded, "{name}: other bytes");
+                        assert!(converted.target.finished.get(), "{name}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_output_of_a_stream() {
+    let disk = disk(3 * MIB + 512);
+    let case = Case::new(filter("gzip", &["-c"], &disk));
+    let raw = |format: &str| {
+        Case { format: Some("raw".to_owned()), ..Case::new(disk.clone()) }.convert_to(
+            format,
+            Answers::InOrder,
+            TARGETS[0],
+            1 << 20,
+        )
+    };
+    for format in OUTPUT_FORMATS {
+        for abilities in TARGETS {
+            let converted = case.convert_to(format.name, Answers::InOrder, abilities, 1 << 20);
+            if format.name == "tar.gz" {
+                let error = converted.result.unwrap_err();
+                assert_eq!(error.kind, ErrorKind::Unsupported);
+                assert!(error.message.contains("states the size of the disk before"), "{error}");
+                assert!(!converted.target.finished.get());
+                continue;
+            }
+            converted.result.unwrap();
+            let file = converted.target.bytes.take();
+            assert_eq!(converted.output_size, file.len() as u64, "{}", format.name);
+            let expected = raw(format.name).target.bytes.take();
+            match format.name {
+                "raw.gz" => assert!(filter("gzip", &["-dc"], &file) == disk, "{abilities:?}"),
+                name => assert!(file == expected, "{name} {abilities:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn headers_and_members() {
+    let disk = disk(70_000);
+    let (left, right) = disk.split_at(30_000);
+    let text = [b"a name", &[b'x'; 60_000][..], b"\0"].concat();
+    let crc = |flags: u8, fields: &[u8]| {
+        let header = [&[0x1f, 0x8b, 8, flags, 0, 0, 0, 0, 0, 3], fields].concat();
+        let gzip = filter("gzip", &["-cn"], &header);
+        [fields, &gzip[gzip.len() - 8..][..2]].concat()
+    };
+    let extra = [&[5, 0][..], b"12345"].concat();
+    let all = [&extra[..], b"name\0", b"comment\0"].concat();
+    let plain = member(0, &[], &disk);
+    let changed = |at: usize, value: u8| {
+        let mut file = plain.clone();
+        file[at] ^= value;
+        file
+    };
+    let both = [member(0, &[], left), member(8, b"b\0", right)].concat();
+    let end = plain.len();
+    // (what, file, the part of an error's message that tells what is wrong)
+    let cases: &[(&str, Vec<u8>, Option<&str>)] = &[
+        ("plain", plain.clone(), None),
+        ("text", member(1, &[], &disk), None),
+        ("extra", member(4, &extra, &disk), None),
+        ("a long name", member(8, &text, &disk), None),
+        ("a name without an end", member(8, &[b'x'; 70_000], &disk), Some("does not end")),
+        ("all fields", member(4 | 8 | 16, &all, &disk), None),
+        ("all fields and their checksum", member(2 | 4 | 8 | 16, &crc(2 | 4 | 8 | 16, &all), &disk), None),
+        ("another checksum", member(2, &[0, 0], &disk), Some("header of gzip does not have the checksum")),
+        ("reserved flags", member(0x20, &[], &disk), Some("reserved flags")),
+        ("two members", both.clone(), None),
+        ("empty members", [member(0, &[], b""), plain.clone(), member(0, &[], b"")].concat(), None),
+        ("zeros behind", [&plain[..], &[0; 10_000]].concat(), None),
+        ("zeros behind two", [&both[..], &[0; 1]].concat(), None),
+        ("a member behind zeros", [&plain[..], &[0; 512], &plain].concat(), Some("something else than gzip")),
+        ("text behind", [&plain[..], b"text"].concat(), Some("something else than gzip")),
+        ("text behind zeros", [&plain[..], b"\0\0text"].concat(), Some("something else than gzip")),
+        ("half a signature behind", [&plain[..], &[0x1f]].concat(), Some("truncated")),
+        ("another signature behind", [&plain[..], &[0x1f; 20]].concat(), Some("does not begin with its signature")),
+        ("another method behind", [&plain[..], &[0x1f, 0x8b, 7, 0, 0, 0, 0, 0, 0, 0]].concat(), Some("method 7")),
+        ("another CRC", changed(end - 8, 1), Some("does not have the checksum")),
+        ("another size", changed(end - 1, 1), Some("does not have the size")),
+        ("an invalid block", changed(10, 6), Some("invalid")),
+    ];
+    for (what, file, expected) in cases {
+        match (bytes(file.clone()), expected) {
+            (Ok(found), None) => assert!(found[..70_000] == disk, "{what}: other bytes"),
+            (Err(error), Some(part)) => assert!(error.message.contains(part), "{what}: {error}"),
+            (found, _) => panic!("{what}: {:?}", found.map(|bytes| bytes.len())),
+        }
+    }
+}
+
+/// What expands to much, and holds no data, is not decoded to its end.
+#[test]
+fn nothing_is_decoded_without_bound() {
+    let empty = filter("gzip", &["-cn"], b"");
+    let gzip = |data: &[u8]| filter("gzip", &["-c1"], data);
+    let members = gzip(&empty.repeat((65 * MIB) / empty.len()));
+    let zeros = vec![0; 65 * MIB];
+    let mut folder = vec![0; 512];
+    folder[..2].copy_from_slice(b"./");
+    folder[124..135].copy_from_slice(b"00404000000");
+    folder[148..156].fill(b' ');
+    folder[156] = b'Z';
+    folder[257..265].copy_from_slice(b"ustar\x0000");
+    let sum: u32 = folder.iter().map(|&byte| u32::from(byte)).sum();
+    folder[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    let unknown = [&folder[..], &zeros].concat();
+    let little = [empty.repeat(1000), gzip(b"data")].concat();
+    // (what, file, the container that holds no data)
+    let cases: &[(&str, Vec<u8>, Option<&str>)] = &[
+        ("empty members", members.clone(), Some("gzip")),
+        ("in gzip", gzip(&members), Some("gzip")),
+        ("repeated in gzip", gzip(&members.repeat(20)), Some("gzip")),
+        ("zeros behind an empty member", gzip(&[&empty[..], &zeros].concat()), Some("gzip")),
+        ("an unknown member of tar", gzip(&unknown), Some("tar")),
+        ("data behind a few of them", gzip(&little), None),
+        ("data of which there is much", gzip(&[&b"data"[..], &zeros].concat()), None),
+    ];
+    for (what, file, expected) in cases {
+        let size = file.len() as u64;
+        for as_stream in [false, true] {
+            let case = Case { as_stream, ..Case::new(file.clone()) };
+            match (case.bytes(), expected) {
+                (Ok(found), None) => assert!(found.starts_with(b"data"), "{what}"),
+                (Err(error), Some(container)) => {
+                    let message =
+                        format!("The {container} file begins with more than 64 MiB that hold no data; unpack it first");
+                    assert_eq!((error.kind, error.message), (ErrorKind::Limit, message), "{what} {size}");
+                }
+                (found, _) => panic!("{what}: {:?}", found.map(|bytes| bytes.len())),
+            }
+        }
+    }
+}
+
+/// A member must not refer to the data of the one before it.
+#[test]
+fn members_stand_alone() {
+    // A fixed block: a match of 3 bytes at distance 1, and the end of the block.
+    let reference = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x03, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let error = bytes([&member(0, &[], b"data"), &reference[..]].concat()).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Corrupt);
+    assert!(error.message.contains("invalid"), "{error}");
+}
+
+#[test]
+fn every_truncation_is_noticed() {
+    let disk = disk(20_000);
+    let files = [
+        filter("gzip", &["-c"], &disk),
+        filter("gzip", &["-c"], &noise(3000)),
+        member(4 | 8, b"\x02\0ab name\0", &disk[..5000]),
+        [member(0, &[], &disk[..2000]), member(0, &[], &disk[2000..4000])].concat(),
+    ];
+    for (number, file) in files.iter().enumerate() {
+        let first = if number == 3 { member(0, &[], &disk[..2000]).len() } else { 0 };
+        for len in (3..file.len()).filter(|&len| len != first) {
+            for as_stream in [false, true] {
+                let error = Case { as_stream, ..Case::new(file[..len].to_vec()) }.bytes().unwrap_err();
+                assert_eq!(error.kind, ErrorKind::Corrupt, "{number} {len}: {error}");
+                assert!(error.message.contains("truncated"), "{number} {len}: {error}");
+            }
+        }
+        assert!(bytes(file.clone()).is_ok());
+    }
+}
+
+/// Each bit of a small file changed: right bytes or an error.
+#[test]
+fn changed_files_never_give_other_bytes() {
+    let disk = disk(1500);
+    let padded = [&disk[..], &[0; 36]].concat();
+    let file = filter("gzip", &["-cn"], &disk);
+    let mut accepted = 0;
+    for bit in 24..file.len() * 8 {
+        let mut changed = file.clone();
+        changed[bit / 8] ^= 1 << (bit % 8);
+        match bytes(changed) {
+            Ok(found) => {
+                accepted += 1;
+                assert!(found == padded, "bit {bit}");
+            }
+            Err(error) => {
+                assert!(matches!(error.kind, ErrorKind::Corrupt | ErrorKind::Unsupported), "bit {bit}: {error}");
+            }
+        }
+    }
+    // The time, the level, the system, that it is text, and what fills the last byte.
+    assert!((48..60).contains(&accepted), "{accepted}");
+}
+
+#[test]
+fn other_formats_in_gzip_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = |format: &str, options: &[&str]| {
+        let path = folder.path().join(format);
+        qemu("qemu-img", &[&["create", "-q", "-f", format], options, &[text(&path), "2M"]].concat());
+        std::fs::read(&path).unwrap()
+    };
+    let fixed = image("vpc", &["-o", "subformat=fixed,force_size"]);
+    let twice = filter("gzip", &["-c"], &filter("gzip", &["-c"], &disk(5000)));
+    let five = (0..5).fold(disk(5000), |file, _| filter("gzip", &["-c"], &file));
+    let cases: &[(&str, Vec<u8>, ErrorKind, &str)] = &[
+        (
+            "qcow2",
+            image("qcow2", &[]),
+            ErrorKind::Unsupported,
+            "The gzip file holds qcow2, which is not read out of it; unpack it first",
+        ),
+        ("vmdk", image("vmdk", &[]), ErrorKind::Unsupported, "VMDK"),
+        ("vdi", image("vdi", &[]), ErrorKind::Unsupported, "VDI"),
+        (
+            "vhdx",
+            image("vhdx", &[]),
+            ErrorKind::Unsupported,
+            "The gzip file holds VHDX (Hyper-V disk), which Decant does not read yet",
+        ),
+        ("dynamic VHD", image("vpc", &[]), ErrorKind::Unsupported, "VHD"),
+        // Only its end tells.
+        ("fixed VHD", fixed, ErrorKind::Unsupported, "The gzip file holds VHD"),
+    ];
+    for (name, content, kind, message) in cases {
+        let error = bytes(filter("gzip", &["-c"], content)).unwrap_err();
+        assert_eq!(error.kind, *kind, "{name}: {error}");
+        assert!(error.message.contains(message), "{name}: {error}");
+    }
+    let archive = filter("tar", &["-c", "-f", "-", "-C", text(folder.path()), "qcow2"], b"");
+    let error = bytes(filter("gzip", &["-c"], &archive)).unwrap_err();
+    assert!(
+        error.message.contains("The tar file holds qcow2, which is not read out of it; unpack it first"),
+        "{error}"
+    );
+    assert!(bytes(twice).unwrap()[..5000] == disk(5000));
+    assert_eq!(bytes(five).unwrap_err().kind, ErrorKind::Limit);
+    // Where raw is stated, the file itself is the disk.
+    let file = filter("gzip", &["-c"], &disk(5000));
+    let found = Case { format: Some("raw".to_owned()), ..Case::new(file.clone()) }.bytes().unwrap();
+    assert!(found[..file.len()] == file);
+}
+
+/// What Decant makes, and GNU tar.
+#[test]
+fn archives_in_gzip_are_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = disk(MIB);
+    std::fs::write(folder.path().join("disk.raw"), &disk).unwrap();
+    std::fs::write(folder.path().join("b"), &disk).unwrap();
+    let tar = |args: &[&str]| filter("tar", &[&["-cf", "-", "-C", text(folder.path())], args].concat(), b"");
+    for format in ["gnu", "oldgnu", "ustar", "posix"] {
+        let archive = tar(&[&format!("--format={format}"), "disk.raw"]);
+        for as_stream in [false, true] {
+            let case = Case { as_stream, ..Case::new(filter("gzip", &["-c"], &archive)) };
+            assert!(case.bytes().unwrap() == disk, "{format}");
+        }
+        // Cut anywhere but in its end.
+        for len in (2000..MIB + 512).step_by(77_777) {
+            let error = bytes(filter("gzip", &["-c"], &archive[..len])).unwrap_err();
+            assert!(error.message.contains("truncated"), "{format} {len}: {error}");
+        }
+    }
+    let made = Case { format: Some("raw".to_owned()), ..Case::new(disk.clone()) }.convert_to(
+        "tar.gz",
+        Answers::InOrder,
+        TARGETS[1],
+        1 << 20,
+    );
+    let found = bytes(made.target.bytes.take()).unwrap();
+    assert!(found.len() == 1 << 30 && found.starts_with(&disk));
+    let wrong: &[(Vec<u8>, &str)] =
+        &[(tar(&["disk.raw", "b"]), "more than one file"), (tar(&["--no-recursion", "."]), "holds no file")];
+    for (archive, message) in wrong {
+        let error = bytes(filter("gzip", &["-c"], archive)).unwrap_err();
+        assert!(error.message.contains(message), "{error}");
+    }
+    // What follows the archive is checked too.
+    let mut file = filter("gzip", &["-c"], &tar(&["disk.raw"]));
+    let at = file.len() - 8;
+    file[at] ^= 1;
+    assert!(bytes(file).unwrap_err().message.contains("checksum"));
+}
+
+#[test]
+fn streams_are_raw_or_gzip() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    qemu("qemu-img", &["create", "-q", "-f", "qcow2", text(&path), "2M"]);
+    let qcow2 = std::fs::read(&path).unwrap();
+    let archive = filter("tar", &["-c", "-f", "-", "-C", text(folder.path()), "a"], b"");
+    let disk = disk(MIB);
+    // (content, stated format, error)
+    type Row<'a> = (&'a [u8], Option<&'a str>, Option<(ErrorKind, &'a str)>);
+    let cases: &[Row] = &[
+        (&disk, Some("raw"), None),
+        (&disk, None, Some((ErrorKind::NotRecognised, "state the format raw"))),
+        (b"", None, Some((ErrorKind::NotRecognised, "empty"))),
+        (
+            &qcow2,
+            None,
+            Some((
+                ErrorKind::Unsupported,
+                "The stream is qcow2, which is read at any position; save it as a file first",
+            )),
+        ),
+        (&qcow2, Some("qcow2"), Some((ErrorKind::Unsupported, "save it as a file first"))),
+        (&qcow2, Some("raw"), None),
+        (&archive, None, Some((ErrorKind::Unsupported, "tar"))),
+        (&disk, Some("nothing"), Some((ErrorKind::Usage, "no input format"))),
+    ];
+    for (content, format, expected) in cases {
+        let case = Case { format: format.map(str::to_owned), as_stream: true, ..Case::new(content.to_vec()) };
+        match (case.bytes(), expected) {
+            (Ok(found), None) => assert!(found[..content.len()] == **content, "{format:?}"),
+            (Err(error), Some((kind, part))) => {
+                assert_eq!(error.kind, *kind, "{error}");
+                assert!(error.message.contains(part), "{error}");
+            }
+            (found, _) => panic!("{:?}", found.map(|bytes| bytes.len())),
+        }
+    }
+}
+
+#[test]
+fn info_tells_what_is_known() {
+    let file = filter("gzip", &["-c"], &disk(100_000));
+    let size = file.len() as u64;
+    let source = HeldSource::new(file);
+    let reading = source.clone();
+    let work = async move {
+        match open(Input::File(reading), &OpenOptions::default()).await {
+            Ok(Opened::Streamed(image)) => image,
+            _ => panic!("it is read in order"),
+        }
+    };
+    let image = drive(&source, Answers::InOrder, work).unwrap();
+    let info = image.info();
+    assert_eq!((info.format, info.virtual_size, info.file_size), ("raw", None, Some(size)));
+    assert_eq!(info.containers.len(), 1);
+    assert_eq!((info.containers[0].name, &info.containers[0].member), ("gzip", &None));
+    assert_eq!(info.safety.iter().map(|notice| notice.code).collect::<Vec<_>>(), ["format-guessed"]);
+    assert_eq!(image.refusal("mapped").message, "A disk in a gzip file cannot be mapped; unpack it first");
+    let asked = Case { snapshot: Some("1".to_owned()), ..Case::new(source.content()) };
+    assert_eq!(asked.bytes().unwrap_err().kind, ErrorKind::Usage);
+    // A file is read anew by each conversion.
+    assert!(image.begin().is_ok() && image.begin().is_ok());
+}

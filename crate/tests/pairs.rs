@@ -1,0 +1,179 @@
+//! A generated matrix of the four roles: source x format x writer x target, each row with a small image. A format or
+//! writer that is registered is taken in by itself. By default each two that meet are run; in the long run, all.
+
+mod common;
+
+use common::*;
+use decant::convert::{Cancel, Output, convert};
+use decant::format;
+use decant::native::{FileSource, FileTarget, Inline};
+use decant::target::{Abilities, Holes, Target};
+use decant::writer::{BLOCK, OUTPUT_FORMATS, OutputFormat};
+use decant::{Image, OpenOptions, Result, Source};
+use futures_executor::block_on;
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+
+/// No whole number of blocks, nor of MiB.
+const SIZE: usize = (3 << 20) + 1024;
+
+/// How the image is read: as a file, or with its reads answered as told.
+const SOURCES: [Option<Answers>; 4] = [None, Some(Answers::InOrder), Some(Answers::Reverse), Some(Answers::OneAtATime)];
+
+/// How the output is written: as a file, or to memory with these abilities.
+const TARGETS: [Option<Abilities>; 7] = [
+    None,
+    Some(Abilities { ordered: false, holes: Holes::Implied, short_hole: 0 }),
+    Some(Abilities { ordered: true, holes: Holes::Implied, short_hole: 64 << 10 }),
+    Some(Abilities { ordered: false, holes: Holes::Told, short_hole: 0 }),
+    Some(Abilities { ordered: true, holes: Holes::Told, short_hole: 0 }),
+    Some(Abilities { ordered: false, holes: Holes::Filled, short_hole: 0 }),
+    Some(Abilities { ordered: true, holes: Holes::Filled, short_hole: 0 }),
+];
+
+/// Data at both ends, zeros in data, and a hole of a MiB and more.
+fn disk() -> Vec<u8> {
+    let mut disk: Vec<u8> = (0..SIZE).map(|at| (at / 5) as u8 | 1).collect();
+    disk[100_000..180_000].fill(0);
+    disk[1 << 20..SIZE - 5000].fill(0);
+    disk
+}
+
+/// What `qemu-img` is told besides, to make an image of a format.
+fn options(format: &str) -> &'static [&'static str] {
+    match format {
+        "qcow2" => &["-c"],
+        "vmdk" => &["-o", "subformat=streamOptimized"],
+        _ => &[],
+    }
+}
+
+/// An image of the disk in each format that is read, with the format's name.
+fn images(folder: &Path, raw: &Path) -> Vec<(&'static str, PathBuf)> {
+    let make = |format: &format::Format| {
+        let path = folder.join(format!("image.{}", format.name));
+        let args = [&["convert", "-f", "raw", "-O", format.name], options(format.name), &[text(raw), text(&path)]];
+        qemu("qemu-img", &args.concat());
+        (format.name, path)
+    };
+    format::readable().map(make).collect()
+}
+
+struct Row<'a> {
+    source: Option<Answers>,
+    format: &'static str,
+    image: &'a Path,
+    writer: &'static OutputFormat,
+    target: Option<Abilities>,
+}
+
+async fn run(
+    source: Rc<dyn Source>,
+    format: &str,
+    writer: &'static OutputFormat,
+    target: Rc<dyn Target<Vec<u8>>>,
+) -> Result<u64> {
+    // Only of raw files a person has to say what they are.
+    let format = (format == "raw").then(|| format.to_owned());
+    let image = Image::open(source, &OpenOptions { format, ..OpenOptions::default() }).await?;
+    let executor = Inline::new(image.files().clone(), &image.keys(), 4, 256 << 10)?;
+    let writer = (writer.writer)(image.virtual_size())?;
+    let output = Output { writer: &*writer, stamp: STAMP, target: &*target };
+    Ok(convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await?.output_size)
+}
+
+impl Row<'_> {
+    /// The output, whose size is the one that was told.
+    fn convert(&self, scratch: &Path) -> Vec<u8> {
+        let memory = self.target.map(MemoryTarget::new);
+        let target: Rc<dyn Target<Vec<u8>>> = match &memory {
+            Some(target) => {
+                target.appends.set(self.writer.compressed);
+                target.clone()
+            }
+            None => Rc::new(FileTarget::new(File::create(scratch).unwrap())),
+        };
+        let size = match self.source {
+            None => block_on(run(Rc::new(FileSource::open(self.image).unwrap()), self.format, self.writer, target)),
+            Some(answers) => {
+                let held = HeldSource::new(std::fs::read(self.image).unwrap());
+                let work = run(held.clone(), self.format, self.writer, target);
+                drive(&held, answers, work).expect("it waits for nothing")
+            }
+        };
+        let output = memory.map_or_else(|| std::fs::read(scratch).unwrap(), |target| target.bytes.take());
+        assert_eq!(size, Ok(output.len() as u64), "{self}");
+        output
+    }
+}
+
+impl std::fmt::Display for Row<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}, {}, {}, {:?}", self.source, self.format, self.writer.name, self.target)
+    }
+}
+
+/// What gzip makes of `output`: its first `count` bytes, or where that is "-0", all of them, checked by their CRC.
+fn unzipped(output: &[u8], count: &str) -> Vec<u8> {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(output).unwrap();
+    file.rewind().unwrap();
+    let script = "set -o pipefail; gzip -dc | head -c \"$0\"";
+    let head = Command::new("bash").args(["-c", script, count]).stdin(Stdio::from(file)).output().unwrap();
+    assert!(count != "-0" || head.status.success(), "{}", String::from_utf8_lossy(&head.stderr));
+    head.stdout
+}
+
+/// The disk in an output, with what follows it.
+fn disk_of(writer: &str, mut output: Vec<u8>) -> Vec<u8> {
+    match writer {
+        "raw" => output,
+        "vpc" => {
+            output.truncate(output.len() - 512);
+            output
+        }
+        "raw.gz" => unzipped(&output, "-0"),
+        // It has a GiB: `writers.rs` looks at all of one.
+        "tar.gz" => unzipped(&output, &(512 + SIZE + 4096).to_string()).split_off(512),
+        _ => panic!("a line is missing that says how the disk is read out of {writer}"),
+    }
+}
+
+#[test]
+fn every_pair_makes_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let (raw, scratch) = (folder.path().join("disk.raw"), folder.path().join("out"));
+    let disk = disk();
+    std::fs::write(&raw, &disk).unwrap();
+    let images = images(folder.path(), &raw);
+    let mut rows = 0;
+    for source in SOURCES {
+        for (format, image) in &images {
+            for writer in OUTPUT_FORMATS {
+                for target in TARGETS {
+                    let is_first = [
+                        source == SOURCES[0],
+                        *format == images[0].0,
+                        writer.name == OUTPUT_FORMATS[0].name,
+                        target == TARGETS[0],
+                    ];
+                    // Two roles that meet have any of their members, the others their first one.
+                    let meets = (0..3).any(|at| (0..4).all(|role| is_first[role] || role == at || role == at + 1));
+                    if !meets && !long() {
+                        continue;
+                    }
+                    let row = Row { source, format, image, writer, target };
+                    let made = disk_of(writer.name, row.convert(&scratch));
+                    assert!(made.starts_with(&disk), "{row}: other bytes");
+                    assert!(made[SIZE..].iter().all(|&byte| byte == 0), "{row}: no zeros behind the disk");
+                    rows += 1;
+                }
+            }
+        }
+    }
+    println!("{rows} rows, {} formats, {} writers", images.len(), OUTPUT_FORMATS.len());
+    assert!(!SIZE.is_multiple_of(BLOCK as usize) && rows > 40);
+}

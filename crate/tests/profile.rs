@@ -1,0 +1,79 @@
+//! A source is read as its profile says.
+
+mod common;
+
+use common::*;
+use decant::convert::{Cancel, Output, convert};
+use decant::native::Inline;
+use decant::source::Profile;
+use decant::target::Abilities;
+use decant::units::HostOffset;
+use decant::writer::{OUTPUT_FORMATS, Stamp};
+use decant::{Image, OpenOptions, Result, Source};
+use futures_util::future::LocalBoxFuture;
+use std::rc::Rc;
+
+const CLUSTER: u64 = 64 << 10;
+
+/// A source with a profile of its own.
+struct Profiled(Rc<HeldSource>, Profile);
+
+impl Source for Profiled {
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+
+    fn profile(&self) -> Profile {
+        self.1
+    }
+
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+        self.0.read_at(offset, buf)
+    }
+}
+
+#[test]
+fn gaps_are_read_over_and_reads_overlap_as_the_profile_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, raw) = (folder.path().join("image.qcow2"), folder.path().join("expected.raw"));
+    qemu("qemu-img", &["create", "-q", "-f", "qcow2", text(&path), "16M"]);
+    qemu("qemu-io", &["-c", "write -q -P 7 0 16M", text(&path)]);
+    // One cluster of eight: a gap in the file of 64 KiB.
+    for at in (0..256).step_by(8) {
+        qemu("qemu-io", &["-c", &format!("discard -q {} {CLUSTER}", at * CLUSTER), text(&path)]);
+    }
+    let expected = qemu_reads(&path, &raw);
+    let image = std::fs::read(&path).unwrap();
+    // (gap, worth, reads at once, whether gaps are read over, reads that wait for an answer at most)
+    let rows = [
+        (0, 0, 4, false, 4),
+        (CLUSTER - 1, 0, 1, false, 1),
+        (CLUSTER - 1, u64::MAX, 5, false, 5),
+        (CLUSTER, 7 * CLUSTER + 1, 4, true, 1),
+        (u64::MAX, u64::MAX, 4, true, 1),
+        // Small jobs are divided where the parts are long enough, to save a copy.
+        (CLUSTER, CLUSTER, 2, true, 2),
+    ];
+    for (gap, worth, reads_at_once, joined, most) in rows {
+        let source = HeldSource::new(image.clone());
+        let profiled = Rc::new(Profiled(source.clone(), Profile { gap, worth, reads_at_once, ..Profile::default() }));
+        let target = MemoryTarget::new(Abilities::default());
+        let writing = target.clone();
+        let work = async move {
+            let image = Image::open(profiled, &OpenOptions::default()).await?;
+            let executor = Inline::new(image.files().clone(), &image.keys(), 1, 4 << 20)?;
+            let writer = (OUTPUT_FORMATS[0].writer)(image.virtual_size())?;
+            let output = Output { writer: &*writer, stamp: Stamp::default(), target: &*writing };
+            convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await
+        };
+        drive(&source, Answers::OneAtATime, work).expect("it waits for nothing").unwrap();
+        let row = format!("gap {gap}, worth {worth}, {reads_at_once} at once");
+        assert!(*target.bytes.borrow() == expected, "{row}");
+        let data: Vec<u64> = source.reads.borrow().iter().map(|&(_, len)| len).filter(|&len| len > CLUSTER).collect();
+        let longest = *data.iter().max().unwrap();
+        assert_eq!(longest > 8 * CLUSTER, joined, "{row}: the longest read has {longest} bytes");
+        // Each run of seven clusters is one read, where gaps are not read over; jobs end inside of some.
+        assert!(joined || (32..=40).contains(&data.len()), "{row}: {} reads", data.len());
+        assert_eq!(source.most_waiting.get(), most, "{row}");
+    }
+}

@@ -1,0 +1,446 @@
+//! Images in tar archives, made by GNU tar and Python in every format, and archives that are wrong.
+
+mod common;
+
+use common::*;
+use decant::chain::Companion;
+use decant::extent::ExtentKind;
+use decant::source::FileId;
+use decant::target::Abilities;
+use decant::units::HostOffset;
+use decant::{ErrorKind, Image, Input, OpenOptions, Opened, open};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Command;
+
+/// What `tar` makes of `files` of the folder `dir`.
+fn tar(dir: &Path, args: &[&str], files: &[&str]) -> Vec<u8> {
+    let path = dir.join("archive.tar");
+    let made = Command::new("tar").arg("-cf").arg(&path).args(args).arg("-C").arg(dir).args(files).output().unwrap();
+    assert!(made.status.success(), "{args:?}: {}", String::from_utf8_lossy(&made.stderr));
+    std::fs::read(path).unwrap()
+}
+
+/// A header of ustar for a file of `size` bytes, with `kind`.
+fn header(name: &str, kind: u8, size: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; 512];
+    bytes[..name.len()].copy_from_slice(name.as_bytes());
+    bytes[124..124 + size.len()].copy_from_slice(size);
+    bytes[156] = kind;
+    bytes[257..265].copy_from_slice(b"ustar\x0000");
+    summed(bytes)
+}
+
+fn summed(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes[148..156].fill(b' ');
+    let sum: u32 = bytes.iter().map(|&byte| u32::from(byte)).sum();
+    bytes[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    bytes
+}
+
+/// A member, filled up to whole blocks.
+fn member(name: &str, kind: u8, data: &[u8]) -> Vec<u8> {
+    let mut bytes = header(name, kind, format!("{:011o}\0", data.len()).as_bytes());
+    bytes.extend_from_slice(data);
+    bytes.resize(bytes.len().next_multiple_of(512), 0);
+    bytes
+}
+
+fn pax(records: &[(&str, &str)]) -> Vec<u8> {
+    let record = |&(key, value): &(&str, &str)| {
+        let rest = format!(" {key}={value}\n");
+        let len = (1..).find(|len: &usize| len.to_string().len() + rest.len() == *len).unwrap();
+        format!("{len}{rest}")
+    };
+    member("pax", b'x', records.iter().map(record).collect::<String>().as_bytes())
+}
+
+fn archive(members: &[Vec<u8>]) -> Vec<u8> {
+    [&members.concat()[..], &[0; 1024]].concat()
+}
+
+/// What gzip makes of `data`.
+fn gzip(data: &[u8]) -> Vec<u8> {
+    let mut file = tempfile::tempfile().unwrap();
+    std::io::Write::write_all(&mut file, data).unwrap();
+    std::io::Seek::rewind(&mut file).unwrap();
+    let made = Command::new("gzip").arg("-c1").stdin(file).output().unwrap();
+    assert!(made.status.success());
+    made.stdout
+}
+
+fn content() -> Vec<u8> {
+    (0..100_000u32).map(|at| (at / 7 % 251) as u8).collect()
+}
+
+fn bytes(file: Vec<u8>) -> Result<Vec<u8>, decant::Error> {
+    Case::new(file).bytes()
+}
+
+/// What opening says, and the name of the member.
+fn opened(file: Vec<u8>) -> Result<(Image, String), decant::Error> {
+    let source = HeldSource::new(file);
+    let reading = source.clone();
+    let work = async move {
+        match open(Input::File(reading), &OpenOptions::default()).await? {
+            Opened::Image(image) => Ok(image),
+            Opened::Streamed(_) => panic!("it is read in order"),
+        }
+    };
+    let image = drive(&source, Answers::InOrder, work).unwrap()?;
+    let name = image.info().containers[0].member.clone().unwrap();
+    Ok((image, name))
+}
+
+#[test]
+fn archives_of_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let path = |name: &str| dir.join(name);
+    let (long, deep) = (format!("{}.raw", "n".repeat(150)), format!("{}/{}", "d".repeat(90), "n".repeat(90)));
+    std::fs::create_dir(path(deep.split('/').next().unwrap())).unwrap();
+    for name in ["disk.raw", &long, &deep] {
+        std::fs::write(path(name), content()).unwrap();
+    }
+    qemu("qemu-img", &["convert", "-f", "raw", "-O", "qcow2", "-c", text(&path("disk.raw")), text(&path("a.qcow2"))]);
+    let disk = [&content()[..], &[0; 352]].concat();
+    for format in ["gnu", "oldgnu", "ustar", "posix"] {
+        let option = format!("--format={format}");
+        for name in ["disk.raw", "a.qcow2", &long, &deep] {
+            if name == long && format == "ustar" {
+                continue;
+            }
+            let file = tar(dir, &[&option], &[name]);
+            assert!(bytes(file.clone()).unwrap() == disk, "{format} {name}");
+            let (image, member) = opened(file).unwrap();
+            assert_eq!(member, name, "{format}");
+            assert_eq!(image.info().file_size, Some(std::fs::metadata(path(name)).unwrap().len()), "{format} {name}");
+        }
+    }
+    // In gzip, in tar.
+    assert!(Command::new("gzip").arg("-k").arg(path("disk.raw")).status().unwrap().success());
+    assert!(bytes(tar(dir, &[], &["disk.raw.gz"])).unwrap() == disk);
+    // In tar, in tar.
+    std::fs::write(path("inner.tar"), tar(dir, &[], &["a.qcow2"])).unwrap();
+    assert!(bytes(tar(dir, &[], &["inner.tar"])).unwrap() == disk);
+}
+
+#[test]
+fn python_writes_archives_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    std::fs::write(dir.join("disk.raw"), content()).unwrap();
+    for format in ["USTAR_FORMAT", "GNU_FORMAT", "PAX_FORMAT"] {
+        let script = format!(
+            "import tarfile; a = tarfile.open('a.tar', 'w', format=tarfile.{format}); a.add('disk.raw', 'über/disk.raw'); a.close()"
+        );
+        let made = Command::new("python3").args(["-c", &script]).current_dir(dir).status().unwrap();
+        assert!(made.success());
+        let (image, name) = opened(std::fs::read(dir.join("a.tar")).unwrap()).unwrap();
+        assert_eq!((image.virtual_size(), &name[..]), (100_352, "über/disk.raw"), "{format}");
+    }
+}
+
+#[test]
+fn which_member_is_the_image() {
+    let qcow2 = small::small();
+    let disk = small::small_disk();
+    let raw = content();
+    let mut iso = raw.clone();
+    iso[32769..32774].copy_from_slice(b"CD001");
+    let file = |name: &str, data: &[u8]| member(name, b'0', data);
+    // (what, members, the name of the one that is taken, or parts of the error)
+    type Expected = Result<&'static str, &'static [&'static str]>;
+    let cases: &[(&str, Vec<Vec<u8>>, Expected)] = &[
+        ("one", vec![file("a", &raw)], Ok("a")),
+        ("an OVA", vec![file("a.ovf", b"<xml/>"), file("a.qcow2", &qcow2), file("a.mf", b"SHA1")], Ok("a.qcow2")),
+        ("an old type", vec![member("a", 0, &raw)], Ok("a")),
+        ("a contiguous file", vec![member("a", b'7', &raw)], Ok("a")),
+        ("a folder", vec![member("./", b'5', b""), file("./a", &raw)], Ok("./a")),
+        ("an old folder", vec![member("x/", 0, b""), file("x/a", &raw)], Ok("x/a")),
+        ("links", vec![file("a", &raw), member("b", b'1', b""), member("c", b'2', b"")], Ok("a")),
+        ("disk.raw", vec![file("README", b"text"), file("x/disk.raw", &raw)], Ok("x/disk.raw")),
+        ("a CD image beside the disk", vec![file("a.iso", &iso), file("b", &qcow2), file("c", &iso)], Ok("b")),
+        ("a CD image beside disk.raw", vec![file("disk.raw", &raw), file("a.iso", &iso)], Ok("disk.raw")),
+        ("a CD image alone", vec![file("a", b"text"), file("a.iso", &iso)], Err(&["ISO 9660"])),
+        ("two CD images", vec![file("a.iso", &iso), file("b.iso", &iso)], Err(&["2 disk images", "'a.iso', 'b.iso'"])),
+        (
+            "a compressed disk",
+            vec![file("a", b"text"), file("b", &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3])],
+            Err(&["truncated"]),
+        ),
+        ("nothing", vec![member("./", b'5', b"")], Err(&["holds no file"])),
+        ("no image", vec![file("a", b"text"), file("b", &raw)], Err(&["2 files", "none of which"])),
+        ("two images", vec![file("a", &qcow2), file("b\u{202e}", &qcow2)], Err(&["2 disk images", "'a', 'b\\u202e'"])),
+        ("many", vec![file("disk.raw", &raw); 7], Err(&["7 disk images", "and others"])),
+        ("an empty one", vec![file("disk.raw", b"")], Err(&["The file is empty"])),
+        ("sparse, GNU", vec![member("disk.raw", b'S', &raw)], Err(&["sparse", "'disk.raw'"])),
+        ("sparse, pax", vec![pax(&[("GNU.sparse.major", "1")]), file("a", &raw)], Err(&["sparse", "'a'"])),
+        ("a name of pax", vec![pax(&[("path", "b"), ("mtime", "1.5")]), file("a", &raw)], Ok("b")),
+        (
+            "a size of pax",
+            vec![pax(&[("size", "100000")]), header("a", b'0', b"00000000000\0"), raw.clone(), vec![0; 352]],
+            Ok("a"),
+        ),
+        ("a long name", vec![member("x", b'L', b"long\0"), member("x", b'K', b"link\0"), file("a", &raw)], Ok("long")),
+        ("for all", vec![member("g", b'g', b"12 comment=\n"), file("a", &raw)], Ok("a")),
+        ("a size for all", vec![member("g", b'g', b"9 size=1\n"), file("a", &raw)], Err(&["gives all members"])),
+    ];
+    for (what, members, expected) in cases {
+        match (opened(archive(members)), expected) {
+            (Ok((image, name)), Ok(wanted)) => {
+                assert_eq!(&name, wanted, "{what}");
+                let expected =
+                    if image.info().format == "qcow2" { disk.clone() } else { [&raw[..], &[0; 352]].concat() };
+                assert!(bytes(archive(members)).unwrap() == expected, "{what}");
+            }
+            (Err(error), Err(parts)) => {
+                assert!(parts.iter().all(|part| error.message.contains(part)), "{what}: {error}");
+            }
+            (found, _) => panic!("{what}: {:?}", found.map(|(_, name)| name)),
+        }
+    }
+}
+
+#[test]
+fn wrong_archives() {
+    let raw = content();
+    let with_size = |size: &[u8]| [header("a", b'0', size), raw.clone()].concat();
+    let mut summed_otherwise = [member("a", b'0', &raw), member("b", b'0', &raw)].concat();
+    summed_otherwise[100_864 + 148] ^= 1;
+    let mut signed = header("\u{fc}", b'0', b"00000303240\0");
+    let sum: i64 = signed
+        .iter()
+        .enumerate()
+        .map(|(at, &byte)| if (148..156).contains(&at) { 32 } else { i64::from(byte as i8) })
+        .sum();
+    signed[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    let folders = |count| member("a/", b'5', b"").repeat(count);
+    let long = vec![b'x'; 70_000];
+    let base_256 = |bytes: [u8; 12]| with_size(&bytes);
+    // (what, file, kind and part of the message)
+    type Row<'a> = (&'a str, Vec<u8>, Option<(ErrorKind, &'a str)>);
+    let cases: &[Row] = &[
+        ("the end is missing", with_size(b"00000303240\0"), None),
+        ("a signed sum", [signed, raw.clone()].concat(), None),
+        ("spaces before a size", with_size(b"     303240 "), None),
+        ("no end of a size", with_size(b"000000303240"), None),
+        ("base 256", base_256([0x80, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0x86, 0xa0]), None),
+        ("another sum", summed_otherwise, Some((ErrorKind::Corrupt, "checksum"))),
+        ("a size of letters", with_size(b"0000030324x\0"), Some((ErrorKind::Corrupt, "size"))),
+        ("a negative size", base_256([0xff; 12]), Some((ErrorKind::Corrupt, "size"))),
+        (
+            "a huge size",
+            base_256([0x80, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
+            Some((ErrorKind::Corrupt, "truncated")),
+        ),
+        (
+            "2^64 - 1",
+            base_256([0x80, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
+            Some((ErrorKind::Corrupt, "size")),
+        ),
+        ("more than 64 bits", base_256([0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]), Some((ErrorKind::Corrupt, "size"))),
+        ("a size beyond the end", with_size(b"00000303241\0"), Some((ErrorKind::Corrupt, "truncated"))),
+        ("a long header", [member("x", b'x', &long), raw.clone()].concat(), Some((ErrorKind::Limit, "70000 bytes"))),
+        (
+            "a record without a length",
+            [member("x", b'x', b"size=1\n"), raw.clone()].concat(),
+            Some((ErrorKind::Corrupt, "pax")),
+        ),
+        (
+            "a record that is cut",
+            [member("x", b'x', b"99 size=1\n"), raw.clone()].concat(),
+            Some((ErrorKind::Corrupt, "pax")),
+        ),
+        (
+            "a record without a value",
+            [member("x", b'x', b"7 size\n"), raw.clone()].concat(),
+            Some((ErrorKind::Corrupt, "pax")),
+        ),
+        (
+            "a record of one byte",
+            [member("x", b'x', b"1 a=b\n"), raw.clone()].concat(),
+            Some((ErrorKind::Corrupt, "pax")),
+        ),
+        (
+            "a record of 2^64 bytes",
+            [member("x", b'x', b"18446744073709551616 a=b\n"), raw.clone()].concat(),
+            Some((ErrorKind::Corrupt, "pax")),
+        ),
+        (
+            "a size of pax that is none",
+            [pax(&[("size", "-1")]), member("a", b'0', &raw)].concat(),
+            Some((ErrorKind::Corrupt, "pax")),
+        ),
+        ("4,096 headers", archive(&[with_size(b"00000303240\0"), vec![0; 352], folders(4095)]), None),
+        ("4,096 headers without an end", [with_size(b"00000303240\0"), vec![0; 352], folders(4095)].concat(), None),
+        (
+            "4,097 headers",
+            archive(&[with_size(b"00000303240\0"), vec![0; 352], folders(4096)]),
+            Some((ErrorKind::Limit, "4096 headers")),
+        ),
+        (
+            "nested too deeply",
+            (0..6).fold(member("a", b'0', &raw), |inner, _| member("a", b'0', &inner)),
+            Some((ErrorKind::Limit, "4 containers")),
+        ),
+    ];
+    for (what, file, expected) in cases {
+        // In order, it says the same of how many headers there are.
+        if what.contains("headers") {
+            let found = bytes(gzip(file));
+            assert_eq!(found.as_ref().err().map(|error| error.kind), expected.map(|(kind, _)| kind), "{what} in gzip");
+        }
+        match (bytes(file.clone()), expected) {
+            (Ok(found), None) => assert!(found[..raw.len()] == raw, "{what}"),
+            (Err(error), Some((kind, part))) => {
+                assert_eq!(error.kind, *kind, "{what}: {error}");
+                assert!(error.message.contains(part), "{what}: {error}");
+            }
+            (found, _) => panic!("{what}: {:?}", found.map(|bytes| bytes.len())),
+        }
+    }
+}
+
+/// What the guest writes to its disk decides nothing, where the name of the disk is `disk.raw`.
+#[test]
+fn a_raw_disk_by_its_name() {
+    let (qcow2, raw) = (small::small(), content());
+    // (name, content, whether the format was guessed)
+    let cases: &[(&str, Vec<u8>, bool)] = &[
+        ("disk.raw", qcow2.clone(), false),
+        ("x/disk.raw", qcow2.clone(), false),
+        ("./disk.raw", gzip(&raw), false),
+        ("disk.raw", archive(&[member("a", b'0', &raw)]), false),
+        ("disk.raw", [b"conectix".to_vec(), vec![0; 504]].concat(), false),
+        ("disk.raw", [vec![0; 1024], b"conectix".to_vec(), vec![0; 504]].concat(), false),
+        ("disk.raw", raw.clone(), false),
+        ("my-disk.raw", raw.clone(), true),
+        ("disk.raw/disk", raw.clone(), true),
+    ];
+    for (name, disk, is_guessed) in cases {
+        let plain = archive(&[member(name, b'0', disk)]);
+        for (container, file) in [("tar", plain.clone()), ("tar.gz", gzip(&plain))] {
+            let padded = [&disk[..], &vec![0; disk.len().next_multiple_of(512) - disk.len()]].concat();
+            assert!(bytes(file.clone()).unwrap() == padded, "{name} in {container}");
+            let source = HeldSource::new(file);
+            let reading = source.clone();
+            let work = async move {
+                decant::Result::Ok(match open(Input::File(reading), &OpenOptions::default()).await? {
+                    Opened::Image(image) => image.info(),
+                    Opened::Streamed(image) => image.info(),
+                })
+            };
+            let info = drive(&source, Answers::InOrder, work).unwrap().unwrap();
+            assert_eq!(info.format, "raw", "{name} in {container}");
+            assert_eq!(info.containers.last().unwrap().member.as_deref(), Some(*name), "{container}");
+            let has_notice = info.safety.iter().any(|notice| notice.code == "format-guessed");
+            assert_eq!(has_notice, *is_guessed, "{name} in {container}");
+        }
+    }
+}
+
+/// A disk image may have the signature of an archive where no field of its own is.
+#[test]
+fn what_only_looks_like_an_archive() {
+    let mut qcow2 = small::small();
+    qcow2[257..262].copy_from_slice(b"ustar");
+    let whole = qcow2.clone();
+    let mut header = summed(whole[..512].to_vec());
+    header.extend_from_slice(&whole[512..]);
+    assert!(bytes(qcow2).unwrap() == small::small_disk(), "qcow2 with the signature");
+    assert!(bytes(header).unwrap() == small::small_disk(), "qcow2 with the signature and the checksum");
+    let mut disk = content();
+    disk[257..262].copy_from_slice(b"ustar");
+    for len in [262, 511, 100_000] {
+        assert_eq!(bytes(disk[..len].to_vec()).unwrap_err().kind, ErrorKind::NotRecognised, "{len}");
+    }
+}
+
+#[test]
+fn every_truncation_is_noticed() {
+    let file = archive(&[pax(&[("path", "b")]), member("a", b'0', &content()[..3000])]);
+    let disk = [&content()[..3000], &[0; 72]].concat();
+    for len in 512..file.len() {
+        match bytes(file[..len].to_vec()) {
+            // Only what fills the last block, or marks the end, is missing.
+            Ok(found) => assert!(found == disk && (1536 + 3000..).contains(&len), "{len}"),
+            Err(error) => {
+                assert_eq!(error.kind, ErrorKind::Corrupt, "{len}: {error}");
+                assert!(error.message.contains("truncated"), "{len}: {error}");
+            }
+        }
+    }
+}
+
+/// Sizes that eleven octal digits do not hold, as GNU tar and pax write them. The disks are holes.
+#[test]
+fn large_members() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let size = 9u64 << 30;
+    File::create(dir.join("disk.raw")).unwrap().set_len(size).unwrap();
+    for format in ["gnu", "posix"] {
+        let mut child = Command::new("tar")
+            .args([&format!("--format={format}"), "-cf", "-", "-C", text(dir), "disk.raw"])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut head = vec![0; if format == "gnu" { 512 } else { 1536 }];
+        std::io::Read::read_exact(&mut child.stdout.take().unwrap(), &mut head).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let path = dir.join("a.tar");
+        let file = File::create(&path).unwrap();
+        file.write_all_at(&head, 0).unwrap();
+        file.set_len(head.len() as u64 + size + 1024).unwrap();
+        let source = std::rc::Rc::new(decant::native::FileSource::open(&path).unwrap());
+        let opened = futures_executor::block_on(open(Input::File(source), &OpenOptions::default())).ok().unwrap();
+        let Opened::Image(image) = opened else { panic!("it is read in order") };
+        assert_eq!(image.virtual_size(), size, "{format}");
+    }
+}
+
+#[test]
+fn jobs_read_a_member_where_it_lies() {
+    let converted = Case::new(archive(&[member("x", b'5', b""), member("a", b'0', &content())])).convert(
+        Answers::InOrder,
+        Abilities::default(),
+        1 << 20,
+    );
+    converted.result.unwrap();
+    let reads = converted.source.reads.borrow();
+    assert_eq!(reads.last(), Some(&(1024, 100_000)), "{reads:?}");
+}
+
+/// A cluster of zeros that has a place names the file in which that is: `map` counts from its start.
+#[test]
+fn zeros_have_a_place_in_a_file() {
+    let zero = |entry: u64, mut file: Vec<u8>| {
+        file[small::L2 + 8..][..8].copy_from_slice(&(entry | 1).to_be_bytes());
+        file
+    };
+    let place = 1 << 63 | small::CLUSTER as u64;
+    // (image, the file that has the place)
+    let cases = [(zero(place, small::small()), 0), (zero(place, small::with_data_file("data.raw")), 1)];
+    for (image, expected) in cases {
+        let source = HeldSource::new(archive(&[member("a", b'0', &image)]));
+        let (reading, data) = (source.clone(), HeldSource::new(small::small_disk()));
+        let work = async move {
+            let companions =
+                vec![Companion { source: data, name: "data.raw".to_owned(), stands_for: None, is_image: false }];
+            let opened = open(Input::File(reading), &OpenOptions { companions, ..OpenOptions::default() }).await;
+            let Ok(Opened::Image(image)) = opened else { panic!("it is not read") };
+            let (mut walk, mut extents) = (image.extents().unwrap(), Vec::new());
+            while walk.next(&mut extents).await.unwrap() {}
+            extents
+        };
+        let extents = drive(&source, Answers::InOrder, work).unwrap();
+        let place = extents.iter().find_map(|extent| match extent.kind {
+            ExtentKind::Zero { host } => host,
+            _ => None,
+        });
+        assert_eq!(place, Some((FileId(expected), HostOffset(small::CLUSTER as u64))));
+    }
+}
