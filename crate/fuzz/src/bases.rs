@@ -1,14 +1,16 @@
 //! Valid images of every kind, small ones, to be changed.
 
 use super::examine::Files;
+use super::qed;
 use super::small::*;
-use decant::extras::{CipherKey, Ciphers, Keys};
-use decant::format::luks::{BlockCipher, CipherSpec, IvGenerator, Mode};
+use super::vdi::{self, Vdi};
+use decant::encryption::luks::{BlockCipher, CipherSpec, IvGenerator, Mode};
+use decant::encryption::{CipherKey, Ciphers, Keys};
 
 pub const PASSWORD: &[u8] = b"password";
 
 /// How many there are.
-pub const BASES: u8 = 12;
+pub const BASES: u8 = 17;
 
 fn alone(image: Vec<u8>) -> Files {
     Files { image, companions: Vec::new(), password: None }
@@ -32,7 +34,12 @@ pub fn base(number: u8) -> Files {
         8 => Files { password: Some(PASSWORD.to_vec()), ..alone(changed(small(), &[(35, &[1])])) },
         9 => Files { password: Some(PASSWORD.to_vec()), ..alone(luks()) },
         10 => alone(version_2()),
-        _ => with(over_compressed(), "base.qcow2", deflated()),
+        11 => with(over_compressed(), "base.qcow2", deflated()),
+        12 => alone(Vdi { block_extra: 512, ..vdi_base() }.file()),
+        13 => alone(Vdi { version: vdi::VERSION_0, ..vdi_base() }.file()),
+        14 => with(over_vdi().file(), "base.vdi", vdi_base().file()),
+        15 => alone(qed::small()),
+        _ => with(over_qed(), "base", qed::small()),
     }
 }
 
@@ -127,4 +134,25 @@ fn version_2() -> Vec<u8> {
 /// parts of clusters are read.
 fn over_compressed() -> Vec<u8> {
     changed(overlay("base.qcow2", Some("qcow2")), &[(L2, &[0; 8])])
+}
+
+/// A disk that ends inside a block, with blocks of every kind.
+fn vdi_base() -> Vdi<'static> {
+    use vdi::Block::{Data, Free, Zero};
+    let image = Vdi::new(4096, &[Data(1), Free, Zero, Data(2), Data(3), Free]);
+    Vdi { size: image.size - 512, ..image }
+}
+
+/// What differs from `vdi_base`.
+fn over_vdi() -> Vdi<'static> {
+    use vdi::Block::{Data, Free, Zero};
+    let base = vdi_base();
+    let image = Vdi::new(2048, &[Data(4), Free, Free, Zero, Free, Free, Free, Free]);
+    Vdi { kind: vdi::DIFFERENCING, id: 2, parent: base.id, parent_state: base.state, ..image }
+}
+
+/// `qed::small` over a backing file, which has what it has itself.
+fn over_qed() -> Vec<u8> {
+    let name = [100u32.to_le_bytes(), 4u32.to_le_bytes()].concat();
+    changed(qed::small(), &[(16, &[1]), (56, &name), (100, b"base"), (qed::L2 + 8, &[0; 8])])
 }

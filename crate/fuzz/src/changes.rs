@@ -37,12 +37,12 @@ pub fn apply(mut image: Vec<u8>, changes: &[u8]) -> Vec<u8> {
         let value = u32::from_le_bytes([change[4], change[5], change[6], change[7]]);
         match kind % 8 {
             0 => put(&mut image, at, &[small]),
-            1 => put(&mut image, at, &value.to_be_bytes()[2..]),
-            2 => put(&mut image, at, &value.to_be_bytes()),
-            3 => put(&mut image, at / 8 * 8, &u64::from(value).to_be_bytes()),
+            1 => put(&mut image, at, &number(kind, value.into(), 2)),
+            2 => put(&mut image, at, &number(kind, value.into(), 4)),
+            3 => put(&mut image, at / 8 * 8, &number(kind, value.into(), 8)),
             // An entry with the flags that entries have.
-            4 => put(&mut image, at / 8 * 8, &(u64::from(small) << 56 | u64::from(value)).to_be_bytes()),
-            5 => put(&mut image, at / 8 * 8, &VALUES[usize::from(small) % VALUES.len()].to_be_bytes()),
+            4 => put(&mut image, at / 8 * 8, &number(kind, u64::from(small) << 56 | u64::from(value), 8)),
+            5 => put(&mut image, at / 8 * 8, &number(kind, VALUES[usize::from(small) % VALUES.len()], 8)),
             6 => {
                 let from = (value as usize % image.len().max(1)) / 8 * 8;
                 let bytes = image[from..(from + 8).min(image.len())].to_vec();
@@ -52,6 +52,11 @@ pub fn apply(mut image: Vec<u8>, changes: &[u8]) -> Vec<u8> {
         }
     }
     image
+}
+
+/// The `len` lowest bytes of `value`, in the order that formats have: big-endian, or little-endian by a bit of `kind`.
+fn number(kind: u8, value: u64, len: usize) -> Vec<u8> {
+    if kind & 8 == 0 { value.to_be_bytes()[8 - len..].to_vec() } else { value.to_le_bytes()[..len].to_vec() }
 }
 
 fn put(image: &mut [u8], at: usize, bytes: &[u8]) {

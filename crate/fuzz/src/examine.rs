@@ -1,13 +1,13 @@
 //! Opens, describes, lists and converts an image, in several ways, and checks that they agree.
 
 use super::memory::{Disk, Memory};
-use super::reference::Reference;
+use super::reference;
 use decant::chain::Companion;
-use decant::convert::{Cancel, convert};
+use decant::convert::{Cancel, Output, convert};
 use decant::extent::{Extent, ExtentKind};
 use decant::native::Inline;
 use decant::source::Source;
-use decant::units::BLOCK;
+use decant::writer::{BLOCK, OUTPUT_FORMATS, Stamp};
 use decant::{Error, ErrorKind, Image, OpenOptions};
 use futures_executor::block_on;
 use futures_util::FutureExt;
@@ -63,7 +63,7 @@ fn open(files: &Files, salvage: bool, snapshot: Option<String>) -> Result<Image,
             ready(if enough { Err(Error::new(ErrorKind::Cancelled, "Enough")) } else { Ok(()) }).boxed_local()
         };
         // A wrong password leaves the image locked.
-        let _ = block_on(image.unlock(password, true, &rest));
+        while image.is_locked() && block_on(image.unlock_next(password, true, &rest)).is_ok() {}
     }
     Ok(image)
 }
@@ -80,7 +80,7 @@ pub fn examine(files: &Files) -> Seen {
     };
     seen.opened = true;
     let info = image.info();
-    block_on(image.survey());
+    block_on(image.survey()).expect("nothing fails but for damage");
     let results = convert_if_small(&image, &[64 << 10, 4 << 10]);
     seen.read = results.iter().any(|(_, read)| *read);
     if let [(whole, _), (pieces, _)] = &results[..] {
@@ -88,7 +88,7 @@ pub fn examine(files: &Files) -> Seen {
     }
     if let Some((Ok(disk), _)) = results.first() {
         seen.converted = true;
-        seen.compared = matches_reference(&files.image, disk);
+        seen.compared = matches_reference(files, disk);
         // Nothing is lost of what is whole.
         if let Ok(salvaging) = open(files, true, None) {
             let salvaged = convert_if_small(&salvaging, &[64 << 10]);
@@ -121,11 +121,13 @@ fn attempt(image: &Image, job: u64) -> Attempt {
     let executor = Inline::new(image.files().clone(), &image.keys(), 3, job).expect("the keys fit the ciphers");
     let read = Cell::new(false);
     let progress = |progress: decant::convert::Progress| read.set(read.get() || progress.read > 0);
-    let result = block_on(convert(image, &executor, &disk, &progress, &Cancel::default()));
+    let writer = (OUTPUT_FORMATS[0].writer)(image.virtual_size()).expect("a raw disk has any size");
+    let output = Output { writer: &*writer, stamp: Stamp::default(), target: &disk };
+    let result = block_on(convert(image, &executor, &output, &progress, &Cancel::default()));
     let result = match result {
         Ok(done) => {
             assert!(disk.finished.get() && done.progress.guest_done == image.virtual_size());
-            assert!(image.is_salvaged() || done.lost.is_empty());
+            assert!(image.is_salvaged() || done.lost.ranges == 0);
             Ok(disk)
         }
         Err(error) => {
@@ -173,16 +175,16 @@ fn compare(whole: &Result<Disk, Error>, pieces: &Result<Disk, Error>) {
 }
 
 /// Compares all that was written, and a part of what was not; whether the reference knows the image.
-fn matches_reference(image: &[u8], disk: &Disk) -> bool {
+fn matches_reference(files: &Files, disk: &Disk) -> bool {
     const SECTOR: usize = 512;
     const MOST_HOLES: u64 = 64;
-    let Some(reference) = Reference::open(image) else { return false };
-    assert_eq!(reference.size, disk.len.get());
+    let Some(reference) = reference::open(files) else { return false };
+    assert_eq!(reference.size(), disk.len.get());
     let blocks = disk.blocks.borrow();
-    let first = (0..reference.size.div_ceil(BLOCK)).take(MOST_HOLES as usize);
+    let first = (0..reference.size().div_ceil(BLOCK)).take(MOST_HOLES as usize);
     for number in first.chain(blocks.keys().copied()) {
         let start = number * BLOCK;
-        let len = (reference.size - start).min(BLOCK) as usize;
+        let len = (reference.size() - start).min(BLOCK) as usize;
         let zeros = vec![0; len];
         let block = blocks.get(&number).unwrap_or(&zeros);
         for (at, sector) in block.chunks(SECTOR).enumerate() {

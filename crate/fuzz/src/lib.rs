@@ -4,9 +4,17 @@ pub mod bases;
 pub mod changes;
 pub mod examine;
 pub mod memory;
+#[path = "../../tests/common/qed.rs"]
+pub mod qed;
 pub mod reference;
 #[path = "../../tests/common/small.rs"]
 pub mod small;
+pub mod tally;
+#[path = "../../tests/common/vdi.rs"]
+pub mod vdi;
+pub mod vmdk;
+#[path = "../../tests/common/vmdk.rs"]
+pub mod vmdk_writer;
 
 use examine::{Files, Seen, examine};
 
@@ -22,5 +30,17 @@ pub fn changed_image(input: &[u8]) -> Seen {
     let Some((&base, changes)) = input.split_first() else { return Seen::default() };
     let mut files = bases::base(base);
     files.image = changes::apply(files.image, changes);
+    examine(&files)
+}
+
+/// The same with a VMDK. Every other time the file of its first extent is changed, where it has one.
+pub fn changed_vmdk(input: &[u8]) -> Seen {
+    let Some((&base, changes)) = input.split_first() else { return Seen::default() };
+    let mut files = vmdk::base(base);
+    let changed = match files.companions.first_mut() {
+        Some((_, extent)) if base >= 128 => extent,
+        _ => &mut files.image,
+    };
+    *changed = changes::apply(std::mem::take(changed), changes);
     examine(&files)
 }

@@ -1,8 +1,9 @@
 //! Files in memory.
 
-use decant::sink::{Run, Sink};
 use decant::source::Source;
-use decant::units::{BLOCK, HostOffset};
+use decant::target::{Abilities, Run, Target, TargetHandle};
+use decant::units::HostOffset;
+use decant::writer::BLOCK;
 use decant::{Error, ErrorKind, Result};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
@@ -38,11 +39,11 @@ const MOST_BLOCKS: usize = 256;
 
 impl Disk {
     fn take(&self, bytes: &[u8], run: &Run) -> Result<()> {
-        assert!(run.guest.is_multiple_of(BLOCK) && run.len > 0, "a run does not start at a block: {run:?}");
-        assert!(run.guest + run.len as u64 <= self.len.get(), "a run past the end: {run:?}");
+        assert!(run.offset.is_multiple_of(BLOCK) && run.len > 0, "a run does not start at a block: {run:?}");
+        assert!(run.offset + run.len as u64 <= self.len.get(), "a run past the end: {run:?}");
         let mut blocks = self.blocks.borrow_mut();
         let data = &bytes[run.start..run.start + run.len];
-        for (number, block) in (run.guest / BLOCK..).zip(data.chunks(BLOCK as usize)) {
+        for (number, block) in (run.offset / BLOCK..).zip(data.chunks(BLOCK as usize)) {
             assert!(blocks.insert(number, block.to_vec()).is_none(), "block {number} is written twice");
             if blocks.len() > MOST_BLOCKS {
                 return Err(Error::new(ErrorKind::Sink, "The disk is full"));
@@ -52,18 +53,24 @@ impl Disk {
     }
 }
 
-impl Sink<Vec<u8>> for Disk {
-    fn ordered(&self) -> bool {
-        false
+impl TargetHandle<Vec<u8>> for Disk {
+    fn write<'a>(&'a self, bytes: &'a Vec<u8>, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
+        ready(runs.iter().try_for_each(|run| self.take(bytes, run))).boxed_local()
+    }
+}
+
+impl Target<Vec<u8>> for Disk {
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
     }
 
-    fn set_len(&self, len: u64) -> LocalBoxFuture<'_, Result<()>> {
-        self.len.set(len);
+    fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
+        self.len.set(size.expect("the size of a raw disk is known"));
         ready(Ok(())).boxed_local()
     }
 
-    fn write<'a>(&'a self, bytes: &'a Vec<u8>, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
-        ready(runs.iter().try_for_each(|run| self.take(bytes, run))).boxed_local()
+    fn hole(&self, _offset: u64, _len: u64) -> LocalBoxFuture<'_, Result<()>> {
+        unreachable!("holes are implied")
     }
 
     fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {

@@ -1,0 +1,34 @@
+//! Second readers, as plain as the specifications: one cluster at a time, no jobs, no windows, nothing shared with the
+//! crate. They know single images, and say of everything else that they do not know.
+
+mod qcow2;
+mod qed;
+mod vdi;
+
+use super::examine::Files;
+use super::vmdk;
+
+/// The bytes of a disk.
+pub trait Reference {
+    /// The size of the disk, in bytes.
+    fn size(&self) -> u64;
+
+    /// The `len` bytes at `guest`, all in one block of 512; `None` where they cannot be read.
+    fn read(&self, guest: u64, len: usize) -> Option<Vec<u8>>;
+}
+
+/// Reads the image of `files` as the format that it is in; `None` where no reader knows it.
+pub fn open(files: &Files) -> Option<Box<dyn Reference + '_>> {
+    let image = &files.image[..];
+    let qcow2 = || qcow2::Qcow2::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
+    let vdi = || vdi::Vdi::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
+    let qed = || qed::Qed::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
+    let vmdk = || vmdk::Vmdk::open(files).map(|disk| Box::new(disk) as Box<dyn Reference>);
+    qcow2().or_else(vdi).or_else(qed).or_else(vmdk)
+}
+
+/// The number of `len` bytes at `at`, the least significant first.
+fn little(image: &[u8], at: u64, len: usize) -> Option<u64> {
+    let at = usize::try_from(at).ok()?;
+    Some(image.get(at..at.checked_add(len)?)?.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+}
