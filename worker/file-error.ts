@@ -1,19 +1,22 @@
 // What Node's file system says, as a sentence.
 
-import { DecantError, type ErrorKind } from '../errors.js';
+import { DecantError, type ErrorKind } from './errors.js';
 
 const REASONS: Record<string, string> = {
   ENOENT: 'there is no such file or folder',
   EACCES: 'permission denied',
   EPERM: 'the operation is not permitted',
   EROFS: 'the file system is read-only',
+  ELOOP: 'its links lead in a circle',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
   EFBIG: 'the file system takes no file of this size',
   EISDIR: 'it is a folder',
   ENOTDIR: 'a part of the path is not a folder',
   EMFILE: 'too many files are open',
+  EBUSY: 'it is in use, mounted for instance',
   EIO: 'the disk reports an error',
+  EPIPE: 'its reader has ended',
 };
 
 /** `thrown` as an error of `kind`: "Could not {doing}: {reason}". */

@@ -1,0 +1,105 @@
+// The sources of an image, as one coordinator has them for a time: what is the caller's own is asked for by ports.
+
+import { DecantError, toPlain } from '../errors.js';
+import type { Answer, Asked, ImageSpec } from '../messages.js';
+import type { Source } from '../types.js';
+import { readOwn } from './own.js';
+import type { StreamReader } from './stream.js';
+
+/** Reads a range in bytes. */
+type Read = (offset: number, length: number, signal: AbortSignal) => Promise<Uint8Array<ArrayBuffer>>;
+
+/** How many failures are kept. */
+const KEPT = 16;
+
+export class Loan {
+  /** What is to be opened. */
+  image!: ImageSpec;
+  /** The ports in `image`, which travel with it. */
+  readonly ports: MessagePort[] = [];
+  readonly #ours: MessagePort[] = [];
+  /** The reads under way, for each port by their numbers. */
+  readonly #reads: Map<number, AbortController>[] = [];
+  #cancelled = false;
+  /** The last ones, since an error of a coordinator comes without its cause. */
+  readonly #failures: DecantError[] = [];
+
+  /** The port by which a coordinator asks for the bytes of `source`. */
+  lend(source: Source): MessagePort {
+    return this.#lend((offset, length, signal) => readOwn(source, offset, length, signal));
+  }
+
+  /** The same for a stream, which is asked for its bytes in order and may have fewer. */
+  lendStream(stream: StreamReader): MessagePort {
+    return this.#lend((offset, length, signal) => stream.read(offset, length, signal));
+  }
+
+  #lend(read: Read): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    const reads = new Map<number, AbortController>();
+    this.#reads.push(reads);
+    const receive = (asked: Asked) =>
+      'givenUp' in asked ? reads.get(asked.givenUp)?.abort() : void this.#answer(read, port1, reads, asked);
+    port1.onmessage = ({ data }) => receive(data as Asked);
+    this.#ours.push(port1);
+    this.ports.push(port2);
+    return port2;
+  }
+
+  /** Gives up the reads under way and all that follow: they fail with `cancelled`, whatever the source does. */
+  cancel(): void {
+    this.#cancelled = true;
+    for (const reads of this.#reads) for (const read of reads.values()) read.abort();
+  }
+
+  /** Nothing is read any more. */
+  end(): void {
+    this.cancel();
+    for (const port of this.#ours) port.close();
+  }
+
+  /** `error` of a coordinator, with the cause that stayed on this side. */
+  explain(error: DecantError): DecantError {
+    const failure = this.#failures.findLast(({ message }) => error.message.endsWith(message));
+    if (error.kind !== 'source' || !failure) return error;
+    const { cause } = failure;
+    return new DecantError('source', error.message, cause === undefined ? {} : { cause });
+  }
+
+  async #answer(
+    read: Read,
+    port: MessagePort,
+    reads: Map<number, AbortController>,
+    { id, offset, length }: { id: number; offset: number; length: number },
+  ): Promise<void> {
+    const ending = new AbortController();
+    reads.set(id, ending);
+    try {
+      if (this.#cancelled) ending.abort();
+      move(port, id, await read(offset, length, ending.signal));
+    } catch (thrown) {
+      if (thrown instanceof DecantError && thrown.kind === 'source') this.#keep(thrown);
+      port.postMessage({ id, error: toPlain(thrown) } satisfies Answer);
+    } finally {
+      reads.delete(id);
+    }
+  }
+
+  #keep(failure: DecantError): void {
+    this.#failures.push(failure);
+    if (this.#failures.length > KEPT) this.#failures.shift();
+  }
+}
+
+/** Moves `bytes` where they are all of their buffer; a part of one is copied, the rest is the caller's. */
+function move(port: MessagePort, id: number, bytes: Uint8Array<ArrayBuffer>): void {
+  const post = (moved: Uint8Array<ArrayBuffer>) =>
+    port.postMessage({ id, bytes: moved } satisfies Answer, [moved.buffer]);
+  const isWhole = bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength;
+  try {
+    post(isWhole ? bytes : new Uint8Array(bytes));
+  } catch {
+    // Memory that cannot be moved, as that of a WebAssembly instance.
+    post(new Uint8Array(bytes));
+  }
+}

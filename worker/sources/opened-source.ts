@@ -1,0 +1,20 @@
+// A source as the calling side has it open.
+
+import type { FileSpec } from '../messages.js';
+import type { Source } from '../types.js';
+import type { StreamReader } from './stream.js';
+
+export interface OpenedSource {
+  /** A file, or a source or a stream of the caller's own, which stays on this side. */
+  spec: FileSpec | { own: Source; size: number } | { stream: StreamReader };
+  /** The same for every source that is one and the same file. */
+  identity: unknown;
+  name: string | undefined;
+  /** In bytes, when it was opened; undefined for a stream. */
+  size: number | undefined;
+  /** Browsers: whether it is the file of `handle`, which is `file` now, as far as that can be known. */
+  isFile?(handle: FileSystemFileHandle, file: File): Promise<'certain' | 'probable' | undefined>;
+  /** Fails with `source` where the file is no longer what it was when it was opened. */
+  verify(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,64 @@
+// A source of the caller's own: an object that is called on this side, whoever needs the bytes.
+
+import { cancelled, DecantError, orCancelled, reasonOf } from '../errors.js';
+import type { Source } from '../types.js';
+import { isObject } from '../values.js';
+import type { OpenedSource } from './opened-source.js';
+
+/** Whether `value` is meant as a source of the caller's own. */
+export const isOwn = (value: unknown): value is Source =>
+  isObject(value) && 'read' in value && typeof value.read === 'function';
+
+/** Checks `source`. Fails with `usage` where its size or its name cannot be one. */
+export function openOwn(source: Source): OpenedSource {
+  const { size, name }: { size: unknown; name?: unknown } = source;
+  if (!Number.isSafeInteger(size) || (size as number) < 0) {
+    throw new DecantError('usage', `The size of a source is a whole number of bytes from 0 to 2^53-1, not ${size}`);
+  }
+  if (name !== undefined && typeof name !== 'string') {
+    throw new DecantError('usage', 'The name of a source is a string');
+  }
+  return {
+    spec: { own: source, size: size as number },
+    identity: source,
+    name,
+    size: size as number,
+    verify: async () => {},
+    close: async () => {},
+  };
+}
+
+const failed = (reason: string, cause?: { cause: unknown }): DecantError =>
+  new DecantError('source', `Could not read the image: ${reason}`, cause);
+
+/**
+ * The `length` bytes of `source` at `offset`. Fails with `source` where it throws or gives something else, and with
+ * `cancelled` as soon as `signal` is aborted, whatever it does then.
+ */
+export async function readOwn(
+  source: Source,
+  offset: number,
+  length: number,
+  signal: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (signal.aborted) throw cancelled();
+  let given: unknown;
+  try {
+    // What is thrown at once is a rejection, too.
+    const reading = (async () => source.read(offset, length, { signal }))();
+    given = await orCancelled(signal, reading);
+  } catch (thrown) {
+    if (signal.aborted) throw cancelled();
+    throw failed(reasonOf(thrown), { cause: thrown });
+  }
+  const place = `${length} bytes at byte ${offset}`;
+  if (!isBytes(given)) throw failed(`its source was asked for ${place} and gave no Uint8Array`);
+  if (given.length !== length) {
+    throw failed(`its source was asked for ${place} and gave ${given.length}; an array that it keeps must be a copy`);
+  }
+  return given as Uint8Array<ArrayBuffer>;
+}
+
+/** Also where it comes from another window or another realm of Node. */
+const isBytes = (value: unknown): value is Uint8Array =>
+  ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === '[object Uint8Array]';

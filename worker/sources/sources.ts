@@ -1,0 +1,92 @@
+// An image and its companions, opened.
+
+import { DecantError } from '../errors.js';
+import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages.js';
+import type { Companion, Input } from '../types.js';
+import { isObject } from '../values.js';
+import { Loan } from './loan.js';
+import type { OpenedSource } from './opened-source.js';
+import { isOwn } from './own.js';
+
+/** How to open an image, besides its sources. */
+export type ImageSettings = Omit<ImageSpec, 'source' | 'companions'>;
+
+/** Opens a source; what cannot be one is `usage`. */
+export type OpenSource = (input: Input) => Promise<OpenedSource>;
+
+export class Sources {
+  private constructor(
+    /** The image first, then its companions. */
+    readonly all: OpenedSource[],
+    readonly companions: Omit<CompanionSpec, 'source'>[],
+  ) {}
+
+  static async open(openSource: OpenSource, input: Input, companions: Companion[]): Promise<Sources> {
+    const sources = new Sources([], []);
+    try {
+      sources.all.push(await openSource(input));
+      for (const companion of companions) await sources.#add(openSource, companion);
+      return sources;
+    } catch (thrown) {
+      await sources.close();
+      throw thrown;
+    }
+  }
+
+  /** Whether the image comes once, in order. */
+  get isStream(): boolean {
+    return 'stream' in this.image.spec;
+  }
+
+  get image(): OpenedSource {
+    return this.all[0]!;
+  }
+
+  /** Lends the sources to a coordinator, which is to open them by `settings`; the caller ends the loan. */
+  lend(settings: ImageSettings): Loan {
+    const loan = new Loan();
+    const travelling = ({ spec }: OpenedSource): SourceSpec => {
+      if ('own' in spec) return { port: loan.lend(spec.own), size: spec.size };
+      return 'stream' in spec ? { stream: loan.lendStream(spec.stream) } : spec;
+    };
+    const [source, ...others] = this.all.map(travelling);
+    const companions = this.companions.map((companion, at) => ({ ...companion, source: others[at]! }));
+    loan.image = { ...settings, source: source!, companions };
+    return loan;
+  }
+
+  /** Fails with `source` where a file is no longer what it was when it was opened. */
+  async verify(): Promise<void> {
+    for (const source of this.all) await source.verify();
+  }
+
+  async close(): Promise<void> {
+    for (const source of this.all) await source.close();
+  }
+
+  async #add(openSource: OpenSource, companion: Companion): Promise<void> {
+    const named = isNamed(companion) ? companion : { name: undefined, source: companion };
+    const opened = await openSource(named.source);
+    if ('stream' in opened.spec) {
+      await opened.close();
+      throw new DecantError('usage', 'A companion is read at any position, which a stream does not allow');
+    }
+    const standsFor = named.name;
+    const name = opened.name ?? standsFor;
+    if (name === undefined) {
+      await opened.close();
+      throw new DecantError('usage', 'A companion without a name of its own needs one: { name, source }');
+    }
+    const known = this.all.findIndex(({ identity }) => identity === opened.identity);
+    // The same file twice is one candidate, not two.
+    if (known > 0 && standsFor === undefined) {
+      await opened.close();
+      return;
+    }
+    this.all.push(opened);
+    this.companions.push({ name, standsFor, isImage: known === 0 });
+  }
+}
+
+const isNamed = (companion: Companion): companion is { name: string; source: Input } =>
+  isObject(companion) && !(companion instanceof Blob) && !isOwn(companion) && 'source' in companion;

@@ -1,0 +1,160 @@
+// A target of the caller's own, a stream among them: a coordinator sends the output to this side, which writes it there.
+
+import { cancelled, DecantError, orCancelled, toTargetError } from '../errors.js';
+import type { Piece, Taken, TargetSpec } from '../messages.js';
+import type { Target } from '../types.js';
+import { isObject, isStream } from '../values.js';
+import { type Route, requireSize, type Sizes } from './route.js';
+import { streamTarget } from './stream.js';
+
+/** A target that does not react to its end within this time, in milliseconds, is not waited for. */
+const PATIENCE = 200;
+/** Writes at once, unless the target says how many. */
+const CONCURRENCY = 4;
+const MAX_CONCURRENCY = 64;
+/** Pieces on their way or here, besides those that the target has. */
+const AHEAD = 2;
+
+const METHODS = ['write', 'close', 'abort'] as const;
+
+/** Whether `value` is meant as a target of the caller's own. */
+export const isTarget = (value: unknown): value is Target =>
+  isObject(value) && METHODS.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
+
+/** The route to `output`, if that is a stream or a target of the caller's own. */
+export function ownRoute(output: unknown): TargetRoute | undefined {
+  if (isStream(output)) return new TargetRoute(streamTarget(output));
+  return isTarget(output) ? new TargetRoute(output) : undefined;
+}
+
+/** Tells `output` that nothing will come, where a conversion does not even begin: somebody may wait for it. */
+export function giveUp(output: unknown, reason: DecantError): void {
+  if (isStream(output) && output.locked) return;
+  const discarded = ownRoute(output)?.discard(reason);
+  // Why it is given up is what the caller is told.
+  discarded?.catch(() => {});
+}
+
+export class TargetRoute implements Route {
+  readonly #concurrency: number;
+  readonly #queue: Piece[] = [];
+  #underWay = 0;
+  #port: MessagePort | undefined;
+  #size = 0;
+  #ended = false;
+  failure: DecantError | undefined;
+
+  constructor(private readonly target: Target) {
+    this.#concurrency = target.concurrency ?? (target.ordered ? 1 : CONCURRENCY);
+  }
+
+  async prepare({ virtualSize, outputSize }: Sizes, signal: AbortSignal): Promise<TargetSpec> {
+    const { target } = this;
+    this.#checkConcurrency();
+    const ordered = target.ordered === true;
+    const plan = {
+      ...(virtualSize === undefined ? {} : { virtualSize }),
+      ...(outputSize === undefined ? {} : { outputSize }),
+      ascending: ordered,
+    };
+    await this.#asked(signal, async () => target.open?.(plan));
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    port1.onmessage = ({ data }) => {
+      this.#queue.push(data as Piece);
+      this.#write();
+    };
+    return { port: port2, ordered, holes: target.hole !== undefined, pieces: this.#concurrency + AHEAD };
+  }
+
+  async commit(size: number, signal: AbortSignal): Promise<void> {
+    requireSize(this.#size, size);
+    if (signal.aborted) throw cancelled();
+    const closing = (async () => this.target.close())();
+    // Also where nobody waits for it any more: what is closed is not aborted.
+    const closed = closing.then(
+      () => {
+        this.#ended = true;
+        return true;
+      },
+      () => false,
+    );
+    try {
+      await this.#asked(signal, () => closing);
+    } catch (thrown) {
+      // A cancel while it is closed comes too late, unless it would wait.
+      if (!signal.aborted || !(await within(PATIENCE, closed))) throw thrown;
+    }
+    this.#ended = true;
+    this.#port?.close();
+  }
+
+  /** Never rejects. */
+  async discard(reason: DecantError): Promise<void> {
+    this.#port?.close();
+    this.#queue.length = 0;
+    if (this.#ended) return;
+    this.#ended = true;
+    const aborted = (async () => this.target.abort(reason))().catch(() => {
+      // It has failed already, or fails to clean up: why it is given up is what is told.
+    });
+    await within(PATIENCE, aborted);
+  }
+
+  #checkConcurrency(): void {
+    const isRight = Number.isInteger(this.#concurrency) && this.#concurrency >= 1;
+    if (isRight && this.#concurrency <= MAX_CONCURRENCY) return;
+    const sentence = `The concurrency of a target is a whole number from 1 to ${MAX_CONCURRENCY}`;
+    throw new DecantError('usage', `${sentence}, not ${this.#concurrency}`);
+  }
+
+  /** Waits for what the target is asked for, unless the conversion is cancelled. */
+  async #asked(signal: AbortSignal, ask: () => Promise<unknown>): Promise<void> {
+    try {
+      await orCancelled(signal, ask());
+    } catch (thrown) {
+      if (!signal.aborted) this.failure ??= toTargetError(thrown);
+      throw signal.aborted ? cancelled() : this.failure;
+    }
+  }
+
+  /** Begins writes in the order in which they came, as many as the target takes at once, and none after a failure or its end. */
+  #write(): void {
+    while (!this.failure && !this.#ended && this.#underWay < this.#concurrency) {
+      const piece = this.#queue.shift();
+      if (!piece) return;
+      this.#underWay += 1;
+      this.#take(piece).catch((thrown) => {
+        this.failure ??= toTargetError(thrown);
+      });
+    }
+  }
+
+  async #take(piece: Piece): Promise<void> {
+    const { offset } = piece;
+    const length = 'bytes' in piece ? piece.bytes.length : piece.length;
+    try {
+      if ('bytes' in piece) await this.target.write(offset, piece.bytes);
+      else await this.target.hole!(offset, length);
+      this.#size += length;
+    } catch (thrown) {
+      this.failure ??= toTargetError(thrown);
+    }
+    this.#underWay -= 1;
+    this.#port!.postMessage({ failed: this.failure !== undefined } satisfies Taken);
+    this.#write();
+  }
+}
+
+/** What `work` resolves to, or `undefined` after `time` milliseconds. */
+async function within<T>(time: number, work: Promise<T>): Promise<T | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), time);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,254 @@
+// A path in Node: a temporary file beside the target, renamed over it at the end. A block device is
+// written in place.
+
+import { type BigIntStats, close, constants, fchmod, fchown, fstat, fsync, open } from 'node:fs';
+import { access, link, lstat, rename, stat, unlink } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { DecantError } from '../errors.js';
+import { fileError } from '../file-error.js';
+import type { TargetSpec } from '../messages.js';
+import type { OpenedSource } from '../sources/opened-source.js';
+import { deviceOf, deviceSize, filesBehind } from './device.js';
+import { partialName, sweep } from './partial.js';
+import { type Route, requireSize, type Sizes } from './route.js';
+import { findTarget, isSame, type Place, pathIn } from './target.js';
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
+/** What a new file may be, as far as the umask lets it. */
+const ANYONE = 0o666;
+const OWNER_ONLY = 0o600;
+/** Whoever runs this is to get no set-id file with an image's bytes. */
+const PERMISSIONS = 0o777;
+/** What says that a file system has no such thing, or that it is not this user's to do. */
+const CANNOT = ['EPERM', 'EACCES', 'EINVAL', 'EISDIR', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'];
+
+const about = (fd: number) => promisify(fstat)(fd, { bigint: true });
+const find = (path: string | Buffer) => stat(path, { bigint: true }).catch(unlessMissing);
+
+export class PathRoute implements Route {
+  #place: Place | undefined;
+  #fd: number | undefined;
+  /** What is written until the rename; undefined for a device. */
+  #temporary: Buffer | undefined;
+  /** The same as the system knows it, whatever has its name by now. */
+  #made: BigIntStats | undefined;
+  /** What was there at the start, and may be replaced. */
+  #existing: BigIntStats | undefined;
+
+  constructor(
+    private readonly path: string,
+    private readonly sources: OpenedSource['spec'][],
+    private readonly sync: boolean,
+  ) {}
+
+  async prepare({ outputSize }: Sizes): Promise<TargetSpec> {
+    try {
+      const place = await findTarget(this.path);
+      this.#place = place;
+      const existing = await this.#examine(place);
+      this.#existing = existing;
+      return existing?.isBlockDevice()
+        ? await this.#openDevice(place, existing, outputSize)
+        : await this.#openFile(place, existing);
+    } catch (thrown) {
+      throw fileError(thrown, 'sink', `write '${this.path}'`);
+    }
+  }
+
+  async commit(size: number): Promise<void> {
+    try {
+      if (this.#temporary) await this.#replace(this.#place!, this.#temporary, size);
+      else await this.#close();
+    } catch (thrown) {
+      throw fileError(thrown, 'sink', `write '${this.path}'`);
+    }
+  }
+
+  async discard(): Promise<void> {
+    const temporary = this.#temporary;
+    this.#temporary = undefined;
+    // Some file systems number a file anew once nobody has it open.
+    const isOurs = temporary !== undefined && (await this.#isOurs(temporary).catch(() => false));
+    await this.#close();
+    if (isOurs) await unlink(temporary).catch(unlessMissing);
+  }
+
+  /** Whether nobody has removed or replaced the temporary file. */
+  async #isOurs(temporary: Buffer): Promise<boolean> {
+    const there = await lstat(temporary, { bigint: true }).catch(unlessMissing);
+    return there !== undefined && there.dev === this.#made?.dev && there.ino === this.#made?.ino;
+  }
+
+  /** The files that are read, in their order; undefined for what is no file. */
+  async #sourceFiles(): Promise<(BigIntStats | undefined)[]> {
+    return Promise.all(this.sources.map(async (spec) => ('fd' in spec ? about(spec.fd) : undefined)));
+  }
+
+  /** What is there, where it may be replaced; undefined where nothing is. */
+  async #examine({ folder, name }: Place): Promise<BigIntStats | undefined> {
+    const target = pathIn(folder, name);
+    // As the system finds it, and as it was found here.
+    const [asked, found] = [await find(this.path), await find(target)];
+    if (asked && !asked.isFile() && !asked.isBlockDevice()) {
+      throw new DecantError('usage', `'${this.path}' is neither a regular file nor a block device`);
+    }
+    if (asked?.dev !== found?.dev || asked?.ino !== found?.ino) {
+      throw new DecantError('usage', `'${this.path}' stands for a file without a name; name one`);
+    }
+    // A rename would not ask.
+    if (found) await access(target, constants.W_OK);
+    await this.#requireNoSource(found, deviceOf(found ?? (await stat(folder, { bigint: true }))));
+    return found;
+  }
+
+  /** Fails where what is there, or a device below it, is a file that is read. */
+  async #requireNoSource(found: BigIntStats | undefined, device: bigint): Promise<void> {
+    const files = [...(found ? [found] : []), ...(await filesBehind(device))];
+    for (const [at, source] of (await this.#sourceFiles()).entries()) {
+      if (!source || !files.some((file) => isSame(file, source))) continue;
+      const what = at === 0 ? 'the image itself' : 'a file that the image needs';
+      throw new DecantError('usage', `'${this.path}' is ${what}; choose another output`);
+    }
+  }
+
+  async #openFile(place: Place, existing: BigIntStats | undefined): Promise<TargetSpec> {
+    const temporary = pathIn(place.folder, partialName(place));
+    this.#fd = await promisify(open)(temporary, O_CREAT | O_EXCL | O_RDWR, existing ? OWNER_ONLY : ANYONE);
+    this.#temporary = temporary;
+    this.#made = await about(this.#fd);
+    if (existing) await keepOwnerAndMode(this.#fd, existing);
+    const kept = [existing, ...(await this.#sourceFiles())];
+    // A folder that cannot be listed may have leftovers; it is no reason not to convert.
+    await sweep(place.folder, this.#made.mtimeNs, kept).catch(() => {});
+    return { fd: this.#fd, device: false, sync: this.sync };
+  }
+
+  async #openDevice({ folder, name }: Place, device: BigIntStats, size: number | undefined): Promise<TargetSpec> {
+    if (size === undefined) {
+      throw new DecantError('usage', `'${this.path}' is a block device, which takes no output of unknown size`);
+    }
+    const room = await deviceSize(device.rdev);
+    if (room < size) {
+      throw new DecantError(
+        'usage',
+        `'${this.path}' holds ${room} bytes, but the output has ${size}; choose a larger device`,
+      );
+    }
+    this.#fd = await promisify(open)(pathIn(folder, name), O_WRONLY | O_EXCL);
+    const opened = await about(this.#fd);
+    if (!opened.isBlockDevice() || opened.rdev !== device.rdev) {
+      throw new DecantError('sink', `'${this.path}' was replaced while it was opened; try again`);
+    }
+    // What a device cannot take, it tells when it is flushed.
+    return { fd: this.#fd, device: true, sync: true };
+  }
+
+  /** Puts the finished file into its place, if it is still what was written, and in the place where it was to go. */
+  async #replace(place: Place, temporary: Buffer, size: number): Promise<void> {
+    const made = await about(this.#fd!);
+    requireSize(Number(made.size), size);
+    if (!(await this.#isOurs(temporary))) {
+      throw new DecantError(
+        'sink',
+        `Another program has removed or replaced the file that was to become '${this.path}'; try again`,
+      );
+    }
+    const target = pathIn(place.folder, place.name);
+    // By now something else may be there, the image for instance, or a link that leads elsewhere.
+    const there = await lstat(target, { bigint: true }).catch(unlessMissing);
+    if (there && !there.isFile()) {
+      throw new DecantError('sink', `By now '${this.path}' is no regular file; choose another output`);
+    }
+    await this.#requireNoSource(there, made.dev);
+    // They may have been changed meanwhile.
+    if (there) await keepOwnerAndMode(this.#fd!, there);
+    await this.#close();
+    if (there) {
+      this.#requireExisting(await lstat(target, { bigint: true }));
+      await rename(temporary, target);
+    } else {
+      await this.#name(temporary, target);
+    }
+    this.#temporary = undefined;
+    if (this.sync) await this.#flushName(place.folder);
+  }
+
+  /** Fails where what is there is not what was there at the start: nobody has asked to replace it. */
+  #requireExisting(there: BigIntStats): void {
+    const { dev, ino, birthtimeNs } = this.#existing ?? {};
+    // The number of a file that is gone is given away again.
+    if (there.dev === dev && there.ino === ino && there.birthtimeNs === birthtimeNs) return;
+    throw new DecantError('sink', `Another program has written '${this.path}' meanwhile; choose another output`);
+  }
+
+  /** Gives the file its name, where nothing has it. */
+  async #name(temporary: Buffer, target: Buffer): Promise<void> {
+    try {
+      // Unlike a rename this fails where somebody else has made a file of the name since.
+      await link(temporary, target);
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code === 'EEXIST') {
+        this.#requireExisting(await lstat(target, { bigint: true }));
+      }
+      refused(thrown as NodeJS.ErrnoException);
+      // A file system without links.
+      await rename(temporary, target);
+      return;
+    }
+    await unlink(temporary);
+  }
+
+  async #flushName(folder: Buffer): Promise<void> {
+    try {
+      // Where folders cannot be flushed, or this one is not this user's to read, the file itself was.
+      await flushFolder(folder).catch(refused);
+    } catch (cause) {
+      const reason = (cause as Error).message;
+      const message = `'${this.path}' is complete, but a power failure may take its name away: ${reason}`;
+      throw new DecantError('sink', message, { cause });
+    }
+  }
+
+  async #close(): Promise<void> {
+    const fd = this.#fd;
+    this.#fd = undefined;
+    if (fd !== undefined) await promisify(close)(fd);
+  }
+}
+
+/**
+ * As far as the system lets it; by these nobody gets to read what they could not read before. Access control lists are not
+ * seen here: with one, the permissions of the group are those that the list has at most.
+ */
+async function keepOwnerAndMode(fd: number, { uid, gid, mode }: BigIntStats): Promise<void> {
+  const keeps = async (owner: number) =>
+    promisify(fchown)(fd, owner, Number(gid)).then(
+      () => true,
+      (thrown) => refused(thrown),
+    );
+  // The owner first: it takes the set-id bits away, and a group must not get what another one had.
+  const hasGroup = (await keeps(Number(uid))) || (await keeps(-1));
+  const permissions = Number(mode) & PERMISSIONS;
+  const others = permissions & 0o7;
+  const kept = hasGroup ? permissions : permissions & ((0o7 << 6) | (others << 3) | others);
+  await promisify(fchmod)(fd, kept).catch(refused);
+}
+
+/** False where the system has refused it, and a failure where something else is wrong. */
+function refused(thrown: NodeJS.ErrnoException): false {
+  if (!CANNOT.includes(thrown.code ?? '')) throw thrown;
+  return false;
+}
+
+async function flushFolder(folder: Buffer): Promise<void> {
+  const fd = await promisify(open)(folder, O_RDONLY | O_DIRECTORY);
+  try {
+    await promisify(fsync)(fd);
+  } finally {
+    await promisify(close)(fd);
+  }
+}
+
+function unlessMissing(thrown: NodeJS.ErrnoException): undefined {
+  if (thrown.code !== 'ENOENT') throw thrown;
+}

@@ -1,0 +1,112 @@
+// A file that the user picked: the browser writes beside it and replaces it when it is closed.
+
+import { cancelled, DecantError, orCancelled } from '../errors.js';
+import type { TargetSpec } from '../messages.js';
+import type { OpenedSource } from '../sources/opened-source.js';
+import { TargetRoute } from './own.js';
+import { removeUnlessBusy } from './remove.js';
+import { type Route, requireSize, type Sizes } from './route.js';
+import { refuseSources } from './sources.js';
+import { streamTarget } from './stream.js';
+
+/** A file by its handle. It was there before, as far as can be known, so it is never removed. */
+export class PickedRoute implements Route {
+  #stream: TargetRoute | undefined;
+  /** Whether the file was replaced by what was written here. */
+  isReplaced = false;
+
+  constructor(
+    private readonly handle: FileSystemFileHandle,
+    private readonly sources: OpenedSource[],
+  ) {}
+
+  get failure(): DecantError | undefined {
+    return this.#stream?.failure;
+  }
+
+  async prepare(sizes: Sizes, signal: AbortSignal): Promise<TargetSpec> {
+    if (!('createWritable' in this.handle)) {
+      throw new DecantError('usage', 'This browser cannot write to a file by its handle; choose another output');
+    }
+    await orCancelled(signal, refuseSources(this.handle, this.sources));
+    if (canTravel(this.handle)) return { picked: this.handle };
+    // Its content is set free only when the stream is closed, as if a worker wrote it.
+    this.#stream = new TargetRoute(streamTarget(await this.handle.createWritable({ mode: 'exclusive' })));
+    return this.#stream.prepare(sizes, signal);
+  }
+
+  async commit(size: number, signal: AbortSignal): Promise<void> {
+    await this.#stream?.commit(size, signal);
+    this.isReplaced = true;
+    requireSize((await this.handle.getFile()).size, size);
+  }
+
+  async discard(reason: DecantError): Promise<void> {
+    await this.#stream?.discard(reason);
+  }
+}
+
+/** A file of a name in a folder that the user picked. It is made only where it is not there yet. */
+export class FolderRoute implements Route {
+  #picked: PickedRoute | undefined;
+  /** The file, where it was not there before. */
+  #madeHere: FileSystemFileHandle | undefined;
+
+  constructor(
+    private readonly folder: FileSystemDirectoryHandle,
+    private readonly name: string,
+    private readonly sources: OpenedSource[],
+  ) {
+    if (typeof name !== 'string' || name === '' || name.includes('/')) {
+      throw new DecantError('usage', 'An output in a folder needs the name of a file');
+    }
+    if (typeof folder?.getFileHandle !== 'function') {
+      throw new DecantError('usage', "'folder' is no handle of a folder");
+    }
+  }
+
+  get failure(): DecantError | undefined {
+    return this.#picked?.failure;
+  }
+
+  async prepare(sizes: Sizes, signal: AbortSignal): Promise<TargetSpec> {
+    let handle = await this.folder.getFileHandle(this.name).catch(unlessMissing);
+    if (!handle) {
+      handle = await this.folder.getFileHandle(this.name, { create: true });
+      // Somebody else may have made it since the question.
+      if ((await handle.getFile()).size === 0) this.#madeHere = handle;
+    }
+    this.#picked = new PickedRoute(handle, this.sources);
+    return this.#picked.prepare(sizes, signal);
+  }
+
+  async commit(size: number, signal: AbortSignal): Promise<void> {
+    await this.#picked!.commit(size, signal);
+    // What was replaced is gone; a file that is new can go again.
+    if (this.#madeHere && signal.aborted) throw cancelled();
+    this.#madeHere = undefined;
+  }
+
+  async discard(reason: DecantError): Promise<void> {
+    await this.#picked?.discard(reason);
+    const made = this.#madeHere;
+    if (!made) return;
+    // Content that was not written here is somebody else's.
+    const isOurs = async () => this.#picked?.isReplaced || (await made.getFile()).size === 0;
+    await removeUnlessBusy(this.folder, this.name, isOurs);
+  }
+}
+
+function unlessMissing(thrown: unknown): undefined {
+  if (!(thrown instanceof DOMException && thrown.name === 'NotFoundError')) throw thrown;
+}
+
+/** Whether a handle can be sent to a worker: in WebKit it cannot. */
+function canTravel(handle: FileSystemFileHandle): boolean {
+  try {
+    structuredClone(handle);
+    return true;
+  } catch {
+    return false;
+  }
+}

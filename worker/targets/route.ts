@@ -1,0 +1,33 @@
+// A route: how a conversion becomes a file. The calling side makes the place and completes or
+// discards it; a coordinator writes to it.
+
+import { DecantError } from '../errors.js';
+import type { TargetSpec } from '../messages.js';
+
+/** In bytes. */
+export interface Sizes {
+  /** Of the disk; undefined where only its end tells. */
+  virtualSize: number | undefined;
+  /** Undefined where it is known at the end only. */
+  outputSize: number | undefined;
+}
+
+export interface Route {
+  /** Makes the place for the output. What it waits for that a person answers, `signal` ends. */
+  prepare(sizes: Sizes, signal: AbortSignal): Promise<TargetSpec>;
+  /** Checks that what was written has `size` bytes, and makes it appear under its name. From then on a cancel is too late. */
+  commit(size: number, signal: AbortSignal): Promise<void>;
+  /** Removes everything that `prepare` made, and nothing else; also after a failure of `commit`. */
+  discard(reason: DecantError): Promise<void>;
+  /** What the target itself has failed with, where that says more than what came of it. */
+  readonly failure?: DecantError | undefined;
+}
+
+/** Fails with `sink` unless the finished output has the `size` that was written. */
+export function requireSize(found: number, size: number): void {
+  if (found === size) return;
+  throw new DecantError(
+    'sink',
+    `Could not write the output: it has ${found} bytes and not the ${size} that it should have; the disk or the browser's storage may be full`,
+  );
+}

@@ -1,0 +1,4 @@
+// Contract tests that authors run on sources and targets of their own, in Node and in browsers.
+
+export { checkSource } from './source.js';
+export { checkTarget } from './target.js';
