@@ -10,11 +10,27 @@ export interface Port {
   listen(message: (data: unknown) => void): void;
 }
 
+/** One end of a `MessageChannel`. */
+export function channelPort(port: MessagePort): Port {
+  return {
+    post: (message, transfer = []) => port.postMessage(message, transfer),
+    listen: (message) => {
+      port.onmessage = ({ data }) => message(data);
+      port.onmessageerror = () => {
+        // Whoever waits for it would wait forever. Thrown outside of a promise it ends the worker, and its owner is told.
+        setTimeout(() => {
+          throw new Error('a message could not be read');
+        });
+      };
+    },
+  };
+}
+
 /** A worker as its owner sees it. */
 export interface WorkerPort extends Port {
-  /** `died` is called when the worker fails outside of any call. */
-  onDeath(died: (reason: string) => void): void;
-  /** Resolves when nothing of it runs any more. */
+  /** `died` is called, with a sentence, when the worker fails outside of any call. */
+  onDeath(died: (sentence: string) => void): void;
+  /** Resolves when nothing of it runs any more; never rejects. */
   terminate(): Promise<void>;
   /** Node: whether the worker keeps the process alive. */
   keepAlive(alive: boolean): void;
@@ -48,18 +64,32 @@ export class Moved<T> {
 
 /** Answers the calls that come in on `port`, and lets the methods report events. */
 export function serve(port: Port, methods: Methods): (event: string, detail: unknown) => void {
-  port.listen(async (data) => {
-    const { id, method, args } = data as Request;
-    try {
-      const result = await methods[method]!(...args);
-      if (result instanceof Moved) port.post({ id, result: result.value } satisfies Answer, result.transfer);
-      else port.post({ id, result } satisfies Answer);
-    } catch (thrown) {
-      port.post({ id, error: toPlain(thrown) } satisfies Answer);
-    }
+  port.listen((data) => {
+    answer(port, methods, data as Request).catch((thrown) => {
+      // Thrown outside of a promise it ends the worker, and its owner is told.
+      setTimeout(() => {
+        throw thrown;
+      });
+    });
   });
   return (event, detail) => port.post({ event, detail } satisfies Event);
 }
+
+/** Rejects where an error cannot be told, and where the wasm has trapped: its memory is in any state then. */
+async function answer(port: Port, methods: Methods, { id, method, args }: Request): Promise<void> {
+  try {
+    const result = await methods[method]!(...args);
+    if (result instanceof Moved) port.post({ id, result: result.value } satisfies Answer, result.transfer);
+    else port.post({ id, result } satisfies Answer);
+  } catch (thrown) {
+    if (thrown instanceof WebAssembly.RuntimeError) throw thrown;
+    port.post({ id, error: toPlain(thrown) } satisfies Answer);
+  }
+}
+
+/** What is told of a worker that has failed. */
+export const unexpectedEnd = (reason: string): string =>
+  `A worker ended unexpectedly (${reason}); try again, perhaps with fewer workers`;
 
 type Answered<T> = T extends Moved<infer V> ? V : T;
 
@@ -69,20 +99,30 @@ export class Client<T extends { [K in keyof T]: (...args: never[]) => unknown }>
   #nextId = 0;
   #dead: DecantError | undefined;
   #events = new Map<string, (detail: unknown) => void>();
+  #died: (sentence: string) => void = () => {};
 
   constructor(private readonly port: WorkerPort) {
     port.listen((data) => this.#receive(data as Answer | Event));
     // A worker that failed may still be there, with files open.
-    port.onDeath((reason) => void this.terminate(reason));
+    port.onDeath((sentence) => void this.terminate(sentence));
   }
 
   call<K extends keyof T & string>(method: K, ...args: Parameters<T[K]>): Promise<Answered<Awaited<ReturnType<T[K]>>>> {
+    return this.callMoving([], method, ...args);
+  }
+
+  /** `call`, but what `transfer` lists is moved and not copied. */
+  callMoving<K extends keyof T & string>(
+    transfer: Transferable[],
+    method: K,
+    ...args: Parameters<T[K]>
+  ): Promise<Answered<Awaited<ReturnType<T[K]>>>> {
     if (this.#dead) return Promise.reject(this.#dead);
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       this.#calls.set(id, { resolve: resolve as (value: unknown) => void, reject });
       try {
-        this.port.post({ id, method, args } satisfies Request);
+        this.port.post({ id, method, args } satisfies Request, transfer);
       } catch (thrown) {
         this.#calls.delete(id);
         reject(thrown);
@@ -99,6 +139,16 @@ export class Client<T extends { [K in keyof T]: (...args: never[]) => unknown }>
     this.#events.delete(event);
   }
 
+  /** `died` is called, once, when the other side has died or was ended; one listener. */
+  onDeath(died: (sentence: string) => void): void {
+    this.#died = died;
+  }
+
+  /** Open calls, and all that follow, fail with `internal`; whoever owns the worker ends it. */
+  abandon(sentence: string): void {
+    this.#die(sentence);
+  }
+
   get alive(): boolean {
     return this.#dead === undefined;
   }
@@ -107,9 +157,9 @@ export class Client<T extends { [K in keyof T]: (...args: never[]) => unknown }>
     this.port.keepAlive(alive);
   }
 
-  /** Ends the worker; open calls fail with `internal`. Resolves when nothing of it runs any more. */
-  async terminate(reason = 'it was stopped'): Promise<void> {
-    this.#die(reason);
+  /** Ends the worker; open calls fail with `internal`. Resolves when nothing of it runs any more; never rejects. */
+  async terminate(sentence = unexpectedEnd('it was stopped')): Promise<void> {
+    this.#die(sentence);
     await this.port.terminate();
   }
 
@@ -124,12 +174,11 @@ export class Client<T extends { [K in keyof T]: (...args: never[]) => unknown }>
     else call?.resolve(data.result);
   }
 
-  #die(reason: string): void {
-    this.#dead ??= new DecantError(
-      'internal',
-      `A worker ended unexpectedly (${reason}); try again, perhaps with fewer workers`,
-    );
+  #die(sentence: string): void {
+    if (this.#dead) return;
+    this.#dead = new DecantError('internal', sentence);
     for (const call of this.#calls.values()) call.reject(this.#dead);
     this.#calls.clear();
+    this.#died(sentence);
   }
 }

@@ -1,10 +1,12 @@
 // A worker of the browser.
 
-import { webWorker } from '../platform/web-worker.js';
-import type { TargetSpec } from '../routes/route.js';
+import { DecantError } from '../errors.js';
+import type { TargetSpec } from '../messages.js';
 import type { Port } from '../rpc.js';
+import { FOLDER } from '../storage-folder.js';
 import * as plain from '../wasm/plain/index.js';
-import type { CrateSink, Host, ObjectSink } from './host.js';
+import type { Host, ObjectTarget, OpenTarget } from './host.js';
+import { PortTarget } from './port-target.js';
 
 /** The name of a pool worker. */
 export const POOL = 'decant pool';
@@ -18,47 +20,134 @@ const port: Port = {
 const canShare = (): boolean =>
   typeof FileSystemSyncAccessHandle !== 'undefined' && 'mode' in FileSystemSyncAccessHandle.prototype;
 
-const fileOf = (spec: TargetSpec): FileSystemFileHandle => {
-  if ('opfs' in spec) return spec.opfs;
-  throw new Error('no file of the private file system');
-};
+/** A temporary file, by its name: not every browser lets handles travel. */
+async function temporaryFile(name: string): Promise<FileSystemFileHandle> {
+  const root = await navigator.storage.getDirectory();
+  return (await root.getDirectoryHandle(FOLDER)).getFileHandle(name);
+}
 
 /**
- * Gives a file its length and lets it go, before pool workers open it: several handles that each
- * extend an empty file would each be charged for it, and removing the file gives one share back.
+ * Whether files can be written at once, by sync handles: in WebKit on Linux they cannot. It is tried with a file of its own,
+ * since one for which a handle has failed there takes no stream either.
  */
-class LengthOnly implements ObjectSink {
-  constructor(private readonly file: FileSystemFileHandle) {}
+async function trySyncHandles(): Promise<boolean> {
+  if (canShare()) return true;
+  const root = await navigator.storage.getDirectory();
+  const folder = await root.getDirectoryHandle(FOLDER);
+  const name = crypto.randomUUID();
+  try {
+    const file = await folder.getFileHandle(name, { create: true });
+    (await file.createSyncAccessHandle()).close();
+    return true;
+  } catch (thrown) {
+    // Any other failure is one of this file.
+    return !(thrown instanceof DOMException && thrown.name === 'NotSupportedError');
+  } finally {
+    // What cannot be removed now is swept later.
+    await folder.removeEntry(name).catch(() => {});
+  }
+}
 
-  async truncate(length: number): Promise<void> {
-    const handle = await this.file.createSyncAccessHandle();
+let hasSyncHandles: boolean | undefined;
+
+/** The file for writing at once, or undefined where a browser cannot. */
+async function syncHandle(file: FileSystemFileHandle): Promise<FileSystemSyncAccessHandle | undefined> {
+  hasSyncHandles ??= await trySyncHandles();
+  return hasSyncHandles ? file.createSyncAccessHandle() : undefined;
+}
+
+/** Gives a file its length; answers whether it has it then: a full storage need not throw. */
+async function setLength(file: FileSystemFileHandle, length: number): Promise<boolean> {
+  const handle = await syncHandle(file);
+  if (handle) {
     try {
       handle.truncate(length);
+      return handle.getSize() === length;
     } finally {
       handle.close();
     }
   }
+  const writable = await file.createWritable();
+  await writable.truncate(length);
+  await writable.close();
+  return (await file.getFile()).size === length;
+}
 
-  write(): void {
-    throw new Error('pool workers write');
+/** A file that appears, or is replaced, when it is completed. */
+async function replacing(file: FileSystemFileHandle): Promise<OpenTarget> {
+  // Of two conversions to one file the second one fails, instead of the last one winning.
+  const writable = await file.createWritable({ mode: 'exclusive' });
+  return { target: { writable }, shared: false, complete: () => writable.close(), abandon: () => writable.abort() };
+}
+
+async function fileOf(spec: TargetSpec): Promise<FileSystemFileHandle> {
+  if ('opfs' in spec) return temporaryFile(spec.opfs);
+  throw new Error('no file of the private file system');
+}
+
+/** Of exceptions that tell that there is no more room; Firefox has one of its own, which is no DOMException. */
+const FULL = ['QuotaExceededError', 'NS_ERROR_FILE_NO_DEVICE_SPACE'];
+
+/** No more room is an answer; anything else has failed. */
+function unlessFull(thrown: unknown): false {
+  if (FULL.includes((thrown as { name: string }).name)) return false;
+  throw thrown;
+}
+
+const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
+
+const tooLarge = (length: number): DecantError =>
+  new DecantError(
+    'sink',
+    `Could not write the output: the browser's storage has no room for ${gigabytes(length)}; free some space or save another way`,
+  );
+
+/** Opens a file that others write, too. */
+const sharedHandle = (file: FileSystemFileHandle): Promise<FileSystemSyncAccessHandle> =>
+  file.createSyncAccessHandle({ mode: 'readwrite-unsafe' });
+
+/**
+ * A file whose data pool workers write, each by a handle of its own. It gets its size and is let go of before they open
+ * it: several handles that each extend an empty file would each be charged for it, and removing the file gives one share
+ * back.
+ */
+class SharedFile implements ObjectTarget {
+  #handle: Promise<FileSystemSyncAccessHandle> | undefined;
+
+  constructor(private readonly file: FileSystemFileHandle) {}
+
+  async open(size: number | undefined): Promise<void> {
+    if (size === undefined) return;
+    if (!(await setLength(this.file, size).catch(unlessFull))) throw tooLarge(size);
   }
 
-  async close(): Promise<void> {}
-  async abort(): Promise<void> {}
+  /** For what is no job's: the few bytes that a writer adds. */
+  async write(offset: number, bytes: Uint8Array): Promise<void> {
+    // Opening takes time, and `bytes` may lie in wasm memory.
+    const kept = bytes.slice();
+    this.#handle ??= sharedHandle(this.file);
+    const written = (await this.#handle).write(kept, { at: offset });
+    if (written !== kept.length) throw tooLarge(offset + kept.length);
+  }
+
+  async close(): Promise<void> {
+    const handle = await this.#handle;
+    handle?.close();
+  }
+
+  /** One that is being opened would keep the file from being removed. */
+  async abort(): Promise<void> {
+    await this.close();
+  }
 }
 
 export const browserHost: Host = {
   port,
 
-  // The script that runs here, which is loaded already; written out, so that bundlers make of it what they made of it
-  // for the coordinator.
-  spawnPoolWorker: () =>
-    webWorker(new Worker(new URL('../worker.browser.js', import.meta.url), { type: 'module', name: POOL })),
-
   // The first one needs no further request, the others are loaded where they are needed; by names that bundlers can
   // follow.
-  async glue(variant) {
-    switch (variant) {
+  async glue(build) {
+    switch (build) {
       case 'plain':
         return plain;
       case 'plain-extras':
@@ -70,20 +159,26 @@ export const browserHost: Host = {
     }
   },
 
-  source: (spec) => ('blob' in spec ? spec.blob : undefined),
-
-  async openTarget(spec, poolWorkers) {
-    if ('picked' in spec) {
-      return { sink: { writable: await spec.picked.createWritable() }, shared: false };
-    }
-    const file = fileOf(spec);
-    if (poolWorkers && canShare()) return { sink: { object: new LengthOnly(file) }, shared: true };
-    return { sink: { handle: await file.createSyncAccessHandle() }, shared: false };
+  file(spec) {
+    if ('blob' in spec) return spec.blob;
+    throw new Error('no file of a browser');
   },
 
-  async openShare(spec) {
-    const handle = await fileOf(spec).createSyncAccessHandle({ mode: 'readwrite-unsafe' });
-    const sink: CrateSink = { handle };
-    return { sink, close: () => handle.close() };
+  async openTarget(spec, poolWorkers) {
+    if ('picked' in spec) return replacing(spec.picked);
+    if ('port' in spec) return { target: { object: new PortTarget(spec) }, shared: false };
+    const file = await fileOf(spec);
+    if (poolWorkers && canShare()) return { target: { object: new SharedFile(file) }, shared: true };
+    const handle = await syncHandle(file);
+    return handle ? { target: { handle }, shared: false } : replacing(file);
+  },
+
+  async tryLength(name, size) {
+    return setLength(await temporaryFile(name), size).catch(unlessFull);
+  },
+
+  async openHandle(spec) {
+    const handle = await sharedHandle(await fileOf(spec));
+    return { handle: { handle }, close: () => handle.close() };
   },
 };

@@ -1,46 +1,22 @@
-// A coordinator: opens images, lists them, and runs conversions with its pool.
+// A coordinator: opens images, lists and reads them, and runs their conversions.
 
 import { toSinkError } from '../errors.js';
-import type { SourceSpec, Variant } from '../platform/platform.js';
-import type { TargetSpec } from '../routes/route.js';
-import { Client, type Methods, serve } from '../rpc.js';
-import type { Info, LostRange, Notice } from '../types.js';
-import type { Host } from './host.js';
-import type { PoolMethods } from './pool.js';
+import type { Build, FileSpec, ImageSpec, SourceSpec, TargetSpec } from '../messages.js';
+import { type Methods, Moved, serve } from '../rpc.js';
+import type { Info, LostRange, Notice, OutputFormat } from '../types.js';
+import { Dispatcher } from './dispatcher.js';
+import type { CrateTarget, Host, OpenTarget } from './host.js';
+import { PortSource } from './port-source.js';
+import { PortStream } from './port-stream.js';
 import {
   type Crate,
+  type FullImage,
   instantiate,
   instantiateThreads,
   isThreads,
   type Plain,
   type Threads,
-  type Unlockable,
 } from './wasm.js';
-
-/** What to be: a build with its pool, or a reader of metadata, which has none. */
-export interface Role {
-  variant: Variant;
-  workers: number;
-}
-
-export interface ImageSpec {
-  source: SourceSpec;
-  format?: string | undefined;
-  name?: string | undefined;
-  companions: CompanionSpec[];
-  snapshot?: string | undefined;
-  salvage: boolean;
-  /** What unlocking has found. */
-  keys?: Uint8Array | undefined;
-}
-
-export interface CompanionSpec {
-  source: SourceSpec;
-  name: string;
-  /** The name under which an image refers to it, where the caller states that. */
-  standsFor?: string | undefined;
-  isImage: boolean;
-}
 
 /** `Info` of the API, without what only the caller knows. */
 export type CrateInfo = Omit<Info, 'name'>;
@@ -48,9 +24,21 @@ export type CrateInfo = Omit<Info, 'name'>;
 /** `Extent` of the API, with the number of its file: 0 is the image, the companions follow. */
 export type CrateExtent = Omit<import('../types.js').Extent, 'file'> & { file?: number };
 
+export interface OpenedImage {
+  image: number;
+  info: CrateInfo;
+  /** Whether its data can be read by the full build only. */
+  needsFullBuild: boolean;
+  outputs: OutputFormat[];
+}
+
+/** Answers where an image cannot even be opened by this build. */
+export const FULL_BUILD = 'full build';
+
 export interface Unlocking {
-  id: number;
-  image: ImageSpec;
+  operation: number;
+  image: number;
+  /** Wiped here. */
   password: Uint8Array;
   assume: boolean;
 }
@@ -58,160 +46,266 @@ export interface Unlocking {
 /** What came of a conversion. */
 export interface Converted {
   progress: CrateProgress;
+  virtualSize: number;
+  outputSize: number;
+  /** What is not as in the image: a sentence. */
+  notice?: string;
   lost: LostRange[];
+  lostRanges: number;
+  lostBytes: number;
 }
 
 /** How far a conversion has come; the crate's `Progress`. */
 export interface CrateProgress {
   guestDone: number;
-  guestTotal: number;
+  /** Missing where only the end of the disk tells. */
+  guestTotal?: number;
   dataDone: number;
   read: number;
   written: number;
   finalizing: boolean;
 }
 
+export interface Read {
+  operation: number;
+  image: number;
+  offset: number;
+  length: number;
+}
+
 export interface Conversion {
-  id: number;
-  image: ImageSpec;
+  operation: number;
+  image: number;
+  /** The ways to pool workers; none with the pool of threads. */
+  pool: MessagePort[];
+  /** The name of the output format. */
+  format: string;
   target: TargetSpec;
   memory: number;
 }
 
-/** A coordinator's methods; its events are `progress:ID`, `unlocking:ID`, and `died` when a thread of the pool has failed. */
+/**
+ * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, and `died` when a thread of its own
+ * pool has failed.
+ */
 export type CoordinatorMethods = ReturnType<typeof coordinatorMethods>;
 
+type CrateImage = Plain.OpenImage | Threads.OpenImage;
+type Cancel = Plain.CancelHandle | Threads.CancelHandle;
+
+interface HeldImage {
+  image: CrateImage;
+  spec: ImageSpec;
+  /** As the jobs of a conversion number them. */
+  sources: unknown[];
+}
+
 function coordinatorMethods(host: Host, report: (event: string, detail: unknown) => void) {
-  let role: Role;
+  let build: Build;
   let crate: Crate;
-  let pool: Client<PoolMethods>[] = [];
   let nextId = 0;
-  const images = new Map<number, Plain.OpenImage | Threads.OpenImage>();
-  const maps = new Map<number, Plain.Map | Threads.Map>();
-  const cancels = new Map<number, Plain.CancelHandle | Threads.CancelHandle>();
+  const images = new Map<number, HeldImage>();
+  const maps = new Map<number, { image: number; extents: Plain.Map | Threads.Map; step: Promise<unknown> }>();
+  const cancels = new Map<number, () => void>();
+  const dispatchers = new Map<number, Dispatcher>();
+  /** Targets in which all is written, until they are completed or abandoned. */
+  const written = new Map<number, OpenTarget>();
 
-  const openImage = (spec: ImageSpec) =>
-    crate.OpenImage.open({
-      ...spec,
-      source: host.source(spec.source),
-      companions: spec.companions.map((companion) => ({ ...companion, source: host.source(companion.source) })),
-    });
+  function openSource(spec: SourceSpec) {
+    if ('stream' in spec) return new PortStream(spec.stream);
+    return 'port' in spec ? new PortSource(spec.port, spec.size) : host.file(spec);
+  }
 
-  /** The pool worker with the fewest jobs gets the next one. */
-  function dispatcher(id: number): (job: Uint8Array) => Promise<unknown> {
-    const jobs = pool.map(() => 0);
-    return async (job) => {
-      const at = jobs.indexOf(Math.min(...jobs));
-      jobs[at]! += 1;
-      try {
-        return await pool[at]!.call('run', id, job);
-      } finally {
-        jobs[at]! -= 1;
-      }
-    };
+  async function openImage(spec: ImageSpec): Promise<HeldImage> {
+    const sources = specsOf(spec).map(openSource);
+    const companions = spec.companions.map((companion, at) => ({ ...companion, source: sources[at + 1] }));
+    return { image: await crate.OpenImage.open({ ...spec, source: sources[0], companions }), spec, sources };
+  }
+
+  /** Runs `work` with a handle by which `cancel(operation)` ends it. */
+  async function cancellable<T>(operation: number, work: (cancel: Cancel) => Promise<T>): Promise<T> {
+    const cancel = new crate.CancelHandle();
+    cancels.set(operation, () => cancel.cancel());
+    try {
+      return await work(cancel);
+    } finally {
+      cancels.delete(operation);
+      cancel.free();
+    }
+  }
+
+  async function endMap(map: number): Promise<void> {
+    const pass = maps.get(map);
+    maps.delete(map);
+    // How the step ended was told to who asked for it.
+    await pass?.step.catch(() => {});
+    pass?.extents.free();
   }
 
   return {
-    /** Loads all scripts; `start` follows. */
-    spawn(given: Role): void {
-      role = given;
+    /** Loads the script of a build; `start` follows. */
+    load(given: Build): void {
+      build = given;
       // A failure is told by `start`.
-      host.glue(role.variant).catch(() => {});
-      if (isThreads(role.variant)) return;
-      pool = Array.from({ length: role.workers }, () => new Client<PoolMethods>(host.spawnPoolWorker()));
-      // One that is dead fails its start.
-      for (const worker of pool) worker.call('spawn', role.variant).catch(() => {});
+      host.glue(build).catch(() => {});
     },
 
-    async start(module: WebAssembly.Module): Promise<void> {
-      const { variant, workers } = role;
-      if (isThreads(variant)) {
-        crate = await instantiateThreads(await host.glue(variant), module, workers, (reason) => report('died', reason));
-        return;
-      }
-      const started = Promise.all(pool.map((worker) => worker.call('start', module)));
-      // One that fails at once is told below.
-      started.catch(() => {});
-      crate = instantiate(await host.glue(variant), module);
-      await started;
+    /** `threads` is the size of the pool of threads, in a build that has one. */
+    async start(module: WebAssembly.Module, threads: number): Promise<void> {
+      const glue = await host.glue(build);
+      crate = isThreads(build)
+        ? await instantiateThreads(glue, module, threads, (reason) => report('died', reason))
+        : instantiate(glue, module);
     },
 
-    async open(spec: ImageSpec): Promise<{ image: number; info: CrateInfo; extras: boolean }> {
-      const opened = await openImage(spec);
-      const info = opened.info() as CrateInfo;
-      info.safety.push(...((await opened.survey()) as Notice[]));
-      const image = nextId++;
-      images.set(image, opened);
-      return { image, info, extras: opened.needsExtras() };
-    },
-
-    /** Finds the keys of an encrypted image. */
-    async unlock({ id, image: spec, password, assume }: Unlocking): Promise<Uint8Array> {
-      const cancel = new crate.CancelHandle();
-      cancels.set(id, cancel);
-      let image: Unlockable | undefined;
+    /** Opens an image, or answers that it takes the full build. */
+    async open(spec: ImageSpec): Promise<OpenedImage | typeof FULL_BUILD> {
+      let opened: HeldImage;
       try {
-        image = (await openImage(spec)) as Unlockable;
-        return await image.unlock(password, assume, (share: number) => report(`unlocking:${id}`, share), cancel);
+        opened = await openImage(spec);
+      } catch (thrown) {
+        if ((thrown as { kind?: string }).kind === 'full-build') return FULL_BUILD;
+        throw thrown;
+      }
+      const { image: crateImage } = opened;
+      try {
+        const info = crateImage.info() as CrateInfo;
+        info.safety.push(...((await crateImage.survey()) as Notice[]));
+        const image = nextId++;
+        images.set(image, opened);
+        const outputs = crateImage.outputs() as OutputFormat[];
+        return { image, info, needsFullBuild: crateImage.needsFullBuild(), outputs };
+      } catch (thrown) {
+        // After a trap nothing more can be asked of the wasm.
+        if (!(thrown instanceof WebAssembly.RuntimeError)) crateImage.free();
+        throw thrown;
+      }
+    },
+
+    async close(image: number): Promise<void> {
+      const begun = [...maps].filter(([_, pass]) => pass.image === image);
+      await Promise.all(begun.map(([map]) => endMap(map)));
+      images.get(image)?.image.free();
+      images.delete(image);
+    },
+
+    /** Finds the key of the first layer that is still locked; answers with what the image needs then. */
+    async unlock({ operation, image, password, assume }: Unlocking): Promise<Info['needs']> {
+      const { image: crateImage } = images.get(image)!;
+      const progress = (share: number) => report(`unlocking:${operation}`, share);
+      try {
+        await cancellable(operation, (cancel) => (crateImage as FullImage).unlock(password, assume, progress, cancel));
+        return (crateImage.info() as CrateInfo).needs;
       } finally {
         password.fill(0);
-        cancels.delete(id);
-        cancel.free();
-        image?.free();
       }
-    },
-
-    close(image: number): void {
-      images.get(image)?.free();
-      images.delete(image);
     },
 
     map(image: number): number {
       const map = nextId++;
-      maps.set(map, images.get(image)!.map());
+      maps.set(map, { image, extents: images.get(image)!.image.map(), step: Promise.resolve() });
       return map;
     },
 
-    async nextExtents(map: number): Promise<CrateExtent[] | undefined> {
-      return (await maps.get(map)!.next()) as CrateExtent[] | undefined;
+    async nextExtents(operation: number, map: number): Promise<CrateExtent[] | undefined> {
+      const pass = maps.get(map)!;
+      pass.step = cancellable(operation, (cancel) => pass.extents.next(cancel));
+      return (await pass.step) as CrateExtent[] | undefined;
     },
 
-    endMap(map: number): void {
-      maps.get(map)?.free();
-      maps.delete(map);
+    /** Also while a step is under way, which nobody waits for then. */
+    async endMap(map: number): Promise<void> {
+      await endMap(map);
     },
 
-    async convert({ id, image: spec, target: targetSpec, memory }: Conversion): Promise<Converted> {
-      const poolWorkers = pool.length > 0;
-      const cancel = new crate.CancelHandle();
-      cancels.set(id, cancel);
-      let image: Awaited<ReturnType<typeof openImage>> | undefined;
+    /** A part of the disk. */
+    async read({ operation, image, offset, length }: Read): Promise<Moved<Uint8Array<ArrayBuffer>>> {
+      const { image: crateImage } = images.get(image)!;
+      const bytes = await cancellable(operation, (cancel) => crateImage.read(offset, length, cancel));
+      return new Moved(bytes as Uint8Array<ArrayBuffer>, [bytes.buffer as ArrayBuffer]);
+    },
+
+    async convert({ operation, image, pool, format, target: targetSpec, memory }: Conversion): Promise<Converted> {
+      const { image: crateImage, spec, sources } = images.get(image)!;
+      const dispatcher = pool.length > 0 ? new Dispatcher(pool, sources) : undefined;
+      if (dispatcher) dispatchers.set(operation, dispatcher);
+      const work = async (cancel: Cancel) => {
+        const place = await host.openTarget(targetSpec, dispatcher !== undefined).catch(failSink);
+        try {
+          const files = crateImage.comesInOrder() ? [undefined] : specsOf(spec).map(fileOf);
+          const keys = 'keys' in crateImage ? (crateImage as FullImage).keys() : undefined;
+          dispatcher?.attach({ files, keys, target: place.shared ? targetSpec : undefined });
+          keys?.fill(0);
+          const progress = (detail: CrateProgress) => report(`progress:${operation}`, detail);
+          const output = { format, seconds: Date.now() / 1000, random: crypto.getRandomValues(new Uint8Array(16)) };
+          const dispatch = dispatcher && ((job: Uint8Array, reads: []) => dispatcher.run(job, reads));
+          const { target } = place;
+          const converted = await crateImage.convert(dispatch, pool.length, memory, output, target, progress, cancel);
+          written.set(operation, place);
+          return converted as Converted;
+        } catch (thrown) {
+          // What the crate has aborted already may be aborted again; why it was is told.
+          await abort(place.target).catch(() => {});
+          throw thrown;
+        }
+      };
       try {
-        image = await openImage(spec);
-        const target = await host.openTarget(targetSpec, poolWorkers).catch((thrown) => {
-          throw toSinkError(thrown);
-        });
-        const sources = [spec.source, ...spec.companions.map(({ source }) => source)];
-        const attachment = { sources, keys: spec.keys, target: target.shared ? targetSpec : undefined };
-        // One that is dead fails its first job.
-        for (const worker of pool) worker.call('attach', id, attachment).catch(() => {});
-        const progress = (detail: CrateProgress) => report(`progress:${id}`, detail);
-        const dispatch = poolWorkers ? dispatcher(id) : undefined;
-        return (await image.convert(dispatch, pool.length, memory, target.sink, progress, cancel)) as Converted;
+        return await cancellable(operation, work);
       } finally {
-        // Also after a failure: a file cannot be removed while a worker has it open.
-        await Promise.allSettled(pool.map((worker) => worker.call('detach', id)));
-        spec.keys?.fill(0);
-        cancels.delete(id);
-        cancel.free();
-        image?.free();
+        dispatchers.delete(operation);
+        dispatcher?.end();
       }
     },
 
-    cancel(id: number): void {
-      cancels.get(id)?.cancel();
+    /** The workers of a conversion have ended: it fails with `internal` and `sentence`. */
+    poolEnded(operation: number, sentence: string): void {
+      dispatchers.get(operation)?.fail(sentence);
+    },
+
+    /** Lets what was written appear. It follows a `convert` that has succeeded, as `abandon` may instead. */
+    async complete(operation: number): Promise<void> {
+      const target = written.get(operation);
+      written.delete(operation);
+      await target?.complete?.().catch(failSink);
+    },
+
+    /** Gives up what was written. */
+    async abandon(operation: number): Promise<void> {
+      const target = written.get(operation);
+      written.delete(operation);
+      await target?.abandon?.();
+    },
+
+    async tryLength(name: string, size: number): Promise<boolean> {
+      return host.tryLength!(name, size);
+    },
+
+    /** Ends an operation, which then fails with `cancelled`. */
+    cancel(operation: number): void {
+      cancels.get(operation)?.();
     },
   } satisfies Methods;
+}
+
+/** A file that workers open by themselves. */
+const fileOf = (source: SourceSpec): FileSpec | undefined =>
+  'port' in source || 'stream' in source ? undefined : source;
+
+/** The image first, then its companions. */
+const specsOf = ({ source, companions }: ImageSpec): SourceSpec[] => [
+  source,
+  ...companions.map((companion) => companion.source),
+];
+
+/** Gives up what was written. */
+async function abort(target: CrateTarget): Promise<void> {
+  if ('object' in target) await target.object.abort();
+  else if ('handle' in target) target.handle.close();
+  else await target.writable.abort();
+}
+
+function failSink(thrown: unknown): never {
+  throw toSinkError(thrown);
 }
 
 export function serveCoordinator(host: Host): void {

@@ -1,15 +1,17 @@
 // What differs between browsers and Node, seen from inside a worker.
 
-import type { SourceSpec, Variant } from '../platform/platform.js';
-import type { TargetSpec } from '../routes/route.js';
-import type { Port, WorkerPort } from '../rpc.js';
+import type { Build, FileSpec, TargetSpec } from '../messages.js';
+import type { Port } from '../rpc.js';
 import type { Crate } from './wasm.js';
 
-/** A sink as the crate takes it (`crate/src/web/mod.rs`). */
-export type CrateSink =
+/** A pool worker's own way to a target, as the crate takes it (`crate/src/web/handle.rs`). */
+export type CrateHandle = { handle: FileSystemSyncAccessHandle } | { object: ObjectHandle };
+
+/** A target as the crate takes it (`crate/src/web/target.rs`). */
+export type CrateTarget =
   | { writable: FileSystemWritableFileStream }
   | { handle: FileSystemSyncAccessHandle }
-  | { object: ObjectSink };
+  | { object: ObjectTarget };
 
 /** A source that is an object: `read` fills `bytes` before it returns, and may ask to let others run. */
 export interface ObjectSource {
@@ -17,37 +19,75 @@ export interface ObjectSource {
   read(offset: number, bytes: Uint8Array): Promise<void> | undefined;
 }
 
-/** A sink that is an object: `write` is synchronous and keeps nothing of `bytes`. */
-export interface ObjectSink {
-  /** Holes are wanted as zeros. */
-  readonly dense?: boolean;
-  write(offset: number, bytes: Uint8Array): void;
-  truncate(length: number): Promise<void>;
+/** A source of the caller's, whose bytes come from the calling side: `fetch` resolves to exactly `length` bytes. */
+export interface CallerSource {
+  readonly size: number;
+  /** Ranges at most this many bytes apart are better read as one. */
+  readonly gap: number;
+  /** A read of this many bytes is worth its call. */
+  readonly worth: number;
+  /** More reads than this wait for others to end. */
+  readonly readsAtOnce: number;
+  fetch(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
+  /** Nobody waits for what `fetch` has returned any more. */
+  giveUp(read: Promise<Uint8Array<ArrayBuffer>>): void;
+}
+
+/** A stream of the caller's: `next` resolves to the next `length` bytes, or to as many as there are. */
+export interface CallerStream {
+  next(length: number): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** An open target: `write` keeps nothing of `bytes` behind its return, or behind the promise with which it may ask to wait. */
+export interface ObjectHandle {
+  write(offset: number, bytes: Uint8Array): Promise<void> | undefined;
+}
+
+/**
+ * A target that is an object: the crate's `Target` (`crate/src/target.rs`), whose contract it has. Only a `filled` one or
+ * a `told` one is told of holes.
+ */
+export interface ObjectTarget extends ObjectHandle {
+  /** Writes and holes are wanted in ascending order, one after the other. */
+  readonly ordered?: boolean;
+  /** What it does where the output has no data: by default what is never written reads as zero. */
+  readonly holes?: 'told' | 'filled';
+  /** Runs of zeros shorter than this, in bytes, may be written where that saves a write. */
+  readonly shortHole?: number;
+  /** Before the first write; `size` is that of the output in bytes, where it is known. */
+  open(size: number | undefined): Promise<void>;
+  hole?(offset: number, length: number): Promise<void>;
   close(): Promise<void>;
   abort(): Promise<void>;
 }
 
-export interface Target {
-  sink: CrateSink;
-  /** Whether pool workers write by themselves, each with a sink of its own. */
+/** A target that a coordinator has opened. */
+export interface OpenTarget {
+  target: CrateTarget;
+  /** Whether pool workers write by themselves, each with a handle of its own. */
   shared: boolean;
+  /** Replaces the file by what was written, where the target alone does not. */
+  complete?(): Promise<void>;
+  /** Gives up what was written; `complete` was not called. */
+  abandon?(): Promise<void>;
 }
 
-/** A pool worker's own way to a target. */
-export interface Share {
-  sink: CrateSink;
+/** A pool worker's own way to a target, which is open. */
+export interface OpenHandle {
+  handle: CrateHandle;
   close(): void;
 }
 
 export interface Host {
   /** To the one who started this worker. */
   readonly port: Port;
-  spawnPoolWorker(): WorkerPort;
   /** The script of a build; asking again for one costs nothing. */
-  glue(variant: Variant): Promise<Crate>;
-  /** A source as the crate takes it. */
-  source(spec: SourceSpec): unknown;
+  glue(build: Build): Promise<Crate>;
+  /** A file as the crate takes it. */
+  file(spec: FileSpec): Blob | ObjectSource;
   /** Opens a target for a conversion by pool workers, or by threads in this worker. */
-  openTarget(spec: TargetSpec, poolWorkers: boolean): Promise<Target>;
-  openShare(spec: TargetSpec): Promise<Share>;
+  openTarget(spec: TargetSpec, poolWorkers: boolean): Promise<OpenTarget>;
+  /** Browsers: whether the private file system takes a file of `size` bytes; `name` is one of a temporary file. */
+  tryLength?(name: string, size: number): Promise<boolean>;
+  openHandle(spec: TargetSpec): Promise<OpenHandle>;
 }

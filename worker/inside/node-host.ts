@@ -1,16 +1,19 @@
 // A worker thread of Node.
 
-import { fsync, ftruncate, readSync, writeSync } from 'node:fs';
+import { fsync, ftruncate, readSync, write, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { parentPort } from 'node:worker_threads';
-import { nodeWorker } from '../platform/node-worker.js';
-import { fileError } from '../routes/file-error.js';
-import type { TargetSpec } from '../routes/route.js';
+import { fileError } from '../file-error.js';
+import type { TargetSpec } from '../messages.js';
 import * as extras from '../wasm/plain-extras/index.js';
-import type { Host, ObjectSink, ObjectSource } from './host.js';
+import type { Host, ObjectSource, ObjectTarget } from './host.js';
+import { PortTarget } from './port-target.js';
 
 /** Larger writes are no faster. */
 const WRITE = 1 << 20;
+const ZEROS = new Uint8Array(WRITE);
+/** On a device, zeros between data that are fewer than this, in bytes, are written with it. */
+const SHORT_HOLE = 1 << 20;
 
 /** How long a worker may read and decode before it looks for messages, a cancel for instance; in milliseconds. */
 const TURN = 20;
@@ -50,41 +53,84 @@ class FileSource implements ObjectSource {
 }
 
 /** An open file as the crate writes it. */
-class FileSink implements ObjectSink {
+class FileTarget implements ObjectTarget {
+  readonly holes?: 'filled';
+  readonly shortHole?: number;
+  #filling = new Set<Promise<void>>();
+  #aborted = false;
+
   constructor(
     private readonly fd: number,
-    readonly dense: boolean,
+    private readonly device: boolean,
     private readonly sync: boolean,
-  ) {}
+  ) {
+    if (!device) return;
+    this.holes = 'filled';
+    this.shortHole = SHORT_HOLE;
+  }
 
-  write(offset: number, bytes: Uint8Array): void {
+  write(offset: number, bytes: Uint8Array): undefined {
     let at = 0;
     try {
       while (at < bytes.length) {
-        at += writeSync(this.fd, bytes, at, Math.min(WRITE, bytes.length - at), offset + at);
+        const written = writeSync(this.fd, bytes, at, Math.min(WRITE, bytes.length - at), offset + at);
+        if (written === 0) throw tookNothing();
+        at += written;
       }
     } catch (thrown) {
-      throw fileError(thrown, 'sink', 'write the output');
+      failed(thrown);
     }
   }
 
-  async truncate(length: number): Promise<void> {
-    // A device has the length it has.
-    if (this.dense) return;
-    await promisify(ftruncate)(this.fd, length).catch((thrown) => {
-      throw fileError(thrown, 'sink', 'write the output');
-    });
+  async open(size: number | undefined): Promise<void> {
+    // A device has the size it has.
+    if (!this.device && size !== undefined) await promisify(ftruncate)(this.fd, size).catch(failed);
+  }
+
+  async hole(offset: number, length: number): Promise<void> {
+    const filling = this.#fill(offset, length);
+    this.#filling.add(filling);
+    try {
+      await filling;
+    } finally {
+      this.#filling.delete(filling);
+    }
+  }
+
+  /** Without blocking, since a coordinator does it while pool workers write. */
+  async #fill(offset: number, length: number): Promise<void> {
+    for (let at = 0; at < length && !this.#aborted; ) {
+      const { bytesWritten } = await promisify(write)(
+        this.fd,
+        ZEROS,
+        0,
+        Math.min(ZEROS.length, length - at),
+        offset + at,
+      ).catch(failed);
+      if (bytesWritten === 0) failed(tookNothing());
+      at += bytesWritten;
+    }
   }
 
   async close(): Promise<void> {
-    if (this.sync) await promisify(fsync)(this.fd);
+    if (this.sync) await promisify(fsync)(this.fd).catch(failed);
   }
 
-  async abort(): Promise<void> {}
+  /** Afterwards nothing is written any more: the number of the file may soon be another one's. */
+  async abort(): Promise<void> {
+    this.#aborted = true;
+    await Promise.allSettled(this.#filling);
+  }
 }
 
-function openSink(spec: TargetSpec): { object: FileSink } {
-  if ('fd' in spec) return { object: new FileSink(spec.fd, spec.dense, spec.sync) };
+const tookNothing = (): Error => new Error('the system took no byte of it');
+
+function failed(thrown: unknown): never {
+  throw fileError(thrown, 'sink', 'write the output');
+}
+
+function openFile(spec: TargetSpec): { object: FileTarget } {
+  if ('fd' in spec) return { object: new FileTarget(spec.fd, spec.device, spec.sync) };
   throw new Error('no file of Node');
 }
 
@@ -93,10 +139,12 @@ export const nodeHost: Host = {
     post: (message, transfer = []) => parentPort!.postMessage(message, transfer as ArrayBuffer[]),
     listen: (message) => parentPort!.on('message', message),
   },
-  spawnPoolWorker: () => nodeWorker(new URL('../pool.node.js', import.meta.url)),
   // Node has this one only.
   glue: async () => extras,
-  source: (spec) => ('fd' in spec ? new FileSource(spec.fd, spec.size) : spec.blob),
-  openTarget: async (spec) => ({ sink: openSink(spec), shared: true }),
-  openShare: async (spec) => ({ sink: openSink(spec), close: () => {} }),
+  file: (spec) => ('fd' in spec ? new FileSource(spec.fd, spec.size) : spec.blob),
+  openTarget: async (spec) =>
+    'port' in spec
+      ? { target: { object: new PortTarget(spec) }, shared: false }
+      : { target: openFile(spec), shared: true },
+  openHandle: async (spec) => ({ handle: openFile(spec), close: () => {} }),
 };

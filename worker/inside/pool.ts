@@ -1,37 +1,44 @@
-// A worker of the `workers` engine: runs the jobs of any number of conversions.
+// A worker of a pool: runs the jobs of any number of conversions, each of which has a port of its own to it.
 
 import { toSinkError } from '../errors.js';
-import type { SourceSpec, Variant } from '../platform/platform.js';
-import type { TargetSpec } from '../routes/route.js';
-import { type Methods, Moved, serve } from '../rpc.js';
-import type { Host, Share } from './host.js';
+import type { Build, FileSpec, TargetSpec } from '../messages.js';
+import { channelPort, type Methods, Moved, serve } from '../rpc.js';
+import type { Host, OpenHandle } from './host.js';
 import { instantiate, type Plain } from './wasm.js';
 
 /** A conversion as a pool worker sees it; without a target it hands its output over. */
 export interface Attachment {
-  sources: SourceSpec[];
+  /** `undefined` for a source that workers do not open: jobs come with its bytes. */
+  files: (FileSpec | undefined)[];
   keys: Uint8Array | undefined;
   target: TargetSpec | undefined;
 }
 
+/** What the calling side asks of a pool worker. */
 export type PoolMethods = ReturnType<typeof poolMethods>;
 
-/** A conversion's runner, made by its first job: the target has its length only then. */
-class Part {
+/** What a coordinator asks of it, by the port of one conversion. */
+export type JobMethods = ReturnType<typeof jobMethods>;
+
+/** One conversion's runner, made by its first job: the target has its length only then. */
+class JobRunner {
+  #attachment: Attachment | undefined;
   #runner: Promise<Plain.Runner> | undefined;
-  #share: Share | undefined;
+  #handle: OpenHandle | undefined;
   #running = new Set<Promise<unknown>>();
+  #closed = false;
 
   constructor(
     private readonly crate: typeof Plain,
     private readonly host: Host,
-    private readonly attachment: Attachment,
   ) {}
 
-  async run(job: Uint8Array): Promise<{ bytes?: Uint8Array<ArrayBuffer> }> {
-    this.#runner ??= this.#open();
-    const runner = await this.#runner;
-    const running = runner.run(job) as Promise<{ bytes?: Uint8Array<ArrayBuffer> }>;
+  attach(attachment: Attachment): void {
+    this.#attachment = attachment;
+  }
+
+  async run(job: Uint8Array, brought: Uint8Array[]): Promise<{ bytes?: Uint8Array<ArrayBuffer> }> {
+    const running = this.#run(job, brought);
     this.#running.add(running);
     try {
       return await running;
@@ -41,55 +48,79 @@ class Part {
   }
 
   async close(): Promise<void> {
-    const runner = await this.#runner?.catch(() => undefined);
+    this.#closed = true;
+    // How they ended was told to who asked for them.
     await Promise.allSettled(this.#running);
-    this.#share?.close();
+    const runner = await this.#runner?.catch(() => undefined);
+    this.#handle?.close();
     runner?.free();
+    // Where there was no job.
+    this.#attachment?.keys?.fill(0);
   }
 
-  async #open(): Promise<Plain.Runner> {
-    const { sources, keys, target } = this.attachment;
+  async #run(job: Uint8Array, brought: Uint8Array[]): Promise<{ bytes?: Uint8Array<ArrayBuffer> }> {
+    // One that was on its way when the conversion ended: nobody waits for it.
+    if (this.#closed) throw new Error('the conversion has ended');
+    this.#runner ??= this.#open(this.#attachment!);
+    return (await this.#runner).run(job, brought) as Promise<{ bytes?: Uint8Array<ArrayBuffer> }>;
+  }
+
+  async #open({ files: specs, keys, target }: Attachment): Promise<Plain.Runner> {
     if (target) {
-      this.#share = await this.host.openShare(target).catch((thrown) => {
+      this.#handle = await this.host.openHandle(target).catch((thrown) => {
         throw toSinkError(thrown);
       });
     }
-    const files = sources.map((source) => this.host.source(source));
-    const runner = new this.crate.Runner(files, keys, this.#share?.sink);
+    const files = specs.map((spec) => spec && this.host.file(spec));
+    const runner = new this.crate.Runner(files, keys, this.#handle?.handle);
     // The runner has its own copy, which it wipes.
     keys?.fill(0);
     return runner;
   }
 }
 
-function poolMethods(host: Host) {
-  let variant: Variant;
-  let crate: typeof Plain;
-  const parts = new Map<number, Part>();
+function jobMethods(runner: JobRunner) {
   return {
-    spawn(given: Variant): void {
-      variant = given;
+    attach(attachment: Attachment): void {
+      runner.attach(attachment);
+    },
+
+    async run(job: Uint8Array, brought: Uint8Array[]): Promise<unknown> {
+      const reply = await runner.run(job, brought);
+      return reply.bytes ? new Moved(reply, [reply.bytes.buffer]) : reply;
+    },
+  } satisfies Methods;
+}
+
+function poolMethods(host: Host) {
+  let build: Build;
+  let crate: typeof Plain;
+  const connections = new Map<number, { runner: JobRunner; port: MessagePort }>();
+  return {
+    /** Loads the script of a build; `start` follows. */
+    load(given: Build): void {
+      build = given;
       // A failure is told by `start`.
-      host.glue(variant).catch(() => {});
+      host.glue(build).catch(() => {});
     },
 
     async start(module: WebAssembly.Module): Promise<void> {
-      crate = instantiate(await host.glue(variant), module);
+      crate = instantiate(await host.glue(build), module);
     },
 
-    attach(id: number, attachment: Attachment): void {
-      parts.set(id, new Part(crate, host, attachment));
+    /** Serves a conversion by `port`. */
+    connect(connection: number, port: MessagePort): void {
+      const runner = new JobRunner(crate, host);
+      connections.set(connection, { runner, port });
+      serve(channelPort(port), jobMethods(runner));
     },
 
-    async run(id: number, job: Uint8Array): Promise<unknown> {
-      const reply = await parts.get(id)!.run(job);
-      return reply.bytes ? new Moved(reply, [reply.bytes.buffer]) : reply;
-    },
-
-    async detach(id: number): Promise<void> {
-      const part = parts.get(id);
-      parts.delete(id);
-      await part?.close();
+    /** Ends that, once its jobs under way have ended. */
+    async disconnect(connection: number): Promise<void> {
+      const known = connections.get(connection);
+      connections.delete(connection);
+      await known?.runner.close();
+      known?.port.close();
     },
   } satisfies Methods;
 }

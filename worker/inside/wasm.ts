@@ -1,6 +1,6 @@
 // The crate's builds. They export the same, but for the pool of the threads and the extras.
 
-import type { Variant } from '../platform/platform.js';
+import type { Build } from '../messages.js';
 import type * as Plain from '../wasm/plain/index.js';
 import type * as PlainExtras from '../wasm/plain-extras/index.js';
 import type * as Threads from '../wasm/threads/index.js';
@@ -9,11 +9,11 @@ import type * as ThreadsExtras from '../wasm/threads-extras/index.js';
 export type { Plain, Threads };
 /** What every build exports. */
 export type Crate = typeof Plain | typeof Threads;
-/** An image in a build with extras. */
-export type Unlockable = PlainExtras.OpenImage | ThreadsExtras.OpenImage;
+/** An image in a full build. */
+export type FullImage = PlainExtras.OpenImage | ThreadsExtras.OpenImage;
 
 /** Whether a build is one of the `threads` engine. */
-export const isThreads = (variant: Variant) => variant === 'threads' || variant === 'threads-extras';
+export const isThreads = (build: Build) => build === 'threads' || build === 'threads-extras';
 
 /** Makes an instance of a build of the `workers` engine. */
 export function instantiate(glue: Crate, module: WebAssembly.Module): typeof Plain {

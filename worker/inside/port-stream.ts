@@ -1,0 +1,19 @@
+// A stream of the caller's, from inside a coordinator: the calling side is asked for its bytes, in order.
+
+import type { CallerStream } from './host.js';
+import { PortSource } from './port-source.js';
+
+export class PortStream implements CallerStream {
+  readonly #source: PortSource;
+  #position = 0;
+
+  constructor(port: MessagePort) {
+    this.#source = new PortSource(port, Number.MAX_SAFE_INTEGER);
+  }
+
+  async next(length: number): Promise<Uint8Array<ArrayBuffer>> {
+    const bytes = await this.#source.fetch(this.#position, length);
+    this.#position += bytes.length;
+    return bytes;
+  }
+}

@@ -1,0 +1,66 @@
+// What travels between the calling side and workers.
+
+import type { PlainError } from './errors.js';
+
+/**
+ * The builds of the crate: for each engine a small one, for qcow2 and raw, and a full one, which has all formats, zstd,
+ * encryption and compression.
+ */
+export type Build = 'plain' | 'plain-extras' | 'threads' | 'threads-extras';
+
+/** A file that every worker opens by itself: a blob, or an open file of Node. */
+export type FileSpec = { blob: Blob } | { fd: number; size: number };
+
+/** A source as it travels to a coordinator: a file, or the port to a source or to a stream of the caller's own. */
+export type SourceSpec = FileSpec | { port: MessagePort; size: number } | { stream: MessagePort };
+
+/** An image and how to open it, as it travels to a coordinator. */
+export interface ImageSpec {
+  source: SourceSpec;
+  format?: string | undefined;
+  name?: string | undefined;
+  companions: CompanionSpec[];
+  snapshot?: string | undefined;
+  salvage: boolean;
+}
+
+/** A file that the image may refer to. */
+export interface CompanionSpec {
+  source: SourceSpec;
+  name: string;
+  /** The name under which an image refers to it, where the caller states that. */
+  standsFor?: string | undefined;
+  isImage: boolean;
+}
+
+/** What a coordinator asks of a source of the caller's: a range in bytes, or to give up what it has asked for. */
+export type Asked = { id: number; offset: number; length: number } | { givenUp: number };
+
+/** The answer: exactly that range, or of a stream as much of it as there is, or why it is not to be had. */
+export type Answer = { id: number; bytes: Uint8Array<ArrayBuffer> } | { id: number; error: PlainError };
+
+/** Where a coordinator writes to, as it travels there. */
+export type TargetSpec =
+  /** A file that the user picked. */
+  | { picked: FileSystemFileHandle }
+  /** The name of a temporary file in the origin's private file system: not every browser lets handles travel. */
+  | { opfs: string }
+  | PortSpec
+  /** An open file of Node, or a block device, which gets its holes as zeros. */
+  | { fd: number; device: boolean; sync: boolean };
+
+/** Pieces of the output go to the calling side. */
+export interface PortSpec {
+  port: MessagePort;
+  /** Pieces are wanted in ascending order. */
+  ordered: boolean;
+  /** Holes are told; otherwise they are wanted as zeros. */
+  holes: boolean;
+  /** How many pieces may be on their way, or there. */
+  pieces: number;
+}
+
+/** What a coordinator sends: a part of the output, or a hole of `length` bytes. The answer is a `Taken`. */
+export type Piece = { offset: number; bytes: Uint8Array<ArrayBuffer> } | { offset: number; length: number };
+/** The piece was written, or the target has failed. */
+export type Taken = { failed: boolean };

@@ -1,0 +1,85 @@
+// A coordinator, from the calling side: the worker that has an image open.
+
+import type { CoordinatorMethods } from '../inside/coordinator.js';
+import type { Build } from '../messages.js';
+import { Client, unexpectedEnd } from '../rpc.js';
+import type { WorkerStarter } from './starter.js';
+import { WarmWorkers } from './warm.js';
+
+let nextOperation = 0;
+
+/** A number by which a coordinator can be told to stop one operation: no two have the same. */
+export const newOperation = (): number => nextOperation++;
+
+export class Coordinator extends WarmWorkers {
+  readonly ready: Promise<void>;
+  readonly #client: Client<CoordinatorMethods>;
+  /** Those who only wait until it is ready. */
+  #starters = 0;
+
+  /** `threads` is the size of its own pool of threads, in a build that has one. */
+  constructor(starter: WorkerStarter, build: Build, threads: number) {
+    super();
+    this.#client = new Client<CoordinatorMethods>(starter.spawnCoordinator());
+    this.#client.on('died', (reason) => this.end(unexpectedEnd(String(reason))));
+    this.#client.onDeath((sentence) => this.end(sentence));
+    // Scripts are loaded while the module is compiled. A failure is told by `start`.
+    this.#client.call('load', build).catch(() => {});
+    this.ready = this.#start(starter.module(build), threads);
+    this.ready.catch((error) => this.end(error.message));
+  }
+
+  /** Whether nobody has an image open by it. */
+  get isFree(): boolean {
+    return this.users === this.#starters;
+  }
+
+  /** Waits until it is ready; an image may be opened by it meanwhile. */
+  async prepare(): Promise<void> {
+    this.use();
+    this.#starters += 1;
+    try {
+      await this.ready;
+    } finally {
+      this.#starters -= 1;
+      this.release(true);
+    }
+  }
+
+  get client(): Client<CoordinatorMethods> {
+    return this.#client;
+  }
+
+  async #start(module: Promise<WebAssembly.Module>, threads: number): Promise<void> {
+    await this.#client.call('start', await module, threads);
+  }
+
+  protected stop(sentence: string): Promise<void> {
+    return this.#client.terminate(sentence);
+  }
+
+  protected keepAlive(alive: boolean): void {
+    this.#client.keepAlive(alive);
+  }
+}
+
+const coordinators = new Map<string, Set<Coordinator>>();
+
+/** A coordinator with `build` by which nobody has an image open. */
+export function freeCoordinator(starter: WorkerStarter, build: Build, threads: number): Coordinator {
+  const key = `${threads}:${build}`;
+  const known = coordinators.get(key) ?? new Set();
+  coordinators.set(key, known);
+  for (const coordinator of known) if (!coordinator.usable) known.delete(coordinator);
+  const free = [...known].find(({ isFree }) => isFree);
+  const coordinator = free ?? new Coordinator(starter, build, threads);
+  known.add(coordinator);
+  return coordinator;
+}
+
+/** The same, for one use; the caller releases it. */
+export function acquireCoordinator(starter: WorkerStarter, build: Build, threads: number): Coordinator {
+  const coordinator = freeCoordinator(starter, build, threads);
+  coordinator.use();
+  return coordinator;
+}

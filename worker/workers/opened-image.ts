@@ -1,0 +1,182 @@
+// An opened image: by which session it is read, and its keys. A session that has died, or lacks what is needed, is
+// followed by another one.
+
+import { DecantError, orCancelled, toDecantError } from '../errors.js';
+import type { CrateInfo } from '../inside/coordinator.js';
+import type { Layer, Need, OutputFormat } from '../types.js';
+import type { Passwords } from './passwords.js';
+import { acquirePool, type Pool } from './pool.js';
+import { type Opening, Session } from './session.js';
+
+export class OpenedImage {
+  #session: Session;
+  /** This one, and those before it that somebody may still hold. */
+  readonly #sessions = new Set<Session>();
+  #reopening: Promise<void> | undefined;
+  #unlocking: Promise<void> | undefined;
+  /** Cancels the unlocking under way. */
+  #unlockingSignal: AbortSignal | undefined;
+  readonly #ending = new AbortController();
+
+  private constructor(
+    private readonly opening: Opening,
+    private readonly passwords: Passwords,
+    private readonly assumePassword: boolean,
+    session: Session,
+  ) {
+    this.#session = session;
+    this.#sessions.add(session);
+  }
+
+  static async open(
+    opening: Opening,
+    passwords: Passwords,
+    assumePassword: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<OpenedImage> {
+    return new OpenedImage(opening, passwords, assumePassword, await Session.open(opening, false, signal));
+  }
+
+  get info(): CrateInfo {
+    return this.#session.opened.info;
+  }
+
+  get outputs(): OutputFormat[] {
+    return this.#session.opened.outputs;
+  }
+
+  /**
+   * The workers that run the image's jobs, or undefined where its coordinator has threads of its own; `encoded` tells that
+   * data is compressed. The caller releases them.
+   */
+  acquirePool(encoded: boolean): Pool | undefined {
+    const { starter, engine, workers } = this.opening;
+    if (engine !== 'workers') return undefined;
+    return acquirePool(starter, encoded ? starter.builds(engine).full : this.#session.build, workers);
+  }
+
+  /** Starts what converts the image. */
+  async prepare(): Promise<void> {
+    const pool = this.acquirePool(false);
+    try {
+      await orCancelled(this.#ending.signal, pool?.ready ?? Promise.resolve());
+    } finally {
+      pool?.release(true);
+    }
+  }
+
+  /**
+   * The session to begin something on, once what is encrypted is unlocked as far as there are passwords; `full` tells that
+   * it takes the full build. `report` is told the share of the unlocking that is done. The caller releases the session.
+   */
+  async acquire(signal: AbortSignal, report: (share: number) => void = () => {}, full = false): Promise<Session> {
+    for (;;) {
+      if (!this.#session.usable || (full && !this.#isFull)) {
+        await orCancelled(signal, this.#reopen(full));
+      } else if (this.#isLocked) {
+        await this.#unlockOnce(signal, report);
+      } else {
+        this.#session.hold();
+        return this.#session;
+      }
+    }
+  }
+
+  /** Whatever is read is given up: the image is about to be closed. */
+  cancelReads(): void {
+    this.#ending.abort();
+    for (const session of this.#sessions) session.cancelReads();
+  }
+
+  /** Ends all sessions, whoever still holds one. */
+  async close(): Promise<void> {
+    await Promise.allSettled([this.#unlocking, this.#reopening]);
+    this.passwords.wipe();
+    await Promise.all([...this.#sessions].map((session) => session.end()));
+  }
+
+  get #isFull(): boolean {
+    const { starter, engine } = this.opening;
+    return this.#session.build === starter.builds(engine).full;
+  }
+
+  /** Another session takes the place of this one; whoever asks meanwhile waits for the same. */
+  #reopen(full: boolean): Promise<void> {
+    const open = async () => {
+      const session = await Session.open(this.opening, full || this.#isFull, this.#ending.signal);
+      const before = this.#session;
+      this.#session = session;
+      this.#sessions.add(session);
+      await before.giveUp();
+      if (before.hasEnded) this.#sessions.delete(before);
+    };
+    this.#reopening ??= open().finally(() => {
+      this.#reopening = undefined;
+    });
+    return this.#reopening;
+  }
+
+  /** Whether there is something to unlock, and something to do it with. A missing file is told first. */
+  get #isLocked(): boolean {
+    const { needs } = this.info;
+    return this.passwords.hasAny && needs.length > 0 && needs.every(({ kind }) => kind === 'password');
+  }
+
+  /** Whoever asks meanwhile waits for the same. Where another one has cancelled it, it has ended without an error. */
+  async #unlockOnce(signal: AbortSignal, report: (share: number) => void): Promise<void> {
+    this.#unlockingSignal ??= signal;
+    const unlockingSignal = this.#unlockingSignal;
+    this.#unlocking ??= this.#unlock(signal, report).finally(() => {
+      this.#unlocking = undefined;
+      this.#unlockingSignal = undefined;
+    });
+    try {
+      await orCancelled(signal, this.#unlocking);
+    } catch (thrown) {
+      if (signal.aborted || !unlockingSignal.aborted) throw thrown;
+    }
+  }
+
+  /** Finds the keys of all layers that are locked, the image first. */
+  async #unlock(signal: AbortSignal, report: (share: number) => void): Promise<void> {
+    const session = this.#session;
+    const { info } = session.opened;
+    const encrypted = info.layers.filter(({ encryption }) => encryption !== undefined);
+    while (info.needs.length > 0) {
+      const number = encrypted.length - info.needs.length;
+      const share = (done: number) => report((number + done) / encrypted.length);
+      share(0);
+      info.needs = await this.#unlockLayer(session, number, encrypted[number]!, signal, share);
+    }
+  }
+
+  /** Answers with what the image needs then. */
+  async #unlockLayer(
+    session: Session,
+    number: number,
+    layer: Layer,
+    signal: AbortSignal,
+    share: (done: number) => void,
+  ): Promise<Need[]> {
+    const password = await orCancelled(signal, this.passwords.of(number, layer));
+    if (!password) throw new DecantError('password', `'${layer.name}' is encrypted; give its password`);
+    const { client, image } = session;
+    const assume = this.assumePassword;
+    try {
+      return await session.run(signal, async (operation) => {
+        client.on(`unlocking:${operation}`, (done) => share(done as number));
+        try {
+          return await client.callMoving([password.buffer], 'unlock', { operation, image, password, assume });
+        } finally {
+          client.off(`unlocking:${operation}`);
+        }
+      });
+    } catch (thrown) {
+      if (toDecantError(thrown).kind === 'password') this.passwords.forget(number);
+      throw thrown;
+    } finally {
+      // Where it was not sent: what was moved has no bytes here.
+      if (password.length > 0) password.fill(0);
+    }
+  }
+}

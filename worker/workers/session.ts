@@ -1,0 +1,231 @@
+// An image as one coordinator has it open, from the calling side.
+
+import { cancelled, orCancelled, toDecantError } from '../errors.js';
+import { type CoordinatorMethods, FULL_BUILD, type OpenedImage } from '../inside/coordinator.js';
+import type { Build } from '../messages.js';
+import type { Client } from '../rpc.js';
+import type { Loan } from '../sources/loan.js';
+import type { ImageSettings, Sources } from '../sources/sources.js';
+import type { Engine } from '../types.js';
+import { acquireCoordinator, type Coordinator, newOperation } from './coordinator.js';
+import type { WorkerStarter } from './starter.js';
+
+/** What has not stopped so long after a cancel, in milliseconds, is ended: first the pool, and then the coordinator. */
+const STOP_TIME = 600;
+const MORE_TIME = 150;
+
+/** What is done about an operation that fails, or does not end: see `Session.run`. */
+interface Failing {
+  overdue?: () => boolean;
+  isElsewhere?: () => boolean;
+}
+
+/** By what an image is opened. */
+export interface Opening {
+  starter: WorkerStarter;
+  sources: Sources;
+  settings: ImageSettings;
+  engine: Engine;
+  /** Why this engine, in a few words. */
+  engineReason: string;
+  workers: number;
+}
+
+export class Session {
+  #operations = 0;
+  /** Operations that were cancelled and have not obeyed in time. */
+  #overdue = 0;
+  #held = 0;
+  #ended: Promise<void> | undefined;
+  #givenUp = false;
+  /** Whether its coordinator serves no other image: it has failed, or holds memory that only its end gives back. */
+  #isSpent = false;
+
+  private constructor(
+    readonly build: Build,
+    private readonly coordinator: Coordinator,
+    private readonly loan: Loan,
+    readonly opened: OpenedImage,
+  ) {}
+
+  /**
+   * Opens the image by the small build, and once more by the full one where its headers show that it takes that; by the
+   * full one at once where `full` says so. Only when it has ended may the sources be closed, whatever came of it.
+   */
+  static async open(opening: Opening, full: boolean, signal?: AbortSignal): Promise<Session> {
+    const { starter, engine } = opening;
+    const builds = starter.builds(engine);
+    // A stream cannot be opened twice.
+    if (full || opening.sources.isStream) return (await Session.#openBy(builds.full, opening, signal))!;
+    const session = await Session.#openBy(builds.small, opening, signal);
+    const isEnough = session && (!session.opened.needsFullBuild || builds.small === builds.full);
+    if (isEnough) return session;
+    await session?.end();
+    return (await Session.#openBy(builds.full, opening, signal))!;
+  }
+
+  /** Undefined where `build` cannot open the image. */
+  static async #openBy(build: Build, opening: Opening, signal: AbortSignal | undefined): Promise<Session | undefined> {
+    const { starter, sources, settings, engine, workers } = opening;
+    const coordinator = acquireCoordinator(starter, build, engine === 'threads' ? workers : 0);
+    const loan = sources.lend(settings);
+    const leave = async (healthy: boolean) => {
+      coordinator.release(healthy);
+      // What is being ended may still read.
+      await coordinator.ended;
+      loan.end();
+    };
+    try {
+      await orCancelled(signal, coordinator.ready);
+      const opened = await openOn(coordinator, loan, signal);
+      if (opened !== FULL_BUILD) return new Session(build, coordinator, loan, opened);
+      await leave(true);
+      return undefined;
+    } catch (thrown) {
+      const error = toDecantError(thrown);
+      await leave(error.kind !== 'internal');
+      throw loan.explain(error);
+    }
+  }
+
+  get client(): Client<CoordinatorMethods> {
+    return this.coordinator.client;
+  }
+
+  /** The image's number there. */
+  get image(): number {
+    return this.opened.image;
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended !== undefined;
+  }
+
+  /** Whether new operations may begin on it. */
+  get usable(): boolean {
+    return !this.#givenUp && this.coordinator.usable;
+  }
+
+  /** Keeps it open for one more user, until `release`. */
+  hold(): void {
+    this.#held += 1;
+  }
+
+  async release(): Promise<void> {
+    this.#held -= 1;
+    await this.#endWhereUnused();
+  }
+
+  /** Nothing new begins on it: it ends when nobody holds it any more. */
+  async giveUp(): Promise<void> {
+    this.#givenUp = true;
+    this.#isSpent = true;
+    await this.#endWhereUnused();
+  }
+
+  /** Whatever is read for it is given up: it is about to end. */
+  cancelReads(): void {
+    this.loan.cancel();
+  }
+
+  /**
+   * Runs `work` as an operation that `signal` cancels: the coordinator is told its number. Where it does not obey in time,
+   * `overdue` is called, and then the coordinator ended, unless operations are left that were not cancelled. `overdue`
+   * answers whether that is allowed. After a failure of kind `internal` nothing new begins on the session, unless
+   * `isElsewhere` says that the fault does not lie there. Fails with `cancelled` after a cancel, and with the cause of what
+   * a source of the caller's has thrown. When it has settled, nothing of an ended coordinator runs any more.
+   */
+  async run<T>(
+    signal: AbortSignal,
+    work: (operation: number) => Promise<T>,
+    { overdue = () => true, isElsewhere = () => false }: Failing = {},
+  ): Promise<T> {
+    if (signal.aborted) throw cancelled();
+    const operation = newOperation();
+    let isOverdue = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const end = () => {
+      isOverdue = true;
+      this.#overdue += 1;
+      this.#givenUp = true;
+      this.#isSpent = true;
+      this.#endWhereStuck();
+    };
+    const stop = () => {
+      // One that is dead runs nothing any more.
+      this.client.call('cancel', operation).catch(() => {});
+      timer = setTimeout(() => {
+        if (overdue()) timer = setTimeout(end, MORE_TIME);
+      }, STOP_TIME);
+    };
+    this.#operations += 1;
+    signal.addEventListener('abort', stop);
+    try {
+      return await work(operation);
+    } catch (thrown) {
+      const error = toDecantError(thrown);
+      if (error.kind === 'internal' && !isElsewhere()) {
+        this.#givenUp = true;
+        this.#isSpent = true;
+      }
+      throw signal.aborted ? cancelled() : this.loan.explain(error);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+      this.#operations -= 1;
+      if (isOverdue) this.#overdue -= 1;
+      this.#endWhereStuck();
+      await this.coordinator.ended;
+    }
+  }
+
+  /** Lets the coordinator go, whoever holds it. Resolves when nothing of the image is read any more; never rejects. */
+  end(): Promise<void> {
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  async #end(): Promise<void> {
+    this.#givenUp = true;
+    this.loan.cancel();
+    // One that is dead holds no image any more.
+    await this.client.call('close', this.image).catch(() => {});
+    this.coordinator.release(this.client.alive && !this.#isSpent);
+    await this.coordinator.ended;
+    this.loan.end();
+  }
+
+  async #endWhereUnused(): Promise<void> {
+    if (this.#givenUp && this.#held === 0) await this.end();
+  }
+
+  #endWhereStuck(): void {
+    if (this.#overdue > 0 && this.#overdue === this.#operations) this.coordinator.end();
+  }
+}
+
+/** Answers also after a cancel only when nothing is read any more: then the files may be closed. */
+async function openOn(
+  coordinator: Coordinator,
+  loan: Loan,
+  signal: AbortSignal | undefined,
+): Promise<OpenedImage | typeof FULL_BUILD> {
+  let overdue: ReturnType<typeof setTimeout> | undefined;
+  const stop = () => {
+    loan.cancel();
+    overdue = setTimeout(() => coordinator.end(), STOP_TIME);
+  };
+  if (signal?.aborted) stop();
+  signal?.addEventListener('abort', stop);
+  try {
+    const opened = await coordinator.client.callMoving(loan.ports, 'open', loan.image);
+    if (!signal?.aborted) return opened;
+    if (opened !== FULL_BUILD) await coordinator.client.call('close', opened.image);
+    throw cancelled();
+  } catch (thrown) {
+    throw signal?.aborted ? cancelled() : thrown;
+  } finally {
+    clearTimeout(overdue);
+    signal?.removeEventListener('abort', stop);
+  }
+}
