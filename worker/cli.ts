@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command `decant`: its exit codes are 0 done, 1 failed, 2 usage, 3 salvaged with losses, 130 interrupted.
+// The command `decant`. Exit codes: 0 done, 1 failed, 2 usage, 3 salvaged with losses, 130 interrupted.
 
 import { main } from './cli/main.js';
 

@@ -1,34 +1,44 @@
-// The command line, read.
+// Reads the command line.
 
 import { parseArgs } from 'node:util';
 import { DecantError } from '../errors.js';
+import { STANDARD_OUTPUT } from './standard-output.js';
 
 export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAGE
        decant map     [OPTIONS] [--output=human|json] IMAGE
-       decant convert [OPTIONS] [-O raw] [-p] [-q] [-m WORKERS] IMAGE OUTPUT
+       decant convert [OPTIONS] [-O FORMAT] [-o NAME=VALUE] [-p] [-q] [-m WORKERS] IMAGE OUTPUT
+                      (- as IMAGE is standard input: a raw disk, or one in gzip;
+                      - as OUTPUT is standard output)
 
-  -f FORMAT              the image's format; raw has to be said, it is never guessed
+  -f FORMAT              the image's format; raw has to be said, but of what lies in gzip or tar
   --with FILE            a backing file or data file that the image names; repeatable.
                          No file is ever opened by a name that an image holds
   --with NAME=FILE       the same, for the name that the image has for it
   --snapshot ID|NAME     an internal snapshot instead of the active disk
-  --password-file FILE   holds the password, without its last line end; - is standard input
+  --password-file FILE   holds the password of the encrypted layers, without its last line end;
+                         - is standard input
+  --password-file NAME=FILE
+                         the same for the layer NAME alone; repeatable
   --assume-password      go on where an old kind of encryption cannot check the password
   --salvage              convert what is left of a damaged image: lost parts become zeros,
                          are listed, and the exit code is 3
 
-  -O raw                 the output's format
+  -O FORMAT              the output's format, as qemu-img calls it (default: raw); for an
+                         unknown one all are listed
+  -o NAME=VALUE[,...]    options of the output's format, as qemu-img calls them; repeatable
   -p                     show progress; a terminal gets it by itself
   -q                     show nothing
   -m WORKERS             how many workers decode (default: one for each core, at most 8)
+  --sync                 do not end before the file, and its name, are on the disk
   --help, --version`;
 
-/** What says how to open an image, the same for all commands. */
+/** How to open the image: the same for all commands. */
 export interface Opening {
   format: string | undefined;
   companions: string[];
   snapshot: string | undefined;
-  passwordFile: string | undefined;
+  /** FILE or NAME=FILE. */
+  passwordFiles: string[];
   assumePassword: boolean;
   salvage: boolean;
 }
@@ -41,9 +51,12 @@ export type Command =
       image: string;
       output: string;
       opening: Opening;
+      format: string;
+      formatOptions: Record<string, string>;
       progress: boolean;
       quiet: boolean;
       workers: number | undefined;
+      sync: boolean;
     };
 
 const usage = (message: string) => new DecantError('usage', `${message}; see decant --help`);
@@ -52,24 +65,25 @@ const COMMON = {
   format: { type: 'string', short: 'f' },
   with: { type: 'string', multiple: true, default: [] as string[] },
   snapshot: { type: 'string' },
-  'password-file': { type: 'string' },
+  'password-file': { type: 'string', multiple: true, default: [] as string[] },
   'assume-password': { type: 'boolean', default: false },
   salvage: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
 } as const;
 const LISTING = { ...COMMON, output: { type: 'string', default: 'human' } } as const;
 const CONVERT = {
   ...COMMON,
   'output-format': { type: 'string', short: 'O', default: 'raw' },
+  options: { type: 'string', short: 'o', multiple: true, default: [] as string[] },
   progress: { type: 'boolean', short: 'p', default: false },
   quiet: { type: 'boolean', short: 'q', default: false },
   workers: { type: 'string', short: 'm' },
+  sync: { type: 'boolean', default: false },
 } as const;
 
-/** Reads the arguments behind the command's name. What cannot be understood is `usage`. */
+/** Parses the arguments. Fails with `usage` if they are wrong. */
 export function parse(argv: string[]): Command {
   const [name, ...args] = argv;
-  const options = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
-  if (options.some((option) => option === '-h' || option === '--help')) return { name: 'help' };
   switch (name) {
     case undefined:
       throw usage('A command is missing');
@@ -90,14 +104,50 @@ export function parse(argv: string[]): Command {
   }
 }
 
-/** Runs `parseArgs` and checks that the operands are there; what it refuses is `usage`. */
-function read<T extends { positionals: string[] }>(parseArguments: () => T, operands: string[]): T {
+interface Option {
+  type: 'string' | 'boolean';
+  short?: string;
+}
+
+/**
+ * `args` with each value joined to its option: `--name=value`. Otherwise `parseArgs` refuses values that begin with
+ * `-`, which every other program accepts.
+ */
+function joined(args: string[], options: Record<string, Option>): string[] {
+  const result: string[] = [];
+  for (let at = 0; at < args.length; at += 1) {
+    const [argument, value] = [args[at]!, args[at + 1]];
+    if (argument === '--') return [...result, ...args.slice(at)];
+    const taker = Object.entries(options).find(([name, { type, short }]) => {
+      return type === 'string' && (argument === `--${name}` || argument === `-${short}`);
+    });
+    if (taker && value !== undefined) {
+      result.push(`--${taker[0]}=${value}`);
+      at += 1;
+    } else {
+      result.push(argument);
+    }
+  }
+  return result;
+}
+
+interface Parsed {
+  values: { help: boolean };
+  positionals: string[];
+}
+
+/**
+ * Runs `parseArgs` and checks the operands. Fails with `usage` if they are wrong. Returns `undefined` if help is asked
+ * for.
+ */
+function read<T extends Parsed>(parseArguments: () => T, operands: string[]): T | undefined {
   let parsed: T;
   try {
     parsed = parseArguments();
   } catch (thrown) {
-    throw usage((thrown as Error).message.split('. ')[0]!);
+    throw usage((thrown as Error).message.split(/\.\s/)[0]!);
   }
+  if (parsed.values.help) return undefined;
   const missing = operands[parsed.positionals.length];
   if (missing) throw usage(`The ${missing} is missing`);
   const surplus = parsed.positionals[operands.length];
@@ -109,7 +159,7 @@ interface CommonValues {
   format?: string | undefined;
   with: string[];
   snapshot?: string | undefined;
-  'password-file'?: string | undefined;
+  'password-file': string[];
   'assume-password': boolean;
   salvage: boolean;
 }
@@ -118,32 +168,55 @@ const openingOf = (values: CommonValues): Opening => ({
   format: values.format,
   companions: values.with,
   snapshot: values.snapshot,
-  passwordFile: values['password-file'],
+  passwordFiles: values['password-file'],
   assumePassword: values['assume-password'],
   salvage: values.salvage,
 });
 
 function listing(name: 'info' | 'map', args: string[]): Command {
-  const { values, positionals } = read(() => parseArgs({ args, options: LISTING, allowPositionals: true }), ['image']);
+  const parsed = read(
+    () => parseArgs({ args: joined(args, LISTING), options: LISTING, allowPositionals: true }),
+    ['image'],
+  );
+  if (!parsed) return { name: 'help' };
+  const { values, positionals } = parsed;
   if (values.output !== 'human' && values.output !== 'json')
     throw usage(`--output is human or json, not '${values.output}'`);
   return { name, image: positionals[0]!, opening: openingOf(values), json: values.output === 'json' };
 }
 
+/** Parses lists of NAME=VALUE, as in qemu-img. The last value of a name counts. */
+function formatOptions(lists: string[]): Record<string, string> {
+  const pairs = lists.flatMap((list) => list.split(','));
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf('=');
+      if (at <= 0) throw usage(`'-o ${pair}' is no NAME=VALUE`);
+      return [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+  );
+}
+
 function conversion(args: string[]): Command {
-  const { values, positionals } = read(
-    () => parseArgs({ args, options: CONVERT, allowPositionals: true }),
+  const parsed = read(
+    () => parseArgs({ args: joined(args, CONVERT), options: CONVERT, allowPositionals: true }),
     ['image', 'output'],
   );
-  if (values['output-format'] !== 'raw') throw usage(`The output format is raw, not '${values['output-format']}'`);
+  if (!parsed) return { name: 'help' };
+  const { values, positionals } = parsed;
   const workers = values.workers === undefined ? undefined : Number(values.workers);
+  const [image, output] = positionals as [string, string];
+  if (values.sync && output === STANDARD_OUTPUT) throw usage('--sync needs a file, not standard output');
   return {
     name: 'convert',
-    image: positionals[0]!,
-    output: positionals[1]!,
+    image,
+    output,
     opening: openingOf(values),
+    format: values['output-format'],
+    formatOptions: formatOptions(values.options),
     progress: values.progress,
     quiet: values.quiet,
     workers,
+    sync: values.sync,
   };
 }

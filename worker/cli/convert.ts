@@ -1,12 +1,15 @@
 // `decant convert`.
 
 import type { Image } from '../node.js';
+import { shownText } from '../shown.js';
 import type { Result } from '../types.js';
 import type { Command } from './arguments.js';
-import { lostLine } from './lost.js';
+import { tellLost, tellUnlisted } from './lost.js';
+import { tell } from './output.js';
 import { ProgressLine } from './progress-line.js';
+import { STANDARD_OUTPUT, standardOutput } from './standard-output.js';
 
-/** Answers whether all of the disk could be read. */
+/** Runs the conversion. Returns whether all of the disk could be read. */
 export async function convert(
   image: Image,
   command: Extract<Command, { name: 'convert' }>,
@@ -14,16 +17,19 @@ export async function convert(
 ): Promise<boolean> {
   const result = await run(image, command, signal);
   if (!command.quiet) warn(result, command.output);
-  return result.lost.length === 0;
+  return result.lostBytes === 0;
 }
 
 async function run(image: Image, command: Extract<Command, { name: 'convert' }>, signal: AbortSignal): Promise<Result> {
   const show = !command.quiet && (command.progress || process.stderr.isTTY);
-  const line = show ? new ProgressLine(process.stderr) : undefined;
+  const line = show ? new ProgressLine(process.stderr, image.info.fileSize) : undefined;
   try {
-    const result = await image.convert(command.output, {
+    const { output, format, formatOptions } = command;
+    const result = await image.convert(output === STANDARD_OUTPUT ? await standardOutput() : output, {
       signal,
-      ...(command.workers === undefined ? {} : { workers: command.workers }),
+      format,
+      formatOptions,
+      sync: command.sync,
       ...(line ? { onProgress: (progress) => line.show(progress) } : {}),
     });
     line?.done();
@@ -33,10 +39,12 @@ async function run(image: Image, command: Extract<Command, { name: 'convert' }>,
   }
 }
 
-function warn({ lost, unusedCompanions }: Result, output: string): void {
-  for (const name of unusedCompanions) process.stderr.write(`decant: nothing refers to '${name}'\n`);
-  for (const range of lost) process.stderr.write(lostLine(range));
-  if (lost.length === 0) return;
-  const bytes = lost.reduce((sum, { length }) => sum + length, 0);
-  process.stderr.write(`decant: '${output}' is damaged: ${bytes} bytes of the disk are lost and are zeros now\n`);
+function warn({ notice, lost, lostRanges, lostBytes, unusedCompanions }: Result, output: string): void {
+  if (notice !== undefined) tell(notice);
+  for (const name of unusedCompanions) tell(`nothing refers to '${shownText(name)}'`);
+  for (const range of lost) tellLost(range);
+  if (lostBytes === 0) return;
+  tellUnlisted(lostRanges - lost.length);
+  const place = output === STANDARD_OUTPUT ? 'standard output' : `'${shownText(output)}'`;
+  tell(`${place} is damaged: ${lostBytes} bytes of the disk are lost and are zeros now`);
 }

@@ -1,17 +1,20 @@
 // `decant info`, as `qemu-img info` of QEMU 7.2 prints it.
 
 import { stat } from 'node:fs/promises';
-import type { Info, Need, Snapshot } from '../types.js';
+import { shownText } from '../shown.js';
+import type { ContainerInfo, Info, Need, Reference, Snapshot } from '../types.js';
+import { STANDARD_INPUT } from './standard-input.js';
 
-/** `stat` counts in these, whatever the file system's own blocks. */
+/** The unit of `stat`, in bytes, on every file system. */
 const STAT_BLOCK = 512;
 
-/** What the file takes on its disk. */
-async function diskSize(path: string): Promise<number> {
+/** How many bytes the file takes on its disk; undefined for standard input. */
+async function diskSize(path: string): Promise<number | undefined> {
+  if (path === STANDARD_INPUT) return undefined;
   return (await stat(path)).blocks * STAT_BLOCK;
 }
 
-/** A size as QEMU's `size_to_str` has it: three digits, the next unit from 1000 on. */
+/** A size as QEMU's `size_to_str` formats it: three digits, and the next unit from 1000 on. */
 function humanSize(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
   let [value, unit] = [bytes, 0];
@@ -24,52 +27,27 @@ function humanSize(bytes: number): string {
 
 const has = (info: Info, feature: string) => info.features.includes(feature);
 
-/** The format's own part, under QEMU's keys; only qcow2 has one. */
-function specific(info: Info): Record<string, unknown> | undefined {
-  if (info.format !== 'qcow2') return undefined;
-  const version2 = info.version === 2;
-  const { dataFile, encryption } = info;
-  return {
-    compat: version2 ? '0.10' : '1.1',
-    'compression-type': info.compression,
-    ...(version2 ? {} : { 'lazy-refcounts': has(info, 'lazy refcounts') }),
-    'refcount-bits': info.refcountBits,
-    ...(encryption ? { encrypt: encrypt(encryption) } : {}),
-    ...(dataFile ? { 'data-file': dataFile.name, 'data-file-raw': dataFile.raw } : {}),
-    ...(version2 ? {} : { corrupt: has(info, 'corrupt'), 'extended-l2': info.extendedL2 }),
-  };
-}
+/** The reference to the layer below, if there is one. */
+const below = ({ references }: Info): Reference | undefined =>
+  references.find(({ role }) => role === 'backing file' || role === 'parent');
 
-function encrypt({ format, luks }: NonNullable<Info['encryption']>): Record<string, unknown> {
-  if (!luks) return { format };
-  return {
-    'ivgen-alg': luks.iv,
-    ...(luks.ivHash === undefined ? {} : { 'ivgen-hash-alg': luks.ivHash }),
-    'hash-alg': luks.hash,
-    'cipher-alg': luks.cipher,
-    uuid: luks.uuid,
-    format,
-    'cipher-mode': luks.mode,
-    slots: luks.slots.map(({ active, iterations, keyOffset, stripes }) =>
-      active ? { active, iters: iterations, 'key-offset': keyOffset, stripes } : { active, 'key-offset': keyOffset },
-    ),
-    'payload-offset': luks.payloadOffset,
-    'master-key-iters': luks.masterKeyIterations,
-  };
-}
+/** Whether the image has a file name for it, and not only the ID of the disk. */
+const hasName = ({ name, identity }: Reference): boolean => name !== identity?.id;
 
-/** Nested values as QEMU prints them: a list by its indices, each level indented by four more. */
+const isEmpty = (details: object) => Object.keys(details).length === 0;
+
+/** Nested values as QEMU prints them: a list by its indices, each level indented by four more spaces. */
 function lines(value: unknown, depth: number): string[] {
   const pad = ' '.repeat(4 * depth);
   const entries = Array.isArray(value)
     ? value.map((item, at): [string, unknown] => [`[${at}]`, item])
     : Object.entries(value as object).map(([key, item]): [string, unknown] => [key.replaceAll('-', ' '), item]);
   return entries.flatMap(([key, item]) =>
-    typeof item === 'object' ? [`${pad}${key}:`, ...lines(item, depth + 1)] : [`${pad}${key}: ${item}`],
+    typeof item === 'object' ? [`${pad}${key}:`, ...lines(item, depth + 1)] : [`${pad}${key}: ${shownText(`${item}`)}`],
   );
 }
 
-/** The backing file's path seen from where the image is opened, as QEMU joins the two. */
+/** The path of the backing file relative to the current folder, as QEMU joins it with the path of the image. */
 function fullBackingName(path: string, backing: string): string {
   const isAbsolute = backing.startsWith('/') || /^[^/]*:/.test(backing);
   return isAbsolute ? backing : path.slice(0, path.lastIndexOf('/') + 1) + backing;
@@ -89,9 +67,9 @@ function snapshotJson(snapshot: Snapshot): Record<string, unknown> {
   };
 }
 
-export async function infoJson(info: Info, path: string): Promise<string> {
-  const data = specific(info);
-  const { backingFile } = info;
+export async function infoJson(info: Info, path: string): Promise<string[]> {
+  const { specific } = info;
+  const backingFile = below(info);
   const report = {
     ...(backingFile?.format === undefined ? {} : { 'backing-filename-format': backingFile.format }),
     ...(info.snapshots.length > 0 ? { snapshots: info.snapshots.map(snapshotJson) } : {}),
@@ -100,14 +78,15 @@ export async function infoJson(info: Info, path: string): Promise<string> {
     ...(info.clusterSize === undefined ? {} : { 'cluster-size': info.clusterSize }),
     format: info.format,
     'actual-size': await diskSize(path),
-    ...(data ? { 'format-specific': { type: info.format, data } } : {}),
-    ...(backingFile
+    ...(isEmpty(specific) ? {} : { 'format-specific': { type: info.format, data: specific } }),
+    ...(backingFile && hasName(backingFile)
       ? { 'full-backing-filename': fullBackingName(path, backingFile.name), 'backing-filename': backingFile.name }
       : {}),
     ...(info.encryption ? { encrypted: true } : {}),
     'dirty-flag': has(info, 'dirty'),
     decant: {
       'file-size': info.fileSize,
+      containers: info.containers,
       features: info.features,
       layers: info.layers.map(({ virtualSize, ...layer }) => ({ ...layer, 'virtual-size': virtualSize })),
       needs: info.needs,
@@ -115,12 +94,12 @@ export async function infoJson(info: Info, path: string): Promise<string> {
       safety: info.safety,
     },
   };
-  return JSON.stringify(report, null, 4);
+  return JSON.stringify(report, null, 4).split('\n');
 }
 
 const pad = (value: number, digits = 2) => String(value).padStart(digits, '0');
 
-/** Local time, as QEMU prints it. */
+/** A date in local time, as QEMU prints it. */
 function localDate(seconds: number): string {
   const date = new Date(seconds * 1000);
   const day = `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
@@ -144,8 +123,8 @@ function snapshotList(snapshots: Snapshot[]): string[] {
   if (snapshots.length === 0) return [];
   const rows = snapshots.map((snapshot) =>
     snapshotRow([
-      snapshot.id,
-      snapshot.name,
+      shownText(snapshot.id),
+      shownText(snapshot.name),
       humanSize(snapshot.vmStateSize),
       localDate(snapshot.dateSeconds),
       clock(snapshot.vmClockNanoseconds),
@@ -156,30 +135,33 @@ function snapshotList(snapshots: Snapshot[]): string[] {
 }
 
 function backingLines(info: Info, path: string): string[] {
-  const { backingFile } = info;
+  const backingFile = below(info);
   if (!backingFile) return [];
   const { name, format } = backingFile;
+  if (!hasName(backingFile)) return [`parent: ${shownText(name)}`];
   const full = fullBackingName(path, name);
   return [
-    `backing file: ${name}${full === name ? '' : ` (actual path: ${full})`}`,
-    ...(format === undefined ? [] : [`backing file format: ${format}`]),
+    `backing file: ${shownText(name)}${full === name ? '' : ` (actual path: ${shownText(full)})`}`,
+    ...(format === undefined ? [] : [`backing file format: ${shownText(format)}`]),
   ];
 }
 
 const needLine = (need: Need): string =>
   need.kind === 'password'
-    ? `the password of ${need.of} (--password-file)`
-    : `${need.name}, the ${need.role} of ${need.of} (--with)`;
+    ? `the password of ${shownText(need.of)} (--password-file)`
+    : `${shownText(need.name)}, the ${need.role} of ${shownText(need.of)} (--with)`;
 
-/** What QEMU does not print, behind the rest. */
+/** The last lines: what QEMU does not print. */
 function ownLines({ layers, needs, unusedCompanions, safety }: Info): string[] {
   const section = (title: string, rows: string[]) =>
     rows.length > 0 ? [title, ...rows.map((row) => `    ${row}`)] : [];
-  const chain = layers.map(({ name, format, guessed }) => `${name} (${format}${guessed ? ', guessed' : ''})`);
+  const chain = layers.map(
+    ({ name, format, guessed }) => `${shownText(name)} (${format}${guessed ? ', guessed' : ''})`,
+  );
   return [
     ...section('Layers, as handed over:', chain.length > 1 ? chain : []),
     ...section('Needed for a conversion:', needs.map(needLine)),
-    ...section('Not referred to:', unusedCompanions),
+    ...section('Not referred to:', unusedCompanions.map(shownText)),
     ...section(
       'Worth a look before a conversion:',
       safety.map(({ message }) => message),
@@ -187,19 +169,24 @@ function ownLines({ layers, needs, unusedCompanions, safety }: Info): string[] {
   ];
 }
 
-export async function infoText(info: Info, path: string): Promise<string> {
-  const data = specific(info);
+const containerName = ({ name, member }: ContainerInfo): string =>
+  member === undefined ? name : `${name} ('${shownText(member)}')`;
+
+export async function infoText(info: Info, path: string): Promise<string[]> {
+  const { specific, virtualSize } = info;
+  const size = await diskSize(path);
   return [
-    `image: ${path}`,
+    `image: ${shownText(path)}`,
     `file format: ${info.format}`,
-    `virtual size: ${humanSize(info.virtualSize)} (${info.virtualSize} bytes)`,
-    `disk size: ${humanSize(await diskSize(path))}`,
+    ...(info.containers.length > 0 ? [`packed in: ${info.containers.map(containerName).join(', ')}`] : []),
+    `virtual size: ${virtualSize === undefined ? 'known at its end only' : `${humanSize(virtualSize)} (${virtualSize} bytes)`}`,
+    ...(size === undefined ? [] : [`disk size: ${humanSize(size)}`]),
     ...(info.encryption ? ['encrypted: yes'] : []),
     ...(info.clusterSize === undefined ? [] : [`cluster_size: ${info.clusterSize}`]),
     ...(has(info, 'dirty') ? ['cleanly shut down: no'] : []),
     ...backingLines(info, path),
     ...snapshotList(info.snapshots),
-    ...(data ? ['Format specific information:', ...lines(data, 1)] : []),
+    ...(isEmpty(specific) ? [] : ['Format specific information:', ...lines(specific, 1)]),
     ...ownLines(info),
-  ].join('\n');
+  ];
 }

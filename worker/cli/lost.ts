@@ -1,6 +1,15 @@
-// What salvage tells of a range that is lost.
+// Reports what a salvage has lost.
 
 import type { LostRange } from '../types.js';
+import { tell } from './output.js';
 
-export const lostLine = ({ start, length, reason }: LostRange): string =>
-  `decant: lost: ${length} bytes at ${start}: ${reason}\n`;
+/** Upper bound on the ranges that are listed. */
+export const MOST_LISTED = 10_000;
+
+export const tellLost = ({ start, length, reason }: LostRange): void =>
+  tell(`lost: ${length} bytes at ${start}: ${reason}`);
+
+/** Reports how many ranges are not listed, if there are any. */
+export function tellUnlisted(ranges: number): void {
+  if (ranges > 0) tell(`lost: ${ranges} more ${ranges === 1 ? 'range' : 'ranges'}, not listed`);
+}

@@ -1,4 +1,4 @@
-// Runs a command and tells how it went: one line on stderr where it failed.
+// Runs a command. A failure is one line on stderr.
 
 import { readFile } from 'node:fs/promises';
 import { toDecantError } from '../errors.js';
@@ -7,55 +7,73 @@ import { type Command, parse, USAGE } from './arguments.js';
 import { convert } from './convert.js';
 import { infoJson, infoText } from './info.js';
 import { map } from './map.js';
+import { namedFile } from './named-file.js';
 import { openImage } from './open.js';
+import { print, tell } from './output.js';
+import { requireStandardOutput, STANDARD_OUTPUT } from './standard-output.js';
+import { requireText } from './text.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-/** Salvaged: the output is there, but not all of the disk could be read. */
+/** The output was made, but not all of the disk could be read. */
 const EXIT_DAMAGED = 3;
-/** As a shell reports a program that SIGINT has ended. */
+/** The code by which a shell reports a program that SIGINT has ended. */
 const EXIT_INTERRUPTED = 130;
 
-const print = (text: string) => process.stdout.write(`${text}\n`);
-
-/** Runs the command that `argv` asks for; answers with the exit code. */
+/** Runs the command that `argv` asks for. Returns the exit code. */
 export async function main(argv: string[]): Promise<number> {
-  // A reader that has seen enough, as `head`, is no failure.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT_FAILED));
   const interrupt = new AbortController();
-  // As often as it comes: an impatient second one must not break off the cleaning up.
+  // Handled each time: a second signal must not interrupt the cleaning up.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt.abort());
-  // A terminal that is gone is no reason to leave a half-made file.
+  // Ignored: a terminal that is gone must not interrupt the cleaning up either.
   process.stderr.on('error', () => {});
   try {
+    await requireText(argv);
     return await run(parse(argv), interrupt.signal);
   } catch (thrown) {
     const { kind, message } = toDecantError(thrown);
-    process.stderr.write(`decant: ${kind === 'cancelled' ? 'interrupted' : message.replaceAll('\n', ' ')}\n`);
+    tell(kind === 'cancelled' ? 'interrupted' : message);
     if (kind === 'cancelled') return EXIT_INTERRUPTED;
     return kind === 'usage' ? EXIT_USAGE : EXIT_FAILED;
   }
 }
 
+/** Ends the process when standard output fails. A reader that has closed it, such as `head`, is no failure. */
+function watchPrinting(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    tell(`Could not write to standard output: ${error.message}`);
+    process.exit(EXIT_FAILED);
+  });
+}
+
 async function run(command: Command, signal: AbortSignal): Promise<number> {
+  // A conversion prints nothing to standard output, and may write its output there.
+  if (command.name !== 'convert') watchPrinting();
   switch (command.name) {
     case 'help':
-      print(USAGE);
+      for (const line of USAGE.split('\n')) print(line);
       return 0;
     case 'version':
       print(JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')).version);
       return 0;
   }
-  // Its workers start while the image is opened; what is wrong is told by the conversion.
-  if (command.name === 'convert')
-    prepare(command.workers === undefined ? {} : { workers: command.workers }).catch(() => {});
-  const image = await openImage(command.image, command.opening, signal);
+  if (command.name === 'convert' && command.output === STANDARD_OUTPUT) {
+    await requireStandardOutput([
+      command.image,
+      ...command.opening.companions.map((argument) => namedFile(argument).file),
+    ]);
+  }
+  // Workers start while the image is opened. A failure is swallowed: the conversion meets it again and reports it.
+  const workers = command.name === 'convert' ? command.workers : undefined;
+  if (command.name === 'convert') prepare(workers === undefined ? {} : { workers }).catch(() => {});
+  const image = await openImage(command.image, command.opening, workers, signal);
   try {
     switch (command.name) {
       case 'info':
-        // A password that was given is tried.
-        if (command.opening.passwordFile !== undefined) await image.unlock({ signal });
-        print(await (command.json ? infoJson : infoText)(image.info, command.image));
+        // Passwords that were given are checked.
+        if (command.opening.passwordFiles.length > 0) await image.unlock({ signal });
+        for (const line of await (command.json ? infoJson : infoText)(image.info, command.image)) print(line);
         return 0;
       case 'map':
         return (await map(image, command, signal)) ? 0 : EXIT_DAMAGED;

@@ -2,30 +2,33 @@
 
 import { DecantError } from '../errors.js';
 import type { Image } from '../node.js';
+import { shownText } from '../shown.js';
 import type { Extent } from '../types.js';
 import type { Command } from './arguments.js';
-import { lostLine } from './lost.js';
+import { MOST_LISTED, tellLost, tellUnlisted } from './lost.js';
+import { print } from './output.js';
 
-/** Prints the map; answers whether all of the disk can be read. */
+/** Prints the map. Returns whether all of the disk can be read. */
 export async function map(
   image: Image,
   { json }: Extract<Command, { name: 'info' | 'map' }>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  let isWhole = true;
+  let lost = 0;
   const extents = async function* () {
     for await (const extent of image.map({ signal })) {
       if (extent.kind === 'lost') {
-        isWhole = false;
-        process.stderr.write(lostLine({ ...extent, reason: extent.reason ?? '' }));
+        lost += 1;
+        if (lost <= MOST_LISTED) tellLost({ ...extent, reason: extent.reason ?? '' });
       }
       yield extent;
     }
   };
   for await (const line of (json ? mapJson : mapText)(extents())) {
-    process.stdout.write(`${line}\n`);
+    print(line);
   }
-  return isWhole;
+  tellUnlisted(Math.max(0, lost - MOST_LISTED));
+  return lost === 0;
 }
 
 const line = ({ start, length, depth, kind, offset }: Extent): string => {
@@ -34,7 +37,7 @@ const line = ({ start, length, depth, kind, offset }: Extent): string => {
   return `{ "start": ${start}, "length": ${length}, "depth": ${depth}, "present": ${present}, "zero": ${zero}, "data": ${!zero}${place}}`;
 };
 
-/** A list of objects, a line each. */
+/** A JSON list with an object on each line. */
 async function* mapJson(extents: AsyncIterable<Extent>): AsyncGenerator<string> {
   let last: string | undefined;
   let open = '[';
@@ -53,9 +56,9 @@ const row = (...columns: [string, string, string, string]): string =>
 
 const hex = (value: number): string => (value === 0 ? '0' : `0x${value.toString(16)}`);
 
-/** A table of the data that stands in files as it is; as in QEMU, other data is an error. */
+/** A table of the data that lies in files as it is. Compressed or encrypted data is an error, as in QEMU. */
 async function* mapText(extents: AsyncIterable<Extent>): AsyncGenerator<string> {
-  // Not before there is something to list: what is missing is told without a table.
+  // Printed with the first extent: a failure before that comes without a table.
   let header: string | undefined = row('Offset', 'Length', 'Mapped to', 'File');
   for await (const { start, length, kind, file, offset } of extents) {
     if (header !== undefined) yield header;
@@ -64,10 +67,10 @@ async function* mapText(extents: AsyncIterable<Extent>): AsyncGenerator<string> 
     if (offset === undefined) {
       throw new DecantError(
         'unsupported',
-        'The image has compressed or encrypted clusters, which this table cannot show; use --output=json',
+        'The image has compressed or encrypted data, which this table cannot show; use --output=json',
       );
     }
-    yield row(hex(start), hex(length), hex(offset), file ?? '');
+    yield row(hex(start), hex(length), hex(offset), shownText(file ?? ''));
   }
   if (header !== undefined) yield header;
 }

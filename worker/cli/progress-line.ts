@@ -1,28 +1,34 @@
-// One line of progress that is written over itself, as qemu-img's `-p` does.
+// A line of progress that overwrites itself, as with `-p` of qemu-img.
 
 import type { WriteStream } from 'node:tty';
 import type { Progress } from '../types.js';
 
-/** A time as people say it: "1:05", "2:03:04". */
+/** A time as a clock shows it: "1:05", "2:03:04". */
 function clock(seconds: number): string {
   const whole = Math.ceil(seconds);
   const pad = (value: number) => String(value).padStart(2, '0');
-  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
-  return hours > 0 ? `${hours}:${pad(minutes)}:${pad(rest)}` : `${minutes}:${pad(rest)}`;
+  const [hours, minutes, left] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  return hours > 0 ? `${hours}:${pad(minutes)}:${pad(left)}` : `${minutes}:${pad(left)}`;
 }
 
 export class ProgressLine {
   #shown = 0;
 
-  constructor(private readonly stream: Pick<WriteStream, 'write'>) {}
+  constructor(
+    private readonly stream: Pick<WriteStream, 'write'>,
+    /** Of the image, if it is known. */
+    private readonly fileSize: number | undefined,
+  ) {}
 
-  show({ phase, unlocked, guestDone, guestTotal, bytesPerSecond, secondsLeft }: Progress): void {
+  show(progress: Progress): void {
+    const { phase, unlocked, guestDone, bytesPerSecond, secondsLeft } = progress;
     if (phase === 'unlocking') this.#write(`    unlocking (${(unlocked * 100).toFixed(0)}%)`);
     if (phase === 'unlocking' || phase === 'preparing') return;
-    const percent = guestTotal > 0 ? (guestDone / guestTotal) * 100 : 100;
+    const share = this.#share(progress);
+    const done = share === undefined ? `${(guestDone / 1e6).toFixed(0)} MB` : `${(share * 100).toFixed(2)}/100%`;
     const speed = bytesPerSecond > 0 ? `  ${(bytesPerSecond / 1e6).toFixed(0)} MB/s` : '';
     const left = secondsLeft === undefined ? '' : `  ${clock(secondsLeft)} left`;
-    this.#write(`    (${percent.toFixed(2)}/100%)${speed}${left}`);
+    this.#write(`    (${done})${speed}${left}`);
   }
 
   done(): void {
@@ -33,7 +39,14 @@ export class ProgressLine {
     if (this.#shown > 0) this.stream.write('\n');
   }
 
-  /** Covers what a longer text has left. */
+  /** How much of the disk is done, or of the file if nobody knows how large the disk is. */
+  #share({ guestDone, guestTotal, bytesRead }: Progress): number | undefined {
+    const [done, total] = guestTotal === undefined ? [bytesRead, this.fileSize] : [guestDone, guestTotal];
+    if (total === undefined) return undefined;
+    return total > 0 ? done / total : 1;
+  }
+
+  /** Writes `text` over the line. Spaces cover the rest of a longer text. */
   #write(text: string): void {
     this.stream.write(`\r${text.padEnd(this.#shown)}`);
     this.#shown = text.length;

@@ -1,0 +1,22 @@
+// Arguments that are FILE or NAME=FILE.
+
+import { existsSync } from 'node:fs';
+
+/** A file, and the name that it stands for, if one was given. */
+export interface NamedFile {
+  name: string | undefined;
+  file: string;
+}
+
+/** Reads FILE or NAME=FILE. Both may contain equals signs: an argument that exists as a file is FILE. */
+export function namedFile(argument: string, exists: (file: string) => boolean = existsSync): NamedFile {
+  if (exists(argument)) return { name: undefined, file: argument };
+  const splitAt = (at: number): NamedFile => ({ name: argument.slice(0, at), file: argument.slice(at + 1) });
+  for (let at = argument.indexOf('='); at >= 0; at = argument.indexOf('=', at + 1)) {
+    const split = splitAt(at);
+    if (exists(split.file)) return split;
+  }
+  // No such file: whoever opens it reports that.
+  const first = argument.indexOf('=');
+  return first < 0 ? { name: undefined, file: argument } : splitAt(first);
+}

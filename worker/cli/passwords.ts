@@ -1,0 +1,100 @@
+// Reads the passwords of encrypted layers from files, pipes, terminals or standard input.
+
+import { close, constants, createReadStream, existsSync, fstat, open } from 'node:fs';
+import { Socket } from 'node:net';
+import { basename } from 'node:path';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { isatty, ReadStream } from 'node:tty';
+import { promisify } from 'node:util';
+import { cancelled, DecantError } from '../errors.js';
+import { fileError } from '../file-error.js';
+import { shownText } from '../shown.js';
+import type { Info, Layer } from '../types.js';
+import { namedFile } from './named-file.js';
+import { STANDARD_INPUT } from './standard-input.js';
+
+/** Opens a file, a pipe or a terminal. Does not block on a pipe without a writer, so the wait can be cancelled. */
+async function openStream(path: string): Promise<Readable> {
+  const fd = await promisify(open)(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if ((await promisify(fstat)(fd)).isFIFO()) return new Socket({ fd, readable: true, writable: false });
+    return isatty(fd) ? new ReadStream(fd) : createReadStream(path, { fd });
+  } catch (thrown) {
+    await promisify(close)(fd);
+    throw thrown;
+  }
+}
+
+/** `bytes` without the line end that an editor or `echo` adds. */
+function withoutLineEnd(bytes: Buffer): Uint8Array {
+  const text = bytes.toString('latin1');
+  return bytes.subarray(0, text.replace(/\r?\n$/, '').length);
+}
+
+/** The content of the file without its last line end. Fails with `cancelled` as soon as `signal` is aborted. */
+async function readPassword(path: string, signal: AbortSignal): Promise<Uint8Array> {
+  try {
+    const stream = path === STANDARD_INPUT ? process.stdin : await openStream(path);
+    return withoutLineEnd(await buffer(addAbortSignal(signal, stream)));
+  } catch (thrown) {
+    if (signal.aborted) throw cancelled();
+    throw fileError(thrown, 'source', `read the password from '${path}'`);
+  }
+}
+
+const usage = (message: string) => new DecantError('usage', message);
+
+/**
+ * Passwords by the names of layers, with or without their folders. The one under `undefined` is for all other layers.
+ */
+class Passwords {
+  constructor(private readonly byName: Map<string | undefined, Uint8Array>) {}
+
+  get isEmpty(): boolean {
+    return this.byName.size === 0;
+  }
+
+  of({ name }: Layer): Uint8Array | undefined {
+    return this.byName.get(name) ?? this.byName.get(basename(name)) ?? this.byName.get(undefined);
+  }
+
+  /** Fails with `usage` if a password is for a layer that the image does not have, or that is not encrypted. */
+  check({ layers, needs }: Info): void {
+    // Files that are missing may be such layers.
+    if (needs.some(({ kind }) => kind === 'missing-file')) return;
+    const encrypted = layers.filter(({ encryption }) => encryption !== undefined).map(({ name }) => name);
+    for (const name of this.byName.keys()) {
+      if (name === undefined || encrypted.some((one) => one === name || basename(one) === name)) continue;
+      const list = encrypted.map((one) => `'${shownText(one)}'`).join(', ');
+      const those = encrypted.length > 0 ? `encrypted are ${list}` : 'none is encrypted';
+      throw usage(`There is no encrypted layer '${shownText(name)}'; ${those}`);
+    }
+  }
+}
+
+/**
+ * Reads the passwords that `list` names: each is FILE, for all layers, or NAME=FILE, for one. Fails with `usage` where one
+ * of them and the image (`isInputTaken`), or two of them, are standard input.
+ */
+export async function readPasswords(list: string[], isInputTaken: boolean, signal: AbortSignal): Promise<Passwords> {
+  const files = new Map<string | undefined, string>();
+  for (const argument of list) {
+    const { name, file } = namedFile(argument, (path) => path === STANDARD_INPUT || existsSync(path));
+    if (files.has(name)) {
+      const layers = name === undefined ? 'all layers' : `'${shownText(name)}'`;
+      throw usage(`--password-file is given twice for ${layers}`);
+    }
+    files.set(name, file);
+  }
+  const fromInput = [...files.values()].filter((file) => file === STANDARD_INPUT).length;
+  if (isInputTaken && fromInput > 0) {
+    throw usage('Standard input is the image; put the password into a file');
+  }
+  if (fromInput > 1) {
+    throw usage('Standard input holds one password only; put the others into files');
+  }
+  const byName = new Map<string | undefined, Uint8Array>();
+  for (const [name, file] of files) byName.set(name, await readPassword(file, signal));
+  return new Passwords(byName);
+}
