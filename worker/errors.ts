@@ -1,19 +1,36 @@
-// The one error that the API throws.
+// `DecantError`, the only error that the API throws, and what makes one of other errors.
 
+import { shownMessage } from './shown.js';
+
+/** What has failed, for programs. */
 export type ErrorKind =
+  /** The file is in no format that Decant reads. */
   | 'not-recognised'
+  /** The image uses a feature, named in the message, that Decant does not read. */
   | 'unsupported'
+  /** The image is damaged or truncated. The message says where. */
   | 'corrupt'
+  /** A number in the image, or the size of the disk, exceeds a limit. */
   | 'limit'
+  /** The image refers to a file that was not handed over. The message names the file and its role. */
   | 'missing-file'
+  /** A password is needed, or is wrong. */
   | 'password'
+  /** The image, or a companion, cannot be read, or has changed meanwhile. */
   | 'source'
+  /** The output cannot be written. */
   | 'sink'
+  /** The caller has aborted the operation, or closed the image. */
   | 'cancelled'
+  /** The caller has made a mistake: a wrong option, or something that this environment does not have. */
   | 'usage'
+  /** Memory ran out, a worker has died, or Decant itself is at fault. */
   | 'internal';
 
-/** A failure: its kind, for programs, and one sentence that a person can act on. */
+/**
+ * A failure: a kind for programs, and one sentence that a person can act on. The message has at most 1,000 characters;
+ * names and other text in it are escaped.
+ */
 export class DecantError extends Error {
   override readonly name = 'DecantError';
   constructor(
@@ -21,27 +38,36 @@ export class DecantError extends Error {
     message: string,
     options?: ErrorOptions,
   ) {
-    super(message, options);
+    super(shownMessage(message), options);
   }
 }
 
-/** An error as it travels between workers. */
+/** An error as it is posted between workers. */
 export interface PlainError {
   kind: ErrorKind;
   message: string;
 }
 
-const text = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+/** The message of whatever was thrown, even if it cannot be made a string. */
+export function reasonOf(thrown: unknown): string {
+  if (thrown === undefined) return 'no reason was given';
+  if (thrown instanceof Error) return thrown.message;
+  try {
+    return String(thrown);
+  } catch {
+    return 'no reason was given';
+  }
+}
 
-/** What a worker sends for `thrown`: the wasm throws plain errors already. */
+/** `thrown` as a plain error. The wasm throws plain errors; anything else becomes `kind`. */
 export function toPlain(thrown: unknown, kind: ErrorKind = 'internal'): PlainError {
   if (typeof thrown === 'object' && thrown !== null && 'kind' in thrown && 'message' in thrown) {
     return { kind: thrown.kind as ErrorKind, message: String(thrown.message) };
   }
-  return { kind, message: text(thrown) };
+  return { kind, message: reasonOf(thrown) };
 }
 
-/** `thrown` as the API's error; what is not one becomes `kind`, introduced by `doing`. */
+/** `thrown` as a `DecantError`. A foreign error becomes `kind`, and its message begins with what Decant was `doing`. */
 export function toDecantError(thrown: unknown, kind: ErrorKind = 'internal', doing?: string): DecantError {
   if (thrown instanceof DecantError) return thrown;
   const plain = toPlain(thrown, kind);
@@ -50,7 +76,7 @@ export function toDecantError(thrown: unknown, kind: ErrorKind = 'internal', doi
   return new DecantError(plain.kind, message, { cause: thrown });
 }
 
-/** What the browser says about a file that cannot be written, by the name of its exception. */
+/** Why a file cannot be written, by the name of the browser's exception. */
 const SINK_REASONS: Record<string, string> = {
   NotAllowedError: 'the browser does not allow writing there; choose the place again',
   SecurityError: 'the browser does not allow this page to store files',
@@ -60,7 +86,16 @@ const SINK_REASONS: Record<string, string> = {
   TypeMismatchError: 'there is a folder of that name',
 };
 
-/** `thrown` as an error of the output; one of our own stays what it is. */
+/** An error of a caller's own target: always of kind `sink`. */
+export function toTargetError(thrown: unknown): DecantError {
+  if (thrown instanceof DecantError && thrown.kind === 'sink') return thrown;
+  if (thrown instanceof DOMException) return toSinkError(thrown);
+  // The reader of a stream may close it without a reason.
+  const reason = thrown === undefined ? 'its reader has closed the stream' : reasonOf(thrown);
+  return new DecantError('sink', `Could not write the output: ${reason}`, { cause: thrown });
+}
+
+/** `thrown` as an error of kind `sink`. A `DecantError` stays as it is. */
 export function toSinkError(thrown: unknown): DecantError {
   const reason = thrown instanceof DOMException ? SINK_REASONS[thrown.name] : undefined;
   if (reason) return new DecantError('sink', `Could not write the output: ${reason}`, { cause: thrown });
@@ -69,10 +104,11 @@ export function toSinkError(thrown: unknown): DecantError {
 
 export const cancelled = (): DecantError => new DecantError('cancelled', 'The conversion was cancelled');
 
-/** Rejects with `cancelled` as soon as `signal` is aborted, whatever `work` does then. */
+/** As `work`, but rejects with `cancelled` as soon as `signal` is aborted. */
 export async function orCancelled<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
   if (!signal) return work;
   if (signal.aborted) {
+    // Nobody waits for `work` any more, so its failure is nobody's.
     work.catch(() => {});
     throw cancelled();
   }

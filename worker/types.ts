@@ -1,103 +1,265 @@
 // The public types. All sizes and offsets are in bytes.
 
-/** What an image can be read from. A path or file URL works in Node only. */
-export type Source = Blob | Uint8Array | string | URL;
+import type { ErrorKind } from './errors.js';
+
+/**
+ * A source of the caller's own: an object that reads. Decant calls it in the thread in which `open` was called, never
+ * in a worker, until the image is closed.
+ */
+export interface Source {
+  /** The size in bytes: a whole number from 0 to 2^53-1. It must not change. */
+  readonly size: number;
+  /** The name of the image. Messages show it, and another image may refer to it. */
+  readonly name?: string;
+  /**
+   * Resolves to exactly `length` bytes, from `offset` on. The range is not empty and lies within `size`. Calls come in
+   * any order. A conversion has at most 8 calls under way at once; each `map`, each `read` and each other conversion
+   * has its own besides.
+   *
+   * The array is given away. If it is all of its buffer, the buffer is transferred to a worker; otherwise the bytes
+   * are copied. A source that keeps its bytes must return a copy of them: `slice`, not `subarray`, since a small image
+   * may be read as a whole.
+   *
+   * `signal` is aborted when the bytes are no longer needed; the result is ignored from then on. If the call throws,
+   * or returns another number of bytes, the operation that needed the bytes fails with kind `source`. What was thrown
+   * is the `cause`.
+   */
+  read(offset: number, length: number, options: { signal: AbortSignal }): Promise<Uint8Array>;
+}
+
+/**
+ * What an image can be read from. A string is a path. Paths and file URLs work in Node only, handles in browsers only.
+ * With a handle, Decant can tell for certain whether an output is the image itself.
+ */
+export type Input =
+  | Blob
+  | Uint8Array
+  | FileSystemFileHandle
+  | string
+  | URL
+  | Source
+  /**
+   * Is read once, in order, and cancelled when the image is closed. It has a raw disk, which `format` must state, or a raw
+   * disk in gzip or tar; anything else is refused when its first bytes were seen. It can be converted once.
+   */
+  | ReadableStream<Uint8Array>;
 
 /** Where a conversion goes. */
 export type Output =
-  /** A file that the user picked, or a handle of the caller's. */
+  /**
+   * A file that the user has picked, or any other handle. Its content is replaced when the disk is complete. The file
+   * is never removed. (The browser's save dialog empties a file as soon as it is picked.)
+   */
   | FileSystemFileHandle
-  /** A file of this name in the origin's private file system; it appears when it is complete. */
+  /**
+   * The file `name` in a folder that the user has picked. It is replaced when the disk is complete. After a failure it
+   * is removed only if it is new.
+   */
+  | { folder: FileSystemDirectoryHandle; name: string }
+  /** A file of this name in the origin's private file system. It appears when it is complete. */
   | { opfs: string }
-  /** A download of this name. */
+  /**
+   * A download of this name. The output is first written to the private file system. That copy is removed after the
+   * time that `copyLifetime` returns.
+   */
   | { download: string }
-  /** A path or file URL in Node. The file appears when it is complete. */
+  /**
+   * Gets the whole output in ascending order, with holes as zeros, in chunks of at most 1 MiB, and no faster than it
+   * takes them. The chunks are the stream's own. It is closed when the disk is complete, and otherwise aborted with
+   * the error.
+   */
+  | WritableStream<Uint8Array>
+  /** In Node: a path or file URL. The file appears when it is complete. A block device is written in place. */
   | string
-  | URL;
+  | URL
+  | Target;
 
 /**
- * A file that an image may refer to, as a backing file or a data file. It is found by its own name,
- * or by `name` where that is given: the name that the image has for it.
+ * A target of the caller's own: an object that writes. Decant calls it in the thread in which `convert` was called,
+ * never in a worker. In the end either `close` resolves or `abort` is called. If a method throws, the conversion fails
+ * with kind `sink`; what was thrown is the `cause`.
  */
-export type Companion = Source | { name: string; source: Source };
+export interface Target {
+  /** Called once, before the first write. */
+  open?(plan: TargetPlan): Promise<void>;
+  /**
+   * Writes `bytes`, at most 1 MiB, at `offset`. No byte of the output is written twice. The array is the target's own:
+   * it may keep it.
+   */
+  write(offset: number, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+  /**
+   * Says that `length` bytes from `offset` on are zeros. Zeros that were found in data are holes too, in blocks of 4
+   * KiB. Every byte of the output is either written or in a hole. Without this method, holes are written as zeros.
+   */
+  hole?(offset: number, length: number): Promise<void>;
+  /** Called once, after the last write. When it resolves, the output is complete. */
+  close(): Promise<void>;
+  /**
+   * Discards what was written. Called at most once, at any time: perhaps before `open`, perhaps while other calls are
+   * under way, but never after `close` has resolved. A conversion waits for it for at most 0.2 s.
+   */
+  abort(reason: Error): Promise<void>;
+  /** Whether writes and holes must come in ascending order. By default they come in any order. */
+  readonly ordered?: boolean;
+  /**
+   * How many writes and holes may be under way at once: 1 to 64. By default 1 for an ordered target, otherwise 4.
+   * Those of an ordered target begin in order.
+   */
+  readonly concurrency?: number;
+}
 
-export interface OpenOptions {
-  /** The format, where it must not be recognised by content: `raw` has to be said. */
+/** What a target is told before the first write. */
+export interface TargetPlan {
+  /** The size of the disk that the guest sees; missing if it is known only at the end. */
+  virtualSize?: number;
+  /** The size of the output, holes included; missing if it is known only at the end. */
+  outputSize?: number;
+  /** Whether writes and holes come in ascending order. */
+  ascending: boolean;
+}
+
+/**
+ * A file that an image may refer to: a backing file, a parent, a data file or an extent. It is found by its own name.
+ * If `name` is given, it is found by that: the name that stands in the image.
+ */
+export type Companion = Input | { name: string; source: Input };
+
+/** How to open an image. */
+export interface OpenOptions extends PrepareOptions {
+  /** The name of the format. By default it is recognised by content. A raw disk is never recognised: say `raw`. */
   format?: string;
-  /** The name of the file, for messages; by default that of the `File` or path. */
+  /** The name of the image, for messages. By default that of the `File`, path or source. */
   name?: string;
-  /** The files that the image may refer to. None is ever opened by a name that an image holds. */
+  /** The files that the image may refer to. No file is ever opened by a name that stands in an image. */
   companions?: Companion[];
-  /** ID or name of the internal snapshot to read instead of the active disk; an ID wins. */
+  /** The ID or name of the internal snapshot to read instead of the active disk. An ID is looked for first. */
   snapshot?: string;
-  /** Of the encrypted images among them, which share it. Checked when it is first needed. */
-  password?: string | Uint8Array;
-  /** Goes on where the old AES method cannot tell whether the password is right. */
+  /**
+   * The password of the encrypted layers: one for all, or a function that returns the password of one layer. A string
+   * stands for its UTF-8 bytes. An array is copied, so the caller may wipe it.
+   *
+   * A function is called when keys are first needed, for one encrypted layer after the other, the image first. `layer`
+   * is as `info.layers` lists it. The next layer is asked for after the password of the one before was found right, so
+   * an error of kind `password` is about the layer of the last call. The next attempt asks for that layer again. If
+   * the function returns `undefined` or throws, the attempt fails with kind `password`; what was thrown is the
+   * `cause`.
+   */
+  password?:
+    | string
+    | Uint8Array
+    | ((layer: Layer) => string | Uint8Array | undefined | Promise<string | Uint8Array | undefined>);
+  /**
+   * Accepts any password for the old AES method, which has no check. By default the password is refused unless the disk
+   * then holds something known, such as a partition table.
+   */
   assumePassword?: boolean;
-  /** Reads what is left of a damaged image: the rest becomes zeros, and is listed. */
+  /** Reads what is left of a damaged image. What cannot be read becomes zeros, and is listed. */
   salvage?: boolean;
+  /** Cancels the opening. */
   signal?: AbortSignal;
 }
 
+/** How to unlock an image. */
 export interface UnlockOptions {
   signal?: AbortSignal;
-  /** Is told how much of the work is done at least, 0 to 1. */
+  /** Called with a lower bound on the share of the work that is done: 0 to 1. */
   onProgress?: (share: number) => void;
 }
 
+/** Something that an image is packed in. */
+export interface ContainerInfo {
+  /** `gzip` or `tar`. */
+  name: string;
+  /** The name of the member that is the image, if members have names. */
+  member?: string;
+}
+
+/** What the headers of an image say. Names are as they stand in the image, unchanged: show them by `shownText`. */
 export interface Info {
-  /** The format's name, as `qemu-img -f` has it. */
+  /** The name of the format, as `qemu-img -f` has it. */
   format: string;
+  /** The name of the image, if it has one. */
   name?: string;
-  virtualSize: number;
-  fileSize: number;
+  /** What the image is packed in, the outermost container first. */
+  containers: ContainerInfo[];
+  /**
+   * The size of the disk that the guest sees; missing if it is known only at the end of the disk: of one in gzip, and of a
+   * stream. Such an image can be converted, and nothing else.
+   */
+  virtualSize?: number;
+  /** The size of the image's file, or of the member of a container that is the image; missing for a stream. */
+  fileSize?: number;
+  /** The unit of allocation: a cluster, grain or block. */
   clusterSize?: number;
   /** The version of the format. */
   version?: number;
-  /** How compressed clusters are compressed, if the image has any. */
+  /** The compression method, if data is compressed. */
   compression?: string;
-  refcountBits?: number;
-  /** Whether clusters are divided into subclusters. */
-  extendedL2?: boolean;
-  /** Feature bits that are set, by name. */
+  /** The names of the feature bits that are set. */
   features: string[];
+  /** The internal snapshots, in the order of the image's table. */
   snapshots: Snapshot[];
-  /** The backing file that the image names, and the format that it states for it. */
-  backingFile?: { name: string; format?: string };
-  /** The data file that the image names; a raw one is a disk by itself. */
-  dataFile?: { name: string; raw: boolean };
+  /** The other files that the image names. */
+  references: Reference[];
+  /** How a child identifies this image as its parent, in formats that record it. */
+  identity?: Identity;
+  /** How the image is encrypted, if it is. */
   encryption?: { format: 'luks' | 'aes'; luks?: Luks };
-  /** The image and its backing files, as far as they were handed over. */
+  /** Properties that only this format has, as `qemu-img info --output=json` has them under `format-specific`. */
+  specific: Record<string, unknown>;
+  /** The image and the layers below it, as far as they were handed over. */
   layers: Layer[];
-  /** What a conversion needs besides what was handed over; empty when nothing is missing. */
+  /** What a conversion still needs; empty if nothing is missing. */
   needs: Need[];
-  /** Companions that nothing refers to, by name. */
+  /** The names of companions that nothing refers to. */
   unusedCompanions: string[];
-  /** What deserves a look before an image of unknown origin is converted. */
+  /** What a person should know before an image of unknown origin is converted. */
   safety: Notice[];
+}
+
+/** The role of a file that an image refers to. A backing file, or a parent, is the layer below. */
+export type Role = 'backing file' | 'parent' | 'data file' | 'extent';
+
+/** A file that an image names. */
+export interface Reference {
+  role: Role;
+  /** The name that stands in the image. If there is none, the ID of the disk. */
+  name: string;
+  /** The format that the image states for the file. */
+  format?: string;
+  /** The identity that a parent must have, in formats that record it. A parent without a name is found by it. */
+  identity?: Identity;
+}
+
+/** What tells one disk from another: UUIDs or content IDs. */
+export interface Identity {
+  /** The ID of the disk. */
+  id: string;
+  /** The ID of the state of its content, in formats that record it separately. */
+  state?: string;
 }
 
 /** One image of a chain. */
 export interface Layer {
   name: string;
   format: string;
-  /** Whether its format was guessed, since nothing states it and it is not recognised. */
+  /** Whether the format was guessed to be raw: no image states it, and the content is not recognised. */
   guessed: boolean;
   virtualSize: number;
+  /** The encryption method, if the layer is encrypted. */
   encryption?: 'luks' | 'aes';
 }
 
-export type Need =
-  | { kind: 'missing-file'; role: 'backing file' | 'data file'; name: string; of: string }
-  | { kind: 'password'; of: string };
+/** A file, or a password, that a conversion still needs. `of` is the name of the layer that needs it. */
+export type Need = { kind: 'missing-file'; role: Role; name: string; of: string } | { kind: 'password'; of: string };
 
-/** Something that deserves a look: a code for programs, a sentence for people. */
+/** Something that a person should know: a code for programs, and a sentence. */
 export interface Notice {
   code: string;
   message: string;
 }
 
-/** What a LUKS header says. Places are in bytes behind its start. */
+/** What a LUKS header says. Offsets are relative to its start. */
 export interface Luks {
   cipher: string;
   mode: string;
@@ -110,6 +272,7 @@ export interface Luks {
   slots: { active: boolean; iterations: number; keyOffset: number; stripes: number }[];
 }
 
+/** An internal snapshot. */
 export interface Snapshot {
   id: string;
   name: string;
@@ -117,91 +280,170 @@ export interface Snapshot {
   dateNanoseconds: number;
   vmClockNanoseconds: number;
   vmStateSize: number;
+  /** The guest's instruction count, if recorded. */
   icount?: number;
+  /** The size of the disk at that time, if recorded. */
   virtualSize?: number;
 }
 
-/** A stretch of the disk that the guest sees. */
+/** A range of the disk that the guest sees. */
 export interface Extent {
+  /** The guest offset. */
   start: number;
   length: number;
-  /** `lost` occurs only when a damaged image is salvaged. */
+  /** `lost` occurs only if the image was opened with `salvage`. */
   kind: 'data' | 'zero' | 'unallocated' | 'lost';
-  /** The layer that it comes from: 0 is the image, 1 its backing file, and so on. */
+  /** The number of the layer that it comes from: 0 is the image, 1 the layer below it, and so on. */
   depth: number;
   compressed: boolean;
   encrypted: boolean;
-  /** The name of the file where its bytes lie as they are, and where in it. */
+  /** The name of the file that holds the bytes; only for data that is neither compressed nor encrypted. */
   file?: string;
+  /** The host offset: where in `file` the bytes begin. */
   offset?: number;
   /** Why it is lost. */
   reason?: string;
 }
 
+/** How to list a map. */
 export interface MapOptions {
   signal?: AbortSignal;
 }
 
-/** A range of the disk that could not be read. */
+/** How to read a part of the disk. */
+export interface ReadOptions {
+  signal?: AbortSignal;
+}
+
+/** A range of the disk. */
+export interface ReadableOptions {
+  /** The offset of the first byte; by default 0. */
+  start?: number;
+  /** The offset behind the last byte; by default the virtual size. */
+  end?: number;
+  signal?: AbortSignal;
+}
+
+/** A range of the disk that could not be read. Its bytes are zeros in the output. */
 export interface LostRange {
   start: number;
   length: number;
   reason: string;
 }
 
+/** What runs a conversion: workers with a memory each, or threads that share one memory. */
 export type Engine = 'threads' | 'workers';
 
+/** The phases of a conversion, in their order. `unlocking` occurs only if keys are needed that are not known yet. */
 export type Phase = 'unlocking' | 'preparing' | 'converting' | 'finalizing';
 
+/** How far a conversion is. */
 export interface Progress {
   phase: Phase;
-  /** How much of the work of unlocking is done at least, 0 to 1. */
+  /** A lower bound on the share of the unlocking that is done: 0 to 1. */
   unlocked: number;
-  /** Of the disk that the guest sees. */
+  /** How many bytes of the disk are done, holes included. */
   guestDone: number;
-  guestTotal: number;
-  /** Of `guestDone`, what is stored in the image: what `map` lists as data, and what takes the time. */
+  /** The virtual size; missing if it is known only at the end. */
+  guestTotal?: number;
+  /** The part of `guestDone` that `map` lists as data. This is what takes the time. */
   dataDone: number;
-  /** Of the image's file, for data. */
+  /**
+   * How many bytes of data were read from the image and its companions. If `guestTotal` is missing: how many bytes of the
+   * image's file were read, `Info.fileSize` at the end.
+   */
   bytesRead: number;
+  /** How many bytes were written to the output. */
   bytesWritten: number;
-  /** Of the disk that the guest sees, per second, lately. */
+  /** The recent speed: bytes of the disk per second. */
   bytesPerSecond: number;
-  /** Unknown at the start and while the browser completes the file. */
+  /** Missing at the start, and while the output is finalized. */
   secondsLeft?: number;
 }
 
+/** What runs a conversion. */
 export interface PrepareOptions {
-  /** `auto` takes what suits the page and the output best. */
+  /** By default `auto`: the engine that is the fastest here. */
   engine?: Engine | 'auto';
-  /** How many workers or threads decode: 1 to 64. By default one for each core, 8 at most. */
+  /** How many workers or threads decode: 1 to 64. By default one for each core, at most 8. */
   workers?: number;
 }
 
-export interface ConvertOptions extends PrepareOptions {
-  /** How much memory buffers may take together: 32 MiB to 2 GiB. By default 48 MiB for each worker, in Node 16. */
+/** A format that the disk of an image can be converted to. */
+export interface OutputFormat {
+  /** The name, as `qemu-img -O` has it. */
+  name: string;
+  /** The name that people know. */
+  label: string;
+  /** Its purpose in a few words: "For Azure". */
+  hint?: string;
+  /** The extension of its files, with the dot. */
+  extension: string;
+  /** Its options, by the names that `qemu-img` has for them. The first value is the default. */
+  options: { name: string; values: string[] }[];
+  /** Whether the data is compressed. That takes longer than writing it as it is. */
+  compressed: boolean;
+  /** The size of the output, if it is known before the conversion. */
+  size?: number;
+  /** How the disk in the output differs from the image's, as a sentence: it was made larger, for instance. */
+  notice?: string;
+  /** Why this disk cannot be converted to the format. */
+  refusal?: { kind: ErrorKind; message: string };
+}
+
+/** How to convert an image. */
+export interface ConvertOptions {
+  /** The name of one of `Image.outputs`; by default `raw`. */
+  format?: string;
+  /** The values of options of the format, by name. */
+  formatOptions?: Record<string, string>;
+  /**
+   * Upper bound, in bytes, on the memory of all buffers: 32 MiB to 2 GiB. By default 48 MiB for each worker, in Node
+   * 16.
+   */
   memory?: number;
+  /** Cancels the conversion. */
   signal?: AbortSignal;
-  /** Is called at most 10 times a second. */
+  /** Called at most 10 times a second. If it throws, the conversion fails. */
   onProgress?: (progress: Progress) => void;
-  /** Node: do not resolve before the file is on the disk (fsync). */
+  /** Node: resolves only after the file and its name are on the disk (fsync). A block device is always flushed. */
   sync?: boolean;
 }
 
+/** What a conversion has done. */
 export interface Result {
+  /** The virtual size of the image. The disk in the output is larger in some formats: see `notice`. */
   virtualSize: number;
+  /** The size of the output, holes included. */
+  outputSize: number;
+  /**
+   * How many bytes of data were read from the image and its companions. If `guestTotal` is missing: how many bytes of the
+   * image's file were read, `Info.fileSize` at the end.
+   */
   bytesRead: number;
+  /** How many bytes were written to the output. */
   bytesWritten: number;
-  /** What was left a hole. */
+  /** How many bytes of the output are holes. */
   holeBytes: number;
-  /** Salvage: what of the disk could not be read, and is zeros now. Where it is not empty, the result is damaged. */
+  /** How the disk in the output differs from the image's, as a sentence. */
+  notice?: string;
+  /**
+   * Salvage: the ranges of the disk that could not be read, and are zeros in the output. The first 10,000, in ascending
+   * order. Adjacent ranges that are lost for the same reason are one range.
+   */
   lost: LostRange[];
-  /** Companions that nothing refers to, by name. */
+  /** The number of lost ranges, listed or not. */
+  lostRanges: number;
+  /** The number of lost bytes. If it is not 0, the output is damaged. */
+  lostBytes: number;
+  /** The names of companions that nothing refers to. */
   unusedCompanions: string[];
+  /** The engine that ran. */
   engine: Engine;
   /** Why this engine ran, in a few words. */
   engineReason: string;
+  /** How many workers or threads have decoded. */
   workers: number;
-  /** Milliseconds spent in each phase. */
+  /** The milliseconds spent in each phase. */
   time: Record<Phase, number>;
 }

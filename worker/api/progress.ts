@@ -1,7 +1,7 @@
 // Progress for people: not too often, with speed and time left.
 
-import type { CrateProgress } from './inside/coordinator.js';
-import type { Phase, Progress } from './types.js';
+import type { CrateProgress } from '../inside/coordinator.js';
+import type { Phase, Progress } from '../types.js';
 
 /** At most ten reports a second. */
 const INTERVAL = 100;
@@ -13,15 +13,18 @@ export class Meter {
   #phase: Phase = 'preparing';
   #phaseStart = performance.now();
   #lastReport = Number.NEGATIVE_INFINITY;
-  #marks: { at: number; done: number }[] = [];
+  #marks: { at: number; done: number; read: number }[] = [];
   #last: CrateProgress;
   #unlocked = 0;
 
   constructor(
-    guestTotal: number,
+    guestTotal: number | undefined,
+    /** Of the image's file. */
+    private readonly fileSize: number | undefined,
     private readonly listener: ((progress: Progress) => void) | undefined,
   ) {
-    this.#last = { guestDone: 0, guestTotal, dataDone: 0, read: 0, written: 0, finalizing: false };
+    const total = guestTotal === undefined ? {} : { guestTotal };
+    this.#last = { guestDone: 0, ...total, dataDone: 0, read: 0, written: 0, finalizing: false };
     this.#report();
   }
 
@@ -37,7 +40,7 @@ export class Meter {
     this.#last = progress;
     const phase: Phase = progress.finalizing ? 'finalizing' : 'converting';
     const now = performance.now();
-    this.#marks.push({ at: now, done: progress.guestDone });
+    this.#marks.push({ at: now, done: progress.guestDone, read: progress.read });
     while (now - this.#marks[0]!.at > WINDOW && this.#marks.length > 2) this.#marks.shift();
     if (phase !== this.#phase) {
       this.#enter(phase, now);
@@ -69,18 +72,29 @@ export class Meter {
     const first = this.#marks[0];
     const seconds = first ? (this.#lastReport - first.at) / 1000 : 0;
     const bytesPerSecond = first && seconds > 0 ? (guestDone - first.done) / seconds : 0;
-    const secondsLeft =
-      this.#phase === 'converting' && bytesPerSecond > 0 ? (guestTotal - guestDone) / bytesPerSecond : undefined;
+    const secondsLeft = this.#phase === 'converting' ? this.#secondsLeft(seconds) : undefined;
     this.listener?.({
       phase: this.#phase,
       unlocked: this.#unlocked,
       guestDone,
-      guestTotal,
+      ...(guestTotal === undefined ? {} : { guestTotal }),
       dataDone,
       bytesRead: read,
       bytesWritten: written,
       bytesPerSecond,
       ...(secondsLeft === undefined ? {} : { secondsLeft }),
     });
+  }
+
+  /** By what was done in the last `seconds`: of the disk, or of the file where nobody knows how large the disk is. */
+  #secondsLeft(seconds: number): number | undefined {
+    const { guestDone, guestTotal, read } = this.#last;
+    const first = this.#marks[0];
+    if (!first) return undefined;
+    const [total, done, before] =
+      guestTotal === undefined ? [this.fileSize, read, first.read] : [guestTotal, guestDone, first.done];
+    return total !== undefined && done > before && seconds > 0
+      ? ((total - done) * seconds) / (done - before)
+      : undefined;
   }
 }

@@ -1,8 +1,8 @@
-// The options of a conversion, checked.
+// The options of callers, checked.
 
-import { DecantError } from './errors.js';
-import type { Platform } from './platform/platform.js';
-import type { ConvertOptions, Engine, OpenOptions } from './types.js';
+import { DecantError } from '../errors.js';
+import type { ConvertOptions, Engine, OpenOptions, PrepareOptions } from '../types.js';
+import type { Platform } from './platform.js';
 
 const MIB = 1 << 20;
 const MIN_WORKERS = 1;
@@ -13,11 +13,11 @@ const MAX_MEMORY = 2048 * MIB;
 /** By default no more workers than this: reading and writing go through one process of the browser. */
 const DEFAULT_WORKERS = 8;
 
+/** By what an image is converted. */
 export interface Settings {
   engine: Engine;
   engineReason: string;
   workers: number;
-  memory: number;
 }
 
 function inRange(name: string, value: number, min: number, max: number, unit = ''): number {
@@ -38,25 +38,25 @@ export function checkOpening(options: OpenOptions): void {
     if (value !== undefined && typeof value !== 'string') throw new DecantError('usage', `'${name}' is no string`);
   }
   const password: unknown = options.password;
-  if (password !== undefined && typeof password !== 'string' && !(password instanceof Uint8Array)) {
-    throw new DecantError('usage', "'password' is neither a string nor a Uint8Array");
+  const isBytes = password instanceof Uint8Array;
+  if (password !== undefined && !isBytes && typeof password !== 'string' && typeof password !== 'function') {
+    throw new DecantError('usage', "'password' is neither a string nor a Uint8Array nor a function");
   }
 }
 
 /** Checks `options` and fills in what they leave open. */
-export function settle(options: ConvertOptions, platform: Platform): Settings {
-  const workers = inRange(
-    'workers',
-    options.workers ?? Math.min(platform.cores, DEFAULT_WORKERS),
-    MIN_WORKERS,
-    MAX_WORKERS,
-  );
-  const memory = options.memory ?? Math.max(MIN_MEMORY, Math.min(workers * platform.memoryPerWorker, MAX_MEMORY));
+export function settle(options: PrepareOptions, platform: Platform): Settings {
+  const workers = options.workers ?? Math.min(platform.cores, DEFAULT_WORKERS);
   return {
     ...chooseEngine(options.engine ?? 'auto', platform),
-    workers,
-    memory: inRange('memory', memory, MIN_MEMORY, MAX_MEMORY, ' bytes'),
+    workers: inRange('workers', workers, MIN_WORKERS, MAX_WORKERS),
   };
+}
+
+/** The bytes that the buffers of a conversion by `workers` may take together. */
+export function settleMemory({ memory }: ConvertOptions, workers: number, platform: Platform): number {
+  const byDefault = Math.max(MIN_MEMORY, Math.min(workers * platform.memoryPerWorker, MAX_MEMORY));
+  return inRange('memory', memory ?? byDefault, MIN_MEMORY, MAX_MEMORY, ' bytes');
 }
 
 function chooseEngine(asked: string, platform: Platform): { engine: Engine; engineReason: string } {
@@ -68,9 +68,9 @@ function chooseEngine(asked: string, platform: Platform): { engine: Engine; engi
       if (noThreads) throw new DecantError('usage', `The threads engine cannot run: ${noThreads}`);
       return { engine: 'threads', engineReason: 'asked for' };
     case 'auto':
-      // Measured in Chromium (docs/performance.md): by every route at least as fast as threads, since
-      // the workers read and, where they can, write by themselves.
-      return { engine: 'workers', engineReason: 'the faster engine for this output' };
+      // Measured in Chromium (docs/performance.md): by every route at least as fast as threads, since workers read and,
+      // where they can, write by themselves.
+      return { engine: 'workers', engineReason: 'the faster engine' };
     default:
       throw new DecantError('usage', `There is no engine '${asked}'; choose auto, threads or workers`);
   }

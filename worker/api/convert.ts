@@ -1,0 +1,189 @@
+// One conversion: a session runs it with workers, a route makes it a file, a signal ends it.
+
+import { cancelled, DecantError, orCancelled, toDecantError, toSinkError } from '../errors.js';
+import type { Converted, CrateProgress } from '../inside/coordinator.js';
+import type { TargetSpec } from '../messages.js';
+import type { Route } from '../targets/route.js';
+import type { ConvertOptions, Info, Output, OutputFormat, Progress, Result } from '../types.js';
+import type { OpenedImage } from '../workers/opened-image.js';
+import type { Pool } from '../workers/pool.js';
+import type { Opening, Session } from '../workers/session.js';
+import { listened } from './listened.js';
+import { settleMemory } from './options.js';
+import { chosenFormat } from './output-format.js';
+import type { Platform } from './platform.js';
+import { Meter } from './progress.js';
+
+/** What a conversion is about. */
+export interface Conversion {
+  platform: Platform;
+  opening: Opening;
+  opened: OpenedImage;
+  info: Info;
+  outputs: OutputFormat[];
+}
+
+export async function convertImage(conversion: Conversion, output: Output, options: ConvertOptions): Promise<Result> {
+  const route = conversion.platform.route(output, conversion.opening.sources.all, options);
+  try {
+    const onProgress = (progress: Progress) => options.onProgress?.(progress);
+    return await listened(options.signal, onProgress, (signal, onProgress) =>
+      convertTo(route, conversion, { ...options, signal, onProgress }),
+    );
+  } catch (thrown) {
+    // A failure to clean up does not hide the reason for it.
+    const told = toDecantError(thrown);
+    const error = told.kind === 'cancelled' ? told : (route.failure ?? told);
+    await route.discard(error).catch(() => {});
+    throw error;
+  }
+}
+
+async function convertTo(
+  route: Route,
+  { platform, opening, opened, info, outputs }: Conversion,
+  options: ConvertOptions & { signal: AbortSignal },
+): Promise<Result> {
+  const { signal } = options;
+  if (signal.aborted) throw cancelled();
+  const { sources, engine, engineReason, workers } = opening;
+  const memory = settleMemory(options, workers, platform);
+  const { name: format, size, compressed } = chosenFormat(outputs, options);
+  const meter = new Meter(info.virtualSize, info.fileSize, options.onProgress);
+  // Its workers start meanwhile.
+  let pool = opened.acquirePool(compressed);
+  let session: Session | undefined;
+  let healthy = false;
+  let wasOverdue = false;
+  try {
+    // First: a target that cannot be is told before the seconds that unlocking takes.
+    const target = await ofSink(route.prepare({ virtualSize: info.virtualSize, outputSize: size }, signal));
+    session = await opened.acquire(signal, (share) => meter.unlocking(share), compressed && !pool);
+    if (pool && !pool.usable) {
+      // It may have failed with another conversion meanwhile.
+      pool.release(false);
+      pool = opened.acquirePool(compressed);
+    }
+    await orCancelled(signal, pool?.ready ?? Promise.resolve());
+    const check = async ({ progress }: Converted) => {
+      const { guestDone } = progress;
+      const isWhole = guestDone === (info.virtualSize ?? guestDone);
+      if (!isWhole) throw new DecantError('internal', 'A part of the disk was left out');
+      await sources.verify();
+      if (signal.aborted) throw cancelled();
+    };
+    const { progress, virtualSize, outputSize, notice, lost, lostRanges, lostBytes } = await run(
+      { session, pool, format, target, memory },
+      () => {
+        wasOverdue = true;
+        pool?.overdue();
+      },
+      meter,
+      signal,
+      check,
+    );
+    await ofSink(route.commit(outputSize, signal));
+    healthy = true;
+    return {
+      virtualSize,
+      outputSize,
+      bytesRead: progress.read,
+      bytesWritten: progress.written,
+      holeBytes: outputSize - progress.written,
+      ...(notice === undefined ? {} : { notice }),
+      lost,
+      lostRanges,
+      lostBytes,
+      unusedCompanions: info.unusedCompanions,
+      engine,
+      engineReason,
+      workers,
+      time: meter.end(),
+    };
+  } catch (thrown) {
+    const error = toDecantError(thrown);
+    // Something is broken there: nobody shall use it again.
+    if (error.kind === 'internal') pool?.giveUp();
+    // A pool of threads gives its memory back by its end only.
+    if (!pool) await session?.giveUp();
+    // What was changed while it was read looks damaged.
+    if (error.kind === 'corrupt' || error.kind === 'source') await sources.verify();
+    throw error;
+  } finally {
+    pool?.release(healthy, wasOverdue);
+    // Workers that are being ended may still write: what they write to must stay until then.
+    await pool?.ended;
+    await session?.release();
+  }
+}
+
+/** What goes wrong is told as an error of the output. */
+async function ofSink<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (thrown) {
+    throw toSinkError(thrown);
+  }
+}
+
+interface Run {
+  session: Session;
+  pool: Pool | undefined;
+  format: string;
+  target: TargetSpec;
+  memory: number;
+}
+
+/**
+ * Writes all, calls `check`, and completes what was written unless that fails. `overdue` is called where the jobs do not
+ * end in time after a cancel.
+ */
+async function run(
+  { session, pool, format, target, memory }: Run,
+  overdue: () => void,
+  meter: Meter,
+  signal: AbortSignal,
+  check: (converted: Converted) => Promise<void>,
+): Promise<Converted> {
+  const { client, image } = session;
+  const connection = pool?.connect();
+  let completing = false;
+  const work = async (operation: number): Promise<Converted> => {
+    const poolEnded = (sentence: string) => {
+      // One that is dead runs nothing any more.
+      client.call('poolEnded', operation, sentence).catch(() => {});
+    };
+    pool?.onEnd(poolEnded);
+    client.on(`progress:${operation}`, (detail) => meter.update(detail as CrateProgress));
+    try {
+      const ports = connection?.ports ?? [];
+      const moved = 'port' in target ? [target.port, ...ports] : ports;
+      const conversion = { operation, image, pool: ports, format, target, memory };
+      const converted = await client.callMoving(moved, 'convert', conversion);
+      // A file is neither completed nor removed while a worker has it open.
+      await connection?.close();
+      try {
+        await check(converted);
+      } catch (thrown) {
+        // What it leaves open ends with the workers; why it is given up is what matters.
+        await client.call('abandon', operation).catch(() => {});
+        throw thrown;
+      }
+      completing = true;
+      await client.call('complete', operation);
+      return converted;
+    } finally {
+      await connection?.close();
+      pool?.offEnd(poolEnded);
+      client.off(`progress:${operation}`);
+    }
+  };
+  return session.run(signal, work, {
+    overdue: () => {
+      // The browser completes a file without a way to stop it: a cancel comes too late then.
+      if (!completing) overdue();
+      return !completing;
+    },
+    isElsewhere: () => pool?.reasonOfEnd !== undefined,
+  });
+}

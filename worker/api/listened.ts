@@ -1,0 +1,28 @@
+// Listeners of callers, which may throw.
+
+import { toDecantError } from '../errors.js';
+
+/**
+ * Runs `work` with a signal and a listener that throws nothing. What the caller's `listener` throws aborts the signal, and
+ * `listened` fails with it, as `usage`.
+ */
+export async function listened<T, R>(
+  signal: AbortSignal | undefined,
+  listener: (detail: T) => void,
+  work: (signal: AbortSignal, listener: (detail: T) => void) => Promise<R>,
+): Promise<R> {
+  const failed = new AbortController();
+  const either = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal;
+  const guarded = (detail: T) => {
+    try {
+      listener(detail);
+    } catch (thrown) {
+      failed.abort(thrown);
+    }
+  };
+  try {
+    return await work(either, guarded);
+  } catch (thrown) {
+    throw failed.signal.aborted ? toDecantError(failed.signal.reason, 'usage', 'report progress') : thrown;
+  }
+}

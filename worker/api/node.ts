@@ -1,0 +1,117 @@
+// Node, from the calling side.
+
+import { close, constants, fstat, open } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { DecantError } from '../errors.js';
+import { fileError } from '../file-error.js';
+import type { Build } from '../messages.js';
+import type { OpenedSource } from '../sources/opened-source.js';
+import { isOwn, openOwn } from '../sources/own.js';
+import { isReadable, openStream } from '../sources/stream.js';
+import { ownRoute } from '../targets/own.js';
+import { PathRoute } from '../targets/path.js';
+import type { Input } from '../types.js';
+import { nodeWorker } from '../workers/node-worker.js';
+import { once, type Platform } from './platform.js';
+
+async function compile(build: Build): Promise<WebAssembly.Module> {
+  return WebAssembly.compile(await readFile(new URL(`../wasm/${build}/index_bg.wasm`, import.meta.url)));
+}
+
+function toPath(given: string | URL): string {
+  if (typeof given !== 'string' && given.protocol !== 'file:') {
+    throw new DecantError('usage', `'${given.href}' is no file; download it first`);
+  }
+  let path: string;
+  try {
+    path = typeof given === 'string' ? given : fileURLToPath(given);
+  } catch (cause) {
+    throw new DecantError('usage', `'${given}' is no path of this system`, { cause });
+  }
+  // Node would take half a character for the replacement character: the name of another file.
+  if (/[\0\p{Surrogate}]/u.test(path)) throw new DecantError('usage', `'${path}' is no name that a file can have`);
+  return path;
+}
+
+async function openFile(path: string): Promise<OpenedSource> {
+  const stat = (fd: number) => promisify(fstat)(fd, { bigint: true });
+  let fd: number | undefined;
+  try {
+    // A pipe must be refused, not waited for.
+    fd = await promisify(open)(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const { size, mtimeNs, mode, dev, ino } = await stat(fd);
+    if ((mode & 0o170000n) !== 0o100000n) throw new DecantError('usage', `'${path}' is not a regular file`);
+    const opened = fd;
+    return {
+      spec: { fd, size: Number(size) },
+      identity: `${dev}:${ino}`,
+      name: path,
+      size: Number(size),
+      async verify() {
+        const now = await stat(opened);
+        if (now.size === size && now.mtimeNs === mtimeNs) return;
+        throw new DecantError(
+          'source',
+          `'${path}' was changed while it was read; convert it when nothing writes to it`,
+        );
+      },
+      close: () => promisify(close)(opened),
+    };
+  } catch (thrown) {
+    if (fd !== undefined) await promisify(close)(fd);
+    throw fileError(thrown, 'source', `open '${path}'`);
+  }
+}
+
+async function openSource(input: Input): Promise<OpenedSource> {
+  if (typeof input === 'string' || input instanceof URL) return openFile(toPath(input));
+  if (isOwn(input)) return openOwn(input);
+  if (isReadable(input)) return openStream(input);
+  const blob = input instanceof Uint8Array ? new Blob([input as Uint8Array<ArrayBuffer>]) : input;
+  if (!(blob instanceof Blob)) {
+    throw new DecantError(
+      'usage',
+      'In Node an image is a path, a file URL, a Blob, a Uint8Array, a ReadableStream or an object with size and read',
+    );
+  }
+  try {
+    structuredClone(blob);
+  } catch {
+    throw new DecantError('usage', 'In Node this kind of Blob cannot be handed to workers; hand over the path');
+  }
+  const name = blob instanceof File ? blob.name : undefined;
+  return { spec: { blob }, identity: blob, name, size: blob.size, verify: async () => {}, close: async () => {} };
+}
+
+export const node: Platform = {
+  get cores() {
+    return availableParallelism();
+  },
+  memoryPerWorker: 16 << 20,
+  noThreads: 'in Node there is the workers engine only',
+  // Nothing is fetched, so nothing is saved by a smaller one; and one alone can be started before it is known
+  // what an image needs.
+  builds: () => ({ small: 'plain-extras', full: 'plain-extras' }),
+  spawnCoordinator: () => nodeWorker(new URL('../coordinator.node.js', import.meta.url)),
+  spawnPoolWorker: () => nodeWorker(new URL('../pool.node.js', import.meta.url)),
+  module: once(compile),
+  openSource,
+  route(output, sources, options) {
+    if (typeof output === 'string' || output instanceof URL) {
+      return new PathRoute(
+        toPath(output),
+        sources.map((source) => source.spec),
+        options.sync ?? false,
+      );
+    }
+    const own = ownRoute(output);
+    if (own) return own;
+    throw new DecantError(
+      'usage',
+      'In Node an output is a path, a file URL, a WritableStream or an object with write, close and abort',
+    );
+  },
+};

@@ -1,0 +1,34 @@
+// What a disk is to be converted to, as the caller says it.
+
+import { DecantError } from '../errors.js';
+import type { ConvertOptions, OutputFormat } from '../types.js';
+import { checkObject } from './options.js';
+
+const DEFAULT = 'raw';
+
+const list = (names: string[]): string => names.join(', ');
+
+/** The one of `outputs` that `options` ask for. Fails with `usage` where there is none, or it has no such option. */
+export function chosenFormat(outputs: OutputFormat[], options: ConvertOptions): OutputFormat {
+  const { format: name = DEFAULT, formatOptions = {} } = options;
+  const format = outputs.find((output) => output.name === name);
+  if (!format) {
+    const names = list(outputs.map((output) => output.name));
+    throw new DecantError('usage', `There is no output format '${name}'; choose one of ${names}`);
+  }
+  checkObject('formatOptions', formatOptions);
+  for (const [option, value] of Object.entries(formatOptions)) checkOption(format, option, value);
+  if (format.refusal) throw new DecantError(format.refusal.kind, format.refusal.message);
+  return format;
+}
+
+function checkOption({ name, options }: OutputFormat, option: string, value: string): void {
+  const known = options.find((known) => known.name === option);
+  if (!known) {
+    const others = options.length > 0 ? `; it has ${list(options.map((known) => known.name))}` : '';
+    throw new DecantError('usage', `The output format ${name} has no option '${option}'${others}`);
+  }
+  if (known.values.includes(value)) return;
+  const values = list(known.values);
+  throw new DecantError('usage', `'${value}' is no ${option} of the output format ${name}; choose one of ${values}`);
+}

@@ -1,0 +1,24 @@
+// Parts of the web platform that TypeScript's library for pages leaves out.
+
+interface FileSystemSyncAccessHandle {
+  truncate(size: number): void;
+  write(bytes: Uint8Array, options: { at: number }): number;
+  flush(): void;
+  close(): void;
+  getSize(): number;
+}
+
+interface FileSystemCreateWritableOptions {
+  /** Of Chromium; others do not look at it. */
+  mode?: 'siloed' | 'exclusive';
+}
+
+interface FileSystemFileHandle {
+  createSyncAccessHandle(options?: {
+    mode?: 'readwrite' | 'read-only' | 'readwrite-unsafe';
+  }): Promise<FileSystemSyncAccessHandle>;
+  move(folder: FileSystemDirectoryHandle, name: string): Promise<void>;
+  remove?(): Promise<void>;
+}
+
+declare var FileSystemSyncAccessHandle: { prototype: FileSystemSyncAccessHandle } | undefined;

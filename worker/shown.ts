@@ -1,0 +1,53 @@
+// How text that is not ours is shown: names from images, names of files, what was typed. In a terminal or a page such
+// text must not move the cursor, forge a line, change the direction of the text around it, hide a part of itself or
+// fill the screen.
+//
+// crate/src/shown.rs has the same rule. The cases in crate/tests/shown.json hold for both.
+
+/**
+ * Characters that are invisible or change how others look: control characters, separators of lines and paragraphs,
+ * default ignorable characters (among them marks of direction), marks of annotation, and unpaired surrogates.
+ */
+const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{DI}\p{Cs}\ufff9-\ufffb]/gu;
+
+/** `text` with hidden characters as `\u001b`. JSON reads them back unchanged. */
+export const escaped = (text: string): string =>
+  text.replace(HIDDEN, (hidden) =>
+    hidden
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+
+/** The longest prefix of `characters` that is shown in at most `most` characters. */
+function fitting(characters: string[], most: number): string[] {
+  let width = 0;
+  const end = characters.map(escaped).findIndex((shown) => {
+    width += [...shown].length;
+    return width > most;
+  });
+  return end < 0 ? characters : characters.slice(0, end);
+}
+
+/** `text` escaped, and cut to `most` characters: the first and the last ones, with `…` between them. */
+function atMost(most: number, text: string): string {
+  // A character has at most two code units, so these are enough at each end.
+  const units = 2 * most;
+  const whole = text.length > units ? undefined : escaped(text);
+  if (whole !== undefined && [...whole].length <= most) return whole;
+  const half = Math.ceil(most / 2) - 1;
+  const head = fitting([...text.slice(0, units)], half).join('');
+  const tail = fitting([...text.slice(-units)].reverse(), half)
+    .reverse()
+    .join('');
+  return `${escaped(head)}…${escaped(tail)}`;
+}
+
+/**
+ * `text` as it should be shown: hidden characters as `\u001b`, and at most 200 characters. Of a longer text, the first
+ * and the last 99 at most are left, with `…` between them.
+ */
+export const shownText = (text: string): string => atMost(200, text);
+
+/** A message under the same rule, with at most 1,000 characters. */
+export const shownMessage = (message: string): string => atMost(1000, message);
