@@ -1,59 +1,159 @@
-// The ways to save a disk, what they cost, and what is in their way here.
+// The ways to save a disk: which there are in this browser, what they cost, and which is best.
 
-import type { Info } from 'decant';
-import { currentRates, predict, type Rates, type Way } from './rates.js';
+import { canStore, type Info, type OutputFormat } from 'decant';
+import { streamObstacle } from '../download/streamed.js';
+import { diskSize } from './disk-size.js';
+import { currentRates, type Method, predict, type Rates } from './rates.js';
 import { texts } from './texts.js';
+import type { Choice, Survey, Way } from './ways.js';
 import { isOtherTabBusy } from './work-guard.js';
 
-/** What of a disk is data, as far as the map was read. */
-export interface Survey {
-  data: number;
-  compressed: number;
-  /** Salvage: what the tables alone tell to be lost. */
-  lost: number;
+/** What this browser offers to this page for a disk. What is `undefined` is not known yet. */
+export interface Environment {
+  rates?: Rates;
+  /** Whether the private storage takes the largest output whose size is known. */
+  fits?: boolean;
+  /** If not: about how many bytes it takes. */
+  room?: number;
+  /** Whether a download can be streamed, and why not. */
+  stream?: { obstacle: string | undefined };
+  folderObstacle: string | undefined;
+  dialogObstacle: string | undefined;
+  otherTab: boolean;
+  /** Whether everything but `room` is known. */
   complete: boolean;
 }
 
-export interface Choice {
-  way: Way;
-  /** Why it is not to be had, or undefined. */
-  obstacle?: string;
-  /** How long it will take, where that is known. */
-  seconds?: number;
+export function newEnvironment(): Environment {
+  const obstacle = (picker: string) => {
+    if (!isSecureContext) return texts.insecure;
+    return picker in globalThis ? undefined : texts.noPicker;
+  };
+  return {
+    folderObstacle: obstacle('showDirectoryPicker'),
+    dialogObstacle: obstacle('showSaveFilePicker'),
+    otherTab: false,
+    complete: false,
+  };
 }
 
-/** What this browser offers to this page. */
-export interface Environment {
-  rates: Rates | undefined;
-  /** What the private storage has room for, in bytes. */
-  room: number;
-  pickerObstacle: string | undefined;
-  otherTab: boolean;
-}
-
-export async function findEnvironment(): Promise<Environment> {
-  if (!isSecureContext) return { rates: undefined, room: 0, pickerObstacle: texts.insecure, otherTab: false };
-  const [rates, room, otherTab] = await Promise.all([currentRates(), storageRoom(), isOtherTabBusy()]);
-  return { rates, room, pickerObstacle: 'showSaveFilePicker' in globalThis ? undefined : texts.noPicker, otherTab };
-}
-
-/** Storage may be forbidden to a page: then it has no room. */
-async function storageRoom(): Promise<number> {
-  try {
-    const { quota = Number.POSITIVE_INFINITY, usage = 0 } = await navigator.storage.estimate();
-    return quota - usage;
-  } catch {
-    return 0;
+/** Fills in `environment` for a file of `size` bytes. Calls `changed` each time something becomes known. */
+export async function explore(
+  environment: Environment,
+  size: number,
+  turn: AbortSignal,
+  changed: () => void,
+): Promise<void> {
+  const take = async (found: Promise<Partial<Environment>>) => {
+    Object.assign(environment, await found);
+    changed();
+  };
+  if (isSecureContext) {
+    await Promise.all([
+      take(isOtherTabBusy().then((otherTab) => ({ otherTab }))),
+      take(currentRates().then((rates) => (rates ? { rates } : {}))),
+      take(streamObstacle().then((obstacle) => ({ stream: { obstacle } }))),
+      // If the trial itself fails, the storage is not relied on.
+      take(
+        canStore(size)
+          .catch(() => false)
+          .then((fits) => ({ fits })),
+      ),
+    ]);
   }
+  await take(Promise.resolve({ complete: true }));
+  if (environment.fits === false) await take(roomBelow(size, turn).then((room) => ({ room })));
 }
 
-export function listChoices(info: Info, survey: Survey, environment: Environment): Choice[] {
-  const { rates, room, pickerObstacle } = environment;
-  const choice = (way: Way, obstacle: string | undefined): Choice => ({
-    way,
-    ...(obstacle ? { obstacle } : {}),
-    ...(rates && survey.complete ? { seconds: predict(rates, way, info.virtualSize, survey.data) } : {}),
-  });
-  const noRoom = info.virtualSize > room ? texts.noRoom(room) : undefined;
-  return [choice('picked', pickerObstacle), choice('download', isSecureContext ? noRoom : texts.insecure)];
+/** In bytes: less room than this is not told. */
+const SMALL = 64e6;
+/** The ratio of two sizes that are tried one after the other. */
+const STEP = 1.25;
+
+/**
+ * About how many bytes the private storage takes, if these are fewer than `size`. Sizes are tried in descending order:
+ * a trial that fails ends at once, while one that succeeds takes time if the storage lies in memory.
+ */
+async function roomBelow(size: number, turn: AbortSignal): Promise<number> {
+  for (let tried = size / STEP; tried > SMALL && !turn.aborted; tried /= STEP) {
+    if (await canStore(Math.floor(tried)).catch(() => false)) return tried;
+  }
+  return 0;
+}
+
+/**
+ * All ways to save `output`. The browser's save dialog is among them only where no folder can be picked: it empties a
+ * file that is picked there.
+ */
+export function listChoices(info: Info, output: OutputFormat, survey: Survey, environment: Environment): Choice[] {
+  const { rates, folderObstacle, dialogObstacle } = environment;
+  const virtualSize = diskSize(info);
+  const bound = survey.complete ? {} : { atLeast: true };
+  const choice = (way: Way, method: Method, more: Pick<Choice, 'obstacle' | 'note'>): Choice => {
+    if (!survey.complete && !survey.isDue) return { way, method, ...more };
+    const space = method === 'picked' ? survey.data : virtualSize;
+    if (!rates) return { way, method, space, ...bound, ...more };
+    const { converting, finishing, copying } = predict(rates, method, virtualSize, survey.data);
+    return { way, method, space, seconds: converting + finishing + copying, copying, ...bound, ...more };
+  };
+  const because = (obstacle: string | undefined) => (obstacle === undefined ? {} : { obstacle });
+  const choices = [choice('folder', 'picked', because(folderObstacle))];
+  if (folderObstacle !== undefined && dialogObstacle === undefined) choices.push(choice('dialog', 'picked', {}));
+  const { method, ...more } = downloading(info, output, survey, environment);
+  choices.push(choice('download', method, more));
+  return choices;
+}
+
+/** How a download is made here, or why there is none. */
+function downloading(
+  info: Info,
+  output: OutputFormat,
+  survey: Survey,
+  { rates, fits, room, stream, folderObstacle }: Environment,
+): Pick<Choice, 'method' | 'obstacle' | 'note'> {
+  if (!isSecureContext) return { method: 'stored', obstacle: texts.insecure };
+  const streams = stream && stream.obstacle === undefined;
+  if (fits === undefined || (!fits && !stream)) return { method: 'stored', obstacle: texts.finding };
+  if (!fits && streams) return { method: 'streamed', note: texts.streamsForRoom(room) };
+  // An output of unknown size is tried: it may be far smaller than the disk.
+  if (!fits && output.size === undefined) return { method: 'stored', note: texts.mayNotFit(room) };
+  if (!fits) {
+    return { method: 'stored', obstacle: texts.noRoom(room, stream!.obstacle!, folderObstacle === undefined) };
+  }
+  if (!streams || !rates || !survey.complete) return { method: 'stored' };
+  const seconds = (method: Method) => {
+    const { converting, copying } = predict(rates, method, diskSize(info), survey.data);
+    return converting + copying;
+  };
+  return { method: seconds('streamed') < seconds('stored') ? 'streamed' : 'stored' };
+}
+
+/** How many bytes of space weigh as much as a second. */
+const BYTES_PER_SECOND = 1e8;
+/** In seconds: a smaller difference is none to a person. */
+const SOON = 5;
+/** The best way is advised only if it costs at most this share of the next one. */
+const CLEARLY = 0.7;
+
+const cost = ({ seconds = 0, space = 0 }: Choice): number => seconds + space / BYTES_PER_SECOND;
+
+/** The way that is proposed; `undefined` if there is none. */
+export function bestChoice(choices: Choice[]): Choice | undefined {
+  return choices.filter(({ obstacle }) => !obstacle).toSorted((a, b) => cost(a) - cost(b))[0];
+}
+
+/** The way that is clearly better than the others, and why; `undefined` if none is. */
+export function advice(choices: Choice[]): { way: Way; reason: string } | undefined {
+  const best = bestChoice(choices);
+  const others = choices.filter((choice) => choice !== best && !choice.obstacle);
+  const other = others[0];
+  if (!best || !other || best.seconds === undefined || other.seconds === undefined || best.atLeast) return undefined;
+  if (cost(best) > cost(other) * CLEARLY || cost(other) - cost(best) < SOON) return undefined;
+  const sooner = other.seconds - best.seconds;
+  const saved = (other.space ?? 0) - (best.space ?? 0);
+  const bySpace = saved / BYTES_PER_SECOND > sooner;
+  return {
+    way: best.way,
+    reason: bySpace ? texts.betterSpace(best.space ?? 0, other.space ?? 0) : texts.betterTime(sooner),
+  };
 }

@@ -1,4 +1,4 @@
-// How fast this browser on this machine is: from a short probe, then from every conversion made.
+// How fast this browser is on this machine: measured by a short probe first, then by every conversion.
 
 import type { Result } from 'decant';
 
@@ -8,32 +8,46 @@ export interface Rates {
   storage: number;
   /** Converting into a picked file. */
   picked: number;
-  /** Completing a picked file, by its full length. */
+  /** Completing a picked file; counts its full length. */
   finish: number;
-  /** Copying a finished file to the downloads, by its full length. */
+  /** Copying a finished file to the downloads; counts its full length. */
   download: number;
+  /** Streaming to the downloads; counts the full length. */
+  streamed: number;
 }
 
-export type Way = 'picked' | 'download';
-
-const KEY = 'decant.rates';
-const PROBE = 8 << 20;
 /**
- * What cannot be probed, as shares of what can: writing through `createWritable` and hashing, which
- * is what completing a file mostly is. Measured in Chromium; the first conversion replaces them.
+ * How a file is made: written to the place that was picked; written to the private storage, then copied to the
+ * downloads; or streamed to the downloads.
  */
-const SHARES = { storage: 2, picked: 0.8, finish: 0.35, download: 2 };
-/** How much a new measurement counts against the earlier ones. */
+export type Method = 'picked' | 'stored' | 'streamed';
+
+/** The key in `localStorage`. */
+const KEY = 'decant.rates';
+/** How many bytes the probe writes. */
+const PROBE = 8 << 20;
+/** The name of the probe's file in the private file system, and of the lock on it. */
+const PROBE_FILE = 'decant-probe';
+/**
+ * Rates that cannot be probed, as multiples of those that can: writing through `createWritable`, and hashing, which is
+ * most of completing a file. Measured in Chromium. The first conversion replaces them.
+ */
+const SHARES = { storage: 2, picked: 0.8, finish: 0.35, download: 2, streamed: 0.8 };
+/** For the progress bar where nothing could be probed. Measured on two cores in 2026. */
+export const TYPICAL: Rates = { storage: 1e9, picked: 4e8, finish: 2e8, download: 1e9, streamed: 3.5e8 };
+const KEYS = Object.keys(TYPICAL) as (keyof Rates)[];
+/** The weight of a new measurement against all earlier ones: 0 to 1. */
 const WEIGHT = 0.5;
-/** Less data than this tells nothing about a rate. */
+/** In bytes: a conversion of less data says nothing about a rate. */
 const ENOUGH = 32e6;
 
-/** All rates, or none before the first probe. */
+/** The rates that are known: all of them after a probe, before that only those that were learned. */
 function load(): Partial<Rates> {
   try {
-    return JSON.parse(localStorage.getItem(KEY) ?? '{}');
+    const kept = JSON.parse(localStorage.getItem(KEY) ?? '{}');
+    return Object.fromEntries(KEYS.filter((key) => kept[key] > 0).map((key) => [key, kept[key]]));
   } catch {
-    // Storage may be forbidden: then every visit probes.
+    // Storage may be forbidden. Then every visit probes.
     return {};
   }
 }
@@ -42,7 +56,7 @@ function save(rates: Partial<Rates>): void {
   try {
     localStorage.setItem(KEY, JSON.stringify(rates));
   } catch {
-    // As above.
+    // Forbidden, as above.
   }
 }
 
@@ -54,10 +68,8 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 async function probe(): Promise<Rates> {
   const bytes = new Uint8Array(PROBE);
-  const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('.decant', { create: true });
-  // Without a lock it is a leftover to whoever comes next, so it never stays.
-  const name = crypto.randomUUID();
-  const file = await folder.getFileHandle(name, { create: true });
+  const root = await navigator.storage.getDirectory();
+  const file = await root.getFileHandle(PROBE_FILE, { create: true });
   try {
     const writable = await file.createWritable();
     const writing = await timed(() => writable.write(bytes));
@@ -68,18 +80,22 @@ async function probe(): Promise<Rates> {
       picked: writing * SHARES.picked,
       finish: Math.min(hashing, writing * 2) * SHARES.finish,
       download: writing * SHARES.download,
+      streamed: writing * SHARES.streamed,
     };
   } finally {
-    await folder.removeEntry(name).catch(() => {});
+    // A file that stays is harmless: nothing was committed, so it is empty, and the next probe uses it again.
+    await root.removeEntry(PROBE_FILE).catch(() => {});
   }
 }
 
-/** The rates of this browser, probed once; undefined where there is no way to know. */
+/** The rates of this browser; probes them the first time. `undefined` if they cannot be probed. */
 export async function currentRates(): Promise<Rates | undefined> {
   const known = load();
-  if (known.download) return known as Rates;
+  // After a probe that failed, only some are known, from conversions.
+  if (KEYS.every((key) => known[key] !== undefined)) return known as Rates;
   try {
-    const rates = await probe();
+    // One tab at a time, since the file is removed at the end.
+    const rates = { ...(await navigator.locks.request(PROBE_FILE, probe)), ...known };
     save(rates);
     return rates;
   } catch {
@@ -87,27 +103,37 @@ export async function currentRates(): Promise<Rates | undefined> {
   }
 }
 
-/** The rates of the two steps of a way: converting the data, and what follows for the full length. */
-const steps = (way: Way) => (way === 'picked' ? (['picked', 'finish'] as const) : (['storage', 'download'] as const));
-
-/** How fast data is converted by `way`. */
-export const convertingRate = (rates: Rates, way: Way): number => rates[steps(way)[0]];
-
-/** Learns from a conversion. */
-export function learn(way: Way, result: Result): void {
+/** Updates the rates after a conversion of `data` bytes of data. */
+export function learn(method: Method, { virtualSize, time }: Result, data: number): void {
   const rates = load();
   const take = (key: keyof Rates, bytes: number, milliseconds: number) => {
     if (bytes < ENOUGH || milliseconds <= 0) return;
     const rate = bytes / (milliseconds / 1000);
     rates[key] = rates[key] ? rates[key] * (1 - WEIGHT) + rate * WEIGHT : rate;
   };
-  take(steps(way)[0], result.bytesWritten, result.time.converting);
-  if (way === 'picked') take('finish', result.virtualSize, result.time.finalizing);
+  if (method === 'streamed') take('streamed', virtualSize, time.converting + time.finalizing);
+  else take(method === 'picked' ? 'picked' : 'storage', data, time.converting);
+  if (method === 'picked') take('finish', virtualSize, time.finalizing);
   save(rates);
 }
 
-/** Seconds until the file is on the disk, for a disk of `virtualSize` bytes with `data` bytes of data. */
-export function predict(rates: Rates, way: Way, virtualSize: number, data: number): number {
-  const [converting, following] = steps(way);
-  return data / rates[converting] + virtualSize / rates[following];
+/** How long each part of a conversion takes, in seconds. */
+export interface Prediction {
+  converting: number;
+  /** The browser completes the file after the last write. */
+  finishing: number;
+  /** The browser copies the file after the page is done. */
+  copying: number;
+}
+
+/** Predicts the conversion of a disk of `virtualSize` bytes, of which `data` bytes are data. */
+export function predict(rates: Rates, method: Method, virtualSize: number, data: number): Prediction {
+  switch (method) {
+    case 'picked':
+      return { converting: data / rates.picked, finishing: virtualSize / rates.finish, copying: 0 };
+    case 'stored':
+      return { converting: data / rates.storage, finishing: 0, copying: virtualSize / rates.download };
+    case 'streamed':
+      return { converting: Math.max(virtualSize / rates.streamed, data / rates.storage), finishing: 0, copying: 0 };
+  }
 }

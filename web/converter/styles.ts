@@ -10,6 +10,7 @@ export const styles = css`
     --page: light-dark(#f4f5f2, #14181a);
     --card: light-dark(#ffffff, #1d2326);
     --line: light-dark(#d5dbd8, #37423f);
+    --edge: light-dark(#76827f, #80908c);
     --accent: light-dark(#0b6b63, #6fd6c6);
     --on-accent: light-dark(#ffffff, #06302c);
     --soft: light-dark(#e6f2f0, #17332f);
@@ -32,42 +33,42 @@ export const styles = css`
     border: 1px solid var(--line);
     border-radius: 1rem;
     padding: clamp(1rem, 4vw, 2rem);
+    min-height: 29rem;
     box-shadow: 0 1px 3px rgb(0 0 0 / 8%);
   }
-  .card[data-dragging] { border-color: var(--accent); background: var(--soft); }
   .drop {
     display: flex;
     flex-direction: column;
     align-items: center;
     gap: 0.75rem;
     padding: clamp(1rem, 6vw, 3rem) 0.5rem;
-    border: 2px dashed var(--line);
+    border: 2px dashed var(--edge);
     border-radius: 0.75rem;
     text-align: center;
   }
-  [data-dragging] .drop { border-color: var(--accent); }
   .drop h2, .drop p { margin: 0; }
   .drop > p { color: var(--quiet); }
   svg { width: 4rem; fill: none; stroke: var(--accent); stroke-width: 2.5; stroke-linejoin: round; }
   svg .fill { fill: var(--accent); stroke: none; opacity: 0.35; }
-  button, .button {
+  button {
     display: inline-block;
     min-height: 2.75rem;
     padding: 0.5rem 1.25rem;
-    border: 1px solid var(--line);
+    border: 1px solid var(--edge);
     border-radius: 0.6rem;
     background: transparent;
     color: inherit;
     font: inherit;
     cursor: pointer;
   }
-  button:hover, .button:hover { border-color: var(--accent); }
+  button:hover { border-color: var(--accent); }
   .primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); font-weight: 600; }
-  button:disabled { opacity: 0.5; cursor: default; }
+  button:disabled, button[aria-disabled='true'] { opacity: 0.5; cursor: default; }
   .link { border-color: transparent; color: var(--accent); text-decoration: underline; text-underline-offset: 0.2em; }
-  :focus-visible, .button:focus-within { outline: 3px solid var(--accent); outline-offset: 2px; }
-  h2:focus-visible { outline: none; }
+  :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+  h2:focus-visible, h3:focus-visible { outline: none; }
   .actions { display: flex; flex-wrap: wrap; gap: 0.5rem; margin-top: 1.25rem; }
+  .actions .link:only-child { padding-inline: 0; }
   dl { margin: 0 0 1rem; }
   dl div { display: grid; grid-template-columns: minmax(6rem, 9rem) 1fr; gap: 0.25rem 1rem; padding: 0.35rem 0; border-bottom: 1px solid var(--line); }
   dl div:last-child { border-bottom: 0; }
@@ -75,43 +76,67 @@ export const styles = css`
   dd { margin: 0; overflow-wrap: anywhere; }
   fieldset { margin: 0; padding: 0; border: 0; display: grid; gap: 0.5rem; }
   legend { padding: 0 0 0.5rem; font-weight: 600; }
-  .choice { display: flex; gap: 0.75rem; padding: 0.75rem 1rem; border: 1px solid var(--line); border-radius: 0.75rem; cursor: pointer; }
+  .choice { display: flex; gap: 0.75rem; padding: 0.75rem 1rem; border: 1px solid var(--edge); border-radius: 0.75rem; cursor: pointer; }
   .choice:has(:checked) { border-color: var(--accent); background: var(--soft); }
   .choice:has(:disabled) { cursor: default; }
   .choice input { margin: 0.3rem 0 0; accent-color: var(--accent); }
   .choice em { font-style: normal; font-size: 0.85rem; color: var(--accent); }
-  .files { list-style: none; margin: 1rem 0; padding: 0; display: grid; gap: 0.5rem; max-height: 20rem; overflow: auto; }
-  .files button { width: 100%; display: flex; justify-content: space-between; gap: 1rem; text-align: start; overflow-wrap: anywhere; }
-  progress, .bar { width: 100%; height: 0.75rem; accent-color: var(--accent); }
-  .bar { border-radius: 0.4rem; background: var(--line); overflow: hidden; }
-  .bar div { height: 100%; width: 0; background: var(--accent); animation: fill linear forwards; }
-  @keyframes fill { from { width: 0; } to { width: var(--end); } }
-  .details { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem; min-height: 1.5rem; font-variant-numeric: tabular-nums; }
+  .folder { display: flex; flex-wrap: wrap; align-items: center; gap: 0 0.5rem; margin: 0 0 0 1rem; }
+  progress { width: 100%; height: 0.75rem; accent-color: var(--accent); }
+  .numbers { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem; min-height: 1.5rem; font-variant-numeric: tabular-nums; }
+  .numbers strong { min-width: 4ch; }
+  .hint { min-height: 3rem; }
+  .with-button { display: flex; flex-wrap: wrap; align-items: end; gap: 0.5rem; margin-bottom: 0.75rem; }
+  .with-button .field { flex: 1 1 14rem; min-width: 0; margin: 0.75rem 0 0; }
+  .asking { margin: 1rem 0 0; padding: 0.75rem 1rem 1rem; border: 2px solid var(--accent); border-radius: 0.75rem; }
+  .asking h3 { margin: 0; font-size: 1rem; overflow-wrap: anywhere; outline: none; }
+  .asking .actions { margin-top: 0.75rem; }
+  .news { padding: 0.6rem 0.9rem; border: 1px solid var(--line); border-radius: 0.6rem; overflow-wrap: anywhere; }
+  .queue { margin-top: 1.5rem; }
+  .queue h2 { margin: 0 0 0.5rem; font-size: 1rem; }
+  .queue ol { margin: 0; padding: 0; list-style: none; border-top: 1px solid var(--line); }
+  .queue li { display: flex; flex-wrap: wrap; align-items: center; gap: 0.25rem 1rem; min-height: 3rem; padding: 0.35rem 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
+  .queue li[aria-current] .name { font-weight: 600; }
+  .queue .item-actions { display: flex; gap: 0.5rem; margin-inline-start: auto; }
+  .over {
+    position: fixed;
+    inset: 0.5rem;
+    display: grid;
+    place-items: center;
+    padding: 1rem;
+    border: 3px dashed var(--accent);
+    border-radius: 1rem;
+    background: color-mix(in srgb, var(--soft) 92%, transparent);
+    text-align: center;
+    pointer-events: none;
+  }
+  .over p { font-size: 1.25rem; font-weight: 600; }
+  details { margin: 0.5rem 0; }
+  summary { padding: 0.5rem 0; cursor: pointer; }
   .field { display: grid; gap: 0.25rem; margin: 0.75rem 0; }
   .field > span { color: var(--quiet); }
   .field input, select {
     min-height: 2.75rem;
     width: 100%;
     padding: 0.5rem 0.75rem;
-    border: 1px solid var(--line);
+    border: 1px solid var(--edge);
     border-radius: 0.6rem;
     background: var(--card);
     color: inherit;
     font: inherit;
   }
+  input[aria-invalid] { border: 2px solid var(--bad); }
   .check { display: flex; gap: 0.5rem; align-items: baseline; }
   .name { overflow-wrap: anywhere; }
   pre { max-height: 14rem; margin: 0.5rem 0 0; padding: 0.75rem; overflow: auto; border: 1px solid var(--line); border-radius: 0.6rem; white-space: pre-wrap; }
   ul.notice { margin: 0.75rem 0; padding-inline-start: 2rem; }
-  .notice { padding: 0.6rem 0.9rem; border-radius: 0.6rem; background: var(--warn-soft); }
+  /* The border shows where colours are forced, and backgrounds are not. */
+  .notice { padding: 0.6rem 0.9rem; border: 1px solid transparent; border-radius: 0.6rem; background: var(--warn-soft); }
   .good { color: var(--accent); font-weight: 600; }
   .bad { color: var(--bad); }
   .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
   @media (max-width: 26rem) {
     dl div { grid-template-columns: 1fr; gap: 0; }
     .actions button { width: 100%; }
-  }
-  @media (prefers-reduced-motion: reduce) {
-    .bar div { animation-timing-function: steps(5); }
   }
 `;

@@ -1,44 +1,92 @@
-// Every text that a person reads on the page.
+// Every text that a person reads on the page. Names of images and files are shown escaped and cut.
 
-import type { Info, LostRange, Need, Phase, Result, Snapshot } from 'decant';
+import {
+  copyLifetime,
+  type Info,
+  type LostRange,
+  type OutputFormat,
+  type Result,
+  type Snapshot,
+  shownText,
+} from 'decant';
+import type { Method } from './rates.js';
+import type { FileNeed, Next, Place } from './state.js';
 import { binarySize, duration, size } from './units.js';
+import type { Choice } from './ways.js';
+
+/** A list of names; of many, the first few. */
+const list = (names: string[]): string =>
+  names.length > 5
+    ? `${names.slice(0, 4).map(shownText).join(', ')} and ${names.length - 4} more`
+    : names.map(shownText).join(', ');
+
+/** How long a choice takes, as a sentence that follows another one; empty if that is not known. */
+const time = ({ seconds, atLeast }: Choice): string => {
+  if (seconds === undefined) return '';
+  return atLeast ? ` At least ${duration(seconds)}.` : ` About ${duration(seconds)}.`;
+};
 
 export const texts = {
   title: 'Decant',
-  tagline: 'Turns a qcow2 disk image into a raw disk. In this browser: nothing is uploaded.',
+  tagline: 'Turns a disk image into the form you need. In this browser: nothing is uploaded.',
 
   dropHere: 'Drop a disk image here',
-  dropNow: 'Let go to open it',
   orPaste: 'or paste a file',
   choose: 'Choose a file',
   trySample: 'Try a sample image',
   sampleName: 'sample.qcow2',
-  opening: (name: string) => `Reading ${name}`,
-  whichFile: 'Which one shall be converted?',
-  whichFileHint: 'Decant converts one image at a time. The others are read where it refers to them.',
+  dropToOpen: 'Let go to open it',
+  dropToQueue: 'Let go to put it in the queue, where it waits until this one is done',
+  dropToAnswer: (name: string) => `Let go to hand it over for ${shownText(name)}`,
+  opening: (name: string) => `Reading ${shownText(name)}`,
   dropped: 'what you dropped',
+  chosen: 'what you chose',
   noFiles: 'There was no file in what you dropped.',
-  notFetched: (name: string) => `Could not read ${name}; try again.`,
+  tooMany: (most: number) => `That was more than ${most} files. Drop the disk images that you mean.`,
+  notFetched: (name: string) => `Could not read ${shownText(name)}; try again.`,
+  aside: (names: string[]) =>
+    names.length === 1
+      ? `${shownText(names[0]!)} is no disk image and was left out.`
+      : `No disk images, and left out: ${list(names)}.`,
+
+  queue: 'Queue',
+  queued: {
+    added: (names: string[]) => `${list(names)} ${names.length === 1 ? 'waits' : 'wait'} in the queue.`,
+    waiting: 'waits',
+    current: 'now',
+    saved: (place: Place) => {
+      const name = shownText(place.name);
+      if (place.kind === 'folder') return `saved as ${name} in ${shownText(place.folder.name)}`;
+      return place.kind === 'dialog' ? `saved as ${name}` : `converted; the browser is saving ${name}`;
+    },
+    cancelled: 'cancelled',
+    open: 'Open',
+    remove: 'Remove',
+  },
 
   image: 'Image',
   format: 'Format',
   virtualSize: 'Disk size',
+  unknownSize: 'known when it is converted',
   fileSize: 'Image file',
   data: 'Data',
   layers: 'Layers',
   encryption: 'Encryption',
   encryptionValue: ({ format, luks }: NonNullable<Info['encryption']>) =>
-    luks ? `${format.toUpperCase()}, ${luks.cipher}` : 'AES, the old method',
+    luks ? `${format.toUpperCase()}, ${shownText(luks.cipher)}` : 'AES, the old method',
   snapshot: 'What to convert',
   activeDisk: 'The current state',
   snapshotValue: ({ id, name, dateSeconds }: Snapshot) =>
-    `Snapshot ${name || id}, ${new Date(dateSeconds * 1000).toLocaleString()}`,
-  unused: (names: string[]) => `The image does not refer to ${names.join(', ')}.`,
+    `Snapshot ${shownText(name || id)}, ${new Date(dateSeconds * 1000).toLocaleString()}`,
+  openSnapshot: 'Show this one',
+  otherSnapshot: 'Another state is chosen than the one that is shown: show it first, then convert.',
+  unused: (names: string[]) => `The image does not refer to ${list(names)}.`,
   formatValue: (info: Info) =>
     [
       info.format,
       info.version && `version ${info.version}`,
-      info.clusterSize && `${binarySize(info.clusterSize)} clusters`,
+      info.clusterSize && `units of ${binarySize(info.clusterSize)}`,
+      ...info.containers.map(({ name }) => `in ${name}`),
     ]
       .filter(Boolean)
       .join(', '),
@@ -48,85 +96,196 @@ export const texts = {
     return `${size(bytes)}, ${compressed > bytes * 0.95 ? 'nearly all' : size(compressed)} of it compressed`;
   },
 
-  needs: 'The image needs something else',
-  needsFile: ({ role, of }: Extract<Need, { kind: 'missing-file' }>) =>
-    `${of} holds only a part of its disk. The rest is in another file, its ${role}:`,
-  chooseFor: ({ role }: Extract<Need, { kind: 'missing-file' }>) => `Choose the ${role}`,
+  needsFile: ({ role, of }: FileNeed) =>
+    `${shownText(of)} holds only a part of its disk. The rest is in another file, its ${role}:`,
+  needsTitle: (name: string, role: string) => `${shownText(name)} needs its ${role}`,
+  needsPassword: (name: string) => `${shownText(name)} is encrypted`,
+  chooseFor: ({ role }: FileNeed) => `Choose the ${role}`,
+  chooseOther: ({ role }: FileNeed) => `Choose another ${role}`,
   needsFileHint: 'Or drop it here. Nothing is opened by a name that stands in an image: you decide what is read.',
-  notTheFile: 'What you handed over has another name. If it is the right file all the same, choose it with the button.',
-  passwordOf: (name: string) => `Password of ${name}`,
+  notTheFile: (names: string[]) =>
+    names.length === 1
+      ? `${shownText(names[0]!)} has another name than the file that is missing.`
+      : 'The missing file is not among these.',
+  useAllTheSame: (name: string, role: string) => `Use ${shownText(name)} as the ${role}`,
+  doubt: (name: string, role: string) => `${shownText(name)} may be the wrong ${role}`,
+  doubtHint: 'A wrong file gives a disk that looks whole and is not.',
+  useIt: 'Use it all the same',
+  otherName: (name: string, wanted: string) =>
+    `The image asks for ${shownText(wanted)}. This file is called ${shownText(name)}.`,
+  smallerLayer: (name: string, bytes: number, above: string, size_: number) =>
+    `${shownText(name)} holds a disk of ${size(bytes)}, ${shownText(above)} one of ${size(size_)}. What is missing reads as zeros. That is right if the disk was enlarged later, and wrong otherwise.`,
+  shortDataFile: (name: string, bytes: number, disk: number) =>
+    `${shownText(name)} has ${size(bytes)}, and the disk ${size(disk)}.`,
+  notRaw: (name: string, format: string, above: string) =>
+    `${shownText(name)} is a ${format} image, but ${shownText(above)} says that it is a raw disk.`,
+  noDisk: (name: string) => `${shownText(name)} is probably no disk: its length is no whole number of sectors.`,
+  guessedRaw: (name: string) =>
+    `${shownText(name)} is in no format that Decant knows. It would be read byte for byte, as a raw disk.`,
+  passwordOf: (name: string) => `Password of ${shownText(name)}`,
   passwordHint: 'It stays in this tab and is forgotten when the image is closed.',
   unlock: 'Unlock',
-  unlocking: (name: string) => `Unlocking ${name}`,
+  unlocking: (name: string) => `Unlocking ${shownText(name)}`,
   assume: 'I am sure of the password: go on without a check',
 
-  salvage: 'Salvage what can be read',
   salvaging: (bytes: number) =>
     `The image is damaged. What cannot be read becomes zeros${bytes > 0 ? `: ${size(bytes)} at least` : ''}.`,
-  doneDamaged: 'Done, but the disk is damaged',
   lost: (bytes: number, ranges: number) =>
     `${size(bytes)} in ${ranges === 1 ? 'one range' : `${ranges} ranges`} could not be read and are zeros now.`,
   lostList: 'What was lost',
+  lostMore: (ranges: number) => `and ${ranges === 1 ? 'one more range' : `${ranges} more ranges`}, not listed`,
   lostRange: ({ start, length, reason }: LostRange) => `${length} bytes at ${start}: ${reason}`,
 
-  readAsRaw: 'Read it as a raw disk',
-  another: 'Choose another file',
-
+  unknownCost: 'How much it takes is known when it is made.',
+  compressedCost: 'Takes less than the disk: how much, and how long, depends on its data.',
+  output: 'What to make of it',
+  outputValue: ({ label, hint }: OutputFormat) => (hint ? `${hint}: ${label}` : label),
+  outputNotice: (notice: string) => `${notice}.`,
+  outputRefusal: (output: OutputFormat, refusal: string) => `${texts.outputValue(output)} is not possible. ${refusal}.`,
   saveHow: 'How to save it',
-  picked: 'To a place you pick',
-  pickedCost: (seconds: number | undefined) => `Takes only the space of its data. ${about(seconds)}`,
-  download: 'As a download',
-  downloadCost: (seconds: number | undefined, disk: number) => `Uses the full ${size(disk)} on disk. ${about(seconds)}`,
-  better: 'Best for this image',
-  noPicker: 'This browser cannot write to a place you pick; Chrome and Edge can.',
+  fileName: 'Name for the disk',
+  noName: 'The disk needs a name.',
+  badName: (character: string) => `A file name cannot have a ${character} in it.`,
+  controlInName: 'A file name cannot have control characters in it.',
+  nameEnd: 'A file name cannot end with a dot or a space.',
+  folderOfName: 'The folder that you picked has a folder of this name. Choose another name.',
+  nameRefused: 'The browser does not allow this name. Choose another one.',
+  ways: {
+    folder: 'To a folder you pick',
+    dialog: "With the browser's save dialog",
+    download: 'As a download',
+  },
+  pickedCost: (choice: Choice) => {
+    const { space, atLeast } = choice;
+    if (space === undefined) return 'Takes only the space of its data.';
+    return `Takes ${atLeast ? 'at least ' : ''}${size(space)}, the space of its data.${time(choice)}`;
+  },
+  downloadCost: (choice: Choice, disk: number) => `Takes the full ${size(disk)}.${time(choice)}`,
+  folderChosen: (name: string) => `Folder: ${shownText(name)}`,
+  otherFolder: 'Pick another folder',
+  betterTime: (seconds: number) => `Best for this image: about ${duration(seconds)} sooner`,
+  betterSpace: (bytes: number, other: number) =>
+    `Best for this image: takes ${bytes > 0 ? size(bytes) : 'no space'} instead of ${size(other)}`,
+  noPicker: 'This browser cannot write to a folder you pick; Chrome and Edge can.',
   pickerFailed: 'The browser does not let this page ask for a place; download it instead.',
-  noRoom: (room: number) => `The browser gives this page ${size(room)}, which is too little for this disk.`,
+  streamsForRoom: (room: number | undefined) =>
+    `${holds(room)}, so the disk goes to your downloads while it is converted.`,
+  noRoom: (room: number | undefined, obstacle: string, canPick: boolean) =>
+    `${holds(room)}, and it cannot be sent to the downloads bit by bit: ${lower(obstacle)} ${canPick ? 'Save it to a folder you pick.' : 'Use Chrome or Edge, which can write to a folder you pick.'}`,
+  mayNotFit: (room: number | undefined) => `${holds(room)}. Whether the result fits is known only when it is made.`,
+  finding: 'Finding out how this browser can download it.',
+  noStream: (reason: string) => `The download could not be started: ${reason}`,
   insecure:
     'This page is not served over https, so the browser does not let it save files. Open it over https or on localhost.',
   otherTab: 'Another tab is converting too; both will be slower.',
   convert: 'Convert',
+  noWay: 'Choose how to save it, or wait until it is known which way is best.',
+  picking: 'The browser asks for the place. Answer it, or close it to go on here.',
 
-  phase: {
-    unlocking: 'Unlocking',
-    preparing: 'Preparing',
-    converting: 'Converting',
-    finalizing: 'Finishing',
-  } satisfies Record<Phase, string>,
-  converted: (percent: number) => `${percent} percent converted`,
-  speed: (bytesPerSecond: number) => `${size(bytesPerSecond)}/s`,
-  left: (seconds: number) => `${duration(seconds)} left`,
-  ofDisk: (done: number, total: number) => `${size(done)} of ${size(total)}`,
-  finishing: (seconds: number | undefined) =>
-    `The browser checks the whole file before it hands it over${seconds ? `, in about ${duration(seconds)}` : ''}. It does not tell how far it is.`,
+  replaceTitle: (name: string, folder: string) => `${shownText(folder)} already has a file called ${shownText(name)}`,
+  replaceQuestion: 'Replace it when the new one is complete? Until then it stays as it is.',
+  replace: 'Replace it',
+  sourceTitle: (name: string) => `${shownText(name)} in that folder is the image itself, or a file that it needs`,
+  sourceHint: 'It cannot be replaced by what is made of it.',
+  saveAs: (name: string) => `Save as ${shownText(name)}`,
+  noFolderTitle: 'No folder was picked',
+  noFolderHint:
+    'Browsers refuse some folders, such as the home folder, Desktop and Downloads. A folder inside one of them works: make a new one in the dialog.',
+  dialogHint: "Or use the browser's save dialog, which can save anywhere.",
+  dialogWarning:
+    'It empties a file that you pick there, at once, even if you cancel later. Do not pick the image itself, or a file that you still need.',
+  useDialog: "Use the browser's save dialog",
+
+  phase: { converting: 'Converting', finishing: 'Finishing' },
+  working: (phase: string, name: string) => `${phase} ${shownText(name)}`,
+  percent: (share: number) => `${Math.floor(share * 100)} %`,
+  converted: (percent: number) => `${percent} percent done`,
+  speed: (bytesPerSecond: number, method: Method) =>
+    `${size(bytesPerSecond)}/s of ${method === 'streamed' ? 'the disk' : 'data'}`,
+  left: (seconds: number) => `about ${duration(seconds)} left`,
+  leftUnknown: 'nearly done',
+  finishing: 'The browser checks the whole file before it hands it over. It does not tell how far it is.',
   cancel: 'Cancel',
   cancelling: 'Stopping',
   cancelWaits: 'The browser cannot be stopped while it finishes a file; the file is removed right after.',
+  cancelTooLate: 'The browser cannot be stopped while it finishes a file: it will be complete.',
+  wasTooLate:
+    'It was cancelled when the browser was finishing the file, which cannot be stopped: the file is complete.',
   keepOpen: 'Keep this tab open.',
 
   done: 'Done',
-  savedPicked: (name: string) => `The disk is in ${name}, at the place you picked.`,
-  savedDownload: (name: string) =>
-    `${name} is being saved to your downloads. Keep this tab open until the browser has finished.`,
+  doneDamaged: 'Done, but the disk is damaged',
+  doneSaving: 'Done converting; the browser is saving it',
+  place: (place: Place, copying: number | undefined) => {
+    switch (place.kind) {
+      case 'folder':
+        return `${shownText(place.name)} is in the folder ${shownText(place.folder.name)}.`;
+      case 'dialog':
+        return `${shownText(place.name)} is at the place you picked.`;
+      case 'streamed':
+        return `The browser has all of ${shownText(place.name)}. Its list of downloads shows when it is complete.`;
+      case 'stored':
+        return `The browser is copying ${shownText(place.name)} to your downloads${copying && copying >= 2 ? `, for about ${duration(copying)}` : ''}. Its list of downloads shows when that is complete. Keep this tab open until then.`;
+    }
+  },
+  copyKept: (bytes: number) =>
+    `${size(bytes)} in the browser's storage, which it needs to save the file. It goes by itself, in about ${duration(copyLifetime(bytes) / 1000)} or when the page is next opened.`,
+  details: 'Details',
   facts: {
     disk: 'Disk',
     written: 'Written',
-    time: 'Time',
-    engine: 'Engine',
+    time: 'Time in all',
+    converting: 'Of it converting',
+    copy: 'Copy',
+    method: 'Way',
+    engine: 'Worked on by',
+    threads: 'Threads',
   },
-  writtenValue: (result: Result, sparse: boolean) =>
-    sparse
+  writtenValue: (result: Result, method: Method) =>
+    method === 'picked'
       ? `${size(result.bytesWritten)}; ${size(result.holeBytes)} are holes that take no space`
-      : size(result.virtualSize),
-  timeValue: (seconds: number, data: number) =>
-    seconds >= 1 ? `${duration(seconds)}, ${size(data / seconds)}/s of data` : 'less than a second',
-  engineValue: ({ engine, engineReason, workers }: Result) =>
-    `${workers === 1 ? `one of ${engine}` : `${workers} ${engine}`} (${engineReason})`,
+      : size(result.outputSize),
+  timeValue: (seconds: number) => (seconds < 1 ? 'less than a second' : duration(seconds)),
+  convertingValue: (seconds: number, speed: number | undefined, method: Method) =>
+    speed === undefined ? texts.timeValue(seconds) : `${texts.timeValue(seconds)}, ${texts.speed(speed, method)}`,
+  methodValue: {
+    picked: 'written to the place that you picked, with holes',
+    stored: "written to the browser's storage, then copied to the downloads",
+    streamed: 'sent to the downloads while it was converted',
+  } satisfies Record<Method, string>,
+  engineValue: ({ engine, workers }: Result) =>
+    engine === 'threads' ? `${workers} threads that share memory` : workers === 1 ? 'one worker' : `${workers} workers`,
   notIsolated: 'This page shares no memory between threads, which its server would have to allow. Workers need none.',
   convertAnother: 'Convert another image',
 
   failed: 'That did not work',
-  cancelled: 'Cancelled. Nothing was left behind.',
-  again: 'Try again',
+  notOpened: (name: string) => `${shownText(name)} could not be opened`,
+  notConverted: (name: string) => `${shownText(name)} could not be converted`,
+  cancelled: 'Cancelled.',
+  nothingLeft: 'Nothing was left behind.',
+  streamLeft: (name: string) =>
+    `The browser's list of downloads shows that ${shownText(name)} has failed. If it kept a part of it, that is no whole disk.`,
+  asItWas: (name: string) => `${shownText(name)} is as it was before.`,
+  emptyLeft: (name: string) => `An empty file ${shownText(name)} was left where you picked it; nothing else.`,
+  fileLeft: (name: string) =>
+    `Look at ${shownText(name)} before you use it: it may not be what it was, nor a whole disk.`,
+  unknownLeft: (name: string) => `Whether something was left at ${shownText(name)} cannot be seen from here.`,
+  next: {
+    raw: 'Read it as a raw disk',
+    salvage: 'Salvage what can be read',
+    again: 'Try again',
+    saveAgain: 'Back to the image',
+    filesAgain: 'Choose the files it needs again',
+    next: 'Go on with the next one',
+    another: 'Choose another file',
+  } satisfies Record<Next, string>,
 };
 
-const about = (seconds: number | undefined): string => (seconds === undefined ? '' : `About ${duration(seconds)}.`);
+/** The beginning of a sentence: what the private storage takes, which is less than the disk. */
+const holds = (room: number | undefined): string => {
+  if (room === undefined) return 'This window cannot keep all of it';
+  return `This window can keep ${room > 0 ? `about ${size(room)}` : 'next to nothing'}, which is less than the disk`;
+};
+
+/** A sentence as the second half of another one: with a small first letter. */
+const lower = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1);

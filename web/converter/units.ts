@@ -11,18 +11,22 @@ export function size(bytes: number): string {
   return `${Number(value.toPrecision(value < 10 ? 2 : 3))} ${units[unit]}`;
 }
 
-/** A power of two, as those who chose it write it: "64 KiB". */
+/** A size in binary units, for powers of two: "64 KiB". */
 export function binarySize(bytes: number): string {
   const units = ['bytes', 'KiB', 'MiB'];
   const unit = Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1);
   return `${bytes / 1024 ** unit} ${units[unit]}`;
 }
 
-/** A time, no more exact than it is worth: "4 s", "1 min 20 s", "2 h 5 min". */
+/** In minutes. */
+const DAY = 24 * 60;
+
+/** A time, rounded: "4 s", "1 min 20 s", "2 h 5 min", "3 days". */
 export function duration(seconds: number): string {
   const whole = Math.max(1, Math.round(seconds));
   if (whole < 60) return `${whole} s`;
   const minutes = Math.floor(whole / 60);
+  if (minutes >= 2 * DAY) return `${Math.round(minutes / DAY)} days`;
   if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
   const rest = minutes < 10 ? Math.round((whole % 60) / 5) * 5 : 0;
   return rest > 0 && rest < 60 ? `${minutes} min ${rest} s` : `${rest === 60 ? minutes + 1 : minutes} min`;

@@ -1,42 +1,76 @@
-// What each step of a session looks like.
+// How most steps look: opening, unlocking, converting, done, failed; and the queue beside them.
 
-import type { LostRange, Snapshot } from 'decant';
+import { type Result, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import { ref } from 'lit/directives/ref.js';
-import type { Choice } from './choices.js';
-import type { Session, State, Step } from './session.js';
+import type { Session } from './session.js';
+import { methodOf, type Next, type State, type Step } from './state.js';
 import { texts } from './texts.js';
 import { size } from './units.js';
 
-export const heading = (text: string) => html`<h2 tabindex="-1" data-focus>${text}</h2>`;
+/** The heading of a step, which takes the focus. `by` is the ID of the element that describes it. */
+export const heading = (text: string, by?: string) =>
+  html`<h2 tabindex="-1" data-focus aria-describedby=${by ?? nothing}>${text}</h2>`;
 
-/** Rows of name and value; a row without a value is left out. */
-const facts = (rows: [string, string | undefined][]) => html`
+/** Rows of a name and a value. A row without a value is left out. */
+export const facts = (rows: [string, string | undefined][]) => html`
   <dl>${rows.map(([name, value]) => (value ? html`<div><dt>${name}</dt><dd>${value}</dd></div>` : nothing))}</dl>
 `;
 
-/** What a screen reader is told: the step, and a conversion's progress in tenths. */
+const doneTitle = ({ result, place }: Step<'done'>): string => {
+  if (result.lostBytes > 0) return texts.doneDamaged;
+  return methodOf(place) === 'picked' ? texts.done : texts.doneSaving;
+};
+
+const workTitle = ({ phase, name, cancelling }: Step<'converting'>): string =>
+  texts.working(cancelling ? texts.cancelling : texts.phase[phase], name);
+
+/** A hint for the time in which the browser completes a file: it tells no progress and cannot be stopped. */
+function finishingHint({ phase, place, cancelling }: Step<'converting'>): string | undefined {
+  if (phase !== 'finishing' || methodOf(place) !== 'picked') return undefined;
+  if (!cancelling) return texts.finishing;
+  return place.kind === 'folder' && !place.replaces ? texts.cancelWaits : texts.cancelTooLate;
+}
+
+/** The text for screen readers: the step, and the progress of a conversion in steps of 10 %. */
 export function announcement(state: State): string {
   switch (state.step) {
-    case 'converting': {
-      const { phase } = state.progress;
-      if (phase !== 'converting') return texts.phase[phase];
+    case 'converting':
+      if (state.cancelling) return [workTitle(state), finishingHint(state)].filter(Boolean).join('. ');
+      if (state.phase === 'finishing') return workTitle(state);
       return texts.converted(Math.floor(state.share * 10) * 10);
-    }
     case 'done':
-      return texts.done;
+      return `${doneTitle(state)}. ${texts.place(state.place, state.copying)}`;
     case 'failed':
-      return state.cancelled ? texts.cancelled : state.message;
+      return [state.title, state.message, state.left].filter(Boolean).join(' ');
     case 'opening':
       return texts.opening(state.name);
     case 'unlocking':
       return texts.unlocking(state.name);
     case 'needs':
-      return state.notice ?? texts.needs;
     case 'empty':
       return state.notice ?? '';
-    default:
-      return '';
+    case 'ready':
+      return state.picking ? texts.picking : '';
+  }
+}
+
+/** The title for the window; `undefined` for the page's own. */
+export function windowTitle(state: State): string | undefined {
+  switch (state.step) {
+    case 'converting':
+      return `${texts.percent(state.share)} ${shownText(state.name)}`;
+    case 'done':
+      return `${doneTitle(state)}: ${shownText(state.place.name)}`;
+    case 'failed':
+      return state.title;
+    case 'opening':
+    case 'unlocking':
+      return texts.opening(state.name);
+    case 'needs':
+    case 'ready':
+      return shownText(state.image.info.name ?? texts.image);
+    case 'empty':
+      return undefined;
   }
 }
 
@@ -48,175 +82,126 @@ export function openingView({ name }: Step<'opening'>, session: Session): Templa
   `;
 }
 
-export function whichView({ files }: Step<'which'>, session: Session): TemplateResult {
+export function unlockingView({ name, share }: Step<'unlocking'>, session: Session): TemplateResult {
   return html`
-    ${heading(texts.whichFile)}
-    <p>${texts.whichFileHint}</p>
-    <ul class="files">
-      ${files.map(
-        (file) =>
-          html`<li><button @click=${() =>
-            session.openFile(
-              file,
-              files.filter((other) => other !== file),
-            )}><span>${file.name}</span> <span class="quiet">${size(file.size)}</span></button></li>`,
-      )}
-    </ul>
-    <button class="link" @click=${() => session.reset()}>${texts.another}</button>
+    ${heading(texts.unlocking(name))}
+    <progress aria-label=${texts.unlocking(name)} max="1" .value=${share}></progress>
+    <div class="actions"><button @click=${() => session.reset()}>${texts.cancel}</button></div>
   `;
 }
 
-export function readyView(state: Step<'ready'>, session: Session): TemplateResult {
-  const { info } = state.image;
-  const { survey } = state;
-  const notices = [
-    ...info.safety.map(({ message }) => `${message}.`),
-    info.unusedCompanions.length > 0 ? texts.unused(info.unusedCompanions) : undefined,
-    session.isSalvage ? texts.salvaging(survey.lost) : undefined,
-    state.otherTab ? texts.otherTab : undefined,
-  ].filter((notice) => notice !== undefined);
+export function convertingView(state: Step<'converting'>, session: Session): TemplateResult {
+  const { share, secondsLeft, speed, phase, place, cancelling } = state;
+  const finishing = phase === 'finishing';
+  const left = secondsLeft === undefined ? (finishing ? texts.leftUnknown : '') : texts.left(secondsLeft);
   return html`
-    ${heading(info.name ?? texts.image)}
+    ${heading(workTitle(state))}
+    <progress aria-label=${workTitle(state)} max="1" .value=${share}></progress>
+    <p class="numbers">
+      <strong>${texts.percent(share)}</strong>
+      <span>${left}</span>
+      <span>${speed === undefined ? '' : texts.speed(speed, methodOf(place))}</span>
+    </p>
+    <p class="hint quiet">${finishingHint(state) ?? texts.keepOpen}</p>
+    <div class="actions"><button aria-disabled=${cancelling ? 'true' : nothing} @click=${() => session.cancel()}>${texts.cancel}</button></div>
+  `;
+}
+
+export function doneView(state: Step<'done'>, session: Session): TemplateResult {
+  const { result, place, seconds, converting, speed, copying, tooLate } = state;
+  const method = methodOf(place);
+  const waiting = session.queue.waiting[0];
+  return html`
+    ${heading(doneTitle(state), 'place')}
+    <p class="good" id="place">${texts.place(place, copying)}</p>
+    ${tooLate ? html`<p class="notice">${texts.wasTooLate}</p>` : nothing}
+    ${result.notice ? html`<p class="notice">${texts.outputNotice(result.notice)}</p>` : nothing}
+    ${result.lostBytes > 0 ? lostView(result) : nothing}
     ${facts([
-      [texts.format, texts.formatValue(info)],
-      [texts.virtualSize, size(info.virtualSize)],
-      [texts.fileSize, size(info.fileSize)],
-      [texts.data, survey.complete ? texts.dataValue(survey.data, survey.compressed) : texts.dataCounting(survey.data)],
-      [texts.layers, info.layers.length > 1 ? info.layers.map(({ name }) => name).join(', ') : undefined],
-      [texts.encryption, info.encryption ? texts.encryptionValue(info.encryption) : undefined],
+      [texts.facts.disk, size(result.virtualSize)],
+      [texts.facts.written, texts.writtenValue(result, method)],
+      [texts.facts.copy, method === 'stored' ? texts.copyKept(result.outputSize) : undefined],
     ])}
-    ${info.snapshots.length > 0 ? snapshotPicker(info.snapshots, session) : nothing}
-    ${notices.length > 0 ? html`<ul class="notice">${notices.map((notice) => html`<li>${notice}</li>`)}</ul>` : nothing}
-    <fieldset>
-      <legend>${texts.saveHow}</legend>
-      ${state.choices.map((choice) => choiceView(choice, state, session))}
-    </fieldset>
+    <details>
+      <summary>${texts.details}</summary>
+      ${facts([
+        [texts.facts.time, texts.timeValue(seconds)],
+        [texts.facts.converting, texts.convertingValue(converting, speed, method)],
+        [texts.facts.method, texts.methodValue[method]],
+        [texts.facts.engine, texts.engineValue(result)],
+        [texts.facts.threads, crossOriginIsolated ? undefined : texts.notIsolated],
+      ])}
+    </details>
     <div class="actions">
-      <button class="primary" ?disabled=${!state.way} @click=${() => session.convert()}>${texts.convert}</button>
-      <button class="link" @click=${() => session.reset()}>${texts.another}</button>
+      ${waiting ? html`<button class="primary" @click=${() => session.openNext()}>${texts.next.next}</button>` : nothing}
+      <button class=${waiting ? 'link' : 'primary'} @click=${() => session.reset()}>${texts.convertAnother}</button>
     </div>
   `;
 }
 
-function snapshotPicker(snapshots: Snapshot[], session: Session): TemplateResult {
-  const pick = (event: Event) => {
-    const { value } = event.target as HTMLSelectElement;
-    const at = value === '' ? undefined : snapshots[Number(value)]?.id;
-    void session.pickSnapshot(at);
-  };
-  const chosen = session.snapshot;
+/** The ranges that could not be read. The result lists the first ones. */
+function lostView({ lost, lostRanges, lostBytes }: Result): TemplateResult {
+  const more = lostRanges - lost.length;
+  const lines = [...lost.map(texts.lostRange), ...(more > 0 ? [texts.lostMore(more)] : [])];
   return html`
-    <label class="field">
-      <span>${texts.snapshot}</span>
-      <select @change=${pick}>
-        <option value="" ?selected=${chosen === undefined}>${texts.activeDisk}</option>
-        ${snapshots.map((snapshot, at) => html`<option value=${at} ?selected=${chosen === snapshot.id}>${texts.snapshotValue(snapshot)}</option>`)}
-      </select>
-    </label>
-  `;
-}
-
-function choiceView(choice: Choice, state: Step<'ready'>, session: Session): TemplateResult {
-  const { way, obstacle, seconds } = choice;
-  const cost = way === 'picked' ? texts.pickedCost(seconds) : texts.downloadCost(seconds, state.image.info.virtualSize);
-  const others = state.choices.filter((other) => other !== choice && !other.obstacle);
-  const better =
-    seconds !== undefined && !obstacle && others.length > 0 && others.every((other) => seconds < (other.seconds ?? 0));
-  return html`
-    <label class="choice">
-      <input
-        type="radio"
-        name="way"
-        value=${way}
-        .checked=${state.way === way}
-        ?disabled=${obstacle !== undefined}
-        @change=${() => session.select(way)}
-      />
-      <span>
-        <strong>${texts[way]}</strong>${better ? html` <em>${texts.better}</em>` : nothing}<br />
-        <span class="quiet">${obstacle ?? cost}</span>
-      </span>
-    </label>
-  `;
-}
-
-/** A bar that only tells time stops short of its end. */
-const ALMOST = 0.97;
-
-export function convertingView(state: Step<'converting'>, session: Session): TemplateResult {
-  const { progress, share, secondsLeft, finishing, cancelling } = state;
-  const { phase, guestDone, guestTotal, bytesPerSecond } = progress;
-  const title = cancelling ? texts.cancelling : texts.phase[phase];
-  const details =
-    phase === 'converting'
-      ? [
-          texts.ofDisk(guestDone, guestTotal),
-          bytesPerSecond > 0 ? texts.speed(bytesPerSecond) : undefined,
-          secondsLeft === undefined ? undefined : texts.left(secondsLeft),
-        ]
-      : [];
-  return html`
-    ${heading(title)}
-    ${phase === 'finalizing' ? finishingBar(finishing, state.finishingSince, title) : html`<progress aria-label=${title} max="1" .value=${share}></progress>`}
-    <p class="details">${details.filter(Boolean).map((detail) => html`<span>${detail}</span>`)}</p>
-    ${phase === 'finalizing' && state.way === 'picked' ? html`<p>${texts.finishing(finishing)}</p>` : nothing}
-    ${cancelling && phase === 'finalizing' ? html`<p class="notice">${texts.cancelWaits}</p>` : nothing}
-    <p class="quiet">${texts.keepOpen}</p>
-    <div class="actions"><button ?disabled=${cancelling} @click=${() => session.cancel()}>${texts.cancel}</button></div>
-  `;
-}
-
-/** The browser tells nothing while it finishes, so the bar runs by the estimate, in CSS. */
-function finishingBar(estimate: number | undefined, since: number, label: string): TemplateResult {
-  if (!estimate) return html`<progress aria-label=${label}></progress>`;
-  const elapsed = (performance.now() - since) / 1000;
-  // Not by a style attribute, which a strict policy forbids.
-  const run = (element: Element | undefined) => {
-    const style = (element as HTMLElement | undefined)?.style;
-    style?.setProperty('animation-duration', `${estimate}s`);
-    style?.setProperty('animation-delay', `-${elapsed}s`);
-    style?.setProperty('--end', `${ALMOST * 100}%`);
-  };
-  return html`<div class="bar" role="progressbar" aria-label=${label}><div ${ref(run)}></div></div>`;
-}
-
-export function doneView({ result, way, name, seconds }: Step<'done'>, session: Session): TemplateResult {
-  return html`
-    ${heading(result.lost.length > 0 ? texts.doneDamaged : texts.done)}
-    <p class="good">${way === 'picked' ? texts.savedPicked(name) : texts.savedDownload(name)}</p>
-    ${facts([
-      [texts.facts.disk, size(result.virtualSize)],
-      [texts.facts.written, texts.writtenValue(result, way === 'picked')],
-      [texts.facts.time, texts.timeValue(seconds, result.bytesWritten)],
-      [texts.facts.engine, texts.engineValue(result)],
-    ])}
-    ${result.lost.length > 0 ? lostView(result.lost) : nothing}
-    ${crossOriginIsolated ? nothing : html`<p class="quiet">${texts.notIsolated}</p>`}
-    <div class="actions"><button class="primary" @click=${() => session.reset()}>${texts.convertAnother}</button></div>
-  `;
-}
-
-/** Every range that could not be read. */
-function lostView(lost: LostRange[]): TemplateResult {
-  const bytes = lost.reduce((sum, { length }) => sum + length, 0);
-  return html`
-    <p class="bad">${texts.lost(bytes, lost.length)}</p>
+    <p class="bad">${texts.lost(lostBytes, lostRanges)}</p>
     <details>
       <summary>${texts.lostList}</summary>
-      <pre tabindex="0">${lost.map(texts.lostRange).join('\n')}</pre>
+      <pre tabindex="0">${lines.join('\n')}</pre>
     </details>
   `;
 }
 
-export function failedView(state: Step<'failed'>, session: Session): TemplateResult {
+/** A failure, and the steps that are offered. The first one is the most likely to work. */
+export function failedView({ title, message, left, next }: Step<'failed'>, session: Session): TemplateResult {
+  const waiting = session.queue.waiting.length > 0;
+  const steps: Next[] = [...next, ...(waiting ? (['next'] as const) : []), 'another'];
   return html`
-    ${heading(state.cancelled ? texts.cancelled : texts.failed)}
-    ${state.cancelled ? nothing : html`<p class="bad">${state.message}.</p>`}
+    ${message ? html`${heading(title)}<p class="bad">${message}</p>` : heading(left ? `${title} ${left}` : title)}
+    ${message && left ? html`<p>${left}</p>` : nothing}
     <div class="actions">
-      ${state.offerRaw ? html`<button class="primary" @click=${() => session.retry({ format: 'raw' })}>${texts.readAsRaw}</button>` : nothing}
-      ${state.offerSalvage ? html`<button @click=${() => session.retry({ salvage: true })}>${texts.salvage}</button>` : nothing}
-      ${state.offerRaw ? nothing : html`<button class="primary" @click=${() => session.retry()}>${texts.again}</button>`}
-      <button class="link" @click=${() => session.reset()}>${texts.another}</button>
+      ${steps.map(
+        (step, at) =>
+          html`<button class=${at === 0 ? 'primary' : step === 'another' ? 'link' : ''} @click=${() => session.goOn(step)}>${texts.next[step]}</button>`,
+      )}
     </div>
+  `;
+}
+
+/** The queue, if it has more than the image that is shown. */
+export function queueView(session: Session): TemplateResult | typeof nothing {
+  const { items } = session.queue;
+  if (items.length === 0 || (items.length === 1 && items[0]!.status !== 'waiting')) return nothing;
+  const text = (status: (typeof items)[number]['status'], outcome: string) =>
+    status === 'waiting' || status === 'current' ? texts.queued[status] : outcome;
+  return html`
+    <section class="queue" aria-labelledby="queue">
+      <h2 id="queue">${texts.queue}</h2>
+      <ol>
+        ${items.map(({ id, bundle, status, outcome }) => {
+          const name = shownText(bundle.top.file.name);
+          return html`
+            <li aria-current=${status === 'current' ? 'true' : nothing}>
+              <span class="name">${name}</span>
+              <span class=${status === 'failed' ? 'bad' : 'quiet'}>${text(status, outcome)}</span>
+              ${status === 'waiting' ? waitingActions(id, name, session) : nothing}
+            </li>
+          `;
+        })}
+      </ol>
+    </section>
+  `;
+}
+
+function waitingActions(id: number, name: string, session: Session): TemplateResult {
+  return html`
+    <span class="item-actions">
+      ${
+        session.isBusy
+          ? nothing
+          : html`<button aria-label=${`${texts.queued.open} ${name}`} @click=${() => session.openNext(id)}>${texts.queued.open}</button>`
+      }
+      <button class="link" aria-label=${`${texts.queued.remove} ${name}`} @click=${() => session.remove(id)}>${texts.queued.remove}</button>
+    </span>
   `;
 }

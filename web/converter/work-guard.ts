@@ -1,20 +1,20 @@
-// While work goes on: the tab asks before it closes, the screen stays awake, other tabs can see it.
+// While the page converts, the tab asks before it closes, the screen stays awake, and other tabs know.
 
-/** What other tabs see. */
+/** The name of the Web Lock that is held meanwhile. */
 const BUSY = 'decant:busy';
 
-/** Whether work goes on in another tab. */
+/** Whether another tab converts. */
 export async function isOtherTabBusy(): Promise<boolean> {
   try {
     const { held = [] } = await navigator.locks.query();
     return held.some((lock) => lock.name === BUSY);
   } catch {
-    // Locks may be forbidden to a page: then it stands alone.
+    // A page may be denied locks. Then it cannot know.
     return false;
   }
 }
 
-/** Begins to guard; the returned function ends it. */
+/** Begins to guard. The returned function ends it. */
 export function guardWork(): () => void {
   const ask = (event: BeforeUnloadEvent) => event.preventDefault();
   addEventListener('beforeunload', ask);
@@ -23,6 +23,7 @@ export function guardWork(): () => void {
   const done = new Promise<void>((resolve) => {
     release = resolve;
   });
+  // It rejects if a page is denied locks. Then other tabs do not know, and the conversion goes on.
   navigator.locks.request(BUSY, { mode: 'shared' }, () => done).catch(() => {});
   return () => {
     removeEventListener('beforeunload', ask);
@@ -31,21 +32,26 @@ export function guardWork(): () => void {
   };
 }
 
-/** A hidden tab loses its wake lock, so it asks again when it is seen. */
+/**
+ * Keeps the screen awake until the returned function is called. A hidden tab loses its wake lock and asks again later.
+ */
 function keepAwake(): () => void {
   let ended = false;
   let sentinel: WakeLockSentinel | undefined;
   const request = async () => {
     if (document.visibilityState !== 'visible') return;
-    // Refused on low battery, for instance; the work goes on without.
+    // Refused on low battery, for instance. The conversion goes on without.
     sentinel = await navigator.wakeLock?.request('screen').catch(() => undefined);
     if (ended) await sentinel?.release();
   };
-  document.addEventListener('visibilitychange', request);
-  void request();
+  const again = () => {
+    request().catch(reportError);
+  };
+  document.addEventListener('visibilitychange', again);
+  again();
   return () => {
     ended = true;
-    document.removeEventListener('visibilitychange', request);
-    void sentinel?.release();
+    document.removeEventListener('visibilitychange', again);
+    sentinel?.release().catch(reportError);
   };
 }

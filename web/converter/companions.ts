@@ -1,0 +1,60 @@
+// Whether a file that was handed over for a name is the right one, as far as that can be found out.
+
+import { type Image, open } from 'decant';
+import { diskSize } from './disk-size.js';
+import { type Given, sourceOf } from './given.js';
+import type { Answer } from './opening.js';
+import { baseName } from './sorting.js';
+import { texts } from './texts.js';
+
+const SECTOR = 512;
+
+/**
+ * Why the file of an answer may be the wrong one: a sentence for each reason. `image` was opened with the file. That
+ * its disk is smaller than the one above is no reason by itself, since disks are enlarged; `smallerLayers` reports it.
+ */
+export async function doubtsAbout({ need, given }: Answer, image: Image, signal: AbortSignal): Promise<string[]> {
+  const { file } = given;
+  const doubts: string[] = [];
+  // A parent was checked by its identity when the image was opened.
+  if (need.role !== 'parent' && baseName(need.name) !== file.name)
+    doubts.push(texts.otherName(file.name, baseName(need.name)));
+  const at = image.info.layers.findIndex(({ name }, at) => at > 0 && name === file.name);
+  const [above, layer] = [image.info.layers[at - 1], image.info.layers[at]];
+  if (need.role === 'data file' && image.info.specific['data-file-raw'] === true && file.size < diskSize(image.info)) {
+    doubts.push(texts.shortDataFile(file.name, file.size, diskSize(image.info)));
+  }
+  if (!above || !layer) return doubts;
+  if (layer.format === 'raw') {
+    const format = await formatOf(given, signal);
+    if (format !== undefined) doubts.push(texts.notRaw(file.name, format, above.name));
+    else if (file.size % SECTOR !== 0) doubts.push(texts.noDisk(file.name));
+    else if (layer.guessed) doubts.push(texts.guessedRaw(file.name));
+  }
+  if (doubts.length > 0 && layer.virtualSize < above.virtualSize) doubts.push(smaller(layer, above));
+  return doubts;
+}
+
+/** The format of a file by its content; `undefined` if it is not recognised. */
+async function formatOf(given: Given, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const image = await open(sourceOf(given), { signal });
+    await image.close();
+    return image.info.format;
+  } catch {
+    return undefined;
+  }
+}
+
+type Layer = Image['info']['layers'][number];
+
+const smaller = (layer: Layer, above: Layer): string =>
+  texts.smallerLayer(layer.name, layer.virtualSize, above.name, above.virtualSize);
+
+/** A sentence for each layer whose disk is smaller than that of the layer above. */
+export function smallerLayers({ layers }: Image['info']): string[] {
+  return layers.flatMap((layer, at) => {
+    const above = layers[at - 1];
+    return above && layer.virtualSize < above.virtualSize ? [smaller(layer, above)] : [];
+  });
+}

@@ -1,0 +1,109 @@
+// How far a conversion is: one measure for the bar, the number and the time left, from the first byte to the complete
+// file. It never decreases. It counts data, since holes take no time; of a stream it counts all bytes, since a stream
+// carries them. The time in which the browser completes a file is predicted.
+
+import type { Progress } from 'decant';
+import { type Method, type Prediction, predict, type Rates, TYPICAL } from './rates.js';
+
+/** From this share of the data on, the predicted speed no longer counts: only the measured one does. */
+const KNOWN = 0.2;
+/** A part that reports no progress is shown up to this share of it. */
+const ALMOST = 0.98;
+
+/** What is converted, and how. */
+export interface Conversion {
+  method: Method;
+  /** The size of the disk, or of the image's file if only the end of the disk tells it. */
+  virtualSize: number;
+  /** How many bytes of the disk are data, if the map was read to its end. */
+  data: number | undefined;
+  rates: Rates | undefined;
+  /** For a stream: how many bytes the browser has taken. */
+  taken?: () => number;
+}
+
+/** How far it is now. */
+export interface Standing {
+  /** The share of the work that is done: 0 to 1. */
+  share: number;
+  secondsLeft: number | undefined;
+  /** Bytes of data per second since converting began; of a stream, bytes of the disk. */
+  speed: number | undefined;
+}
+
+export class Course {
+  readonly #prediction: Prediction;
+  #progress: Progress | undefined;
+  /** When converting began and when it ended, in seconds. */
+  #began: number | undefined;
+  #finishing: number | undefined;
+  #share = 0;
+
+  constructor(private readonly conversion: Conversion) {
+    const { method, virtualSize, data, rates } = conversion;
+    this.#prediction = predict(rates ?? TYPICAL, method, virtualSize, data ?? virtualSize);
+  }
+
+  get phase(): Progress['phase'] {
+    return this.#progress?.phase ?? 'preparing';
+  }
+
+  /** How many bytes of data are converted. */
+  get dataDone(): number {
+    return this.#progress?.dataDone ?? 0;
+  }
+
+  update(progress: Progress): void {
+    const now = performance.now() / 1000;
+    if (progress.phase === 'converting') this.#began ??= now;
+    if (progress.phase === 'finalizing') this.#finishing ??= now;
+    this.#progress = progress;
+  }
+
+  /** How far it is now. Ask regularly: not every phase reports progress. */
+  standing(): Standing {
+    const now = performance.now() / 1000;
+    const { converting, finishing } = this.#prediction;
+    const weight = converting + finishing > 0 ? converting / (converting + finishing) : 1;
+    const done = this.#converted();
+    let share = done * weight;
+    let secondsLeft = this.#left(now, done);
+    if (this.#finishing !== undefined && finishing > 0) {
+      const elapsed = now - this.#finishing;
+      share = weight + (1 - weight) * Math.min(ALMOST, elapsed / finishing);
+      secondsLeft = elapsed < finishing ? finishing - elapsed : undefined;
+    }
+    this.#share = Math.max(this.#share, Math.min(1, share));
+    return { share: this.#share, secondsLeft, speed: this.#speed(now) };
+  }
+
+  /** The share that is converted: 0 to 1. */
+  #converted(): number {
+    if (!this.#progress) return 0;
+    const { virtualSize, data, taken } = this.conversion;
+    const { guestDone, guestTotal, dataDone, bytesRead } = this.#progress;
+    if (taken) return virtualSize > 0 ? Math.min(1, taken() / virtualSize) : 0;
+    // Without a total, `virtualSize` is the size of the file.
+    const done = guestTotal === undefined ? bytesRead : guestDone;
+    const share = data ? dataDone / data : virtualSize > 0 ? done / virtualSize : 0;
+    return Math.min(1, share);
+  }
+
+  #left(now: number, done: number): number | undefined {
+    if (this.#began === undefined) return undefined;
+    const { converting, finishing } = this.#prediction;
+    const learned = this.conversion.rates && this.conversion.data !== undefined ? converting * (1 - done) : undefined;
+    const elapsed = now - this.#began;
+    const seen = done > 0 && elapsed > 0 ? (elapsed / done) * (1 - done) : undefined;
+    if (seen === undefined) return learned === undefined ? undefined : learned + finishing;
+    const weight = learned === undefined ? 1 : Math.min(1, done / KNOWN);
+    return seen * weight + (learned ?? 0) * (1 - weight) + finishing;
+  }
+
+  #speed(now: number): number | undefined {
+    if (this.#began === undefined || !this.#progress) return undefined;
+    const elapsed = (this.#finishing ?? now) - this.#began;
+    const bytes = this.conversion.taken?.() ?? this.#progress.dataDone;
+    return elapsed > 0 && bytes > 0 ? bytes / elapsed : undefined;
+  }
+}

@@ -1,0 +1,68 @@
+// What a person can do after a failure. Only steps that may work are offered, the most likely first.
+
+import { DecantError, type ErrorKind, open } from 'decant';
+import { sourceOf } from './given.js';
+import { type Opening, openingOptions } from './opening.js';
+import { mayBeRaw } from './sorting.js';
+import type { Next } from './state.js';
+
+export const asError = (thrown: unknown): DecantError =>
+  thrown instanceof DecantError ? thrown : new DecantError('internal', String(thrown));
+
+/** A message of the package, with a full stop. */
+export const sentence = (message: string): string => (/[.!?]$/.test(message) ? message : `${message}.`);
+
+/** Whether a companion is at fault. The message then begins with its name. */
+export const isOfCompanion = ({ message }: DecantError): boolean => message.startsWith("In '");
+
+/** The steps that are offered after `error`. */
+export async function nextSteps(error: DecantError, opening: Opening, signal: AbortSignal): Promise<Next[]> {
+  const handedOver = opening.companions.length + opening.answers.length > 0;
+  const steps: Next[] = [];
+  switch (error.kind) {
+    case 'not-recognised':
+      if (mayBeRaw(opening.top.file) && !isOfCompanion(error)) steps.push('raw');
+      break;
+    case 'corrupt':
+      if (!opening.salvage && (await canSalvage(opening, signal))) steps.push('salvage');
+      break;
+    case 'source':
+      // A handle returns the file as it is now. A `File` stays as it was when it was chosen.
+      if (opening.top.handle && !(await isEmptyNow(opening.top.handle))) steps.push('again');
+      break;
+    case 'cancelled':
+    case 'sink':
+      steps.push('saveAgain');
+      break;
+    case 'internal':
+      steps.push('again');
+      break;
+  }
+  if (handedOver && isOfCompanion(error)) steps.unshift('filesAgain');
+  else if (handedOver && aboutContent.includes(error.kind)) steps.push('filesAgain');
+  return steps;
+}
+
+/** Whether the file is empty now: the browser's save dialog empties files. False if the file cannot be read. */
+async function isEmptyNow(handle: FileSystemFileHandle): Promise<boolean> {
+  const file = await handle.getFile().catch(() => undefined);
+  return file?.size === 0;
+}
+
+/** Failures for which a wrong companion may be the reason. */
+const aboutContent: ErrorKind[] = ['corrupt', 'unsupported', 'not-recognised'];
+
+/** Whether a part of the disk can still be read. */
+async function canSalvage(opening: Opening, signal: AbortSignal): Promise<boolean> {
+  try {
+    const image = await open(sourceOf(opening.top), { ...openingOptions(opening), salvage: true, signal });
+    try {
+      for await (const { kind } of image.map({ signal })) if (kind === 'data') return true;
+      return false;
+    } finally {
+      await image.close();
+    }
+  } catch {
+    return false;
+  }
+}

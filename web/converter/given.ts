@@ -1,0 +1,103 @@
+// Files from a drop, a paste or a chooser.
+
+import type { Input } from 'decant';
+
+/**
+ * A file that the person has handed over, with its handle if the browser has one. Handles tell whether two files are
+ * one.
+ */
+export interface Given {
+  file: File;
+  handle?: FileSystemFileHandle;
+}
+
+/** Upper bound on the number of files in one drop. More are a whole folder, which nobody means. */
+export const MOST = 200;
+
+export const sourceOf = ({ file, handle }: Given): Input => handle ?? file;
+
+/** Whether two files are one. Without two handles, their names, sizes and times decide. */
+export async function isSame(a: Given, b: Given): Promise<boolean> {
+  if (a.handle && b.handle) return a.handle.isSameEntry(b.handle);
+  return isAlike(a.file, b.file);
+}
+
+/** Whether two `File` objects may stand for one file. */
+export const isAlike = (a: File, b: File): boolean =>
+  a.name === b.name && a.size === b.size && a.lastModified === b.lastModified;
+
+export async function givenBy(handle: FileSystemFileHandle): Promise<Given> {
+  return { file: await handle.getFile(), handle };
+}
+
+/** Files without handles. */
+export const plain = (files: Iterable<File>): Given[] => [...files].map((file) => ({ file }));
+
+/** The files of a drop. Of a folder, those directly in it; more than `MOST` if it has more. */
+export async function filesOf(transfer: DataTransfer): Promise<Given[]> {
+  // All must be asked for now: the list is empty after the event.
+  const items = [...transfer.items].filter(({ kind }) => kind === 'file');
+  const found = items.map((item) => ({
+    // Browsers refuse a handle for some places of the system. The file itself is available there.
+    handle: item.getAsFileSystemHandle?.().catch(() => null),
+    entry: item.webkitGetAsEntry?.() ?? null,
+    file: item.getAsFile(),
+  }));
+  return (await Promise.all(found.map(filesBehind))).flat();
+}
+
+interface Dropped {
+  handle: Promise<FileSystemHandle | null> | undefined;
+  entry: FileSystemEntry | null;
+  file: File | null;
+}
+
+async function filesBehind({ handle, entry, file }: Dropped): Promise<Given[]> {
+  const known = await handle;
+  if (known?.kind === 'file') return [await givenBy(known as FileSystemFileHandle)];
+  if (known?.kind === 'directory') return filesInHandle(known as FileSystemDirectoryHandle);
+  if (entry?.isDirectory) return plain(await filesInEntry(entry as FileSystemDirectoryEntry));
+  return file ? [{ file }] : [];
+}
+
+const isHidden = (name: string): boolean => name.startsWith('.');
+
+async function filesInHandle(folder: FileSystemDirectoryHandle): Promise<Given[]> {
+  const files: Given[] = [];
+  for await (const [name, handle] of folder.entries()) {
+    if (files.length > MOST) break;
+    if (handle.kind === 'file' && !isHidden(name)) files.push(await givenBy(handle as FileSystemFileHandle));
+  }
+  return files;
+}
+
+async function filesInEntry(folder: FileSystemDirectoryEntry): Promise<File[]> {
+  const reader = folder.createReader();
+  const found: FileSystemEntry[] = [];
+  for (;;) {
+    const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+    if (some.length === 0) break;
+    found.push(...some);
+  }
+  const files = found.filter((entry) => entry.isFile && !isHidden(entry.name)) as FileSystemFileEntry[];
+  const some = files.slice(0, MOST + 1);
+  return Promise.all(some.map((entry) => new Promise<File>((resolve, reject) => entry.file(resolve, reject))));
+}
+
+/** Whether the dialog for files is open: a double click opens it once. */
+let isPicking = false;
+
+/** Asks for files by the browser's dialog. Returns `undefined` if there is none: then an `<input>` has to ask. */
+export async function pickFiles(multiple: boolean): Promise<FileSystemFileHandle[] | undefined> {
+  if (!('showOpenFilePicker' in globalThis)) return undefined;
+  if (isPicking) return [];
+  isPicking = true;
+  try {
+    return await showOpenFilePicker({ id: 'decant-open', multiple });
+  } catch (thrown) {
+    // The person has closed it. Any other failure means that this page cannot have the dialog.
+    return thrown instanceof DOMException && thrown.name === 'AbortError' ? [] : undefined;
+  } finally {
+    isPicking = false;
+  }
+}

@@ -1,0 +1,265 @@
+// From a file to an image that can be converted: asks for what it needs, then shows what it is.
+
+import { type Image, type Layer, type Need, type OutputFormat, open } from 'decant';
+import { bestChoice, type Environment, explore, listChoices, newEnvironment } from './choices.js';
+import { doubtsAbout } from './companions.js';
+import { diskSize } from './disk-size.js';
+import { asError, sentence } from './failures.js';
+import { type Given, isAlike, sourceOf } from './given.js';
+import { suggestName } from './names.js';
+import { isMissing, type Opening, openingOptions, sourcesOf } from './opening.js';
+import { baseName } from './sorting.js';
+import type { Stage } from './stage.js';
+import type { FileNeed, Step } from './state.js';
+import { texts } from './texts.js';
+import type { Survey, Way } from './ways.js';
+
+/** How long a proposal waits for the map and the browser, in milliseconds. Then it is made with what is known. */
+const PATIENCE = 2000;
+/** How often a survey is shown while the map is read, in milliseconds. */
+const SURVEY_TICK = 100;
+
+export class Opener {
+  opening: Opening | undefined;
+  environment: Environment | undefined;
+  /** What the person has chosen; kept from one image to the next. */
+  way: Way | undefined;
+  folder: FileSystemDirectoryHandle | undefined;
+  /** The name of the output format that the person has chosen; kept as well. */
+  format: string | undefined;
+
+  constructor(
+    private readonly stage: Stage,
+    /** Shows a failure, unless the turn is over. */
+    private readonly failed: (turn: AbortSignal, thrown: unknown, title: string) => Promise<void>,
+    /** Takes back files that were handed over for an image and do not belong to it. */
+    private readonly sortOut: (files: Given[]) => void,
+  ) {}
+
+  /** Opens the image. `notice` is shown if it still needs something. */
+  async open(opening: Opening, notice?: string): Promise<void> {
+    const { name } = opening.top.file;
+    const turn = this.stage.begin({ step: 'opening', name });
+    this.opening = opening;
+    try {
+      const image = await open(sourceOf(opening.top), { signal: turn, ...openingOptions(opening) });
+      if (turn.aborted) {
+        await image.close();
+        return;
+      }
+      this.stage.hold(image);
+      await this.#goOn(image, opening, turn, notice);
+    } catch (thrown) {
+      if (turn.aborted) return;
+      const last = opening.answers.at(-1);
+      if (last && !last.confirmed) {
+        // Without this file the image could be opened.
+        const without = { ...opening, answers: opening.answers.slice(0, -1) };
+        await this.open(without, sentence(asError(thrown).message));
+      } else {
+        await this.failed(turn, thrown, texts.notOpened(name));
+      }
+    }
+  }
+
+  /** Takes files while the image needs some. Which of them fit is found by their names and content. */
+  async take(files: Given[]): Promise<void> {
+    const { opening } = this;
+    if (!opening) return;
+    const asked = this.stage.state.step === 'needs' ? this.stage.state : undefined;
+    const missing = asked?.doubt ? [asked.doubt.need] : (asked?.needs.filter(isMissing) ?? []);
+    const known = opening.companions.filter(({ file }) => !files.some((given) => isAlike(given.file, file)));
+    // A file that is in doubt gives way to the new ones.
+    const answers = opening.answers.filter(({ confirmed }) => confirmed);
+    const more = { ...opening, answers, companions: [...known, ...files] };
+    const named = missing.some((need) => files.some(({ file }) => file.name === baseName(need.name)));
+    await this.open(
+      more,
+      named || missing.length === 0 ? undefined : texts.notTheFile(files.map(({ file }) => file.name)),
+    );
+    const { state } = this.stage;
+    if (!named && files.length === 1 && state.step === 'needs' && this.opening === more) {
+      this.stage.show(this.stage.turn, { ...state, offered: files[0] });
+    }
+  }
+
+  /** Takes `given` as what `need` asks for. If `confirmed`, whatever speaks against the file is ignored. */
+  async answer(need: FileNeed, given: Given, confirmed = false): Promise<void> {
+    const { opening } = this;
+    if (!opening) return;
+    const others = opening.answers.filter((answer) => answer.need.name !== need.name);
+    await this.open({ ...opening, answers: [...others, { need, given, confirmed }] });
+  }
+
+  /** Removes the file that was handed over for `need`. */
+  async takeBack(need: FileNeed): Promise<void> {
+    const { opening } = this;
+    if (!opening) return;
+    await this.open({ ...opening, answers: opening.answers.filter((answer) => answer.need.name !== need.name) });
+  }
+
+  async #goOn(image: Image, opening: Opening, turn: AbortSignal, notice: string | undefined): Promise<void> {
+    const last = opening.answers.at(-1);
+    if (last && !last.confirmed) {
+      const reasons = await doubtsAbout(last, image, turn);
+      if (turn.aborted) return;
+      if (reasons.length > 0) {
+        const doubt = { need: last.need, given: last.given, reasons };
+        this.stage.show(turn, { ...this.#asking(image, notice), doubt });
+        return;
+      }
+      last.confirmed = true;
+    }
+    const { needs } = image.info;
+    if (needs.some(isMissing)) {
+      this.stage.show(turn, this.#asking(image, notice));
+      return;
+    }
+    const surplus = surplusOf(image, opening);
+    if (surplus.length > 0) {
+      this.sortOut(surplus);
+      await this.open({ ...opening, companions: opening.companions.filter((given) => !surplus.includes(given)) });
+    } else if (needs.length > 0 && opening.passwords.isEmpty) {
+      this.stage.show(turn, this.#asking(image, notice));
+    } else {
+      await this.#unlock(image, opening, turn);
+    }
+  }
+
+  /** Unlocks the image and describes it, or asks for the password of the layer that stays locked. */
+  async #unlock(image: Image, { passwords }: Opening, turn: AbortSignal): Promise<void> {
+    const name = image.info.name ?? texts.image;
+    try {
+      await image.unlock({
+        signal: turn,
+        onProgress: (share) => this.stage.show(turn, { step: 'unlocking', name, share }),
+      });
+    } catch (thrown) {
+      const { kind, message } = asError(thrown);
+      if (kind !== 'password') throw thrown;
+      const { asked } = passwords;
+      // A password that was only tried for the layer is not called wrong.
+      const isWrong = !asked || passwords.has(asked.name);
+      this.stage.show(turn, this.#asking(image, isWrong ? sentence(message) : undefined, asked));
+      return;
+    }
+    if (!turn.aborted) await this.#describe(image, turn);
+  }
+
+  /** Asks for the files that are missing, or else for the password of `locked`, by default the first layer that is. */
+  #asking(image: Image, notice: string | undefined, locked?: Layer): Step<'needs'> {
+    const { needs, layers } = image.info;
+    // Files first: they may bring more layers to unlock.
+    const missing = needs.filter(isMissing);
+    const layer = locked ?? layers.find(({ encryption }) => encryption !== undefined);
+    const password: Need[] = layer ? [{ kind: 'password', of: layer.name }] : [];
+    return {
+      step: 'needs',
+      image,
+      needs: missing.length > 0 ? missing : password,
+      notice,
+      offered: undefined,
+      doubt: undefined,
+      // Only the old AES method cannot check a password.
+      canAssume: notice !== undefined && missing.length === 0 && layer?.encryption === 'aes',
+    };
+  }
+
+  /** Shows what the headers say at once, then what the map and the browser tell, as it becomes known. */
+  async #describe(image: Image, turn: AbortSignal): Promise<void> {
+    const survey: Survey = { data: 0, compressed: 0, lost: 0, complete: false, isDue: false };
+    const show = () => this.showImage(image, turn, { ...survey });
+    this.environment = newEnvironment();
+    const due = setTimeout(() => {
+      survey.isDue = true;
+      show();
+    }, PATIENCE);
+    turn.addEventListener('abort', () => clearTimeout(due));
+    show();
+    const explored = explore(this.environment, largestOutput(image), turn, show);
+    await Promise.all([explored, this.#survey(image, turn, survey, show)]);
+  }
+
+  /** Reads the map until its end, or until a conversion begins: that reads all of it by itself. */
+  async #survey(image: Image, turn: AbortSignal, survey: Survey, show: () => void): Promise<void> {
+    let shown = performance.now();
+    // A disk that is read in order has no map.
+    const isMapped = image.info.virtualSize !== undefined;
+    if (!isMapped) survey.data = diskSize(image.info);
+    try {
+      for await (const extent of isMapped ? image.map({ signal: turn }) : []) {
+        if (turn.aborted || this.stage.state.step !== 'ready') return;
+        if (extent.kind === 'lost') survey.lost += extent.length;
+        if (extent.kind !== 'data') continue;
+        survey.data += extent.length;
+        if (extent.compressed) survey.compressed += extent.length;
+        if (performance.now() - shown < SURVEY_TICK) continue;
+        show();
+        shown = performance.now();
+      }
+    } catch (thrown) {
+      // A conversion that has begun meanwhile reports the same failure.
+      if (this.stage.state.step === 'ready') throw thrown;
+      return;
+    }
+    survey.complete = true;
+    show();
+  }
+
+  /** Shows the image with what is known by now. What the person has chosen stays. */
+  showImage(image: Image, turn: AbortSignal, survey: Survey): void {
+    const { state } = this.stage;
+    const before = state.step === 'ready' ? state : undefined;
+    const { opening, environment } = this;
+    if (!opening || !environment || (!before && state.step !== 'opening' && state.step !== 'unlocking')) return;
+    const output = before?.output ?? outputOf(image, this.format);
+    const choices = listChoices(image.info, output, survey, environment);
+    const isDue = survey.isDue || (survey.complete && environment.complete);
+    // A way that the person has chosen stays. A proposal follows what is known.
+    const chosen = choices.find((choice) => choice.way === this.way && !choice.obstacle)?.way;
+    const way = chosen ?? (isDue ? bestChoice(choices)?.way : undefined);
+    const taken = sourcesOf(opening).map(({ file }) => file.name);
+    this.stage.show(turn, {
+      name: suggestName(opening.top.file.name, image, output.extension, taken),
+      output,
+      nameProblem: undefined,
+      chosenSnapshot: snapshotPlace(image, opening.snapshot),
+      folder: this.folder,
+      asking: undefined,
+      placing: false,
+      picking: false,
+      ...before,
+      step: 'ready',
+      image,
+      survey,
+      choices,
+      way,
+      otherTab: environment.otherTab,
+    });
+  }
+}
+
+/** The files that were handed over beside the image, and that it does not refer to. */
+function surplusOf({ info }: Image, { bundle, companions }: Opening): Given[] {
+  const count = (names: string[], name: string) => names.filter((one) => one === name).length;
+  const names = companions.map(({ file }) => file.name);
+  return companions.filter((given) => {
+    const { name } = given.file;
+    // Of two files with one name, one may be needed: both stay.
+    const isUnused = count(info.unusedCompanions, name) === count(names, name);
+    return isUnused && !bundle.companions.includes(given);
+  });
+}
+
+/** The output format called `name` if the image can be converted to it, otherwise the first that it can be. */
+function outputOf(image: Image, name: string | undefined): OutputFormat {
+  const possible = image.outputs.filter(({ refusal }) => !refusal);
+  return possible.find((output) => output.name === name) ?? possible[0]!;
+}
+
+/** The size of the largest output whose size is known before the conversion, in bytes. */
+const largestOutput = (image: Image): number => Math.max(...image.outputs.map(({ size = 0 }) => size));
+
+/** The place of the snapshot `id` in the image's list; -1 for the active disk. */
+export const snapshotPlace = (image: Image, id: string | undefined): number =>
+  id === undefined ? -1 : image.info.snapshots.findIndex((snapshot) => snapshot.id === id);

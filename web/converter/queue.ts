@@ -1,0 +1,71 @@
+// The images that were handed over, each with its result.
+
+import type { Bundle } from './sorting.js';
+
+export interface Item {
+  id: number;
+  bundle: Bundle;
+  status: 'waiting' | 'current' | 'done' | 'failed';
+  /** The result in words; empty before. */
+  outcome: string;
+}
+
+export class Queue {
+  #items: Item[] = [];
+  #nextId = 0;
+
+  get items(): readonly Item[] {
+    return this.#items;
+  }
+
+  get waiting(): Item[] {
+    return this.#items.filter(({ status }) => status === 'waiting');
+  }
+
+  /** Adds images at the end. */
+  add(bundles: Bundle[]): void {
+    for (const bundle of bundles) {
+      this.#items.push({ id: this.#nextId++, bundle, status: 'waiting', outcome: '' });
+    }
+  }
+
+  /** Adds images before those that wait. If none waits, a new queue begins. */
+  addFirst(bundles: Bundle[]): void {
+    const waiting = this.waiting;
+    this.#items = waiting.length === 0 ? [] : this.#items.filter((item) => !waiting.includes(item));
+    this.add(bundles);
+    this.#items.push(...waiting);
+  }
+
+  /** Makes the item `id`, or the first that waits, the current one. An unfinished current one waits again. */
+  take(id?: number): Item | undefined {
+    const item = this.waiting.find((item) => id === undefined || item.id === id);
+    for (const current of this.#items) if (current.status === 'current') current.status = 'waiting';
+    if (item) item.status = 'current';
+    return item;
+  }
+
+  remove(id: number): void {
+    this.#items = this.#items.filter((item) => item.id !== id);
+  }
+
+  /** Records the result of the current item. */
+  settle(status: 'done' | 'failed', outcome: string): void {
+    for (const item of this.#items) if (item.status === 'current') Object.assign(item, { status, outcome });
+  }
+
+  /** Makes the item of `bundle` the current one again. */
+  resume(bundle: Bundle): void {
+    const item = this.#items.find((item) => item.bundle === bundle);
+    if (item) Object.assign(item, { status: 'current', outcome: '' });
+  }
+
+  /** Removes the current item. */
+  leave(): void {
+    this.#items = this.#items.filter(({ status }) => status !== 'current');
+  }
+
+  clear(): void {
+    this.#items = [];
+  }
+}

@@ -1,0 +1,342 @@
+// From an image to a saved disk: asks for the place, then converts.
+
+import { DecantError, type Output, type OutputFormat, type Progress, type Result } from 'decant';
+import { openStreamedDownload } from '../download/streamed.js';
+import { Course } from './course.js';
+import { diskSize } from './disk-size.js';
+import { asError } from './failures.js';
+import { isAlike, isSame } from './given.js';
+import { freeNameIn, nameProblem, withExtension } from './names.js';
+import type { Opener } from './opener.js';
+import { sourcesOf } from './opening.js';
+import { learn, predict } from './rates.js';
+import type { Stage } from './stage.js';
+import { methodOf, type Place, type Step } from './state.js';
+import { texts } from './texts.js';
+import type { Way } from './ways.js';
+import { guardWork } from './work-guard.js';
+
+/** How often the progress of a conversion is shown, in milliseconds. */
+const TICK = 200;
+
+const isNamed = (thrown: unknown, name: string): boolean => thrown instanceof DOMException && thrown.name === name;
+
+export class Saver {
+  #cancel: AbortController | undefined;
+
+  constructor(
+    private readonly stage: Stage,
+    private readonly opener: Opener,
+    /** Called after a success, and after a failure, if the turn is not over. */
+    private readonly done: (place: Place) => void,
+    private readonly failed: (
+      turn: AbortSignal,
+      thrown: unknown,
+      title: string,
+      left: Promise<string>,
+    ) => Promise<void>,
+  ) {}
+
+  get #ready(): Step<'ready'> | undefined {
+    const { state } = this.stage;
+    return state.step === 'ready' && !state.placing ? state : undefined;
+  }
+
+  /** Changes the state of the image of `turn`, unless the turn is over. */
+  #change(turn: AbortSignal, change: Partial<Step<'ready'>>): void {
+    const { state } = this.stage;
+    if (state.step === 'ready') this.stage.show(turn, { ...state, ...change });
+  }
+
+  select(way: Way): void {
+    this.opener.way = way;
+    this.#change(this.stage.turn, { way, asking: undefined });
+  }
+
+  selectOutput(output: OutputFormat): void {
+    const ready = this.#ready;
+    if (!ready) return;
+    this.opener.format = output.name;
+    const { turn } = this.stage;
+    const name = withExtension(ready.name, ready.output.extension, output.extension);
+    this.#change(turn, { output, name, nameProblem: undefined, asking: undefined });
+    // The ways to save depend on the output.
+    this.opener.showImage(ready.image, turn, ready.survey);
+  }
+
+  rename(name: string): void {
+    if (this.#ready) this.#change(this.stage.turn, { name, nameProblem: undefined, asking: undefined });
+  }
+
+  /** Asks for another folder. */
+  async otherFolder(): Promise<void> {
+    const { turn } = this.stage;
+    if (this.#ready) await this.#whilePlacing(turn, () => this.#pickFolder(turn));
+  }
+
+  /** Asks for the place if it is not known, and converts. */
+  async convert(way = this.#ready?.way): Promise<void> {
+    const state = this.#ready;
+    if (!state || !way) return;
+    const { turn } = this.stage;
+    const problem = nameProblem(state.name);
+    if (problem) {
+      this.#change(turn, { nameProblem: problem });
+      return;
+    }
+    // Workers start while a dialog is open. A failure is swallowed: the conversion meets it again and reports it.
+    state.image.prepare().catch(() => {});
+    const place = await this.#whilePlacing(turn, () => this.#place(turn, way, state));
+    if (place && !turn.aborted) await this.#run(place);
+  }
+
+  /** Answers a question about an existing file: replaces it. */
+  async replace(): Promise<void> {
+    const asking = this.#ready?.asking;
+    if (asking?.kind !== 'replace') return;
+    const { folder, name, there } = asking;
+    await this.#run({ kind: 'folder', folder, name, replaces: there });
+  }
+
+  /** Answers a question about an existing file: uses a name that is free. */
+  async useFreeName(): Promise<void> {
+    const asking = this.#ready?.asking;
+    if (!asking || asking.kind === 'noFolder') return;
+    this.rename(asking.freeName);
+    await this.convert('folder');
+  }
+
+  cancel(): void {
+    const { state } = this.stage;
+    if (state.step !== 'converting' || state.cancelling) return;
+    this.stage.show(this.stage.turn, { ...state, cancelling: true });
+    this.#cancel?.abort();
+  }
+
+  /** Runs `place`. Meanwhile the image and the name cannot be changed. */
+  async #whilePlacing<T>(turn: AbortSignal, place: () => Promise<T>): Promise<T> {
+    this.#change(turn, { placing: true, asking: undefined });
+    try {
+      return await place();
+    } finally {
+      this.#change(turn, { placing: false });
+    }
+  }
+
+  async #place(turn: AbortSignal, way: Way, state: Step<'ready'>): Promise<Place | undefined> {
+    const { name } = state;
+    if (way === 'dialog') {
+      const handle = await this.#pickFile(turn, name, state.output);
+      return handle && { kind: 'dialog', handle, name: handle.name };
+    }
+    if (way === 'folder') {
+      const folder = state.folder ?? (await this.#pickFolder(turn));
+      if (!folder || turn.aborted || !(await this.#isFree(turn, folder, name))) return undefined;
+      return { kind: 'folder', folder, name, replaces: undefined };
+    }
+    const method = state.choices.find((choice) => choice.way === 'download')?.method;
+    return { kind: method === 'streamed' ? 'streamed' : 'stored', name };
+  }
+
+  /** Whether `folder` has no file called `name`. If it has one, asks the person what to do. */
+  async #isFree(turn: AbortSignal, folder: FileSystemDirectoryHandle, name: string): Promise<boolean> {
+    try {
+      const handle = await folder.getFileHandle(name);
+      const sources = sourcesOf(this.opener.opening!);
+      const there = { file: await handle.getFile(), handle };
+      const same = await Promise.all(sources.map((source) => isSame(there, source)));
+      const freeName = await freeNameIn(
+        folder,
+        name,
+        sources.map(({ file }) => file.name),
+      );
+      const asked = { folder, name, freeName };
+      this.#change(turn, {
+        asking: same.includes(true) ? { kind: 'source', ...asked } : { kind: 'replace', ...asked, there: there.file },
+      });
+    } catch (thrown) {
+      if (isNamed(thrown, 'NotFoundError')) return true;
+      if (isNamed(thrown, 'TypeMismatchError')) this.#change(turn, { nameProblem: texts.folderOfName });
+      else if (thrown instanceof TypeError) this.#change(turn, { nameProblem: texts.nameRefused });
+      else {
+        // The permission is lost, or the folder itself.
+        this.opener.folder = undefined;
+        this.#change(turn, { folder: undefined, asking: { kind: 'noFolder' } });
+      }
+    }
+    return false;
+  }
+
+  /** Opens a dialog of the browser and waits for it. Returns `undefined` if it was closed or refused. */
+  async #whilePicking<T>(
+    turn: AbortSignal,
+    way: 'folder' | 'dialog',
+    dialog: () => Promise<T>,
+  ): Promise<T | undefined> {
+    this.#change(turn, { picking: true });
+    try {
+      const picked = await dialog();
+      this.#change(turn, { picking: false });
+      return picked;
+    } catch (thrown) {
+      this.#change(turn, { picking: false });
+      if (!isNamed(thrown, 'AbortError')) this.#noDialog(turn, way);
+      // A folder that was picked before stays.
+      else if (way === 'folder' && !this.opener.folder) this.#change(turn, { asking: { kind: 'noFolder' } });
+      return undefined;
+    }
+  }
+
+  /** Shows the image without the way whose dialog the browser refuses. */
+  #noDialog(turn: AbortSignal, way: 'folder' | 'dialog'): void {
+    const { environment } = this.opener;
+    const { state } = this.stage;
+    if (turn.aborted || !environment || state.step !== 'ready') return;
+    this.opener.way = undefined;
+    environment[`${way}Obstacle`] = texts.pickerFailed;
+    if (way === 'folder') environment.dialogObstacle ??= texts.pickerFailed;
+    this.opener.showImage(state.image, turn, state.survey);
+  }
+
+  async #pickFolder(turn: AbortSignal): Promise<FileSystemDirectoryHandle | undefined> {
+    const pick = () => showDirectoryPicker({ id: 'decant', mode: 'readwrite' });
+    const folder = await this.#whilePicking(turn, 'folder', pick);
+    if (!folder) return undefined;
+    // Picking a folder is a choice: the next image goes there too.
+    this.opener.way = 'folder';
+    this.opener.folder = folder;
+    this.#change(turn, { folder });
+    return folder;
+  }
+
+  async #pickFile(turn: AbortSignal, name: string, output: OutputFormat): Promise<FileSystemFileHandle | undefined> {
+    const { label, extension } = output;
+    const types = [{ description: label, accept: { 'application/octet-stream': [extension] } }];
+    return this.#whilePicking(turn, 'dialog', () => showSaveFilePicker({ id: 'decant', suggestedName: name, types }));
+  }
+
+  async #run(place: Place): Promise<void> {
+    const { state, turn } = this.stage;
+    if (state.step !== 'ready') return;
+    const { image, survey, output: format } = state;
+    const isSized = image.info.virtualSize !== undefined;
+    const name = image.info.name ?? texts.image;
+    // Shown at once, since a download may be slow to begin: it cannot be begun twice, and it can be cancelled.
+    const nothing = { share: 0, secondsLeft: undefined, speed: undefined };
+    this.stage.show(turn, { step: 'converting', name, place, phase: 'converting', ...nothing, cancelling: false });
+    const release = guardWork();
+    const cancel = new AbortController();
+    this.#cancel = cancel;
+    const start = performance.now();
+    const rates = this.opener.environment?.rates;
+    const data = survey.complete && isSized ? survey.data : undefined;
+    let ticking: ReturnType<typeof setInterval> | undefined;
+    let hasBegun = false;
+    try {
+      const ended = AbortSignal.any([turn, cancel.signal]);
+      const { output, signal, taken } = await this.#begin(place, format.size, ended);
+      hasBegun = true;
+      const method = methodOf(place);
+      // A compressed output has fewer bytes than the disk, so what the browser has taken says nothing about progress.
+      const counted = taken && isSized && !format.compressed ? { taken } : {};
+      const course = new Course({ method, virtualSize: diskSize(image.info), data, rates, ...counted });
+      const show = () => this.#showCourse(turn, name, place, course);
+      show();
+      ticking = setInterval(show, TICK);
+      const onProgress = (progress: Progress) => course.update(progress);
+      const result = await image.convert(output, { format: format.name, signal, onProgress });
+      // A compressed output says nothing about the speed of writing: compressing takes most of the time.
+      if (!format.compressed) learn(method, result, course.dataDone);
+      if (turn.aborted) return;
+      this.done(place);
+      const copying = rates && predict(rates, method, result.outputSize, course.dataDone).copying;
+      this.#showDone(turn, name, place, result, course, (performance.now() - start) / 1000, copying);
+    } catch (thrown) {
+      const ending = cancel.signal.aborted && !hasBegun ? new DecantError('cancelled', texts.cancelled) : thrown;
+      // A folder that failed is not offered again.
+      if (place.kind === 'folder' && asError(ending).kind === 'sink') this.opener.folder = undefined;
+      if (turn.aborted) return;
+      const left = hasBegun ? leftBehind(place) : Promise.resolve(texts.nothingLeft);
+      await this.failed(turn, ending, texts.notConverted(name), left);
+    } finally {
+      clearInterval(ticking);
+      release();
+    }
+  }
+
+  /**
+   * The output for the package, and the signal that cancels the conversion. For a stream, `taken` returns how many
+   * bytes the browser has taken.
+   */
+  async #begin(
+    place: Place,
+    size: number | undefined,
+    ended: AbortSignal,
+  ): Promise<{ output: Output; signal: AbortSignal; taken?: () => number }> {
+    switch (place.kind) {
+      case 'folder':
+        return { output: { folder: place.folder, name: place.name }, signal: ended };
+      case 'dialog':
+        return { output: place.handle, signal: ended };
+      case 'stored':
+        return { output: { download: place.name }, signal: ended };
+      case 'streamed': {
+        try {
+          const stream = await openStreamedDownload(place.name, size, ended);
+          const signal = AbortSignal.any([ended, stream.cancelled]);
+          return { output: stream.writable, signal, taken: () => stream.taken() };
+        } catch (cause) {
+          throw new DecantError('sink', texts.noStream((cause as Error).message), { cause });
+        }
+      }
+    }
+  }
+
+  #showCourse(turn: AbortSignal, name: string, place: Place, course: Course): void {
+    const { state } = this.stage;
+    const cancelling = state.step === 'converting' && state.cancelling;
+    const phase = course.phase === 'finalizing' ? 'finishing' : 'converting';
+    this.stage.show(turn, { step: 'converting', name, place, phase, ...course.standing(), cancelling });
+  }
+
+  #showDone(
+    turn: AbortSignal,
+    name: string,
+    place: Place,
+    result: Result,
+    course: Course,
+    seconds: number,
+    copying: number | undefined,
+  ): void {
+    const { speed } = course.standing();
+    const converting = result.time.converting / 1000;
+    const tooLate = this.#cancel?.signal.aborted ?? false;
+    this.stage.show(turn, { step: 'done', name, place, result, seconds, converting, speed, copying, tooLate });
+  }
+}
+
+/** A sentence on what a conversion that did not succeed has left at `place`. */
+async function leftBehind(place: Place): Promise<string> {
+  switch (place.kind) {
+    case 'stored':
+      return texts.nothingLeft;
+    case 'streamed':
+      // Chromium leaves nothing. Firefox and WebKit leave a part of the file.
+      return texts.streamLeft(place.name);
+    case 'folder':
+      return leftIn(place.folder.getFileHandle(place.name), place.name, place.replaces);
+    case 'dialog':
+      return leftIn(Promise.resolve(place.handle), place.name, undefined);
+  }
+}
+
+/** The same for a file that can be looked at. `before` is the file that was there. */
+async function leftIn(handle: Promise<FileSystemFileHandle>, name: string, before: File | undefined): Promise<string> {
+  try {
+    const now = await (await handle).getFile();
+    if (before && isAlike(now, before)) return texts.asItWas(name);
+    return now.size === 0 ? texts.emptyLeft(name) : texts.fileLeft(name);
+  } catch (thrown) {
+    return isNamed(thrown, 'NotFoundError') ? texts.nothingLeft : texts.unknownLeft(name);
+  }
+}

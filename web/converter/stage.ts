@@ -1,0 +1,47 @@
+// What is shown, and whose turn it is. A turn ends when the person goes on to something else; what it still does is
+// ignored.
+
+import type { Image } from 'decant';
+import type { State } from './state.js';
+
+export class Stage {
+  state: State = { step: 'empty' };
+  #turn = new AbortController();
+  #image: Image | undefined;
+
+  /** `changed` is called after every change of state. */
+  constructor(private readonly changed: () => void) {}
+
+  /** Aborted when the person goes on to something else. */
+  get turn(): AbortSignal {
+    return this.#turn.signal;
+  }
+
+  /** Ends the turn and begins another one with `state`. */
+  begin(state: State): AbortSignal {
+    this.#turn.abort();
+    this.#turn = new AbortController();
+    // Closing ends a conversion, too. It fails only if a worker has died: then there is nothing to close.
+    this.#image?.close().catch(() => {});
+    this.#image = undefined;
+    this.show(this.turn, state);
+    return this.turn;
+  }
+
+  /** Closes `image` when this turn ends. */
+  hold(image: Image): void {
+    this.#image = image;
+  }
+
+  /** Changes the state, unless the turn is over. */
+  show(turn: AbortSignal, state: State): void {
+    if (turn.aborted) return;
+    this.state = state;
+    this.changed();
+  }
+
+  /** Announces a change outside of the state. */
+  refresh(): void {
+    this.changed();
+  }
+}

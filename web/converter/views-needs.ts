@@ -1,0 +1,92 @@
+// Asking for what an image needs: another file, or a password.
+
+import { type Need, shownText } from 'decant';
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Session } from './session.js';
+import type { Doubt, FileNeed, Step } from './state.js';
+import { texts } from './texts.js';
+import { heading } from './views.js';
+
+export function needsView(state: Step<'needs'>, session: Session): TemplateResult {
+  const { needs, notice, canAssume, doubt, offered } = state;
+  if (doubt) return doubtView(doubt, session);
+  const first = needs[0]!;
+  return html`
+    ${heading(first.kind === 'missing-file' ? texts.needsTitle(first.of, first.role) : texts.needsPassword(first.of))}
+    ${notice ? html`<p class="bad" id="notice">${notice}</p>` : nothing}
+    ${needs.map((need) => {
+      if (need.kind === 'password') return passwordForm(need, notice !== undefined, canAssume, session);
+      return fileNeed(need, session, offered && { given: offered, only: needs.length === 1 });
+    })}
+    <div class="actions"><button class="link" @click=${() => session.reset()}>${texts.next.another}</button></div>
+  `;
+}
+
+type Offer = { given: NonNullable<Step<'needs'>['offered']>; only: boolean };
+
+function fileNeed(need: FileNeed, session: Session, offer: Offer | undefined): TemplateResult {
+  const chosen = (event: Event) => {
+    const input = event.target as HTMLInputElement;
+    const file = input.files?.[0];
+    input.value = '';
+    if (file) session.answer(need, { file });
+  };
+  const choose = (event: Event) => {
+    const input = (event.currentTarget as HTMLElement).nextElementSibling as HTMLInputElement;
+    session.chooseFor(need, () => input.click());
+  };
+  const useOffered = () => session.answer(need, offer!.given, true);
+  return html`
+    <p>${texts.needsFile(need)}</p>
+    <p><strong class="name">${shownText(need.name)}</strong></p>
+    <div class="actions">
+      <button class="primary" @click=${choose}>${texts.chooseFor(need)}</button>
+      <input hidden type="file" aria-label=${texts.chooseFor(need)} @change=${chosen} />
+      ${offer?.only ? html`<button @click=${useOffered}>${texts.useAllTheSame(offer.given.file.name, need.role)}</button>` : nothing}
+    </div>
+    <p class="quiet">${texts.needsFileHint}</p>
+  `;
+}
+
+function doubtView({ need, given, reasons }: Doubt, session: Session): TemplateResult {
+  return html`
+    ${heading(texts.doubt(given.file.name, need.role), 'reasons')}
+    <ul class="notice" id="reasons">${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>
+    <p>${texts.doubtHint}</p>
+    <div class="actions">
+      <button class="primary" @click=${() => session.takeBack(need)}>${texts.chooseOther(need)}</button>
+      <button @click=${() => session.answer(need, given, true)}>${texts.useIt}</button>
+    </div>
+  `;
+}
+
+function passwordForm(need: Need, wrong: boolean, canAssume: boolean, session: Session): TemplateResult {
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.target as HTMLFormElement;
+    const password = form.elements.namedItem('password') as HTMLInputElement;
+    const assume = form.elements.namedItem('assume') as HTMLInputElement | null;
+    const { value } = password;
+    password.value = '';
+    session.unlock(need.of, value, assume?.checked ?? false);
+  };
+  return html`
+    <form @submit=${submit}>
+      <label class="field">
+        <span>${texts.passwordOf(need.of)}</span>
+        <input
+          name="password"
+          type="password"
+          autocomplete="off"
+          required
+          data-focus
+          aria-invalid=${wrong ? 'true' : nothing}
+          aria-describedby=${wrong ? 'notice' : nothing}
+        />
+      </label>
+      ${canAssume ? html`<label class="check"><input name="assume" type="checkbox" /> ${texts.assume}</label>` : nothing}
+      <div class="actions"><button class="primary">${texts.unlock}</button></div>
+      <p class="quiet">${texts.passwordHint}</p>
+    </form>
+  `;
+}

@@ -1,0 +1,205 @@
+// An image that can be converted: what it is, and how to save its disk.
+
+import { type Snapshot, shownText } from 'decant';
+import { html, nothing, type TemplateResult } from 'lit';
+import { advice } from './choices.js';
+import { smallerLayers } from './companions.js';
+import type { Session } from './session.js';
+import type { Asking, Step } from './state.js';
+import { texts } from './texts.js';
+import { size } from './units.js';
+import { facts, heading } from './views.js';
+import type { Choice } from './ways.js';
+
+export function readyView(state: Step<'ready'>, session: Session): TemplateResult {
+  const { info } = state.image;
+  const { survey, placing, picking } = state;
+  const notices = [
+    ...info.safety.map(({ message }) => `${message}.`),
+    ...smallerLayers(info),
+    info.unusedCompanions.length > 0 ? texts.unused(info.unusedCompanions) : undefined,
+    session.isSalvage ? texts.salvaging(survey.lost) : undefined,
+    state.otherTab ? texts.otherTab : undefined,
+  ].filter((notice) => notice !== undefined);
+  const cannot = !state.way || placing || session.isOtherSnapshot;
+  const canChoose = state.choices.some(({ obstacle }) => obstacle === undefined);
+  const why = picking ? texts.picking : !state.way && canChoose ? texts.noWay : undefined;
+  return html`
+    ${heading(shownText(info.name ?? texts.image))}
+    ${facts([
+      [texts.format, texts.formatValue(info)],
+      [texts.virtualSize, info.virtualSize === undefined ? texts.unknownSize : size(info.virtualSize)],
+      [texts.fileSize, info.fileSize === undefined ? undefined : size(info.fileSize)],
+      [
+        texts.data,
+        info.virtualSize === undefined
+          ? undefined
+          : survey.complete
+            ? texts.dataValue(survey.data, survey.compressed)
+            : texts.dataCounting(survey.data),
+      ],
+      [texts.layers, info.layers.length > 1 ? info.layers.map(({ name }) => shownText(name)).join(', ') : undefined],
+      [texts.encryption, info.encryption ? texts.encryptionValue(info.encryption) : undefined],
+    ])}
+    ${info.snapshots.length > 0 ? snapshotPicker(info.snapshots, state, session) : nothing}
+    ${notices.length > 0 ? html`<ul class="notice">${notices.map((notice) => html`<li>${notice}</li>`)}</ul>` : nothing}
+    ${outputField(state, session)}
+    <fieldset>
+      <legend>${texts.saveHow}</legend>
+      ${state.choices.map((choice) => choiceView(choice, state, session))}
+    </fieldset>
+    ${nameField(state, session)}
+    ${state.asking ? askingView(state.asking, session) : nothing}
+    <div class="actions">
+      <button class="primary" data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @click=${() => session.convert()}>${texts.convert}</button>
+      <button class="link" aria-disabled=${placing ? 'true' : nothing} @click=${() => session.reset()}>${texts.next.another}</button>
+    </div>
+    ${why ? html`<p class="quiet" id="why">${why}</p>` : nothing}
+  `;
+}
+
+/** A list and a button: arrow keys run through a list, and must not open each snapshot that they pass. */
+function snapshotPicker(snapshots: Snapshot[], state: Step<'ready'>, session: Session): TemplateResult {
+  const { chosenSnapshot } = state;
+  const choose = (event: Event) => session.chooseSnapshot(Number((event.target as HTMLSelectElement).value));
+  return html`
+    <div class="with-button">
+      <label class="field">
+        <span>${texts.snapshot}</span>
+        <select @change=${choose} .value=${String(chosenSnapshot)}>
+          <option value="-1" ?selected=${chosenSnapshot === -1}>${texts.activeDisk}</option>
+          ${snapshots.map((snapshot, at) => html`<option value=${at} ?selected=${chosenSnapshot === at}>${texts.snapshotValue(snapshot)}</option>`)}
+        </select>
+      </label>
+      <button ?disabled=${!session.isOtherSnapshot} @click=${() => session.openSnapshot()}>${texts.openSnapshot}</button>
+    </div>
+    ${session.isOtherSnapshot ? html`<p class="notice">${texts.otherSnapshot}</p>` : nothing}
+  `;
+}
+
+/** The output formats, as the package lists them. */
+function outputField({ image, output, placing }: Step<'ready'>, session: Session): TemplateResult {
+  const { outputs } = image;
+  const choose = (event: Event) => {
+    const name = (event.target as HTMLSelectElement).value;
+    session.selectOutput(outputs.find((one) => one.name === name)!);
+  };
+  return html`
+    <label class="field">
+      <span>${texts.output}</span>
+      <select name="output" ?disabled=${placing} .value=${output.name} @change=${choose}>
+        ${outputs.map(
+          (one) =>
+            html`<option value=${one.name} ?selected=${one === output} ?disabled=${one.refusal !== undefined}>${texts.outputValue(one)}</option>`,
+        )}
+      </select>
+    </label>
+    ${output.notice ? html`<p class="notice">${texts.outputNotice(output.notice)}</p>` : nothing}
+    ${outputs.map((one) => (one.refusal ? html`<p class="quiet">${texts.outputRefusal(one, one.refusal.message)}</p>` : nothing))}
+  `;
+}
+
+/** What a choice takes, of a disk of `virtualSize` bytes. */
+function costOf(choice: Choice, virtualSize: number | undefined): string {
+  if (virtualSize === undefined) return texts.unknownCost;
+  return choice.method === 'picked' ? texts.pickedCost(choice) : texts.downloadCost(choice, virtualSize);
+}
+
+function choiceView(choice: Choice, state: Step<'ready'>, session: Session): TemplateResult {
+  const { way, obstacle, note } = choice;
+  const cost = costOf(choice, state.image.info.virtualSize);
+  const { compressed } = state.output;
+  const best = compressed ? undefined : advice(state.choices);
+  const chosen = state.way === way;
+  return html`
+    <label class="choice">
+      <input
+        type="radio"
+        name="way"
+        value=${way}
+        .checked=${chosen}
+        ?disabled=${obstacle !== undefined}
+        @change=${() => session.select(way)}
+      />
+      <span>
+        <strong>${texts.ways[way]}</strong>${best?.way === way ? html` <em>${best.reason}</em>` : nothing}<br />
+        <span class="quiet">${obstacle ?? [note, compressed ? texts.compressedCost : cost].filter(Boolean).join(' ')}</span>
+        ${way === 'dialog' ? html`<br /><span>${texts.dialogWarning}</span>` : nothing}
+      </span>
+    </label>
+    ${way === 'folder' && chosen && state.folder ? folderLine(state.folder, session) : nothing}
+  `;
+}
+
+const folderLine = (folder: FileSystemDirectoryHandle, session: Session) => html`
+  <p class="folder">
+    <span class="name">${texts.folderChosen(folder.name)}</span>
+    <button class="link" @click=${() => session.otherFolder()}>${texts.otherFolder}</button>
+  </p>
+`;
+
+function nameField({ name, nameProblem, placing }: Step<'ready'>, session: Session): TemplateResult {
+  const rename = (event: Event) => session.rename((event.target as HTMLInputElement).value);
+  return html`
+    <label class="field">
+      <span>${texts.fileName}</span>
+      <input
+        name="name"
+        type="text"
+        autocomplete="off"
+        spellcheck="false"
+        .value=${name}
+        ?readonly=${placing}
+        ?data-focus=${nameProblem !== undefined}
+        aria-invalid=${nameProblem ? 'true' : nothing}
+        aria-describedby=${nameProblem ? 'name-problem' : nothing}
+        @input=${rename}
+      />
+    </label>
+    ${nameProblem ? html`<p class="bad" id="name-problem">${nameProblem}</p>` : nothing}
+  `;
+}
+
+/** A question that has to be answered before anything is written. */
+function askingView(asking: Asking, session: Session): TemplateResult {
+  const box = (title: string, content: TemplateResult) => html`
+    <section class="asking" aria-labelledby="asking">
+      <h3 id="asking" tabindex="-1" data-focus aria-describedby="asking-text">${title}</h3>
+      ${content}
+    </section>
+  `;
+  switch (asking.kind) {
+    case 'replace':
+      return box(
+        texts.replaceTitle(asking.name, asking.folder.name),
+        html`
+          <p id="asking-text">${texts.replaceQuestion}</p>
+          <div class="actions">
+            <button @click=${() => session.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
+            <button @click=${() => session.replace()}>${texts.replace}</button>
+          </div>
+        `,
+      );
+    case 'source':
+      return box(
+        texts.sourceTitle(asking.name),
+        html`
+          <p id="asking-text">${texts.sourceHint}</p>
+          <div class="actions">
+            <button @click=${() => session.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
+          </div>
+        `,
+      );
+    case 'noFolder':
+      return box(
+        texts.noFolderTitle,
+        html`
+          <p id="asking-text">${texts.noFolderHint}</p>
+          <p>${texts.dialogHint} ${texts.dialogWarning}</p>
+          <div class="actions">
+            <button @click=${() => session.convert('dialog')}>${texts.useDialog}</button>
+          </div>
+        `,
+      );
+  }
+}

@@ -1,0 +1,35 @@
+// The ways to save a disk, and what is known for a choice among them.
+
+import type { Method } from './rates.js';
+
+/** Where the person saves to: a folder, a file picked in the browser's own dialog, the downloads. */
+export type Way = 'folder' | 'dialog' | 'download';
+
+/** What the map of a disk has told so far. All sizes in bytes. */
+export interface Survey {
+  data: number;
+  compressed: number;
+  /** Salvage only: what the tables alone show to be lost. */
+  lost: number;
+  /** Whether the map was read to its end. Until then the sizes are lower bounds. */
+  complete: boolean;
+  /** Whether figures are shown and a way is proposed before it is complete: it took too long. */
+  isDue: boolean;
+}
+
+export interface Choice {
+  way: Way;
+  method: Method;
+  /** Why it cannot be chosen; `undefined` if it can. */
+  obstacle?: string;
+  /** How long it will take, in seconds, where that is known. */
+  seconds?: number;
+  /** The part of `seconds` in which the browser still copies after the page is done. */
+  copying?: number;
+  /** What the file will take on the disk, in bytes, where that is known. */
+  space?: number;
+  /** Whether `seconds` and `space` are lower bounds, since the map was not read to its end. */
+  atLeast?: boolean;
+  /** What else the person should know beforehand. */
+  note?: string;
+}
