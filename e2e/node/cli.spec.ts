@@ -1,6 +1,6 @@
 // The command as a process: what it prints, what it leaves, how it ends.
 
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   linkSync,
@@ -13,33 +13,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { diskUsage, hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
+import { asRoot, cli, decant, listening, sudo } from '../support/command.js';
+import { diskUsage, flush, hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
 import { expect, test } from '../support/node.js';
-
-const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
-const sudo = process.getuid!() === 0 ? [] : ['sudo', '-n'];
-const asRoot = (...args: string[]) => {
-  const [command, ...rest] = [...sudo, ...args];
-  return execFileSync(command!, rest, { encoding: 'utf8' }).trim();
-};
-
-function decant(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [cli, ...args], {
-    encoding: 'utf8',
-    timeout: 60_000,
-    env: { ...process.env, TZ: 'UTC' },
-  });
-}
-
-/** Waits until the command listens to signals, as the system tells: the last one that it takes on is SIGHUP, 1. */
-async function listening({ pid }: ChildProcess): Promise<void> {
-  const listens = () => {
-    const caught = /SigCgt:\s+([0-9a-f]+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]!;
-    return (BigInt(`0x${caught}`) & 1n) === 1n;
-  };
-  await expect.poll(listens).toBe(true);
-}
 
 for (const image of ['zlib', 'plain', 'scattered', 'tiny'] as const) {
   test(`converts ${image} to what qemu-img makes, as sparse`, ({ folder }) => {
@@ -68,6 +44,8 @@ test.describe('info and map print what qemu-img prints', () => {
   for (const image of ['zlib', 'plain', 'tiny', 'empty', 'snapshots', 'kinds'] as const) {
     test(image, () => {
       const path = images[image]();
+      // Until its last blocks are on the disk, a new file's size there still changes.
+      flush(path);
       expect(decant('info', path).stdout).toBe(qemu('info', path));
       const { decant: ours, ...info } = JSON.parse(decant('info', '--output=json', path).stdout);
       expect(info).toEqual(JSON.parse(qemu('info', '--output=json', path)));
@@ -99,7 +77,7 @@ test('exit codes and messages', ({ folder }) => {
     [['info', '--frob', zlib], 2, '--frob'],
     [['convert', zlib], 2, 'output is missing'],
     [['convert', '-O', 'vmdk', zlib, output], 2, 'raw'],
-    [['convert', '-f', 'vmdk', zlib, output], 2, "no input format 'vmdk'"],
+    [['convert', '-f', 'vhdx', zlib, output], 2, "no input format 'vhdx'"],
     [['convert', '-m', '0', zlib, output], 2, 'from 1 to 64'],
     [['convert', '-m', 'many', zlib, output], 2, 'from 1 to 64'],
     [['convert', zlib, folder], 2, 'neither a regular file nor a block device'],
@@ -108,7 +86,7 @@ test('exit codes and messages', ({ folder }) => {
     [['convert', zlib, zlib], 2, 'the image itself'],
     [['info', join(folder, 'missing.qcow2')], 1, 'no such file'],
     [['convert', zlib, join(folder, 'missing', 'out.raw')], 1, 'no such file or folder'],
-    [['convert', zlib, join(folder, 'missing/')], 2, 'There is no folder'],
+    [['convert', zlib, join(folder, 'missing/')], 2, 'names a folder'],
     [['convert', zlib, '/sys/out.raw'], 1, 'permi'],
     [['convert', pdf, output], 1, 'no disk image format'],
     [['convert', images.truncated(), output], 1, 'truncated'],
@@ -267,11 +245,9 @@ for (const [signal, delay] of [
     // Not from the start of the process: before it listens, a signal ends it as any other.
     await expect.poll(() => readdirSync(folder), { intervals: [2] }).toHaveLength(1);
     await new Promise((resolve) => setTimeout(resolve, delay));
-    const start = performance.now();
     child.kill(signal);
     const code = await new Promise((resolve) => child.on('exit', resolve));
     expect(code).toBe(130);
-    expect(performance.now() - start).toBeLessThan(1000);
     expect(stderr).toBe('decant: interrupted\n');
     expect(readdirSync(folder)).toEqual([]);
   });

@@ -1,13 +1,44 @@
 // The package from its tarball, in an empty project.
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hashFile, images } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** What the wasm is linked with, as Cargo lists it: "adler2 2.0.1". */
+function linkedCrates(): string[] {
+  const edges = ['-e', 'normal,no-proc-macro', '--target', 'wasm32-unknown-unknown'];
+  const features = ['--no-default-features', '--features', 'extras,threads'];
+  const args = ['tree', '-p', 'decant', ...edges, ...features, '--locked', '--prefix', 'none', '--format', '{p}'];
+  const lines = execFileSync('cargo', args, { cwd: root, encoding: 'utf8' }).trim().split('\n');
+  const crates = lines.map((line) => line.split(' ').slice(0, 2).join(' ').replace(' v', ' '));
+  return [...new Set(crates)].filter((name) => !name.startsWith('decant '));
+}
+
+/** The package has its own licences, and those of all that is in it. */
+function checkLicences(folder: string): void {
+  for (const name of ['LICENSE-MIT', 'LICENSE-APACHE']) {
+    expect(readFileSync(join(folder, name), 'utf8')).toBe(readFileSync(join(root, name), 'utf8'));
+  }
+  const notices = readFileSync(join(folder, 'dist', 'THIRD-PARTY-NOTICES.txt'), 'utf8');
+  // A list of names, then texts: over each one a rule and the names of what it is for.
+  const [list, ...texts] = notices.split(/\n-{100}\n/);
+  const crates = linkedCrates();
+  expect(crates.length).toBeGreaterThan(40);
+  const others = ["Rust's standard library 1.", 'dlmalloc 0.', 'hashbrown 0.', 'lit 3.', 'lit-html 3.', 'vite 8.'];
+  for (const name of [...crates, ...others]) {
+    expect(list).toContain(`\n${name}`);
+    const own = texts
+      .filter((text) => text.split('\n\n')[0]!.includes(name))
+      .map((text) => text.split('\n\n').slice(1));
+    expect(own.flat().join('\n').length, name).toBeGreaterThan(500);
+  }
+  expect(notices).toMatch(/For Zstandard software\s+Copyright \(c\) Meta/);
+}
 
 test('installs, converts by its API and by its command, and leaves no process behind', ({ folder }) => {
   const run = (program: string, ...args: string[]) =>
@@ -22,6 +53,7 @@ test('installs, converts by its API and by its command, and leaves no process be
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
   run('npm', 'install', '--no-audit', '--no-fund', '--offline', `./${tarball}`);
   expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['decant']);
+  checkLicences(join(folder, 'node_modules', 'decant'));
 
   writeFileSync(
     join(folder, 'convert.js'),
@@ -29,23 +61,26 @@ test('installs, converts by its API and by its command, and leaves no process be
     import { readFileSync } from 'node:fs';
     const [, , path, output] = process.argv;
     for (const source of [path, readFileSync(path), new Blob([readFileSync(path)])]) {
-      const image = await open(source);
+      const image = await open(source, { workers: 2 });
       const phases = new Set();
-      const result = await image.convert(output, { workers: 2, sync: true, onProgress: ({ phase }) => phases.add(phase) });
+      const result = await image.convert(output, { sync: true, onProgress: ({ phase }) => phases.add(phase) });
       console.log(JSON.stringify({ ...result, phases: [...phases], format: image.info.format }));
       await image.close();
     }
+    const { checkSource } = await import('decant/testing');
+    console.log(JSON.stringify(await checkSource({ size: 3, read: async (offset, length) => new Uint8Array(length) })));
     await open('package.json').catch(({ name, kind }) => console.log(JSON.stringify({ name, kind })));
     // The process ends by itself, warm workers or not.`,
   );
   const lines = run(process.execPath, 'convert.js', images.zlib(), 'api.raw').trim().split('\n');
   const reports = lines.map((line) => JSON.parse(line));
-  expect(reports).toHaveLength(4);
+  expect(reports).toHaveLength(5);
   for (const report of reports.slice(0, 3)) {
     expect(report).toMatchObject({ engine: 'workers', workers: 2, format: 'qcow2', virtualSize: 300 << 20 });
     expect(report.phases).toEqual(['preparing', 'converting', 'finalizing']);
   }
-  expect(reports[3]).toEqual({ name: 'DecantError', kind: 'not-recognised' });
+  expect(reports[3]).toEqual([]);
+  expect(reports[4]).toEqual({ name: 'DecantError', kind: 'not-recognised' });
   expect(hashFile(join(folder, 'api.raw'))).toBe(hashFile(images.raw()));
 
   run('npx', 'decant', 'convert', images.plain(), 'command.raw');

@@ -1,0 +1,51 @@
+// What stands behind an option is its value, whatever it looks like.
+
+import { execFileSync } from 'node:child_process';
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cli, run } from '../support/command.js';
+import { hashFile, images, qemuImg } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+
+/** `states`, whose snapshot `-h` is what `before` is. */
+function imageIn(folder: string): string {
+  const image = join(folder, '-h');
+  copyFileSync(images.states(), image);
+  qemuImg('snapshot', '-a', 'before', image);
+  qemuImg('snapshot', '-c', '-h', image);
+  execFileSync('qemu-io', ['-c', 'write -q -P 2 0 1M', image]);
+  return image;
+}
+
+const HELP = { status: 0, stdout: expect.stringMatching(/^usage: decant info/), stderr: '' };
+const USAGE = (message: string) => ({ status: 2, stdout: '', stderr: expect.stringContaining(message) });
+
+for (const [args, expected] of [
+  [['convert', '--snapshot', '-h', './-h', 'out.raw'], 1],
+  [['convert', '--snapshot=-h', './-h', 'out.raw'], 1],
+  [['convert', '--snapshot', '-h', '--', '-h', 'out.raw'], 1],
+  [['convert', '--', '-h', 'out.raw'], 2],
+  [['convert', '--sync', '-f', 'qcow2', '-m', '2', './-h', 'out.raw'], 2],
+  [['convert', '--snapshot', '-h'], USAGE('The image is missing')],
+  [['convert', '--snapshot', '-h', './-h'], USAGE('The output is missing')],
+  [['convert', './-h', 'out.raw', '--snapshot'], USAGE("'--snapshot <value>' argument missing")],
+  [['convert', '--snapshot', '--help', './-h', 'out.raw'], USAGE("no snapshot '--help'")],
+  [['convert', '--snapshot', '--', './-h', 'out.raw'], USAGE("no snapshot '--'")],
+  [['convert', '-f', '-h', './-h', 'out.raw'], USAGE("no input format '-h'")],
+  [['convert', '--', '-h'], USAGE('The output is missing')],
+  [['convert', '-h'], HELP],
+  [['convert', '-pq', '--help', './-h'], HELP],
+  [['convert', '-ph'], HELP],
+  [['map', './-h', '-h'], HELP],
+  [['help'], HELP],
+] as const) {
+  test(`decant ${args.join(' ')}`, ({ folder }) => {
+    imageIn(folder);
+    const result = run(process.execPath, [cli, ...args], { cwd: folder });
+    if (typeof expected !== 'number') expect(result).toMatchObject(expected);
+    else {
+      expect(result).toMatchObject({ status: 0, stdout: '', stderr: '' });
+      expect(hashFile(join(folder, 'out.raw'))).toBe(hashFile(images.filled(expected)));
+    }
+  });
+}

@@ -1,0 +1,218 @@
+// Raw disks in gzip, images in tar archives, and streams as the image: the command and the package.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { cli, decant, program, run } from '../support/command.js';
+import { diskUsage, flush, hashFile, images, qemuImg } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+
+const MIB = 2 ** 20;
+const GUESSED = 'in no format that is recognised; it is read as raw';
+
+/** Runs a script with `decant` in `folder`. */
+function shell(folder: string, script: string) {
+  const command = `decant() { '${process.execPath}' '${cli}' "$@"; }; ${script}`;
+  return run('bash', ['-o', 'pipefail', '-c', command], { cwd: folder });
+}
+
+/** `images.raw()` as `pack` writes it to standard output, as a file. */
+function packed(folder: string, name: string, pack: string): string {
+  execFileSync('bash', ['-o', 'pipefail', '-c', `${pack} > '${name}'`], { cwd: folder });
+  return join(folder, name);
+}
+
+const raw = () => images.raw();
+const tarOf = (path: string) => `tar -cf - -C '${dirname(path)}' '${basename(path)}'`;
+
+for (const [name, pack] of [
+  ['disk.gz', () => `gzip -1c '${raw()}'`],
+  ['two.gz', () => `(head -c 100M '${raw()}' | gzip -1c; tail -c +104857601 '${raw()}' | pigz -1c)`],
+  ['disk.tar.gz', () => `${tarOf(raw())} | gzip -1c`],
+] as const) {
+  test(`${name} becomes every output that does not need the size first`, ({ folder }) => {
+    const file = packed(folder, name, pack());
+    const convert = (...args: string[]) => decant('convert', ...args, file, join(folder, 'out'));
+    expect(convert()).toMatchObject({ status: 0, stdout: '' });
+    expect(hashFile(join(folder, 'out'))).toBe(hashFile(raw()));
+    decant('convert', images.zlib(), join(folder, 'other'));
+    for (const output of ['out', 'other']) flush(join(folder, output));
+    expect(diskUsage(join(folder, 'out'))).toBeLessThanOrEqual(diskUsage(join(folder, 'other')) * 1.01 + 8192);
+    expect(convert('-O', 'vpc')).toMatchObject({ status: 0 });
+    qemuImg('compare', '-f', 'vpc', '-F', 'raw', join(folder, 'out'), raw());
+    expect(convert('-O', 'raw.gz')).toMatchObject({ status: 0 });
+    expect(shell(folder, `gzip -dc out | cmp - '${raw()}'`)).toMatchObject({ status: 0 });
+    expect(convert('-O', 'tar.gz')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('A tar archive states the size of the disk before the disk'),
+    });
+    // What was there stays.
+    expect(shell(folder, `gzip -dc out | cmp - '${raw()}'`)).toMatchObject({ status: 0 });
+  });
+}
+
+test('an image in a tar archive is read where it lies', ({ folder }) => {
+  const image = images.zlib();
+  writeFileSync(join(folder, 'a.ovf'), '<xml/>');
+  const file = packed(folder, 'a.ova', `tar -cf - -C '${folder}' a.ovf -C '${dirname(image)}' '${basename(image)}'`);
+  expect(decant('convert', file, join(folder, 'out'))).toEqual({ status: 0, stdout: '', stderr: '' });
+  expect(hashFile(join(folder, 'out'))).toBe(hashFile(raw()));
+  const info = JSON.parse(decant('info', '--output=json', file).stdout);
+  const containers = [{ name: 'tar', member: basename(image) }];
+  expect(info).toMatchObject({ format: 'qcow2', 'virtual-size': 300 * MIB, decant: { containers } });
+  expect(info.decant['file-size']).toBe(statSync(image).size);
+  // Places in the file are those of the archive: data follows three headers and a short file.
+  const plain = images.plain();
+  const other = packed(folder, 'b.tar', tarOf(plain));
+  const map = (path: string): { start: number; offset?: number }[] =>
+    JSON.parse(decant('map', '--output=json', path).stdout);
+  const [inArchive, alone] = [map(other), map(plain)];
+  expect(inArchive.map(({ offset }) => offset)).toEqual(
+    alone.map(({ offset }) => (offset === undefined ? undefined : offset + 512)),
+  );
+});
+
+test('what can be told of a disk in gzip, and what cannot be done with it', ({ folder }) => {
+  const file = packed(folder, 'disk.gz', `head -c 9M '${raw()}' | gzip -1c`);
+  const text = decant('info', file);
+  expect(text).toMatchObject({ status: 0, stderr: '' });
+  for (const line of ['file format: raw', 'packed in: gzip', 'virtual size: known at its end only', GUESSED]) {
+    expect(text.stdout).toContain(line);
+  }
+  const info = JSON.parse(decant('info', '--output=json', file).stdout);
+  expect(info).toMatchObject({ format: 'raw', decant: { containers: [{ name: 'gzip' }] } });
+  expect(info).not.toHaveProperty('virtual-size');
+  expect(decant('map', file)).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('A disk in a gzip file cannot be mapped; unpack it first'),
+  });
+  expect(decant('convert', '--snapshot', '1', file, join(folder, 'out'))).toMatchObject({ status: 2 });
+  const seen = program(
+    `const image = await decant.open(args[0]);
+     const told = async (work) => { try { await work; } catch ({ kind, message }) { return [kind, message]; } };
+     const seen = [await told(image.read(0, 512)), await told(image.readable().getReader().read())];
+     const progress = [];
+     const { virtualSize } = await image.convert(args[1], { onProgress: (one) => progress.push(one) });
+     // The file is read anew.
+     await image.convert(args[1]);
+     await image.close();
+     const last = progress.at(-1);
+     seen.push([virtualSize, 'guestTotal' in last, last.guestDone, last.bytesRead === image.info.fileSize]);
+     console.log(JSON.stringify(seen));`,
+    file,
+    join(folder, 'out'),
+  );
+  const sentence = 'A disk in a gzip file cannot be read in parts; unpack it first';
+  expect(seen).toEqual([
+    ['unsupported', sentence],
+    ['unsupported', sentence],
+    [9 * MIB, false, 9 * MIB, true],
+  ]);
+});
+
+test('damage and other formats leave nothing behind', ({ folder }) => {
+  const file = packed(folder, 'disk.gz', `head -c 50M '${raw()}' | gzip -1c`);
+  truncateSync(file, statSync(file).size - 100);
+  const cases: [string, string][] = [
+    [file, 'truncated'],
+    [
+      packed(folder, 'qcow2.gz', `gzip -1c '${images.plain()}'`),
+      'The gzip file holds qcow2, which is not read out of it',
+    ],
+    [
+      packed(
+        folder,
+        'two.tar',
+        `tar -cf - -C '${dirname(raw())}' $(basename '${images.zlib()}' ) $(basename '${images.plain()}')`,
+      ),
+      'holds 2 disk images',
+    ],
+  ];
+  for (const [path, sentence] of cases) {
+    const result = decant('convert', path, join(folder, 'out'));
+    expect(result, path).toMatchObject({ status: 1, stderr: expect.stringContaining(sentence) });
+    expect(existsSync(join(folder, 'out'))).toBe(false);
+  }
+  expect(readdirSync(folder).sort()).toEqual(['disk.gz', 'qcow2.gz', 'two.tar']);
+});
+
+test('standard input is an image', ({ folder }) => {
+  packed(folder, 'disk', `head -c 20M '${raw()}'`);
+  const same = 'cmp out disk';
+  const good: string[] = [
+    `gzip -1c disk | decant convert - out && ${same}`,
+    `cat disk | decant convert -f raw - out && ${same}`,
+    `decant convert -f raw - out < disk && ${same}`,
+    `gzip -1c disk | decant convert - - | cmp - disk`,
+    `tar -cf - disk | decant convert - out && ${same}`,
+    `gzip -1c disk > disk.gz && decant info - < disk.gz | grep 'packed in: gzip'`,
+  ];
+  for (const script of good) expect(shell(folder, script), script).toMatchObject({ status: 0 });
+  const bad: [string, number, string][] = [
+    [`cat disk | decant convert - new`, 1, 'state the format raw'],
+    [`cat '${images.zlib()}' | decant convert - new`, 1, 'The stream is qcow2, which is read at any position'],
+    [`cat '${images.zlib()}' | decant info -`, 1, 'The stream is qcow2'],
+    [`gzip -1c disk | decant map -`, 1, 'cannot be mapped'],
+    [`gzip -1c disk | head -c 1000000 | decant convert - new`, 1, 'truncated'],
+    [`decant convert - new < /dev/null`, 1, 'empty'],
+    [`cp disk same; decant convert -f raw - - < same >> same`, 2, 'which is read'],
+  ];
+  for (const [script, status, sentence] of bad) {
+    expect(shell(folder, script), script).toMatchObject({ status, stderr: expect.stringContaining(sentence) });
+  }
+  expect(existsSync(join(folder, 'new'))).toBe(false);
+});
+
+test('a stream in a program', ({ folder }) => {
+  const file = packed(folder, 'disk.gz', `head -c 5000000 '${raw()}' | gzip -1c`);
+  const seen = program<unknown[]>(
+    `import { createReadStream } from 'node:fs';
+     import { Readable } from 'node:stream';
+     const told = async (work) => { try { return await work; } catch ({ kind, message }) { return [kind, message]; } };
+     const streamed = (path) => Readable.toWeb(createReadStream(path, { highWaterMark: 777 }));
+     const image = await decant.open(streamed(args[0]));
+     const seen = [image.info.fileSize === undefined];
+     seen.push((await image.convert(args[1])).virtualSize);
+     seen.push(await told(image.convert(args[1])));
+     await image.close();
+     const locked = streamed(args[0]);
+     locked.getReader();
+     seen.push((await told(decant.open(locked)))[0]);
+     seen.push((await told(decant.open(args[0], { companions: [streamed(args[0])] })))[0]);
+     let pulled = 0;
+     const failing = new ReadableStream({ pull(controller) {
+       if (pulled++ < 3) controller.enqueue(new Uint8Array(1 << 20));
+       else controller.error(new Error('the line was cut'));
+     } });
+     const other = await decant.open(failing, { format: 'raw' });
+     seen.push(await told(other.convert(args[1] + '2')));
+     await other.close();
+     const words = new ReadableStream({ start: (controller) => controller.enqueue('text') });
+     seen.push((await told(decant.open(words)))[0]);
+     let cancelled = 0;
+     const waiting = new ReadableStream({ cancel: () => void (cancelled += 1) });
+     const silent = await decant.open(waiting, { format: 'raw' });
+     const stop = new AbortController();
+     setTimeout(() => stop.abort(), 300);
+     seen.push((await told(silent.convert(args[1] + '3', { signal: stop.signal })))[0]);
+     await silent.close();
+     seen.push(cancelled);
+     console.log(JSON.stringify(seen));`,
+    file,
+    join(folder, 'out'),
+  );
+  expect(seen).toEqual([
+    true,
+    5000192,
+    ['usage', expect.stringContaining('was read already')],
+    'usage',
+    'usage',
+    ['source', 'Could not read the image: the line was cut'],
+    'source',
+    'cancelled',
+    1,
+  ]);
+  const disk = readFileSync(join(folder, 'out'));
+  expect(disk.subarray(0, 5000000).equals(readFileSync(raw()).subarray(0, 5000000))).toBe(true);
+  expect(readdirSync(folder).sort()).toEqual(['disk.gz', 'out']);
+});

@@ -1,0 +1,147 @@
+// The page's one measure of a conversion: it only grows, through all phases; its time left is right where data and
+// holes are anything but evenly spread, as in every real disk.
+
+import type { Progress } from 'decant';
+import { Course } from '../../web/converter/course.js';
+import type { Rates } from '../../web/converter/rates.js';
+import { expect, test } from '../support/node.js';
+
+const DATA = 1e9;
+const GUEST = 10e9;
+/** Bytes of data per second. */
+const RATE = 250e6;
+
+/** Rates for a picked file, by which the browser takes `finishing` seconds to finish it. */
+const ratesOf = (picked: number, finishing = 0): Rates => ({
+  picked,
+  finish: finishing > 0 ? GUEST / finishing : Number.POSITIVE_INFINITY,
+  storage: picked,
+  download: 1e9,
+  streamed: picked,
+});
+
+/** What is reported `at` seconds after the start, of a disk whose data lies in its first tenth. */
+const progressAt = (at: number): Progress => ({
+  phase: 'converting',
+  unlocked: 0,
+  guestDone: RATE * at,
+  guestTotal: GUEST,
+  dataDone: RATE * at,
+  bytesRead: 0,
+  bytesWritten: 0,
+  bytesPerSecond: RATE,
+  secondsLeft: (GUEST - RATE * at) / RATE,
+});
+
+/** Runs `work` with a clock of its own, in seconds; the test's runner has the real one before and after it. */
+function withClock(work: (set: (seconds: number) => void) => void): void {
+  const real = performance.now;
+  let now = 0;
+  performance.now = () => now * 1000;
+  try {
+    work((seconds) => {
+      now = seconds;
+    });
+  } finally {
+    performance.now = real;
+  }
+}
+
+// (name, rate that was learned, seconds to finish)
+for (const [name, learned, finishing] of [
+  ['nothing learned', undefined, undefined],
+  ['learned well', RATE, undefined],
+  ['learned on a machine that was busy', RATE / 3, undefined],
+  ['learned from another kind of image', RATE * 3, undefined],
+  ['a picked file, which takes longer to be finished than to be written', RATE, 8],
+] as const) {
+  test(`within a quarter once a fifth is done: ${name}`, () => {
+    const rates = learned === undefined ? undefined : ratesOf(learned, finishing);
+    const method = finishing === undefined ? 'stored' : 'picked';
+    const course = new Course({ method, virtualSize: GUEST, data: DATA, rates });
+    const total = DATA / RATE + (finishing ?? 0);
+    const shown: [left: number, really: number][] = [];
+    withClock((set) => {
+      for (let now = 0; now < DATA / RATE; now += 0.1) {
+        set(now);
+        course.update(progressAt(now));
+        const { secondsLeft } = course.standing();
+        if (now >= 0.2 * total) shown.push([secondsLeft!, total - now]);
+      }
+    });
+    expect(shown.length).toBeGreaterThan(5);
+    for (const [left, really] of shown) {
+      expect(left).toBeGreaterThan(0.75 * really);
+      expect(left).toBeLessThan(1.25 * really);
+    }
+  });
+}
+
+test('the share is that of the data, or of the disk where the data is not known', () => {
+  const work = { method: 'stored', virtualSize: GUEST, rates: undefined } as const;
+  // (data, at, share)
+  for (const [data, at, share] of [
+    [DATA, 2, 0.5],
+    [undefined, 2, 0.05],
+    [0, 0, 0],
+  ] as const) {
+    const course = new Course({ ...work, data });
+    course.update(progressAt(at));
+    expect(course.standing().share).toBe(share);
+  }
+});
+
+test('of a stream the share is what the browser has taken', () => {
+  let taken = 0;
+  const course = new Course({
+    method: 'streamed',
+    virtualSize: GUEST,
+    data: DATA,
+    rates: ratesOf(RATE),
+    taken: () => taken,
+  });
+  course.update(progressAt(4));
+  expect(course.standing().share).toBe(0);
+  taken = GUEST / 2;
+  expect(course.standing().share).toBe(0.5);
+  taken = GUEST;
+  course.update({ ...progressAt(4), phase: 'finalizing' });
+  expect(course.standing().share).toBe(1);
+});
+
+test('the share only grows, from the first byte to the complete file, and never comes to its end too early', () => {
+  // Finishing takes twice as long as was predicted.
+  const course = new Course({ method: 'picked', virtualSize: GUEST, data: DATA, rates: ratesOf(RATE, 6) });
+  const shares: number[] = [];
+  withClock((set) => {
+    for (let now = 0; now < 4; now += 0.1) {
+      set(now);
+      // Reports of parts that were done out of order.
+      course.update(progressAt(Math.max(0, now - (shares.length % 3) / 5)));
+      shares.push(course.standing().share);
+    }
+    course.update({ ...progressAt(4), phase: 'finalizing' });
+    for (let now = 4; now < 16; now += 0.1) {
+      set(now);
+      shares.push(course.standing().share);
+    }
+  });
+  expect(shares).toEqual(shares.toSorted((a, b) => a - b));
+  expect(shares[39]).toBeCloseTo(0.4, 1);
+  expect(shares.at(-1)).toBeLessThan(1);
+  expect(shares.at(-1)).toBeGreaterThan(0.95);
+});
+
+test('the speed while it converts is the speed that is told at the end', () => {
+  const course = new Course({ method: 'picked', virtualSize: GUEST, data: DATA, rates: ratesOf(RATE, 6) });
+  withClock((set) => {
+    course.update(progressAt(0));
+    for (const now of [1, 2, 4]) {
+      set(now);
+      course.update({ ...progressAt(now), phase: now === 4 ? 'finalizing' : 'converting' });
+      expect(course.standing().speed).toBe(RATE);
+    }
+    set(60);
+    expect(course.standing().speed).toBe(RATE);
+  });
+});

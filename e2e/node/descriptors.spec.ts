@@ -1,0 +1,50 @@
+// A file is closed only when nothing can read it any more: its descriptor's number may be another file's by then.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { programIn } from '../support/command.js';
+import { withFaults } from '../support/faults.js';
+import { images, PASSWORD } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+
+/** How long each read takes, in milliseconds: faults.c. */
+const SLOW = 100;
+
+for (const { name, work } of [
+  { name: 'opening', work: '' },
+  { name: 'unlocking', work: 'await image.unlock({ signal })' },
+  { name: 'a map', work: 'for await (const extent of image.map({ signal }));' },
+  { name: 'a conversion', work: "await image.convert(args[2] + '/out.raw', { signal })" },
+]) {
+  test(`${name} that is cancelled during a read closes the file after it`, ({ folder }) => {
+    const log = join(folder, 'log');
+    const kinds = programIn<string[]>(
+      withFaults({ fault: 'read slow', log }),
+      `const { closeSync, openSync } = await import('node:fs');
+      const kinds = [];
+      for (const delay of [${[0.5, 1.5, 2.5].map((reads) => reads * SLOW)}]) {
+        const cancel = new AbortController();
+        const { signal } = cancel;
+        const opened = ${name === 'opening'} ? undefined : await decant.open(args[0], { password: args[1] });
+        setTimeout(() => cancel.abort(), delay);
+        try {
+          const image = opened ?? await decant.open(args[0], { signal });
+          ${work};
+        } catch ({ kind }) {
+          kinds.push(kind);
+        }
+        await opened?.close();
+        // The numbers of the descriptors are taken again.
+        const others = Array.from({ length: 20 }, () => openSync('/dev/zero'));
+        await new Promise((done) => setTimeout(done, ${3 * SLOW}));
+        others.forEach(closeSync);
+      }
+      console.log(JSON.stringify(kinds));`,
+      ...[images.luks(), PASSWORD, folder],
+    );
+    expect(kinds).toContain('cancelled');
+    const lines = readFileSync(log, 'utf8').split('\n');
+    expect(lines).toContain('read');
+    expect(lines).not.toContain('read after close');
+  });
+}

@@ -1,0 +1,98 @@
+// What is told of writes that fail late, or not at all: devices, --sync, and file systems that lie.
+
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cli, decant, run } from '../support/command.js';
+import { makeDevice } from '../support/device.js';
+import { type Fault, withFaults } from '../support/faults.js';
+import { hashFile, images } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+
+function withDevice(folder: string, size: number, room: number, use: (device: string) => void): void {
+  const device = makeDevice(folder, size, room);
+  try {
+    use(device.path);
+  } finally {
+    device.remove();
+  }
+}
+
+for (const options of [[], ['--sync'], ['-m', '1']]) {
+  test(`a device that holds less than it says fails the conversion ${options.join(' ')}`, ({ folder }) => {
+    withDevice(folder, 64 << 20, 8 << 20, (device) => {
+      const full = join(folder, 'full.raw');
+      writeFileSync(full, Buffer.alloc(64 << 20, 7));
+      const result = decant('convert', ...options, '-f', 'raw', full, device);
+      expect(result).toMatchObject({
+        status: 1,
+        stdout: '',
+        stderr: expect.stringContaining('the disk reports an error'),
+      });
+    });
+  });
+}
+
+test('a device that holds what it says is written', ({ folder }) => {
+  withDevice(folder, 16 << 20, 32 << 20, (device) => {
+    expect(decant('convert', images.kinds(), device)).toMatchObject({ status: 0, stderr: '' });
+    const raw = join(folder, 'out.raw');
+    decant('convert', images.kinds(), raw);
+    execFileSync('cmp', ['-n', String(10 << 20), device, raw]);
+  });
+});
+
+/** A conversion of `kinds` over an old file, where the system answers as `fault` says. */
+function convertWith(folder: string, fault: Fault, ...options: string[]) {
+  const target = join(folder, 'out.raw');
+  writeFileSync(target, 'old');
+  const env = withFaults({ fault });
+  const result = run(process.execPath, [cli, 'convert', ...options, images.kinds(), target], { env });
+  expect(readdirSync(folder)).toEqual(['out.raw']);
+  return { target, result };
+}
+
+for (const { fault, options, said } of [
+  { fault: 'write zero', options: [], said: 'Could not write the output: the system took no byte of it' },
+  { fault: 'truncate nothing', options: [], said: 'bytes and not the 10485760 that it should have' },
+  { fault: 'fsync EIO', options: ['--sync'], said: 'Could not write the output: the disk reports an error' },
+] as const) {
+  test(`${fault} ${options.join()} fails the conversion, and the old file stays`, ({ folder }) => {
+    const { target, result } = convertWith(folder, fault, ...options);
+    expect(result).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining(said) });
+    expect(readFileSync(target, 'utf8')).toBe('old');
+  });
+}
+
+for (const [fault, options] of [
+  ['write short', []],
+  // Files are not flushed unless that is asked for.
+  ['fsync EIO', []],
+  // A folder may be there to be written to only.
+  ['folder EACCES', ['--sync']],
+] as const) {
+  test(`${fault} does not disturb a conversion`, ({ folder }) => {
+    const { target, result } = convertWith(folder, fault, ...options);
+    expect(result).toMatchObject({ status: 0, stderr: '' });
+    const raw = join(folder, 'plain.raw');
+    decant('convert', images.kinds(), raw);
+    expect(hashFile(target)).toBe(hashFile(raw));
+  });
+}
+
+const NAMINGS: { where: string; before?: string; fault?: Fault; naming: string[] }[] = [
+  { where: 'where nothing was', naming: ['link'] },
+  { where: 'where the system has no links', fault: 'link EPERM', naming: ['link', 'rename'] },
+  { where: 'over another file', before: 'old', naming: ['rename'] },
+];
+for (const { where, before, fault, naming } of NAMINGS) {
+  test(`--sync flushes the file before it gets its name, and the folder after it, ${where}`, ({ folder }) => {
+    const [trace, target] = [join(folder, 'trace'), join(folder, 'out.raw')];
+    if (before) writeFileSync(target, before);
+    const env = withFaults({ log: trace, ...(fault ? { fault } : {}) });
+    const result = run(process.execPath, [cli, 'convert', '--sync', images.kinds(), target], { env });
+    expect(result).toMatchObject({ status: 0, stderr: '' });
+    expect(readFileSync(trace, 'utf8').trim().split('\n')).toEqual(['fsync file', ...naming, 'fsync folder']);
+    expect(readdirSync(folder).toSorted()).toEqual(['out.raw', 'trace']);
+  });
+}

@@ -1,0 +1,158 @@
+// What killed processes leave beside a target is removed by the next conversion to that folder; what a living one needs
+// is not.
+
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { asRoot, cli, decant, start, startProgram, sudo } from '../support/command.js';
+import { hashFile, images } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+
+const partials = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.partial'));
+
+/** A conversion of `tiny`, which takes a while, once it has begun to write. */
+async function begin(folder: string, name: string) {
+  const { child, ended } = start('convert', '-m', '1', images.tiny(), join(folder, name));
+  await expect.poll(() => partials(folder), { intervals: [2] }).toHaveLength(1);
+  return { child, ended };
+}
+
+test('a killed conversion is swept by the next one to its folder', async ({ folder }) => {
+  const { child, ended } = await begin(folder, 'killed.raw');
+  child.kill('SIGKILL');
+  expect((await ended).status).toBeNull();
+  expect(partials(folder)).toHaveLength(1);
+  expect(decant('convert', images.kinds(), join(folder, 'out.raw'))).toMatchObject({ status: 0, stderr: '' });
+  expect(readdirSync(folder)).toEqual(['out.raw']);
+});
+
+test('a conversion that runs, even one that was stopped, keeps its file', async ({ folder }) => {
+  const { child, ended } = await begin(folder, 'slow.raw');
+  child.kill('SIGSTOP');
+  const before = partials(folder);
+  expect(decant('convert', images.kinds(), join(folder, 'out.raw')).status).toBe(0);
+  expect(partials(folder)).toEqual(before);
+  child.kill('SIGCONT');
+  expect(await ended).toMatchObject({ status: 0, stderr: '' });
+  expect(hashFile(join(folder, 'slow.raw'))).toBe(hashFile(images.raw()));
+  expect(readdirSync(folder).toSorted()).toEqual(['out.raw', 'slow.raw']);
+});
+
+test('a conversion in another namespace of processes keeps its file', async ({ folder }) => {
+  const inside = `exec '${process.execPath}' '${cli}' convert -m 1 '${images.tiny()}' '${join(folder, 'slow.raw')}'`;
+  const script = `${sudo.join(' ')} unshare --pid --fork --mount-proc --kill-child sh -c "${inside}"`;
+  const { child, ended } = startProgram('sh', ['-c', `exec ${script}`]);
+  await expect.poll(() => partials(folder), { intervals: [2] }).toHaveLength(1);
+  const [name] = partials(folder);
+  // It is not told which number the process has out here.
+  expect(decant('convert', images.kinds(), join(folder, 'out.raw')).status).toBe(0);
+  expect(partials(folder)).toEqual([name]);
+  if (sudo.length > 0) asRoot('kill', '-9', String(child.pid));
+  else child.kill('SIGKILL');
+  await ended;
+});
+
+for (const before of [undefined, 'old']) {
+  test(`of two conversions to one target the second to end fails, over ${before ?? 'nothing'}`, async ({ folder }) => {
+    const target = join(folder, 'out.raw');
+    if (before) writeFileSync(target, before);
+    // The same disk, of which one takes longer.
+    const both = [start('convert', images.zlib(), target), start('convert', '-m', '1', images.tiny(), target)];
+    const ended = (await Promise.all(both.map(({ ended }) => ended))).toSorted((a, b) => a.status! - b.status!);
+    expect(ended[0]).toMatchObject({ status: 0, stderr: '' });
+    expect(ended[1]).toMatchObject({ status: 1, stderr: expect.stringContaining('has written') });
+    expect(hashFile(target)).toBe(hashFile(images.raw()));
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+  });
+}
+
+test.describe('by name and age', () => {
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').replace(/[^0-9a-f]/g, '');
+  const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0];
+  const RANDOM = '0123456789abcdef';
+  /** No process has it: the largest number is 2^22. */
+  const GONE = 2 ** 22 + 1;
+  const DAYS = 24 * 3600;
+  const [, startOf1] = /.*\) (?:\S+ ){19}(\S+)/s.exec(readFileSync('/proc/1/stat', 'latin1'))!;
+
+  for (const { name, file, age, isSwept } of [
+    {
+      name: 'made here, its process gone',
+      file: `.a.${boot}-${namespace}-${GONE}-7-${RANDOM}.partial`,
+      age: 0,
+      isSwept: true,
+    },
+    {
+      name: 'made here, a process of that number there',
+      file: `.a.${boot}-${namespace}-1-${startOf1}-${RANDOM}.partial`,
+      age: 0,
+      isSwept: false,
+    },
+    {
+      name: 'made here, another process of that number there',
+      file: `.a.${boot}-${namespace}-1-${startOf1}0-${RANDOM}.partial`,
+      age: 0,
+      isSwept: true,
+    },
+    {
+      name: 'made here by a process that is there, old',
+      file: `.a.${boot}-${namespace}-1-${startOf1}-${RANDOM}.partial`,
+      age: 30 * DAYS,
+      isSwept: false,
+    },
+    { name: 'another namespace', file: `.a.${boot}-1-${GONE}-7-${RANDOM}.partial`, age: 0, isSwept: false },
+    {
+      name: 'another namespace, a week ago',
+      file: `.a.${boot}-1-${GONE}-7-${RANDOM}.partial`,
+      age: 7.01 * DAYS,
+      isSwept: true,
+    },
+    {
+      name: 'another start of a system',
+      file: `.a.${'0'.repeat(32)}-${namespace}-${GONE}-7-${RANDOM}.partial`,
+      age: 6 * DAYS,
+      isSwept: false,
+    },
+    {
+      name: 'another start, a week ago',
+      file: `.a.${'0'.repeat(32)}-${namespace}-1-${startOf1}-${RANDOM}.partial`,
+      age: 7.01 * DAYS,
+      isSwept: true,
+    },
+    { name: 'made where nothing is told', file: `.a.0-0-${GONE}-7-${RANDOM}.partial`, age: 0, isSwept: false },
+    {
+      name: 'a line end in the name',
+      file: `.a\nb.${boot}-${namespace}-${GONE}-7-${RANDOM}.partial`,
+      age: 0,
+      isSwept: true,
+    },
+    { name: 'of another program', file: '.a.partial', age: 30 * DAYS, isSwept: false },
+    { name: 'of another program, with a number', file: '.a.Xy12-3-4-5.partial', age: 30 * DAYS, isSwept: false },
+  ]) {
+    test(name, ({ folder }) => {
+      const path = join(folder, file);
+      writeFileSync(path, 'a part');
+      const then = Date.now() / 1000 - age;
+      utimesSync(path, then, then);
+      expect(decant('convert', images.kinds(), join(folder, 'out.raw')).status).toBe(0);
+      expect(readdirSync(folder).toSorted()).toEqual(isSwept ? ['out.raw'] : [file, 'out.raw']);
+    });
+  }
+
+  test('the image and the target stay, even under such names', ({ folder }) => {
+    const [image, target] = ['.a', '.b'].map((name) => `${name}.${boot}-${namespace}-${GONE}-7-${RANDOM}.partial`);
+    writeFileSync(join(folder, target!), 'precious');
+    expect(decant('convert', images.truncated(), join(folder, target!)).status).toBe(1);
+    expect(readFileSync(join(folder, target!), 'utf8')).toBe('precious');
+    writeFileSync(join(folder, image!), Buffer.alloc(512));
+    expect(decant('convert', '-f', 'raw', join(folder, image!), join(folder, target!)).status).toBe(0);
+    expect(readdirSync(folder).toSorted()).toEqual([image, target]);
+  });
+
+  test('a folder or a link of such a name stays', ({ folder }) => {
+    const names = ['.a', '.b'].map((name) => `${name}.${boot}-${namespace}-${GONE}-7-${RANDOM}.partial`);
+    mkdirSync(join(folder, names[0]!));
+    symlinkSync('elsewhere', join(folder, names[1]!));
+    expect(decant('convert', images.kinds(), join(folder, 'out.raw')).status).toBe(0);
+    expect(readdirSync(folder).toSorted()).toEqual([...names, 'out.raw']);
+  });
+});

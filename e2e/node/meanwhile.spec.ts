@@ -1,0 +1,194 @@
+// What other programs do while a conversion runs: nothing of theirs is lost, and nothing half made is left.
+
+import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cli, program, run, sudo } from '../support/command.js';
+import { hashFile, images } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+
+interface Ended {
+  kind: string;
+  message: string;
+}
+
+/** Converts a copy of `zlib` over an old file; `meanwhile` runs once, when it has begun to write. */
+function convert(folder: string, meanwhile: string): Ended {
+  mkdirSync(join(folder, 'to'));
+  copyFileSync(images.zlib(), join(folder, 'image.qcow2'));
+  return program<Ended>(
+    `const fs = await import('node:fs');
+    process.chdir(args[0]);
+    fs.writeFileSync('to/out.raw', 'old');
+    fs.writeFileSync('precious', 'precious');
+    const image = await decant.open('image.qcow2', { workers: 1 });
+    let begun = false;
+    const onProgress = ({ phase }) => {
+      if (phase !== 'converting' || begun) return;
+      begun = true;
+      const partial = 'to/' + fs.readdirSync('to').find((name) => name.endsWith('.partial'));
+      ${meanwhile};
+    };
+    const ended = await image.convert('to/out.raw', { onProgress }).then(() => ({}), (thrown) => thrown);
+    await image.close();
+    console.log(JSON.stringify({ kind: ended.kind, message: ended.message }));`,
+    folder,
+  );
+}
+
+const OLD = 'old';
+
+for (const { name, meanwhile, said, left, out } of [
+  {
+    name: 'the image is renamed to the output',
+    meanwhile: "fs.renameSync('image.qcow2', 'to/out.raw')",
+    said: 'is the image itself',
+    left: ['out.raw'],
+    out: 'image',
+  },
+  {
+    name: 'the output becomes a link',
+    meanwhile: "fs.unlinkSync('to/out.raw'); fs.symlinkSync('../precious', 'to/out.raw')",
+    said: 'is no regular file',
+    left: ['out.raw'],
+    out: 'link',
+  },
+  {
+    name: 'the output becomes a folder',
+    meanwhile: "fs.unlinkSync('to/out.raw'); fs.mkdirSync('to/out.raw')",
+    said: 'is no regular file',
+    left: ['out.raw'],
+    out: 'folder',
+  },
+  {
+    name: 'the output becomes another file',
+    meanwhile: "fs.writeFileSync('other', 'of somebody else'); fs.renameSync('other', 'to/out.raw')",
+    said: 'has written',
+    left: ['out.raw'],
+    out: 'of somebody else',
+  },
+  {
+    name: 'the output is removed and made anew',
+    meanwhile: "fs.unlinkSync('to/out.raw'); fs.writeFileSync('to/out.raw', 'of somebody else')",
+    said: 'has written',
+    left: ['out.raw'],
+    out: 'of somebody else',
+  },
+  {
+    name: 'the temporary file is removed',
+    meanwhile: 'fs.unlinkSync(partial)',
+    said: 'has removed or replaced',
+    left: ['out.raw'],
+    out: OLD,
+  },
+  {
+    name: 'the temporary file is replaced',
+    meanwhile: "fs.renameSync('precious', partial)",
+    said: 'has removed or replaced',
+    left: [expect.stringMatching(/partial$/), 'out.raw'],
+    out: OLD,
+  },
+  {
+    name: 'the temporary file is cut',
+    meanwhile: 'const written = fs.statSync(partial).size; fs.truncateSync(partial, written + 512)',
+    said: `and not the ${300 << 20} that it should have`,
+    left: ['out.raw'],
+    out: OLD,
+  },
+  {
+    name: 'the image is cut',
+    meanwhile: "fs.truncateSync('image.qcow2', 1 << 20)",
+    said: 'was changed while it was read',
+    left: ['out.raw'],
+    out: OLD,
+  },
+  {
+    name: 'the image is written to',
+    meanwhile:
+      "const fd = fs.openSync('image.qcow2', 'r+'); fs.writeSync(fd, new Uint8Array(1 << 16), 0, 1 << 16, 50e6)",
+    said: 'was changed while it was read',
+    left: ['out.raw'],
+    out: OLD,
+  },
+  {
+    name: 'the image is touched',
+    meanwhile: "fs.utimesSync('image.qcow2', 1, 1)",
+    said: 'was changed while it was read',
+    left: ['out.raw'],
+    out: OLD,
+  },
+]) {
+  test(`${name}`, ({ folder }) => {
+    const ended = convert(folder, meanwhile);
+    expect(ended.message).toContain(said);
+    const output = join(folder, 'to', 'out.raw');
+    const kind = lstatSync(output);
+    if (kind.isSymbolicLink()) expect(out).toBe('link');
+    else if (kind.isDirectory()) expect(out).toBe('folder');
+    else if (out === 'image') expect(hashFile(output)).toBe(hashFile(images.zlib()));
+    else expect(readFileSync(output, 'utf8')).toBe(out);
+    expect(readdirSync(join(folder, 'to')).toSorted()).toEqual(left);
+    const kept =
+      name === 'the temporary file is replaced'
+        ? join('to', readdirSync(join(folder, 'to')).toSorted()[0]!)
+        : 'precious';
+    expect(readFileSync(join(folder, kept), 'utf8')).toBe('precious');
+  });
+}
+
+for (const { name, meanwhile } of [
+  { name: 'removed', meanwhile: "fs.unlinkSync('image.qcow2')" },
+  { name: 'replaced', meanwhile: "fs.renameSync('precious', 'image.qcow2')" },
+  { name: 'given another name', meanwhile: "fs.renameSync('image.qcow2', 'other.qcow2')" },
+]) {
+  test(`the name of the image is ${name}: what was opened is converted`, ({ folder }) => {
+    expect(convert(folder, meanwhile)).toEqual({});
+    expect(hashFile(join(folder, 'to', 'out.raw'))).toBe(hashFile(images.raw()));
+  });
+}
+
+test('a file that another program makes under the new name stays', ({ folder }) => {
+  const ended = program<Ended>(
+    `const fs = await import('node:fs');
+    process.chdir(args[0]);
+    const image = await decant.open(args[1]);
+    const onProgress = ({ phase }) => phase === 'converting' && fs.writeFileSync('new.raw', 'of somebody else');
+    const ended = await image.convert('new.raw', { onProgress }).then(() => ({}), (thrown) => thrown);
+    await image.close();
+    console.log(JSON.stringify({ kind: ended.kind, message: ended.message }));`,
+    folder,
+    images.kinds(),
+  );
+  expect(ended).toEqual({ kind: 'sink', message: expect.stringContaining('has written') });
+  expect(readdirSync(folder)).toEqual(['new.raw']);
+  expect(readFileSync(join(folder, 'new.raw'), 'utf8')).toBe('of somebody else');
+});
+
+test('a folder that something is mounted over is not mistaken for that', ({ folder }) => {
+  const hidden = join(folder, 'hidden');
+  mkdirSync(hidden);
+  const convert = `'${process.execPath}' '${cli}' convert '${images.kinds()}' out.raw`;
+  const script = `cd '${hidden}' && mount -t tmpfs none '${hidden}' && { ${convert}; status=$?; ls '${hidden}'; umount '${hidden}'; exit $status; }`;
+  const [command, ...args] = [...sudo, 'sh', '-c', script];
+  expect(run(command!, args)).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: expect.stringContaining('cannot be reached by a path of its own'),
+  });
+  expect(readdirSync(hidden)).toEqual([]);
+});
+
+test('a list of extents ends when its image is closed', ({ folder }) => {
+  const seen = program<string>(
+    `const image = await decant.open(args[1]);
+    const list = async () => {
+      for await (const _ of image.map()) await new Promise((done) => setTimeout(done, 5));
+      return 'ended';
+    };
+    const listed = list().catch(({ message }) => message);
+    setTimeout(() => image.close(), 50);
+    console.log(JSON.stringify(await listed));`,
+    folder,
+    images.zlib(),
+  );
+  expect(seen).toBe('The image was closed');
+});

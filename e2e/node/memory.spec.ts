@@ -1,0 +1,55 @@
+// Memory that runs out, in the wasm that ships: the conversion fails with `internal`, in the coordinator and in a pool
+// worker, and nothing is left. It is never called damage, and never is anything lost by it.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { hashFile, images } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+import { packageWithMemory } from '../support/wasm-memory.js';
+
+const program = fileURLToPath(new URL('../support/convert-once.mjs', import.meta.url));
+
+/** By how many pages of 64 KiB the memory may grow: from none to enough. */
+const SAMPLE = [0, 2, 8, 32, 128, 2048];
+const ALL = Array.from({ length: 40 }, (_, at) => at * 4).concat(2048);
+const LIMITS = process.env.DECANT_LONG ? ALL : SAMPLE;
+
+/** How a conversion ended: what has no memory answers so, or is a trap that ends its worker. */
+function end(message: string | undefined): string {
+  if (message === undefined) return 'done';
+  return message.includes('not enough memory') ? 'answered' : 'trapped';
+}
+
+for (const [name, image] of [
+  ['zlib', images.zlib],
+  ['zstd', images.zstd],
+] as const) {
+  test(`${name}: memory that runs out is told as that`, ({ folder }) => {
+    test.slow();
+    const ends = new Set<string>();
+    for (const pages of LIMITS) {
+      const main = packageWithMemory(join(folder, String(pages)), pages);
+      for (const salvage of [false, true]) {
+        const output = join(folder, `${pages}-${salvage}.raw`);
+        const { stdout, stderr, status } = spawnSync(process.execPath, [program, main, image(), output, `${salvage}`], {
+          encoding: 'utf8',
+          timeout: 120_000,
+        });
+        const what = `${pages} pages, salvage ${salvage}: ${stdout}${stderr}`;
+        expect(status, what).toBe(0);
+        const result: { kind?: string; message?: string; lostBytes?: number } = JSON.parse(stdout);
+        ends.add(end(result.message));
+        if (result.kind === undefined) {
+          expect(result.lostBytes, what).toBe(0);
+          expect(hashFile(output), what).toBe(hashFile(images.raw()));
+        } else {
+          expect(result.kind, what).toBe('internal');
+          expect(existsSync(output), what).toBe(false);
+        }
+      }
+    }
+    expect([...ends].sort()).toEqual(['answered', 'done', 'trapped']);
+  });
+}

@@ -1,0 +1,286 @@
+// What the command makes besides a raw file: other formats, and standard output.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { closeSync, copyFileSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { cli, decant, program, run, startProgram } from '../support/command.js';
+import { diskUsage, flush, hashFile, images, qemuImg } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+
+const MIB = 2 ** 20;
+const FOOTER = 512;
+
+/** What `gunzipSync` answers with `info`. */
+interface Info {
+  buffer: Buffer;
+  engine: { bytesWritten: number };
+}
+
+/** The last bytes of a file. */
+function footerOf(path: string): Buffer {
+  const footer = Buffer.alloc(FOOTER);
+  const fd = openSync(path, 'r');
+  readSync(fd, footer, 0, FOOTER, statSync(path).size - FOOTER);
+  closeSync(fd);
+  return footer;
+}
+
+/** Runs the command in a shell, in `folder`: `script` calls it as `decant`. */
+function shell(folder: string, script: string) {
+  const command = `decant() { '${process.execPath}' '${cli}' "$@"; }; ${script}`;
+  return run('bash', ['-o', 'pipefail', '-c', command], { cwd: folder });
+}
+
+for (const image of ['zlib', 'plain', 'kinds'] as const) {
+  test(`${image} becomes a fixed VHD of the same content, as sparse`, ({ folder }) => {
+    const output = join(folder, 'out.vhd');
+    const path = images[image]();
+    expect(decant('convert', '-O', 'vpc', path, output)).toEqual({ status: 0, stdout: '', stderr: '' });
+    expect(readdirSync(folder)).toEqual(['out.vhd']);
+    const { 'virtual-size': size } = JSON.parse(qemuImg('info', '--output=json', path));
+    expect(JSON.parse(qemuImg('info', '-f', 'vpc', '--output=json', output))).toMatchObject({ 'virtual-size': size });
+    expect(statSync(output).size).toBe(size + FOOTER);
+    qemuImg('compare', '-f', 'vpc', '-F', 'qcow2', output, path);
+    const raw = join(folder, 'out.raw');
+    decant('convert', path, raw);
+    // Until its last blocks are on the disk, a new file's size there still changes.
+    for (const path of [output, raw]) flush(path);
+    expect(diskUsage(output)).toBeLessThanOrEqual(diskUsage(raw) * 1.01 + 8192);
+  });
+}
+
+test('a size that is no whole number of MiB is rounded up, which is said', ({ folder }) => {
+  const [image, output] = [join(folder, 'odd.qcow2'), join(folder, 'odd.vhd')];
+  qemuImg('create', '-q', '-f', 'qcow2', image, String(3 * MIB + 512));
+  execFileSync('qemu-io', ['-c', `write -q -P 7 ${3 * MIB} 512`, image]);
+  const said = 'The disk is 1048064 bytes larger in the VHD';
+  const result = decant('convert', '-O', 'vpc', '-o', 'subformat=fixed', image, output);
+  expect(result).toMatchObject({ status: 0, stdout: '', stderr: expect.stringContaining(said) });
+  expect(statSync(output).size).toBe(4 * MIB + FOOTER);
+  expect(JSON.parse(qemuImg('info', '-f', 'vpc', '--output=json', output))['virtual-size']).toBe(4 * MIB);
+  qemuImg('compare', '-f', 'vpc', '-F', 'qcow2', output, image);
+  expect(decant('convert', '-q', '-O', 'vpc', image, output)).toEqual({ status: 0, stdout: '', stderr: '' });
+  const seen = program<unknown[]>(
+    `const image = await decant.open(args[0]);
+     const { virtualSize, outputSize, bytesWritten, holeBytes, notice } = await image.convert(args[1], { format: 'vpc' });
+     await image.close();
+     console.log(JSON.stringify([virtualSize, outputSize, bytesWritten, holeBytes, notice]));`,
+    image,
+    output,
+  );
+  const written = 4096 - 3584 + FOOTER;
+  expect(seen).toEqual([3 * MIB + 512, 4 * MIB + 512, written, 4 * MIB + 512 - written, expect.stringContaining(said)]);
+});
+
+test('each footer has its own identity and the time at which it was made', ({ folder }) => {
+  const footers = ['a.vhd', 'b.vhd'].map((name) => {
+    decant('convert', '-O', 'vpc', images.kinds(), join(folder, name));
+    return footerOf(join(folder, name));
+  }) as [Buffer, Buffer];
+  const identities = footers.map((footer) => footer.subarray(68, 84).toString('hex'));
+  expect(new Set(identities).size).toBe(2);
+  for (const [at, footer] of footers.entries()) {
+    expect(identities[at]).toMatch(/^.{12}4.{3}[89ab].{15}$/);
+    const made = footer.readUInt32BE(24) + 946_684_800;
+    expect(Math.abs(made - Date.now() / 1000)).toBeLessThan(60);
+  }
+});
+
+test('what an image can become', () => {
+  const outputs = (image: string) =>
+    program<Record<string, unknown>[]>(
+      `const image = await decant.open(args[0]);
+       console.log(JSON.stringify(image.outputs));
+       await image.close();`,
+      image,
+    );
+  const raw = { name: 'raw', label: 'Raw disk', extension: '.raw', options: [], compressed: false };
+  const options = [{ name: 'subformat', values: ['fixed'] }];
+  const vhd = { name: 'vpc', label: 'VHD', hint: 'For Azure', extension: '.vhd', options, compressed: false };
+  const compressed = { options: [], compressed: true };
+  const gzip = { name: 'raw.gz', label: 'Raw disk, compressed', extension: '.raw.gz', ...compressed };
+  const tar = {
+    name: 'tar.gz',
+    label: 'tar.gz with disk.raw',
+    hint: 'For Google Cloud',
+    extension: '.tar.gz',
+    ...compressed,
+  };
+  expect(outputs(images.kinds())).toEqual([
+    { ...raw, size: 10 * MIB },
+    { ...vhd, size: 10 * MIB + FOOTER },
+    gzip,
+    { ...tar, notice: expect.stringContaining('whole GiB') },
+  ]);
+  expect(outputs(images.huge())).toEqual([
+    { ...raw, size: 2 ** 43 },
+    { ...vhd, refusal: { kind: 'limit', message: expect.stringContaining('at most 2,040 GiB') } },
+    gzip,
+    tar,
+  ]);
+});
+
+test('what cannot be is said before anything is written', ({ folder }) => {
+  const output = join(folder, 'out');
+  // (arguments, exit code, a part of the message)
+  const cases: [string[], number, string][] = [
+    [['-O', 'vhdx', images.kinds(), output], 2, "no output format 'vhdx'; choose one of raw, vpc, raw.gz, tar.gz"],
+    [['-O', 'vpc', '-o', 'subformat=dynamic', images.kinds(), output], 2, 'choose one of fixed'],
+    [['-O', 'vpc', '-o', 'subformat=fixed,size=1', images.kinds(), output], 2, "no option 'size'; it has subformat"],
+    [['-o', 'subformat=fixed', images.kinds(), output], 2, "raw has no option 'subformat'"],
+    [['-o', 'toString=x', images.kinds(), output], 2, "raw has no option 'toString'"],
+    [['-o', 'subformat', images.kinds(), output], 2, "'-o subformat' is no NAME=VALUE"],
+    [['-O', 'vpc', images.huge(), output], 1, 'A VHD holds at most 2,040 GiB, but the disk has 8192 GiB'],
+    [['-O', 'vpc', images.huge(), '-'], 1, 'A VHD holds at most 2,040 GiB'],
+    [['--sync', images.kinds(), '-'], 2, '--sync needs a file'],
+  ];
+  for (const [args, status, part] of cases) {
+    const result = decant('convert', ...args);
+    expect(result.stderr, args.join(' ')).toMatch(/^decant: [^\n]*\n$/);
+    expect(result.stderr, args.join(' ')).toContain(part);
+    expect(result.status, args.join(' ')).toBe(status);
+  }
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test.describe('standard output', () => {
+  for (const [format, read] of [
+    ['raw', 'raw'],
+    ['vpc', 'vpc'],
+  ] as const) {
+    test(`gets a ${format} disk through a pipe, and in a file`, ({ folder }) => {
+      const script = `decant convert -p -O ${format} "$0" - | cat > pipe && decant convert -O ${format} "$0" - > file`;
+      const { status, stderr } = shell(folder, script.replaceAll('$0', images.zlib()));
+      expect(status).toBe(0);
+      // The progress, and nothing else.
+      expect(stderr).toMatch(/^(\r *(\([0-9.]+\/100%\).*)?)+\n$/);
+      for (const name of ['pipe', 'file']) {
+        qemuImg('compare', '-f', read, '-F', 'qcow2', join(folder, name), images.zlib());
+      }
+      if (format === 'raw') expect(hashFile(join(folder, 'pipe'))).toBe(hashFile(images.raw()));
+    });
+  }
+
+  test('a reader that ends early fails the conversion', ({ folder }) => {
+    const { status, stderr } = shell(folder, `decant convert '${images.zlib()}' - | head -c 1000 > /dev/null`);
+    expect(stderr).toBe('decant: Could not write to standard output: its reader has ended\n');
+    expect(status).toBe(1);
+  });
+
+  test('a terminal is refused', ({ folder }) => {
+    const command = `'${process.execPath}' '${cli}' convert '${images.kinds()}' -`;
+    const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], { cwd: folder, encoding: 'utf8' });
+    expect(stdout).toBe('decant: Standard output is a terminal; redirect it to a file or a program\r\n');
+  });
+
+  test('a file that is read is refused', ({ folder }) => {
+    const image = join(folder, 'image.qcow2');
+    copyFileSync(images.kinds(), image);
+    const before = hashFile(image);
+    for (const script of [
+      'decant convert image.qcow2 - >> image.qcow2',
+      'decant convert ./image.qcow2 - 1<> image.qcow2',
+    ]) {
+      expect(shell(folder, script)).toMatchObject({ status: 2, stderr: expect.stringContaining('which is read') });
+      expect(hashFile(image)).toBe(before);
+    }
+    const chain = images.chain();
+    for (const path of [chain.top, ...chain.below])
+      copyFileSync(path, join(folder, path.slice(path.lastIndexOf('/') + 1)));
+    const script = 'decant convert --with middle.qcow2 --with base.qcow2 top.qcow2 - >> base.qcow2';
+    expect(shell(folder, script)).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining("'base.qcow2', which is"),
+    });
+  });
+
+  test('a reader that does not read does not keep a signal from ending the command', async () => {
+    const { child, ended } = startProgram(process.execPath, [cli, 'convert', images.zlib(), '-']);
+    child.stdout!.pause();
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    const start = performance.now();
+    child.kill('SIGTERM');
+    const status = await new Promise((resolve) => child.once('exit', resolve));
+    expect(status).toBe(130);
+    expect(performance.now() - start).toBeLessThan(3000);
+    child.stdout!.resume();
+    expect((await ended).stderr).toBe('decant: interrupted\n');
+  });
+});
+
+test('a stream gets a VHD, in pieces of a mebibyte', ({ folder }) => {
+  const seen = program<{ sizes: number[]; outputSize: number; holeBytes: number }>(
+    `import { createWriteStream } from 'node:fs';
+     const file = createWriteStream(args[1]);
+     const sizes = [];
+     const stream = new WritableStream({
+       write(piece) { sizes.push(piece.length); file.write(piece); },
+       close: () => new Promise((resolve) => file.end(resolve)),
+     });
+     const image = await decant.open(args[0]);
+     const { outputSize, holeBytes } = await image.convert(stream, { format: 'vpc' });
+     await image.close();
+     console.log(JSON.stringify({ sizes, outputSize, holeBytes }));`,
+    images.kinds(),
+    join(folder, 'out.vhd'),
+  );
+  expect(seen).toEqual({ sizes: [...Array(10).fill(MIB), FOOTER], outputSize: 10 * MIB + FOOTER, holeBytes: 0 });
+  qemuImg('compare', '-f', 'vpc', '-F', 'qcow2', join(folder, 'out.vhd'), images.kinds());
+  expect(
+    readFileSync(join(folder, 'out.vhd'))
+      .subarray(10 * MIB, 10 * MIB + 8)
+      .toString(),
+  ).toBe('conectix');
+});
+
+test.describe('compressed disks', () => {
+  /** The digest of what a shell command makes of `path`. */
+  const digest = (path: string, command: string): string =>
+    execFileSync('bash', ['-o', 'pipefail', '-c', `{ ${command}; } < "$0" | sha256sum`, path], {
+      encoding: 'utf8',
+    }).slice(0, 64);
+
+  for (const image of ['zlib', 'kinds'] as const) {
+    test(`${image} becomes one member of gzip`, ({ folder }) => {
+      const path = images[image]();
+      const [raw, output] = [join(folder, 'out.raw'), join(folder, 'out.raw.gz')];
+      decant('convert', path, raw);
+      expect(decant('convert', '-O', 'raw.gz', path, output)).toEqual({ status: 0, stdout: '', stderr: '' });
+      expect(readdirSync(folder).sort()).toEqual(['out.raw', 'out.raw.gz']);
+      expect(digest(output, 'gzip -dc')).toBe(hashFile(raw));
+      // A second member would be told apart by its header only: zlib says where the first one ends.
+      const { engine, buffer } = gunzipSync(readFileSync(output), { info: true }) as unknown as Info;
+      expect(engine.bytesWritten).toBe(statSync(output).size);
+      expect(buffer.length).toBe(statSync(raw).size);
+    });
+  }
+
+  test('an archive has the disk, in whole GiB, as tar reads it; through a pipe it is the same', ({ folder }) => {
+    const script = `decant convert -O tar.gz "$0" out.tar.gz && decant convert -q -O tar.gz "$0" - | cat > pipe.tar.gz`;
+    const { status, stderr } = shell(folder, script.replaceAll('$0', images.zlib()));
+    expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringContaining('whole GiB') });
+    for (const name of ['out.tar.gz', 'pipe.tar.gz']) {
+      const path = join(folder, name);
+      const listed = execFileSync('tar', ['-tvzf', path], { encoding: 'utf8' });
+      expect(listed).toMatch(/^-rw-r--r-- root\/root +1073741824 .* disk\.raw\n$/);
+      const { size } = statSync(images.raw());
+      expect(digest(path, `tar -xzO disk.raw 2>&- | head -c ${size} || true`)).toBe(hashFile(images.raw()));
+    }
+  });
+
+  test('results tell sizes, and a stream gets the same bytes as a file', ({ folder }) => {
+    const seen = program<{ outputSize: number; bytesWritten: number; holeBytes: number; streamed: number }>(
+      `const image = await decant.open(args[0]);
+       const { outputSize, bytesWritten, holeBytes } = await image.convert(args[1], { format: 'raw.gz' });
+       let streamed = 0;
+       await image.convert(new WritableStream({ write(piece) { streamed += piece.length; } }), { format: 'raw.gz' });
+       await image.close();
+       console.log(JSON.stringify({ outputSize, bytesWritten, holeBytes, streamed }));`,
+      images.zlib(),
+      join(folder, 'out.gz'),
+    );
+    const { size } = statSync(join(folder, 'out.gz'));
+    expect(seen).toEqual({ outputSize: size, bytesWritten: size, holeBytes: 0, streamed: size });
+  });
+});

@@ -1,0 +1,104 @@
+// The generated matrix in Node: every source, format, writer and target, in one process; standard output by the command.
+// A format or writer that is registered is taken in by itself.
+
+import { closeSync, openAsBlob, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as decant from '../../dist/node.js';
+import { cli, run } from '../support/command.js';
+import { makeDevice } from '../support/device.js';
+import { images, pair, pairsOf } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+import * as pairs from '../support/pairs.mjs';
+
+const long = process.env.DECANT_LONG !== undefined;
+
+const SOURCES: Record<string, (path: string) => decant.Input> = {
+  path: (path) => path,
+  ...Object.fromEntries(
+    Object.entries(pairs.SOURCES).map(([name, source]) => [
+      name,
+      (path: string) => source(new Blob([readFileSync(path)])),
+    ]),
+  ),
+};
+
+const DEVICE_SIZE = 16 << 20;
+
+/** The first `size` bytes of a device. */
+function contentOf(device: string, size: number): Blob {
+  const bytes = Buffer.alloc(size);
+  const file = openSync(device, 'r');
+  readSync(file, bytes);
+  closeSync(file);
+  return new Blob([bytes]);
+}
+
+/** Targets; those of browsers are refused. */
+const targetsIn = (folder: string, device: string): Record<string, () => pairs.Place> => {
+  const path = join(folder, 'out');
+  const unmade = async () => undefined;
+  return {
+    path: () => ({ output: path, made: () => openAsBlob(path) }),
+    device: () => {
+      // What nobody writes is not zero.
+      writeFileSync(device, Buffer.alloc(DEVICE_SIZE / 2, 0xee));
+      return { output: device, made: async (size) => contentOf(device, size) };
+    },
+    ...pairs.TARGETS,
+    storage: () => ({ output: { opfs: 'out' }, made: unmade }),
+    folder: () => ({ output: { folder: {} as FileSystemDirectoryHandle, name: 'out' }, made: unmade }),
+    download: () => ({ output: { download: 'out' }, made: unmade }),
+  };
+};
+
+/** What the command has to say where it writes the row to standard output; undefined where all is well. */
+async function command({ format, writer }: pairs.Row, folder: string): Promise<string | undefined> {
+  const path = join(folder, 'stdout');
+  const file = openSync(path, 'w');
+  const said = format === 'raw' ? ['-f', format] : [];
+  const args = [cli, 'convert', '-q', ...said, '-O', writer, pair(format), '-'];
+  const { status, stderr } = run(process.execPath, args, { stdio: ['ignore', file, 'pipe'] });
+  closeSync(file);
+  return status === 0 && stderr === '' ? pairs.complaint(writer, await openAsBlob(path)) : `${status}: ${stderr}`;
+}
+
+/** The names of all formats that are read, and of all that can be made of a disk. */
+async function registered(): Promise<{ format: string[]; writer: string[] }> {
+  const image = await decant.open(images.kinds());
+  const writer = image.outputs.map(({ name }) => name);
+  await image.close();
+  const unknown = await decant.open(images.kinds(), { format: '?' }).catch(({ message }: Error) => message);
+  return { format: pairsOf(String(unknown).split('choose one of ')[1]!.split(', ')), writer };
+}
+
+test('every pair makes the disk, or is refused with its sentence', async ({ folder }) => {
+  test.setTimeout(30 * 60_000);
+  const device = makeDevice(folder, DEVICE_SIZE, DEVICE_SIZE + (1 << 20));
+  try {
+    const targets = targetsIn(folder, device.path);
+    const members = {
+      source: Object.keys(SOURCES),
+      ...(await registered()),
+      target: [...Object.keys(targets), 'stdout'],
+    };
+    // Standard output is the command's, which reads paths.
+    const rows = pairs.rowsOf(members, long).filter(({ source, target }) => target !== 'stdout' || source === 'path');
+    const wrong: string[] = [];
+    for (const row of rows) {
+      const told =
+        row.target === 'stdout'
+          ? await command(row, folder)
+          : await pairs.convert(decant, row, SOURCES[row.source]!(pair(row.format)), targets[row.target]!(), {
+              workers: 2,
+            });
+      const says = pairs.refusal(pairs.REFUSED_IN_NODE, row);
+      const isRight = says === undefined ? told === undefined : told?.includes(says);
+      if (!isRight) wrong.push(`${Object.values(row).join(', ')}: ${told}`);
+    }
+    console.log(`${rows.length} rows of ${JSON.stringify(members)}`);
+    expect(wrong).toEqual([]);
+    expect(rows.length).toBeGreaterThan(60);
+  } finally {
+    device.remove();
+  }
+});

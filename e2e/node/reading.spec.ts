@@ -1,0 +1,236 @@
+// Parts of the disk: `image.read` and `image.readable`.
+
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { program } from '../support/command.js';
+import { hashFile, images, PASSWORD } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+
+const own = new URL('../support/own.mjs', import.meta.url).href;
+
+/** Runs a program that has what `own.mjs` exports, and `sha256`, besides the package. */
+const run = <T>(code: string, ...args: string[]): T =>
+  program<T>(
+    `const { fileSource, changed } = await import('${own}');
+     const { createHash } = await import('node:crypto');
+     const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest('hex');
+     ${code}`,
+    ...args,
+  );
+
+const chain = () => images.chain();
+
+for (const [name, image, raw, companions] of [
+  ['zlib', images.zlib, images.raw, []],
+  ['uncompressed', images.plain, images.raw, []],
+  ['out of order', images.scattered, images.raw, []],
+  ['clusters of 512 bytes', images.tiny, images.raw, []],
+  ['zstd', images.zstd, images.raw, []],
+  ['encrypted', images.luks, images.raw, []],
+  ['a chain', () => chain().top, () => chain().raw, () => chain().below],
+] as const) {
+  test(`any ranges at once, and a stream of all: ${name}`, () => {
+    const path = raw();
+    const { parts, whole, most } = run<{ parts: boolean[]; whole: string; most: number }>(
+      `const { openSync, readSync, fstatSync } = await import('node:fs');
+       const [path, raw, password, ...companions] = args;
+       const file = openSync(raw);
+       const { size } = fstatSync(file);
+       const image = await decant.open(path, { password, companions });
+       const isRight = async (offset, length) => {
+         const expected = Buffer.alloc(length);
+         readSync(file, expected, 0, length, offset);
+         const bytes = await image.read(offset, length);
+         return bytes.length === length && expected.equals(bytes);
+       };
+       // Around every kind of boundary, and some in between; a few are longer than what is read at once.
+       const starts = [0, 1, 511, 4095, 65535, 65536, 1 << 20, (4 << 20) - 1, size - 1, size - 5000];
+       const lengths = [1, 2, 512, 4096, 65537, 9 << 20];
+       const ranges = starts.flatMap((start) => lengths.map((length) => [start, Math.min(length, size - start)]));
+       for (let seed = 7, at = 0; at < 40; at += 1) {
+         seed = (seed * 1103515245 + 12345) % 2 ** 31;
+         const start = seed % size;
+         ranges.push([start, Math.min(1 + (seed % 100_000), size - start)]);
+       }
+       const parts = await Promise.all(ranges.filter(([start]) => start < size).map((range) => isRight(...range)));
+       let most = 0;
+       const hash = createHash('sha256');
+       for await (const piece of image.readable()) {
+         most = Math.max(most, piece.length);
+         hash.update(piece);
+       }
+       await image.close();
+       console.log(JSON.stringify({ parts, whole: hash.digest('hex'), most }));`,
+      image(),
+      path,
+      PASSWORD,
+      ...(typeof companions === 'function' ? companions() : companions),
+    );
+    expect(parts.length).toBeGreaterThan(50);
+    expect(parts.every((right) => right)).toBe(true);
+    expect(whole).toBe(hashFile(path));
+    expect(most).toBe(4 << 20);
+  });
+}
+
+test('a stream of a part begins and ends where it is told', () => {
+  const path = images.raw();
+  const [start, end] = [5_000_001, 14_000_007];
+  const seen = run<(string | number)[]>(
+    `const [path, start, end] = args;
+     const image = await decant.open(path);
+     const hashes = [];
+     for (const range of [[+start, +end], [0, 1], [70, 70], [300 << 20, 300 << 20]]) {
+       const parts = [];
+       for await (const part of image.readable({ start: range[0], end: range[1] })) parts.push(part);
+       hashes.push(sha256(...parts));
+     }
+     hashes.push((await image.read(0, 0)).length, (await image.read(300 << 20, 0)).length);
+     await image.close();
+     console.log(JSON.stringify(hashes));`,
+    images.zlib(),
+    String(start),
+    String(end),
+  );
+  const bytes = Buffer.alloc(end - start);
+  const file = openSync(path, 'r');
+  readSync(file, bytes, 0, bytes.length, start);
+  closeSync(file);
+  const sha256 = (part: Buffer) => createHash('sha256').update(part).digest('hex');
+  const nothing = Buffer.alloc(0);
+  const hashes = [bytes, Buffer.alloc(1), nothing, nothing].map(sha256);
+  expect(seen).toEqual([...hashes, 0, 0]);
+});
+
+test('what is no range of the disk is refused', () => {
+  const kinds = run<string[]>(
+    `const image = await decant.open(args[0]);
+     const size = image.info.virtualSize;
+     const kinds = [];
+     const ranges = [[-1, 1], [0, -1], [size, 1], [size - 1, 2], [0.5, 1], [0, 0.5], [NaN, 1], [0, 2 ** 60], ['0', 1], [0], []];
+     for (const range of ranges) await image.read(...range).catch(({ kind }) => kinds.push(kind));
+     for (const [start, end] of [[-1, 1], [2, 1], [0, size + 1], [size + 1], [0.5, 1], ['0', 1]]) {
+       try { image.readable({ start, end }); } catch ({ kind }) { kinds.push(kind); }
+     }
+     await image.close();
+     await image.read(0, 1).catch(({ message }) => kinds.push(message));
+     console.log(JSON.stringify(kinds));`,
+    images.kinds(),
+  );
+  expect(kinds).toEqual([...Array(17).fill('usage'), 'The image was closed']);
+});
+
+test('damage fails where it is read, and is zeros where the image is salvaged', () => {
+  const seen = run<{ start: number; length: number; kinds: string[]; zeros: boolean; rest: boolean }>(
+    `const { openSync, readSync } = await import('node:fs');
+     const [corrupt, raw] = args;
+     const salvaged = await decant.open(corrupt, { salvage: true });
+     const nowhere = { write: async () => {}, close: async () => {}, abort: async () => {} };
+     const { lost } = await salvaged.convert(nowhere);
+     const { start, length } = lost[0];
+     const image = await decant.open(corrupt);
+     const kinds = [];
+     await image.read(start, 1).catch(({ kind }) => kinds.push(kind));
+     try { for await (const part of image.readable()); } catch ({ kind }) { kinds.push(kind); }
+     const zeros = (await salvaged.read(start, length)).every((byte) => byte === 0);
+     // The cluster before may have been hit too, without contradicting the format of its stream.
+     const before = Buffer.alloc(start - (1 << 20));
+     readSync(openSync(raw), before, 0, before.length, 0);
+     const rest = before.equals(await image.read(0, before.length));
+     await image.close();
+     await salvaged.close();
+     console.log(JSON.stringify({ start, length, kinds, zeros, rest }));`,
+    images.corrupt(),
+    images.raw(),
+  );
+  expect(seen).toMatchObject({ kinds: ['corrupt', 'corrupt'], zeros: true, rest: true });
+});
+
+test('a missing file and a missing password are told', () => {
+  const kinds = run<string[]>(
+    `const kinds = [];
+     for (const [path, options] of [[args[0], {}], [args[1], {}], [args[1], { password: 'wrong' }]]) {
+       const image = await decant.open(path, options);
+       await image.read(0, 1).catch(({ kind }) => kinds.push(kind));
+       await image.close();
+     }
+     console.log(JSON.stringify(kinds));`,
+    images.chain().top,
+    images.luks(),
+  );
+  expect(kinds).toEqual(['missing-file', 'password', 'password']);
+});
+
+test('a stream reads no further than it is taken, and nothing when it is cancelled', () => {
+  const { ahead, later, kinds } = run<{ ahead: number; later: number; kinds: string[] }>(
+    `const source = await fileSource(args[0]);
+     let bytes = 0;
+     const counted = { size: source.size, read: (offset, length) => { bytes += length; return source.read(offset, length); } };
+     const image = await decant.open(counted);
+     const pause = () => new Promise((resolve) => setTimeout(resolve, 300));
+     const kinds = [];
+     const reader = image.readable().getReader();
+     await reader.read();
+     await pause();
+     const ahead = bytes;
+     await reader.cancel();
+     await pause();
+     const before = bytes;
+     await pause();
+     const later = bytes - before;
+     // By a signal: what is read, and what is only held.
+     const abort = new AbortController();
+     const held = image.readable({ signal: abort.signal }).getReader();
+     await held.read();
+     await pause();
+     const read = image.read(0, 200 << 20, { signal: abort.signal }).catch(({ kind }) => kinds.push(kind));
+     abort.abort();
+     await read;
+     await held.read().then(() => held.read()).catch(({ kind }) => kinds.push(kind));
+     await image.readable({ signal: abort.signal }).getReader().read().catch(({ kind }) => kinds.push(kind));
+     // A closed image ends its streams.
+     const last = image.readable().getReader();
+     await last.read();
+     await image.close();
+     try { for (;;) await last.read(); } catch ({ kind }) { kinds.push(kind); }
+     await source.close();
+     console.log(JSON.stringify({ ahead, later, kinds }));`,
+    images.plain(),
+  );
+  // The chunk that was taken, the one ahead of it, tables and headers.
+  expect(ahead).toBeLessThan(10 << 20);
+  expect(later).toBe(0);
+  expect(kinds).toEqual(['cancelled', 'cancelled', 'cancelled', expect.stringMatching('cancelled|usage')]);
+});
+
+test('reads that never settle are given up, and leave room for others', () => {
+  const seen = run<{ kinds: string[]; aborted: number; time: number; right: boolean }>(
+    `const source = await fileSource(args[0]);
+     let hangs = false, aborted = 0, begun = 0;
+     const read = (offset, length, { signal }) => {
+       if (!hangs) return source.read(offset, length);
+       begun += 1;
+       signal.addEventListener('abort', () => { aborted += 1; });
+       return new Promise(() => {});
+     };
+     const image = await decant.open({ size: source.size, read });
+     const expected = await image.read(1 << 20, 100);
+     hangs = true;
+     const abort = new AbortController();
+     const reads = Array.from({ length: 30 }, (_, at) => image.read(at << 20, 100, { signal: abort.signal }));
+     const kinds = Promise.all(reads.map((read) => read.then(() => 'read', ({ kind }) => kind)));
+     while (begun < 8) await new Promise((resolve) => setTimeout(resolve, 10));
+     const start = performance.now();
+     abort.abort();
+     const told = [...new Set(await kinds)];
+     const time = performance.now() - start;
+     hangs = false;
+     const right = Buffer.from(expected).equals(await image.read(1 << 20, 100));
+     await image.close();
+     await source.close();
+     console.log(JSON.stringify({ kinds: told, aborted: aborted - begun, time, right }));`,
+    images.plain(),
+  );
+  expect(seen).toMatchObject({ kinds: ['cancelled'], aborted: 0, right: true });
+  expect(seen.time).toBeLessThan(1000);
+});

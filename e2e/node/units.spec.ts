@@ -1,0 +1,33 @@
+// Sizes and times as the page shows them.
+
+import { binarySize, duration, size } from '../../web/converter/units.js';
+import { expect, test } from '../support/node.js';
+
+for (const [seconds, text] of [
+  [0, '1 s'],
+  [59.4, '59 s'],
+  [59.6, '1 min'],
+  [62, '1 min'],
+  [80, '1 min 20 s'],
+  [9 * 60 + 58, '10 min'],
+  [3599, '59 min'],
+  [3600, '1 h 0 min'],
+  [48 * 3600 - 1, '47 h 59 min'],
+  [48 * 3600, '2 days'],
+  [43_156 * 3600, '1798 days'],
+] as const) {
+  test(`a time of ${seconds} s is '${text}'`, () => expect(duration(seconds)).toBe(text));
+}
+
+for (const [bytes, decimal, binary] of [
+  [512, '512 bytes', '512 bytes'],
+  [65_536, '65.5 KB', '64 KiB'],
+  [2 ** 21, '2.1 MB', '2 MiB'],
+  [2 ** 30, '1.1 GB', '1024 MiB'],
+  [2 ** 53, '9 PB', undefined],
+] as const) {
+  test(`a size of ${bytes} bytes is '${decimal}'`, () => {
+    expect(size(bytes)).toBe(decimal);
+    if (binary !== undefined) expect(binarySize(bytes)).toBe(binary);
+  });
+}

@@ -1,0 +1,76 @@
+// VMDK through the command: every kind that qemu-img makes, and disks of many extents.
+
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { decant } from '../support/command.js';
+import { hashFile, images, qemuImg, splitVmdk } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+
+const KINDS = [
+  'monolithicSparse',
+  'monolithicFlat',
+  'twoGbMaxExtentSparse',
+  'twoGbMaxExtentFlat',
+  'streamOptimized',
+] as const;
+
+/** `--with` for every other file of the image's folder. */
+const extentsOf = (image: string): string[] => {
+  const folder = join(image, '..');
+  const others = readdirSync(folder).filter((name) => name !== basename(image) && name.endsWith('.vmdk'));
+  return others.flatMap((name) => ['--with', join(folder, name)]);
+};
+
+for (const kind of KINDS) {
+  test(`converts and describes ${kind} as qemu-img does`, ({ folder }) => {
+    const [image, output] = [join(folder, 'a.vmdk'), join(folder, 'out.raw')];
+    qemuImg('convert', '-O', 'vmdk', '-o', `subformat=${kind}`, images.zlib(), image);
+    const files = extentsOf(image);
+    expect(decant('convert', ...files, image, output)).toMatchObject({ status: 0, stdout: '', stderr: '' });
+    expect(hashFile(output)).toBe(hashFile(images.raw()));
+
+    const { decant: ours, ...info } = JSON.parse(decant('info', '--output=json', ...files, image).stdout);
+    const theirs = JSON.parse(qemuImg('info', '--output=json', image));
+    for (const { data } of [info['format-specific'], theirs['format-specific']]) {
+      // qemu-img has paths of its own, and the image's where the descriptor is in it.
+      for (const extent of data.extents) delete extent.filename;
+    }
+    // It counts all files; the size here is that of the image's.
+    delete info['actual-size'];
+    delete theirs['actual-size'];
+    expect(info).toEqual(theirs);
+    expect(ours.needs).toEqual([]);
+    const [map, expected] = [
+      JSON.parse(decant('map', '--output=json', ...files, image).stdout),
+      JSON.parse(qemuImg('map', '--output=json', image)),
+    ];
+    // Of flat files qemu-img asks the file system for holes; a browser cannot.
+    if (!kind.endsWith('Flat')) expect(map).toEqual(expected);
+  });
+}
+
+test('a disk of many extents needs all of them', ({ folder }) => {
+  const { descriptor, extents, disk } = splitVmdk(folder);
+  const output = join(folder, 'out.raw');
+  const given = extents.flatMap((extent) => ['--with', extent]);
+  expect(decant('convert', ...given, descriptor, output)).toMatchObject({ status: 0, stderr: '' });
+  expect(readFileSync(output).equals(disk)).toBe(true);
+
+  const missing = decant('convert', ...given.slice(2), descriptor, join(folder, 'none.raw'));
+  expect(missing).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/'one.bin', the extent of '.*split.vmdk', is missing/),
+  });
+  const others = join(folder, 'others');
+  writeFileSync(others, readFileSync(extents[0]!));
+  const named = decant('convert', '--with', `one.bin=${others}`, ...given.slice(2), descriptor, output);
+  expect(named).toMatchObject({ status: 0 });
+});
+
+test('an extent alone says which file to open', ({ folder }) => {
+  const image = join(folder, 'a.vmdk');
+  qemuImg('create', '-q', '-f', 'vmdk', '-o', 'subformat=twoGbMaxExtentSparse', image, '1M');
+  const alone = decant('info', join(folder, 'a-s001.vmdk'));
+  expect(alone.status).not.toBe(0);
+  expect(alone.stderr).toContain('open the descriptor');
+});
