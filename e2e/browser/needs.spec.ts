@@ -27,6 +27,14 @@ test('a chain of three dropped together', async ({ page }, testInfo) => {
   expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(raw));
 });
 
+test('a chain of three VDIs dropped together, whose parents have no names', async ({ page }, testInfo) => {
+  const { top, below, raw } = images.vdiChain();
+  await choose(page, below[1]!, top, below[0]!);
+  await expect(page.getByRole('heading', { name: 'c.vdi' })).toBeVisible();
+  await expect(page.getByText('c.vdi, {b}.vdi, a.vdi')).toBeVisible();
+  expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(raw));
+});
+
 test('missing backing files are asked for one by one, by name', async ({ page }, testInfo) => {
   const { top, below, raw } = images.chain();
   await choose(page, top);
@@ -37,9 +45,6 @@ test('missing backing files are asked for one by one, by name', async ({ page },
   // The image itself is not what is meant.
   await page.getByLabel('Choose the backing file').setInputFiles(top);
   await expect(page.locator('.bad')).toContainText('the image itself');
-  await page.getByRole('button', { name: 'Choose another file' }).click();
-  await choose(page, top);
-  await page.getByLabel('Choose the backing file').setInputFiles(below[0]!);
   await expect(page.getByText('base.qcow2', { exact: true })).toBeVisible();
   await page.getByLabel('Choose the backing file').setInputFiles(below[1]!);
   expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(raw));
@@ -49,6 +54,7 @@ test('a snapshot is picked, and the current state again', async ({ page }, testI
   await choose(page, images.states());
   const picker = page.getByLabel('What to convert');
   await picker.selectOption({ index: 1 });
+  await page.getByRole('button', { name: 'Show this one' }).click();
   await expect(picker).toHaveValue('0');
   await look(page, testInfo, 'snapshot');
   const then = await convert(page, testInfo.outputPath('then.raw'));
@@ -69,6 +75,29 @@ test('a LUKS image with a wrong and then the right password', async ({ page }, t
   await page.keyboard.press('Enter');
   await expect(page.getByText('LUKS, aes-256')).toBeVisible({ timeout: 30_000 });
   expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(images.raw()));
+});
+
+test('two layers with passwords of their own: the question names the layer that is locked', async ({
+  page,
+}, testInfo) => {
+  const { top, base, raw, passwords } = images.lockedChain();
+  await choose(page, top, base);
+  const give = async (name: string, password: string) => {
+    await expect(page.getByRole('heading', { name: `${name} is encrypted` })).toBeVisible();
+    await page.getByLabel(`Password of ${name}`).fill(password);
+    await page.getByRole('button', { name: 'Unlock' }).click();
+  };
+  await give('top.qcow2', 'wrong');
+  await expect(page.locator('.bad')).toHaveText('The password is wrong.');
+  await give('top.qcow2', passwords.top);
+  // The same password is tried for the other layer, but not called wrong.
+  await expect(page.getByLabel('Password of base.qcow2')).toBeVisible();
+  await expect(page.locator('.bad')).toHaveCount(0);
+  await give('base.qcow2', 'wrong');
+  await expect(page.locator('.bad')).toHaveText("In 'base.qcow2': The password is wrong.");
+  await look(page, testInfo, 'layer');
+  await give('base.qcow2', passwords.base);
+  expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(raw));
 });
 
 test('a truncated image is refused, and salvaged', async ({ page }, testInfo) => {

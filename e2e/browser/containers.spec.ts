@@ -1,0 +1,78 @@
+// Raw disks in gzip, images in tar archives, and streams as the image, in the browser.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, renameSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { expect, giveFile, hashOpfs, type Page, storage, test } from '../support/browser.js';
+import { hashFile, images } from '../support/images.js';
+import { choose } from '../support/page.js';
+
+/** The file that `pack` writes to standard output, beside the images; it is packed once. */
+function packed(name: string, pack: string): string {
+  const path = join(dirname(images.raw()), name);
+  if (!existsSync(path)) {
+    execFileSync('bash', ['-o', 'pipefail', '-c', `${pack} > '${path}.part'`]);
+    renameSync(`${path}.part`, path);
+  }
+  return path;
+}
+
+const gzip = () => packed('packed-disk.gz', `gzip -1c '${images.raw()}'`);
+
+/** Converts `window.file`, or a stream of it, in the private file system. */
+async function convert(page: Page, engine: 'threads' | 'workers', asStream = false) {
+  return page.evaluate(
+    async ({ engine, asStream }) => {
+      const input = asStream ? window.file.stream() : window.file;
+      const image = await window.decant.open(input, { engine, workers: 2 });
+      const { containers, virtualSize } = image.info;
+      const result = await image.convert({ opfs: 'out.raw' });
+      await image.close();
+      return { container: containers[0]?.name, known: virtualSize !== undefined, size: result.virtualSize };
+    },
+    { engine, asStream },
+  );
+}
+
+for (const engine of ['threads', 'workers'] as const) {
+  test(`${engine}: a disk in gzip, and as a stream`, async ({ apiPage: page }) => {
+    await giveFile(page, gzip());
+    for (const asStream of [false, true]) {
+      expect(await convert(page, engine, asStream)).toEqual({ container: 'gzip', known: false, size: 300 << 20 });
+      expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+    }
+    expect((await storage(page)).names).toEqual(['out.raw']);
+  });
+
+  test(`${engine}: an image in a tar archive`, async ({ apiPage: page }) => {
+    const image = images.zlib();
+    await giveFile(page, packed('packed-image.tar', `tar -cf - -C '${dirname(image)}' '${basename(image)}'`));
+    expect(await convert(page, engine)).toEqual({ container: 'tar', known: true, size: 300 << 20 });
+    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+  });
+}
+
+test('a disk in gzip becomes a download', async ({ apiPage: page }, testInfo) => {
+  await giveFile(page, gzip());
+  const begun = page.waitForEvent('download');
+  await page.evaluate(async () => {
+    const image = await window.decant.open(window.file);
+    await image.convert({ download: 'disk.raw' });
+    await image.close();
+  });
+  const path = testInfo.outputPath('disk.raw');
+  await (await begun).saveAs(path);
+  expect(hashFile(path)).toBe(hashFile(images.raw()));
+});
+
+test('the page converts a disk in gzip', async ({ page }, testInfo) => {
+  await page.goto('/');
+  await choose(page, gzip());
+  await expect(page.getByText('it is read as raw')).toBeVisible();
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  const begun = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Convert' }).click();
+  const path = testInfo.outputPath('disk.raw');
+  await (await begun).saveAs(path);
+  expect(hashFile(path)).toBe(hashFile(images.raw()));
+});

@@ -1,0 +1,301 @@
+// Saving to a folder that was picked: real dialogs of headed Chromium, and the files on the disk. Nothing that was
+// there is lost on any way out.
+
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type Page, test } from '../support/browser.js';
+import { answerFolder, type Headed, withHeaded } from '../support/headed.js';
+import { diskUsage, hashFile, images, qemuImg } from '../support/images.js';
+import { choose } from '../support/page.js';
+import { FOLDER, findDialog, leave, save, startDisplay } from '../support/save-dialog.mjs';
+
+let display: { name: string; stop(): void };
+
+test.beforeAll(async () => {
+  display = await startDisplay();
+});
+
+test.afterAll(() => {
+  display.stop();
+});
+
+const open = test.extend<{
+  /** An empty folder to save to. */
+  folder: string;
+  headed: (work: (page: Page) => Promise<void>, options?: Partial<Headed>) => Promise<void>;
+}>({
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern
+  folder: async ({}, use, testInfo) => {
+    const folder = testInfo.outputPath('picked');
+    mkdirSync(folder, { recursive: true });
+    await use(folder);
+  },
+  headed: async ({ servers, launchOptions }, use) => {
+    await use((work, options = {}) =>
+      withHeaded({ url: servers.isolated.url, display: display.name, launch: launchOptions, ...options }, work),
+    );
+  },
+});
+
+/** Opens `image` and begins to save it to a folder: the dialog is asked for. */
+async function begin(page: Page, image: string, name?: string): Promise<void> {
+  await choose(page, image);
+  await page.getByRole('radio', { name: 'To a folder you pick' }).check();
+  if (name !== undefined) await page.getByLabel('Name for the disk').fill(name);
+  await page.getByRole('button', { name: 'Convert' }).click();
+}
+
+const done = (page: Page) => expect(page.getByRole('heading', { name: 'Done' })).toBeVisible({ timeout: 60_000 });
+
+for (const [window, image, profile] of [
+  ['a private window', 'zlib', false],
+  ['a window with a profile', 'plain', true],
+] as const) {
+  open(`a disk is saved to a folder, sparse, from ${window}`, async ({ headed, folder }) => {
+    await headed(
+      async (page) => {
+        await begin(page, images[image]());
+        await answerFolder(page, display.name, folder);
+        await done(page);
+        await expect(page.getByText(`${image}.raw is in the folder picked.`).first()).toBeVisible();
+      },
+      { profile },
+    );
+    expect(readdirSync(folder)).toEqual([`${image}.raw`]);
+    expect(hashFile(join(folder, `${image}.raw`))).toBe(hashFile(images.raw()));
+    expect(diskUsage(join(folder, `${image}.raw`))).toBeLessThan(diskUsage(images.raw()) * 1.1);
+  });
+}
+
+open(
+  'a file of the name is replaced only when the person says so, and by a complete one',
+  async ({ headed, folder }) => {
+    const there = join(folder, 'states.raw');
+    writeFileSync(there, 'what was there');
+    await headed(async (page) => {
+      await begin(page, images.states());
+      await answerFolder(page, display.name, folder);
+      await expect(page.getByRole('heading', { name: 'picked already has a file called states.raw' })).toBeFocused();
+      expect(readFileSync(there, 'utf8')).toBe('what was there');
+      // The other answer first: both are kept.
+      await page.getByRole('button', { name: 'Save as states-1.raw' }).click();
+      await done(page);
+      expect(readFileSync(there, 'utf8')).toBe('what was there');
+      await page.getByRole('button', { name: 'Convert another image' }).click();
+      await choose(page, images.states());
+      await expect(page.getByText('Folder: picked')).toBeVisible();
+      await page.getByRole('button', { name: 'Convert' }).click();
+      await page.getByRole('button', { name: 'Replace it' }).click();
+      await done(page);
+    });
+    expect(readdirSync(folder).toSorted()).toEqual(['states-1.raw', 'states.raw']);
+    for (const name of readdirSync(folder)) expect(hashFile(join(folder, name))).toBe(hashFile(images.filled(2)));
+  },
+);
+
+open('the image itself, and a file that it needs, are never written to nor suggested', async ({ headed, folder }) => {
+  const [mine, base, top] = [join(folder, 'mine.raw'), join(folder, 'base.raw'), join(folder, 'base.qcow2')];
+  copyFileSync(images.filled(1), mine);
+  copyFileSync(images.filled(2), base);
+  qemuImg('create', '-q', '-f', 'qcow2', '-F', 'raw', '-b', base, top);
+  const before = readdirSync(folder).map((name) => hashFile(join(folder, name)));
+  await headed(async (page) => {
+    await choose(page, mine);
+    await page.getByRole('button', { name: 'Read it as a raw disk' }).click();
+    await expect(page.getByLabel('Name for the disk')).toHaveValue('mine-1.raw');
+    await page.getByRole('radio', { name: 'To a folder you pick' }).check();
+    await page.getByLabel('Name for the disk').fill('mine.raw');
+    await page.getByRole('button', { name: 'Convert' }).click();
+    await answerFolder(page, display.name, folder);
+    await expect(page.getByRole('heading', { name: 'mine.raw in that folder is the image itself' })).toBeFocused();
+    await expect(page.getByRole('button', { name: 'Replace it' })).toHaveCount(0);
+    await page.getByRole('button', { name: 'Choose another file' }).click();
+    await choose(page, top, base);
+    await expect(page.getByLabel('Name for the disk')).toHaveValue('base-1.raw');
+    await page.getByLabel('Name for the disk').fill('base.raw');
+    await page.getByRole('button', { name: 'Convert' }).click();
+    await expect(page.getByRole('heading', { name: 'base.raw in that folder is the image itself' })).toBeFocused();
+    await page.getByRole('button', { name: 'Save as base-1.raw' }).click();
+    await done(page);
+  });
+  expect(hashFile(join(folder, 'base-1.raw'))).toBe(hashFile(images.filled(2)));
+  expect(
+    readdirSync(folder)
+      .filter((name) => name !== 'base-1.raw')
+      .map((name) => hashFile(join(folder, name))),
+  ).toEqual(before);
+});
+
+open('a cancel while the browser finishes a new file removes it', async ({ headed, folder }) => {
+  await headed(async (page) => {
+    await begin(page, images.large());
+    await answerFolder(page, display.name, folder);
+    await expect(page.getByRole('heading', { name: 'Finishing large.qcow2' })).toBeVisible({ timeout: 30_000 });
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await expect(page.locator('.hint')).toContainText('the file is removed right after');
+    await expect(page.getByRole('status')).toContainText('the file is removed right after');
+    const cancel = page.getByRole('button', { name: 'Cancel' });
+    await expect(cancel).toHaveAttribute('aria-disabled', 'true');
+    await expect(cancel).toBeFocused();
+    await expect(page.getByRole('heading', { name: 'Cancelled. Nothing was left behind.' })).toBeVisible({
+      timeout: 60_000,
+    });
+  });
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+open('a cancel leaves a file that was there, until it is too late, and that is said', async ({ headed, folder }) => {
+  const target = join(folder, 'disk.raw');
+  writeFileSync(target, 'what was there');
+  await headed(async (page) => {
+    await begin(page, images.heavy(), 'disk.raw');
+    await answerFolder(page, display.name, folder);
+    await page.getByRole('button', { name: 'Replace it' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await expect(page.getByRole('heading', { name: 'Cancelled. disk.raw is as it was before.' })).toBeVisible();
+    expect(readFileSync(target, 'utf8')).toBe('what was there');
+    await page.getByRole('button', { name: 'Choose another file' }).click();
+    await begin(page, images.large(), 'disk.raw');
+    await page.getByRole('button', { name: 'Replace it' }).click();
+    await expect(page.getByRole('heading', { name: 'Finishing large.qcow2' })).toBeVisible({ timeout: 30_000 });
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await expect(page.getByText('it will be complete').first()).toBeVisible();
+    await done(page);
+    await expect(page.getByText('which cannot be stopped: the file is complete').first()).toBeVisible();
+  });
+  expect(hashFile(target)).toBe(hashFile(images.largeRaw()));
+});
+
+open(
+  'a folder that the browser refuses: the page says which are, and offers the other dialog',
+  async ({ headed, folder }) => {
+    const home = join(folder, 'home');
+    mkdirSync(join(home, 'Downloads'), { recursive: true });
+    await headed(
+      async (page) => {
+        await begin(page, images.states());
+        await answerFolder(page, display.name, join(home, 'Downloads'));
+        await expect(page.getByRole('heading', { name: 'No folder was picked' })).toBeFocused();
+        await expect(page.getByText('such as the home folder, Desktop and Downloads')).toBeVisible();
+        await expect(page.getByText('It empties a file that you pick there')).toBeVisible();
+        await page.getByRole('button', { name: "Use the browser's save dialog" }).click();
+        await save(display.name, join(home, 'Downloads', 'disk.raw'));
+        await done(page);
+        await expect(page.getByText('disk.raw is at the place you picked.').first()).toBeVisible();
+      },
+      { home },
+    );
+    expect(hashFile(join(home, 'Downloads', 'disk.raw'))).toBe(hashFile(images.filled(2)));
+  },
+);
+
+open('the save dialog empties a file: it stays after a cancel, and the page says so', async ({ headed, folder }) => {
+  const target = join(folder, 'old.raw');
+  writeFileSync(target, 'what was there');
+  await headed(async (page) => {
+    await begin(page, images.heavy());
+    await leave(display.name, FOLDER);
+    await page.getByRole('button', { name: "Use the browser's save dialog" }).click();
+    // The question is gone, and its button that had the focus.
+    await expect(page.getByRole('button', { name: 'Convert' })).toBeFocused();
+    await save(display.name, target);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    const words = 'Cancelled. An empty file old.raw was left where you picked it; nothing else.';
+    await expect(page.getByRole('heading', { name: words })).toBeVisible({ timeout: 60_000 });
+  });
+  expect(readdirSync(folder)).toEqual(['old.raw']);
+  expect(statSync(target).size).toBe(0);
+});
+
+open('the save dialog with the image itself: exactly that is said', async ({ headed, folder }) => {
+  const mine = join(folder, 'mine.qcow2');
+  copyFileSync(images.states(), mine);
+  await headed(async (page) => {
+    await begin(page, mine);
+    await leave(display.name, FOLDER);
+    await page.getByRole('button', { name: "Use the browser's save dialog" }).click();
+    await save(display.name, mine);
+    await expect(page.locator('.bad')).toContainText("the browser's dialog has emptied it");
+  });
+  expect(readdirSync(folder)).toEqual(['mine.qcow2']);
+});
+
+open('while a dialog is open the page waits, and what is dropped queues', async ({ headed, folder }) => {
+  await headed(async (page) => {
+    await begin(page, images.states());
+    await findDialog(display.name, FOLDER);
+    await expect(page.getByText('The browser asks for the place.').first()).toBeVisible();
+    // Not by a pointer, which the dialog keeps away on a real desktop.
+    await page.getByRole('button', { name: 'Choose another file' }).dispatchEvent('click');
+    await page.evaluate(() => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([new Uint8Array(4096)], 'dropped.img'));
+      document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+    });
+    await expect(page.getByText('dropped.img waits in the queue.').first()).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
+    await answerFolder(page, display.name, folder);
+    await done(page);
+    await page.getByRole('button', { name: 'Convert another image' }).click();
+    await choose(page, images.states());
+    await page.getByRole('button', { name: 'Choose another file' }).click();
+    await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+  });
+  expect(readdirSync(folder)).toEqual(['states.raw']);
+});
+
+open('while the folder is looked at, the image and the name stay', async ({ headed, folder }) => {
+  writeFileSync(join(folder, 'states.raw'), 'what was there');
+  mkdirSync(join(folder, 'states-1.raw'));
+  await headed(async (page) => {
+    await page.evaluate(() => {
+      const { prototype } = FileSystemDirectoryHandle;
+      const { getFileHandle } = prototype;
+      let release = () => {};
+      const held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      Object.assign(window, { release, looked: false });
+      prototype.getFileHandle = async function (name, options) {
+        Object.assign(window, { looked: true });
+        await held;
+        return getFileHandle.call(this, name, options);
+      };
+    });
+    await begin(page, images.states());
+    await answerFolder(page, display.name, folder);
+    await page.waitForFunction(() => (window as unknown as { looked: boolean }).looked);
+    await page.getByRole('button', { name: 'Choose another file' }).dispatchEvent('click');
+    await expect(page.getByLabel('Name for the disk')).not.toBeEditable();
+    await page.evaluate(() => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([new Uint8Array(4096)], 'dropped.img'));
+      document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+    });
+    await expect(page.getByText('dropped.img waits in the queue.').first()).toBeVisible();
+    await page.evaluate(() => (window as unknown as { release(): void }).release());
+    await expect(page.getByRole('heading', { name: 'picked already has a file called states.raw' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
+    await page.getByRole('button', { name: 'Save as states-2.raw' }).click();
+    await done(page);
+  });
+  expect(readFileSync(join(folder, 'states.raw'), 'utf8')).toBe('what was there');
+  expect(hashFile(join(folder, 'states-2.raw'))).toBe(hashFile(images.filled(2)));
+});
+
+open('a file in the folder that cannot be: its words, and another name', async ({ headed, folder }) => {
+  mkdirSync(join(folder, 'states.raw'));
+  await headed(async (page) => {
+    await begin(page, images.states());
+    await answerFolder(page, display.name, folder);
+    await expect(page.getByText('has a folder of this name')).toBeVisible();
+    await expect(page.getByLabel('Name for the disk')).toBeFocused();
+    await page.getByLabel('Name for the disk').fill('a/b.raw');
+    await page.getByRole('button', { name: 'Convert' }).click();
+    await expect(page.getByText('A file name cannot have a / in it.')).toBeVisible();
+    await page.getByLabel('Name for the disk').fill('other.raw');
+    await page.getByRole('button', { name: 'Convert' }).click();
+    await done(page);
+  });
+  expect(hashFile(join(folder, 'other.raw'))).toBe(hashFile(images.filled(2)));
+});

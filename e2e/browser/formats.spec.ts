@@ -1,0 +1,223 @@
+// Output formats besides raw: their bytes by every way of writing, and how the page offers them.
+
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { expect, giveFile, type Page, storage, test } from '../support/browser.js';
+import { hashFile, images, qemuImg } from '../support/images.js';
+import { choose, look } from '../support/page.js';
+
+const MIB = 2 ** 20;
+const FOOTER = 512;
+const ODD = 3 * MIB + 512;
+
+/** A disk that is no whole number of MiB, with data in its first and its last sector. */
+function odd(path: string): string {
+  qemuImg('create', '-q', '-f', 'qcow2', path, String(ODD));
+  execFileSync('qemu-io', ['-c', 'write -q -P 5 0 512', '-c', `write -q -P 7 ${3 * MIB} 512`, path]);
+  return path;
+}
+
+/** The bytes of that disk, in a VHD. */
+function oddDisk(): Buffer {
+  const disk = Buffer.alloc(4 * MIB);
+  disk.fill(5, 0, 512);
+  disk.fill(7, 3 * MIB, ODD);
+  return disk;
+}
+
+/** Converts `window.file` to a VHD; answers with what was made of it. */
+async function convert(page: Page, engine: 'threads' | 'workers', target: 'opfs' | 'folder' | 'handle' | 'stream') {
+  return page.evaluate(
+    async ({ engine, target }) => {
+      const root = await navigator.storage.getDirectory();
+      const pieces: Uint8Array<ArrayBuffer>[] = [];
+      const output = {
+        opfs: () => ({ opfs: 'out.vhd' }),
+        folder: () => ({ folder: root, name: 'out.vhd' }),
+        handle: () => root.getFileHandle('out.vhd', { create: true }),
+        stream: () => new WritableStream<Uint8Array>({ write: (piece) => void pieces.push(new Uint8Array(piece)) }),
+      }[target]();
+      const image = await window.decant.open(window.file, { engine, workers: 2 });
+      const { outputSize, notice = '' } = await image.convert(await output, { format: 'vpc' });
+      await image.close();
+      const made = target === 'stream' ? new Blob(pieces) : await (await root.getFileHandle('out.vhd')).getFile();
+      const hex = (bytes: ArrayBuffer) =>
+        [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+      const disk = await made.slice(0, made.size - 512).arrayBuffer();
+      return {
+        size: made.size,
+        outputSize,
+        notice,
+        disk: hex(await crypto.subtle.digest('SHA-256', disk)),
+        footer: hex(await made.slice(made.size - 512).arrayBuffer()),
+      };
+    },
+    { engine, target },
+  );
+}
+
+for (const engine of ['threads', 'workers'] as const) {
+  for (const target of ['opfs', 'handle', 'stream'] as const) {
+    test(`an archive by ${engine}, ${target}, as the browser decompresses it`, async ({ apiPage: page }) => {
+      await giveFile(page, images.zlib());
+      const made = await page.evaluate(
+        async ({ engine, target }) => {
+          const root = await navigator.storage.getDirectory();
+          const pieces: Uint8Array<ArrayBuffer>[] = [];
+          const output = {
+            opfs: () => ({ opfs: 'out.tar.gz' }),
+            handle: () => root.getFileHandle('out.tar.gz', { create: true }),
+            stream: () => new WritableStream<Uint8Array>({ write: (piece) => void pieces.push(new Uint8Array(piece)) }),
+          }[target]();
+          const image = await window.decant.open(window.file, { engine, workers: 2 });
+          const virtualSize = image.info.virtualSize!;
+          const { outputSize } = await image.convert(await output, { format: 'tar.gz' });
+          await image.close();
+          const file =
+            target === 'stream' ? new Blob(pieces) : await (await root.getFileHandle('out.tar.gz')).getFile();
+          // The header and the disk are kept, the zeros that follow are only counted.
+          const kept = new Uint8Array(512 + virtualSize);
+          let length = 0;
+          const reader = file.stream().pipeThrough(new DecompressionStream('gzip')).getReader();
+          for (let next = await reader.read(); !next.done; next = await reader.read()) {
+            if (length < kept.length) kept.set(next.value.subarray(0, kept.length - length), length);
+            length += next.value.length;
+          }
+          const disk = await crypto.subtle.digest('SHA-256', kept.subarray(512));
+          const hex = [...new Uint8Array(disk)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+          return { isWhole: file.size === outputSize, length, disk: hex };
+        },
+        { engine, target },
+      );
+      const length = Math.ceil((2 ** 30 + 512 + 1024) / 10_240) * 10_240;
+      expect(made).toEqual({ isWhole: true, length, disk: hashFile(images.raw()) });
+    });
+  }
+
+  for (const target of ['opfs', 'folder', 'handle', 'stream'] as const) {
+    test(`a VHD by ${engine}, ${target}`, async ({ apiPage: page }, testInfo) => {
+      await giveFile(page, odd(testInfo.outputPath('odd.qcow2')));
+      const made = await convert(page, engine, target);
+      expect(made).toMatchObject({
+        size: 4 * MIB + FOOTER,
+        outputSize: 4 * MIB + FOOTER,
+        notice: expect.stringContaining('1048064 bytes larger'),
+        disk: createHash('sha256').update(oddDisk()).digest('hex'),
+      });
+      const footer = Buffer.from(made.footer, 'hex');
+      expect(footer.subarray(0, 8).toString()).toBe('conectix');
+      expect(footer.subarray(28, 32).toString()).toBe('win ');
+      expect(footer.readBigUInt64BE(48)).toBe(BigInt(4 * MIB));
+      // Of random bytes, in browsers too.
+      expect(footer.subarray(68, 84).toString('hex')).toMatch(/^(?!0{12}).{12}4.{3}[89ab]/);
+      expect((await storage(page)).names).toEqual(target === 'stream' ? [] : ['out.vhd']);
+    });
+  }
+}
+
+test('the workers and the coordinator write a file of many jobs together', async ({ apiPage: page }) => {
+  await giveFile(page, images.zlib());
+  const made = await convert(page, 'workers', 'opfs');
+  expect(made).toMatchObject({ size: statSync(images.raw()).size + FOOTER, disk: hashFile(images.raw()), notice: '' });
+  // No handle is left open.
+  expect(await page.evaluate(async () => (await navigator.storage.getDirectory()).removeEntry('out.vhd'))).toBe(
+    undefined,
+  );
+});
+
+test.describe('the page', () => {
+  test.beforeEach(async ({ page }) => {
+    await page.goto('/');
+    await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+  });
+
+  test('offers what the disk can become, and saves it so', async ({ page }, testInfo) => {
+    await choose(page, odd(testInfo.outputPath('odd.qcow2')));
+    const output = page.getByRole('combobox', { name: 'What to make of it' });
+    const name = page.getByRole('textbox', { name: 'Name for the disk' });
+    await expect(output.getByRole('option')).toHaveText([
+      'Raw disk',
+      'For Azure: VHD',
+      'Raw disk, compressed',
+      'For Google Cloud: tar.gz with disk.raw',
+    ]);
+    await expect(output).toHaveValue('raw');
+    await expect(name).toHaveValue('odd.raw');
+    const notice = page.getByText('The disk is 1048064 bytes larger in the VHD');
+    await expect(notice).toHaveCount(0);
+    await output.selectOption('For Azure: VHD');
+    await expect(name).toHaveValue('odd.vhd');
+    await expect(notice).toBeVisible();
+    // A name of the person's own keeps its extension.
+    await name.fill('mine.disk');
+    await output.selectOption('Raw disk');
+    await expect(name).toHaveValue('mine.disk');
+    await output.selectOption('For Azure: VHD');
+    await name.fill('mine.vhd');
+    await page.getByRole('radio', { name: 'As a download' }).check();
+    await expect(page.getByText('Takes the full 3.1 MB')).toBeVisible();
+    await look(page, testInfo, 'ready');
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Convert' }).click();
+    expect((await download).suggestedFilename()).toBe('mine.vhd');
+    const path = testInfo.outputPath('mine.vhd');
+    await (await download).saveAs(path);
+    await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
+    await expect(notice).toBeVisible();
+    await look(page, testInfo, 'done');
+    expect(statSync(path).size).toBe(4 * MIB + FOOTER);
+    qemuImg('compare', '-f', 'vpc', '-F', 'qcow2', path, testInfo.outputPath('odd.qcow2'));
+    // The choice stays for the next image.
+    await page.getByRole('button', { name: 'Convert another image' }).click();
+    await choose(page, images.kinds());
+    await expect(output).toHaveValue('vpc');
+    await expect(name).toHaveValue('kinds.vhd');
+  });
+
+  test('a streamed download is announced with the size of the VHD', async ({ page }, testInfo) => {
+    await page.evaluate(() => {
+      const rates = { storage: 1e8, picked: 1e8, finish: 1e8, download: 1e8, streamed: 1e9 };
+      localStorage.setItem('decant.rates', JSON.stringify(rates));
+    });
+    await choose(page, images.kinds());
+    await page.getByRole('combobox', { name: 'What to make of it' }).selectOption('For Azure: VHD');
+    await page.getByRole('radio', { name: 'As a download' }).check();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Convert' }).click();
+    await expect(page.locator('.good')).toContainText('The browser has all of kinds.vhd.');
+    const path = testInfo.outputPath('kinds.vhd');
+    await (await download).saveAs(path);
+    qemuImg('compare', '-f', 'vpc', '-F', 'qcow2', path, images.kinds());
+  });
+
+  test('a compressed disk, whose size nobody knows beforehand, is downloaded in both ways', async ({
+    page,
+  }, testInfo) => {
+    for (const streamed of [1e6, 1e9]) {
+      await page.evaluate((streamed) => {
+        const rates = { storage: 1e8, picked: 1e8, finish: 1e8, download: 1e8, streamed };
+        localStorage.setItem('decant.rates', JSON.stringify(rates));
+      }, streamed);
+      await page.reload();
+      await choose(page, images.kinds());
+      await page.getByRole('combobox', { name: 'What to make of it' }).selectOption('Raw disk, compressed');
+      await page.getByRole('radio', { name: 'As a download' }).check();
+      const download = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Convert' }).click();
+      expect((await download).suggestedFilename()).toBe('kinds.raw.gz');
+      const path = testInfo.outputPath(`kinds-${streamed}.raw`);
+      await (await download).saveAs(`${path}.gz`);
+      await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
+      execFileSync('gunzip', [`${path}.gz`]);
+      qemuImg('compare', '-f', 'raw', '-F', 'qcow2', path, images.kinds());
+    }
+  });
+
+  test('says why a disk cannot become a VHD', async ({ page }, testInfo) => {
+    await choose(page, images.huge());
+    await expect(page.getByRole('option', { name: 'For Azure: VHD' })).toBeDisabled();
+    await expect(page.getByText('For Azure: VHD is not possible. A VHD holds at most 2,040 GiB')).toBeVisible();
+    await look(page, testInfo, 'refused');
+  });
+});

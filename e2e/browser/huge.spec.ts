@@ -1,0 +1,38 @@
+// A disk whose map hardly ends: a way is proposed with what is known, and nothing waits for the rest.
+
+import { expect, type Page, test } from '../support/browser.js';
+import { hashFile, images } from '../support/images.js';
+import { choose, look } from '../support/page.js';
+
+test.beforeEach(async ({ page }) => {
+  await page.goto('/');
+  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+});
+
+const isReading = (page: Page) => expect(page.getByText('so far')).toBeVisible();
+
+test('a way is proposed while the map is still read', async ({ page }, testInfo) => {
+  await choose(page, images.endless());
+  await expect(page.getByRole('heading', { name: 'endless.qcow2' })).toBeVisible();
+  // Chosen by the person, it can be converted at once.
+  await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
+  await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeChecked({ timeout: 5000 });
+  await expect(page.getByRole('button', { name: 'Convert' })).not.toHaveAttribute('aria-disabled');
+  await expect(page.getByText(/^Takes at least .*, the space of its data\. At least/)).toBeVisible();
+  await isReading(page);
+  await look(page, testInfo, 'endless');
+});
+
+test('another image is opened while the map is still read', async ({ page }, testInfo) => {
+  await choose(page, images.endless());
+  await isReading(page);
+  await page.getByRole('button', { name: 'Choose another file' }).click();
+  await choose(page, images.states());
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Convert' }).click();
+  const path = testInfo.outputPath('states.raw');
+  await (await download).saveAs(path);
+  expect(hashFile(path)).toBe(hashFile(images.filled(2)));
+  await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
+});

@@ -1,0 +1,183 @@
+// What a careful person expects of a page: focus, forced colours, contrast, words for a screen reader.
+
+import { copyFileSync } from 'node:fs';
+import { expect, type Page, test } from '../support/browser.js';
+import { images, PASSWORD } from '../support/images.js';
+import { audit, choose } from '../support/page.js';
+
+test.beforeEach(async ({ page }) => {
+  await page.goto('/');
+  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+});
+
+test('arrow keys run through the snapshots without opening one, and the focus stays', async ({ page }) => {
+  await choose(page, images.snapshots());
+  const picker = page.getByLabel('What to convert');
+  await expect(page.getByRole('radio', { name: 'As a download' })).toBeVisible();
+  await picker.focus();
+  for (const value of ['0', '1']) {
+    await page.keyboard.press('ArrowDown');
+    await expect(picker).toHaveValue(value);
+    await expect(picker).toBeFocused();
+  }
+  await expect(page.getByText('Another state is chosen')).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Convert' })).toHaveAttribute('aria-disabled', 'true');
+  await page.getByRole('button', { name: 'Show this one' }).click();
+  await expect(picker).toHaveValue('1');
+  await expect(page.getByText('Another state is chosen')).toHaveCount(0);
+});
+
+test('the password has the focus, and is marked when it was wrong', async ({ page }) => {
+  await choose(page, images.luks());
+  const field = page.getByLabel('Password of luks.qcow2');
+  await expect(field).toBeFocused();
+  await expect(field).not.toHaveAttribute('aria-invalid');
+  await page.keyboard.type('wrong');
+  await page.keyboard.press('Enter');
+  await expect(page.locator('.bad')).toBeVisible({ timeout: 30_000 });
+  await expect(field).toBeFocused();
+  await expect(field).toHaveAttribute('aria-invalid', 'true');
+  await expect(field).toHaveAccessibleDescription(/password/i);
+  await audit(page);
+});
+
+test('a cancel while the image is unlocked leads back to the start, and nothing throws', async ({ page }) => {
+  await choose(page, images.luksSlow());
+  await page.getByLabel('Password of luks-slow.qcow2').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Unlock' }).click();
+  await expect(page.getByRole('heading', { name: 'Unlocking luks-slow.qcow2' })).toBeVisible();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeFocused();
+  // And the next one is as well as ever.
+  await choose(page, images.kinds());
+  await expect(page.getByRole('heading', { name: 'kinds.qcow2' })).toBeVisible();
+});
+
+test('going on to another image in any step throws nothing', async ({ page }, testInfo) => {
+  const other = testInfo.outputPath('other.qcow2');
+  copyFileSync(images.states(), other);
+  for (const image of [images.kinds(), images.luks(), images.truncated(), images.chain().top, other]) {
+    await choose(page, image);
+    await page.getByRole('button', { name: 'Choose another file' }).click();
+    await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+  }
+});
+
+test('"Done" is read with the place', async ({ page }) => {
+  await choose(page, images.kinds());
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('button', { name: 'Convert' }).click();
+  const heading = page.getByRole('heading', { name: 'Done' });
+  await expect(heading).toBeFocused();
+  await expect(heading).toHaveAccessibleDescription(/kinds\.raw.*downloads/);
+  await expect(page.getByRole('status')).toContainText(/Done.*kinds\.raw.*downloads/);
+});
+
+/** The contrast of a control's border to what is around it, for every control that is shown. */
+const borders = (page: Page) =>
+  page.evaluate(() => {
+    const luminance = (color: string) => {
+      const canvas = new OffscreenCanvas(1, 1).getContext('2d')!;
+      canvas.fillStyle = color;
+      canvas.fillRect(0, 0, 1, 1);
+      const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((value) => {
+        const share = value / 255;
+        return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+      }) as [number, number, number];
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const root = document.querySelector('decant-converter')!.shadowRoot!;
+    const around = luminance(getComputedStyle(root.querySelector('.card')!).backgroundColor);
+    const controls = root.querySelectorAll<HTMLElement>(
+      'button:not(.link), .choice, select, input:not([type=radio]):not([hidden]), .drop',
+    );
+    return [...controls].map((control) => {
+      const border = luminance(getComputedStyle(control).borderTopColor);
+      const ratio = (Math.max(border, around) + 0.05) / (Math.min(border, around) + 0.05);
+      return { control: control.className || control.localName, ratio };
+    });
+  });
+
+for (const scheme of ['light', 'dark'] as const) {
+  test(`borders of controls stand out: ${scheme}`, async ({ page }) => {
+    await page.emulateMedia({ colorScheme: scheme });
+    const check = async () => {
+      const found = await borders(page);
+      expect(found.length).toBeGreaterThan(0);
+      expect(found.filter(({ ratio }) => ratio < 3)).toEqual([]);
+    };
+    await check();
+    await choose(page, images.states());
+    await expect(page.getByRole('radio', { name: 'As a download' })).toBeEnabled();
+    await check();
+  });
+}
+
+test('with forced colours the bar is seen, and how far it is', async ({ page }, testInfo) => {
+  await page.emulateMedia({ forcedColors: 'active' });
+  await choose(page, images.zlib());
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.locator('.numbers strong')).not.toHaveText('0 %');
+  const bar = page.locator('progress');
+  const picture = await bar.screenshot({ path: testInfo.outputPath('bar.png') });
+  // The left end is done, the right end is not: they differ.
+  const [left, right] = await page.evaluate(
+    async (picture) => {
+      const bitmap = await createImageBitmap(new Blob([new Uint8Array(picture)]));
+      const canvas = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d')!;
+      canvas.drawImage(bitmap, 0, 0);
+      const at = (x: number) => [...canvas.getImageData(x, bitmap.height / 2, 1, 1).data].join();
+      return [at(3), at(bitmap.width - 4)];
+    },
+    [...picture],
+  );
+  expect(left).not.toBe(right);
+});
+
+test('the card keeps its height while files are read', async ({ page }) => {
+  const height = async () => (await page.locator('.card').boundingBox())!.height;
+  const empty = await height();
+  await choose(page, images.luksSlow());
+  await expect(page.getByLabel('Password of luks-slow.qcow2')).toBeVisible();
+  expect(Math.abs((await height()) - empty)).toBeLessThan(2);
+  await page.getByLabel('Password of luks-slow.qcow2').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Unlock' }).click();
+  await expect(page.getByRole('heading', { name: 'Unlocking luks-slow.qcow2' })).toBeVisible();
+  expect(Math.abs((await height()) - empty)).toBeLessThan(2);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+});
+
+test('Convert says why it cannot be pressed yet', async ({ page }) => {
+  // Whether another tab converts too is never told.
+  await page.evaluate(() => {
+    LockManager.prototype.query = () => new Promise(() => {});
+  });
+  await choose(page, images.kinds());
+  const convert = page.getByRole('button', { name: 'Convert' });
+  await expect(convert).toHaveAttribute('aria-disabled', 'true');
+  await expect(convert).toHaveAccessibleDescription(/^Choose how to save it/);
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  await expect(convert).not.toHaveAttribute('aria-disabled');
+  await expect(convert).toHaveAccessibleDescription('');
+});
+
+test('the dialog for files opens once, and a file that is gone is told', async ({ page }) => {
+  await page.evaluate(() => {
+    const asked: ((handles: FileSystemFileHandle[]) => void)[] = [];
+    Object.assign(window, { asked, showOpenFilePicker: () => new Promise((resolve) => asked.push(resolve)) });
+  });
+  await page.getByRole('button', { name: 'Choose a file' }).dblclick();
+  const asked = await page.evaluate(async () => {
+    const root = await navigator.storage.getDirectory();
+    const gone = await root.getFileHandle('gone.qcow2', { create: true });
+    await root.removeEntry('gone.qcow2');
+    const { asked } = window as unknown as { asked: ((handles: FileSystemFileHandle[]) => void)[] };
+    asked[0]!([gone]);
+    return asked.length;
+  });
+  expect(asked).toBe(1);
+  await expect(page.getByText('Could not read what you chose; try again.').first()).toBeVisible();
+  await page.getByRole('button', { name: 'Choose a file' }).click();
+  expect(await page.evaluate(() => (window as unknown as { asked: unknown[] }).asked.length)).toBe(2);
+});

@@ -1,0 +1,103 @@
+// Memory that runs out in the browser: it is told as that, or got round.
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, giveFile, hashOpfs, type Page, storage, test } from '../support/browser.js';
+import { hashFile, images } from '../support/images.js';
+import { withMemory } from '../support/wasm-memory.js';
+
+// For scripts that stand in front of the package's own.
+test.use({ bypassCSP: true });
+
+const dist = (path: string) => readFileSync(fileURLToPath(new URL(`../../dist/${path}`, import.meta.url)));
+
+async function convert(page: Page): Promise<{ kind: string; message: string }> {
+  return page.evaluate(async () => {
+    try {
+      const image = await window.decant.open(window.file, { salvage: true, engine: 'workers', workers: 2 });
+      try {
+        const { lostBytes } = await image.convert({ opfs: 'out.raw' });
+        return { kind: 'done', message: `${lostBytes} lost` };
+      } finally {
+        await image.close();
+      }
+    } catch (error) {
+      const { kind, message } = error as { kind: string; message: string };
+      return { kind, message };
+    }
+  });
+}
+
+/** Runs before every worker's own script: its browser reads no more than `most` bytes at once, and fails with `name`. */
+const limit = (name: string, most: number): string => `
+  const read = Blob.prototype.arrayBuffer;
+  Blob.prototype.arrayBuffer = function () {
+    if (this.size <= ${most}) return read.call(this);
+    return Promise.reject(Object.assign(new Error('too large'), { name: '${name}' }));
+  };
+  const script = (code) => URL.createObjectURL(new Blob([code], { type: 'text/javascript' }));
+  globalThis.Worker = class extends Worker {
+    constructor(url, options) {
+      super(script(\`import '\${import.meta.url}'; import '\${url}';\`), options);
+    }
+  };
+`;
+
+/** Has workers, those of workers too, that read no more than `most` bytes at once. */
+async function limitReads(page: Page, name: string, most: number): Promise<void> {
+  await page.evaluate(
+    async (code) => {
+      const read = Blob.prototype.arrayBuffer;
+      await import(URL.createObjectURL(new Blob([code], { type: 'text/javascript' })));
+      // The page itself is as it was.
+      Blob.prototype.arrayBuffer = read;
+    },
+    limit(name, most),
+  );
+}
+
+for (const name of ['NotReadableError', 'RangeError']) {
+  test(`a read that is too large is tried again in parts: ${name}`, async ({ apiPage: page }) => {
+    await limitReads(page, name, 300 << 10);
+    await giveFile(page, images.zlib());
+    expect(await convert(page)).toEqual({ kind: 'done', message: '0 lost' });
+    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+  });
+}
+
+for (const [name, kind, message] of [
+  ['NotReadableError', 'source', 'may have been changed'],
+  ['RangeError', 'internal', 'use fewer workers'],
+] as const) {
+  test(`a read that fails in parts too is told as it is: ${name}`, async ({ apiPage: page }) => {
+    await limitReads(page, name, 64 << 10);
+    await giveFile(page, images.zlib());
+    expect(await convert(page)).toEqual({ kind, message: expect.stringContaining(message) });
+    expect((await storage(page)).names).toEqual([]);
+  });
+}
+
+// In the coordinator, or in a pool worker; by an answer of the wasm, or by a trap.
+for (const pages of [0, 4, 16, 64, 4096]) {
+  test(`wasm with ${pages} pages more than at its start says that memory has run out, or is done`, async ({
+    apiPage: page,
+  }) => {
+    const body = Buffer.from(withMemory(dist('wasm/plain/index_bg.wasm'), pages));
+    await page.context().route('**/plain/index_bg.wasm', (route) =>
+      route.fulfill({
+        contentType: 'application/wasm',
+        headers: { 'cross-origin-resource-policy': 'same-origin' },
+        body,
+      }),
+    );
+    await giveFile(page, images.zlib());
+    const { kind, message } = await convert(page);
+    if (pages < 4096) {
+      expect(kind, message).toBe('internal');
+      expect((await storage(page)).names).toEqual([]);
+      return;
+    }
+    expect({ kind, message }).toEqual({ kind: 'done', message: '0 lost' });
+    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+  });
+}

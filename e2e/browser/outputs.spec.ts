@@ -1,0 +1,386 @@
+// What an output is at the end: right and whole where a conversion succeeds, untouched where it fails.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { expect, giveFile, hashOpfs, loadApi, type Page, storage, test } from '../support/browser.js';
+import { hashFile, images, qemuImg } from '../support/images.js';
+
+type Ended = { kind: string; message: string };
+
+/** Gives the files of the private file system content, by name. */
+async function fill(page: Page, files: Record<string, string>): Promise<void> {
+  await page.evaluate(async (files) => {
+    const root = await navigator.storage.getDirectory();
+    for (const [name, text] of Object.entries(files)) {
+      const writable = await (await root.getFileHandle(name, { create: true })).createWritable();
+      await writable.write(text);
+      await writable.close();
+    }
+  }, files);
+}
+
+const read = (page: Page, name: string): Promise<string> =>
+  page.evaluate(async (name) => {
+    const root = await navigator.storage.getDirectory();
+    return (await (await root.getFileHandle(name)).getFile()).text();
+  }, name);
+
+/** Converts `window.file` to `out.raw` in the private file system, as a handle or by its folder. */
+async function convert(page: Page, target: 'handle' | 'folder', cancel = false): Promise<Ended> {
+  return page.evaluate(
+    async ({ target, cancel }) => {
+      const root = await navigator.storage.getDirectory();
+      const image = await window.decant.open(window.file);
+      const output = target === 'folder' ? { folder: root, name: 'out.raw' } : await root.getFileHandle('out.raw');
+      const abort = new AbortController();
+      const onProgress = ({ phase }: { phase: string }) => {
+        if (cancel && phase === 'converting') setTimeout(() => abort.abort());
+      };
+      try {
+        await image.convert(output, { signal: abort.signal, onProgress });
+        return { kind: 'done', message: '' };
+      } catch (error) {
+        const { kind, message } = error as Ended;
+        return { kind, message };
+      } finally {
+        await image.close();
+      }
+    },
+    { target, cancel },
+  );
+}
+
+test('a file that was there stays as it is unless the disk is complete', async ({ apiPage: page }) => {
+  // (target, what it held before, image, cancelled, how it ends, what it holds then: undefined is no file)
+  type Row = ['handle' | 'folder', string | undefined, () => string, boolean, string, string | undefined];
+  const rows: Row[] = [
+    ['handle', 'precious', images.truncated, false, 'corrupt', 'precious'],
+    ['handle', 'precious', images.zlib, true, 'cancelled', 'precious'],
+    // Nobody knows who has made an empty file.
+    ['handle', '', images.truncated, false, 'corrupt', ''],
+    ['handle', '', images.zlib, true, 'cancelled', ''],
+    ['folder', 'precious', images.truncated, false, 'corrupt', 'precious'],
+    ['folder', 'precious', images.zlib, true, 'cancelled', 'precious'],
+    ['folder', '', images.truncated, false, 'corrupt', ''],
+    ['folder', undefined, images.truncated, false, 'corrupt', undefined],
+    ['folder', undefined, images.zlib, true, 'cancelled', undefined],
+  ];
+  for (const [target, before, image, cancel, kind, after] of rows) {
+    const row = `${target}, ${before}, ${kind}`;
+    if (before !== undefined) await fill(page, { 'out.raw': before });
+    await giveFile(page, image());
+    expect((await convert(page, target, cancel)).kind, row).toBe(kind);
+    const { names } = await storage(page);
+    expect(names, row).toEqual(after === undefined ? [] : ['out.raw']);
+    if (after === undefined) continue;
+    expect(await read(page, 'out.raw'), row).toBe(after);
+    await page.evaluate(async () => (await navigator.storage.getDirectory()).removeEntry('out.raw'));
+  }
+});
+
+test('a file in a folder is made, or replaced, by a disk that is complete', async ({ apiPage: page }) => {
+  await giveFile(page, images.kinds());
+  const expected = execFileSync('sha256sum', [rawOf(images.kinds())], { encoding: 'utf8' }).split(' ')[0];
+  for (const before of [undefined, 'old']) {
+    if (before) await fill(page, { 'out.raw': before });
+    expect(await convert(page, 'folder')).toEqual({ kind: 'done', message: '' });
+    expect(await hashOpfs(page, 'out.raw')).toBe(expected);
+  }
+});
+
+/** `image` as qemu-img reads it. */
+function rawOf(image: string): string {
+  const path = `${image}.raw`;
+  if (!existsSync(path)) qemuImg('convert', '-O', 'raw', image, path);
+  return path;
+}
+
+test('what somebody else has written meanwhile is not removed', async ({ apiPage: page }) => {
+  await giveFile(page, images.luks());
+  const kind = await page.evaluate(async () => {
+    const root = await navigator.storage.getDirectory();
+    const image = await window.decant.open(window.file, { password: 'wrong' });
+    const change = async () => {
+      const writable = await (await root.getFileHandle('out.raw')).createWritable();
+      await writable.write('of somebody else');
+      await writable.close();
+    };
+    let changed: Promise<void> | undefined;
+    const onProgress = ({ phase }: { phase: string }) => {
+      if (phase === 'unlocking') changed ??= change();
+    };
+    const kind = await image.convert({ folder: root, name: 'out.raw' }, { onProgress }).catch(({ kind }) => kind);
+    await changed;
+    await image.close();
+    return kind;
+  });
+  expect(kind).toBe('password');
+  expect(await read(page, 'out.raw')).toBe('of somebody else');
+});
+
+test('of two conversions to one file the second fails, and the first is complete', async ({ apiPage: page }) => {
+  await giveFile(page, images.zlib());
+  const kinds = await page.evaluate(async () => {
+    const root = await navigator.storage.getDirectory();
+    const image = await window.decant.open(window.file);
+    const convert = () =>
+      image.convert({ folder: root, name: 'out.raw' }).then(
+        () => 'done',
+        ({ kind }) => kind,
+      );
+    const kinds = await Promise.all([convert(), convert()]);
+    await image.close();
+    return kinds;
+  });
+  expect(kinds.toSorted()).toEqual(['done', 'sink']);
+  expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+});
+
+test('the image itself, or a companion, is no output', async ({ apiPage: page }) => {
+  // By its handle, and as a File of which only name, size and time are known.
+  for (const given of ['handle', 'file'] as const) {
+    for (const target of ['handle', 'folder', 'opfs'] as const) {
+      for (const role of ['image', 'companion'] as const) {
+        await fill(page, { 'mine.raw': 'precious', 'other.raw': 'other' });
+        const ended = await page.evaluate(
+          async ({ given, target, role }) => {
+            const root = await navigator.storage.getDirectory();
+            const mine = await root.getFileHandle('mine.raw');
+            const other = await root.getFileHandle('other.raw');
+            const source = given === 'handle' ? mine : await mine.getFile();
+            const image =
+              role === 'image'
+                ? await window.decant.open(source, { format: 'raw' })
+                : await window.decant.open(other, { format: 'raw', companions: [source] });
+            const outputs = { handle: mine, folder: { folder: root, name: 'mine.raw' }, opfs: { opfs: 'mine.raw' } };
+            const ended = await image.convert(outputs[target]).then(
+              () => ({ kind: 'done', message: '' }),
+              ({ kind, message }) => ({ kind, message }),
+            );
+            await image.close();
+            return ended;
+          },
+          { given, target, role },
+        );
+        const verb = given === 'handle' ? 'is' : 'is probably';
+        const what = role === 'image' ? 'the image itself' : 'a file that the image needs';
+        expect(ended).toEqual({ kind: 'usage', message: `'mine.raw' ${verb} ${what}; choose another output` });
+        expect(await read(page, 'mine.raw')).toBe('precious');
+      }
+    }
+  }
+});
+
+test('an image that the dialog has emptied is told as that, and stays', async ({ apiPage: page }) => {
+  for (const given of ['handle', 'file'] as const) {
+    await fill(page, { 'mine.raw': 'x'.repeat(1 << 20) });
+    const ended = await page.evaluate(async (given) => {
+      const root = await navigator.storage.getDirectory();
+      const mine = await root.getFileHandle('mine.raw');
+      const image = await window.decant.open(given === 'handle' ? mine : await mine.getFile(), { format: 'raw' });
+      // What the save dialog does when an existing file is chosen.
+      const writable = await mine.createWritable();
+      await writable.close();
+      const ended = await image.convert(mine).catch(({ kind, message }) => ({ kind, message }));
+      await image.close();
+      return ended;
+    }, given);
+    expect(ended, given).toEqual({ kind: 'source', message: expect.stringContaining('has emptied it') });
+    expect((await storage(page)).names).toEqual(['mine.raw']);
+  }
+});
+
+test('a stream gets the whole disk, in order', async ({ apiPage: page }) => {
+  await giveFile(page, images.zlib());
+  for (const engine of ['workers', 'threads'] as const) {
+    const seen = await page.evaluate(async (engine) => {
+      const root = await navigator.storage.getDirectory();
+      const file = await (await root.getFileHandle('out.raw', { create: true })).createWritable();
+      const image = await window.decant.open(window.file, { engine });
+      let [total, largest, closed] = [0, 0, 0];
+      const stream = new WritableStream<Uint8Array>({
+        async write(piece) {
+          total += piece.length;
+          largest = Math.max(largest, piece.length);
+          await file.write(piece as Uint8Array<ArrayBuffer>);
+        },
+        async close() {
+          closed += 1;
+          await file.close();
+        },
+      });
+      const { virtualSize } = await image.convert(stream);
+      await image.close();
+      return { total, largest, closed, virtualSize };
+    }, engine);
+    expect(seen).toEqual({ total: seen.virtualSize, largest: 1 << 20, closed: 1, virtualSize: seen.virtualSize });
+    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+  }
+});
+
+test('a stream that fails or hangs, and one whose disk cannot be read', async ({ apiPage: page }) => {
+  const attempt = (fault: 'fails' | 'hangs' | 'close' | 'close hangs' | 'none', format = 'qcow2') =>
+    page.evaluate(
+      async ({ fault, format }) => {
+        const cause = new Error('the far side is gone');
+        const seen: string[] = [];
+        const image = await window.decant.open(window.file, { format });
+        const abort = new AbortController();
+        let cancelledAt = 0;
+        const hang = () => {
+          setTimeout(() => {
+            cancelledAt = performance.now();
+            abort.abort();
+          });
+          return new Promise<void>(() => {});
+        };
+        const stream = new WritableStream<Uint8Array>({
+          write() {
+            if (fault === 'fails') throw cause;
+            return fault === 'hangs' ? hang() : undefined;
+          },
+          close() {
+            seen.push('close');
+            if (fault === 'close') throw cause;
+            return fault === 'close hangs' ? hang() : undefined;
+          },
+          abort: (reason) => void seen.push(`abort ${reason.kind}`),
+        });
+        try {
+          await image.convert(stream, { signal: abort.signal });
+          return { kind: 'done', message: '', seen };
+        } catch (error) {
+          const { kind, message, cause: found } = error as Ended & { cause?: unknown };
+          const after = cancelledAt > 0 ? performance.now() - cancelledAt : 0;
+          return { kind, message, seen, isCause: found === cause, isQuick: after < 1000 };
+        } finally {
+          await image.close();
+        }
+      },
+      { fault, format },
+    );
+  // A small disk hangs when all is written, a large one before.
+  await giveFile(page, images.filled(1));
+  expect(await attempt('hangs', 'raw')).toMatchObject({ kind: 'cancelled', isQuick: true });
+  await giveFile(page, images.zlib());
+  const gone = { kind: 'sink', message: 'Could not write the output: the far side is gone', isCause: true };
+  // One that has failed is not aborted once more.
+  expect(await attempt('fails')).toMatchObject({ ...gone, seen: [] });
+  expect(await attempt('close')).toMatchObject({ ...gone, seen: ['close'] });
+  for (const fault of ['hangs', 'close hangs'] as const) {
+    expect(await attempt(fault)).toMatchObject({ kind: 'cancelled', isQuick: true });
+  }
+  await giveFile(page, images.truncated());
+  expect(await attempt('none')).toMatchObject({ kind: 'corrupt', seen: ['abort corrupt'] });
+});
+
+test('a stream that is locked, and one that fails by the signal of the conversion', async ({ apiPage: page }) => {
+  await giveFile(page, images.zlib());
+  const told = await page.evaluate(async () => {
+    const image = await window.decant.open(window.file);
+    const told = ({ kind, message }: Ended) => `${kind}: ${message}`;
+    const locked = new WritableStream<Uint8Array>();
+    locked.getWriter();
+    const abort = new AbortController();
+    const signalled = new WritableStream<Uint8Array>({
+      write() {
+        abort.abort();
+        throw new Error('of the signal');
+      },
+    });
+    const own = new WritableStream<Uint8Array>({
+      write() {
+        throw Object.assign(Object.create(null), { kind: 'timeout' });
+      },
+    });
+    const all = [
+      await image.convert(locked).then(String, told),
+      await image.convert(signalled, { signal: abort.signal }).then(String, told),
+      await image.convert(own).then(String, told),
+    ];
+    await image.close();
+    return all;
+  });
+  expect(told).toEqual([
+    'usage: The stream is locked: somebody else writes to it',
+    'cancelled: The conversion was cancelled',
+    'sink: Could not write the output: no reason was given',
+  ]);
+});
+
+test('what a private window cannot store is refused, and nothing is left', async ({ apiPage: page }, testInfo) => {
+  // Beyond a share of the memory the private file system of such a window takes no length and no bytes, silently.
+  const path = testInfo.outputPath('private.qcow2');
+  qemuImg('create', '-q', '-f', 'qcow2', path, '200G');
+  execFileSync('qemu-io', ['-c', 'write -q -P 1 199G 1M', path]);
+  await giveFile(page, path);
+  expect(await page.evaluate(() => window.decant.canStore(100_000_000))).toBe(true);
+  expect(await page.evaluate(() => window.decant.canStore(200 * 2 ** 30))).toBe(false);
+  await fill(page, { 'old.raw': 'precious' });
+  for (const engine of ['workers', 'threads'] as const) {
+    for (const name of ['out.raw', 'old.raw', 'handle']) {
+      const ended = await page.evaluate(
+        async ({ engine, name }) => {
+          const root = await navigator.storage.getDirectory();
+          const image = await window.decant.open(window.file, { engine });
+          const output = name === 'handle' ? await root.getFileHandle('old.raw') : { opfs: name };
+          const ended = await image.convert(output).then(
+            () => ({ kind: 'done', message: '' }),
+            ({ kind, message }) => ({ kind, message }),
+          );
+          await image.close();
+          return ended;
+        },
+        { engine, name },
+      );
+      expect(ended, name).toEqual({ kind: 'sink', message: expect.stringContaining('Could not write the output') });
+      expect((await storage(page)).names).toEqual(['old.raw']);
+      expect(await read(page, 'old.raw'), name).toBe('precious');
+    }
+  }
+});
+
+test('a private window that fills up refuses, and what it has said is done is right', async ({ apiPage: page }) => {
+  await giveFile(page, images.large());
+  const seen = await page.evaluate(async () => {
+    const root = await navigator.storage.getDirectory();
+    const image = await window.decant.open(window.file);
+    const seen: string[] = [];
+    for (const name of ['1.raw', '2.raw', '3.raw', '4.raw']) {
+      try {
+        await image.convert({ opfs: name });
+        const file = await (await root.getFileHandle(name)).getFile();
+        const places = [300, 304, 899, 900, 904].map((mib) => file.slice(mib * 2 ** 20, mib * 2 ** 20 + 1));
+        const bytes = await Promise.all(places.map(async (place) => new Uint8Array(await place.arrayBuffer())[0]));
+        seen.push(`done ${file.size} ${bytes}`);
+      } catch (error) {
+        seen.push((error as Ended).kind);
+      }
+    }
+    await image.close();
+    return seen;
+  });
+  expect(new Set(seen)).toEqual(new Set([`done ${2 ** 30} 1,1,0,2,2`, 'sink']));
+  const { names } = await storage(page);
+  expect(names).toHaveLength(seen.filter((one) => one !== 'sink').length);
+});
+
+test('wasm of another content type is compiled all the same', async ({ page, servers }) => {
+  servers.isolated.wasmType = 'application/octet-stream';
+  try {
+    await page.goto('/blank');
+    await loadApi(page);
+    await giveFile(page, images.kinds());
+    for (const engine of ['workers', 'threads'] as const) {
+      const size = await page.evaluate(async (engine) => {
+        const image = await window.decant.open(window.file, { engine });
+        const { virtualSize } = await image.convert({ opfs: 'out.raw' });
+        await image.close();
+        return virtualSize;
+      }, engine);
+      expect(size).toBe(10 << 20);
+    }
+  } finally {
+    servers.isolated.wasmType = undefined;
+  }
+});

@@ -1,0 +1,208 @@
+// A page's own sources and targets, and parts of the disk, by both engines.
+
+import { expect, giveFile, test } from '../support/browser.js';
+import { hashFile, images, PASSWORD } from '../support/images.js';
+
+const rows = [
+  { isolated: true, engine: 'threads', image: 'zlib', hole: true, ordered: false },
+  { isolated: true, engine: 'threads', image: 'zstd', hole: false, ordered: true },
+  { isolated: true, engine: 'threads', image: 'luks', hole: true, ordered: true },
+  { isolated: true, engine: 'workers', image: 'plain', hole: true, ordered: true },
+  { isolated: false, engine: 'workers', image: 'zlib', hole: true, ordered: false },
+  { isolated: false, engine: 'workers', image: 'tiny', hole: false, ordered: false },
+  { isolated: false, engine: 'workers', image: 'zstd', hole: true, ordered: false },
+  { isolated: false, engine: 'workers', image: 'luks', hole: false, ordered: false },
+] as const;
+
+for (const row of rows) {
+  const { isolated, engine, image, hole, ordered } = row;
+  test.describe(isolated ? 'isolated' : 'not isolated', () => {
+    test.use({ isolated });
+
+    test(`${engine}: ${image} between own objects, ${ordered ? 'ascending, ' : ''}${hole ? 'holes told' : 'dense'}`, async ({
+      apiPage: page,
+    }) => {
+      await giveFile(page, images[image]());
+      const seen = await page.evaluate(
+        async ({ engine, hole, ordered, password }) => {
+          const { file } = window;
+          const source = {
+            size: file.size,
+            read: async (offset: number, length: number) =>
+              new Uint8Array(await file.slice(offset, offset + length).arrayBuffer()),
+          };
+          let disk = new Uint8Array(0);
+          let end = 0;
+          let covered = 0;
+          const part = (offset: number, length: number) => {
+            if (ordered && offset !== end) throw new Error(`out of order: ${offset}`);
+            end = offset + length;
+            covered += length;
+          };
+          const target = {
+            ordered,
+            async open({ virtualSize }: { virtualSize?: number }) {
+              disk = new Uint8Array(virtualSize!);
+            },
+            async write(offset: number, bytes: Uint8Array) {
+              part(offset, bytes.length);
+              disk.set(bytes, offset);
+            },
+            ...(hole && { hole: async (offset: number, length: number) => part(offset, length) }),
+            async close() {},
+            async abort() {},
+          };
+          const image = await window.decant.open(source, { engine, workers: 2, password });
+          const result = await image.convert(target);
+          await image.close();
+          const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', disk));
+          const hash = [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+          return { hash, covered, engine: result.engine };
+        },
+        { engine, hole, ordered, password: PASSWORD },
+      );
+      expect(seen).toEqual({ hash: hashFile(images.raw()), covered: 300 << 20, engine });
+    });
+  });
+}
+
+for (const image of ['zlib', 'zstd', 'luks'] as const) {
+  test(`parts of the disk: ${image}`, async ({ apiPage: page }) => {
+    await giveFile(page, images[image]());
+    const seen = await page.evaluate(async (password) => {
+      const image = await window.decant.open(window.file, { password });
+      // One byte of each MiB, all at once.
+      const bytes = await Promise.all(Array.from({ length: 300 }, (_, at) => image.read((at << 20) + at, 1)));
+      const disk = new Uint8Array(image.info.virtualSize!);
+      let at = 0;
+      const reader = image.readable().getReader();
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        disk.set(value, at);
+        at += value.length;
+      }
+      const same = bytes.every((byte, at) => byte[0] === disk[(at << 20) + at]);
+      const kind = await image.read(image.info.virtualSize!, 1).catch(({ kind }) => kind);
+      await image.close();
+      const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', disk));
+      const hash = [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+      return { hash, same, kind };
+    }, PASSWORD);
+    expect(seen).toEqual({ hash: hashFile(images.raw()), same: true, kind: 'usage' });
+  });
+}
+
+for (const engine of ['threads', 'workers'] as const) {
+  test(`${engine}: what fails is told with its cause, and a cancel waits for nobody`, async ({ apiPage: page }) => {
+    await giveFile(page, images.zlib());
+    const seen = await page.evaluate(async (engine) => {
+      const { file } = window;
+      const cause = new Error('the far side is gone');
+      let calls = 0;
+      let fails = (_signal: AbortSignal): Promise<Uint8Array> => Promise.reject(cause);
+      const source = () => {
+        calls = 0;
+        return {
+          size: file.size,
+          async read(offset: number, length: number, { signal }: { signal: AbortSignal }) {
+            if (calls++ === 12) return fails(signal);
+            return new Uint8Array(await file.slice(offset, offset + length).arrayBuffer());
+          },
+        };
+      };
+      const told: unknown[] = [];
+      let aborts = 0;
+      const target = (write: () => Promise<void>) => ({
+        write,
+        close: async () => {},
+        abort: async () => {
+          aborts += 1;
+        },
+      });
+      const works = async () => {};
+      const run = async (input: ReturnType<typeof source> | File, write: () => Promise<void>, signal?: AbortSignal) => {
+        const image = await window.decant.open(input, { engine });
+        const options = signal ? { signal } : {};
+        await image.convert(target(write), options).then(
+          () => told.push('done'),
+          (error) => told.push([error.kind, error.message, error.cause === cause]),
+        );
+        await image.close();
+      };
+      await run(source(), works);
+      await run(file, () => Promise.reject(cause));
+      let aborted = 0;
+      let start = 0;
+      const hang = (abort: AbortController) => {
+        setTimeout(() => {
+          start = performance.now();
+          abort.abort();
+        }, 100);
+        return new Promise<never>(() => {});
+      };
+      const times: number[] = [];
+      const first = new AbortController();
+      fails = (signal) => {
+        signal.addEventListener('abort', () => {
+          aborted += 1;
+        });
+        return hang(first);
+      };
+      await run(source(), works, first.signal);
+      times.push(performance.now() - start);
+      const second = new AbortController();
+      await run(file, () => hang(second), second.signal);
+      times.push(performance.now() - start);
+      return { told, aborts, aborted, slowest: Math.max(...times) };
+    }, engine);
+    expect(seen).toMatchObject({
+      told: [
+        ['source', 'Could not read the image: the far side is gone', true],
+        ['sink', 'Could not write the output: the far side is gone', true],
+        ['cancelled', 'The conversion was cancelled', false],
+        ['cancelled', 'The conversion was cancelled', false],
+      ],
+      aborts: 4,
+      aborted: 1,
+    });
+    expect(seen.slowest).toBeLessThan(1000);
+  });
+}
+
+test('the contract tests run in a page', async ({ apiPage: page }) => {
+  const told = await page.evaluate(async () => {
+    const url = '/dist/testing/index.js';
+    const { checkSource, checkTarget }: typeof import('../../dist/testing/index.js') = await import(url);
+    const bytes = crypto.getRandomValues(new Uint8Array(60_000));
+    const source = {
+      size: bytes.length,
+      read: async (offset: number, length: number) => bytes.slice(offset, offset + length),
+    };
+    const kept = {
+      size: bytes.length,
+      read: async (offset: number, length: number) => bytes.subarray(offset, offset + length),
+    };
+    const make = () => ({
+      disk: new Uint8Array(0),
+      complete: undefined as Uint8Array | undefined,
+      async open({ virtualSize }: { virtualSize?: number }) {
+        this.disk = new Uint8Array(virtualSize!);
+      },
+      async write(offset: number, bytes: Uint8Array) {
+        this.disk.set(bytes, offset);
+      },
+      async close() {
+        this.complete = this.disk;
+      },
+      async abort() {},
+    });
+    const good = [
+      ...(await checkSource(source, bytes)),
+      ...(await checkTarget(make, async ({ complete }) => complete)),
+    ];
+    return { good, bad: await checkSource(kept) };
+  });
+  expect(told.good).toEqual([]);
+  expect(told.bad.join('\n')).toContain('asked a second time after its array was given away');
+});

@@ -1,0 +1,109 @@
+// The generated matrix in Chromium: every source, format, writer and target, all in one page. A format
+// or writer that is registered is taken in by itself.
+
+import { openAsBlob, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, giveFile, type Page, test } from '../support/browser.js';
+import { images, pair, pairsOf } from '../support/images.js';
+import * as pairs from '../support/pairs.mjs';
+
+const MODULE = '/pairs.mjs';
+const long = process.env.DECANT_LONG !== undefined;
+
+type Engine = import('../../dist/index.js').Engine;
+const ENGINES: Engine[] = ['workers', 'threads'];
+
+declare global {
+  interface Window {
+    pairs: typeof pairs;
+    /** The images, by format. */
+    given: Record<string, File>;
+    sources: Record<string, (format: string) => import('../../dist/index.js').Input>;
+    targets: Record<string, () => Promise<pairs.Place> | pairs.Place>;
+  }
+}
+
+/** Sources and targets besides those that there are everywhere; paths are refused. */
+async function prepare(page: Page): Promise<Record<'source' | 'target', string[]>> {
+  return page.evaluate(async (url) => {
+    window.pairs = await import(url);
+    window.given = {};
+    const root = await navigator.storage.getDirectory();
+    const handle = (name: string) => root.getFileHandle(name, { create: true });
+    const stored = async () => (await handle('out')).getFile();
+    window.sources = {
+      File: (format) => window.given[format]!,
+      ...Object.fromEntries(
+        Object.entries(window.pairs.SOURCES).map(([name, source]) => [
+          name,
+          (format: string) => source(window.given[format]!.slice()),
+        ]),
+      ),
+      path: () => 'image',
+    };
+    window.targets = {
+      storage: () => ({ output: { opfs: 'out' }, made: stored }),
+      folder: () => ({ output: { folder: root, name: 'out' }, made: stored }),
+      'picked file': async () => ({ output: await handle('out'), made: stored }),
+      download: () => ({ output: { download: 'out' }, made: async () => undefined }),
+      ...window.pairs.TARGETS,
+      path: () => ({ output: 'out', made: async () => undefined }),
+    };
+    return { source: Object.keys(window.sources), target: Object.keys(window.targets) };
+  }, MODULE);
+}
+
+/** The names of all formats that are read, and of all that can be made of a disk. */
+async function registered(page: Page): Promise<Record<'format' | 'writer', string[]>> {
+  await giveFile(page, images.kinds());
+  const { unknown, writer } = await page.evaluate(async () => {
+    const image = await window.decant.open(window.file);
+    const writer = image.outputs.map(({ name }) => name);
+    await image.close();
+    const unknown = await window.decant.open(window.file, { format: '?' }).catch(({ message }: Error) => message);
+    return { unknown: String(unknown), writer };
+  });
+  return { format: pairsOf(unknown.split('choose one of ')[1]!.split(', ')), writer };
+}
+
+/** What is wrong with the row, or what it is refused with. */
+async function run(page: Page, row: pairs.Row, engine: Engine): Promise<string | undefined> {
+  const says = pairs.refusal(pairs.REFUSED_IN_PAGES, row);
+  const download = row.target === 'download' && !says ? page.waitForEvent('download') : undefined;
+  const told = await page.evaluate(
+    async ({ row, engine }) => {
+      const place = await window.targets[row.target]!();
+      const input = window.sources[row.source]!(row.format);
+      return window.pairs.convert(window.decant, row, input, place, { engine, workers: 2 });
+    },
+    { row, engine },
+  );
+  if (says) return told?.includes(says) ? undefined : `is not refused with '${says}': ${told}`;
+  if (told !== undefined || !download) return told;
+  return pairs.complaint(row.writer, await openAsBlob(await (await download).path()));
+}
+
+test('every pair makes the disk, or is refused with its sentence', async ({ apiPage: page, servers }) => {
+  test.setTimeout(30 * 60_000);
+  const module = fileURLToPath(new URL('../support/pairs.mjs', import.meta.url));
+  servers.isolated.scripts.set(MODULE, readFileSync(module, 'utf8'));
+  const members = { ...(await prepare(page)), ...(await registered(page)) };
+  for (const format of members.format) {
+    await giveFile(page, pair(format));
+    await page.evaluate((format) => {
+      window.given[format] = window.file;
+    }, format);
+  }
+  const rows = pairs.rowsOf(members, long);
+  const wrong: string[] = [];
+  for (const [at, row] of rows.entries()) {
+    // In turn, or in the long run both.
+    for (const engine of long ? ENGINES : [ENGINES[at % ENGINES.length]!]) {
+      const told = await run(page, row, engine);
+      if (told !== undefined) wrong.push(`${engine}, ${Object.values(row).join(', ')}: ${told}`);
+    }
+  }
+  console.log(`${rows.length} rows of ${JSON.stringify(members)}`);
+  expect(wrong).toEqual([]);
+  expect(rows.length).toBeGreaterThan(60);
+});

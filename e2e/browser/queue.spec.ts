@@ -1,0 +1,179 @@
+// Several images: which one is meant, which belong to another, and what waits.
+
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type Page, test } from '../support/browser.js';
+import { images, qemuImg, splitVmdk } from '../support/images.js';
+import { audit, choose, drop, look } from '../support/page.js';
+
+test.beforeEach(async ({ page }) => {
+  await page.goto('/');
+  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+});
+
+const queue = (page: Page) => page.getByRole('region', { name: 'Queue' });
+
+/** The queue has these rows. */
+async function expectQueue(page: Page, ...texts: string[]): Promise<void> {
+  const rows = queue(page).getByRole('listitem');
+  await expect(rows).toContainText(texts);
+  await expect(rows).toHaveCount(texts.length);
+}
+
+async function convert(page: Page): Promise<void> {
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('button', { name: 'Convert' }).click();
+}
+
+test('several images are converted one after the other, each with its result', async ({ page }, testInfo) => {
+  await drop(page, [images.states(), images.kinds(), images.truncated()]);
+  await expect(page.getByRole('heading', { name: 'kinds.qcow2' })).toBeVisible();
+  await expectQueue(page, 'kinds.qcow2 now', 'states.qcow2 waits', 'truncated.qcow2 waits');
+  await look(page, testInfo, 'queue');
+  await convert(page);
+  await page.getByRole('button', { name: 'Go on with the next one' }).click();
+  await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeFocused();
+  await expectQueue(
+    page,
+    'kinds.qcow2 converted; the browser is saving kinds.raw',
+    'states.qcow2 now',
+    'truncated.qcow2 waits',
+  );
+  await convert(page);
+  await page.getByRole('button', { name: 'Go on with the next one' }).click();
+  await expect(page.getByRole('heading', { name: 'truncated.qcow2 could not be opened' })).toBeFocused();
+  await expectQueue(page, 'saving kinds.raw', 'saving states.raw', 'truncated.qcow2 The image is trunc');
+  await expect(page.getByRole('button', { name: 'Go on with the next one' })).toHaveCount(0);
+  await audit(page);
+});
+
+test('what waits can be opened before its turn, and removed', async ({ page }) => {
+  await drop(page, [images.states(), images.kinds(), images.empty()]);
+  await expectQueue(page, 'empty.qcow2 now', 'kinds.qcow2 waits', 'states.qcow2 waits');
+  await page.getByRole('button', { name: 'Open kinds.qcow2' }).click();
+  await expectQueue(page, 'empty.qcow2 waits', 'kinds.qcow2 now', 'states.qcow2 waits');
+  await page.getByRole('button', { name: 'Remove empty.qcow2' }).click();
+  await page.getByRole('button', { name: 'Choose another file' }).click();
+  await expectQueue(page, 'states.qcow2 waits');
+  await page.getByRole('button', { name: 'Open states.qcow2' }).click();
+  await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
+  await expect(queue(page)).toHaveCount(0);
+});
+
+test('a file that another one refers to is its companion, whatever else is dropped', async ({ page }, testInfo) => {
+  const { top, below } = images.chain();
+  const notes = testInfo.outputPath('notes.txt');
+  writeFileSync(notes, 'no disk');
+  await drop(page, [below[1]!, images.states(), notes, below[0]!, top]);
+  await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
+  await expectQueue(page, 'states.qcow2 now', 'top.qcow2 waits');
+  await expect(page.getByText('notes.txt is no disk image and was left out.').first()).toBeVisible();
+  await page.getByRole('button', { name: 'Open top.qcow2' }).click();
+  await expect(page.getByText('top.qcow2, middle.qcow2, base.qcow2')).toBeVisible();
+  await expect(page.getByText('does not refer to')).toHaveCount(0);
+});
+
+test('images dropped with a file that is missing wait in the queue, and what is no image is left out', async ({
+  page,
+}, testInfo) => {
+  const { top, below } = images.chain();
+  const notes = testInfo.outputPath('notes.txt');
+  writeFileSync(notes, 'no disk');
+  await choose(page, top);
+  await expect(page.getByRole('heading', { name: 'top.qcow2 needs its backing file' })).toBeVisible();
+  // The base of what is still missing, too.
+  await drop(page, [images.states(), below[1]!, notes]);
+  await expect(page.getByText('The missing file is not among these.').first()).toBeVisible();
+  await expect(queue(page)).toHaveCount(0);
+  await drop(page, [images.kinds(), below[0]!]);
+  await expect(page.getByText('top.qcow2, middle.qcow2, base.qcow2')).toBeVisible();
+  await expectQueue(page, 'top.qcow2 now', 'kinds.qcow2 waits', 'states.qcow2 waits');
+  await expect(page.getByText('notes.txt is no disk image and was left out.').first()).toBeVisible();
+  await expect(page.getByText('does not refer to')).toHaveCount(0);
+});
+
+test('a folder gives its files', async ({ page }, testInfo) => {
+  const folder = testInfo.outputPath('disks');
+  mkdirSync(folder);
+  copyFileSync(images.kinds(), join(folder, 'one.qcow2'));
+  copyFileSync(images.empty(), join(folder, 'two.qcow2'));
+  await drop(page, folder);
+  await expect(page.getByRole('heading', { name: 'one.qcow2' })).toBeVisible();
+  await expectQueue(page, 'one.qcow2 now', 'two.qcow2 waits');
+});
+
+test('a folder of very many files is not what is meant', async ({ page }, testInfo) => {
+  const folder = testInfo.outputPath('many');
+  mkdirSync(folder);
+  for (let number = 0; number < 250; number += 1) writeFileSync(join(folder, `${number}.img`), 'x');
+  await drop(page, folder);
+  await expect(page.getByText('That was more than 200 files.').first()).toBeVisible();
+});
+
+test('a drop beside the card is taken', async ({ page }) => {
+  await drop(page, images.zlib(), { x: 5, y: 5 });
+  await expect(page.getByRole('heading', { name: 'zlib.qcow2' })).toBeVisible();
+});
+
+test('a drop while it converts waits in the queue, and the page says so', async ({ page }) => {
+  await choose(page, images.zlib());
+  await convert(page);
+  await expect(page.getByText('left')).toBeVisible();
+  const client = await page.context().newCDPSession(page);
+  const data = { items: [], files: [images.states()], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver'] as const) {
+    await client.send('Input.dispatchDragEvent', { type, x: 5, y: 5, data });
+  }
+  await expect(page.getByText('Let go to put it in the queue')).toBeVisible();
+  await client.send('Input.dispatchDragEvent', { type: 'drop', x: 5, y: 5, data });
+  await expect(page.getByText('states.qcow2 waits in the queue.').first()).toBeVisible();
+  await expect(page.getByText('Let go to put it in the queue')).toHaveCount(0);
+  await page.getByRole('button', { name: 'Go on with the next one' }).click();
+  await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
+});
+
+test('what is dropped on an image that waits for a password queues, and the page says so until it is removed', async ({
+  page,
+}) => {
+  await choose(page, images.luks());
+  await page.getByLabel('Password of luks.qcow2').fill('half of');
+  await drop(page, images.states());
+  await expectQueue(page, 'luks.qcow2 now', 'states.qcow2 waits');
+  await expect(page.getByText('states.qcow2 waits in the queue.').first()).toBeVisible();
+  await expect(page.getByLabel('Password of luks.qcow2')).toHaveValue('half of');
+  await page.getByRole('button', { name: 'Remove states.qcow2' }).click();
+  await expect(page.getByText('waits in the queue.')).toHaveCount(0);
+});
+
+test('images that refer to each other in a circle are images like those dropped with them', async ({
+  page,
+}, testInfo) => {
+  const [one, two] = [testInfo.outputPath('one.qcow2'), testInfo.outputPath('two.qcow2')];
+  qemuImg('create', '-q', '-f', 'qcow2', '-u', '-F', 'qcow2', '-b', 'two.qcow2', one, '5M');
+  qemuImg('create', '-q', '-f', 'qcow2', '-u', '-F', 'qcow2', '-b', 'one.qcow2', two, '5M');
+  await drop(page, [one, two, images.kinds()]);
+  await expectQueue(page, 'kinds.qcow2 now', 'one.qcow2 waits', 'two.qcow2 waits');
+  await page.getByRole('button', { name: 'Open two.qcow2' }).click();
+  await expect(page.getByRole('heading', { name: 'two.qcow2 could not be opened' })).toBeVisible();
+});
+
+test('after a failure the next one is offered while there is one', async ({ page }) => {
+  await drop(page, [images.truncated(), images.zlib()]);
+  await expect(page.getByRole('heading', { name: 'truncated.qcow2 could not be opened' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Go on with the next one' })).toBeVisible();
+  await page.getByRole('button', { name: 'Remove zlib.qcow2' }).click();
+  await expect(page.getByRole('button', { name: 'Go on with the next one' })).toHaveCount(0);
+});
+
+test('the extents of a VMDK come with its descriptor, and a download has the disk', async ({ page }, testInfo) => {
+  mkdirSync(testInfo.outputDir, { recursive: true });
+  const { descriptor, extents, disk } = splitVmdk(testInfo.outputDir);
+  await drop(page, [extents[1]!, descriptor, extents[0]!]);
+  await expect(page.getByRole('heading', { name: 'split.vmdk' })).toBeVisible();
+  await expect(queue(page)).toHaveCount(0);
+  const download = page.waitForEvent('download');
+  await convert(page);
+  const path = testInfo.outputPath('split.raw');
+  await (await download).saveAs(path);
+  expect(readFileSync(path).equals(disk)).toBe(true);
+});

@@ -1,0 +1,23 @@
+// The probe of the browser's rates, beside what sweeps the private storage.
+
+import { expect, storage, test } from '../support/browser.js';
+import { bundle } from '../support/bundle.js';
+
+const MODULE = '/test/rates.js';
+
+test('the probe is not swept away, and leaves nothing', async ({ apiPage, servers }) => {
+  servers.isolated.scripts.set(MODULE, await bundle('converter/rates.ts'));
+  const rates = await apiPage.evaluate(async (url) => {
+    const { currentRates } = (await import(url)) as typeof import('../../web/converter/rates.js');
+    const { createWritable } = FileSystemFileHandle.prototype;
+    FileSystemFileHandle.prototype.createWritable = async function (options) {
+      await window.decant.removeLeftovers();
+      // Rejects where it is gone; not every browser's `createWritable` does.
+      await this.getFile();
+      return createWritable.call(this, options);
+    };
+    return Promise.all([currentRates(), currentRates()]);
+  }, MODULE);
+  for (const each of rates) expect(each!.storage).toBeGreaterThan(0);
+  expect((await storage(apiPage)).names).toEqual([]);
+});

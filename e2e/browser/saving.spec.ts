@@ -1,0 +1,209 @@
+// The ways to download, what they cost, and what is said of them before, while and after a disk is saved.
+
+import { execFileSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { expect, type Page, test } from '../support/browser.js';
+import { hashFile, images } from '../support/images.js';
+import { choose, drop, look } from '../support/page.js';
+
+test.beforeEach(async ({ page }) => {
+  await page.goto('/');
+  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+});
+
+/** What was measured in this browser, in bytes per second. */
+const rates = (
+  page: Page,
+  measured: Partial<Record<'storage' | 'picked' | 'finish' | 'download' | 'streamed', number>>,
+) =>
+  page.evaluate((measured) => {
+    const even = { storage: 1e8, picked: 1e8, finish: 1e8, download: 1e8, streamed: 1e8 };
+    localStorage.setItem('decant.rates', JSON.stringify({ ...even, ...measured }));
+  }, measured);
+
+async function download(page: Page, path: string): Promise<void> {
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await (await download).saveAs(path);
+}
+
+/** A disk that no private window can keep, with 2 MB of data. */
+function large(path: string): string {
+  execFileSync('qemu-img', ['create', '-q', '-f', 'qcow2', path, '2200M']);
+  execFileSync('qemu-io', ['-c', 'write -q -P 1 300M 1M', '-c', 'write -q -P 2 2100M 1M', path]);
+  return path;
+}
+
+// (what was measured, words of the result, of its details)
+for (const [name, measured, place, method] of [
+  [
+    'a stream is faster',
+    { streamed: 1e9 },
+    'The browser has all of kinds.raw.',
+    'sent to the downloads while it was converted',
+  ],
+  ['a copy is faster', { download: 1e9 }, 'The browser is copying', "written to the browser's storage, then copied"],
+] as const) {
+  test(`where ${name}, that is the way to download, and the result says so`, async ({ page }, testInfo) => {
+    await rates(page, measured);
+    await choose(page, images.kinds());
+    await download(page, testInfo.outputPath('kinds.raw'));
+    await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
+    await expect(page.locator('.good')).toContainText(place);
+    await page.getByText('Details').click();
+    await expect(page.getByText(method)).toBeVisible();
+    await expect(page.getByText("10.5 MB in the browser's storage")).toHaveCount(name === 'a copy is faster' ? 1 : 0);
+    await look(page, testInfo, 'done');
+    const expected = testInfo.outputPath('expected.raw');
+    execFileSync('qemu-img', ['convert', '-O', 'raw', images.kinds(), expected]);
+    expect(hashFile(testInfo.outputPath('kinds.raw'))).toBe(hashFile(expected));
+  });
+}
+
+test('a download that the browser has not begun is begun once, is not disturbed, and can be cancelled', async ({
+  page,
+}) => {
+  await rates(page, { streamed: 1e9 });
+  // The browser does not ask for it until it is let.
+  await page.evaluate(() => {
+    const { set } = Object.getOwnPropertyDescriptor(HTMLIFrameElement.prototype, 'src')!;
+    const held: (() => void)[] = [];
+    Object.assign(window, { held });
+    Object.defineProperty(HTMLIFrameElement.prototype, 'src', {
+      set(address: string) {
+        held.push(() => set!.call(this, address));
+      },
+    });
+  });
+  const held = () => page.evaluate(() => (window as unknown as { held: unknown[] }).held.length);
+  await choose(page, images.kinds());
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  await expect(page.getByText(/Takes the full.*About/)).toBeVisible();
+  await page.getByRole('button', { name: 'Convert' }).evaluate((button: HTMLElement) => {
+    button.click();
+    button.click();
+  });
+  await expect(page.getByRole('heading', { name: 'Converting kinds.qcow2' })).toBeFocused();
+  await expect.poll(held).toBe(1);
+  await drop(page, images.states());
+  await expect(page.getByText('states.qcow2 waits in the queue.').first()).toBeVisible();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  expect(await held()).toBe(1);
+  await page.evaluate(() => (window as unknown as { held: (() => void)[] }).held[0]!());
+  await expect(page.getByRole('heading', { name: /^Cancelled\./ })).toBeVisible();
+  await expect.poll(() => page.evaluate(() => document.querySelectorAll('iframe').length)).toBe(0);
+});
+
+test('a private window says beforehand what it can keep, and streams what it cannot', async ({ page }, testInfo) => {
+  await choose(page, large(testInfo.outputPath('large.qcow2')));
+  await expect(page.getByText(/This window can keep about [\d.]+ [MG]B, which is less than the disk/)).toBeVisible({
+    timeout: 60_000,
+  });
+  await look(page, testInfo, 'private');
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Convert' }).click();
+  // In the browser's own list of downloads.
+  await (await download).cancel();
+  const words = "Cancelled. The browser's list of downloads shows that large.raw has failed.";
+  await expect(page.getByRole('heading', { name: words })).toBeVisible();
+});
+
+test('a private window saves a disk that it cannot keep', { tag: '@long' }, async ({ page }, testInfo) => {
+  await choose(page, large(testInfo.outputPath('large.qcow2')));
+  const saved = testInfo.outputPath('large.raw');
+  await download(page, saved);
+  await expect(page.getByText('The browser has all of large.raw.').first()).toBeVisible();
+  const expected = testInfo.outputPath('expected.raw');
+  execFileSync('qemu-img', ['convert', '-O', 'raw', testInfo.outputPath('large.qcow2'), expected]);
+  expect(statSync(saved).size).toBe(2200 * 2 ** 20);
+  expect(hashFile(saved)).toBe(hashFile(expected));
+});
+
+test.describe('where nothing can stream', () => {
+  test.use({ serviceWorkers: 'block' });
+  test('a disk that the window cannot keep: why, and what to do', async ({ page }) => {
+    await choose(page, images.huge());
+    await expect(page.getByText('which is less than the disk, and it cannot be sent to the downloads')).toBeVisible({
+      timeout: 20_000,
+    });
+    await expect(page.getByText('Save it to a folder you pick.')).toBeVisible();
+    await expect(page.getByRole('radio', { name: 'As a download' })).toBeDisabled();
+  });
+
+  test('an output of unknown size is tried: it may be far smaller than the disk', async ({ page }, testInfo) => {
+    const image = large(testInfo.outputPath('large.qcow2'));
+    await choose(page, image);
+    await expect(page.getByText('it cannot be sent to the downloads')).toBeVisible({ timeout: 20_000 });
+    await page.getByLabel('What to make of it').selectOption('raw.gz');
+    await expect(page.getByText('Whether the result fits is known only when it is made.')).toBeVisible();
+    await look(page, testInfo, 'unknown-size');
+    const [saved, expected] = [testInfo.outputPath('large.raw.gz'), testInfo.outputPath('expected.raw')];
+    await download(page, saved);
+    execFileSync('qemu-img', ['convert', '-O', 'raw', image, expected]);
+    execFileSync('sh', ['-c', `gunzip -c '${saved}' | cmp - '${expected}'`]);
+    // The disk itself is refused as before.
+    await page.getByRole('button', { name: 'Convert another image' }).click();
+    await choose(page, image);
+    await page.getByLabel('What to make of it').selectOption('raw');
+    await expect(page.getByText('it cannot be sent to the downloads')).toBeVisible({ timeout: 20_000 });
+    await expect(page.getByRole('radio', { name: 'As a download' })).toBeDisabled();
+  });
+});
+
+// (what was measured, image, advice)
+for (const [name, measured, image, advice] of [
+  ['both are quick', { download: 1e9, storage: 1e9, picked: 1e9, finish: 1e9, streamed: 1e9 }, images.kinds, undefined],
+  [
+    'a dense download of little data',
+    { download: 1e9 },
+    images.empty,
+    'Best for this image: takes no space instead of 107 GB',
+  ],
+  [
+    'a slow end',
+    { finish: 1e6, download: 1e9, storage: 1e9, picked: 1e9 },
+    images.zlib,
+    'Best for this image: about 5 min',
+  ],
+] as const) {
+  test(`advice where there is something to choose: ${name}`, async ({ page }) => {
+    await rates(page, measured);
+    await choose(page, image());
+    await expect(page.getByText(/Takes the full/)).toBeVisible();
+    await expect(page.getByText(/About/).first()).toBeVisible();
+    if (advice) await expect(page.getByText(advice)).toBeVisible();
+    else await expect(page.getByText('Best for this image')).toHaveCount(0);
+  });
+}
+
+test('one measure: bar, number and title go together, and only grow', async ({ page }) => {
+  await page.evaluate(() => {
+    const seen: { bar: number; percent: number; title: string; height: number }[] = [];
+    Object.assign(window, { seen });
+    const root = document.querySelector('decant-converter')!.shadowRoot!;
+    new MutationObserver(() => {
+      const bar = root.querySelector<HTMLProgressElement>('progress[max]');
+      const percent = root.querySelector('.numbers strong');
+      if (!bar || !percent) return;
+      const height = root.querySelector('.card')!.getBoundingClientRect().height;
+      seen.push({ bar: bar.value, percent: Number.parseInt(percent.textContent!, 10), title: document.title, height });
+    }).observe(root, { subtree: true, childList: true, characterData: true, attributes: true });
+  });
+  await choose(page, images.zlib());
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible({ timeout: 60_000 });
+  await expect(page).toHaveTitle('Done converting; the browser is saving it: zlib.raw – Decant');
+  const seen = await page.evaluate(
+    () => (window as unknown as { seen: { bar: number; percent: number; title: string; height: number }[] }).seen,
+  );
+  expect(seen.length).toBeGreaterThan(3);
+  for (const { bar, percent } of seen) expect(percent).toBe(Math.floor(bar * 100));
+  const percents = seen.map(({ percent }) => percent);
+  expect(percents).toEqual(percents.toSorted((a, b) => a - b));
+  expect(seen.some(({ title, percent }) => percent > 0 && title === `${percent} % zlib.qcow2 – Decant`)).toBe(true);
+  // The card does not jump while it goes on.
+  expect(new Set(seen.map(({ height }) => Math.round(height))).size).toBe(1);
+});

@@ -1,0 +1,199 @@
+// Wrong files for what an image refers to: what does not fit is said before anything is converted. And failures: the
+// step that can work comes first.
+
+import { copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type Page, test } from '../support/browser.js';
+import { images, qemuImg } from '../support/images.js';
+import { choose, drop, look } from '../support/page.js';
+
+test.beforeEach(async ({ page }) => {
+  await page.goto('/');
+  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
+});
+
+/** In `folder`: images over base.qcow2 or base.raw, and files that may be handed over for these. */
+function makeFiles(folder: string): Record<string, string> {
+  mkdirSync(folder, { recursive: true });
+  const path = (name: string) => join(folder, name);
+  qemuImg('create', '-q', '-f', 'qcow2', path('base.qcow2'), '5M');
+  qemuImg('create', '-q', '-f', 'qcow2', path('small.qcow2'), '3M');
+  copyFileSync(path('base.qcow2'), path('other.qcow2'));
+  qemuImg('create', '-q', '-f', 'qcow2', '-u', '-F', 'qcow2', '-b', 'base.qcow2', path('over-qcow2.qcow2'), '5M');
+  qemuImg('create', '-q', '-f', 'qcow2', '-u', '-F', 'raw', '-b', 'base.raw', path('over-raw.qcow2'), '5M');
+  // The extension that states the format gets a number that nobody knows.
+  const unstated = readFileSync(path('over-raw.qcow2'));
+  unstated.writeUInt32BE(0x12345678, unstated.indexOf(Buffer.from('e2792aca', 'hex')));
+  writeFileSync(path('over-unstated.qcow2'), unstated);
+  const picture = readFileSync(new URL('../../docs/page.png', import.meta.url));
+  for (const name of ['picture.png', 'base.raw']) writeFileSync(path(name), picture);
+  writeFileSync(path('sectors.raw'), Buffer.alloc(5 << 20, 1));
+  const names = [
+    'base.qcow2',
+    'small.qcow2',
+    'other.qcow2',
+    'over-qcow2.qcow2',
+    'over-raw.qcow2',
+    'over-unstated.qcow2',
+  ];
+  return Object.fromEntries([...names, 'picture.png', 'base.raw', 'sectors.raw'].map((name) => [name, path(name)]));
+}
+
+const chooseFor = (page: Page, file: string) => page.getByLabel('Choose the backing file').setInputFiles(file);
+
+// (image, file for it, what is said of it)
+for (const [top, file, ...doubts] of [
+  ['over-qcow2.qcow2', 'other.qcow2', 'The image asks for base.qcow2. This file is called other.qcow2.'],
+  ['over-qcow2.qcow2', 'small.qcow2', 'called small.qcow2', 'holds a disk of 3.1 MB, over-qcow2.qcow2 one of 5.2 MB'],
+  ['over-raw.qcow2', 'base.qcow2', 'is a qcow2 image, but over-raw.qcow2 says that it is a raw disk'],
+  ['over-raw.qcow2', 'base.raw', 'base.raw is probably no disk: its length is no whole number of sectors'],
+  ['over-raw.qcow2', 'picture.png', 'called picture.png', 'picture.png is probably no disk'],
+  ['over-unstated.qcow2', 'sectors.raw', 'called sectors.raw', 'It would be read byte for byte, as a raw disk.'],
+] as const) {
+  test(`${file} as the backing file of ${top} is in doubt`, async ({ page }, testInfo) => {
+    const files = makeFiles(testInfo.outputPath('files'));
+    await choose(page, files[top]!);
+    await chooseFor(page, files[file]!);
+    await expect(page.getByRole('heading', { name: `${file} may be the wrong backing file` })).toBeFocused();
+    for (const doubt of doubts) await expect(page.getByText(doubt)).toBeVisible();
+    await look(page, testInfo, 'doubt');
+    // Back to the question, and then all the same.
+    await page.getByRole('button', { name: 'Choose another backing file' }).click();
+    await expect(page.getByRole('heading', { name: `${top} needs its backing file` })).toBeFocused();
+    await chooseFor(page, files[file]!);
+    await page.getByRole('button', { name: 'Use it all the same' }).click();
+    await expect(page.getByRole('radio', { name: 'As a download' })).toBeVisible();
+    await expect(page.getByText(`${top}, ${file}`)).toBeVisible();
+  });
+}
+
+test('a file that cannot be the backing file leads back to the question, with the reason', async ({
+  page,
+}, testInfo) => {
+  const files = makeFiles(testInfo.outputPath('files'));
+  await choose(page, files['over-qcow2.qcow2']!);
+  await chooseFor(page, files['picture.png']!);
+  await expect(page.locator('.bad')).toHaveText("In 'picture.png': The file is not a qcow2 image.");
+  await expect(page.getByRole('heading', { name: 'over-qcow2.qcow2 needs its backing file' })).toBeFocused();
+  await look(page, testInfo, 'refused');
+  await chooseFor(page, files['base.qcow2']!);
+  await expect(page.getByText('over-qcow2.qcow2, base.qcow2')).toBeVisible();
+});
+
+test('the right file dropped on a doubt about another one is taken', async ({ page }, testInfo) => {
+  const files = makeFiles(testInfo.outputPath('files'));
+  const top = testInfo.outputPath('top.qcow2');
+  qemuImg('create', '-q', '-f', 'qcow2', '-u', '-F', 'qcow2', '-b', 'below/base.qcow2', top, '5M');
+  await choose(page, top);
+  await chooseFor(page, files['other.qcow2']!);
+  await expect(page.getByRole('heading', { name: 'other.qcow2 may be the wrong backing file' })).toBeVisible();
+  await drop(page, files['base.qcow2']!);
+  await expect(page.getByText('top.qcow2, base.qcow2')).toBeVisible();
+});
+
+test('the same dropped under the right name: the way back is offered first', async ({ page }, testInfo) => {
+  const files = makeFiles(testInfo.outputPath('files'));
+  copyFileSync(files['picture.png']!, files['base.qcow2']!);
+  await choose(page, files['over-qcow2.qcow2']!, files['base.qcow2']!);
+  await expect(page.locator('.bad')).toContainText("In 'base.qcow2'");
+  await expect(page.locator('.actions button').first()).toHaveText('Choose the files it needs again');
+  await page.getByRole('button', { name: 'Choose the files it needs again' }).click();
+  await expect(page.getByRole('heading', { name: 'over-qcow2.qcow2 needs its backing file' })).toBeVisible();
+});
+
+test('a base under another name, dropped and then chosen, is used, and nothing else is said', async ({
+  page,
+}, testInfo) => {
+  const files = makeFiles(testInfo.outputPath('files'));
+  await choose(page, files['over-qcow2.qcow2']!);
+  await expect(page.getByRole('heading', { name: 'over-qcow2.qcow2 needs its backing file' })).toBeVisible();
+  await drop(page, files['other.qcow2']!);
+  await expect(page.locator('.bad')).toHaveText('other.qcow2 has another name than the file that is missing.');
+  await page.getByRole('button', { name: 'Use other.qcow2 as the backing file' }).click();
+  await expect(page.getByText('over-qcow2.qcow2, other.qcow2')).toBeVisible();
+  await expect(page.getByText('does not refer to')).toHaveCount(0);
+});
+
+test('a smaller backing file of the right name is told before it is converted', async ({ page }, testInfo) => {
+  const files = makeFiles(testInfo.outputPath('files'));
+  copyFileSync(files['small.qcow2']!, files['base.qcow2']!);
+  await choose(page, files['over-qcow2.qcow2']!);
+  await chooseFor(page, files['base.qcow2']!);
+  await expect(page.getByText('What is missing reads as zeros.')).toBeVisible();
+  await expect(page.getByRole('radio', { name: 'As a download' })).toBeVisible();
+});
+
+test('after a failure the step that can work comes first, and the file is named', async ({ page }, testInfo) => {
+  const file = (name: string, content: Buffer | string) => {
+    const path = testInfo.outputPath(name);
+    writeFileSync(path, content);
+    return path;
+  };
+  const cut = (name: string, length: number) => {
+    const path = testInfo.outputPath(name);
+    copyFileSync(images.zlib(), path);
+    truncateSync(path, length);
+    return path;
+  };
+  // (file, first step, all others)
+  const table: [path: string, first: string, others: string[]][] = [
+    [file('paper.pdf', '%PDF-1.7 and so on'), 'Choose another file', []],
+    [file('nothing.qcow2', ''), 'Choose another file', []],
+    [file('nothing.img', ''), 'Choose another file', []],
+    [file('disk.img', Buffer.alloc(4096, 7)), 'Read it as a raw disk', ['Choose another file']],
+    [cut('short.qcow2', 70), 'Choose another file', []],
+    [cut('header.qcow2', 4096), 'Choose another file', []],
+    [cut('half.qcow2', statSync(images.zlib()).size / 2), 'Salvage what can be read', ['Choose another file']],
+    [file('machine.vmdk', Buffer.concat([Buffer.from('KDMV'), Buffer.alloc(4092)])), 'Choose another file', []],
+  ];
+  for (const [path, first, others] of table) {
+    const name = path.split('/').at(-1)!;
+    await choose(page, path);
+    await expect(page.getByRole('heading', { name: `${name} could not be opened` })).toBeVisible();
+    await expect(page.locator('.actions button'), name).toHaveText([first, ...others]);
+    await page.getByRole('button', { name: 'Choose another file' }).click();
+  }
+});
+
+test('an image that has changed since it was chosen: another one, and by its handle once more', async ({
+  page,
+}, testInfo) => {
+  const path = testInfo.outputPath('disk.qcow2');
+  copyFileSync(images.kinds(), path);
+  await choose(page, path);
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  copyFileSync(images.states(), path);
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
+  await expect(page.locator('.actions button')).toHaveText(['Choose another file']);
+  await page.getByRole('button', { name: 'Choose another file' }).click();
+  // A drop gives a handle, by which the file is to be had as it is now.
+  await drop(page, path);
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  copyFileSync(images.kinds(), path);
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
+  await expect(page.locator('.actions button')).toHaveText(['Try again', 'Choose another file']);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await expect(page.getByText('10.5 MB', { exact: true })).toBeVisible();
+  // There is nothing in it to try again.
+  truncateSync(path, 0);
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
+  await expect(page.locator('.actions button')).toHaveText(['Choose another file']);
+});
+
+test.describe('where nothing is kept for offline use', () => {
+  test.use({ serviceWorkers: 'block' });
+  test('what could not be loaded is named', async ({ page }) => {
+    await page.route('**/index_bg*.wasm', (route) => route.fulfill({ status: 503 }));
+    await page.reload();
+    await choose(page, images.kinds());
+    await expect(page.getByRole('heading', { name: 'kinds.qcow2 could not be opened' })).toBeVisible();
+    await expect(page.locator('.bad')).toContainText('index_bg');
+    await expect(page.locator('.actions button').first()).toHaveText('Try again');
+    await page.unroute('**/index_bg*.wasm');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await expect(page.getByRole('heading', { name: 'kinds.qcow2', exact: true })).toBeVisible();
+  });
+});
