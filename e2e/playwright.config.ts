@@ -14,15 +14,27 @@ const chromium = {
   ],
 };
 
+/** The tag of tests that take minutes: a project of their own runs them. */
+const LONG = /@long/;
+
+/** Each is a way to run one: support/webdriver/browsers.ts. */
+const OTHER_BROWSERS = ['firefox', 'firefox-private', 'webkit', 'webkit-as-safari', 'webkit-as-safari-private'];
+
 export default defineConfig({
   testDir: '.',
   outputDir: '../test-results',
+  // What passes leaves many gigabytes otherwise.
+  preserveOutput: 'failures-only',
   timeout: 120_000,
   workers: 1,
   forbidOnly: true,
   reporter: [['list'], ['json', { outputFile: '../.cache/playwright.json' }]],
+  // With `--workers=2` two projects run side by side, each one test after the other.
   projects: [
+    { name: 'chromium', testDir: 'browser', grepInvert: LONG, use: { launchOptions: chromium } },
     { name: 'node', testDir: 'node' },
-    { name: 'chromium', testDir: 'browser', use: { launchOptions: chromium } },
-  ],
+    { name: 'chromium-long', testDir: 'browser', grep: LONG, use: { launchOptions: chromium } },
+    { name: 'sizes', testDir: 'sizes', use: { launchOptions: chromium } },
+    ...OTHER_BROWSERS.map((name) => ({ name, testDir: 'webdriver' })),
+  ].map((project) => ({ ...project, workers: 1 })),
 });

@@ -2,6 +2,7 @@
 
 import { test as base, expect, type Page } from '@playwright/test';
 import { startServer, type TestServer } from './server.js';
+import { watchUnhandled } from './unhandled.js';
 
 export { expect };
 export type { Page };
@@ -37,6 +38,13 @@ export const test = base.extend<
 
   baseURL: async ({ servers, isolated }, use) => {
     await use(servers[isolated ? 'isolated' : 'plain'].url);
+  },
+
+  /** A test fails where something is thrown that nobody catches. */
+  context: async ({ context }, use) => {
+    const check = watchUnhandled(context);
+    await use(context);
+    check();
   },
 
   /** A blank page that has the package as `window.decant`. */

@@ -22,7 +22,7 @@ const source = {
 };
 const object = {
   write: (/** @type {number} */ offset, /** @type {Uint8Array} */ bytes) => void writes.push([offset, bytes.length]),
-  async truncate() {},
+  async open() {},
   async close() {},
   async abort() {},
 };
@@ -42,10 +42,12 @@ const dispatch = (/** @type {Uint8Array} */ job) => {
     ofJobs.push(allocations() - start);
     return reply;
   });
+  // A failure is told by the conversion.
   last = result.catch(() => {});
   return result;
 };
-const { progress } = await image.convert(dispatch, 1, 32 << 20, { object }, () => {}, new CancelHandle());
+const output = { format: 'raw', seconds: 0, random: new Uint8Array(16) };
+const { progress } = await image.convert(dispatch, 1, 32 << 20, output, { object }, () => {}, new CancelHandle());
 const all = allocations() - before;
 closeSync(fd);
 

@@ -6,9 +6,11 @@ import {
   closeSync,
   copyFileSync,
   existsSync,
+  fsyncSync,
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   readSync,
   renameSync,
   rmSync,
@@ -19,9 +21,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { disk } from './pairs.mjs';
 
 const folder = fileURLToPath(new URL('../../.cache/images', import.meta.url));
 mkdirSync(folder, { recursive: true });
+
+type Quadruple = [string, string, string, string];
 
 export const qemuImg = (...args: string[]): string => execFileSync('qemu-img', args, { encoding: 'utf8' });
 
@@ -36,8 +41,25 @@ function cached(name: string, make: (path: string) => void): string {
   return path;
 }
 
+/** The folder `name` with several files, made by `make` unless it is there. */
+function cachedFolder(name: string, make: (path: string) => void): string {
+  const path = join(folder, name);
+  if (existsSync(path)) return path;
+  const temporary = `${path}.${process.pid}`;
+  mkdirSync(temporary);
+  make(temporary);
+  try {
+    renameSync(temporary, path);
+  } catch (thrown) {
+    // A test of another process was first.
+    if (!existsSync(path)) throw thrown;
+    rmSync(temporary, { recursive: true });
+  }
+  return path;
+}
+
 /** An ext4 of 300 MB with at least 200 MB of this machine's programs and libraries. */
-function disk(): string {
+function fileSystem(): string {
   return cached('disk.raw', (path) => {
     const content = `${path}.files`;
     mkdirSync(content);
@@ -61,7 +83,7 @@ function disk(): string {
 const convert =
   (...options: string[]) =>
   (path: string) => {
-    qemuImg('convert', '-O', 'qcow2', ...options, disk(), path);
+    qemuImg('convert', '-O', 'qcow2', ...options, fileSystem(), path);
   };
 
 /** The password of the encrypted images. */
@@ -75,13 +97,24 @@ function qemuImgLuks(...args: string[]): void {
       execFileSync('qemu-img', args, { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] });
       return;
     } catch (thrown) {
-      if (attempt === 9 || !String((thrown as { stderr: string }).stderr).includes('CPU usage')) throw thrown;
+      if (attempt === 99 || !String((thrown as { stderr: string }).stderr).includes('CPU usage')) throw thrown;
     }
   }
 }
 
 const write = (path: string, ...commands: string[]) =>
   execFileSync('qemu-io', [...commands.flatMap((command) => ['-c', `write -q ${command}`]), path]);
+
+/** Makes `child` a differencing VDI over `parent`, which qemu-img cannot make. */
+function adopt(child: string, parent: string): void {
+  // Where the type lies, the UUIDs of the disk and its state, and those of the parent.
+  const [type, own, above] = [76, 392, 424];
+  const differencing = 4;
+  const file = openSync(child, 'r+');
+  writeSync(file, readFileSync(parent), own, 32, above);
+  writeSync(file, Buffer.of(differencing), 0, 1, type);
+  closeSync(file);
+}
 
 export const images = {
   /** The file system as a raw disk, as qemu-img reads it out of the others. */
@@ -98,17 +131,14 @@ export const images = {
   luks: () =>
     cached('luks.qcow2', (path) => {
       const options = 'encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=50';
-      qemuImgLuks('convert', ...SECRET, '-O', 'qcow2', '-o', options, disk(), path);
+      qemuImgLuks('convert', ...SECRET, '-O', 'qcow2', '-o', options, fileSystem(), path);
     }),
   /** Three layers of unlike cluster sizes that name each other without a folder: the top, what it refers to, the disk. */
   chain: (): { top: string; below: string[]; raw: string } => {
-    const chain = join(folder, 'chain');
-    const [base, middle, top, raw] = ['base.qcow2', 'middle.qcow2', 'top.qcow2', 'disk.raw'].map((name) =>
-      join(chain, name),
-    ) as [string, string, string, string];
-    if (!existsSync(raw)) {
-      rmSync(chain, { recursive: true, force: true });
-      mkdirSync(chain);
+    const paths = (chain: string) =>
+      ['base.qcow2', 'middle.qcow2', 'top.qcow2', 'disk.raw'].map((name) => join(chain, name)) as Quadruple;
+    const chain = cachedFolder('chain', (folder) => {
+      const [base, middle, top, raw] = paths(folder);
       qemuImg('create', '-q', '-f', 'qcow2', base, '3M');
       write(base, '-P 1 0 3M');
       const over = ['create', '-q', '-f', 'qcow2', '-F', 'qcow2', '-b'];
@@ -117,8 +147,36 @@ export const images = {
       qemuImg(...over, 'middle.qcow2', '-o', 'cluster_size=256k,extended_l2=on', top, '5M');
       write(top, '-P 3 16k 8k', '-P 3 4M 100k');
       qemuImg('convert', '-O', 'raw', top, raw);
-    }
+    });
+    const [base, middle, top, raw] = paths(chain);
     return { top, below: [middle, base], raw };
+  },
+  /** Two encrypted layers, each with a password of its own: the top, what it refers to, the disk. */
+  lockedChain: (): { top: string; base: string; raw: string; passwords: { top: string; base: string } } => {
+    const chain = join(folder, 'locked-chain');
+    const [base, top, raw] = ['base.qcow2', 'top.qcow2', 'disk.raw'].map((name) => join(chain, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const passwords = { top: 'of the top', base: 'of the base' };
+    if (!existsSync(raw)) {
+      rmSync(chain, { recursive: true, force: true });
+      mkdirSync(chain);
+      const secrets = Object.entries(passwords).flatMap(([id, data]) => ['--object', `secret,id=${id},data=${data}`]);
+      const luks = (id: string) => `encrypt.format=luks,encrypt.key-secret=${id},encrypt.iter-time=10`;
+      qemuImgLuks('create', '-q', ...secrets, '-f', 'qcow2', '-o', luks('base'), base, '3M');
+      const over = ['-u', '-F', 'qcow2', '-b', 'base.qcow2'];
+      qemuImgLuks('create', '-q', ...secrets, '-f', 'qcow2', '-o', luks('top'), ...over, top, '4M');
+      const opened = (path: string, id: string) => `driver=qcow2,file.filename=${path},encrypt.key-secret=${id}`;
+      const fill = (image: string, command: string) =>
+        execFileSync('qemu-io', [...secrets, '-c', `write -q ${command}`, '--image-opts', image]);
+      fill(opened(base, 'base'), '-P 1 0 3M');
+      const whole = `${opened(top, 'top')},backing.driver=qcow2,backing.encrypt.key-secret=base,backing.file.filename=${base}`;
+      fill(whole, '-P 2 1M 1M');
+      qemuImg('convert', ...secrets, '--image-opts', '-O', 'raw', whole, raw);
+    }
+    return { top, base, raw, passwords };
   },
   /** A disk with one snapshot: what the guest saw then, and what it sees now. */
   states: () =>
@@ -152,11 +210,20 @@ export const images = {
       qemuImg('create', '-q', '-f', 'qcow2', path, '1G');
       execFileSync('qemu-io', ['-c', 'write -q -P 1 300M 5M', '-c', 'write -q -P 2 900M 5M', path]);
     }),
+  /** 1 GiB of data in a small file: converting it takes a while. */
+  heavy: () =>
+    cached('heavy.qcow2', (path) => {
+      const plain = `${path}.plain`;
+      qemuImg('create', '-q', '-f', 'qcow2', plain, '1G');
+      write(plain, '-P 3 0 1G');
+      qemuImg('convert', '-c', '-W', '-O', 'qcow2', plain, path);
+      rmSync(plain);
+    }),
   largeRaw: () => cached('large.raw', (path) => qemuImg('convert', '-O', 'raw', images.large(), path)),
   /** The page's sample, as qemu-img reads it. */
   sample: () =>
     cached('sample.raw', (path) => {
-      const sample = fileURLToPath(new URL('../../web/public/sample.qcow2', import.meta.url));
+      const sample = fileURLToPath(new URL('../../web/sample.qcow2', import.meta.url));
       qemuImg('convert', '-O', 'raw', sample, path);
     }),
   /** A download that stopped half way. */
@@ -189,12 +256,97 @@ export const images = {
       const commands = ['write -q -P 5 0 192k', 'write -q -z 64k 64k', 'write -q -z -u 1M 1M', 'write -q -P 7 5M 70k'];
       execFileSync('qemu-io', [...commands.flatMap((command) => ['-c', command]), path]);
     }),
+  /** Data, zeros and nothing, in another format. */
+  partly: (format: 'vdi' | 'qed') =>
+    cached(`partly.${format}`, (path) => {
+      qemuImg('create', '-q', '-f', format, path, '10M');
+      write(path, '-P 5 1M 1M', '-P 6 4M 64k', '-z 6M 1M', '-P 7 9M 1M');
+    }),
+  /** Three VDIs of which each differs from the next: the top, what it refers to, the disk. Their names tell nothing. */
+  vdiChain: (): { top: string; below: string[]; raw: string } => {
+    const paths = (chain: string) =>
+      ['a.vdi', '{b}.vdi', 'c.vdi', 'disk.raw'].map((name) => join(chain, name)) as Quadruple;
+    const chain = cachedFolder('vdi-chain', (folder) => {
+      const [base, middle, top, raw] = paths(folder);
+      const disk = Buffer.alloc(5 << 20);
+      for (const [number, path] of [base, middle, top].entries()) {
+        qemuImg('create', '-q', '-f', 'vdi', path, '5M');
+        write(path, `-P ${number + 1} ${number}M 2M`);
+        disk.fill(number + 1, number << 20, (number + 2) << 20);
+      }
+      adopt(middle, base);
+      adopt(top, middle);
+      writeFileSync(raw, disk);
+    });
+    const [base, middle, top, raw] = paths(chain);
+    return { top, below: [middle, base], raw };
+  },
+  /** A disk of nearly 2^53 bytes in which data and holes of 2 MiB take turns: some billions of extents. */
+  endless: () =>
+    cached('endless.qcow2', (path) => {
+      const cluster = 2 ** 21;
+      qemuImg('create', '-q', '-f', 'qcow2', '-o', `cluster_size=${cluster}`, path, String(2 ** 53 - 512));
+      write(path, '-P 1 0 2M');
+      const header = readFileSync(path).subarray(0, 64);
+      const [l1Size, l1] = [header.readUInt32BE(36), Number(header.readBigUInt64BE(40))];
+      const file = openSync(path, 'r+');
+      const entry = Buffer.alloc(8);
+      readSync(file, entry, 0, 8, l1);
+      // Every L1 entry refers to the one L2 table, and every other entry of that to the one cluster.
+      writeSync(file, Buffer.alloc(8 * l1Size, entry), 0, 8 * l1Size, l1);
+      const l2 = Number(entry.readBigUInt64BE() & 0x00fffffffffffe00n);
+      readSync(file, entry, 0, 8, l2);
+      writeSync(file, Buffer.alloc(cluster, Buffer.concat([entry, Buffer.alloc(8)])), 0, cluster, l2);
+      closeSync(file);
+    }),
   /** 8 TiB of nothing. */
   huge: () => cached('huge.qcow2', (path) => qemuImg('create', '-q', '-f', 'qcow2', path, '8T')),
 };
 
+/** A disk of `size` bytes with 16 MB of data, from its first byte to its last: a qcow2, and what the guest sees. */
+export function sparse(size: number): { image: string; raw: string } {
+  const name = `sparse-${size / 2 ** 20}`;
+  const image = cached(`${name}.qcow2`, (path) => {
+    qemuImg('create', '-q', '-f', 'qcow2', path, String(size));
+    const [parts, length] = [40, 400 << 10];
+    const offsets = Array.from({ length: parts }, (_, part) => ((size - length) / (parts - 1)) * part);
+    write(path, ...offsets.map((offset, part) => `-P ${part + 1} ${Math.floor(offset / 512) * 512} ${length}`));
+  });
+  return { image, raw: cached(`${name}.raw`, (path) => qemuImg('convert', '-O', 'raw', image, path)) };
+}
+
+const convertRaw =
+  (format: string, ...options: string[]) =>
+  (raw: string, path: string) =>
+    qemuImg('convert', '-f', 'raw', '-O', format, ...options, raw, path);
+
+/** How images of the generated matrix are made, where qemu-img does not make them by the name of their format alone. */
+const PAIRS: Record<string, (raw: string, path: string) => void> = {
+  qcow2: convertRaw('qcow2', '-c'),
+  vmdk: convertRaw('vmdk', '-o', 'subformat=streamOptimized'),
+};
+
+/** What images of the generated matrix there are, where `formats` are registered. */
+export const pairsOf = (formats: string[]): string[] => [...new Set([...formats, ...Object.keys(PAIRS)])];
+
+/** The disk of the generated matrix (pairs.mjs), as one of these images. */
+export const pair = (name: string): string =>
+  cached(`pair.${name}`, (path) => {
+    const raw = cached('pair.disk', (path) => writeFileSync(path, disk()));
+    (PAIRS[name] ?? convertRaw(name))(raw, path);
+  });
+
+/** The hashes of images in the cache, which do not change. */
+const hashes = new Map<string, string>();
+
 /** SHA-256 of a file, hexadecimal. */
 export function hashFile(path: string): string {
+  const hash = hashes.get(path) ?? hashContent(path);
+  if (path.startsWith(folder)) hashes.set(path, hash);
+  return hash;
+}
+
+function hashContent(path: string): string {
   const hash = createHash('sha256');
   const fd = openSync(path, 'r');
   const chunk = Buffer.alloc(4 << 20);
@@ -206,3 +358,34 @@ export function hashFile(path: string): string {
 
 /** What a file takes on the disk, in bytes. */
 export const diskUsage = (path: string): number => statSync(path).blocks * 512;
+
+/** Waits until the file is on the disk. */
+export function flush(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Fails where two raw disks are not the same. Holes are not read. */
+export function expectSame(path: string, expected: string): void {
+  if (statSync(path).size !== statSync(expected).size) throw new Error(`${path} has ${statSync(path).size} bytes`);
+  qemuImg('compare', '-f', 'raw', '-F', 'raw', path, expected);
+}
+
+/** A VMDK of two flat extents and one of zeros between them, in `folder`; and its disk. */
+export function splitVmdk(folder: string): { descriptor: string; extents: string[]; disk: Buffer } {
+  const sectors = 300;
+  const content = (byte: number) => Buffer.alloc(sectors * 512, byte);
+  const extents = ['one.bin', 'two.bin'].map((name) => join(folder, name));
+  extents.forEach((path, at) => {
+    writeFileSync(path, content(at + 1));
+  });
+  const lines = [`RW ${sectors} FLAT "one.bin" 0`, `RW ${sectors} ZERO`, `RDONLY ${sectors} FLAT "two.bin" 0`];
+  const head = ['# Disk DescriptorFile', 'version=1', 'CID=11223344', 'parentCID=ffffffff', 'createType="custom"'];
+  const descriptor = join(folder, 'split.vmdk');
+  writeFileSync(descriptor, [...head, ...lines, ''].join('\n'));
+  return { descriptor, extents, disk: Buffer.concat([content(1), content(0), content(2)]) };
+}

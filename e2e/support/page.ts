@@ -11,6 +11,17 @@ export async function choose(page: Page, ...files: string[]): Promise<void> {
   await page.locator('input[type=file]').setInputFiles(files);
 }
 
+/** Drops what is at `path` as the system does: by default on the card, or elsewhere in the window. */
+export async function drop(page: Page, path: string | string[], at?: { x: number; y: number }): Promise<void> {
+  const client = await page.context().newCDPSession(page);
+  const box = (await page.locator('.card').boundingBox())!;
+  const place = at ?? { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  const data = { items: [], files: [path].flat(), dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+    await client.send('Input.dispatchDragEvent', { type, ...place, data });
+  }
+}
+
 export async function audit(page: Page): Promise<void> {
   const violations = await page.evaluate(
     `${axe}; axe.run().then((result) => result.violations.map((one) => one.id + ': ' + one.nodes.map((node) => node.html).join(' ')))`,

@@ -1,4 +1,4 @@
-// A display of its own, and the browser's save dialog on it, operated by xdotool.
+// A display of its own, and the browser's dialogs on it, operated by xdotool.
 
 import { execFileSync, spawn } from 'node:child_process';
 
@@ -16,33 +16,101 @@ export async function startDisplay() {
   return { name: `:${number}`, stop: () => display.kill() };
 }
 
+/** What the dialogs are called. */
+export const SAVE = 'this site can see edits';
+export const FOLDER = 'this site can save changes';
+
 /**
- * Types `path` into the dialog and clicks on Save.
  * @param {string} display
- * @param {string} path
+ * @param {string[]} args
  */
-export async function save(display, path) {
-  const xdotool = (/** @type {string[]} */ ...args) =>
-    execFileSync('xdotool', args, {
-      encoding: 'utf8',
-      env: { ...process.env, DISPLAY: display },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
+const xdotool = (display, ...args) =>
+  execFileSync('xdotool', args, {
+    encoding: 'utf8',
+    env: { ...process.env, DISPLAY: display },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+
+/**
+ * The window of the dialog `title`, if it is there.
+ * @param {string} display
+ * @param {string} title
+ */
+function windowOf(display, title) {
+  try {
+    return xdotool(display, 'search', '--onlyvisible', '--name', title).trim().split('\n')[0] ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * The window of the dialog `title`, focused, as soon as it is there.
+ * @param {string} display
+ * @param {string} title
+ */
+export async function findDialog(display, title) {
   let dialog = '';
   for (let tries = 0; dialog === '' && tries < 100; tries += 1) {
     await pause(100);
-    try {
-      dialog = xdotool('search', '--onlyvisible', '--name', 'this site can see edits').trim().split('\n')[0] ?? '';
-    } catch {
-      // Not there yet.
-    }
+    dialog = windowOf(display, title);
   }
   await pause(500);
-  xdotool('windowfocus', dialog);
-  xdotool('key', 'ctrl+a');
-  xdotool('type', path);
+  xdotool(display, 'windowfocus', dialog);
+  return dialog;
+}
+
+/**
+ * Types `path` into the dialog and clicks on its last button until it goes: a first click may only close the list of
+ * files that begin like it.
+ * @param {string} display
+ * @param {string} title
+ * @param {string} path
+ */
+async function answer(display, title, path) {
+  const dialog = await findDialog(display, title);
+  if (title === SAVE) xdotool(display, 'key', 'ctrl+a');
+  xdotool(display, 'type', path);
   await pause(300);
-  const size = /WIDTH=(\d+)\nHEIGHT=(\d+)/.exec(xdotool('getwindowgeometry', '--shell', dialog)) ?? [];
+  const size = /WIDTH=(\d+)\nHEIGHT=(\d+)/.exec(xdotool(display, 'getwindowgeometry', '--shell', dialog)) ?? [];
   const [x, y] = [Number(size[1]) - 50, Number(size[2]) - 24];
-  xdotool('mousemove', '--window', dialog, String(x), String(y), 'click', '1');
+  for (let tries = 0; tries < 5 && windowOf(display, title) === dialog; tries += 1) {
+    xdotool(display, 'mousemove', '--window', dialog, String(x), String(y), 'click', '1');
+    for (let waits = 0; waits < 10 && windowOf(display, title) === dialog; waits += 1) await pause(100);
+  }
+}
+
+/**
+ * Saves as `path` by the save dialog.
+ * @param {string} display
+ * @param {string} path
+ */
+export const save = (display, path) => answer(display, SAVE, path);
+
+/**
+ * Picks the folder `path`, and presses the button that the browser offers then, until `isAnswered`: to allow
+ * writing, or to go on where the folder is refused.
+ * @param {string} display
+ * @param {string} path
+ * @param {() => Promise<boolean>} isAnswered
+ */
+export async function pickFolder(display, path, isAnswered) {
+  await answer(display, FOLDER, path);
+  await pause(1000);
+  for (let tries = 0; tries < 20 && !(await isAnswered()); tries += 1) {
+    xdotool(display, 'key', 'Tab');
+    await pause(200);
+    xdotool(display, 'key', 'Return');
+    await pause(1500);
+  }
+}
+
+/**
+ * Leaves the dialog `title` without an answer.
+ * @param {string} display
+ * @param {string} title
+ */
+export async function leave(display, title) {
+  await findDialog(display, title);
+  xdotool(display, 'key', 'Escape');
 }

@@ -13,6 +13,7 @@ const TYPES: Record<string, string> = {
   '.js': 'text/javascript',
   '.css': 'text/css',
   '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
   '.wasm': 'application/wasm',
 };
 
@@ -20,19 +21,37 @@ const TYPES: Record<string, string> = {
 const BLANK = '<!doctype html><title>blank</title><input type="file" multiple>';
 
 const POLICY =
-  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'";
+  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; frame-src 'self'";
 
 export interface TestServer {
   url: string;
   /** Changes the text of a script before it is served, for tests of what goes wrong. */
   alter: ((path: string, script: string) => string) | undefined;
+  /** The content type of wasm, where it is not its own. */
+  wasmType: string | undefined;
+  /** Headers that every answer has instead of its own, by their names. */
+  headers: Record<string, string>;
+  /** What it answers to everything, where it is broken. */
+  status: number | undefined;
+  /** A path that is never answered. */
+  silent: string | undefined;
+  /** The folder of the page. */
+  site: string;
+  /** Scripts by their paths, served beside the files. */
+  readonly scripts: Map<string, string>;
   close(): Promise<void>;
 }
 
-/** Serves `/blank`, `/dist/` and the page at `/`, under a strict policy, isolated or not. */
-export async function startServer({ isolated }: { isolated: boolean }): Promise<TestServer> {
+interface Options {
+  isolated: boolean;
+  /** Where the page is: a path that ends with a slash. */
+  base?: string;
+}
+
+/** Serves `/blank`, `/dist/` and the page, under a strict policy, isolated or not. */
+export async function startServer({ isolated, base = '/' }: Options): Promise<TestServer> {
   const server: Server = createServer((request, response) => {
-    const { alter } = handle;
+    const { alter, wasmType, headers, status, silent, site, scripts } = handle;
     const path = normalize(decodeURIComponent(new URL(request.url!, 'http://test').pathname));
     response.setHeader('Content-Security-Policy', POLICY);
     response.setHeader('Cache-Control', 'no-store');
@@ -40,22 +59,41 @@ export async function startServer({ isolated }: { isolated: boolean }): Promise<
       response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
       response.setHeader('Cross-Origin-Embedder-Policy', 'require-corp');
     }
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    if (path === silent) return;
+    if (status !== undefined) {
+      response.writeHead(status).end();
+      return;
+    }
     if (path === '/blank') {
       response.setHeader('Content-Type', 'text/html').end(BLANK);
       return;
     }
-    const file = path.startsWith('/dist/') ? join(root, path) : join(root, 'site', path === '/' ? 'index.html' : path);
+    const script = scripts.get(path);
+    if (script !== undefined) {
+      response.setHeader('Content-Type', 'text/javascript').end(script);
+      return;
+    }
+    const below = path.startsWith(base) ? path.slice(base.length) : 'nowhere';
+    const file = path.startsWith('/dist/') ? join(root, path) : join(site, below === '' ? 'index.html' : below);
     if (!statSync(file, { throwIfNoEntry: false })?.isFile()) {
       response.writeHead(404).end();
       return;
     }
-    response.setHeader('Content-Type', TYPES[extname(file)] ?? 'application/octet-stream');
+    const type = headers['Content-Type'] ?? TYPES[extname(file)] ?? 'application/octet-stream';
+    response.setHeader('Content-Type', file.endsWith('.wasm') ? (wasmType ?? type) : type);
     if (alter && file.endsWith('.js')) response.end(alter(path, readFileSync(file, 'utf8')));
     else createReadStream(file).pipe(response);
   });
   const handle: TestServer = {
     url: '',
     alter: undefined,
+    wasmType: undefined,
+    headers: {},
+    status: undefined,
+    silent: undefined,
+    site: join(root, 'site'),
+    scripts: new Map(),
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();

@@ -1,0 +1,85 @@
+// The command and programs that use the package, as processes of their own. A rejection that nobody handles ends
+// such a process with a stack trace: that is never right, whatever else a test looks at.
+
+import { type ChildProcess, execFileSync, type SpawnSyncOptions, spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect } from '@playwright/test';
+
+export const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+const api = new URL('../../dist/node.js', import.meta.url).href;
+
+/** Longer than anything here takes on a busy machine. */
+const TIMEOUT = 100_000;
+
+export interface Ended {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** What Node prints where nobody has handled an error. */
+const UNHANDLED = /triggerUncaughtException|Unhandled|node:internal|^ {4}at /m;
+
+function checked(ended: Ended): Ended {
+  expect(ended.stderr).not.toMatch(UNHANDLED);
+  return ended;
+}
+
+const environment = { ...process.env, TZ: 'UTC' };
+
+/** Runs a program to its end; `options` may give it another environment or folder. */
+export function run(command: string, args: string[], options: SpawnSyncOptions = {}): Ended {
+  const given = { timeout: TIMEOUT, env: environment, ...options, encoding: 'utf8' } as const;
+  const { status, stdout, stderr } = spawnSync(command, args, given);
+  return checked({ status, stdout, stderr });
+}
+
+/** Runs the command to its end. */
+export const decant = (...args: string[]): Ended => run(process.execPath, [cli, ...args]);
+
+/** Runs a program that has the package as `decant` and `args` as its arguments; answers with what it prints as JSON. */
+export function program<T>(code: string, ...args: string[]): T {
+  return programIn<T>(environment, code, ...args);
+}
+
+/** The same in another environment. */
+export function programIn<T>(env: NodeJS.ProcessEnv, code: string, ...args: string[]): T {
+  const source = `import * as decant from '${api}'; const args = process.argv.slice(1); ${code}`;
+  const ended = run(process.execPath, ['--input-type=module', '-e', source, ...args], { env });
+  expect(ended).toMatchObject({ status: 0, stderr: '' });
+  return JSON.parse(ended.stdout) as T;
+}
+
+/** A program, running, and how it will have ended. */
+export function startProgram(command: string, args: string[]): { child: ChildProcess; ended: Promise<Ended> } {
+  const child = spawn(command, args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const text = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (data: string) => {
+      text[name] += data;
+    });
+  }
+  const ended = new Promise<Ended>((done) => child.on('close', (status) => done({ status, ...text })));
+  return { child, ended: ended.then(checked) };
+}
+
+/** The command, running. */
+export const start = (...args: string[]) => startProgram(process.execPath, [cli, ...args]);
+
+/** Waits until the command listens to signals, as the system tells: the last one that it takes on is SIGHUP, 1. */
+export async function listening({ pid }: ChildProcess): Promise<void> {
+  const listens = () => {
+    const caught = /SigCgt:\s+([0-9a-f]+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]!;
+    return (BigInt(`0x${caught}`) & 1n) === 1n;
+  };
+  await expect.poll(listens).toBe(true);
+}
+
+export const sudo = process.getuid!() === 0 ? [] : ['sudo', '-n'];
+
+/** Runs a command as root. */
+export function asRoot(...args: string[]): string {
+  const [command, ...rest] = [...sudo, ...args];
+  return execFileSync(command!, rest, { encoding: 'utf8' }).trim();
+}

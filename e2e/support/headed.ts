@@ -1,0 +1,51 @@
+// Chromium with windows and dialogs, on a display of its own.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BrowserContext, chromium, type LaunchOptions } from '@playwright/test';
+import type { Page } from './browser.js';
+import { pickFolder } from './save-dialog.mjs';
+import { watchUnhandled } from './unhandled.js';
+
+export interface Headed {
+  url: string;
+  display: string;
+  launch: LaunchOptions;
+  /** A profile as a person has it; otherwise the window is a private one. */
+  profile?: boolean;
+  /** What the browser takes for the person's home. */
+  home?: string;
+}
+
+/** Opens the page at `url`, works with it, and fails where anything in it failed unnoticed. */
+export async function withHeaded(options: Headed, work: (page: Page) => Promise<void>): Promise<void> {
+  const { url, display, profile, home } = options;
+  const env = { ...process.env, DISPLAY: display, ...(home ? { HOME: home } : {}) } as Record<string, string>;
+  const launch = { ...options.launch, headless: false, env };
+  const folder = profile ? mkdtempSync(join(tmpdir(), 'decant-profile-')) : undefined;
+  const browser = folder ? undefined : await chromium.launch(launch);
+  const context: BrowserContext = folder
+    ? await chromium.launchPersistentContext(folder, launch)
+    : await browser!.newContext();
+  const check = watchUnhandled(context);
+  try {
+    const page = context.pages()[0] ?? (await context.newPage());
+    await page.goto(url);
+    await work(page);
+    check();
+  } finally {
+    await context.close();
+    await browser?.close();
+    if (folder) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Answers the dialog for a folder, which the page has just asked for. */
+export async function answerFolder(page: Page, display: string, path: string): Promise<void> {
+  await pickFolder(
+    display,
+    path,
+    async () => !(await page.getByText('The browser asks for the place.').first().isVisible()),
+  );
+}

@@ -1,0 +1,219 @@
+// The generated matrix: what sources, targets and outputs are made of and checked by, in Node and in pages alike. It
+// imports nothing, so that a page can import it.
+
+/** The disk of every image here, in bytes: no whole number of blocks, nor of MiB. */
+export const SIZE = 3 * 2 ** 20 + 1024;
+
+/** Data at both ends, zeros in data, and a hole of a MiB and more. */
+export function disk() {
+  const bytes = Uint8Array.from({ length: SIZE }, (_, at) => ((at / 5) & 0xff) | 1);
+  bytes.fill(0, 100_000, 180_000);
+  bytes.fill(0, 2 ** 20, SIZE - 5000);
+  return bytes;
+}
+
+/** What a raw disk is beside other formats: a person has to say that it is one. */
+const SAID = ['raw'];
+
+/** @typedef {import('../../dist/types.js').Input} Input */
+/** @typedef {import('../../dist/types.js').Output} Output */
+/** @typedef {{ source: string; format: string; writer: string; target: string }} Row */
+/** @typedef {{ output: Output; made(size: number): Promise<Blob | undefined> }} Place */
+/** @typedef {Pick<typeof import('../../dist/index.js'), 'open'>} Package */
+
+/**
+ * Sources that there are everywhere, out of an image's bytes.
+ * @type {Record<string, (image: Blob) => Input>}
+ */
+export const SOURCES = {
+  Blob: (image) => image,
+  'own object': (image) => ({
+    size: image.size,
+    read: async (offset, length) => new Uint8Array(await image.slice(offset, offset + length).arrayBuffer()),
+  }),
+};
+
+/**
+ * Targets that there are everywhere.
+ * @type {Record<string, () => Place>}
+ */
+export const TARGETS = {
+  WritableStream: () => {
+    /** @type {Uint8Array<ArrayBuffer>[]} */
+    const pieces = [];
+    const write = (/** @type {Uint8Array} */ piece) => void pieces.push(new Uint8Array(piece));
+    return { output: new WritableStream({ write }), made: async () => new Blob(pieces) };
+  },
+  'own, ordered, holes told': () => own({ ordered: true, hole: true }),
+  'own, ordered': () => own({ ordered: true }),
+  'own, holes told': () => own({ hole: true }),
+  own: () => own({}),
+};
+
+/**
+ * A target that keeps what it gets. What was neither written nor told is not zero.
+ * @param {{ ordered?: boolean; hole?: boolean }} abilities
+ * @returns {Place}
+ */
+function own({ ordered = false, hole = false }) {
+  let bytes = new Uint8Array(0);
+  let [end, closed] = [0, false];
+  /** @param {number} offset @param {number} length */
+  const part = (offset, length) => {
+    if (ordered && offset !== end) throw new Error(`out of order: ${offset}`);
+    end = offset + length;
+    if (end <= bytes.length) return;
+    const longer = new Uint8Array(end).fill(0xee);
+    longer.set(bytes);
+    bytes = longer;
+  };
+  return {
+    output: {
+      ordered,
+      async write(offset, piece) {
+        part(offset, piece.length);
+        bytes.set(piece, offset);
+      },
+      ...(hole && {
+        async hole(/** @type {number} */ offset, /** @type {number} */ length) {
+          part(offset, length);
+          bytes.fill(0, offset, offset + length);
+        },
+      }),
+      async close() {
+        closed = true;
+      },
+      async abort() {},
+    },
+    made: async () => {
+      if (!closed) throw new Error('it was not closed');
+      return new Blob([bytes]);
+    },
+  };
+}
+
+const unzipped = (/** @type {Blob} */ blob) => blob.stream().pipeThrough(new DecompressionStream('gzip'));
+
+/**
+ * The first bytes of a stream, which is read no further.
+ * @param {ReadableStream<Uint8Array>} stream
+ * @param {number} length
+ */
+async function head(stream, length) {
+  const pieces = [];
+  let held = 0;
+  const reader = stream.getReader();
+  for (let next = await reader.read(); !next.done && held < length; next = await reader.read()) {
+    pieces.push(new Uint8Array(next.value));
+    held += next.value.length;
+  }
+  await reader.cancel();
+  return new Blob(pieces);
+}
+
+/**
+ * How the disk, with the zeros that follow it, is read out of an output.
+ * @type {Record<string, (output: Blob) => Promise<Blob>>}
+ */
+const DISKS = {
+  raw: async (output) => output,
+  vpc: async (output) => output.slice(0, -512),
+  'raw.gz': (output) => new Response(unzipped(output)).blob(),
+  // It has a GiB, of which other tests read all; compressed, the disk is well within the first bytes.
+  'tar.gz': async (output) => (await head(unzipped(output.slice(0, 32 << 10)), 512 + SIZE + 4096)).slice(512),
+};
+
+/**
+ * What is wrong with an output; undefined where nothing is.
+ * @param {string} writer
+ * @param {Blob} output
+ */
+export async function complaint(writer, output) {
+  const read = DISKS[writer];
+  if (!read) return `a line is missing in DISKS that says how the disk is read out of ${writer}`;
+  const made = new Uint8Array(await (await read(output)).arrayBuffer());
+  if (made.length < SIZE) return `${made.length} bytes of the disk`;
+  const wrong = disk().findIndex((byte, at) => byte !== made[at]);
+  if (wrong >= 0) return `another byte at ${wrong}`;
+  return made.subarray(SIZE).every((byte) => byte === 0) ? undefined : 'no zeros behind the disk';
+}
+
+/**
+ * Converts an image; returns what is wrong, or the kind and the sentence of the error. Where the place does not tell
+ * what was made, the caller has to look.
+ * @param {Package} decant
+ * @param {Row} row
+ * @param {Input} input
+ * @param {Place} place
+ * @param {import('../../dist/types.js').OpenOptions} options
+ */
+export async function convert({ open }, { format, writer }, input, place, options) {
+  try {
+    const image = await open(input, SAID.includes(format) ? { ...options, format } : options);
+    try {
+      const { outputSize } = await image.convert(place.output, { format: writer });
+      const made = await place.made(outputSize);
+      if (!made) return undefined;
+      return made.size === outputSize ? await complaint(writer, made) : `${made.size} bytes, not ${outputSize}`;
+    } finally {
+      await image.close();
+    }
+  } catch (thrown) {
+    const { kind, message } = /** @type {{ kind?: string; message: string }} */ (thrown);
+    return `${kind}: ${message}`;
+  }
+}
+
+/**
+ * All rows in the long run, or else those of every two roles that meet: the others have their first member.
+ * @param {Record<keyof Row, string[]>} members
+ * @param {boolean} all
+ * @returns {Row[]}
+ */
+export function rowsOf({ source: sources, format: formats, writer: writers, target: targets }, all) {
+  const rows = sources.flatMap((source) =>
+    formats.flatMap((format) =>
+      writers.flatMap((writer) => targets.map((target) => ({ source, format, writer, target }))),
+    ),
+  );
+  if (all) return rows;
+  return rows.filter(({ source, format, writer, target }) => {
+    const isFirst = [source === sources[0], format === formats[0], writer === writers[0], target === targets[0]];
+    return [0, 1, 2].some((at) => isFirst.every((first, role) => first || role === at || role === at + 1));
+  });
+}
+
+/**
+ * Which rows are refused in Node, by the members that they have, and a part of what is said.
+ * @type {(Partial<Row> & { says: string })[]}
+ */
+export const REFUSED_IN_NODE = [
+  ...['storage', 'folder', 'download'].map((target) => ({
+    target,
+    says: 'usage: In Node an output is a path, a file URL',
+  })),
+  ...['raw.gz', 'tar.gz'].map((writer) => ({
+    writer,
+    target: 'device',
+    says: 'is a block device, which takes no output of unknown size',
+  })),
+];
+
+/**
+ * The same in a page.
+ * @type {typeof REFUSED_IN_NODE}
+ */
+export const REFUSED_IN_PAGES = [
+  { source: 'path', says: 'usage: In a browser an image is a File, a Blob' },
+  { target: 'path', says: 'usage: In a browser an output is a file handle, { folder, name }' },
+];
+
+/**
+ * How a row is refused; undefined where it is none that is.
+ * @param {typeof REFUSED_IN_NODE} refused
+ * @param {Row} row
+ */
+export function refusal(refused, row) {
+  const names = /** @type {(keyof Row)[]} */ (['source', 'format', 'writer', 'target']);
+  return refused.find((one) => names.every((name) => one[name] === undefined || one[name] === row[name]))?.says;
+}

@@ -1,0 +1,80 @@
+// The package in Firefox and WebKit: images opened, unlocked, converted by every route that the browser has.
+
+import { readdirSync } from 'node:fs';
+import { expectSame, images, PASSWORD } from '../support/images.js';
+import { convert, convertToStream, hashPieces, hashStored } from '../support/in-page.js';
+import { expect, test } from '../support/webdriver/browsers.js';
+
+const PIECE = 4 << 20;
+
+/** What is special about each. */
+const TABLE = [
+  { name: 'zlib', image: images.zlib, options: {} },
+  { name: 'zstd', image: images.zstd, options: {} },
+  { name: 'uncompressed', image: images.plain, options: {} },
+  { name: 'LUKS', image: images.luks, options: { password: PASSWORD } },
+];
+
+const REFUSED = { kind: 'usage', message: expect.stringContaining("needs the browser's private storage") };
+
+test('an image tells what it is, and where its data lies', async ({ session, chooseImage }) => {
+  await chooseImage(images.zlib());
+  const { info, end } = await session.run(async () => {
+    const image = await window.decant.open(window.file);
+    let end = 0;
+    for await (const { start, length } of image.map()) end = start === end ? start + length : Number.NaN;
+    await image.close();
+    return { info: image.info, end };
+  });
+  expect(info).toMatchObject({ format: 'qcow2', virtualSize: 300 << 20, compression: 'zlib' });
+  expect(end).toBe(300 << 20);
+});
+
+test('a wrong password is refused, the right one taken', async ({ session, chooseImage }) => {
+  await chooseImage(images.luks());
+  const unlock = (password: string) =>
+    session.run(async (password) => {
+      const image = await window.decant.open(window.file, { password });
+      try {
+        await image.unlock();
+        return 'unlocked';
+      } catch (thrown) {
+        return (thrown as { kind: string }).kind;
+      } finally {
+        await image.close();
+      }
+    }, password);
+  expect(await unlock('wrong')).toBe('password');
+  expect(await unlock(PASSWORD)).toBe('unlocked');
+});
+
+for (const { name, image, options } of TABLE) {
+  test(`${name} to the private file system`, async ({ session, chooseImage, browserUnderTest }) => {
+    await chooseImage(image());
+    const { failed } = await session.run(convert, [{ opfs: 'disk.raw' }, options] as const);
+    if (browserUnderTest.room > 0) {
+      expect(failed).toBeUndefined();
+      expect(await session.run(hashStored, ['disk.raw', PIECE] as const)).toBe(hashPieces(images.raw(), PIECE));
+    } else expect(failed).toEqual(REFUSED);
+  });
+
+  test(`${name} as a download`, async ({ session, chooseImage, browserUnderTest }) => {
+    await chooseImage(image());
+    const { failed } = await session.run(convert, [{ download: 'disk.raw' }, options] as const);
+    if (browserUnderTest.room > 0) {
+      expect(failed).toBeUndefined();
+      expectSame(await session.downloaded('disk.raw', 300 << 20), images.raw());
+    } else {
+      expect(failed).toEqual(REFUSED);
+      expect(readdirSync(session.downloads)).toEqual([]);
+    }
+  });
+
+  test(`${name} to a stream`, async ({ session, chooseImage }) => {
+    await chooseImage(image());
+    const { hash, ended, failed } = await session.run(convertToStream, [PIECE, options] as const);
+    expect(failed).toBeUndefined();
+    expect(ended).toBe('closed');
+    expect(hash).toBe(hashPieces(images.raw(), PIECE));
+  });
+}
