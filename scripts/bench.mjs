@@ -1,8 +1,8 @@
 // `npm run bench`: sets up, builds, and runs the benchmark.
 
 import { build } from './build.mjs';
-import { testPrograms } from './setup.mjs';
+import { benchmarkPrograms } from './setup.mjs';
 
 await build();
-testPrograms();
+benchmarkPrograms();
 await import('../bench/run.mjs');

@@ -1,4 +1,4 @@
-// What the scripts share: running commands, failing plainly, and telling what is up to date.
+// Shared by the scripts: runs commands, fails with a message, and finds out what is up to date.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -10,14 +10,14 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 export const say = (text) => console.log(`decant: ${text}`);
 
-/** Ends the script with what failed and what to do. */
+/** Ends the script. Says what has failed and what to do. */
 export function fail(what, todo) {
   console.error(`decant: ${what}`);
   if (todo) console.error(`decant: ${todo}`);
   process.exit(1);
 }
 
-/** Runs a command with its output shown; ends the script where it fails. */
+/** Runs a command and shows its output. Ends the script if the command fails. */
 export function run(doing, command, args, options = {}) {
   const result = spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options });
   if (result.error) fail(`${doing}: '${command}' could not be started (${result.error.code}).`, options.todo);
@@ -29,7 +29,7 @@ export function run(doing, command, args, options = {}) {
   }
 }
 
-/** The output of a command, or undefined where it fails. */
+/** The output of a command; `undefined` if it fails. */
 export function ask(command, args, options = {}) {
   try {
     return execFileSync(command, args, {
@@ -43,13 +43,13 @@ export function ask(command, args, options = {}) {
   }
 }
 
-/** The path of a program; Debian keeps some where not every PATH looks. */
+/** The path of a program. Debian keeps some in folders that are not in every PATH. */
 export function which(program) {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
   return folders.map((folder) => join(folder, program)).find(existsSync);
 }
 
-/** A binary of an installed npm package. */
+/** The path of a binary of an installed npm package. */
 export const bin = (name) => join(root, 'node_modules', '.bin', name);
 
 function* files(path) {
@@ -72,14 +72,14 @@ function fingerprint(inputs) {
 }
 
 /**
- * Runs `work` unless `inputs` are what they were when it last succeeded and `output` is there.
- * What ran is kept in `.cache`.
+ * Runs `work`, unless `output` exists and `inputs` have not changed since `work` last succeeded. Their digest is kept
+ * in `.cache`.
  */
 export async function unlessDone(name, { inputs, output }, work) {
   const stamp = join(root, '.cache', `${name}.stamp`);
   const now = fingerprint(inputs);
   if (existsSync(join(root, output)) && existsSync(stamp) && readFileSync(stamp, 'utf8') === now) return;
-  // Until it is done, what is there is half made.
+  // Until `work` is done, the output is incomplete.
   rmSync(stamp, { force: true });
   await work();
   mkdirSync(dirname(stamp), { recursive: true });

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes web/public/sample.qcow2 anew: a small ext4 file system with this project's texts, compressed.
+# Makes web/sample.qcow2 anew: a small ext4 file system with this project's texts, compressed.
 # Needs e2fsprogs and qemu-utils. The file is kept in the repository, so that the page needs neither.
 set -eu
 cd "$(dirname "$0")/.."
@@ -9,4 +9,4 @@ mkdir "$work/files"
 cp README.md LICENSE-* docs/*.md "$work/files/"
 truncate -s 64M "$work/disk.raw"
 mkfs.ext4 -q -L sample -d "$work/files" "$work/disk.raw"
-qemu-img convert -c -O qcow2 "$work/disk.raw" web/public/sample.qcow2
+qemu-img convert -c -O qcow2 "$work/disk.raw" web/sample.qcow2

@@ -1,5 +1,5 @@
-// Set-up on a fresh machine: npm packages, the Rust toolchain, a C compiler, what tests need. Asks
-// nothing, skips what is there, says what it cannot get and why that is needed.
+// Sets up a fresh machine: npm packages, the Rust toolchain, a C compiler, and what tests need. Asks no question, skips
+// what is there, and says what it cannot install and why that is needed.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -7,10 +7,10 @@ import { delimiter, join } from 'node:path';
 import { ask, fail, root, run, say, unlessDone, which } from './lib.mjs';
 
 const has = (program) => () => which(program) !== undefined;
-/** Not only a compiler: without libc6-dev it finds no start files to link with. */
+/** A compiler alone is not enough: linking needs the start files of libc6-dev. */
 const canLink = () => which('cc') !== undefined && ask('cc', ['-print-file-name=crti.o']) !== 'crti.o';
 
-/** Debian's packages: whether they are there, and what for. */
+/** Debian's packages: how to tell whether they are installed, and what they are for. */
 const COMPILER = [
   { there: canLink, packages: ['gcc', 'libc6-dev'], why: 'Rust build scripts need a C linker' },
   { there: has('clang'), packages: ['clang'], why: "zstd's library, written in C, is compiled to wasm" },
@@ -21,6 +21,19 @@ const TESTS = [
   { there: has('mkfs.ext4'), packages: ['e2fsprogs'], why: 'tests convert real file systems' },
   { there: has('Xvfb'), packages: ['xvfb'], why: 'a real save dialog needs a display' },
   { there: has('xdotool'), packages: ['xdotool'], why: 'it operates the save dialog' },
+];
+const BENCHMARK = [{ there: has('pigz'), packages: ['pigz'], why: 'the benchmark compares with what it compresses' }];
+const WEBKIT_FOR_PYTHON = "import gi; gi.require_version('WebKit2', '4.1')";
+const canOpenWebKit = () => ask('/usr/bin/python3', ['-c', WEBKIT_FOR_PYTHON]) !== undefined;
+/** The other browsers, their drivers, and a window system for WebKit. */
+const OTHER_BROWSERS = [
+  { there: has('firefox-esr'), packages: ['firefox-esr'], why: 'tests run in Firefox' },
+  { there: has('WebKitWebDriver'), packages: ['webkit2gtk-driver'], why: 'tests run in WebKit' },
+  {
+    there: canOpenWebKit,
+    packages: ['python3-gi', 'gir1.2-webkit2-4.1'],
+    why: 'a window for WebKit is made with them',
+  },
 ];
 
 export function checkNode() {
@@ -44,7 +57,7 @@ export const toolchain = () => /channel = "(.+)"/.exec(toolchainFile())[1];
 const list = (key) =>
   [...new RegExp(`${key} = \\[(.+)\\]`).exec(toolchainFile())[1].matchAll(/"(.+?)"/g)].map((m) => m[1]);
 
-/** rustup just installed is in no PATH yet. */
+/** A rustup that was just installed is not in PATH yet. */
 const cargoBin = join(process.env.CARGO_HOME ?? join(homedir(), '.cargo'), 'bin');
 if (existsSync(cargoBin)) process.env.PATH = `${process.env.PATH}${delimiter}${cargoBin}`;
 
@@ -73,7 +86,7 @@ export function rust() {
   );
 }
 
-/** The standard library of another target. */
+/** Installs the standard library of another target. */
 export function rustTarget(target) {
   const channel = toolchain();
   const installed = ask('rustup', ['target', 'list', '--installed', '--toolchain', channel])?.split('\n') ?? [];
@@ -108,12 +121,14 @@ function debian(needs) {
     ];
     run(doing, command, rest, { todo });
   };
-  // One broken source among several is no reason to give up: the installation decides.
+  // A failure is ignored, since one source of several may be broken: the installation decides.
   ask(sudo[0] ?? 'apt-get', [...sudo.slice(1), ...(sudo.length > 0 ? ['apt-get'] : []), '-q', 'update']);
   apt('Installing packages', 'install', '-y', '--no-install-recommends', ...names);
 }
 
 export const compiler = () => debian(COMPILER);
 export const testPrograms = () => debian(TESTS);
+export const benchmarkPrograms = () => debian([...TESTS, ...BENCHMARK]);
+export const otherBrowsers = () => debian(OTHER_BROWSERS);
 
 if (!existsSync(join(root, 'package-lock.json'))) fail('package-lock.json is missing.', 'Use a complete checkout.');

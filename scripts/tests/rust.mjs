@@ -1,0 +1,45 @@
+// Runs the core's tests: natively, and with words of 32 bits.
+
+import { join } from 'node:path';
+import { root } from '../lib.mjs';
+import { rustTarget, toolchain } from '../setup.mjs';
+import { count, start } from './tally.mjs';
+
+/** A target with words of 32 bits, as wasm32 has them. */
+const NARROW = 'i686-unknown-linux-musl';
+/** All tests but the matrices, whose images are large. Everything that the matrices combine is in these tests. */
+const NARROW_TESTS = [
+  ...['fields', 'hostile', 'deflate', 'inflate', 'chains', 'salvage', 'zstd', 'reads', 'corpus'],
+  ...['vdi', 'vmdk', 'vmdk_damage', 'qed', 'encode'],
+];
+
+export const cargo = (...args) => [`+${toolchain()}`, ...args];
+
+export function rustTests(env) {
+  run('Rust tests', [], env);
+}
+
+export function narrowRustTests(env) {
+  rustTarget(NARROW);
+  const include = (folder) => `-I${folder}`;
+  const flags = [
+    '--target=i686-linux-gnu',
+    include('/usr/include/x86_64-linux-gnu'),
+    include(join(root, 'scripts', 'i686')),
+  ];
+  run(
+    'Rust tests, 32 bits',
+    ['--target', NARROW, '--config', 'scripts/i686.toml', '--lib', ...NARROW_TESTS.flatMap((name) => ['--test', name])],
+    { ...env, CC_i686_unknown_linux_musl: 'clang', CFLAGS_i686_unknown_linux_musl: flags.join(' ') },
+  );
+}
+
+function run(name, args, env) {
+  const command = cargo('test', '--locked', '--no-fail-fast', ...args);
+  const { ok, stdout } = start(name, 'cargo', command, { env, capture: true });
+  const results = [...stdout.matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/gm)];
+  const sum = (at) => results.reduce((so_far, result) => so_far + Number(result[at]), 0);
+  // An ignored test counts as failed, and so does a runner that broke off.
+  const failed = sum(2) + sum(3);
+  count(name, { passed: sum(1), failed: failed === 0 && (!ok || results.length === 0) ? 1 : failed });
+}
