@@ -7,6 +7,7 @@ import { extname, join } from 'node:path';
 import { chromium } from 'playwright';
 import { save, startDisplay } from '../e2e/support/save-dialog.mjs';
 import { bin, root, run } from '../scripts/lib.mjs';
+import { builds } from './arguments.mjs';
 import { at } from './images.mjs';
 
 const TYPES = { '.js': 'text/javascript', '.wasm': 'application/wasm' };
@@ -32,7 +33,9 @@ function serve() {
 
 export class Browser {
   static async start() {
-    run('Building the page of the benchmark', bin('vite'), ['build', 'bench/page', '--logLevel', 'warn']);
+    const [, other] = builds;
+    const env = { ...process.env, ...(other && { OTHER_DECANT: other.browserPackage }) };
+    run('Building the page of the benchmark', bin('vite'), ['build', 'bench/page', '--logLevel', 'warn'], { env });
     const self = new Browser();
     self.server = await serve();
     await self.launch({});
@@ -68,8 +71,10 @@ export class Browser {
     this.display = await startDisplay();
     await this.launch({ headless: false, env: { ...process.env, DISPLAY: this.display.name } });
     await this.page.evaluate(() => {
-      document.querySelector('button').addEventListener('click', async () => {
-        globalThis.picked = await showSaveFilePicker({ suggestedName: 'disk.raw' });
+      document.querySelector('button').addEventListener('click', () => {
+        showSaveFilePicker({ suggestedName: 'disk.raw' }).then((handle) => {
+          globalThis.picked = handle;
+        }, reportError);
       });
     });
     await this.page.locator('button').click();
@@ -78,31 +83,32 @@ export class Browser {
   }
 
   /** Seconds from the call to the finished file; a file in the private storage is removed outside of that. */
-  async convert(path, engine, output = 'storage') {
+  async convert(build, path, engine, { output = 'storage', format = 'raw' } = {}) {
     await this.page.locator('input').setInputFiles(path);
     return this.page.evaluate(
-      async ({ engine, output }) => {
+      async ({ name, engine, output, format }) => {
         const file = document.querySelector('input').files[0];
         const target = { storage: { opfs: 'out.raw' }, picked: globalThis.picked, download: { download: 'out.raw' } };
         const start = performance.now();
-        const image = await decant.open(file);
-        await image.convert(target[output], { engine });
+        const image = await builds[name].open(file, { engine });
+        // A build from before engines were chosen at `open` takes it here.
+        await image.convert(target[output], { engine, format });
         const seconds = (performance.now() - start) / 1000;
         await image.close();
         if (output === 'storage') await (await navigator.storage.getDirectory()).removeEntry('out.raw');
         return seconds;
       },
-      { engine, output },
+      { name: build.name, engine, output, format },
     );
   }
 
-  picked(path) {
-    return this.convert(path, 'auto', 'picked');
+  picked(build, path) {
+    return this.convert(build, path, 'auto', { output: 'picked' });
   }
 
   /** Seconds until the downloaded file is on the disk. */
-  download(path) {
-    return this.downloaded(() => this.convert(path, 'auto', 'download'));
+  download(build, path) {
+    return this.downloaded(() => this.convert(build, path, 'auto', { output: 'download' }));
   }
 
   async downloaded(work) {
@@ -116,7 +122,8 @@ export class Browser {
     // The temporary file: only once the page is gone nobody needs it.
     await this.page.reload();
     await this.page.evaluate(async () => {
-      await decant.removeLeftovers();
+      await builds.Decant.removeLeftovers();
+      // A download leaves no such file.
       await (await navigator.storage.getDirectory()).removeEntry('out.raw').catch(() => {});
     });
     return seconds;
@@ -163,23 +170,26 @@ export class Browser {
   }
 
   /** Milliseconds from the call to workers that wait for work, in a browser that was just started. */
-  async ready(engine) {
+  async ready(build, engine) {
     await this.restart();
-    return this.page.evaluate(async (engine) => {
-      const start = performance.now();
-      await decant.prepare({ engine, workers: 2 });
-      return performance.now() - start;
-    }, engine);
+    return this.page.evaluate(
+      async ({ name, engine }) => {
+        const start = performance.now();
+        await builds[name].prepare({ engine, workers: 2 });
+        return performance.now() - start;
+      },
+      { name: build.name, engine },
+    );
   }
 
   /** Milliseconds of a conversion of an opened image by workers that are warm. */
-  async warm(path) {
+  async warm(build, path) {
     await this.page.locator('input').setInputFiles(path);
-    return this.page.evaluate(async () => {
+    return this.page.evaluate(async (name) => {
       const file = document.querySelector('input').files[0];
       let milliseconds = 0;
       for (let run = 0; run < 3; run += 1) {
-        const image = await decant.open(file);
+        const image = await builds[name].open(file);
         const start = performance.now();
         await image.convert({ opfs: 'out.raw' });
         milliseconds = performance.now() - start;
@@ -187,21 +197,21 @@ export class Browser {
         await (await navigator.storage.getDirectory()).removeEntry('out.raw');
       }
       return milliseconds;
-    });
+    }, build.name);
   }
 
   /**
    * The most memory that a conversion of `path` takes in the page's process beyond what it has when its
    * workers are ready, and that; in MiB.
    */
-  async memory(first, path, engine) {
+  async memory(build, first, path, engine, format) {
     await this.restart();
-    await this.convert(first, engine);
+    await this.convert(build, first, engine, { format });
     // One of them is the page's: the one that grows.
     const idle = renderers().map((process) => [process, statusOf(process, 'VmRSS')]);
     // From now on the peak counts.
     for (const [process] of idle) writeFileSync(`/proc/${process}/clear_refs`, '5');
-    await this.convert(path, engine);
+    await this.convert(build, path, engine, { format });
     const peaks = idle.map(([process, before]) => [before, statusOf(process, 'VmHWM')]);
     return peaks.toSorted(([a, b], [c, d]) => d - c - (b - a))[0];
   }

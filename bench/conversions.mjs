@@ -2,8 +2,9 @@
 
 import { execFileSync } from 'node:child_process';
 import { rmSync, statSync } from 'node:fs';
+import { builds, quick } from './arguments.mjs';
 import { at, DISK, image, kinds, PART, part } from './images.mjs';
-import { alternate, best, CLI, median, OUT, print, printRatios, quick, timed } from './report.mjs';
+import { alternate, best, median, OUT, perBuild, print, printRatios, timed } from './report.mjs';
 
 const MIB = 1 << 20;
 
@@ -18,25 +19,27 @@ export async function conversions(browser) {
     const path = image(kind);
     execFileSync('cat', [path], { stdio: 'ignore' });
     const busy = [];
-    const node = () => {
-      const { real, busy: seconds } = timed(process.execPath, CLI, 'convert', path, OUT);
-      busy.push({ cores: seconds / real, seconds });
+    const node = ({ name, command }) => {
+      const { real, busy: seconds } = timed(process.execPath, command, 'convert', path, OUT);
+      busy.push({ name, cores: seconds / real, seconds });
       return real;
     };
     print(`\n## ${kind}, ${(statSync(path).size / 1e6).toFixed(0)} MB`);
     const runners = {
       'qemu-img convert -W': qemu(path, '-W'),
-      'Decant, Node': node,
-      'Decant, Chromium to OPFS, workers': () => browser.convert(path, 'workers'),
+      ...perBuild('Node', node),
+      ...perBuild('Chromium to OPFS, workers', (build) => browser.convert(build, path, 'workers')),
     };
     const more = {
-      'Decant, Chromium to OPFS, threads': () => browser.convert(path, 'threads'),
+      ...perBuild('Chromium to OPFS, threads', (build) => browser.convert(build, path, 'threads')),
       ...(kind.includes('scattered') ? {} : { 'qemu-img convert': qemu(path) }),
       ...(kind === 'uncompressed' && !quick ? await bareCopy(browser, path) : {}),
     };
     printRatios(await alternate(quick ? runners : { ...runners, ...more }), 'qemu-img convert -W');
-    const cores = median(busy.map(({ cores }) => cores)).toFixed(2);
-    print(`\nNode: ${cores} cores busy, ${median(busy.map(({ seconds }) => seconds)).toFixed(1)} CPU seconds.`);
+    for (const { name } of builds) {
+      const of = (figure) => median(busy.filter((run) => run.name === name).map((run) => run[figure]));
+      print(`\n${name}, Node: ${of('cores').toFixed(2)} cores busy, ${of('seconds').toFixed(1)} CPU seconds.`);
+    }
   }
 }
 
@@ -63,7 +66,7 @@ export async function realFiles(browser) {
   const bareDownload = `bare copy and download, ${describe(storage)}`;
   const downloads = {
     [bareDownload]: () => rival('download')(storage),
-    'Decant, download': () => browser.download(path),
+    ...perBuild('download', (build) => browser.download(build, path)),
   };
   printRatios(await alternate(downloads), bareDownload);
   await browser.restartWithFile(at('picked.raw'));
@@ -74,7 +77,7 @@ export async function realFiles(browser) {
   const bareWritable = `bare createWritable and close, ${describe(writable)}`;
   const picked = {
     [bareWritable]: () => rival('picked')(writable),
-    'Decant, picked file': () => browser.picked(path),
+    ...perBuild('picked file', (build) => browser.picked(build, path)),
   };
   printRatios(await alternate(picked), bareWritable);
   rmSync(at('picked.raw'), { force: true });

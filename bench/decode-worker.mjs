@@ -10,20 +10,32 @@ const source = {
   size: bytes.length,
   read: (offset, into) => void into.set(bytes.subarray(offset, offset + into.length)),
 };
-const sink = { object: { write() {}, async truncate() {}, async close() {}, async abort() {} } };
+const target = { object: { write() {}, async open() {}, async close() {}, async abort() {} } };
+const output = { format: 'raw', seconds: 0, random: new Uint8Array(16) };
 
-parentPort.on('message', async () => {
+async function decode() {
   const image = await OpenImage.open({ source, companions: [], salvage: false });
-  const runner = new Runner([source], undefined, sink);
+  const runner = new Runner([source], undefined, target);
   const start = performance.now();
   await image.convert(
     (job) => runner.run(job),
     1,
     32 << 20,
-    sink,
+    output,
+    target,
     () => {},
     new CancelHandle(),
   );
-  parentPort.postMessage(performance.now() - start);
+  return performance.now() - start;
+}
+
+parentPort.on('message', () => {
+  decode().then(
+    (time) => parentPort.postMessage(time),
+    (error) =>
+      setImmediate(() => {
+        throw error;
+      }),
+  );
 });
 parentPort.postMessage('ready');

@@ -58,18 +58,24 @@ export const disk = () =>
 
 const qemuImg = (...args) => execFileSync('qemu-img', args, { stdio: ['ignore', 'ignore', 'inherit'] });
 
+/** Of clusters or grains of 64 KiB; each with its format and the options that make it. */
 const KINDS = {
-  zlib: ['-c'],
-  'zlib, scattered': ['-c', '-W'],
-  zstd: ['-c', '-o', 'compression_type=zstd'],
-  'zstd, scattered': ['-c', '-W', '-o', 'compression_type=zstd'],
-  uncompressed: [],
+  zlib: ['qcow2', '-c'],
+  'zlib, scattered': ['qcow2', '-c', '-W'],
+  zstd: ['qcow2', '-c', '-o', 'compression_type=zstd'],
+  'zstd, scattered': ['qcow2', '-c', '-W', '-o', 'compression_type=zstd'],
+  uncompressed: ['qcow2'],
+  'VMDK streamOptimized': ['vmdk', '-o', 'subformat=streamOptimized'],
+  VDI: ['vdi'],
 };
 export const kinds = Object.keys(KINDS);
 
-/** The disk as qcow2 with clusters of 64 KiB. */
-export const image = (kind) =>
-  once(`${kind.replace(', ', '-')}.qcow2`, (path) => qemuImg('convert', '-O', 'qcow2', ...KINDS[kind], disk(), path));
+/** The disk as an image of this kind. */
+export const image = (kind) => {
+  const [format, ...options] = KINDS[kind];
+  const name = `${kind.replace(/,? /, '-')}.${format}`;
+  return once(name, (path) => qemuImg('convert', '-f', 'raw', '-O', format, ...options, disk(), path));
+};
 
 /** The first GiB of it, not compressed. */
 export const part = () =>
@@ -79,6 +85,21 @@ export const part = () =>
     qemuImg('convert', '-f', 'raw', '-O', 'qcow2', raw, path);
     rmSync(raw);
   });
+
+/** The same size as `disk`, of which only a tenth is there. */
+export const mostlyEmpty = () =>
+  once('mostly-empty.qcow2', (path) => {
+    const raw = at('mostly-empty.raw');
+    const megabytes = DISK / 2 ** 20;
+    rmSync(raw, { force: true });
+    // From where the files are.
+    const count = Math.round(megabytes / 10);
+    execFileSync('dd', [`if=${disk()}`, `of=${raw}`, 'bs=1M', 'skip=256', `count=${count}`, 'status=none']);
+    execFileSync('truncate', ['-s', `${megabytes}M`, raw]);
+    qemuImg('convert', '-f', 'raw', '-O', 'qcow2', raw, path);
+    rmSync(raw);
+  });
+
 /** The length of that disk, and of the one of `image`, in bytes. */
 export const PART = 2 ** 30;
 export const DISK = 3584 * 2 ** 20;

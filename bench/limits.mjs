@@ -6,25 +6,24 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { brotliCompressSync } from 'node:zlib';
-import { root } from '../scripts/lib.mjs';
+import { builds, quick } from './arguments.mjs';
 import { cell, empty, image, sparse } from './images.mjs';
-import { median, OUT, print, quick, repeated, settle, sorted, table } from './report.mjs';
+import { median, OUT, print, repeatedPerBuild, settle, sorted, table } from './report.mjs';
 
-const API = JSON.stringify(join(root, 'dist', 'node.js'));
-
-function runNode(program, ...args) {
-  return execFileSync(process.execPath, ['--input-type=module', '-e', program, ...args], { encoding: 'utf8' });
+/** Runs a program that has `open` of a build, and `args` as its arguments. */
+function runNode(build, program, ...args) {
+  const source = `import { open } from ${JSON.stringify(build.package)}; const args = process.argv.slice(1); ${program}`;
+  return execFileSync(process.execPath, ['--input-type=module', '-e', source, ...args], { encoding: 'utf8' });
 }
 
 /** How often what takes only a moment is measured: it differs much from run to run. */
 const SHORT = 9;
 
 /** Milliseconds that a conversion takes inside of a process whose workers are warm. */
-function warm(path) {
+function warm(build, path) {
   const program = `
-    import { open } from ${API};
     import { rmSync } from 'node:fs';
-    const [path, output] = process.argv.slice(1);
+    const [path, output] = args;
     for (let run = 0; run < 3; run += 1) {
       rmSync(output, { force: true });
       const image = await open(path);
@@ -34,47 +33,48 @@ function warm(path) {
       await image.close();
       if (run === 2) { console.log(took); process.exit(); }
     }`;
-  return Number(runNode(program, path, OUT));
+  return Number(runNode(build, program, path, OUT));
 }
 
 /** The most memory that a process of Node holds, in MiB: idle with workers ready, and after a conversion. */
-function memory(path, workers = 2) {
+function memory(build, path, { workers = 2, format = 'raw' } = {}) {
   const program = `
-    import { open } from ${API};
     import { readFileSync, rmSync } from 'node:fs';
     const peak = () => Number(/VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) / 1024;
-    const [first, path, output] = process.argv.slice(1);
-    const small = await open(first);
-    await small.convert(output, { workers: ${workers} });
+    const [first, path, output] = args;
+    // A build from before workers were chosen at \`open\` takes them when it converts.
+    const options = ${JSON.stringify({ workers, format })};
+    const small = await open(first, { workers: options.workers });
+    await small.convert(output, options);
     const idle = peak();
     rmSync(output);
-    const image = await open(path);
-    await image.convert(output, { workers: ${workers} });
+    const image = await open(path, { workers: options.workers });
+    await image.convert(output, options);
     console.log(idle, peak());
     process.exit();`;
-  return runNode(program, empty('1M'), path, OUT).trim().split(' ').map(Number);
+  return runNode(build, program, empty('1M'), path, OUT).trim().split(' ').map(Number);
 }
 
-const assets = join(root, 'site', 'assets');
-const compressed = (name) => brotliCompressSync(readFileSync(join(assets, name))).length / 1000;
+const compressed = ({ assets }, name) => brotliCompressSync(readFileSync(join(assets, name))).length / 1000;
 
 /** Kilobytes of the page's files whose names match, compressed by brotli. */
-function wire(...patterns) {
+function wire(build, ...patterns) {
+  const { assets } = build;
   const names = readdirSync(assets).filter((name) => patterns.some((pattern) => pattern.test(name)));
-  return names.map(compressed).reduce((sum, size) => sum + size, 0);
+  return names.map((name) => compressed(build, name)).reduce((sum, size) => sum + size, 0);
 }
 
 /** The same of a build of the crate, whose name in the page is not its own. */
-function wasmOf(variant) {
-  const { size } = statSync(join(root, 'dist', 'wasm', variant, 'index_bg.wasm'));
-  return compressed(
-    readdirSync(assets).find((name) => name.endsWith('.wasm') && statSync(join(assets, name)).size === size),
-  );
+function wasmOf(build, variant) {
+  const { assets, wasm } = build;
+  const { size } = statSync(join(wasm, variant, 'index_bg.wasm'));
+  const isIt = (name) => name.endsWith('.wasm') && statSync(join(assets, name)).size === size;
+  return compressed(build, readdirSync(assets).find(isIt));
 }
 
 /** Milliseconds until `count` workers have each decoded `bytes`. */
 async function decode(count, bytes) {
-  const module = await WebAssembly.compile(readFileSync(join(root, 'dist', 'wasm', 'plain', 'index_bg.wasm')));
+  const module = await WebAssembly.compile(readFileSync(join(builds[0].wasm, 'plain', 'index_bg.wasm')));
   const workers = Array.from({ length: count }, () => {
     return new Worker(new URL('decode-worker.mjs', import.meta.url), { workerData: { module, bytes } });
   });
@@ -95,13 +95,16 @@ const milliseconds = (values) =>
     .map((value) => value.toFixed(0))
     .join(', ')} ms`;
 
+/** Times of each build in turn, as cells of a row. */
+const timesOf = async (work, times = 3) => (await repeatedPerBuild(work, times)).map(milliseconds);
+
 async function emptyRows(browser) {
-  const rows = [['100 GiB, empty, Node, workers warm', milliseconds(await repeated(() => warm(empty('100G'))))]];
+  const rows = [['100 GiB, empty, Node, workers warm', ...(await timesOf((build) => warm(build, empty('100G'))))]];
   // The quota of the private storage counts the full length, and is a share of the disk.
   for (const size of ['100G', '10G']) {
     try {
-      const times = await repeated(() => browser.warm(empty(size)));
-      rows.push([`${size}iB, empty, Chromium to OPFS, workers warm`, milliseconds(times)]);
+      const times = await timesOf((build) => browser.warm(build, empty(size)));
+      rows.push([`${size}iB, empty, Chromium to OPFS, workers warm`, ...times]);
       break;
     } catch (error) {
       if (!String(error).includes('has room for')) throw error;
@@ -111,42 +114,57 @@ async function emptyRows(browser) {
 }
 
 async function sparseRow() {
-  const large = [];
-  const small = [];
-  await repeated(() => {
-    large.push(warm(sparse('8T', 80 * 2 ** 30)));
+  const both = await repeatedPerBuild((build) => {
+    const large = warm(build, sparse('8T', 80 * 2 ** 30));
     settle();
-    small.push(warm(sparse('8G', 80 * 2 ** 20)));
+    return [large, warm(build, sparse('8G', 80 * 2 ** 20))];
   }, SHORT);
-  const [of8T, of8G] = [median(large), median(small)];
-  const ratio = `${(of8T / of8G).toFixed(2)} × (${of8T.toFixed(0)} and ${of8G.toFixed(0)} ms)`;
-  return ['8 TiB with 100 MB of data, against 8 GiB, Node, workers warm', ratio];
+  const cells = both.map((runs) => {
+    const [of8T, of8G] = [0, 1].map((at) => median(runs.map((run) => run[at])));
+    return `${(of8T / of8G).toFixed(2)} × (${of8T.toFixed(0)} and ${of8G.toFixed(0)} ms)`;
+  });
+  return ['8 TiB with 100 MB of data, against 8 GiB, Node, workers warm', ...cells];
 }
 
+/** What is converted to what where memory is looked at: a kind of image, and the output's format. */
+const PAIRS = [
+  ...['zlib', 'zstd', 'uncompressed', 'VMDK streamOptimized', 'VDI'].map((kind) => [kind, 'raw']),
+  ...['vpc', 'raw.gz', 'tar.gz'].map((format) => ['zlib', format]),
+];
+
 async function memoryRows(browser) {
-  const kinds = ['zlib', 'zstd', 'uncompressed'];
-  const row = (where, kind, [idle, peak]) => {
-    settle();
-    return [`memory, ${where}, ${kind}: peak above idle`, `${(peak - idle).toFixed(0)} MiB (${idle.toFixed(0)} idle)`];
+  const row = async (where, measure) => {
+    const cells = [];
+    for (const build of builds) {
+      settle();
+      const [idle, peak] = await measure(build);
+      cells.push(`${(peak - idle).toFixed(0)} MiB (${idle.toFixed(0)} idle)`);
+    }
+    return [`memory, ${where}: peak above idle`, ...cells];
   };
-  const rows = kinds.map((kind) => row('Node', kind, memory(image(kind))));
-  rows.push(row('Node, 4 workers', 'zlib', memory(image('zlib'), 4)));
+  const rows = [];
+  for (const [kind, format] of PAIRS) {
+    rows.push(await row(`Node, ${kind} to ${format}`, (build) => memory(build, image(kind), { format })));
+  }
+  rows.push(await row('Node, 4 workers, zlib to raw', (build) => memory(build, image('zlib'), { workers: 4 })));
   for (const engine of ['workers', 'threads']) {
-    for (const kind of kinds) {
-      rows.push(row(`page's process, ${engine}`, kind, await browser.memory(empty('1M'), image(kind), engine)));
+    for (const [kind, format] of PAIRS) {
+      const measure = (build) => browser.memory(build, empty('1M'), image(kind), engine, format);
+      rows.push(await row(`page's process, ${engine}, ${kind} to ${format}`, measure));
     }
   }
   return rows;
 }
 
 function pageRows() {
-  const page = wire(/^index-.*\.(js|css)$/, /^worker\.browser/);
-  const plain = page + wasmOf('plain');
+  const plain = (build) => wire(build, /^index-.*\.(js|css)$/, /^worker\.browser/) + wasmOf(build, 'plain');
   // The reader of metadata is a plain one.
-  const threads = plain + wire(/^threads-(?!extras).*\.js$/, /^workerHelpers/) + wasmOf('threads');
+  const threads = (build) =>
+    plain(build) + wire(build, /^threads-(?!extras).*\.js$/, /^workerHelpers/) + wasmOf(build, 'threads');
+  const cells = (size) => builds.map((build) => `${size(build).toFixed(0)} KB`);
   return [
-    ['page, wasm and JavaScript of a first conversion, plain, brotli', `${plain.toFixed(0)} KB`],
-    ['the same, threads', `${threads.toFixed(0)} KB`],
+    ['page, wasm and JavaScript of a first conversion, plain, brotli', ...cells(plain)],
+    ['the same, threads', ...cells(threads)],
   ];
 }
 
@@ -155,16 +173,18 @@ async function readyRows(browser) {
   for (const engine of ['workers', 'threads']) {
     rows.push([
       `first call to workers ready, fresh browser, ${engine}`,
-      milliseconds(await repeated(() => browser.ready(engine), SHORT)),
+      ...(await timesOf((build) => browser.ready(build, engine), SHORT)),
     ]);
   }
   return rows;
 }
 
+/** Of this build alone: it calls what is inside of it. */
 async function scaling() {
   const bytes = readFileSync(cell('zlib', 100, '64k'));
-  const ratios = await repeated(async () => (2 * (await decode(1, bytes))) / (await decode(2, bytes)));
-  return ['decoding alone, 2 workers against 1', `${median(ratios).toFixed(2)} ×`];
+  const ratios = [];
+  for (let run = 0; run < 3; run += 1) ratios.push((2 * (await decode(1, bytes))) / (await decode(2, bytes)));
+  return ['decoding alone, 2 workers against 1', `${median(ratios).toFixed(2)} ×`, ...builds.slice(1).map(() => '')];
 }
 
 export async function limits(browser) {
@@ -177,5 +197,5 @@ export async function limits(browser) {
     rows.push(...(await readyRows(browser)));
     rows.push(await scaling());
   }
-  table(['', ''], rows);
+  table(['', ...builds.map(({ name }) => name)], rows);
 }

@@ -2,14 +2,10 @@
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { root } from '../scripts/lib.mjs';
+import { builds, RUNS } from './arguments.mjs';
 import { at } from './images.mjs';
 
-export const quick = process.argv[2] === 'quick';
-export const RUNS = quick ? 2 : Number(process.argv[2] ?? 5);
 export const OUT = at('out.raw');
-export const CLI = join(root, 'dist', 'cli.js');
 
 /** All that was printed. */
 export const lines = [];
@@ -66,23 +62,38 @@ export async function alternate(runners, runs = RUNS) {
   return times;
 }
 
-/** What `work` answers, several times. */
-export async function repeated(work, times = 3) {
-  const values = [];
-  for (let run = 0; run < times; run += 1) {
-    settle();
-    values.push(await work());
-  }
-  return values;
-}
-
 const seconds = (value) => value.toFixed(2);
 const spread = (values) => [sorted(values)[0], median(values), sorted(values).at(-1)].map(seconds);
 
+/** How many times as fast `values` are as `others`. */
+const ratio = (values, others) => `${(median(others) / median(values)).toFixed(2)} ×`;
+
+/** The times of each, against those of `rival`; and those of the build that ships against those of the other one. */
 export function printRatios(times, rival) {
-  const base = median(times[rival]);
-  const row = ([name, values]) => [name, ...spread(values), `${(base / median(values)).toFixed(2)} ×`];
-  table(['', 'min s', 'median s', 'max s', `against ${rival}`], Object.entries(times).map(row));
+  const [, other] = builds;
+  const before = (name) => times[name.replace(builds[0].name, other.name)];
+  const rows = Object.entries(times).map(([name, values]) => {
+    const isOurs = name.startsWith(`${builds[0].name},`);
+    const against = other ? [isOurs ? ratio(values, before(name)) : ''] : [];
+    return [name, ...spread(values), ratio(values, times[rival]), ...against];
+  });
+  table(['', 'min s', 'median s', 'max s', `against ${rival}`, ...(other ? [`against ${other.name}`] : [])], rows);
+}
+
+/** A runner of `work` for each build, called by the build's name and `name`. */
+export const perBuild = (name, work) =>
+  Object.fromEntries(builds.map((build) => [`${build.name}, ${name}`, () => work(build)]));
+
+/** What `work` returns for each build in turn, several times. */
+export async function repeatedPerBuild(work, times) {
+  const values = builds.map(() => []);
+  for (let run = 0; run < times; run += 1) {
+    for (const [at, build] of builds.entries()) {
+      settle();
+      values[at].push(await work(build));
+    }
+  }
+  return values;
 }
 
 /** The fastest of several ways to do the same, found by a run of each. */

@@ -1,15 +1,19 @@
-// `npm run bench [-- quick | RUNS]`: prints how fast Decant is beside `qemu-img convert` and bare copies, in
-// alternating runs with a warm cache, and writes bench/RESULTS.md. `quick` takes fewer runs and rows.
+// `npm run bench [-- [quick | RUNS] [--against DIR]]`: prints how fast Decant is beside `qemu-img convert` and bare
+// copies, in alternating runs with a warm cache, and writes bench/RESULTS.md. `quick` takes fewer runs and rows. With
+// `--against` the build of another checkout runs beside this one, and nothing is written.
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { root, say } from '../scripts/lib.mjs';
+import { builds, quick, RUNS } from './arguments.mjs';
 import { Browser } from './browser.mjs';
 import { conversions, realFiles } from './conversions.mjs';
 import { limits } from './limits.mjs';
-import { lines, print, quick, RUNS, settle } from './report.mjs';
+import { outputs } from './outputs.mjs';
+import { ownObjects } from './own.mjs';
+import { lines, print, settle } from './report.mjs';
 import { sweep } from './sweep.mjs';
 
 const browser = await Browser.start();
@@ -23,12 +27,14 @@ print(`${new Date().toISOString().slice(0, 10)}, ${RUNS} runs. ${machine}.`);
 print(`Node ${process.version}, Chromium ${browser.version}, ${qemu}.`);
 print('An ext4 of 3.5 GiB with about 2 GB of data; alternating runs, warm cache, a quiet disk before each.');
 await conversions(browser);
+await outputs(browser);
+await ownObjects();
 await limits(browser);
 if (!quick) await realFiles(browser);
 await browser.stop();
 if (!quick) sweep();
 settle();
-if (!quick) {
+if (!quick && builds.length === 1) {
   writeFileSync(join(root, 'bench', 'RESULTS.md'), `${lines.join('\n')}\n`);
   say('wrote bench/RESULTS.md');
 }

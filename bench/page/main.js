@@ -1,7 +1,9 @@
 // What the benchmark calls, as a bundler makes it of the package.
 
 import * as decant from 'decant';
+import * as other from 'decant-other';
 
-globalThis.decant = decant;
+/** By the names that bench/arguments.mjs gives them. */
+globalThis.builds = { Decant: decant, 'the other build': other };
 /** Starts the worker of rivals.js. */
 globalThis.startRival = () => new Worker(new URL('rivals.js', import.meta.url), { type: 'module' });

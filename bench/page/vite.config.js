@@ -2,9 +2,12 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
+/** Where there is no other build, this one stands in, and is not called. */
+const decant = path('../../dist/index.js');
+const other = process.env.OTHER_DECANT ?? decant;
 
 export default defineConfig({
-  resolve: { alias: { decant: path('../../dist/index.js') } },
+  resolve: { alias: { 'decant-other': other, decant } },
   worker: { format: 'es' },
   build: { target: 'esnext', assetsInlineLimit: 0, outDir: path('../../.cache/bench/page'), emptyOutDir: true },
 });

@@ -1,0 +1,72 @@
+// Outputs besides raw, beside what makes the same with qemu-img, tar and gzip.
+
+import { execFileSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { quick } from './arguments.mjs';
+import { at, image, mostlyEmpty } from './images.mjs';
+import { alternate, OUT, perBuild, print, printRatios, timed } from './report.mjs';
+
+/** A disk in an archive has whole GiB: `image` and `mostlyEmpty` have less than 4. */
+const DISK = '4G';
+
+/** As Google Cloud documents it, but for sparse members. */
+const archive = (gzip) => (path) => {
+  const script = `
+    set -o pipefail
+    qemu-img convert -O raw "$1" "$2/disk.raw"
+    truncate -s ${DISK} "$2/disk.raw"
+    tar --format=oldgnu -C "$2" -cf - disk.raw | ${gzip} -6 > "$3"
+    rm "$2/disk.raw"`;
+  return timed('bash', '-ec', script, 'bash', path, at('.'), OUT);
+};
+
+const VHD = ['-O', 'vpc', '-o', 'subformat=fixed,force_size=on'];
+
+const ROWS = [
+  {
+    name: 'fixed VHD out',
+    format: 'vpc',
+    path: () => image('uncompressed'),
+    rivals: { 'qemu-img convert -W': (path) => timed('qemu-img', 'convert', '-W', ...VHD, path, OUT) },
+  },
+  {
+    name: 'tar.gz out',
+    format: 'tar.gz',
+    path: () => image('uncompressed'),
+    rivals: { 'qemu-img, tar, gzip -6': archive('gzip'), 'qemu-img, tar, pigz -6': archive('pigz') },
+  },
+  {
+    name: 'tar.gz out, a disk that is 90 % empty',
+    format: 'tar.gz',
+    path: mostlyEmpty,
+    rivals: { 'qemu-img, tar, gzip -6': archive('gzip') },
+  },
+];
+
+export async function outputs(browser) {
+  for (const { name, format, path: made, rivals } of ROWS) {
+    const path = made();
+    execFileSync('cat', [path], { stdio: 'ignore' });
+    const sizes = new Map();
+    const sized = (name, run) => () => {
+      const { real } = run();
+      sizes.set(name, statSync(OUT).size);
+      return real;
+    };
+    const others = Object.entries(rivals).map(([name, run]) => [name, sized(name, () => run(path))]);
+    const node = ({ name, command }) =>
+      sized(`${name}, Node`, () => timed(process.execPath, command, 'convert', '-q', '-O', format, path, OUT))();
+    print(`\n## ${name}`);
+    const times = await alternate({
+      ...Object.fromEntries(others),
+      ...perBuild('Node', node),
+      ...(quick
+        ? {}
+        : perBuild('Chromium to OPFS, workers', (build) => browser.convert(build, path, 'workers', { format }))),
+    });
+    const [rival] = Object.keys(rivals);
+    printRatios(times, rival);
+    const against = [...sizes].map(([name, size]) => `${name} ${(size / sizes.get(rival)).toFixed(3)} ×`);
+    print(`\nSizes: ${against.join('; ')} (${(sizes.get(rival) / 1e6).toFixed(0)} MB).`);
+  }
+}
