@@ -432,9 +432,7 @@ fn zeros_have_a_place_in_a_file() {
                 vec![Companion { source: data, name: "data.raw".to_owned(), stands_for: None, is_image: false }];
             let opened = open(Input::File(reading), &OpenOptions { companions, ..OpenOptions::default() }).await;
             let Ok(Opened::Image(image)) = opened else { panic!("it is not read") };
-            let (mut walk, mut extents) = (image.extents().unwrap(), Vec::new());
-            while walk.next(&mut extents).await.unwrap() {}
-            extents
+            all_extents(&image).await
         };
         let extents = drive(&source, Answers::InOrder, work).unwrap();
         let place = extents.iter().find_map(|extent| match extent.kind {

@@ -326,15 +326,7 @@ fn a_backing_file_of_qcow2() {
 /// The extents of `file`, and the reads that listing them took.
 fn extents(file: Vec<u8>) -> (Vec<Extent>, Vec<(u64, u64)>) {
     let source = HeldSource::new(file);
-    let reading = source.clone();
-    let work = async move {
-        let image = decant::Image::open(reading, &decant::OpenOptions::default()).await.unwrap();
-        let (mut walk, mut extents) = (image.extents().unwrap(), Vec::new());
-        while walk.next(&mut extents).await.unwrap() {}
-        extents
-    };
-    let extents = drive(&source, Answers::InOrder, work).unwrap();
-    (extents, source.reads.take())
+    (source.extents(), source.reads.take())
 }
 
 /// The map is read once, in large parts; runs of free and zero blocks are one extent, and so are neighbours.
