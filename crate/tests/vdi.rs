@@ -272,6 +272,24 @@ fn chains_are_found_by_uuid() {
     assert!(info.unused_companions.is_empty() && info.needs.is_empty());
 }
 
+/// Each file is opened once to learn which disk it is, and once as a layer, however many layers look for a parent.
+#[test]
+fn a_long_chain_takes_few_reads_of_each_file() {
+    const LAYERS: u8 = 40;
+    let layer = |id: u8| Vdi { kind: DIFFERENCING, id, parent: id - 1, ..Vdi::new(1024, &[Free; 2]) };
+    let base = Vdi { id: 1, ..Vdi::new(1024, &[Data(1), Zero]) };
+    let companions = (1..LAYERS).map(|id| (format!("{id}"), if id == 1 { base.file() } else { layer(id).file() }));
+    let case = Case { companions: companions.collect(), ..case(&layer(LAYERS)) };
+    let converted = case.convert(Answers::InOrder, Abilities::default(), 1 << 20);
+    converted.result.unwrap();
+    assert!(*converted.target.bytes.borrow() == base.disk(&[]));
+    for (file, (name, _)) in converted.companions.iter().zip(&case.companions) {
+        let reads = file.reads.borrow();
+        let headers = reads.iter().filter(|(start, _)| *start == 0).count();
+        assert!((1..=4).contains(&headers), "{name}: {reads:?}");
+    }
+}
+
 #[test]
 fn chains_that_are_broken() {
     let [(_, base), (_, middle), (_, top)] = &chain();

@@ -2,6 +2,7 @@
 
 mod companions;
 mod options;
+mod parents;
 mod walk;
 
 pub use options::{Companion, OpenOptions};
@@ -14,6 +15,7 @@ use crate::reference::Reference;
 use crate::shown::shown;
 use crate::source::{FileId, Files, Source};
 use companions::Companions;
+use parents::ParentSearch;
 use std::rc::Rc;
 
 /// Upper bound on the layers of a chain. Real ones have a handful; libvirt's limit is 200.
@@ -61,7 +63,7 @@ impl Chain {
     /// Opens `files`, of which the first is the image and the others are the companions of `options`. Fails as
     /// [`crate::Image::open`] does.
     pub async fn open(files: &Files, options: &OpenOptions) -> Result<Self> {
-        let mut companions = Companions::new(options);
+        let (mut companions, mut parents) = (Companions::new(options), ParentSearch::default());
         let mut chain = Self { layers: Vec::new(), missing: Vec::new(), unused: Vec::new(), salvage: options.salvage };
         let top = match &options.format {
             Some(name) => format::by_name(name)?,
@@ -72,11 +74,11 @@ impl Chain {
         if options.snapshot.is_some() && disk.info().snapshots.is_empty() {
             return Err(without_snapshots(top.name));
         }
-        let mut below = chain.add(FileId::IMAGE, disk, false, files, &mut companions).await?;
+        let mut below = chain.add(FileId::IMAGE, disk, false, files, &mut companions, &mut parents).await?;
         while let Some((id, reference)) = below {
             let name = companions.name(id).to_owned();
             let (disk, guessed) = chain.open_below(id, &reference, files).await.map_err(|error| error.within(&name))?;
-            below = chain.add(id, disk, guessed, files, &mut companions).await?;
+            below = chain.add(id, disk, guessed, files, &mut companions, &mut parents).await?;
         }
         chain.unused = companions.unused();
         Ok(chain)
@@ -120,6 +122,7 @@ impl Chain {
         guessed: bool,
         files: &Files,
         companions: &mut Companions<'_>,
+        parents: &mut ParentSearch,
     ) -> Result<Option<(FileId, Reference)>> {
         let name = companions.name(file).to_owned();
         let cipher = disk.encryption().map(|_| self.ciphers() as u16);
@@ -129,7 +132,7 @@ impl Chain {
         for reference in disk.references() {
             let mut found = companions.find(reference, &above)?;
             if found.is_none() && reference.role.is_layer() {
-                found = find_by_identity(reference, &*disk, files, companions).await?;
+                found = parents.find(reference, disk.format(), files, companions).await?;
             }
             let Some(id) = found else {
                 let need = Need::MissingFile { role: reference.role, name: reference.name.clone(), of: name.clone() };
@@ -194,46 +197,6 @@ impl Chain {
             encryption: layer.disk.encryption().map(|encryption| encryption.info().format),
         };
         self.layers.iter().map(layer).collect()
-    }
-}
-
-/// Looks for a parent among the files that nothing refers to by name, by what the image records of it. What is in
-/// another format or cannot be opened is not it. One whose state is right wins over those that have been changed since.
-/// Several candidates are `usage`.
-async fn find_by_identity(
-    reference: &Reference,
-    child: &dyn Disk,
-    files: &Files,
-    companions: &mut Companions<'_>,
-) -> Result<Option<FileId>> {
-    let Some(wanted) = &reference.identity else { return Ok(None) };
-    let format = format::by_name(child.format())?;
-    let mut found: Vec<(FileId, bool)> = Vec::new();
-    for id in companions.free() {
-        let how = LayerOptions { snapshot: None, salvage: false, is_backing: true };
-        let opened = match format::probe(&*files[usize::from(id.0)]).await? {
-            Some(found) if found.name == format.name => open_as(format, files[usize::from(id.0)].clone(), how).await,
-            _ => continue,
-        };
-        match opened {
-            Ok(disk) => {
-                let identity = disk.identity().filter(|identity| identity.id == wanted.id);
-                found.extend(identity.map(|identity| (id, wanted.is_met_by(&identity))));
-            }
-            Err(error) if matches!(error.kind, ErrorKind::Source | ErrorKind::Internal) => return Err(error),
-            Err(_) => {}
-        }
-    }
-    if found.iter().any(|&(_, is_met)| is_met) {
-        found.retain(|&(_, is_met)| is_met);
-    }
-    match found[..] {
-        [] => Ok(None),
-        [(id, _)] => {
-            companions.take(id);
-            Ok(Some(id))
-        }
-        _ => Err(companions::ambiguous(&reference.name, reference.role, "more than one of the files")),
     }
 }
 
