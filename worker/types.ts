@@ -130,7 +130,10 @@ export interface OpenOptions extends PrepareOptions {
   format?: string;
   /** The name of the image, for messages. By default that of the `File`, path or source. */
   name?: string;
-  /** The files that the image may refer to. No file is ever opened by a name that stands in an image. */
+  /**
+   * The files that the image may refer to. No file is ever opened by a name that stands in an image. A file that is given
+   * twice counts once. In a browser two `File` objects are two files; two handles of one entry are one.
+   */
   companions?: Companion[];
   /** The ID or name of the internal snapshot to read instead of the active disk. An ID is looked for first. */
   snapshot?: string;

@@ -2,7 +2,7 @@
 
 import { type Image, open } from 'decant';
 import { diskSize } from './disk-size.js';
-import { type Given, sourceOf } from './given.js';
+import { type Given, mayBeSame, sourceOf } from './given.js';
 import type { Answer } from './opening.js';
 import { baseName } from './sorting.js';
 import { texts } from './texts.js';
@@ -10,12 +10,19 @@ import { texts } from './texts.js';
 const SECTOR = 512;
 
 /**
- * Why the file of an answer may be the wrong one: a sentence for each reason. `image` was opened with the file. That
- * its disk is smaller than the one above is no reason by itself, since disks are enlarged; `smallerLayers` reports it.
+ * Why the file of an answer may be the wrong one: a sentence for each reason. `image`, whose own file is `top`, was
+ * opened with the file. That its disk is smaller than the one above is no reason by itself, since disks are enlarged;
+ * `smallerLayers` reports it.
  */
-export async function doubtsAbout({ need, given }: Answer, image: Image, signal: AbortSignal): Promise<string[]> {
+export async function doubtsAbout(
+  { need, given }: Answer,
+  top: Given,
+  image: Image,
+  signal: AbortSignal,
+): Promise<string[]> {
   const { file } = given;
   const doubts: string[] = [];
+  if (await mayBeSame(given, top)) doubts.push(texts.probablyTheImage(file.name));
   // A parent was checked by its identity when the image was opened.
   if (need.role !== 'parent' && baseName(need.name) !== file.name)
     doubts.push(texts.otherName(file.name, baseName(need.name)));

@@ -55,7 +55,7 @@ const aboutContent: ErrorKind[] = ['corrupt', 'unsupported', 'not-recognised'];
 /** Whether a part of the disk can still be read. */
 async function canSalvage(opening: Opening, signal: AbortSignal): Promise<boolean> {
   try {
-    const image = await open(sourceOf(opening.top), { ...openingOptions(opening), salvage: true, signal });
+    const image = await open(sourceOf(opening.top), { ...(await openingOptions(opening)), salvage: true, signal });
     try {
       for await (const { kind } of image.map({ signal })) if (kind === 'data') return true;
       return false;

@@ -16,10 +16,21 @@ export const MOST = 200;
 
 export const sourceOf = ({ file, handle }: Given): Input => handle ?? file;
 
-/** Whether two files are one. Without two handles, their names, sizes and times decide. */
+/** Whether two files are certain to be one: by their handles, or as one object. */
 export async function isSame(a: Given, b: Given): Promise<boolean> {
   if (a.handle && b.handle) return a.handle.isSameEntry(b.handle);
-  return isAlike(a.file, b.file);
+  return a.file === b.file;
+}
+
+/** Whether two files may be one. Without two handles, their names, sizes and times decide. */
+export async function mayBeSame(a: Given, b: Given): Promise<boolean> {
+  return a.handle && b.handle ? isSame(a, b) : isAlike(a.file, b.file);
+}
+
+/** Those of `files` that are none of `others`, as `isOne` decides. */
+export async function without(files: Given[], others: Given[], isOne: typeof isSame): Promise<Given[]> {
+  const found = await Promise.all(files.map((file) => Promise.all(others.map((other) => isOne(file, other)))));
+  return files.filter((_, at) => !found[at]!.includes(true));
 }
 
 /** Whether two `File` objects may stand for one file. */

@@ -5,7 +5,7 @@ import { bestChoice, type Environment, explore, listChoices, newEnvironment } fr
 import { doubtsAbout } from './companions.js';
 import { diskSize } from './disk-size.js';
 import { asError, sentence } from './failures.js';
-import { type Given, isAlike, sourceOf } from './given.js';
+import { type Given, isSame, mayBeSame, sourceOf, without } from './given.js';
 import { suggestName } from './names.js';
 import { isMissing, type Opening, openingOptions, sourcesOf } from './opening.js';
 import { baseName } from './sorting.js';
@@ -42,7 +42,7 @@ export class Opener {
     const turn = this.stage.begin({ step: 'opening', name });
     this.opening = opening;
     try {
-      const image = await open(sourceOf(opening.top), { signal: turn, ...openingOptions(opening) });
+      const image = await open(sourceOf(opening.top), { signal: turn, ...(await openingOptions(opening)) });
       if (turn.aborted) {
         await image.close();
         return;
@@ -52,10 +52,17 @@ export class Opener {
     } catch (thrown) {
       if (turn.aborted) return;
       const last = opening.answers.at(-1);
+      const once = opening.companions.filter((given) => !opening.repeated.includes(given));
       if (last && !last.confirmed) {
         // Without this file the image could be opened.
-        const without = { ...opening, answers: opening.answers.slice(0, -1) };
-        await this.open(without, sentence(asError(thrown).message));
+        const unanswered = { ...opening, answers: opening.answers.slice(0, -1) };
+        const isImage = await mayBeSame(last.given, opening.top);
+        if (turn.aborted) return;
+        const { message } = asError(thrown);
+        await this.open(unanswered, isImage ? texts.probablyTheImage(last.given.file.name) : sentence(message));
+      } else if (asError(thrown).kind === 'usage' && once.length < opening.companions.length) {
+        // Two files that fit one name may be one that was handed over twice: the later one is taken.
+        await this.open({ ...opening, companions: once, repeated: [] }, notice);
       } else {
         await this.failed(turn, thrown, texts.notOpened(name));
       }
@@ -66,12 +73,19 @@ export class Opener {
   async take(files: Given[]): Promise<void> {
     const { opening } = this;
     if (!opening) return;
+    const others = await without(opening.companions, files, isSame);
+    const distinct = await without(others, files, mayBeSame);
+    if (this.opening !== opening) {
+      // Another gesture was faster: what it has begun goes on, and these wait.
+      this.sortOut(files);
+      return;
+    }
     const asked = this.stage.state.step === 'needs' ? this.stage.state : undefined;
     const missing = asked?.doubt ? [asked.doubt.need] : (asked?.needs.filter(isMissing) ?? []);
-    const known = opening.companions.filter(({ file }) => !files.some((given) => isAlike(given.file, file)));
     // A file that is in doubt gives way to the new ones.
     const answers = opening.answers.filter(({ confirmed }) => confirmed);
-    const more = { ...opening, answers, companions: [...known, ...files] };
+    const repeated = [...opening.repeated, ...others.filter((given) => !distinct.includes(given))];
+    const more = { ...opening, answers, companions: [...others, ...files], repeated };
     const named = missing.some((need) => files.some(({ file }) => file.name === baseName(need.name)));
     await this.open(
       more,
@@ -101,7 +115,7 @@ export class Opener {
   async #goOn(image: Image, opening: Opening, turn: AbortSignal, notice: string | undefined): Promise<void> {
     const last = opening.answers.at(-1);
     if (last && !last.confirmed) {
-      const reasons = await doubtsAbout(last, image, turn);
+      const reasons = await doubtsAbout(last, opening.top, image, turn);
       if (turn.aborted) return;
       if (reasons.length > 0) {
         const doubt = { need: last.need, given: last.given, reasons };
@@ -117,8 +131,11 @@ export class Opener {
     }
     const surplus = surplusOf(image, opening);
     if (surplus.length > 0) {
-      this.sortOut(surplus);
-      await this.open({ ...opening, companions: opening.companions.filter((given) => !surplus.includes(given)) });
+      const others = await newAmong(surplus, opening);
+      if (turn.aborted) return;
+      if (others.length > 0) this.sortOut(others);
+      const rest = (files: Given[]) => files.filter((given) => !surplus.includes(given));
+      await this.open({ ...opening, companions: rest(opening.companions), repeated: rest(opening.repeated) });
     } else if (needs.length > 0 && opening.passwords.isEmpty) {
       this.stage.show(turn, this.#asking(image, notice));
     } else {
@@ -249,6 +266,14 @@ function surplusOf({ info }: Image, { bundle, companions }: Opening): Given[] {
     const isUnused = count(info.unusedCompanions, name) === count(names, name);
     return isUnused && !bundle.companions.includes(given);
   });
+}
+
+/** Those of `surplus` that came once, as far as can be told: not before, for the same image, and not once more since. */
+function newAmong(surplus: Given[], { top, bundle, answers, repeated }: Opening): Promise<Given[]> {
+  const stays = (given: Given) => !surplus.includes(given);
+  const before = [top, ...bundle.companions, ...answers.map(({ given }) => given), ...repeated.filter(stays)];
+  const once = surplus.filter((given) => !repeated.includes(given));
+  return without(once, before, mayBeSame);
 }
 
 /** The output format called `name` if the image can be converted to it, otherwise the first that it can be. */

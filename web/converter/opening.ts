@@ -1,7 +1,7 @@
 // How an image is opened: the files that were handed over for it, and what the person has answered.
 
 import type { Companion, Layer, Need, OpenOptions } from 'decant';
-import { type Given, isAlike, sourceOf } from './given.js';
+import { type Given, isSame, sourceOf, without } from './given.js';
 import { Passwords } from './passwords.js';
 import type { Bundle } from './sorting.js';
 import type { FileNeed } from './state.js';
@@ -20,6 +20,8 @@ export interface Opening {
   top: Given;
   /** Files that the package finds by their own names. */
   companions: Given[];
+  /** Those of them that may have been handed over once more since: the later ones are among the companions too. */
+  repeated: Given[];
   answers: Answer[];
   format?: string;
   snapshot?: string;
@@ -32,6 +34,7 @@ export const beginOpening = (bundle: Bundle): Opening => ({
   bundle,
   top: bundle.top,
   companions: bundle.companions,
+  repeated: [],
   answers: [],
   passwords: new Passwords(),
 });
@@ -44,9 +47,10 @@ export const sourcesOf = ({ top, companions, answers }: Opening): Given[] => [
 ];
 
 /** The options for `open`. A file that answers a name is not also a companion under its own name. */
-export function openingOptions(opening: Opening): OpenOptions {
-  const { companions, answers, passwords, bundle: _, top: __, ...options } = opening;
-  const found = companions.filter(({ file }) => !answers.some(({ given }) => isAlike(given.file, file)));
+export async function openingOptions(opening: Opening): Promise<OpenOptions> {
+  const { companions, repeated: _, answers, passwords, bundle: __, top: ___, ...options } = opening;
+  const answered = answers.map(({ given }) => given);
+  const found = await without(companions, answered, isSame);
   const named: Companion[] = answers.map(({ need, given }) => ({ name: need.name, source: sourceOf(given) }));
   const password = passwords.isEmpty ? {} : { password: (layer: Layer) => passwords.of(layer) };
   return { ...options, ...password, companions: [...found.map(sourceOf), ...named] };

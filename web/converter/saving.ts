@@ -5,7 +5,7 @@ import { openStreamedDownload } from '../download/streamed.js';
 import { Course } from './course.js';
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
-import { isAlike, isSame } from './given.js';
+import { isAlike, mayBeSame } from './given.js';
 import { freeNameIn, nameProblem, withExtension } from './names.js';
 import type { Opener } from './opener.js';
 import { sourcesOf } from './opening.js';
@@ -144,7 +144,7 @@ export class Saver {
       const handle = await folder.getFileHandle(name);
       const sources = sourcesOf(this.opener.opening!);
       const there = { file: await handle.getFile(), handle };
-      const same = await Promise.all(sources.map((source) => isSame(there, source)));
+      const same = await Promise.all(sources.map((source) => mayBeSame(there, source)));
       const freeName = await freeNameIn(
         folder,
         name,

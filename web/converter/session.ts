@@ -317,7 +317,7 @@ function changed(opening: Opening, next: Next): Opening {
     case 'salvage':
       return { ...opening, salvage: true };
     case 'filesAgain':
-      return { ...opening, companions: [], answers: [] };
+      return { ...opening, companions: [], repeated: [], answers: [] };
     default:
       return opening;
   }

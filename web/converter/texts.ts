@@ -113,6 +113,7 @@ export const texts = {
   useIt: 'Use it all the same',
   otherName: (name: string, wanted: string) =>
     `The image asks for ${shownText(wanted)}. This file is called ${shownText(name)}.`,
+  probablyTheImage: (name: string) => `${shownText(name)} is probably the image itself.`,
   smallerLayer: (name: string, bytes: number, above: string, size_: number) =>
     `${shownText(name)} holds a disk of ${size(bytes)}, ${shownText(above)} one of ${size(size_)}. What is missing reads as zeros. That is right if the disk was enlarged later, and wrong otherwise.`,
   shortDataFile: (name: string, bytes: number, disk: number) =>

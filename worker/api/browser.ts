@@ -69,8 +69,9 @@ async function openSource(input: Input): Promise<OpenedSource> {
   const file = blob instanceof File ? blob : undefined;
   return {
     spec: { blob },
-    // Another File object for the same file has the same of these.
-    identity: file ? describe(file) : blob,
+    // Another File object may be another file, even where its name, size and time are the same.
+    identity: input,
+    ...(handle && file && { entry: { handle, lastModified: file.lastModified } }),
     name: file?.name,
     size: blob.size,
     isFile: async (other, now) => {

@@ -7,8 +7,10 @@ import type { StreamReader } from './stream.js';
 export interface OpenedSource {
   /** A file, or a source or a stream of the caller's own, which stays on this side. */
   spec: FileSpec | { own: Source; size: number } | { stream: StreamReader };
-  /** The same for every source that is one and the same file. */
+  /** Equal only for sources that are one and the same file. */
   identity: unknown;
+  /** Browsers: the handle by which the file was given, which tells whether two sources are one file, too. */
+  entry?: { handle: FileSystemFileHandle; lastModified: number };
   name: string | undefined;
   /** In bytes, when it was opened; undefined for a stream. */
   size: number | undefined;

@@ -77,7 +77,7 @@ export class Sources {
       await opened.close();
       throw new DecantError('usage', 'A companion without a name of its own needs one: { name, source }');
     }
-    const known = this.all.findIndex(({ identity }) => identity === opened.identity);
+    const known = await this.#placeOf(opened);
     // The same file twice is one candidate, not two.
     if (known > 0 && standsFor === undefined) {
       await opened.close();
@@ -85,6 +85,18 @@ export class Sources {
     }
     this.all.push(opened);
     this.companions.push({ name, standsFor, isImage: known === 0 });
+  }
+
+  /** The place in `all` of a source that is the same file as `source`; -1 if there is none. */
+  async #placeOf({ identity, entry, size }: OpenedSource): Promise<number> {
+    const known = this.all.findIndex((source) => source.identity === identity);
+    if (known >= 0 || !entry) return known;
+    for (const [at, other] of this.all.entries()) {
+      // The browser is asked about few of many files: one entry has one size and time.
+      if (other.size !== size || other.entry?.lastModified !== entry.lastModified) continue;
+      if (await other.entry.handle.isSameEntry(entry.handle)) return at;
+    }
+    return -1;
   }
 }
 
