@@ -10,7 +10,7 @@ import { type Opening, Session } from './session.js';
 
 export class OpenedImage {
   #session: Session;
-  /** This one, and those before it that somebody may still hold. */
+  /** This one, and those before it that have not ended: somebody holds them. */
   readonly #sessions = new Set<Session>();
   #reopening: Promise<void> | undefined;
   #unlocking: Promise<void> | undefined;
@@ -25,7 +25,7 @@ export class OpenedImage {
     session: Session,
   ) {
     this.#session = session;
-    this.#sessions.add(session);
+    this.#keep(session);
   }
 
   static async open(
@@ -95,6 +95,12 @@ export class OpenedImage {
     await Promise.all([...this.#sessions].map((session) => session.end()));
   }
 
+  /** Keeps `session` until it has ended. */
+  #keep(session: Session): void {
+    this.#sessions.add(session);
+    session.onEnd = () => this.#sessions.delete(session);
+  }
+
   get #isFull(): boolean {
     const { starter, engine } = this.opening;
     return this.#session.build === starter.builds(engine).full;
@@ -106,9 +112,8 @@ export class OpenedImage {
       const session = await Session.open(this.opening, full || this.#isFull, this.#ending.signal);
       const before = this.#session;
       this.#session = session;
-      this.#sessions.add(session);
+      this.#keep(session);
       await before.giveUp();
-      if (before.hasEnded) this.#sessions.delete(before);
     };
     this.#reopening ??= open().finally(() => {
       this.#reopening = undefined;

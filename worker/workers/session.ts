@@ -37,6 +37,8 @@ export class Session {
   #overdue = 0;
   #held = 0;
   #ended: Promise<void> | undefined;
+  /** Called when it has ended. */
+  onEnd: (() => void) | undefined;
   #givenUp = false;
   /** Whether its coordinator serves no other image: it has failed, or holds memory that only its end gives back. */
   #isSpent = false;
@@ -95,10 +97,6 @@ export class Session {
   /** The image's number there. */
   get image(): number {
     return this.opened.image;
-  }
-
-  get hasEnded(): boolean {
-    return this.#ended !== undefined;
   }
 
   /** Whether new operations may begin on it. */
@@ -193,6 +191,7 @@ export class Session {
     this.coordinator.release(this.client.alive && !this.#isSpent);
     await this.coordinator.ended;
     this.loan.end();
+    this.onEnd?.();
   }
 
   async #endWhereUnused(): Promise<void> {
