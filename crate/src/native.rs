@@ -1,6 +1,6 @@
 //! Sources and targets of `std::fs`, and an executor on the calling thread: for tests, fuzzing and benchmarks.
 
-use crate::convert::{Decoded, Decoder, Executor, Job, JobOutput, LoadedJob, Stock, run_job};
+use crate::convert::{Decoded, Decoder, Executor, Job, JobOutput, LoadedJob, SpareBuffers, run_job};
 use crate::encode::Encoder;
 use crate::encryption::{Ciphers, Keys};
 use crate::error::{Error, ErrorKind, Result};
@@ -119,8 +119,9 @@ impl Executor for Inline {
             let decode = |job: &Job, buffers: &mut _| Decoder::default().decode(job, buffers, &self.ciphers);
             let deflate = |bytes: &_, runs: &_, output: &mut _| Encoder::default().deflate(bytes, runs, output);
             let finish = async |loaded: LoadedJob| loaded.finish(decode, deflate);
-            let JobOutput { bytes, parts, lost, read } = run_job(job, &self.files, &Stock::default(), finish).await?;
-            Ok(Decoded { written: parts.len(), output: Some((bytes, parts)), read, lost })
+            let JobOutput { bytes, placement, lost, read } =
+                run_job(job, &self.files, &SpareBuffers::default(), finish).await?;
+            Ok(Decoded { written: placement.len(), output: Some((bytes, placement)), read, lost })
         }
         .boxed_local()
     }

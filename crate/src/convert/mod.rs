@@ -18,4 +18,4 @@ pub use output::Output;
 pub use pipeline::{Cancel, Converted, Decoded, Executor, Progress, convert, convert_in_order};
 pub use plan::{JobLimits, Planner};
 pub use read::read;
-pub use run::{FinishedJob, JobOutput, LoadedJob, Stock, run_job};
+pub use run::{FinishedJob, JobOutput, LoadedJob, SpareBuffers, run_job};

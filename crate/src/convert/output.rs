@@ -4,7 +4,7 @@
 use super::gzip_output::GzipOutput;
 use super::job::Job;
 use super::plan::JobLimits;
-use crate::encode::{Encoding, Parts, Segment};
+use crate::encode::{Encoding, Placement, Segment};
 use crate::error::{Error, Result};
 use crate::target::{Abilities, Holes, Run, Target};
 use crate::units::GuestRange;
@@ -100,21 +100,21 @@ impl<'a, B: for<'b> From<&'b [u8]>> Placer<'a, B> {
         index: u64,
         region: GuestRange,
         stretches: &[Run],
-        data: Option<(B, Parts)>,
+        data: Option<(B, Placement)>,
     ) -> Result<u64> {
         if let Some(turns) = &self.turns {
             turns.wait(index).await;
         }
         let filled = match (&self.gzip, &data, self.holes) {
-            (Some(gzip), Some((bytes, Parts::Segments(segments))), _) => {
+            (Some(gzip), Some((bytes, Placement::Segments(segments))), _) => {
                 join(gzip, region, Some(bytes), segments).await?
             }
             (Some(gzip), ..) => join(gzip, region, None, &[]).await?,
-            (None, Some((bytes, Parts::Runs(runs))), Holes::Implied) => {
+            (None, Some((bytes, Placement::Runs(runs))), Holes::Implied) => {
                 self.output.target.write(bytes, runs).await?;
                 0
             }
-            (None, Some((bytes, Parts::Runs(runs))), _) => self.alternate(region, Some(bytes), runs).await?,
+            (None, Some((bytes, Placement::Runs(runs))), _) => self.alternate(region, Some(bytes), runs).await?,
             (None, _, Holes::Implied) => 0,
             (None, ..) => self.alternate(region, None, stretches).await?,
         };

@@ -5,7 +5,7 @@ use super::job::Job;
 use super::output::{Finished, Output, Placer};
 use super::plan::{JobLimits, Planner};
 use crate::damage::{Losses, Lost, LostRanges};
-use crate::encode::Parts;
+use crate::encode::Placement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::Image;
 use crate::target::Run;
@@ -37,7 +37,7 @@ pub trait Executor {
 /// The result of a job.
 pub struct Decoded<B> {
     /// The data and where it belongs; `None` if the executor has written all of it.
-    pub output: Option<(B, Parts)>,
+    pub output: Option<(B, Placement)>,
     /// How many bytes were read.
     pub read: u64,
     /// How many bytes of the output the job makes; zeros are left out.

@@ -2,7 +2,7 @@
 
 use super::decoder::Decoder;
 use super::plan::{JobLimits, Planner};
-use super::run::{JobOutput, LoadedJob, Stock, run_job};
+use super::run::{JobOutput, LoadedJob, SpareBuffers, run_job};
 use crate::encode::Encoding;
 use crate::encryption::Ciphers;
 use crate::error::Result;
@@ -28,14 +28,14 @@ pub async fn read(image: &Image, range: GuestRange) -> Result<Vec<u8>> {
     };
     let mut planner = Planner::new(image, limits)?.within(blocks);
     let (mut decoder, ciphers) = (Decoder::default(), Ciphers::new(&image.keys())?);
-    let stock = Stock::default();
+    let spares = SpareBuffers::default();
     while let Some(job) = planner.next().await? {
         let stretches = job.stretches.clone();
         let finish = async |loaded: LoadedJob| {
             // Nothing is encoded.
             loaded.finish(|job, buffers| decoder.decode(job, buffers, &ciphers), |_, _, _| Ok(Vec::new()))
         };
-        let JobOutput { bytes, .. } = run_job(job, image.files(), &stock, finish).await?;
+        let JobOutput { bytes, .. } = run_job(job, image.files(), &spares, finish).await?;
         for stretch in stretches {
             let (start, end) = (stretch.offset.max(range.start), stretch.end().min(range.end));
             if start >= end {
@@ -45,7 +45,7 @@ pub async fn read(image: &Image, range: GuestRange) -> Result<Vec<u8>> {
             let (to, len) = ((start - range.start) as usize, (end - start) as usize);
             disk[to..to + len].copy_from_slice(&bytes[from..from + len]);
         }
-        stock.give_output(bytes);
+        spares.give_output(bytes);
     }
     Ok(disk)
 }

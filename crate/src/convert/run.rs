@@ -3,7 +3,7 @@
 use super::decoder::Outcome;
 use super::job::{Buffers, Job};
 use crate::damage::Lost;
-use crate::encode::{Encoding, Parts, Segment};
+use crate::encode::{Encoding, Placement, Segment};
 use crate::error::Result;
 use crate::source::Source;
 use crate::target::Run;
@@ -12,12 +12,12 @@ use std::rc::Rc;
 
 /// Buffers that no job uses, kept for the next job.
 #[derive(Default)]
-pub struct Stock {
+pub struct SpareBuffers {
     inputs: RefCell<Vec<Vec<u8>>>,
     outputs: RefCell<Vec<Vec<u8>>>,
 }
 
-impl Stock {
+impl SpareBuffers {
     /// A buffer of an input, else of an output: a job that is read straight into its output turns one into the other.
     fn take_input(&self) -> Vec<u8> {
         let spare = self.inputs.borrow_mut().pop().or_else(|| self.outputs.borrow_mut().pop());
@@ -60,32 +60,33 @@ impl LoadedJob {
             decode(&self.job, &mut self.buffers)?
         };
         let Buffers { input, output } = &mut self.buffers;
-        let parts = match self.job.encoding {
-            Encoding::Plain => Parts::Runs(runs),
+        let placement = match self.job.encoding {
+            Encoding::Plain => Placement::Runs(runs),
             Encoding::Gzip => {
                 // The input is no longer needed.
                 let segments = deflate(output, &runs, input)?;
                 std::mem::swap(input, output);
-                Parts::Segments(segments)
+                Placement::Segments(segments)
             }
         };
-        Ok(FinishedJob { buffers: self.buffers, parts, lost })
+        Ok(FinishedJob { buffers: self.buffers, placement, lost })
     }
 }
 
 /// A job that was decoded, and encoded for the output.
 pub struct FinishedJob {
     buffers: Buffers,
-    parts: Parts,
+    placement: Placement,
     lost: Vec<Lost>,
 }
 
 /// The result of a job.
 pub struct JobOutput {
-    /// The buffer of the output. It goes back to the stock.
+    /// The buffer of the output. It goes back to the spare ones, by
+    /// [`SpareBuffers::give_output`].
     pub bytes: Vec<u8>,
-    /// The data in `bytes`; zeros are left out.
-    pub parts: Parts,
+    /// Where the data lies in `bytes` and where it belongs; zeros are left out.
+    pub placement: Placement,
     /// In a salvage: what could not be decoded.
     pub lost: Vec<Lost>,
     /// How many bytes were read.
@@ -93,24 +94,25 @@ pub struct JobOutput {
 }
 
 /// Runs `job`: reads it from `files`, then calls `finish`, which decodes it here or on another thread. All buffers come from
-/// `stock`. Fails with `source` or as `finish` does.
+/// `spares`. Fails with `source` or as `finish` does.
 pub async fn run_job(
     job: Job,
     files: &[Rc<dyn Source>],
-    stock: &Stock,
+    spares: &SpareBuffers,
     finish: impl AsyncFnOnce(LoadedJob) -> Result<FinishedJob>,
 ) -> Result<JobOutput> {
-    let mut buffer = stock.take_input();
+    let mut buffer = spares.take_input();
     let read = job.read(files, &mut buffer).await?;
     let buffers = match read.is_output {
         true if job.encoding == Encoding::Plain => Buffers { input: Vec::new(), output: buffer },
-        true => Buffers { input: stock.take_output(), output: buffer },
+        true => Buffers { input: spares.take_output(), output: buffer },
         // Only now: while one job waits for its bytes, another one has the output's buffer.
-        false => Buffers { input: buffer, output: stock.take_output() },
+        false => Buffers { input: buffer, output: spares.take_output() },
     };
-    let FinishedJob { buffers, parts, lost } = finish(LoadedJob { job, buffers, is_output: read.is_output }).await?;
+    let FinishedJob { buffers, placement, lost } =
+        finish(LoadedJob { job, buffers, is_output: read.is_output }).await?;
     if buffers.input.capacity() > 0 {
-        stock.give_input(buffers.input);
+        spares.give_input(buffers.input);
     }
-    Ok(JobOutput { bytes: buffers.output, parts, lost, read: read.bytes })
+    Ok(JobOutput { bytes: buffers.output, placement, lost, read: read.bytes })
 }

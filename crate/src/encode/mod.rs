@@ -33,17 +33,17 @@ pub enum Encoding {
     Gzip,
 }
 
-/// The data in the output of a job.
+/// Where the data lies in the buffer of a job's output, and where it belongs on the disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Parts {
+pub enum Placement {
     /// Data as it is.
     Runs(Vec<Run>),
     /// Encoded data.
     Segments(Vec<Segment>),
 }
 
-impl Parts {
-    /// How many bytes of the output they make.
+impl Placement {
+    /// How many bytes of the output the data makes.
     pub fn len(&self) -> u64 {
         match self {
             Self::Runs(runs) => runs.iter().map(|run| run.len as u64).sum(),

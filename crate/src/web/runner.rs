@@ -1,8 +1,8 @@
 //! A worker of the `workers` engine: runs jobs with a memory of its own and parses no metadata.
 
 use super::delivered::Delivered;
-use crate::convert::{Decoder, Job, JobOutput, LoadedJob, Stock, run_job};
-use crate::encode::{Encoder, Parts};
+use crate::convert::{Decoder, Job, JobOutput, LoadedJob, SpareBuffers, run_job};
+use crate::encode::{Encoder, Placement};
 use crate::encryption::{Ciphers, Keys};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::{Source, zeroed};
@@ -24,7 +24,7 @@ pub struct Runner {
     handle: Option<Box<dyn TargetHandle<Vec<u8>>>>,
     decoder: RefCell<Decoder>,
     encoder: RefCell<Encoder>,
-    stock: Stock,
+    spares: SpareBuffers,
 }
 
 #[wasm_bindgen]
@@ -41,7 +41,7 @@ impl Runner {
             handle,
             decoder: RefCell::default(),
             encoder: RefCell::default(),
-            stock: Stock::default(),
+            spares: SpareBuffers::default(),
         })
     }
 
@@ -55,22 +55,26 @@ impl Runner {
             let deflate = |bytes: &_, runs: &_, output: &mut _| self.encoder.borrow_mut().deflate(bytes, runs, output);
             loaded.finish(decode, deflate)
         };
-        let JobOutput { bytes, parts, lost, read } = run_job(job, &files, &self.stock, finish).await?;
+        let JobOutput { bytes, placement, lost, read } = run_job(job, &files, &self.spares, finish).await?;
         let reply: JsReply = js_sys::Object::new().unchecked_into();
         reply.set_read(read as f64);
-        reply.set_written(parts.len() as f64);
+        reply.set_written(placement.len() as f64);
         if !lost.is_empty() {
             reply.set_lost(Uint8Array::from(&message(&lost)?[..]));
         }
-        match (&self.handle, &parts) {
-            (Some(handle), Parts::Runs(runs)) => handle.write(&bytes, runs).await?,
+        match (&self.handle, &placement) {
+            (Some(handle), Placement::Runs(runs)) => handle.write(&bytes, runs).await?,
             // Segments are joined by the coordinator.
             _ => {
-                reply.set_parts(Uint8Array::from(&message(&parts)?[..]));
-                reply.set_bytes(if parts.is_empty() { Uint8Array::default() } else { Uint8Array::from(&bytes[..]) });
+                reply.set_placement(Uint8Array::from(&message(&placement)?[..]));
+                reply.set_bytes(if placement.is_empty() {
+                    Uint8Array::default()
+                } else {
+                    Uint8Array::from(&bytes[..])
+                });
             }
         }
-        self.stock.give_output(bytes);
+        self.spares.give_output(bytes);
         Ok(reply)
     }
 }
@@ -105,7 +109,7 @@ pub(super) fn internal(cause: postcard::Error) -> Error {
 
 #[wasm_bindgen]
 extern "C" {
-    /// What a runner answers: `{ read, written, lost?, parts?, bytes? }`.
+    /// What a runner answers: `{ read, written, lost?, placement?, bytes? }`.
     #[wasm_bindgen(extends = js_sys::Object)]
     pub type JsReply;
     #[wasm_bindgen(method, getter)]
@@ -117,9 +121,9 @@ extern "C" {
     #[wasm_bindgen(method, setter)]
     fn set_written(this: &JsReply, value: f64);
     #[wasm_bindgen(method, getter)]
-    pub(super) fn parts(this: &JsReply) -> Option<Uint8Array>;
+    pub(super) fn placement(this: &JsReply) -> Option<Uint8Array>;
     #[wasm_bindgen(method, setter)]
-    fn set_parts(this: &JsReply, value: Uint8Array);
+    fn set_placement(this: &JsReply, value: Uint8Array);
     #[wasm_bindgen(method, getter)]
     pub(super) fn lost(this: &JsReply) -> Option<Uint8Array>;
     #[wasm_bindgen(method, setter)]

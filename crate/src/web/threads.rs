@@ -2,7 +2,7 @@
 //! decodes. The coordinator never blocks: it spawns, and awaits the answer.
 
 use super::bytes::JsBytes;
-use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, JobOutput, MAX_JOB, Outcome, Stock, run_job};
+use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, JobOutput, MAX_JOB, Outcome, SpareBuffers, run_job};
 use crate::encode::{Encoder, Segment};
 use crate::encryption::{Ciphers, Keys};
 use crate::error::{Error, ErrorKind, Result};
@@ -26,7 +26,7 @@ pub(super) struct Pool {
     files: Files,
     ciphers: Arc<Ciphers>,
     job_bytes: u64,
-    stock: Rc<Stock>,
+    spares: Rc<SpareBuffers>,
 }
 
 impl Pool {
@@ -37,26 +37,26 @@ impl Pool {
             files,
             ciphers: Arc::new(Ciphers::new(keys)?),
             job_bytes: (budget / (2 * DEPTH as u64)).min(MAX_JOB),
-            stock: Rc::default(),
+            spares: Rc::default(),
         })
     }
 }
 
-/// A job's output, whose buffer goes back to the stock when it is written.
+/// A job's output, whose buffer goes back to the spare ones when it is written.
 pub(super) struct Output {
     bytes: Vec<u8>,
-    stock: Rc<Stock>,
+    spares: Rc<SpareBuffers>,
 }
 
 impl Drop for Output {
     fn drop(&mut self) {
-        self.stock.give_output(std::mem::take(&mut self.bytes));
+        self.spares.give_output(std::mem::take(&mut self.bytes));
     }
 }
 
 impl From<&[u8]> for Output {
     fn from(bytes: &[u8]) -> Self {
-        Self { bytes: bytes.to_vec(), stock: Rc::default() }
+        Self { bytes: bytes.to_vec(), spares: Rc::default() }
     }
 }
 
@@ -83,7 +83,7 @@ impl Executor for Pool {
 
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Output>>> {
         async move {
-            let ran = run_job(job, &self.files, &self.stock, async |loaded| {
+            let ran = run_job(job, &self.files, &self.spares, async |loaded| {
                 let ciphers = self.ciphers.clone();
                 let (answer, answered) = oneshot::channel();
                 rayon::spawn(move || {
@@ -93,9 +93,9 @@ impl Executor for Pool {
                 });
                 answered.await.map_err(|_| Error::new(ErrorKind::Internal, "A decoding thread ended"))?
             });
-            let JobOutput { bytes, parts, lost, read } = ran.await?;
-            let output = Output { bytes, stock: self.stock.clone() };
-            Ok(Decoded { written: parts.len(), output: Some((output, parts)), read, lost })
+            let JobOutput { bytes, placement, lost, read } = ran.await?;
+            let output = Output { bytes, spares: self.spares.clone() };
+            Ok(Decoded { written: placement.len(), output: Some((output, placement)), read, lost })
         }
         .boxed_local()
     }

@@ -112,8 +112,8 @@ fn js_range(range: &FileRange) -> JsRange {
 }
 
 fn decoded(reply: &JsReply) -> Result<Decoded<Uint8Array>> {
-    let output = match (reply.bytes(), reply.parts()) {
-        (Some(bytes), Some(parts)) => Some((bytes, postcard::from_bytes(&parts.to_vec()).map_err(internal)?)),
+    let output = match (reply.bytes(), reply.placement()) {
+        (Some(bytes), Some(placement)) => Some((bytes, postcard::from_bytes(&placement.to_vec()).map_err(internal)?)),
         // The worker has written by itself.
         _ => None,
     };
