@@ -323,58 +323,116 @@ fn a_lost_footer() {
     }
 }
 
+/// A stream of 64 grains of 4 sectors, with holes.
+struct Marked {
+    image: Vec<u8>,
+    disk: Vec<u8>,
+    /// The number of each grain that is not absent, and where its marker lies.
+    markers: Vec<(usize, usize)>,
+    /// Where the last grain ends.
+    end: usize,
+}
+
+impl Marked {
+    fn new(tables_between: bool) -> Self {
+        let grains: Vec<Grain> = (0..64)
+            .map(|at| match at % 11 {
+                3 | 7 | 8 => Grain::Absent,
+                _ => Grain::Data(
+                    (0..4 * SECTOR).map(|byte| ((at * 31 + byte * byte / 7) >> (at % 5)) as u8 | 1).collect(),
+                ),
+            })
+            .collect();
+        let packing = Packing::Marked;
+        let kdmv = Kdmv {
+            grain: 4,
+            capacity: 256,
+            table_entries: 16,
+            packing,
+            footer: true,
+            tables_between,
+            ..Kdmv::default()
+        };
+        let image = kdmv.build(&grains);
+        let (mut markers, mut end) = (Vec::new(), TABLES);
+        for number in (0..64).filter(|&number| grains[number] != Grain::Absent) {
+            if image[end + 8..end + 12] == [0; 4] {
+                // The marker of a table, and the table.
+                end += 2 * SECTOR;
+            }
+            markers.push((number, end));
+            end += 12 + u32::from_le_bytes(image[end + 8..end + 12].try_into().unwrap()) as usize;
+            end = end.next_multiple_of(SECTOR);
+        }
+        Self { disk: disk(kdmv.capacity, kdmv.grain, &grains), image, markers, end }
+    }
+
+    /// The grains that could lie where marker number `turn` is, as far as its neighbours tell.
+    fn possible(&self, turn: usize) -> std::ops::Range<usize> {
+        let first = if turn == 0 { 0 } else { self.markers[turn - 1].0 + 1 };
+        first..self.markers.get(turn + 1).map_or(64, |next| next.0)
+    }
+
+    /// Salvages `cut`, which has no footer and is damaged: every byte that is wrong must be told as lost. Returns whether
+    /// any is.
+    fn check(&self, cut: Vec<u8>, what: &str) -> bool {
+        let converted =
+            Case { salvage: true, ..Case::new(cut) }.convert(Answers::InOrder, Abilities::default(), 1 << 20);
+        converted.result.unwrap();
+        let bytes = converted.target.bytes.take();
+        let lost = |at: u64| converted.lost.listed.iter().any(|lost| (lost.start..lost.start + lost.len).contains(&at));
+        let wrong = (0..self.disk.len()).find(|&at| bytes[at] != self.disk[at] && !lost(at as u64));
+        assert_eq!(wrong, None, "{what}");
+        converted.lost.bytes > 0
+    }
+}
+
 /// Where a marker of a stream without its footer is damaged, every byte that is wrong is reported as lost.
 #[test]
 fn damaged_markers_of_a_lost_footer() {
-    let kdmv =
-        Kdmv { grain: 4, capacity: 256, table_entries: 16, packing: Packing::Marked, footer: true, ..Kdmv::default() };
-    let grains: Vec<Grain> = (0..64)
-        .map(|at| match at % 11 {
-            3 | 7 | 8 => Grain::Absent,
-            _ => Grain::Data((0..4 * SECTOR).map(|byte| ((at * 31 + byte * byte / 7) >> (at % 5)) as u8 | 1).collect()),
-        })
-        .collect();
-    let image = kdmv.build(&grains);
-    let disk = disk(kdmv.capacity, kdmv.grain, &grains);
-    let mut markers = Vec::new();
-    let mut at = TABLES;
-    for number in (0..64).filter(|&number| grains[number] != Grain::Absent) {
-        markers.push((number, at));
-        at += 12 + u32::from_le_bytes(image[at + 8..at + 12].try_into().unwrap()) as usize;
-        at = at.next_multiple_of(SECTOR);
-    }
+    let streams = [Marked::new(false), Marked::new(true)];
     let mut seed = 1u64;
     let mut random = |below: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) as usize % below
     };
     let (mut rounds, mut with_loss) = (0, 0);
-    while rounds < 600 {
-        // Behind the grains are the tables; without them too.
-        let mut cut = image[..if random(2) == 0 { at } else { image.len() - 2 * SECTOR }].to_vec();
+    while rounds < 1200 {
+        let stream = &streams[random(2)];
+        let Marked { image, markers, end, .. } = stream;
+        // Behind the grains are the tables, or the last one of them; without them too.
+        let mut cut = image[..if random(2) == 0 { *end } else { image.len() - 2 * SECTOR }].to_vec();
         let turn = random(markers.len());
-        let marker = markers[turn].1;
+        let (own, marker) = markers[turn];
         let byte = marker + [random(2), 8 + random(2), 8 + random(4), random(300)][random(4)];
         cut[byte] ^= 1 << random(8);
-        // A grain that is moved within the hole beside it is contradicted by nothing but its table, if that is there.
+        // See `grains_that_are_moved`.
         let sector = u64::from_le_bytes(cut[marker..marker + 8].try_into().unwrap());
-        let own = markers[turn].0;
-        let first = if turn == 0 { 0 } else { markers[turn - 1].0 + 1 };
-        let behind = markers.get(turn + 1).map_or(64, |next| next.0);
-        if sector % 4 == 0 && (first..behind).contains(&((sector / 4) as usize)) && sector / 4 != own as u64 {
+        if sector % 4 == 0 && sector != 4 * own as u64 && stream.possible(turn).contains(&((sector / 4) as usize)) {
             continue;
         }
         rounds += 1;
-        let case = Case { salvage: true, ..Case::new(cut) };
-        let converted = case.convert(Answers::InOrder, Abilities::default(), 1 << 20);
-        converted.result.unwrap();
-        let bytes = converted.target.bytes.take();
-        let lost = |at: u64| converted.lost.listed.iter().any(|lost| (lost.start..lost.start + lost.len).contains(&at));
-        let wrong = (0..disk.len()).find(|&at| bytes[at] != disk[at] && !lost(at as u64));
-        assert_eq!(wrong, None, "byte {byte}, of the marker of grain {own} at {marker}");
-        with_loss += usize::from(converted.lost.bytes > 0);
+        let what = format!("byte {byte}, of the marker of grain {own} at {marker}");
+        with_loss += usize::from(stream.check(cut, &what));
     }
-    assert!(with_loss > 300, "{with_loss}");
+    assert!(with_loss > 600, "{with_loss}");
+}
+
+/// A grain that is moved within the hole beside it is contradicted by nothing but its table, if that is behind it.
+#[test]
+fn grains_that_are_moved() {
+    let stream = Marked::new(true);
+    let mut moves = 0;
+    for (turn, &(own, marker)) in stream.markers.iter().enumerate() {
+        for other in stream.possible(turn).filter(|&other| other != own) {
+            let sector = le64(4 * other as u64);
+            let image = &stream.image[..stream.image.len() - 2 * SECTOR];
+            let cut = changed(image.to_vec(), &[(marker, &sector)]);
+            assert!(stream.check(cut, &format!("grain {own} at {other}")), "grain {own} at {other}: nothing is lost");
+            moves += 1;
+        }
+    }
+    assert!(moves > 20, "{moves}");
 }
 
 /// Files of 1 MB that say as much as they can: each is opened and listed, or refused, soon.

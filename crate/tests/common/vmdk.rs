@@ -42,6 +42,8 @@ pub struct Kdmv {
     pub redundant: bool,
     pub packing: Packing,
     pub footer: bool,
+    /// With a footer: whether each table lies behind its own grains, not behind all of them.
+    pub tables_between: bool,
     pub descriptor: Option<String>,
 }
 
@@ -56,6 +58,7 @@ impl Default for Kdmv {
             redundant: false,
             packing: Packing::Plain,
             footer: false,
+            tables_between: false,
             descriptor: Some(descriptor("monolithicSparse", "RW 64 SPARSE \"a.vmdk\"\n")),
         }
     }
@@ -130,7 +133,11 @@ impl Kdmv {
             }
         }
         let mut entries = vec![0u32; tables * self.table_entries];
+        let mut names = Vec::new();
         for (number, content) in grains.iter().enumerate() {
+            if self.tables_between && number > 0 && number % self.table_entries == 0 {
+                names.push(self.table(&mut file, &entries[number - self.table_entries..number]));
+            }
             entries[number] = match content {
                 Grain::Absent => 0,
                 Grain::Zero => 1,
@@ -154,7 +161,10 @@ impl Kdmv {
         let header = self.header(directory, (redundant / SECTOR) as u64);
         put(&mut file, 0, &header);
         if self.footer {
-            self.finish(&mut file, &entries, table_len);
+            for table in entries.chunks(self.table_entries).skip(names.len()) {
+                names.push(self.table(&mut file, table));
+            }
+            self.finish(&mut file, &names);
         }
         file
     }
@@ -171,19 +181,20 @@ impl Kdmv {
         pad(file);
     }
 
-    /// Tables, directory, footer and end of a stream.
-    fn finish(&self, file: &mut Vec<u8>, entries: &[u32], table_len: usize) {
-        let mut names = Vec::new();
-        for table in entries.chunks(self.table_entries) {
-            if table.iter().all(|&entry| entry == 0) {
-                names.push(0);
-                continue;
-            }
-            marker(file, (table_len / SECTOR) as u64, 1);
-            names.push(sector(file));
-            file.extend(table.iter().flat_map(|entry| entry.to_le_bytes()));
-            pad(file);
+    /// A table of a stream. Returns its sector; 0 for one that names nothing, which is left out.
+    fn table(&self, file: &mut Vec<u8>, table: &[u32]) -> u32 {
+        if table.iter().all(|&entry| entry == 0) {
+            return 0;
         }
+        marker(file, (self.table_entries * 4).div_ceil(SECTOR) as u64, 1);
+        let place = sector(file);
+        file.extend(table.iter().flat_map(|entry| entry.to_le_bytes()));
+        pad(file);
+        place
+    }
+
+    /// Directory, footer and end of a stream.
+    fn finish(&self, file: &mut Vec<u8>, names: &[u32]) {
         marker(file, 1, 2);
         let directory = u64::from(sector(file));
         file.extend(names.iter().flat_map(|name: &u32| name.to_le_bytes()));

@@ -3,8 +3,9 @@
 //!
 //! A stream has its grains in the order of the disk, each once. Reading ends where that is not so. A marker may be damaged
 //! itself: a grain behind a hole counts only if what follows agrees with its place, and a hole only if the marker behind it
-//! lies where the grain before it ends. What no neighbour contradicts is not noticed: a grain that is moved within the hole
-//! beside it.
+//! lies where the grain before it ends. A grain that is moved within the hole beside it agrees with both: it does not count
+//! if its grain table has it elsewhere. Most writers put a table behind the grains that it names; where it is missing, such
+//! a grain is not noticed.
 
 use super::sparse::{ExtentFile, MOST_COMPRESSED, Sparse};
 use crate::decode::{DecompressError, Decompressor};
@@ -41,6 +42,31 @@ pub(super) struct FoundGrain {
     pub hole_is_sure: bool,
 }
 
+/// The grain table that lies next in the stream.
+#[derive(Default)]
+struct NextTable {
+    /// The host offset at which the search for it has ended. It is the next one for all grains before that.
+    searched_to: u64,
+    /// Its entries, in sectors; empty if none was found.
+    entries: Vec<u32>,
+    /// The same entries, ascending.
+    sorted: Vec<u32>,
+}
+
+impl NextTable {
+    fn new(searched_to: u64, entries: Vec<u32>) -> Self {
+        let mut sorted = entries.clone();
+        sorted.sort_unstable();
+        Self { searched_to, entries, sorted }
+    }
+
+    /// Whether it has the grain whose marker lies in `sector`, but not in its entry number `entry`.
+    fn is_elsewhere(&self, entry: usize, sector: u64) -> bool {
+        let Ok(sector) = u32::try_from(sector) else { return false };
+        self.entries.get(entry).is_some_and(|&own| own != sector) && self.sorted.binary_search(&sector).is_ok()
+    }
+}
+
 /// A pass over the markers, in ascending order.
 pub(super) struct Stream {
     file: ExtentFile,
@@ -52,6 +78,8 @@ pub(super) struct Stream {
     end: u64,
     /// The grain behind it, whose marker was read ahead.
     ahead: Option<MarkedGrain>,
+    /// The table behind that grain.
+    table: NextTable,
     window: Vec<u8>,
     window_start: u64,
     decompressor: Decompressor,
@@ -67,6 +95,7 @@ impl Stream {
             current: None,
             end: 0,
             ahead: None,
+            table: NextTable::default(),
             window: Vec::new(),
             window_start: 0,
             decompressor: Decompressor::default(),
@@ -87,26 +116,34 @@ impl Stream {
     /// Goes to the next grain. Returns `false` if none counts.
     async fn advance(&mut self) -> Result<bool> {
         let (end, before) = (self.end, self.current.map(|found| found.grain));
-        let grain = match self.ahead.take() {
-            Some(grain) => grain,
-            None => match self.read_grain(end, None).await?.0 {
+        let mut hole_is_sure = true;
+        let (grain, is_in_table) = loop {
+            let grain = match self.ahead.take() {
                 Some(grain) => grain,
-                None => return Ok(false),
-            },
+                None => match self.read_grain(end, None).await?.0 {
+                    Some(grain) => grain,
+                    None => return Ok(false),
+                },
+            };
+            let grain_end = grain.start + self.sparse.grain;
+            let (ahead, is_in_table) = self.read_grain(grain_end, Some(grain)).await?;
+            self.ahead = ahead;
+            let is_beside_hole = grain.start > end || ahead.is_none_or(|ahead| ahead.start > grain_end);
+            if !is_beside_hole || !self.is_moved(grain).await? {
+                break (grain, is_in_table);
+            }
+            hole_is_sure = false;
         };
-        let grain_end = grain.start + self.sparse.grain;
-        let (ahead, is_in_table) = self.read_grain(grain_end, Some(grain)).await?;
         let has_hole = grain.start > end;
-        if has_hole && ahead.is_none() && !is_in_table {
+        if has_hole && self.ahead.is_none() && !is_in_table {
             self.next = None;
             return Ok(false);
         }
-        let hole_is_sure = match before {
-            Some(before) if has_hole => self.is_as_long_as_told(before).await?,
-            _ => true,
-        };
+        if let Some(before) = before.filter(|_| has_hole) {
+            hole_is_sure = hole_is_sure && self.is_as_long_as_told(before).await?;
+        }
         self.current = Some(FoundGrain { grain, hole_is_sure });
-        (self.end, self.ahead) = (grain_end, ahead);
+        self.end = grain.start + self.sparse.grain;
         Ok(true)
     }
 
@@ -123,7 +160,8 @@ impl Stream {
             if len > 0 {
                 let grain = self.grain(end, value, place, GRAIN_MARKER + len);
                 self.next = grain.map(|grain| place + grain.host_len.next_multiple_of(SECTOR));
-                return Ok((grain, is_in_table));
+                // An entry tells a place within its table only: a grain may be moved by whole tables.
+                return Ok((grain, is_in_table && grain.is_some()));
             }
             // The directory and the footer are behind all grains. A length that is damaged would skip grains.
             if kind != TABLE || value != (self.sparse.table_entries * ENTRY).div_ceil(SECTOR) {
@@ -153,6 +191,41 @@ impl Stream {
         }
         let entry = self.read(place, ENTRY).await?;
         Ok(u64::from(le32(&entry, 0)) == grain.host.0 / SECTOR)
+    }
+
+    /// Whether the table behind `grain` has it in another place than its marker.
+    async fn is_moved(&mut self, grain: MarkedGrain) -> Result<bool> {
+        if grain.host.0 >= self.table.searched_to {
+            self.table = self.find_table(grain.host.0).await?;
+        }
+        let entry = grain.start / self.sparse.grain % self.sparse.table_entries;
+        Ok(self.table.is_elsewhere(entry as usize, grain.host.0 / SECTOR))
+    }
+
+    /// Looks for a table behind the grain whose marker lies at `first`, and behind no more grains than a table has.
+    async fn find_table(&mut self, first: u64) -> Result<NextTable> {
+        let size = self.file.source.size();
+        let mut place = first;
+        for _ in 0..=self.sparse.table_entries {
+            if place.saturating_add(MARKER) > size {
+                break;
+            }
+            let marker = self.marker(place).await?;
+            let (value, len, kind) = (le64(marker, 0), u64::from(le32(marker, 8)), le32(marker, 12));
+            if len > 0 {
+                place = place.saturating_add((GRAIN_MARKER + len).next_multiple_of(SECTOR));
+                continue;
+            }
+            let table = ByteRange { start: HostOffset(place + SECTOR), len: self.sparse.table_entries * ENTRY };
+            if kind == TABLE && value == table.len.div_ceil(SECTOR) && table.start.0 + table.len <= size {
+                let entries = self.read(table.start.0, table.len).await?;
+                let entries = entries.chunks_exact(ENTRY as usize).map(|entry| le32(entry, 0)).collect();
+                return Ok(NextTable::new(place, entries));
+            }
+            break;
+        }
+        // What was passed has no table, up to the last marker that was read.
+        Ok(NextTable::new(place.max(first + 1), Vec::new()))
     }
 
     /// Whether the compressed data of `grain` ends in the sector in which it does by its marker.
