@@ -2,8 +2,8 @@
 //! kind `internal` or `limit`. Never is it `corrupt`, never are other bytes taken for a success, and never does salvage
 //! make zeros of it.
 //!
-//! Each run has one allocation that fails, and a process of its own: what has no answer to that aborts, which counts as
-//! `internal`, since the TypeScript side makes it so of a wasm that traps.
+//! Each run makes one allocation fail, in a process of its own: code that cannot return an error aborts the process. An
+//! abort counts as `internal`: where the wasm traps, the TypeScript side reports that kind.
 
 #[path = "../fuzz/src/lib.rs"]
 #[allow(dead_code)]
@@ -29,13 +29,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::rc::Rc;
 
-/// The system's allocator, of which one answer is that there is no memory.
+/// The system's allocator, which fails once: the allocation number `FAILS`.
 struct Failing;
 
 thread_local! {
     /// Whether this thread's allocations count.
     static COUNTS: Cell<bool> = const { Cell::new(false) };
-    /// How many there were.
+    /// How many allocations were counted.
     static COUNT: Cell<u64> = const { Cell::new(0) };
     /// Which one fails, counted from 1; 0 for none.
     static FAILS: Cell<u64> = const { Cell::new(0) };
@@ -112,7 +112,7 @@ impl Target<Vec<u8>> for Disk {
     }
 }
 
-/// More than the disks of all images here, in bytes.
+/// Upper bound on the disks of the images here, in bytes.
 const MOST: usize = 1 << 20;
 
 /// An overlay whose clusters are parts of its backing file's compressed ones.
@@ -137,9 +137,9 @@ fn over_parts_of_clusters() -> Files {
     Files { image: overlay("base.qcow2", Some("qcow2")), companions, password: None }
 }
 
-/// Of the fuzzer's VMDKs: a compressed one, one of several extents, one with a parent.
+/// Numbers of VMDKs of the fuzzer: a compressed one, one of several extents, one with a parent.
 const VMDKS: [u8; 3] = [2, 5, 8];
-/// The images: those of the fuzzer, one more, VMDKs, and two in containers.
+/// How many images there are: those of the fuzzer, `over_parts_of_clusters`, `VMDKS`, and two in containers.
 const IMAGES: u8 = bases::BASES + 1 + VMDKS.len() as u8 + 2;
 const IN_GZIP: u8 = IMAGES - 2;
 const IN_TAR: u8 = IMAGES - 1;
@@ -154,7 +154,7 @@ fn packed(command: &str) -> Files {
 
 fn files(number: u8) -> Files {
     match number.checked_sub(bases::BASES) {
-        // The disk is the image's bytes; the first ones would tell what they are.
+        // A raw disk: without its first byte the qcow2 is not recognised.
         _ if number == IN_GZIP => packed("tail -c +2 image | gzip -c"),
         _ if number == IN_TAR => packed("tar -cf - image"),
         None => bases::base(number),
@@ -167,7 +167,7 @@ fn files(number: u8) -> Files {
 const PLAIN: &str = "raw";
 const ENCODED: &str = "raw.gz";
 
-/// What to do to an image: which one, what to make of it, whether it is salvaged, and which allocation fails.
+/// One conversion: the number of the image, the output format, whether it is salvaged, and which allocation fails.
 #[derive(Clone, Copy, Debug)]
 struct Task<'a> {
     image: u8,
@@ -227,12 +227,12 @@ impl Task<'_> {
         (result.map(|done| (disk.bytes.into_inner(), done.lost.bytes)), COUNT.get())
     }
 
-    /// Runs it in a process of its own; what it says.
+    /// Runs it in a process of its own. Returns how that ended and what it printed.
     fn in_a_process(self) -> (ExitStatus, String) {
         let Self { image, format, salvage, fails } = self;
         let output = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "one_run", "--nocapture", "--test-threads=1"])
-            // Its lines take a second each.
+            // Looking up the lines of a backtrace takes a second.
             .env("RUST_BACKTRACE", "0")
             .env(TASK, format!("{image} {format} {salvage} {fails}"))
             .output()
@@ -244,12 +244,13 @@ impl Task<'_> {
 /// The variable of the environment that says which run a process is.
 const TASK: &str = "DECANT_TEST_ALLOCATION";
 
-/// How a run ends, as an exit code: as if nothing had failed, or with an error that is told.
+/// The exit codes of a run: the result is that of a run in which nothing fails; there is an error of the right kind.
 const SAME: i32 = 40;
 const TOLD: i32 = 41;
 const SIGABRT: i32 = 6;
 
-/// Is run by the tests below. By itself, without an allocation that fails: then every image is converted.
+/// One run, which the tests below start with `TASK` in its environment. Without that, all images are converted, and no
+/// allocation fails.
 #[test]
 fn one_run() {
     let Ok(task) = std::env::var(TASK) else {
@@ -281,7 +282,7 @@ fn one_run() {
 /// Fails one allocation after the other, or a sample of them; all tasks are done with or without `salvage`.
 fn fail_each(salvage: bool) {
     const SAMPLE: usize = 24;
-    // With the decoders that ask for buffers of their own.
+    // These have decoders that allocate buffers of their own: all allocations are tried, not a sample.
     const ALL_OF: [u8; 4] = [6, 7, bases::BASES, IN_GZIP];
     let (mut told, mut aborted) = (0, 0);
     for (image, format) in (0..IMAGES).map(|image| (image, PLAIN)).chain([(0, ENCODED)]) {

@@ -19,23 +19,23 @@ fn stored(bytes: &[u8], last: bool) -> Vec<u8> {
     [&[u8::from(last)][..], &len.to_le_bytes(), &(!len).to_le_bytes(), bytes].concat()
 }
 
-/// What stands behind a stream.
+/// What lies in the file behind a stream.
 #[derive(Clone, Copy, Debug)]
 enum Behind {
     /// The end of the file.
     Nothing,
     Zeros,
     Noise,
-    /// The end of the range that the image gives for it.
+    /// The stream ends where its range does by its L2 entry; noise follows.
     NextSector,
 }
 
 const BEHIND: [Behind; 4] = [Behind::Nothing, Behind::Zeros, Behind::Noise, Behind::NextSector];
-/// Where the stream's range ends: it has two sectors.
+/// Where the range of the stream ends, which has two sectors.
 const RANGE_END: usize = END + CLUSTER + 2 * CLUSTER;
 
-/// `small` whose first cluster is compressed to `stream`, with an empty refcount table, without which qemu-img opens
-/// nothing.
+/// `small` whose first cluster is compressed to `stream`. It has an empty refcount table: without one qemu-img opens no
+/// image.
 fn image(stream: &[u8], behind: Behind) -> Vec<u8> {
     let start = match behind {
         Behind::NextSector => RANGE_END - stream.len(),
@@ -70,7 +70,7 @@ fn qemu_reads_it(image: &[u8], folder: &Path) -> Option<Vec<u8>> {
     output.status.success().then(|| std::fs::read(raw).unwrap())
 }
 
-/// Whether a row is good, for each of `BEHIND`.
+/// Whether the stream of a row is valid, for each of `BEHIND`.
 type Good = [bool; 4];
 
 #[test]

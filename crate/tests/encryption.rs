@@ -98,7 +98,7 @@ fn luks_by_every_cipher_mode_and_hash() {
     });
 }
 
-/// With blocks of 64 bits it is a cipher of its own kind, and hardly anybody's.
+/// CAST5 is not supported: of the ciphers that qemu-img makes it is the only one with blocks of 64 bits, and hardly used.
 #[test]
 fn cast5_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -119,7 +119,7 @@ fn any_key_slot_opens() {
         let secrets = ["--object", "secret,id=s,data=first", "--object", &format!("secret,id=n,data={password}")];
         let options = format!("encrypt.state=active,encrypt.new-secret=n,encrypt.keyslot={slot},encrypt.iter-time=10");
         let args = [&["amend", "-q"], &secrets[..], &["--image-opts", "-o", &options, &image]].concat();
-        // Here too the clock fails now and then.
+        // As in `luks`: qemu-img fails as often as not if it finds that the iterations took no time.
         for attempt in 0.. {
             let output = std::process::Command::new("qemu-img").args(&args).output().unwrap();
             if output.status.success() {

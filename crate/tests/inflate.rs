@@ -1,5 +1,6 @@
-//! The decoder of deflate beside zlib, called as QEMU does: real data, every kind of block, streams changed at random,
-//! and everything that can follow where the output is full. Compared are the bytes and whether it is taken at all.
+//! The decoder of deflate beside zlib, called as QEMU calls it: real data, every kind of block, streams changed at
+//! random, and everything that can follow when the output is full. Both must accept the same streams and make the same
+//! bytes of them.
 
 mod common;
 #[path = "common/zlib.rs"]
@@ -8,7 +9,7 @@ mod zlib;
 use decant::decode::inflate::{InflateError, Inflater, Stream, StreamEnd};
 use miniz_oxide::deflate::compress_to_vec;
 
-/// Inflates by both; they must agree. Whether `stream` is good.
+/// Inflates `stream` by both decoders, which must agree. Returns whether they accept it.
 fn both(inflater: &mut Inflater, stream: &[u8], len: usize, what: impl FnOnce() -> String) -> bool {
     let mut output = vec![1; len];
     let result = inflater.inflate(stream, &mut output);
@@ -247,7 +248,7 @@ impl Bits {
 /// How many bytes a full output has here.
 const FULL: usize = 8;
 
-/// Streams that have just filled the output, in every state in which that can be.
+/// Streams that fill the output of `FULL` bytes, each in another state of the decoder.
 fn fillings() -> Vec<(&'static str, Bits)> {
     let filled = |fill: &dyn Fn(&mut Bits)| {
         let mut bits = Bits::default();
@@ -293,15 +294,15 @@ fn fillings() -> Vec<(&'static str, Bits)> {
     ]
 }
 
-/// What follows: a table, each row with whether it is good behind a block that has ended.
+/// (what, whether it is valid behind a block that has ended, the bits): what may follow when the output is full.
 fn followers() -> Vec<(&'static str, bool, Bits)> {
     let follower = |write: &dyn Fn(&mut Bits)| {
-        // Begins at a byte, so that a stored block is where it would be behind a stored one.
+        // A stored block is aligned to a byte here. It is aligned behind another stored block, too.
         let mut bits = Bits::default();
         write(&mut bits);
         bits
     };
-    // Codes of lengths: 1 by the bit 0, 18 by the bit 1.
+    // The code of code lengths: bit 0 is the length 1, bit 1 is the symbol 18.
     let lens_of_two = &[&[0, 0, 1][..], &[0; 14], &[1]].concat();
     vec![
         ("nothing", true, Bits::default()),
@@ -360,7 +361,7 @@ fn followers() -> Vec<(&'static str, bool, Bits)> {
         ("too many distances", false, follower(&|bits| bits.header(false, [0, 30, 0], &[]))),
         ("an incomplete code of lengths", false, follower(&|bits| bits.header(false, [0, 0, 0], &[1, 0, 0, 0]))),
         ("an over-full code of lengths", false, follower(&|bits| bits.header(false, [0, 0, 0], &[1, 1, 1, 0]))),
-        // Each length is 0 and takes a bit, as zlib has it; then there is no end of block.
+        // zlib reads a bit for each length, which is 0. So there is no code for the end of the block.
         (
             "an empty code of lengths",
             false,
@@ -412,7 +413,8 @@ fn followers() -> Vec<(&'static str, bool, Bits)> {
     ]
 }
 
-/// Where the output is full, zlib goes on as far as it needs no room. Each row is cut after each of its bytes, too.
+/// When the output is full, zlib goes on until it needs room for a byte. Each stream is also cut after each of its last
+/// bytes.
 #[test]
 fn what_follows_a_full_output_counts_as_zlib_has_it() {
     let mut inflater = Inflater::default();
@@ -447,7 +449,7 @@ fn anything_may_follow_a_full_output() {
     for round in 0..rounds {
         let (name, mut bits) = fillings[random(fillings.len())].clone();
         if random(2) == 0 {
-            // A header that is likely to have codes: few of them, and those of lengths complete.
+            // A header that is likely to be valid: few code lengths, and a complete code for them.
             let lens: &[u32] = [&[0, 0, 1, 1][..], &[2, 2, 2, 2], &[0, 3, 3, 2, 2, 2], &[1, 0, 2, 0, 3, 3]][random(4)];
             bits.header(random(2) == 0, [random(32) as u32, random(32) as u32, lens.len() as u32 - 4], lens);
         }
@@ -458,7 +460,7 @@ fn anything_may_follow_a_full_output() {
     assert!(good > cases / 10 && good < cases * 9 / 10, "{good} of {cases} are good");
 }
 
-/// What the fuzzer has found: distances that the fixed codes have no meaning for.
+/// Found by the fuzzer: the fixed codes have two distance symbols that stand for no distance.
 #[test]
 fn a_distance_without_a_meaning() {
     let mut stream = vec![0x4b, 0x4c, 0x4a, 0x1c, 0x85, 0xa3];

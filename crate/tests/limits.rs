@@ -192,7 +192,7 @@ fn uniform_qed(l1: u64, l2: u64) -> Vec<u8> {
     )
 }
 
-/// (what, how a conversion that is ended early must come out, the image)
+/// (what, the outcome of a conversion that is cancelled after some thousand reads, the image)
 fn hostile_images() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let exabytes = |size: u64| changed(small(), &[(24, &size.to_be_bytes()), (MIB, &[0])]);
     let table_64k = 2 * MIB;
@@ -239,9 +239,9 @@ fn hostile_images() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     ]
 }
 
-/// What a look at `image` and a conversion that is ended at read `cancel_at` cost.
+/// The cost of opening an image and of a conversion that is cancelled at a certain read.
 struct Cost {
-    /// Until it is opened, or refused.
+    /// Reads, and bytes read, until it is opened or refused.
     opening: (u64, u64),
     peak: usize,
     outcome: &'static str,
@@ -293,7 +293,7 @@ fn hostile_images_cost_little_and_can_be_ended() {
     let _alone = ALONE.lock().unwrap();
     for (name, expected, image) in hostile_images() {
         let begun = Instant::now();
-        // Enough reads for all that ends by itself, and soon for what does not.
+        // Conversions that end by themselves take fewer reads than that. The others hardly end.
         let Cost { opening: (reads, read), peak, outcome, reads_after } = cost(&image, false, 3000);
         println!(
             "{name}: {outcome}, opened by {reads} reads of {read} bytes, at most {peak} bytes held, {:?}",

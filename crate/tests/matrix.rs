@@ -73,7 +73,7 @@ fn bytes_are_those_of_qemu_img() {
     for version in ["0.10", "1.1"] {
         for &bits in &bits {
             let cluster = 1 << bits;
-            // In sectors beyond 24 clusters: none, and counts that end inside a cluster and a block.
+            // The sizes: 24 clusters, and some sectors more, so that the disk ends inside a cluster and a block.
             rows.extend([0, 1, 7, 13].map(|beyond| (version, cluster, 24 * cluster + beyond * 512)));
         }
     }

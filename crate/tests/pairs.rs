@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::rc::Rc;
 
-/// No whole number of blocks, nor of MiB.
+/// The size of the disk: no whole number of blocks, nor of MiB.
 const SIZE: usize = (3 << 20) + 1024;
 
 /// How the image is read: as a file, or with its reads answered as told.
@@ -42,7 +42,7 @@ fn disk() -> Vec<u8> {
     disk
 }
 
-/// What `qemu-img` is told besides, to make an image of a format.
+/// Further arguments of `qemu-img convert` for a format.
 fn options(format: &str) -> &'static [&'static str] {
     match format {
         "qcow2" => &["-c"],
@@ -76,7 +76,7 @@ async fn run(
     writer: &'static OutputFormat,
     target: Rc<dyn Target<Vec<u8>>>,
 ) -> Result<u64> {
-    // Only of raw files a person has to say what they are.
+    // Raw is the only format that has to be stated.
     let format = (format == "raw").then(|| format.to_owned());
     let image = Image::open(source, &OpenOptions { format, ..OpenOptions::default() }).await?;
     let executor = Inline::new(image.files().clone(), &image.keys(), 4, 256 << 10)?;
@@ -86,7 +86,7 @@ async fn run(
 }
 
 impl Row<'_> {
-    /// The output, whose size is the one that was told.
+    /// Converts the row and returns the output. Its size must be the one that was reported.
     fn convert(&self, scratch: &Path) -> Vec<u8> {
         let memory = self.target.map(MemoryTarget::new);
         let target: Rc<dyn Target<Vec<u8>>> = match &memory {

@@ -51,7 +51,7 @@ fn gaps_are_read_over_and_reads_overlap_as_the_profile_says() {
         (CLUSTER - 1, u64::MAX, 5, false, 5),
         (CLUSTER, 7 * CLUSTER + 1, 4, true, 1),
         (u64::MAX, u64::MAX, 4, true, 1),
-        // Small jobs are divided where the parts are long enough, to save a copy.
+        // A small job is read in parts if these are long enough, to save a copy.
         (CLUSTER, CLUSTER, 2, true, 2),
     ];
     for (gap, worth, reads_at_once, joined, most) in rows {
@@ -72,7 +72,7 @@ fn gaps_are_read_over_and_reads_overlap_as_the_profile_says() {
         let data: Vec<u64> = source.reads.borrow().iter().map(|&(_, len)| len).filter(|&len| len > CLUSTER).collect();
         let longest = *data.iter().max().unwrap();
         assert_eq!(longest > 8 * CLUSTER, joined, "{row}: the longest read has {longest} bytes");
-        // Each run of seven clusters is one read, where gaps are not read over; jobs end inside of some.
+        // If gaps are not read over, each run of seven clusters is one read, or two where a job ends inside it.
         assert!(joined || (32..=40).contains(&data.len()), "{row}: {} reads", data.len());
         assert_eq!(source.most_waiting.get(), most, "{row}");
     }

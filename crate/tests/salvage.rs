@@ -26,8 +26,8 @@ fn salvage(case: &Case) -> (Vec<u8>, Vec<Lost>) {
     (disk, listed)
 }
 
-/// A disk of clusters of 512 bytes, of which every other one up to `lost` of them is lost, `shift` is left out,
-/// and then come 63 with data.
+/// An image with clusters of 512 bytes, and what salvage makes of its disk. Every other cluster is lost, `lost` of
+/// them; then come at least `shift` clusters of zeros, and 63 with data at the end.
 fn many_losses(lost: usize, shift: usize) -> (Vec<u8>, Vec<u8>) {
     let clusters = (2 * lost + shift + 63).next_multiple_of(64);
     let tables = clusters / 64;

@@ -61,7 +61,7 @@ for (const engine of ['threads', 'workers'] as const) {
         expect(ended.after).toBeLessThan(1000);
         // Nobody knows who has made an empty file by a handle: it is not removed.
         expect((await storage(page)).names).toEqual(target === 'handle' ? ['out.raw'] : []);
-        // The coordinator stays warm, with its threads where no conversion has used them; workers of a conversion do not.
+        // The coordinator stays warm, and so do threads that no conversion has used. The workers of a conversion end.
         const isUnused = engine === 'threads' && cancelIn === 'preparing';
         await expect.poll(() => page.workers().length).toBeLessThanOrEqual(isUnused ? 3 : 1);
         // And the next conversion works.
@@ -362,8 +362,8 @@ test('a worker that dies fails the conversion', async ({ apiPage: page }) => {
 });
 
 test('a thread that dies fails the conversion', async ({ apiPage: page, servers }) => {
-  // A thread of the pool is deaf to everything else, so it is served a helper that dies. It dies
-  // before it says that it is ready: afterwards the coordinator waits for it inside of rayon.
+  // A thread of the pool takes no messages, so the test cannot end it. It is served a script that throws before the
+  // thread is ready: a coordinator whose thread dies later waits for it inside of rayon.
   servers.isolated.alter = (path, script) =>
     path.endsWith('workerHelpers.js')
       ? script.replace('await pkg.default(init);', "throw new Error('killed by the test');")

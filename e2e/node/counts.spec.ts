@@ -25,16 +25,16 @@ const program = fileURLToPath(new URL('../support/count.mjs', import.meta.url));
 const count = (image: string): Counts =>
   JSON.parse(execFileSync(process.execPath, [program, image], { encoding: 'utf8' }));
 
-/** A job's part of the disk, with as much memory as the counting gives. */
+/** The size of a job, in bytes of the disk, with the memory that count.mjs gives. */
 const JOB = 8 << 20;
-/** The first ones are smaller, until a quarter of what came before them is as much. */
+/** How many jobs are smaller: the first ones, until a quarter of what was planned before them is a whole job. */
 const SMALLER_JOBS = 14;
 
-/** Of an L2 table, for each cluster. */
+/** The bytes of an L2 table for each cluster. */
 const ENTRY = 8;
 /** The header and the start of the L1 table, which are read when the image is opened. */
 const HEADERS = 64 << 10;
-/** Compressed clusters share sectors with their neighbours, which may be of the jobs before and behind. */
+/** Compressed clusters share sectors with their neighbours. At both ends of a job a sector is read by two jobs. */
 const SECTORS = 2 * 512;
 
 for (const [name, image, cluster] of [

@@ -33,14 +33,14 @@ function contentOf(device: string, size: number): Blob {
   return new Blob([bytes]);
 }
 
-/** Targets; those of browsers are refused. */
+/** All targets, by name. Node refuses those of browsers. */
 const targetsIn = (folder: string, device: string): Record<string, () => pairs.Place> => {
   const path = join(folder, 'out');
   const unmade = async () => undefined;
   return {
     path: () => ({ output: path, made: () => openAsBlob(path) }),
     device: () => {
-      // What nobody writes is not zero.
+      // The device is not zero: a hole that is not written shows.
       writeFileSync(device, Buffer.alloc(DEVICE_SIZE / 2, 0xee));
       return { output: device, made: async (size) => contentOf(device, size) };
     },
@@ -51,7 +51,7 @@ const targetsIn = (folder: string, device: string): Record<string, () => pairs.P
   };
 };
 
-/** What the command has to say where it writes the row to standard output; undefined where all is well. */
+/** Converts the row to standard output by the command. Returns what is wrong; undefined if nothing is. */
 async function command({ format, writer }: pairs.Row, folder: string): Promise<string | undefined> {
   const path = join(folder, 'stdout');
   const file = openSync(path, 'w');
