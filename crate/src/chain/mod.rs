@@ -20,9 +20,9 @@ use std::rc::Rc;
 
 /// Upper bound on the layers of a chain. Real ones have a handful; libvirt's limit is 200.
 pub const MAX_LAYERS: usize = 128;
-/// Memory for the tables of all layers of a pass together, and upper bound for one layer, in bytes.
-const TABLES: u64 = 16 << 20;
-const LAYER_TABLES: u64 = 1280 << 10;
+/// Upper bounds on the memory that a pass has for tables, in bytes: those of all layers, and those of one.
+const TABLE_MEMORY: u64 = 16 << 20;
+const LAYER_TABLE_MEMORY: u64 = 1280 << 10;
 
 /// One layer of a chain.
 pub struct Layer {
@@ -34,7 +34,8 @@ pub struct Layer {
     pub disk: Rc<dyn Disk>,
     /// Whether it is read as raw because nothing states its format and its content is not recognised.
     guessed: bool,
-    /// The files that hold parts of it, in the order of its references; `None` for layers and missing files.
+    /// The files that hold parts of it, in the order of its references; `None` for a reference to the layer below and
+    /// for a file that is missing.
     parts: Rc<[Option<PartFile>]>,
     /// The number of its cipher, counted from the top layer; `None` if it is not encrypted.
     pub cipher: Option<u16>,
@@ -56,6 +57,7 @@ pub struct Chain {
     pub missing: Vec<Need>,
     /// The names of the companions that nothing refers to.
     pub unused: Vec<String>,
+    /// Whether damaged ranges become zeros.
     salvage: bool,
 }
 
@@ -114,7 +116,9 @@ impl Chain {
         Ok((disk, guessed))
     }
 
-    /// Adds a layer and finds the files that it refers to. Returns the layer below, if there is one and it was handed over.
+    /// Adds the layer `disk`, which lies in `file`, and finds the files that it refers to. Returns which file is the
+    /// layer below, and the reference to it, if it has one and that was handed over. Fails with `usage` or `corrupt` if
+    /// it is unclear which file is meant, and as [`Disk::attach`] does.
     async fn add(
         &mut self,
         file: FileId,
@@ -126,11 +130,12 @@ impl Chain {
     ) -> Result<Option<(FileId, Reference)>> {
         let name = companions.name(file).to_owned();
         let cipher = disk.encryption().map(|_| self.ciphers() as u16);
-        let above: Vec<String> = self.layers.iter().map(|layer| layer.name.clone()).chain([name.clone()]).collect();
-        let above: Vec<&str> = above.iter().map(String::as_str).collect();
+        // The names of this layer, which is the last, and of those above.
+        let names: Vec<String> = self.layers.iter().map(|layer| layer.name.clone()).chain([name.clone()]).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let (mut parts, mut below) = (Vec::new(), None);
         for reference in disk.references() {
-            let mut found = companions.find(reference, &above)?;
+            let mut found = companions.find(reference, &names)?;
             if found.is_none() && reference.role.is_layer() {
                 found = parents.find(reference, disk.format(), files, companions).await?;
             }
@@ -167,7 +172,7 @@ impl Chain {
     /// Begins a pass over layer `number` alone.
     pub fn walk_layer(&self, number: usize) -> Box<dyn ExtentWalk> {
         let layer = &self.layers[number];
-        let memory = (TABLES / self.layers.len() as u64).min(LAYER_TABLES);
+        let memory = (TABLE_MEMORY / self.layers.len() as u64).min(LAYER_TABLE_MEMORY);
         layer.disk.clone().walk(WalkSetup {
             file: layer.file,
             parts: layer.parts.clone(),

@@ -1,4 +1,7 @@
 //! VMDK: a descriptor and its extents, after VMware's "Virtual Disk Format 5.0".
+//!
+//! The descriptor is a text. It lies in a file of its own, or in the file of the only extent, where the header of that
+//! extent says where. Only the descriptor tells where on the disk an extent belongs, and which disk is the parent.
 
 mod cowd;
 pub mod damage;
@@ -15,8 +18,7 @@ use super::{Disk, Format, LayerOptions, NameHint, PartFile, Reader, WalkSetup};
 use crate::details::{Details, Value};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::ExtentWalk;
-use crate::info::Info;
-use crate::info::Notice;
+use crate::info::{Info, Notice};
 use crate::reference::{Identity, Reference, Role};
 use crate::source::{Source, read_exact};
 use crate::units::{ByteRange, HostOffset, SECTOR};
@@ -44,6 +46,9 @@ pub(super) const FORMAT: Format = Format {
     reader: Reader::in_full_build(|source, options| open(source, options).boxed_local()),
 };
 
+/// Offset of the field in a "KDMV" header that says where the descriptor lies, in bytes.
+const DESCRIPTOR_FIELD: u64 = 28;
+
 /// Whether `head` is the start of an extent of a kind that never holds a descriptor.
 fn is_bare_extent(head: &[u8]) -> bool {
     head.starts_with(&cowd::MAGIC) || head.starts_with(&sesparse::MAGIC)
@@ -54,38 +59,42 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
     if is_bare_extent(&head) {
         return Err(bare_extent());
     }
-    let (text, sparse) = if head.starts_with(&kdmv::MAGIC) {
+    let vmdk = if head.starts_with(&kdmv::MAGIC) {
         let header = Header::open(&*source, options.salvage).await?;
         if header.descriptor == 0 {
             return Err(bare_extent());
         }
         let sparse = if header.is_descriptor() { None } else { Some(header.sparse()?.check()?) };
-        let start = sparse::position(header.descriptor, "the descriptor", 28)?;
-        let len = bounded(header.descriptor_len.saturating_mul(SECTOR))?;
-        let text = read_exact(&*source, ByteRange { start, len }, "descriptor").await?;
-        // Extents of a split disk have room for a descriptor, and none in it.
-        if !descriptor::is_start(&text) {
-            return Err(bare_extent());
+        let descriptor = embedded_descriptor(&*source, &header).await?;
+        match sparse {
+            Some(sparse) => Vmdk::embedded(source, descriptor, sparse, options)?,
+            None => Vmdk::described(source, descriptor, options)?,
         }
-        (text, sparse)
     } else {
-        let range = ByteRange { start: HostOffset(0), len: bounded(source.size())? };
+        let range = ByteRange { start: HostOffset(0), len: descriptor_len(source.size())? };
         let text = read_exact(&*source, range, "descriptor").await?;
         if !descriptor::is_start(&text) {
             return Err(Error::new(ErrorKind::NotRecognised, "The file is neither a VMDK nor the descriptor of one"));
         }
-        (text, None)
-    };
-    let descriptor = Descriptor::parse(&text)?;
-    let vmdk = match sparse {
-        Some(sparse) => Vmdk::embedded(source, descriptor, sparse, options)?,
-        None => Vmdk::described(source, descriptor, options)?,
+        Vmdk::described(source, Descriptor::parse(&text)?, options)?
     };
     Ok(Rc::new(vmdk))
 }
 
+/// The descriptor that lies where `header` says. Fails with `missing-file` if there is none.
+async fn embedded_descriptor(source: &dyn Source, header: &Header) -> Result<Descriptor> {
+    let start = sparse::position(header.descriptor, "the descriptor", DESCRIPTOR_FIELD)?;
+    let len = descriptor_len(header.descriptor_len.saturating_mul(SECTOR))?;
+    let text = read_exact(source, ByteRange { start, len }, "descriptor").await?;
+    // Extents of a split disk have room for a descriptor, and none in it.
+    if !descriptor::is_start(&text) {
+        return Err(bare_extent());
+    }
+    Descriptor::parse(&text)
+}
+
 /// `len`, if a descriptor may have that length. Fails with `limit` otherwise.
-fn bounded(len: u64) -> Result<u64> {
+fn descriptor_len(len: u64) -> Result<u64> {
     if len > MAX_SIZE_OF_TEXT {
         let message = format!("The descriptor of the VMDK has more than {MAX_SIZE_OF_TEXT} bytes");
         return Err(Error::new(ErrorKind::Limit, message));
@@ -101,11 +110,15 @@ fn bare_extent() -> Error {
 }
 
 struct Vmdk {
+    /// The file of the descriptor.
     source: Rc<dyn Source>,
+    /// Its lines about extents are in `extents`.
     descriptor: Descriptor,
+    /// In the order of the disk, without gaps.
     extents: Vec<Extent>,
+    /// The files of extents, each once, and then the parent.
     references: Vec<Reference>,
-    /// What a person should look at.
+    /// What a person should know before the disk is converted.
     notices: Vec<Notice>,
     salvage: bool,
 }
@@ -122,7 +135,7 @@ impl Vmdk {
         let lines = std::mem::take(&mut descriptor.extents);
         if lines.len() > 1 {
             let what = "its descriptor names several extents, but stands in the file of one";
-            return Err(Error::corrupt(what, HostOffset(28)));
+            return Err(Error::corrupt(what, HostOffset(DESCRIPTOR_FIELD)));
         }
         let said = lines.first().map_or(sparse.capacity, |line| line.len);
         let notice = (said != sparse.capacity).then(|| Notice {
@@ -155,6 +168,7 @@ impl Vmdk {
         Ok(Self { source, descriptor, extents, references, notices: Vec::new(), salvage: options.salvage })
     }
 
+    /// The headers of those extents that are sparse, as far as their files were handed over.
     fn sparse_extents(&self) -> impl Iterator<Item = &Sparse> {
         self.extents.iter().filter_map(Extent::sparse)
     }
@@ -185,7 +199,7 @@ fn is_device(create_type: &str) -> bool {
 
 /// The reference to the parent, if the disk has one.
 fn parent(descriptor: &Descriptor) -> Option<Reference> {
-    let cid = descriptor.parent().map(name_of);
+    let cid = descriptor.parent().map(content_id);
     let hint = descriptor.parent_hint.clone().filter(|hint| !hint.is_empty());
     // If no content ID is recorded, the hint alone means that there is a parent.
     let name = match (&cid, hint) {
@@ -198,7 +212,8 @@ fn parent(descriptor: &Descriptor) -> Option<Reference> {
     Some(Reference { role: Role::Parent, name, format: Some(FORMAT.name.to_owned()), identity })
 }
 
-fn name_of(cid: u32) -> String {
+/// A content ID as descriptors have it.
+fn content_id(cid: u32) -> String {
     format!("{cid:08x}")
 }
 
@@ -240,7 +255,7 @@ impl Disk for Vmdk {
     }
 
     fn identity(&self) -> Option<Identity> {
-        self.descriptor.cid.map(|cid| Identity { id: name_of(cid), state: None })
+        self.descriptor.cid.map(|cid| Identity { id: content_id(cid), state: None })
     }
 
     fn attach<'a>(&'a self, files: &'a [Option<PartFile>]) -> LocalBoxFuture<'a, Result<()>> {
