@@ -27,8 +27,9 @@ export class Saver {
   constructor(
     private readonly stage: Stage,
     private readonly opener: Opener,
-    /** Called after a success, and after a failure, if the turn is not over. */
+    /** Called after a success, if the turn is not over. */
     private readonly done: (place: Place) => void,
+    /** Called after a failure, if the turn is not over. `left` becomes a sentence on what is left at the place. */
     private readonly failed: (
       turn: AbortSignal,
       thrown: unknown,
@@ -37,6 +38,7 @@ export class Saver {
     ) => Promise<void>,
   ) {}
 
+  /** The image that is shown, unless its place is being asked for. */
   get #ready(): Step<'ready'> | undefined {
     const { state } = this.stage;
     return state.step === 'ready' && !state.placing ? state : undefined;
@@ -86,8 +88,8 @@ export class Saver {
     }
     // Workers start while a dialog is open. A failure is swallowed: the conversion meets it again and reports it.
     state.image.prepare().catch(() => {});
-    const place = await this.#whilePlacing(turn, () => this.#place(turn, way, state));
-    if (place && !turn.aborted) await this.#run(place);
+    const place = await this.#whilePlacing(turn, () => this.#askForPlace(turn, way, state));
+    if (place && !turn.aborted) await this.#convertTo(place);
   }
 
   /** Answers a question about an existing file: replaces it. */
@@ -95,7 +97,7 @@ export class Saver {
     const asking = this.#ready?.asking;
     if (asking?.kind !== 'replace') return;
     const { folder, name, there } = asking;
-    await this.#run({ kind: 'folder', folder, name, replaces: there });
+    await this.#convertTo({ kind: 'folder', folder, name, replaces: there });
   }
 
   /** Answers a question about an existing file: uses a name that is free. */
@@ -113,17 +115,18 @@ export class Saver {
     this.#cancel?.abort();
   }
 
-  /** Runs `place`. Meanwhile the image and the name cannot be changed. */
-  async #whilePlacing<T>(turn: AbortSignal, place: () => Promise<T>): Promise<T> {
+  /** Runs `ask`, which asks for a place. Meanwhile the image and the name cannot be changed. */
+  async #whilePlacing<T>(turn: AbortSignal, ask: () => Promise<T>): Promise<T> {
     this.#change(turn, { placing: true, asking: undefined });
     try {
-      return await place();
+      return await ask();
     } finally {
       this.#change(turn, { placing: false });
     }
   }
 
-  async #place(turn: AbortSignal, way: Way, state: Step<'ready'>): Promise<Place | undefined> {
+  /** Where `way` leads, for the name that is shown. Returns `undefined` if the person has to answer something first. */
+  async #askForPlace(turn: AbortSignal, way: Way, state: Step<'ready'>): Promise<Place | undefined> {
     const { name } = state;
     if (way === 'dialog') {
       const handle = await this.#pickFile(turn, name, state.output);
@@ -215,7 +218,8 @@ export class Saver {
     return this.#whilePicking(turn, 'dialog', () => showSaveFilePicker({ id: 'decant', suggestedName: name, types }));
   }
 
-  async #run(place: Place): Promise<void> {
+  /** Converts the image that is shown to `place`, and shows how far it is and what comes of it. */
+  async #convertTo(place: Place): Promise<void> {
     const { state, turn } = this.stage;
     if (state.step !== 'ready') return;
     const { image, survey, output: format } = state;
@@ -231,10 +235,11 @@ export class Saver {
     const rates = this.opener.environment?.rates;
     const data = survey.complete && isSized ? survey.data : undefined;
     let ticking: ReturnType<typeof setInterval> | undefined;
+    /** Whether there may be something at the place. */
     let hasBegun = false;
     try {
       const ended = AbortSignal.any([turn, cancel.signal]);
-      const { output, signal, taken } = await this.#begin(place, format.size, ended);
+      const { output, signal, taken } = await this.#outputAt(place, format.size, ended);
       hasBegun = true;
       const method = methodOf(place);
       // A compressed output has fewer bytes than the disk, so what the browser has taken says nothing about progress.
@@ -265,10 +270,10 @@ export class Saver {
   }
 
   /**
-   * The output for the package, and the signal that cancels the conversion. For a stream, `taken` returns how many
-   * bytes the browser has taken.
+   * The output for the package at `place`, for `size` bytes, and the signal that cancels the conversion: `ended`, and a
+   * cancel in the browser's list of downloads. For a stream, `taken` returns how many bytes the browser has taken.
    */
-  async #begin(
+  async #outputAt(
     place: Place,
     size: number | undefined,
     ended: AbortSignal,
@@ -292,6 +297,7 @@ export class Saver {
     }
   }
 
+  /** Shows how far the conversion is. */
   #showCourse(turn: AbortSignal, name: string, place: Place, course: Course): void {
     const { state } = this.stage;
     const cancelling = state.step === 'converting' && state.cancelling;
@@ -299,6 +305,7 @@ export class Saver {
     this.stage.show(turn, { step: 'converting', name, place, phase, ...course.standing(), cancelling });
   }
 
+  /** Shows the result. `seconds` is how long it took; `copying`, how long the browser will copy the download. */
   #showDone(
     turn: AbortSignal,
     name: string,
@@ -310,6 +317,7 @@ export class Saver {
   ): void {
     const { speed } = course.standing();
     const converting = result.time.converting / 1000;
+    // It was cancelled when it could not be stopped any more.
     const tooLate = this.#cancel?.signal.aborted ?? false;
     this.stage.show(turn, { step: 'done', name, place, result, seconds, converting, speed, copying, tooLate });
   }

@@ -10,13 +10,16 @@ import type { Engine } from '../types.js';
 import { acquireCoordinator, type Coordinator, newOperation } from './coordinator.js';
 import type { WorkerStarter } from './starter.js';
 
-/** What has not stopped so long after a cancel, in milliseconds, is ended: first the pool, and then the coordinator. */
+/** How long an operation may take to end after a cancel, in milliseconds. Then the pool is ended. */
 const STOP_TIME = 600;
+/** How long after that the coordinator is ended, in milliseconds. */
 const MORE_TIME = 150;
 
-/** What is done about an operation that fails, or does not end: see `Session.run`. */
-interface Failing {
+/** What else has a part in an operation, as a pool has. */
+interface Others {
+  /** Called where the operation has not ended in time after a cancel. Returns whether the coordinator may be ended. */
   overdue?: () => boolean;
+  /** Whether a failure of kind `internal` is the fault of another part. */
   isElsewhere?: () => boolean;
 }
 
@@ -32,21 +35,28 @@ export interface Opening {
 }
 
 export class Session {
+  /** Operations under way. */
   #operations = 0;
-  /** Operations that were cancelled and have not obeyed in time. */
+  /** Those of them that were cancelled and have not obeyed in time. */
   #overdue = 0;
-  #held = 0;
+  /** How many users have it: see `hold`. */
+  #users = 0;
+  /** Resolves when it has ended; undefined before it begins to. */
   #ended: Promise<void> | undefined;
   /** Called when it has ended. */
   onEnd: (() => void) | undefined;
+  /** Whether nothing new begins on it. */
   #givenUp = false;
   /** Whether its coordinator serves no other image: it has failed, or holds memory that only its end gives back. */
   #isSpent = false;
 
   private constructor(
+    /** The build of its coordinator. */
     readonly build: Build,
     private readonly coordinator: Coordinator,
+    /** The sources, as the coordinator has them. */
     private readonly loan: Loan,
+    /** The image, as the coordinator has opened it. */
     readonly opened: OpenedImage,
   ) {}
 
@@ -106,18 +116,17 @@ export class Session {
 
   /** Keeps it open for one more user, until `release`. */
   hold(): void {
-    this.#held += 1;
+    this.#users += 1;
   }
 
   async release(): Promise<void> {
-    this.#held -= 1;
+    this.#users -= 1;
     await this.#endWhereUnused();
   }
 
   /** Nothing new begins on it: it ends when nobody holds it any more. */
   async giveUp(): Promise<void> {
-    this.#givenUp = true;
-    this.#isSpent = true;
+    this.#spend();
     await this.#endWhereUnused();
   }
 
@@ -127,33 +136,33 @@ export class Session {
   }
 
   /**
-   * Runs `work` as an operation that `signal` cancels: the coordinator is told its number. Where it does not obey in time,
-   * `overdue` is called, and then the coordinator ended, unless operations are left that were not cancelled. `overdue`
-   * answers whether that is allowed. After a failure of kind `internal` nothing new begins on the session, unless
-   * `isElsewhere` says that the fault does not lie there. Fails with `cancelled` after a cancel, and with the cause of what
-   * a source of the caller's has thrown. When it has settled, nothing of an ended coordinator runs any more.
+   * Runs `work` as an operation, whose number it gets. When `signal` is aborted, the coordinator is told to stop that
+   * operation; it is ended where it does not obey in time, unless operations are left there that were not cancelled. After
+   * a failure of kind `internal` nothing new begins on the session.
+   *
+   * Fails with `cancelled` after a cancel, else as `work` does; where a source of the caller's has thrown, what it threw is
+   * the cause. When it has settled, nothing of an ended coordinator runs any more.
    */
   async run<T>(
     signal: AbortSignal,
     work: (operation: number) => Promise<T>,
-    { overdue = () => true, isElsewhere = () => false }: Failing = {},
+    { overdue = () => true, isElsewhere = () => false }: Others = {},
   ): Promise<T> {
     if (signal.aborted) throw cancelled();
     const operation = newOperation();
     let isOverdue = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const end = () => {
+    const giveUp = () => {
       isOverdue = true;
       this.#overdue += 1;
-      this.#givenUp = true;
-      this.#isSpent = true;
+      this.#spend();
       this.#endWhereStuck();
     };
     const stop = () => {
       // One that is dead runs nothing any more.
       this.client.call('cancel', operation).catch(() => {});
       timer = setTimeout(() => {
-        if (overdue()) timer = setTimeout(end, MORE_TIME);
+        if (overdue()) timer = setTimeout(giveUp, MORE_TIME);
       }, STOP_TIME);
     };
     this.#operations += 1;
@@ -162,10 +171,7 @@ export class Session {
       return await work(operation);
     } catch (thrown) {
       const error = toDecantError(thrown);
-      if (error.kind === 'internal' && !isElsewhere()) {
-        this.#givenUp = true;
-        this.#isSpent = true;
-      }
+      if (error.kind === 'internal' && !isElsewhere()) this.#spend();
       throw signal.aborted ? cancelled() : this.loan.explain(error);
     } finally {
       clearTimeout(timer);
@@ -194,16 +200,26 @@ export class Session {
     this.onEnd?.();
   }
 
-  async #endWhereUnused(): Promise<void> {
-    if (this.#givenUp && this.#held === 0) await this.end();
+  /** Nothing new begins on it, and its coordinator serves no other image. */
+  #spend(): void {
+    this.#givenUp = true;
+    this.#isSpent = true;
   }
 
+  async #endWhereUnused(): Promise<void> {
+    if (this.#givenUp && this.#users === 0) await this.end();
+  }
+
+  /** Ends the coordinator if all operations there are overdue. */
   #endWhereStuck(): void {
     if (this.#overdue > 0 && this.#overdue === this.#operations) this.coordinator.end();
   }
 }
 
-/** Answers also after a cancel only when nothing is read any more: then the files may be closed. */
+/**
+ * Opens the image on `coordinator`. After a cancel it settles only when nothing is read any more: then the files may be
+ * closed.
+ */
 async function openOn(
   coordinator: Coordinator,
   loan: Loan,

@@ -1,4 +1,9 @@
-//! From extents to jobs. A job reads neighbouring host ranges in one go, and its size is bounded.
+//! From extents to jobs.
+//!
+//! A job has reads, pieces and stretches. Its reads are host ranges, which fill its input one after the other. Each
+//! piece says which part of the input becomes which part of the output, and how it is decoded. Each stretch says where
+//! on the disk a part of the output belongs. Neighbouring host ranges are read in one go, and the size of a job is
+//! bounded.
 
 use super::job::{CompressedPart, Job, Piece, Stored};
 use crate::damage::Lost;
@@ -11,7 +16,8 @@ use crate::target::{Abilities, Holes, Run};
 use crate::units::{GuestOffset, GuestRange, SECTOR};
 use std::collections::{BTreeSet, VecDeque};
 
-/// At most one in this many bytes of a job is read only because it lies between two ranges that are read as one.
+/// Of the bytes that a job may have, one in this many may be read without need: because they lie between two ranges
+/// that are read as one.
 const GAP_SHARE: u64 = 4;
 /// The size of the first jobs, in bytes: small, so that all workers soon have something to do. Later jobs have at most
 /// one part in `GROWTH` of what was planned before them.
@@ -42,7 +48,7 @@ pub struct JobLimits {
 impl JobLimits {
     /// Upper bound, in bytes, on the guest range of a job without data. Where holes take time they are divided, so that
     /// progress is seen.
-    fn hole(&self) -> u64 {
+    fn max_hole(&self) -> u64 {
         if self.encoding != Encoding::Plain {
             return ENCODED_HOLE;
         }
@@ -59,7 +65,7 @@ pub struct Planner {
     limits: JobLimits,
     files: Files,
     salvage: bool,
-    /// The names of the companions.
+    /// The names of the companions, for errors.
     names: Vec<(FileId, String)>,
     virtual_size: u64,
     /// Extents that were listed and are in no job yet.
@@ -69,8 +75,8 @@ pub struct Planner {
     next_index: u64,
     /// The jobs so far account for the disk up to this guest offset.
     planned: u64,
-    /// Bytes of output in the jobs so far.
-    data: u64,
+    /// Bytes of output in the jobs so far. The size of the next job follows from it.
+    planned_output: u64,
 }
 
 impl Planner {
@@ -87,7 +93,7 @@ impl Planner {
             batch: Vec::new(),
             next_index: 0,
             planned: 0,
-            data: 0,
+            planned_output: 0,
         })
     }
 
@@ -98,7 +104,7 @@ impl Planner {
 
     /// The next job; `None` at the end of the disk. The last job may have no data and only account for a hole.
     pub async fn next(&mut self) -> Result<Option<Job>> {
-        let mut draft = Draft::new(self.planned, self.next_limits(), self.limits.hole());
+        let mut draft = Draft::new(self.planned, self.next_limits(), self.limits.max_hole());
         while let Some(extent) = self.next_extent().await? {
             let taken = draft.take_in(extent, &self.files);
             if let (_, Some(rest)) = extent.split(taken) {
@@ -124,16 +130,18 @@ impl Planner {
         };
         self.next_index += 1;
         self.planned += span;
-        self.data += job.output_len() as u64;
+        self.planned_output += job.output_len() as u64;
         Ok(Some(job))
     }
 
+    /// The limits of the next job, which is small at first.
     fn next_limits(&self) -> JobLimits {
-        let bytes = (self.data / GROWTH).max(FIRST_JOB).min(self.limits.bytes);
+        let bytes = (self.planned_output / GROWTH).max(FIRST_JOB).min(self.limits.bytes);
         JobLimits { bytes, ..self.limits }
     }
 
-    /// The names of the companions that compressed pieces come from.
+    /// The names of the companions that compressed pieces come from: only these can be found damaged while a
+    /// job is decoded.
     fn names_in(&self, pieces: &[Piece]) -> Vec<(FileId, String)> {
         if self.names.is_empty() {
             return Vec::new();
@@ -148,6 +156,7 @@ impl Planner {
         self.names.iter().filter(|(file, _)| files.contains(file)).cloned().collect()
     }
 
+    /// The next extent that is in no job yet, or what is left of it; `None` at the end of the disk.
     async fn next_extent(&mut self) -> Result<Option<Extent>> {
         while self.pending.is_empty() {
             self.batch.clear();
@@ -162,28 +171,29 @@ impl Planner {
 
 /// A job in the making. It accounts for a guest range, of which its stretches have data.
 struct Draft {
+    /// The limits of this job.
     limits: JobLimits,
-    /// See [`JobLimits::hole`], by the limits of the whole conversion.
-    most_hole: u64,
+    /// See [`JobLimits::max_hole`]. It does not grow from job to job, as `limits` do.
+    max_hole: u64,
     /// The guest range that the job accounts for.
     start: u64,
     end: u64,
     /// The guest offset behind the last data; `None` if there is no data yet.
     data_end: Option<u64>,
-    /// For each piece, where its input lies.
+    /// Where the input of each piece lies, by the number of the piece.
     hosts: Vec<FileRange>,
     pieces: Vec<Piece>,
     stretches: Vec<Run>,
-    /// Bytes of input, without what is read only to join ranges.
+    /// Bytes of input so far, without those between two ranges that will be read as one.
     input_len: u64,
     lost: Vec<Lost>,
 }
 
 impl Draft {
-    fn new(start: u64, limits: JobLimits, most_hole: u64) -> Self {
+    fn new(start: u64, limits: JobLimits, max_hole: u64) -> Self {
         Self {
             limits,
-            most_hole,
+            max_hole,
             start,
             end: start,
             data_end: None,
@@ -200,9 +210,9 @@ impl Draft {
     ///
     /// A job ends at a unit boundary of the output, never inside a unit: two jobs would write it.
     fn take_in(&mut self, extent: Extent, files: &Files) -> u64 {
-        let has_lost_enough = self.lost.len() >= MAX_LOST;
+        let is_full_of_lost = self.lost.len() >= MAX_LOST;
         let taken = match extent.kind {
-            _ if has_lost_enough && !self.shares_unit(extent.start) => 0,
+            _ if is_full_of_lost && !self.shares_unit(extent.start) => 0,
             ExtentKind::Compressed { file, host, host_len, cluster, skip, compression, framing } => {
                 let present = host_len.min(files[usize::from(file.0)].size() - host.0);
                 let missing = (host_len - present) as usize;
@@ -245,14 +255,14 @@ impl Draft {
         extent.len
     }
 
-    /// How many bytes of data from `start` on fit.
+    /// How many bytes of data from `start` on fit: up to a unit boundary.
     fn fitting_data(&self, start: GuestOffset) -> u64 {
         let unit = self.limits.unit;
-        let end = floor(start.0 + self.room(), unit);
+        let end = align_down(start.0 + self.room(), unit);
         if end > start.0 {
             end - start.0
         } else if self.must_take(start) {
-            floor(start.0, unit) + unit - start.0
+            align_down(start.0, unit) + unit - start.0
         } else {
             0
         }
@@ -262,7 +272,7 @@ impl Draft {
     fn fitting_hole(&self, extent: Extent) -> u64 {
         let in_shared_unit =
             if self.shares_unit(extent.start) { to_boundary(extent.start, self.limits.unit) } else { 0 };
-        let left = self.most_hole.saturating_sub(self.end - self.start);
+        let left = self.max_hole.saturating_sub(self.end - self.start);
         extent.len.min(left.max(in_shared_unit))
     }
 
@@ -280,12 +290,13 @@ impl Draft {
         self.shares_unit(start) || self.stretches.is_empty()
     }
 
-    /// Whether the job has data in the unit of `start`, so that no other job may write it.
+    /// Whether the job has data in the unit of `start`, so that no other job may write to that unit.
     fn shares_unit(&self, start: GuestOffset) -> bool {
-        self.data_end.is_some_and(|end| end > floor(start.0, self.limits.unit))
+        self.data_end.is_some_and(|end| end > align_down(start.0, self.limits.unit))
     }
 
-    /// Whether one of the last pieces needs the same bytes, which are read once: layers may alternate.
+    /// Whether one of the last pieces has the same input, which is read once. Not only the last piece: where clusters of
+    /// two layers alternate, it is the one before.
     fn is_recent(&self, host: &FileRange) -> bool {
         self.hosts.iter().rev().take(RECENT).any(|recent| recent == host)
     }
@@ -297,11 +308,12 @@ impl Draft {
             self.input_len += host.len;
         }
         self.hosts.push(host);
-        // `join_reads` sets where the input begins.
+        // Where its input begins is known when all reads are: see `join_reads`.
         let (input_len, output_len) = (host.len as usize, len as usize);
         self.pieces.push(Piece { input: 0, input_len, output, output_len, stored });
     }
 
+    /// Bytes of output so far.
     fn output_len(&self) -> u64 {
         self.stretches.last().map_or(0, |last| (last.start + last.len) as u64)
     }
@@ -309,7 +321,7 @@ impl Draft {
     /// The position in the output of the disk's bytes from `start` to `end`: in the last stretch, if they follow it
     /// closely enough, else in a new one. Each stretch begins at a multiple of the unit.
     fn place(&mut self, start: u64, end: u64) -> usize {
-        let unit_start = floor(start, self.limits.unit);
+        let unit_start = align_down(start, self.limits.unit);
         self.data_end = Some(end);
         if let Some(last) = self.stretches.last_mut() {
             let last_end = last.end();
@@ -323,9 +335,9 @@ impl Draft {
         at + (start - unit_start) as usize
     }
 
-    /// The job, but for what the planner alone knows.
+    /// The job's reads, pieces, stretches and lost ranges; the planner adds the rest.
     ///
-    /// A stretch that ends inside a unit is followed by a hole there: the unit is filled up.
+    /// Whole units are written: a stretch that ends inside a unit is extended to its end, by zeros.
     fn finish(mut self, virtual_size: u64, files: &Files) -> Job {
         for stretch in &mut self.stretches {
             let end = stretch.end().next_multiple_of(self.limits.unit).min(virtual_size);
@@ -339,16 +351,17 @@ impl Draft {
     /// Neighbours become one read as far as the profile of their file allows, and as long as the bytes between them are
     /// a bounded share of the job.
     fn join_reads(&mut self, files: &Files) -> Vec<FileRange> {
-        let most_gaps = self.limits.bytes / GAP_SHARE;
+        let max_gaps = self.limits.bytes / GAP_SHARE;
         let gap_of = |range: FileRange| files[usize::from(range.file.0)].profile().gap;
         let mut order: Vec<usize> = (0..self.hosts.len()).collect();
         order.sort_unstable_by_key(|&at| (self.hosts[at].file, self.hosts[at].start));
         let mut reads: Vec<FileRange> = Vec::new();
+        // Bytes of all reads so far, and those of them that no piece needs.
         let (mut input, mut gaps) = (0, 0);
         for at in order {
             let host = self.hosts[at];
             match reads.last_mut() {
-                Some(last) if joins(last, host, gap_of(host).min(most_gaps - gaps)) => {
+                Some(last) if joins(last, host, gap_of(host).min(max_gaps - gaps)) => {
                     gaps += host.start.0.saturating_sub(last.end());
                     let end = last.end().max(host.end());
                     input += end - last.end();
@@ -367,7 +380,7 @@ impl Draft {
 }
 
 /// The last multiple of `unit` up to `offset`.
-fn floor(offset: u64, unit: u64) -> u64 {
+fn align_down(offset: u64, unit: u64) -> u64 {
     offset / unit * unit
 }
 
