@@ -110,3 +110,14 @@ test('a file on a file system that the image holds is no target', ({ folder }) =
   expect(result).toMatchObject({ status: 2, stderr: expect.stringContaining('is the image itself') });
   expect(readdirSync(join(folder, 'mounted'))).toEqual(before);
 });
+
+test('a device over the image is no standard output', ({ folder }) => {
+  const image = join(folder, 'image.qcow2');
+  copyFileSync(images.kinds(), image);
+  const before = hashFile(image);
+  for (const device of [loopDevice(image), loopDevice(loopDevice(image))]) {
+    const result = run('sh', ['-c', `exec "$@" > '${device}'`, 'sh', process.execPath, cli, 'convert', image, '-']);
+    expect(result).toMatchObject({ status: 2, stderr: expect.stringContaining('which is read') });
+    expect(hashFile(image)).toBe(before);
+  }
+});
