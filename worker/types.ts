@@ -145,7 +145,7 @@ export interface OpenOptions extends PrepareOptions {
    * is as `info.layers` lists it. The next layer is asked for after the password of the one before was found right, so
    * an error of kind `password` is about the layer of the last call. The next attempt asks for that layer again. If
    * the function returns `undefined` or throws, the attempt fails with kind `password`; what was thrown is the
-   * `cause`.
+   * `cause`. A call of the image that needs the keys waits for the function, so the function must not wait for one.
    */
   password?:
     | string

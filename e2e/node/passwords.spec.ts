@@ -166,6 +166,29 @@ test('after a failure the function is called again for that layer', () => {
   expect(calls).toEqual(['top.qcow2', 'base.qcow2', 'base.qcow2']);
 });
 
+for (const user of ['password', 'onProgress']) {
+  test(`${user} may use the image: what needs the keys waits for the unlocking under way`, () => {
+    const seen = program<{ calls: number; length: number }>(
+      `let image, read, calls = 0;
+      const use = (user) => {
+        if (user === args[2]) read ??= image.read(0, 512);
+      };
+      const password = () => {
+        calls += 1;
+        use('password');
+        return args[1];
+      };
+      image = await decant.open(args[0], { password });
+      await image.unlock({ onProgress: () => use('onProgress') });
+      const { length } = await read;
+      await image.close();
+      console.log(JSON.stringify({ calls, length }));`,
+      ...[images.luks(), PASSWORD, user],
+    );
+    expect(seen).toEqual({ calls: 1, length: 512 });
+  });
+}
+
 test("a caller's password stays the caller's", () => {
   const password = program<string>(
     `const password = Buffer.from(args[1]);

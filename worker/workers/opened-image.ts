@@ -144,6 +144,8 @@ export class OpenedImage {
 
   /** Finds the keys of all layers that are locked, the image first. */
   async #unlock(signal: AbortSignal, report: (share: number) => void): Promise<void> {
+    // The caller's functions may use the image: by then this unlocking is known as the one under way.
+    await Promise.resolve();
     const session = this.#session;
     const { info } = session.opened;
     const encrypted = info.layers.filter(({ encryption }) => encryption !== undefined);
