@@ -2,7 +2,8 @@
 
 import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cli, program, run, sudo } from '../support/command.js';
+import { cli, program, programIn, run, sudo } from '../support/command.js';
+import { type Fault, withFaults } from '../support/faults.js';
 import { hashFile, images } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
@@ -162,6 +163,38 @@ test('a file that another program makes under the new name stays', ({ folder }) 
   expect(readdirSync(folder)).toEqual(['new.raw']);
   expect(readFileSync(join(folder, 'new.raw'), 'utf8')).toBe('of somebody else');
 });
+
+for (const { where, before, fault } of [
+  { where: 'over a file', before: OLD },
+  { where: 'where nothing was' },
+  { where: 'where nothing was and the system has no links', fault: 'link EPERM' },
+] as { where: string; before?: string; fault?: Fault }[]) {
+  test(`of many conversions at once to one name, ${where}, one is done`, ({ folder }) => {
+    const env = fault ? withFaults({ fault }) : process.env;
+    const rounds = programIn<Record<string, number>[]>(
+      env,
+      `const fs = await import('node:fs');
+      const [folder, path, before] = args;
+      const image = await decant.open(path);
+      const rounds = [];
+      for (let round = 0; round < 5; round += 1) {
+        const name = folder + '/out' + round;
+        if (before) fs.writeFileSync(name, before);
+        const ends = {};
+        const end = (key) => { ends[key] = (ends[key] ?? 0) + 1; };
+        const convert = () => image.convert(name).then(() => end('done'), ({ message }) => end(message.replace(name, 'out')));
+        await Promise.all(Array.from({ length: 8 }, convert));
+        rounds.push(ends);
+      }
+      await image.close();
+      console.log(JSON.stringify(rounds));`,
+      ...[folder, images.kinds(), before ?? ''],
+    );
+    const refused = "Another program has written 'out' meanwhile; choose another output";
+    expect(rounds).toEqual(Array(5).fill({ done: 1, [refused]: 7 }));
+    expect(readdirSync(folder)).toHaveLength(5);
+  });
+}
 
 test('a folder that something is mounted over is not mistaken for that', ({ folder }) => {
   const hidden = join(folder, 'hidden');

@@ -1,8 +1,8 @@
 // A path in Node: a temporary file beside the target, renamed over it at the end. A block device is
 // written in place.
 
-import { type BigIntStats, close, constants, fchmod, fchown, fstat, fsync, open } from 'node:fs';
-import { access, link, lstat, rename, stat, unlink } from 'node:fs/promises';
+import { type BigIntStats, close, constants, fchmod, fchown, fstat, fsync, lstatSync, open, renameSync } from 'node:fs';
+import { access, link, lstat, stat, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { DecantError } from '../errors.js';
 import { fileError } from '../file-error.js';
@@ -163,12 +163,8 @@ export class PathRoute implements Route {
     // They may have been changed meanwhile.
     if (there) await keepOwnerAndMode(this.#fd!, there);
     await this.#close();
-    if (there) {
-      this.#requireExisting(await lstat(target, { bigint: true }));
-      await rename(temporary, target);
-    } else {
-      await this.#name(temporary, target);
-    }
+    if (there) this.#rename(temporary, target);
+    else await this.#name(temporary, target);
     this.#temporary = undefined;
     if (this.sync) await this.#flushName(place.folder);
   }
@@ -192,10 +188,17 @@ export class PathRoute implements Route {
       }
       refused(thrown as NodeJS.ErrnoException);
       // A file system without links.
-      await rename(temporary, target);
+      this.#rename(temporary, target);
       return;
     }
     await unlink(temporary);
+  }
+
+  /** Replaces what was there at the start. Synchronously: else several conversions of this process could pass the check. */
+  #rename(temporary: Buffer, target: Buffer): void {
+    const there = lstatSync(target, { bigint: true, throwIfNoEntry: false });
+    if (there) this.#requireExisting(there);
+    renameSync(temporary, target);
   }
 
   async #flushName(folder: Buffer): Promise<void> {
