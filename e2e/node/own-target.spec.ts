@@ -204,6 +204,26 @@ test('a target is given up where the image fails, before and after it was opened
   ]);
 });
 
+for (const field of ['concurrency', 'ordered', 'hole']) {
+  test(`a target whose ${field} cannot be read is given up`, () => {
+    const seen = run<{ error: string; aborts: number; reason: boolean }>(
+      `const [path, field] = args;
+       let aborts = 0, reason;
+       const target = { async write() {}, async close() {}, async abort(given) { aborts += 1; reason = given; } };
+       Object.defineProperty(target, field, { get() { throw new Error('no such thing'); } });
+       const image = await decant.open(path);
+       const error = await image.convert(target).catch((error) => error);
+       await image.close();
+       const { name, kind, message } = error;
+       console.log(JSON.stringify({ error: \`\${name} \${kind}: \${message}\`, aborts, reason: reason === error }));`,
+      images.kinds(),
+      field,
+    );
+    const error = 'DecantError sink: Could not write the output: no such thing';
+    expect(seen).toEqual({ error, aborts: 1, reason: true });
+  });
+}
+
 test('what is no target is refused', () => {
   const methods = 'write, close, abort';
   const values = [

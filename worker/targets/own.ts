@@ -36,7 +36,8 @@ export function giveUp(output: unknown, reason: DecantError): void {
 }
 
 export class TargetRoute implements Route {
-  readonly #concurrency: number;
+  /** What `prepare` has read of the target, whose fields may throw. */
+  #concurrency = 0;
   readonly #queue: Piece[] = [];
   #underWay = 0;
   #port: MessagePort | undefined;
@@ -44,14 +45,13 @@ export class TargetRoute implements Route {
   #ended = false;
   failure: DecantError | undefined;
 
-  constructor(private readonly target: Target) {
-    this.#concurrency = target.concurrency ?? (target.ordered ? 1 : CONCURRENCY);
-  }
+  constructor(private readonly target: Target) {}
 
   async prepare({ virtualSize, outputSize }: Sizes, signal: AbortSignal): Promise<TargetSpec> {
     const { target } = this;
-    this.#checkConcurrency();
     const ordered = target.ordered === true;
+    this.#concurrency = target.concurrency ?? (ordered ? 1 : CONCURRENCY);
+    this.#checkConcurrency();
     const plan = {
       ...(virtualSize === undefined ? {} : { virtualSize }),
       ...(outputSize === undefined ? {} : { outputSize }),
