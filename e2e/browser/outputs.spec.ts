@@ -118,6 +118,33 @@ test('what somebody else has written meanwhile is not removed', async ({ apiPage
   expect(await read(page, 'out.raw')).toBe('of somebody else');
 });
 
+test('a disk that replaces one whose conversion is cancelled at its end stays', async ({ apiPage: page }) => {
+  await giveFile(page, images.kinds());
+  const seen = await page.evaluate(async () => {
+    const root = await navigator.storage.getDirectory();
+    const output = { folder: root, name: 'out.raw' };
+    const image = await window.decant.open(window.file);
+    const abort = new AbortController();
+    const { getFile } = FileSystemFileHandle.prototype;
+    // The first to look at the complete file is cancelled then, and another one ends before it knows.
+    let other: Promise<unknown> | undefined;
+    FileSystemFileHandle.prototype.getFile = async function () {
+      const file = await getFile.call(this);
+      if (file.size === 0 || other) return file;
+      abort.abort();
+      other = image.convert(output).then(() => 'done');
+      await other;
+      return file;
+    };
+    const first = await image.convert(output, { signal: abort.signal }).catch(({ kind }) => kind);
+    const { virtualSize } = image.info;
+    await image.close();
+    const { size } = await (await root.getFileHandle('out.raw')).getFile();
+    return { first, other: await other, isWhole: size === virtualSize };
+  });
+  expect(seen).toEqual({ first: 'cancelled', other: 'done', isWhole: true });
+});
+
 test('of two conversions to one file the second fails, and the first is complete', async ({ apiPage: page }) => {
   await giveFile(page, images.zlib());
   const kinds = await page.evaluate(async () => {

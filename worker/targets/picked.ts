@@ -12,8 +12,8 @@ import { streamTarget } from './stream.js';
 /** A file by its handle. It was there before, as far as can be known, so it is never removed. */
 export class PickedRoute implements Route {
   #stream: TargetRoute | undefined;
-  /** Whether the file was replaced by what was written here. */
-  isReplaced = false;
+  /** The file as it was when what was written here had replaced it. */
+  written: File | undefined;
 
   constructor(
     private readonly handle: FileSystemFileHandle,
@@ -37,8 +37,8 @@ export class PickedRoute implements Route {
 
   async commit(size: number, signal: AbortSignal): Promise<void> {
     await this.#stream?.commit(size, signal);
-    this.isReplaced = true;
-    requireSize((await this.handle.getFile()).size, size);
+    this.written = await this.handle.getFile();
+    requireSize(this.written.size, size);
   }
 
   async discard(reason: DecantError): Promise<void> {
@@ -92,7 +92,11 @@ export class FolderRoute implements Route {
     const made = this.#madeHere;
     if (!made) return;
     // Content that was not written here is somebody else's.
-    const isOurs = async () => this.#picked?.isReplaced || (await made.getFile()).size === 0;
+    const { written } = this.#picked ?? {};
+    const isOurs = async () => {
+      const { size, lastModified } = await made.getFile();
+      return size === 0 || (size === written?.size && lastModified === written.lastModified);
+    };
     await removeUnlessBusy(this.folder, this.name, isOurs);
   }
 }
