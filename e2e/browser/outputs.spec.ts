@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { expect, giveFile, hashOpfs, loadApi, type Page, storage, test } from '../support/browser.js';
-import { hashFile, images, qemuImg } from '../support/images.js';
+import { hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
 
 type Ended = { kind: string; message: string };
 
@@ -95,28 +95,39 @@ function rawOf(image: string): string {
   return path;
 }
 
-test('what somebody else has written meanwhile is not removed', async ({ apiPage: page }) => {
-  await giveFile(page, images.luks());
-  const kind = await page.evaluate(async () => {
-    const root = await navigator.storage.getDirectory();
-    const image = await window.decant.open(window.file, { password: 'wrong' });
-    const change = async () => {
-      const writable = await (await root.getFileHandle('out.raw')).createWritable();
-      await writable.write('of somebody else');
-      await writable.close();
-    };
-    let changed: Promise<void> | undefined;
-    const onProgress = ({ phase }: { phase: string }) => {
-      if (phase === 'unlocking') changed ??= change();
-    };
-    const kind = await image.convert({ folder: root, name: 'out.raw' }, { onProgress }).catch(({ kind }) => kind);
-    await changed;
-    await image.close();
-    return kind;
+for (const [password, expected] of [
+  ['wrong', 'password'],
+  [PASSWORD, 'sink'],
+] as const) {
+  test(`what somebody else has written meanwhile is neither removed nor replaced: ${expected}`, async ({
+    apiPage: page,
+  }) => {
+    await giveFile(page, images.luks());
+    const kind = await page.evaluate(async (password) => {
+      const root = await navigator.storage.getDirectory();
+      const image = await window.decant.open(window.file, { password });
+      const change = async () => {
+        const writable = await (await root.getFileHandle('out.raw')).createWritable();
+        await writable.write('of somebody else');
+        await writable.close();
+      };
+      let changed: Promise<void> | undefined;
+      const onProgress = ({ phase }: { phase: string }) => {
+        if (phase === 'unlocking') changed ??= change();
+      };
+      const convert = image.convert({ folder: root, name: 'out.raw' }, { onProgress });
+      const kind = await convert.then(
+        () => 'done',
+        ({ kind }) => kind,
+      );
+      await changed;
+      await image.close();
+      return kind;
+    }, password);
+    expect(kind).toBe(expected);
+    expect(await read(page, 'out.raw')).toBe('of somebody else');
   });
-  expect(kind).toBe('password');
-  expect(await read(page, 'out.raw')).toBe('of somebody else');
-});
+}
 
 test('a disk that replaces one whose conversion is cancelled at its end stays', async ({ apiPage: page }) => {
   await giveFile(page, images.kinds());

@@ -70,6 +70,7 @@ async function convertTo(
       const isWhole = guestDone === (info.virtualSize ?? guestDone);
       if (!isWhole) throw new DecantError('internal', 'A part of the disk was left out');
       await sources.verify();
+      await ofSink(route.verify?.());
       if (signal.aborted) throw cancelled();
     };
     const { progress, virtualSize, outputSize, notice, lost, lostRanges, lostBytes } = await run(
@@ -118,7 +119,7 @@ async function convertTo(
 }
 
 /** What goes wrong is told as an error of the output. */
-async function ofSink<T>(work: Promise<T>): Promise<T> {
+async function ofSink<T>(work: T | Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (thrown) {

@@ -80,6 +80,13 @@ export class FolderRoute implements Route {
     return this.#picked.prepare(sizes, signal);
   }
 
+  async verify(): Promise<void> {
+    // One that was removed meanwhile is made again.
+    const now = await this.#madeHere?.getFile().catch(unlessMissing);
+    if (!now?.size) return;
+    throw new DecantError('sink', `Another program has written '${this.name}' meanwhile; choose another output`);
+  }
+
   async commit(size: number, signal: AbortSignal): Promise<void> {
     await this.#picked!.commit(size, signal);
     // What was replaced is gone; a file that is new can go again.

@@ -15,6 +15,8 @@ export interface Sizes {
 export interface Route {
   /** Makes the place for the output. What it waits for that a person answers, `signal` ends. */
   prepare(sizes: Sizes, signal: AbortSignal): Promise<TargetSpec>;
+  /** Fails where what was written would replace what somebody else has written since `prepare`. Called before it may appear. */
+  verify?(): Promise<void>;
   /** Checks that what was written has `size` bytes, and makes it appear under its name. From then on a cancel is too late. */
   commit(size: number, signal: AbortSignal): Promise<void>;
   /** Removes everything that `prepare` made, and nothing else; also after a failure of `commit`. */
