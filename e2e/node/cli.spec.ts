@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { asRoot, cli, decant, listening, sudo } from '../support/command.js';
+import { asRoot, cli, decant, listening, program, sudo } from '../support/command.js';
 import { diskUsage, flush, hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
@@ -192,6 +192,29 @@ test('a program may be given as an option, and hand over files in memory', () =>
   `;
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
   expect(stdout).toBe('kinds.qcow2 usage,usage,usage\n');
+});
+
+test('what is no signal, or no options, is refused by every call of the API', () => {
+  const ended = program<string[]>(
+    `const image = await decant.open(args[0]);
+    const ended = [];
+    for (const options of [null, { signal: new AbortController() }]) {
+      for (const call of [
+        () => decant.open(args[0], options),
+        () => image.unlock(options),
+        () => image.map(options).next(),
+        () => image.read(0, 512, options),
+        async () => image.readable(options).getReader().read(),
+        () => image.convert(new WritableStream(), options),
+      ]) {
+        ended.push(await call().then(() => 'done', ({ name, kind }) => name + ' ' + kind));
+      }
+    }
+    await image.close();
+    console.log(JSON.stringify(ended));`,
+    images.kinds(),
+  );
+  expect(ended).toEqual(Array(12).fill('DecantError usage'));
 });
 
 test('raw is read when it is said, never guessed', ({ folder }) => {

@@ -23,7 +23,7 @@ import { Passwords } from '../workers/passwords.js';
 import type { Opening, Session } from '../workers/session.js';
 import { convertImage } from './convert.js';
 import { listened } from './listened.js';
-import { checkObject, checkOpening, settle } from './options.js';
+import { checkCall, checkOpening, settle } from './options.js';
 import type { Platform } from './platform.js';
 import { checkRange, readRange, streamOf } from './reading.js';
 
@@ -84,6 +84,7 @@ export class Image {
    */
   async unlock(options: UnlockOptions = {}): Promise<void> {
     this.#requireOpen();
+    checkCall(options);
     const { onProgress = () => {} } = options;
     await listened(this.#until(options.signal), onProgress, async (signal, report) => {
       const session = await this.#acquire(signal, report);
@@ -94,6 +95,7 @@ export class Image {
   /** Lists what lies where on the disk, in order and without gaps. Every call is a pass of its own. */
   async *map(options: MapOptions = {}): AsyncGenerator<Extent, void, void> {
     this.#requireOpen();
+    checkCall(options);
     const signal = this.#until(options.signal);
     const session = await this.#acquire(signal);
     try {
@@ -110,7 +112,7 @@ export class Image {
    */
   async read(offset: number, length: number, options: ReadOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
     this.#requireOpen();
-    checkObject('options', options);
+    checkCall(options);
     const { virtualSize } = this.info;
     // Without a size it is refused where it is read.
     if (virtualSize !== undefined) checkRange(offset, offset + length, virtualSize);
@@ -124,7 +126,7 @@ export class Image {
    */
   readable(options: ReadableOptions = {}): ReadableStream<Uint8Array<ArrayBuffer>> {
     this.#requireOpen();
-    checkObject('options', options);
+    checkCall(options);
     // Without a size it is refused when it is read.
     const { virtualSize = Number.MAX_SAFE_INTEGER } = this.info;
     const { start = 0, end = virtualSize, signal } = options;
@@ -139,7 +141,7 @@ export class Image {
     let signal: AbortSignal;
     try {
       this.#requireOpen();
-      checkObject('options', options);
+      checkCall(options);
       signal = this.#until(options.signal);
     } catch (thrown) {
       giveUp(output, toDecantError(thrown));

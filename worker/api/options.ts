@@ -30,9 +30,21 @@ export function checkObject(name: string, options: unknown): void {
   if (typeof options !== 'object' || options === null) throw new DecantError('usage', `'${name}' is no object`);
 }
 
+/** Fails with `usage` unless `options` is an object whose `signal`, if it has one, is one. */
+export function checkCall(options: { signal?: AbortSignal }): void {
+  checkObject('options', options);
+  if (!options.signal) return;
+  try {
+    // This tells also of those of another window.
+    AbortSignal.any([options.signal]);
+  } catch (cause) {
+    throw new DecantError('usage', "'signal' is no AbortSignal", { cause });
+  }
+}
+
 /** Checks what callers without types may get wrong. */
 export function checkOpening(options: OpenOptions): void {
-  checkObject('options', options);
+  checkCall(options);
   for (const name of ['format', 'name', 'snapshot'] as const) {
     const value: unknown = options[name];
     if (value !== undefined && typeof value !== 'string') throw new DecantError('usage', `'${name}' is no string`);
