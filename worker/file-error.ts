@@ -19,9 +19,14 @@ const REASONS: Record<string, string> = {
   EPIPE: 'its reader has ended',
 };
 
+/** Why `thrown` was thrown, to follow a colon. */
+export function fileReason(thrown: unknown): string {
+  const { code = '', message } = thrown as NodeJS.ErrnoException;
+  return REASONS[code] ?? message;
+}
+
 /** `thrown` as an error of `kind`: "Could not {doing}: {reason}". */
 export function fileError(thrown: unknown, kind: ErrorKind, doing: string): DecantError {
   if (thrown instanceof DecantError) return thrown;
-  const { code = '', message } = thrown as NodeJS.ErrnoException;
-  return new DecantError(kind, `Could not ${doing}: ${REASONS[code] ?? message}`, { cause: thrown });
+  return new DecantError(kind, `Could not ${doing}: ${fileReason(thrown)}`, { cause: thrown });
 }

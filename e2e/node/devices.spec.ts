@@ -96,3 +96,21 @@ for (const { where, before, fault, naming } of NAMINGS) {
     expect(readdirSync(folder).toSorted()).toEqual(['out.raw', 'trace']);
   });
 }
+
+for (const { when, image, reason, left } of [
+  { when: 'the output is complete', image: images.kinds, reason: "'.*out.raw' is complete, but ", left: ['out.raw'] },
+  { when: 'the image is damaged', image: images.corrupt, reason: 'The image is corrupt: .*; ', left: [] },
+]) {
+  test(`a temporary file that cannot be removed is told: ${when}`, ({ folder }) => {
+    const env = withFaults({ fault: 'unlink EPERM' });
+    const result = run(process.execPath, [cli, 'convert', image(), join(folder, 'out.raw')], { env });
+    const partial = readdirSync(folder).find((name) => name.endsWith('.partial'));
+    const removing = `'${join(folder, partial!)}' could not be removed: the operation is not permitted\n`;
+    expect(result).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(`^decant: ${reason}${removing}$`),
+    });
+    expect(readdirSync(folder).toSorted()).toEqual([partial, ...left]);
+  });
+}

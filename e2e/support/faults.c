@@ -116,3 +116,6 @@ int rename(const char *from, const char *to) {
   note("rename");
   return REAL(rename)(from, to);
 }
+
+/* A folder in which files may be made and not removed. */
+int unlink(const char *path) { return asked("unlink EPERM") ? refuse(EPERM) : REAL(unlink)(path); }

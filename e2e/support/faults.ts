@@ -13,6 +13,7 @@ export type Fault =
   | 'link EPERM'
   | 'read slow'
   | 'truncate nothing'
+  | 'unlink EPERM'
   | 'write short'
   | 'write zero';
 

@@ -31,11 +31,13 @@ export async function convertImage(conversion: Conversion, output: Output, optio
       convertTo(route, conversion, { ...options, signal, onProgress }),
     );
   } catch (thrown) {
-    // A failure to clean up does not hide the reason for it.
     const told = toDecantError(thrown);
     const error = told.kind === 'cancelled' ? told : (route.failure ?? told);
-    await route.discard(error).catch(() => {});
-    throw error;
+    const left: unknown = await route.discard(error).catch((thrown) => thrown);
+    if (!(left instanceof DecantError)) throw error;
+    // What stays follows the reason for the failure, and does not hide that.
+    const { kind, message, cause } = error;
+    throw new DecantError(kind, `${message}; ${left.message}`, cause === undefined ? {} : { cause });
   }
 }
 

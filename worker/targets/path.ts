@@ -5,7 +5,7 @@ import { type BigIntStats, close, constants, fchmod, fchown, fstat, fsync, lstat
 import { access, link, lstat, stat, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { DecantError } from '../errors.js';
-import { fileError } from '../file-error.js';
+import { fileError, fileReason } from '../file-error.js';
 import type { TargetSpec } from '../messages.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { deviceOf, deviceSize, filesBehind } from './device.js';
@@ -70,7 +70,12 @@ export class PathRoute implements Route {
     // Some file systems number a file anew once nobody has it open.
     const isOurs = temporary !== undefined && (await this.#isOurs(temporary).catch(() => false));
     await this.#close();
-    if (isOurs) await unlink(temporary).catch(unlessMissing);
+    if (!isOurs) return;
+    await unlink(temporary)
+      .catch(unlessMissing)
+      .catch((cause) => {
+        throw new DecantError('sink', notRemoved(temporary, cause), { cause });
+      });
   }
 
   /** Whether nobody has removed or replaced the temporary file. */
@@ -191,7 +196,12 @@ export class PathRoute implements Route {
       this.#rename(temporary, target);
       return;
     }
-    await unlink(temporary);
+    this.#temporary = undefined;
+    try {
+      await unlink(temporary);
+    } catch (cause) {
+      throw new DecantError('sink', `'${this.path}' is complete, but ${notRemoved(temporary, cause)}`, { cause });
+    }
   }
 
   /** Replaces what was there at the start. Synchronously: else several conversions of this process could pass the check. */
@@ -218,6 +228,9 @@ export class PathRoute implements Route {
     if (fd !== undefined) await promisify(close)(fd);
   }
 }
+
+const notRemoved = (temporary: Buffer, cause: unknown): string =>
+  `'${temporary}' could not be removed: ${fileReason(cause)}`;
 
 /**
  * As far as the system lets it; by these nobody gets to read what they could not read before. Access control lists are not

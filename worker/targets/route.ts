@@ -19,7 +19,10 @@ export interface Route {
   verify?(): Promise<void>;
   /** Checks that what was written has `size` bytes, and makes it appear under its name. From then on a cancel is too late. */
   commit(size: number, signal: AbortSignal): Promise<void>;
-  /** Removes everything that `prepare` made, and nothing else; also after a failure of `commit`. */
+  /**
+   * Removes everything that `prepare` made, and nothing else; also after a failure of `commit`. Fails with a `DecantError`
+   * that names what stays, unless that is removed later.
+   */
   discard(reason: DecantError): Promise<void>;
   /** What the target itself has failed with, where that says more than what came of it. */
   readonly failure?: DecantError | undefined;
