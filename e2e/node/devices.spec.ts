@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { cli, decant, run } from '../support/command.js';
 import { makeDevice } from '../support/device.js';
 import { type Fault, withFaults } from '../support/faults.js';
-import { hashFile, images } from '../support/images.js';
+import { hashFile, images, PASSWORD } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 function withDevice(folder: string, size: number, room: number, use: (device: string) => void): void {
@@ -114,3 +114,23 @@ for (const { when, image, reason, left } of [
     expect(readdirSync(folder).toSorted()).toEqual([partial, ...left]);
   });
 }
+
+test('a temporary file that cannot be removed is told: interrupted', ({ folder }) => {
+  const password = join(folder, 'password');
+  writeFileSync(password, PASSWORD);
+  const env = withFaults({ fault: 'unlink EPERM' });
+  const convert = [
+    process.execPath,
+    cli,
+    'convert',
+    '--password-file',
+    password,
+    images.luksSlow(),
+    join(folder, 'out'),
+  ];
+  // It is still being unlocked then.
+  const result = run('timeout', ['--preserve-status', '-s', 'INT', '3', ...convert], { env });
+  const partial = readdirSync(folder).find((name) => name.endsWith('.partial'));
+  const stderr = `decant: interrupted; '${join(folder, partial!)}' could not be removed: the operation is not permitted\n`;
+  expect(result).toEqual({ status: 130, stdout: '', stderr });
+});

@@ -1,7 +1,7 @@
 // Runs a command. A failure is one line on stderr.
 
 import { readFile } from 'node:fs/promises';
-import { toDecantError } from '../errors.js';
+import { cancelled, toDecantError } from '../errors.js';
 import { prepare } from '../node.js';
 import { type Command, parse, USAGE } from './arguments.js';
 import { convert } from './convert.js';
@@ -32,7 +32,7 @@ export async function main(argv: string[]): Promise<number> {
     return await run(parse(argv), interrupt.signal);
   } catch (thrown) {
     const { kind, message } = toDecantError(thrown);
-    tell(kind === 'cancelled' ? 'interrupted' : message);
+    tell(message.replace(cancelled().message, 'interrupted'));
     if (kind === 'cancelled') return EXIT_INTERRUPTED;
     return kind === 'usage' ? EXIT_USAGE : EXIT_FAILED;
   }
