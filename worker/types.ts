@@ -156,7 +156,10 @@ export interface OpenOptions extends PrepareOptions {
    * then holds something known, such as a partition table.
    */
   assumePassword?: boolean;
-  /** Reads what is left of a damaged image. What cannot be read becomes zeros, and is listed. */
+  /**
+   * Reads what is left of a damaged image. What cannot be read becomes zeros, and is listed. Refused as `unsupported` for a
+   * disk that comes in order out of a container, as of gzip.
+   */
   salvage?: boolean;
   /** Cancels the opening. */
   signal?: AbortSignal;

@@ -4,6 +4,9 @@ use crate::shown::{self, shown};
 use crate::units::HostOffset;
 use std::fmt;
 
+/// What helps against a file that was cut off.
+const COPY_AGAIN: &str = "; download or copy it again";
+
 /// The result of everything in the core that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -105,18 +108,30 @@ impl Error {
     /// The file of `size` bytes ends before `what`, which lies at `offset`.
     pub fn truncated(what: impl fmt::Display, offset: HostOffset, size: u64) -> Self {
         let message = format!(
-            "The image is truncated: the file ends at byte {size}, but {what} lies at byte {}; \
-             download or copy it again",
+            "The image is truncated: the file ends at byte {size}, but {what} lies at byte {}{COPY_AGAIN}",
             offset.0
         );
         Self::new(ErrorKind::Corrupt, message)
     }
 
     /// The same error; its message names the companion `name` if the fault lies in that file.
-    pub fn within(mut self, name: &str) -> Self {
+    pub fn within(self, name: &str) -> Self {
+        self.at(&format!("'{}'", shown(name)))
+    }
+
+    /// The same error; its message says that the fault lies in `content`, what a container holds, and does not ask for
+    /// another copy of the container, which is whole.
+    pub fn inside(mut self, content: &str) -> Self {
+        if let Some(message) = self.message.strip_suffix(COPY_AGAIN) {
+            self.message.truncate(message.len());
+        }
+        self.at(content)
+    }
+
+    fn at(mut self, place: &str) -> Self {
         use ErrorKind::{Corrupt, Limit, NotRecognised, Password, Source, Unsupported};
         if matches!(self.kind, Corrupt | Unsupported | Limit | Source | NotRecognised | Password) {
-            self.message = shown::message(&format!("In '{}': {}", shown(name), self.message));
+            self.message = shown::message(&format!("In {place}: {}", self.message));
         }
         self
     }

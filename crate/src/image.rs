@@ -1,10 +1,9 @@
 //! An opened image: its description and its extents.
 
-use crate::chain::{Chain, Layer, OpenOptions};
+use crate::chain::{Chain, Layer, OpenOptions, Top};
 use crate::encryption::{Encryption, Keys};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::Extents;
-use crate::info::ContainerInfo;
 use crate::info::{Info, Need, Notice};
 use crate::safety;
 use crate::shown::shown;
@@ -18,8 +17,6 @@ pub struct Image {
     chain: Chain,
     salvage: bool,
     keys: RefCell<Keys>,
-    /// What it was found in, the outermost first.
-    containers: Vec<ContainerInfo>,
 }
 
 impl Image {
@@ -28,18 +25,19 @@ impl Image {
     /// Fails with `not-recognised`, `unsupported`, `corrupt`, `limit` or `source`, and with `usage` if the stated format or
     /// snapshot does not exist, or a reference matches several companions.
     pub async fn open(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Self> {
+        let top = Top::of_file(&*source, options).await?;
+        Self::open_top(source, top, options).await
+    }
+
+    /// Opens `source`, of which `top` is known, as [`Image::open`] does.
+    pub(crate) async fn open_top(source: Rc<dyn Source>, top: Top, options: &OpenOptions) -> Result<Self> {
         if options.companions.len() >= usize::from(u16::MAX) {
             return Err(Error::new(ErrorKind::Usage, "There are too many companions"));
         }
         let companions = options.companions.iter().map(|companion| companion.source.clone());
         let files: Files = std::iter::once(source).chain(companions).collect();
-        let chain = Chain::open(&files, options).await?;
-        Ok(Self { files, chain, salvage: options.salvage, keys: RefCell::default(), containers: Vec::new() })
-    }
-
-    /// The same image, which was found in `containers`.
-    pub(crate) fn within(self, containers: Vec<ContainerInfo>) -> Self {
-        Self { containers, ..self }
+        let chain = Chain::open(&files, top, options).await?;
+        Ok(Self { files, chain, salvage: options.salvage, keys: RefCell::default() })
     }
 
     /// What is known from the headers. Its `safety` lacks what only the tables show; see [`Image::survey`].
@@ -49,7 +47,7 @@ impl Image {
         info.format = top.format();
         info.virtual_size = Some(self.virtual_size());
         info.file_size = Some(self.files[0].size());
-        info.containers = self.containers.clone();
+        info.containers = self.chain.containers.clone();
         info.references = top.references().to_vec();
         info.identity = top.identity();
         info.encryption = top.encryption().map(Encryption::info);
@@ -86,10 +84,13 @@ impl Image {
         self.chain.layers.iter().map(|layer| layer.disk.largest_unit()).max().unwrap_or(0)
     }
 
-    /// The names of all files in use but the image itself.
-    pub fn companion_names(&self) -> Vec<(FileId, String)> {
+    /// The names of all companions in use; of the image itself, as [`Error::inside`] takes it, if it
+    /// lies in a container.
+    pub fn file_names(&self) -> Vec<(FileId, String)> {
         let files = self.chain.layers.iter().flat_map(Layer::files);
-        files.filter(|(file, _)| *file != FileId::IMAGE).map(|(file, name)| (file, name.to_owned())).collect()
+        let companions = files.filter(|(file, _)| *file != FileId::IMAGE).map(|(file, name)| (file, name.to_owned()));
+        let container = self.chain.containers.last().map(|container| (FileId::IMAGE, container.content()));
+        container.into_iter().chain(companions).collect()
     }
 
     /// Whether damaged ranges become zeros.

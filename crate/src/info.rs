@@ -3,6 +3,7 @@
 use crate::details::Details;
 use crate::encryption::EncryptionInfo;
 use crate::reference::{Identity, Reference, Role};
+use crate::shown::shown;
 use serde::Serialize;
 
 /// What is known of an image from its headers. Sizes are in bytes. A field that the format does not have is `None` or
@@ -67,6 +68,14 @@ impl ContainerInfo {
     /// Whether the name of the member says that it is a raw disk.
     pub fn has_raw_disk(&self) -> bool {
         self.member.as_deref().is_some_and(is_raw_disk)
+    }
+
+    /// What it holds, for messages.
+    pub fn content(&self) -> String {
+        match &self.member {
+            Some(member) => format!("'{}'", shown(member)),
+            None => format!("what the {} file holds", self.name),
+        }
     }
 }
 

@@ -53,7 +53,7 @@ impl Metered {
         let found = self.stream.read(buf).await?;
         if !self.budget.take(found) {
             let message = format!(
-                "The {} file begins with more than {} MiB that hold no data; unpack it first",
+                "The {} file begins with more than {} MiB without a byte of a disk; unpack it first",
                 self.container,
                 MOST_WITHOUT_DATA >> 20
             );

@@ -1,7 +1,7 @@
 //! From a file or a stream to what is in it: containers are opened, then the image.
 
-use crate::chain::OpenOptions;
-use crate::container::{self, Container, Decode, MAX_NESTED};
+use crate::chain::{OpenOptions, Top, not_recognised};
+use crate::container::{self, Container, MAX_NESTED};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, Sample, raw};
 use crate::image::Image;
@@ -9,7 +9,7 @@ use crate::info::ContainerInfo;
 use crate::metered::{Budget, Metered};
 use crate::source::{Source, copied};
 use crate::stream::{ByteStream, FileStream, Peeked};
-use crate::streamed::{Origin, StreamedImage};
+use crate::streamed::{Decoder, Origin, StreamedImage};
 use std::rc::Rc;
 
 /// What an image is read from.
@@ -37,7 +37,7 @@ pub enum Opened {
 /// is called `disk.raw` is a raw disk, whatever it holds: the guest may write there what looks like another format.
 ///
 /// Fails as [`Image::open`] does, and with `unsupported` where a container holds no image, more than one, or one that it
-/// cannot be read out of.
+/// cannot be read out of, and where a disk that comes in order out of one is to be salvaged.
 pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
     match input {
         Input::File(source) if options.format.is_some() => Ok(Opened::Image(Image::open(source, options).await?)),
@@ -48,10 +48,21 @@ pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
 }
 
 async fn open_file(mut source: Rc<dyn Source>, options: &OpenOptions) -> Result<Opened> {
-    let mut containers = Vec::new();
-    while !is_raw_disk(&containers)
-        && let Some(container) = container_of(&format::head(&*source).await?)
-    {
+    let (mut containers, mut missing) = (Vec::new(), 0);
+    let format = loop {
+        if is_raw_disk(&containers) && source.size() + missing > 0 {
+            break format::by_name(raw::NAME)?;
+        }
+        let mut sample = format::head(&*source).await?;
+        let Some(container) = container_of(&sample) else {
+            break match format::complete(&mut sample, &*source).await? {
+                Some(format) => format,
+                None if containers.is_empty() || source.size() + missing == 0 => {
+                    return Err(within(not_recognised(options, source.size()), &containers));
+                }
+                None => format::by_name(raw::NAME)?,
+            };
+        };
         if cfg!(not(feature = "extras")) {
             return Err(Error::full_build(container.label));
         }
@@ -62,16 +73,12 @@ async fn open_file(mut source: Rc<dyn Source>, options: &OpenOptions) -> Result<
             return Ok(Opened::Streamed(StreamedImage::new(origin, found.containers, Some(size), options)?));
         };
         ensure_room(&containers)?;
-        let member = open(source).await?;
-        source = member.source;
+        let member = open(source, options.salvage).await.map_err(|error| within(error, &containers))?;
+        (source, missing) = (member.source, member.missing);
         containers.push(ContainerInfo { name: container.name, member: Some(member.name) });
-    }
-    let is_raw = !containers.is_empty()
-        && source.size() > 0
-        && (is_raw_disk(&containers) || format::probe(&*source).await?.is_none());
-    let format = is_raw.then(|| raw::NAME.to_owned());
-    let image = Image::open(source, &OpenOptions { format, ..options.clone() }).await?;
-    Ok(Opened::Image(image.within(containers)))
+    };
+    let top = Top { format, containers, missing };
+    Ok(Opened::Image(Image::open_top(source, top, options).await?))
 }
 
 async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Result<StreamedImage> {
@@ -96,7 +103,7 @@ struct Found {
     stream: Peeked,
     containers: Vec<ContainerInfo>,
     /// What made it of the first stream.
-    decoders: Vec<Decode>,
+    decoders: Vec<Decoder>,
 }
 
 /// Follows `stream`, which was found in `containers`, to what is in it. Fails where that is something that cannot be
@@ -107,7 +114,7 @@ async fn recognise(stream: Box<dyn ByteStream>, mut containers: Vec<ContainerInf
     let mut stream = Peeked::new(stream, HEAD as usize).await?;
     loop {
         if stream.head().is_empty() {
-            return Err(Error::new(ErrorKind::NotRecognised, "The file is empty"));
+            return Err(within(Error::new(ErrorKind::NotRecognised, "The file is empty"), &containers));
         }
         if is_raw_disk(&containers) {
             break;
@@ -118,9 +125,10 @@ async fn recognise(stream: Box<dyn ByteStream>, mut containers: Vec<ContainerInf
             Some(container) => {
                 let decode = container.decode.ok_or_else(|| Error::full_build(container.label))?;
                 ensure_room(&containers)?;
-                decoders.push(decode);
+                let decoder = Decoder::new(decode, containers.last());
                 let metered = Metered::new(Box::new(stream), budget.clone(), container.name);
-                stream = Peeked::new(decode(Box::new(metered))?, HEAD as usize).await?;
+                stream = Peeked::new(decoder.begin(Box::new(metered))?, HEAD as usize).await?;
+                decoders.push(decoder);
                 containers.push(ContainerInfo { name: container.name, member: stream.member().map(str::to_owned) });
             }
             None => match format::recognise(&sample) {
@@ -142,6 +150,14 @@ fn container_of(sample: &Sample) -> Option<&'static Container> {
 /// Whether a name says that what was found in `containers` is a raw disk.
 fn is_raw_disk(containers: &[ContainerInfo]) -> bool {
     containers.last().is_some_and(ContainerInfo::has_raw_disk)
+}
+
+/// The same error of what was found in `containers`.
+fn within(error: Error, containers: &[ContainerInfo]) -> Error {
+    match containers.last() {
+        Some(container) => error.inside(&container.content()),
+        None => error,
+    }
 }
 
 /// Fails where no more containers may be opened.

@@ -10,8 +10,74 @@ use crate::info::Info;
 use crate::safety;
 use crate::source::Source;
 use crate::stream::{ByteStream, FileStream};
-use std::cell::RefCell;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+
+/// Decodes what a container holds.
+pub struct Decoder {
+    decode: Decode,
+    /// What the container was found in, if it is no file: see [`ContainerInfo::content`].
+    place: Option<Rc<str>>,
+}
+
+impl Decoder {
+    /// Decodes by `decode` a container that was found in `outer`.
+    pub fn new(decode: Decode, outer: Option<&ContainerInfo>) -> Self {
+        Self { decode, place: outer.map(|outer| outer.content().into()) }
+    }
+
+    /// Decodes `stream`. What is wrong with the container is said of the place where it was found; what is wrong with
+    /// that place is said by `stream` itself. Fails as `Decode` does.
+    pub fn begin(&self, stream: Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>> {
+        let Some(place) = self.place.clone() else { return (self.decode)(stream) };
+        let has_failed = Rc::new(Cell::new(false));
+        let input = Box::new(Noticed { stream, has_failed: has_failed.clone() });
+        Ok(Box::new(Placed { stream: (self.decode)(input)?, input_failed: has_failed, place }))
+    }
+}
+
+/// The input of a decoder: that it failed is noticed.
+struct Noticed {
+    stream: Box<dyn ByteStream>,
+    has_failed: Rc<Cell<bool>>,
+}
+
+impl ByteStream for Noticed {
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        async move { self.stream.read(buf).await.inspect_err(|_| self.has_failed.set(true)) }.boxed_local()
+    }
+
+    fn file_position(&self) -> u64 {
+        self.stream.file_position()
+    }
+}
+
+/// The output of a decoder, whose own errors say where the container was found.
+struct Placed {
+    stream: Box<dyn ByteStream>,
+    input_failed: Rc<Cell<bool>>,
+    place: Rc<str>,
+}
+
+impl ByteStream for Placed {
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        async move {
+            let result = self.stream.read(buf).await;
+            result.map_err(|error| if self.input_failed.get() { error } else { error.inside(&self.place) })
+        }
+        .boxed_local()
+    }
+
+    fn file_position(&self) -> u64 {
+        self.stream.file_position()
+    }
+
+    fn member(&self) -> Option<&str> {
+        self.stream.member()
+    }
+}
 
 /// Where the bytes of a disk come from.
 pub enum Origin {
@@ -20,7 +86,7 @@ pub enum Origin {
         /// The file, or the member of a container.
         source: Rc<dyn Source>,
         /// What makes the disk of it, one after the other.
-        decoders: Vec<Decode>,
+        decoders: Vec<Decoder>,
     },
     /// A stream of the caller's: `None` once it was taken.
     Once(RefCell<Option<Box<dyn ByteStream>>>),
@@ -43,7 +109,8 @@ pub struct StreamedImage {
 
 impl StreamedImage {
     /// The disk that comes from `origin`, which was found in `containers`, in a file of `file_size` bytes. Fails with
-    /// `usage` where `options` ask for a snapshot.
+    /// `usage` where `options` ask for a snapshot, and with `unsupported` where they ask for a salvage of what a container
+    /// holds: behind damage nothing can be decoded, and the size of the disk may not be known.
     pub(crate) fn new(
         origin: Origin,
         containers: Vec<ContainerInfo>,
@@ -52,6 +119,14 @@ impl StreamedImage {
     ) -> Result<Self> {
         if options.snapshot.is_some() {
             return Err(without_snapshots(raw::NAME));
+        }
+        if let Some(container) = containers.last().filter(|_| options.salvage) {
+            let message = format!(
+                "A disk that comes in order out of a {} file cannot be salvaged, since nothing behind the damage can be \
+                 read; unpack what is left of it first",
+                container.name
+            );
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let unused_companions = options.companions.iter().map(|companion| companion.name.clone()).collect();
         Ok(Self { origin, containers, file_size, unused_companions })
@@ -91,7 +166,7 @@ impl StreamedImage {
         match &self.origin {
             Origin::File { source, decoders } => {
                 let file: Box<dyn ByteStream> = Box::new(FileStream::new(source.clone()));
-                decoders.iter().try_fold(file, |stream, decode| decode(stream))
+                decoders.iter().try_fold(file, |stream, decoder| decoder.begin(stream))
             }
             Origin::Once(stream) => stream.take().ok_or_else(|| {
                 Error::new(ErrorKind::Usage, "The stream was read already; open the image anew for another conversion")

@@ -189,7 +189,8 @@ impl Task<'_> {
         let options = OpenOptions {
             name: Some("image".to_owned()),
             companions: companions.into_iter().map(companion).collect(),
-            salvage: self.salvage,
+            // What comes in order cannot be salvaged.
+            salvage: self.salvage && self.image != IN_GZIP,
             ..OpenOptions::default()
         };
         let source: Rc<dyn Source> = Rc::new(Memory(image));

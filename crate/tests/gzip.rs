@@ -77,7 +77,8 @@ fn real_files_by_every_route() {
             let name = format!("{command} {args:?} {size}");
             if size == 0 {
                 let error = bytes(file).unwrap_err();
-                assert_eq!((error.kind, &error.message[..]), (ErrorKind::NotRecognised, "The file is empty"), "{name}");
+                let message = "In what the gzip file holds: The file is empty";
+                assert_eq!((error.kind, &error.message[..]), (ErrorKind::NotRecognised, message), "{name}");
                 continue;
             }
             for as_stream in [false, true] {
@@ -223,8 +224,9 @@ fn nothing_is_decoded_without_bound() {
             match (case.bytes(), expected) {
                 (Ok(found), None) => assert!(found.starts_with(b"data"), "{what}"),
                 (Err(error), Some(container)) => {
-                    let message =
-                        format!("The {container} file begins with more than 64 MiB that hold no data; unpack it first");
+                    let message = format!(
+                        "The {container} file begins with more than 64 MiB without a byte of a disk; unpack it first"
+                    );
                     assert_eq!((error.kind, error.message), (ErrorKind::Limit, message), "{what} {size}");
                 }
                 (found, _) => panic!("{what}: {:?}", found.map(|bytes| bytes.len())),

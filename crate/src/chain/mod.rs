@@ -10,7 +10,7 @@ pub use options::{Companion, OpenOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::{ExtentWalk, Extents};
 use crate::format::{self, Disk, Format, LayerOptions, PartFile, Reader, WalkSetup};
-use crate::info::{LayerInfo, Need};
+use crate::info::{ContainerInfo, LayerInfo, Need};
 use crate::reference::Reference;
 use crate::shown::shown;
 use crate::source::{FileId, Files, Source};
@@ -23,6 +23,28 @@ pub const MAX_LAYERS: usize = 128;
 /// Upper bounds on the memory that a pass has for tables, in bytes: those of all layers, and those of one.
 const TABLE_MEMORY: u64 = 16 << 20;
 const LAYER_TABLE_MEMORY: u64 = 1280 << 10;
+
+/// What is known of the image's own file before it is opened.
+pub struct Top {
+    /// Its format.
+    pub format: &'static Format,
+    /// What it was found in, the outermost container first.
+    pub containers: Vec<ContainerInfo>,
+    /// See [`LayerOptions::missing`].
+    pub missing: u64,
+}
+
+impl Top {
+    /// What is known of the file `source`: the format that `options` state, or that its content has. Fails as
+    /// [`crate::Image::open`] does.
+    pub async fn of_file(source: &dyn Source, options: &OpenOptions) -> Result<Self> {
+        let format = match &options.format {
+            Some(name) => format::by_name(name)?,
+            None => format::probe(source).await?.ok_or_else(|| not_recognised(options, source.size()))?,
+        };
+        Ok(Self { format, containers: Vec::new(), missing: 0 })
+    }
+}
 
 /// One layer of a chain.
 pub struct Layer {
@@ -57,24 +79,24 @@ pub struct Chain {
     pub missing: Vec<Need>,
     /// The names of the companions that nothing refers to.
     pub unused: Vec<String>,
+    /// What the image was found in, the outermost container first.
+    pub containers: Vec<ContainerInfo>,
     /// Whether damaged ranges become zeros.
     salvage: bool,
 }
 
 impl Chain {
-    /// Opens `files`, of which the first is the image and the others are the companions of `options`. Fails as
+    /// Opens `files`, of which the first is the image, `top`, and the others are the companions of `options`. Fails as
     /// [`crate::Image::open`] does.
-    pub async fn open(files: &Files, options: &OpenOptions) -> Result<Self> {
+    pub async fn open(files: &Files, top: Top, options: &OpenOptions) -> Result<Self> {
+        let Top { format, containers, missing } = top;
         let (mut companions, mut parents) = (Companions::new(options), ParentSearch::default());
-        let mut chain = Self { layers: Vec::new(), missing: Vec::new(), unused: Vec::new(), salvage: options.salvage };
-        let top = match &options.format {
-            Some(name) => format::by_name(name)?,
-            None => format::probe(&*files[0]).await?.ok_or_else(|| not_recognised(options, files[0].size()))?,
-        };
-        let how = LayerOptions { snapshot: options.snapshot.clone(), salvage: options.salvage, is_backing: false };
-        let disk = open_as(top, files[0].clone(), how).await?;
+        let salvage = options.salvage;
+        let mut chain = Self { layers: Vec::new(), missing: Vec::new(), unused: Vec::new(), containers, salvage };
+        let how = LayerOptions { snapshot: options.snapshot.clone(), salvage, is_backing: false, missing };
+        let disk = open_as(format, files[0].clone(), how).await.map_err(|error| chain.of_top(error))?;
         if options.snapshot.is_some() && disk.info().snapshots.is_empty() {
-            return Err(without_snapshots(top.name));
+            return Err(without_snapshots(format.name));
         }
         let mut below = chain.add(FileId::IMAGE, disk, false, files, &mut companions, &mut parents).await?;
         while let Some((id, reference)) = below {
@@ -99,7 +121,7 @@ impl Chain {
             return Err(Error::new(ErrorKind::Limit, format!("The image has more than {MAX_LAYERS} layers")));
         }
         let source = files[usize::from(id.0)].clone();
-        let how = LayerOptions { snapshot: None, salvage: self.salvage, is_backing: true };
+        let how = LayerOptions { salvage: self.salvage, is_backing: true, ..LayerOptions::default() };
         let (format, guessed) = match &reference.format {
             Some(name) => (format::stated(name)?, false),
             None => match format::probe(&*source).await?.filter(|format| format.of_qemu) {
@@ -154,9 +176,17 @@ impl Chain {
             }
         }
         let attached = disk.attach(&parts).await;
-        attached.map_err(|error| if self.layers.is_empty() { error } else { error.within(&name) })?;
+        attached.map_err(|error| if self.layers.is_empty() { self.of_top(error) } else { error.within(&name) })?;
         self.layers.push(Layer { file, name, disk, guessed, parts: parts.into(), cipher });
         Ok(below)
+    }
+
+    /// The same error of the image itself; its message says what that was found in.
+    fn of_top(&self, error: Error) -> Error {
+        match self.containers.last() {
+            Some(container) => error.inside(&container.content()),
+            None => error,
+        }
     }
 
     /// How many layers are encrypted.
@@ -173,14 +203,18 @@ impl Chain {
     pub fn walk_layer(&self, number: usize) -> Box<dyn ExtentWalk> {
         let layer = &self.layers[number];
         let memory = (TABLE_MEMORY / self.layers.len() as u64).min(LAYER_TABLE_MEMORY);
-        layer.disk.clone().walk(WalkSetup {
+        let walk = layer.disk.clone().walk(WalkSetup {
             file: layer.file,
             parts: layer.parts.clone(),
             cipher: layer.cipher,
             layer: number as u16,
             memory,
             salvage: self.salvage,
-        })
+        });
+        match self.containers.last() {
+            Some(container) if number == 0 => Box::new(walk::Inside { walk, content: container.content() }),
+            _ => walk,
+        }
     }
 
     /// Begins a pass over all layers, merged. Nothing is missing.
@@ -234,7 +268,8 @@ async fn open_as(format: &Format, source: Rc<dyn Source>, options: LayerOptions)
     }
 }
 
-fn not_recognised(options: &OpenOptions, size: u64) -> Error {
+/// The error for an image of `size` bytes that is in no known format.
+pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
     if size == 0 {
         return Error::new(ErrorKind::NotRecognised, "The file is empty");
     }

@@ -62,7 +62,7 @@ impl ParentSearch {
 async fn read_identity(id: FileId, files: &Files) -> Result<Option<(&'static str, Identity)>> {
     let source = files[usize::from(id.0)].clone();
     let Some(format) = format::probe(&*source).await? else { return Ok(None) };
-    let how = LayerOptions { snapshot: None, salvage: false, is_backing: true };
+    let how = LayerOptions { is_backing: true, ..LayerOptions::default() };
     match open_as(format, source, how).await {
         Ok(disk) => Ok(disk.identity().map(|identity| (format.name, identity))),
         Err(error) if matches!(error.kind, ErrorKind::Source | ErrorKind::Internal) => Err(error),

@@ -92,6 +92,19 @@ impl LayerWalk {
     }
 }
 
+/// The pass over a layer that was found in a container; errors say so.
+pub(super) struct Inside {
+    pub walk: Box<dyn ExtentWalk>,
+    /// What the container holds, for messages.
+    pub content: String,
+}
+
+impl ExtentWalk for Inside {
+    fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
+        async move { self.walk.list(range, batch).await.map_err(|error| error.inside(&self.content)) }.boxed_local()
+    }
+}
+
 /// Appends `extent`, or extends the last one by it.
 fn push(batch: &mut Vec<Extent>, extent: Extent) {
     if !batch.last_mut().is_some_and(|last| last.try_extend(&extent)) {

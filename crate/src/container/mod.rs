@@ -35,8 +35,9 @@ impl Container {
     }
 }
 
-/// Finds the member of a file that is the image. Fails with `unsupported` where there is none or more than one.
-pub type Open = fn(Rc<dyn Source>) -> LocalBoxFuture<'static, Result<Member>>;
+/// Finds the member of a file that is the image. The second argument says whether it is salvaged: then the file may end
+/// inside its last member. Fails with `unsupported` where there is no image or more than one.
+pub type Open = fn(Rc<dyn Source>, bool) -> LocalBoxFuture<'static, Result<Member>>;
 
 /// Decodes a stream from another one. Fails with `internal` if memory runs out; what is wrong with the container is told
 /// when the stream is read. It reads the container to its end before it ends itself.
@@ -46,8 +47,10 @@ pub type Decode = fn(Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>>;
 pub struct Member {
     /// Its name, as the container has it; of a long one, the start.
     pub name: String,
-    /// Its bytes.
+    /// Its bytes, as far as the file has them.
     pub source: Rc<dyn Source>,
+    /// How many bytes follow them by the size that the container states. Always 0 but in a salvage.
+    pub missing: u64,
 }
 
 /// Every container, in the order in which they are probed.

@@ -9,6 +9,7 @@ use crate::decode::{DecompressError, Decompressor, deflate_in};
 use crate::encryption::Ciphers;
 use crate::error::Result;
 use crate::extent::{Compression, Framing};
+use crate::source::FileId;
 use crate::target::Run;
 use crate::units::HostOffset;
 use std::cell::Cell;
@@ -205,6 +206,7 @@ impl Failure<'_> {
         let error = damage.error(place, place.0);
         let name = job.names.iter().find(|(of, _)| *of == stored.file);
         Err(match name {
+            Some((FileId::IMAGE, content)) => error.inside(content),
             Some((_, name)) => error.within(name),
             None => error,
         })

@@ -36,7 +36,7 @@ pub struct Job {
     pub encoding: Encoding,
     /// Whether pieces that cannot be decoded become zeros. Otherwise they are an error.
     pub salvage: bool,
-    /// The names of the companions that have compressed data in the job, for messages.
+    /// The names of the files that have compressed data in the job, for messages. See [`crate::Image::file_names`].
     pub names: Vec<(FileId, String)>,
     /// Ranges that were found lost before anything is read. Executors do not use them.
     #[serde(skip)]

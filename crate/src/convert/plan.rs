@@ -65,7 +65,7 @@ pub struct Planner {
     limits: JobLimits,
     files: Files,
     salvage: bool,
-    /// The names of the companions, for errors.
+    /// See [`Image::file_names`].
     names: Vec<(FileId, String)>,
     virtual_size: u64,
     /// Extents that were listed and are in no job yet.
@@ -87,7 +87,7 @@ impl Planner {
             limits,
             files: image.files().clone(),
             salvage: image.is_salvaged(),
-            names: image.companion_names(),
+            names: image.file_names(),
             virtual_size: image.virtual_size(),
             pending: VecDeque::new(),
             batch: Vec::new(),
@@ -140,8 +140,8 @@ impl Planner {
         JobLimits { bytes, ..self.limits }
     }
 
-    /// The names of the companions that compressed pieces come from: only these can be found damaged while a
-    /// job is decoded.
+    /// The names of the files that compressed pieces come from: only these can be found damaged while a job is
+    /// decoded.
     fn names_in(&self, pieces: &[Piece]) -> Vec<(FileId, String)> {
         if self.names.is_empty() {
             return Vec::new();

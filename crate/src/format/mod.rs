@@ -119,6 +119,9 @@ pub struct LayerOptions {
     pub salvage: bool,
     /// Backing layer: its snapshot table is not read.
     pub is_backing: bool,
+    /// Salvage: how many bytes are missing at the end of the file by the size that its container states. A format that
+    /// tells by itself where its data lies has no use for it.
+    pub missing: u64,
 }
 
 /// Opens a source as one format.
@@ -212,14 +215,18 @@ pub fn stated(name: &str) -> Result<&'static Format> {
 /// The format of `source`, by its content; `None` if it is not recognised. Fails with `source`, or with `internal` if memory
 /// runs out.
 pub async fn probe(source: &dyn Source) -> Result<Option<&'static Format>> {
-    let mut sample = head(source).await?;
-    if let Some(found) = recognise(&sample) {
+    complete(&mut head(source).await?, source).await
+}
+
+/// The same, where `sample` has the head of `source` already. The tail is added to it if it is needed.
+pub async fn complete(sample: &mut Sample, source: &dyn Source) -> Result<Option<&'static Format>> {
+    if let Some(found) = recognise(sample) {
         return Ok(Some(found));
     }
     let size = source.size();
     let tail = ByteRange { start: HostOffset(size - size.min(TAIL)), len: size.min(TAIL) };
     sample.tail = read_exact(source, tail, "end of the file").await?;
-    Ok(recognise(&sample))
+    Ok(recognise(sample))
 }
 
 /// The first bytes of `source`.

@@ -1,6 +1,7 @@
-//! Raw: the file is the disk. It has no signature, so it is read only if the caller or an overlay states it.
+//! Raw: the file is the disk. It has no signature, so it is read only if the caller, an overlay or a container states it.
 
 use super::{Disk, Format, NameHint, Reader, WalkSetup};
+use crate::damage::damages;
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::info::Info;
@@ -20,18 +21,28 @@ pub(super) const FORMAT: Format = Format {
     of_qemu: true,
     probe: |_| false,
     hint: Some(NameHint { extensions: &[".raw", ".img"], text: "if it is a raw disk, state the format raw" }),
-    reader: Reader::Here(|source, _| ready(open(source)).boxed_local()),
+    reader: Reader::Here(|source, options| ready(open(&*source, options.missing)).boxed_local()),
 };
 
-fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
-    let size = source.size();
+damages! {
+    /// The file ends before the size that its container states for it.
+    DISK_TRUNCATED = "raw-disk-truncated", "the file ends before the end of the disk";
+}
+
+fn open(source: &dyn Source, missing: u64) -> Result<Rc<dyn Disk>> {
+    let present = source.size();
+    let size = present.saturating_add(missing);
     if size > MAX_SIZE - SECTOR {
         return Err(Error::new(ErrorKind::Limit, "The file is larger than 2^53-1 bytes"));
     }
-    Ok(Rc::new(Raw { size }))
+    Ok(Rc::new(Raw { present, size }))
 }
 
+#[derive(Clone, Copy)]
 struct Raw {
+    /// The bytes that the file has.
+    present: u64,
+    /// Those that it should have.
     size: u64,
 }
 
@@ -49,13 +60,13 @@ impl Disk for Raw {
     }
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
-        Box::new(Whole { size: self.size, file: setup.file, layer: setup.layer })
+        Box::new(Whole { disk: *self, file: setup.file, layer: setup.layer })
     }
 }
 
-/// The pass over a raw disk: one extent, and zeros up to a whole sector.
+/// The pass over a raw disk: one extent, what is lost behind it, and zeros up to a whole sector.
 struct Whole {
-    size: u64,
+    disk: Raw,
     file: FileId,
     layer: u16,
 }
@@ -69,8 +80,12 @@ impl ExtentWalk for Whole {
         };
         let (start, end) = (range.start, range.end);
         let data = ExtentKind::Data { file: self.file, host: HostOffset(start), encrypted: None };
-        push(start, end.min(self.size), data);
-        push(start.max(self.size), end, ExtentKind::Zero { host: None });
+        // A sector of which a part is missing is lost, as in every format.
+        let Raw { present, size } = self.disk;
+        let read = if present < size { present / SECTOR * SECTOR } else { size };
+        push(start, end.min(read), data);
+        push(start.max(read), end.min(size), ExtentKind::Lost(DISK_TRUNCATED));
+        push(start.max(size), end, ExtentKind::Zero { host: None });
         ready(Ok(())).boxed_local()
     }
 }

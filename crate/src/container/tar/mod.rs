@@ -20,7 +20,7 @@ pub(super) const CONTAINER: Container = Container {
     name: "tar",
     label: "a tar archive",
     probe: |sample| sample.head.get(..BLOCK as usize).is_some_and(header::begins_archive),
-    open: Some(|source| async move { image_in(source).await }.boxed_local()),
+    open: Some(|source, salvage| async move { image_in(source, salvage).await }.boxed_local()),
     decode: Some(|stream| Ok(Box::new(in_order::OnlyFile::new(stream)))),
 }
 .in_full_build();
@@ -32,16 +32,22 @@ const LISTED: usize = 3;
 #[derive(Debug)]
 struct File {
     name: String,
+    /// Where it lies in the archive, as far as that has it.
     range: ByteRange,
+    /// How many of its bytes are missing at the end.
+    missing: u64,
 }
 
 /// The member that is a disk image: the only regular file, or the only one that is recognised.
-async fn image_in(source: Rc<dyn Source>) -> Result<Member> {
-    let files = list(&*source).await?;
+async fn image_in(source: Rc<dyn Source>, salvage: bool) -> Result<Member> {
+    let files = list(&*source, salvage).await?;
     let count = files.len();
     let mut images = if count > 1 { images(&source, files).await? } else { files };
     match (images.pop(), &images[..]) {
-        (Some(file), []) => Ok(Member { name: file.name, source: Rc::new(Slice::new(source, file.range)) }),
+        (Some(file), []) => {
+            let File { name, range, missing } = file;
+            Ok(Member { name, source: Rc::new(Slice::new(source, range)), missing })
+        }
         (None, _) if count == 0 => Err(refused("The tar archive holds no file".to_owned())),
         (None, _) => Err(refused(format!(
             "The tar archive holds {count} files, none of which is in a disk image format that Decant recognises; extract \
@@ -75,9 +81,10 @@ async fn images(source: &Rc<dyn Source>, files: Vec<File>) -> Result<Vec<File>> 
             read.push(file);
             continue;
         }
-        let format = format::probe(&slice).await?;
-        let is_read = format.is_some_and(|format| format.is_read());
-        if is_read || super::probe(&format::head(&slice).await?).is_some() {
+        let mut sample = format::head(&slice).await?;
+        let is_container = super::probe(&sample).is_some();
+        let format = format::complete(&mut sample, &slice).await?;
+        if is_container || format.is_some_and(|format| format.is_read()) {
             read.push(file);
         } else if format.is_some() {
             known.push(file);
@@ -86,8 +93,8 @@ async fn images(source: &Rc<dyn Source>, files: Vec<File>) -> Result<Vec<File>> 
     Ok(if read.is_empty() { known } else { read })
 }
 
-/// The regular files of an archive, in its order.
-async fn list(source: &dyn Source) -> Result<Vec<File>> {
+/// The regular files of an archive, in its order. In a `salvage` the archive may end inside the last one.
+async fn list(source: &dyn Source, salvage: bool) -> Result<Vec<File>> {
     let mut files = Vec::new();
     let mut next = Extensions::default();
     let (mut at, mut headers) = (0, 0);
@@ -103,13 +110,15 @@ async fn list(source: &dyn Source) -> Result<Vec<File>> {
             return Err(too_many_headers());
         }
         let data = header.data;
-        if data.end() > source.size() {
+        let missing = data.end().saturating_sub(source.size());
+        let describes = header.describes()?;
+        if missing > 0 && (describes || !salvage) {
             return Err(Error::truncated("the end of a tar member", HostOffset(data.end()), source.size()));
         }
-        if header.describes()? {
+        if describes {
             next.describe(&header, &read_exact(source, data, "header of a tar member").await?)?;
         } else if let Some(name) = next.file(&header)? {
-            files.push(File { name, range: data });
+            files.push(File { name, range: ByteRange { len: data.len - missing, ..data }, missing });
         }
         // The last member may lack what fills its block.
         at = data.end().next_multiple_of(BLOCK).min(source.size());

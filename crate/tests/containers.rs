@@ -1,0 +1,185 @@
+//! What all containers have in common: what is wrong inside of one is said of what it holds, damage, and what is read.
+
+mod common;
+
+use common::small::*;
+use common::*;
+use decant::damage::Lost;
+use decant::format::HEAD;
+use decant::format::qcow2::damage::CLUSTER_TRUNCATED;
+use decant::format::raw::DISK_TRUNCATED;
+use decant::target::Abilities;
+use decant::{ErrorKind, OpenOptions};
+use std::path::Path;
+use std::process::Command;
+
+/// The unit of tar, and of its headers.
+const BLOCK: usize = 512;
+/// What is said of a file that was cut off, and is to be had whole elsewhere.
+const ADVICE: &str = "download or copy it again";
+
+/// What `command` makes of `files`, (name, content), in a folder of its own.
+fn made_of(command: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        std::fs::write(Path::new(folder.path()).join(name), content).unwrap();
+    }
+    let output = Command::new("sh").args(["-c", command]).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let names: Vec<_> = files.iter().map(|(name, _)| *name).collect();
+    made_of(&format!("tar -cf - {}", names.join(" ")), files)
+}
+
+fn gzip(content: &[u8]) -> Vec<u8> {
+    made_of("gzip -cn content", &[("content", content)])
+}
+
+fn disk(len: usize) -> Vec<u8> {
+    (0..len).map(|at| (at / 7 % 251) as u8 | 1).collect()
+}
+
+/// What is left of `file`: the disk, and what was lost of it.
+fn salvaged(file: &[u8], as_stream: bool) -> Result<(Vec<u8>, Vec<Lost>), decant::Error> {
+    let case = Case { salvage: true, as_stream, ..Case::new(file.to_vec()) };
+    let converted = case.convert(Answers::InOrder, Abilities::default(), 4096);
+    converted.result.map(|_| (converted.target.bytes.take(), converted.lost.listed))
+}
+
+/// A raw disk of which the archive has a part only.
+#[test]
+fn a_disk_in_a_cut_archive_is_salvaged() {
+    const LEN: usize = 10_000;
+    let disk = disk(LEN);
+    // (archive, where the disk lies in it)
+    let archives = [
+        (tar(&[("a", &disk)]), BLOCK),
+        (tar(&[("README", b"text"), ("disk.raw", &disk)]), 3 * BLOCK),
+        (tar(&[("a.tar", &tar(&[("a", &disk)]))]), 2 * BLOCK),
+    ];
+    for (number, (archive, start)) in archives.iter().enumerate() {
+        for len in [0, 1, 511, 512, 513, 4096, 4097, 8191, 9_999] {
+            let file = &archive[..start + len];
+            let refused = Case::new(file.to_vec()).bytes().unwrap_err();
+            assert_eq!(refused.kind, ErrorKind::Corrupt, "{number} {len}");
+            assert!(refused.message.contains("truncated") && refused.message.ends_with(ADVICE), "{number}: {refused}");
+            let (found, lost) = salvaged(file, false).unwrap();
+            let left = len / BLOCK * BLOCK;
+            let expected = [&disk[..left], &vec![0; LEN.next_multiple_of(BLOCK) - left]].concat();
+            assert!(found == expected, "{number} {len}: other bytes");
+            let rest = Lost { start: left as u64, len: (LEN - left) as u64, damage: DISK_TRUNCATED };
+            assert_eq!(lost, [rest], "{number} {len}");
+        }
+        // What fills the last block, and the end mark, hold nothing of the disk.
+        assert_eq!(salvaged(&archive[..start + LEN], false).unwrap().1, [], "{number}");
+        assert_eq!(salvaged(archive, false).unwrap().1, [], "{number}");
+    }
+}
+
+/// A format that says where its data lies finds out by itself what is missing; what is no part of the disk is not missed.
+#[test]
+fn other_members_of_a_cut_archive() {
+    let image = small();
+    let archive = tar(&[("a.qcow2", &image)]);
+    let (found, lost) = salvaged(&archive[..BLOCK + MORE], false).unwrap();
+    let missing = lost.iter().map(|lost| (lost.start, lost.damage)).collect::<Vec<_>>();
+    assert_eq!(missing, [(CLUSTER as u64, CLUSTER_TRUNCATED)]);
+    assert!(found[..CLUSTER] == small_disk()[..CLUSTER] && found[CLUSTER..2 * CLUSTER] == [0; CLUSTER]);
+    let beside = tar(&[("a.qcow2", &image), ("text", &[b'x'; 2000])]);
+    let cut = &beside[..BLOCK + image.len().next_multiple_of(BLOCK) + BLOCK + 700];
+    assert_eq!(salvaged(cut, false).unwrap(), (small_disk(), Vec::new()));
+    // Where a header is cut, nothing tells what the archive held.
+    let in_header = &beside[..BLOCK + image.len().next_multiple_of(BLOCK) + 100];
+    assert_eq!(salvaged(in_header, false).unwrap_err().kind, ErrorKind::Corrupt);
+}
+
+#[test]
+fn what_comes_in_order_is_not_salvaged() {
+    let disk = disk(5000);
+    let archive = tar(&[("disk.raw", &disk)]);
+    // (file, whether it comes as a stream, the container)
+    let cases = [
+        (gzip(&disk), false, "gzip"),
+        (gzip(&disk), true, "gzip"),
+        (gzip(&archive), false, "tar"),
+        (archive.clone(), true, "tar"),
+        (tar(&[("a.gz", &gzip(&disk))]), false, "gzip"),
+    ];
+    for (file, as_stream, container) in cases {
+        let message = format!(
+            "A disk that comes in order out of a {container} file cannot be salvaged, since nothing behind the damage can \
+             be read; unpack what is left of it first"
+        );
+        let error = salvaged(&file, as_stream).unwrap_err();
+        assert_eq!((error.kind, error.message), (ErrorKind::Unsupported, message));
+    }
+    // As of a raw disk in a file, nothing of it can be damaged.
+    let raw = Case { salvage: true, as_stream: true, format: Some("raw".to_owned()), ..Case::new(disk.clone()) };
+    assert!(raw.bytes().unwrap()[..5000] == disk);
+}
+
+/// What is wrong with what a container holds is said of that; another copy of the container would not help.
+#[test]
+fn messages_say_what_is_wrong_with_which_file() {
+    let (raw, image) = (disk(5000), small());
+    let archive = tar(&[("disk.raw", &raw)]);
+    let zipped = gzip(&raw);
+    let patched = |patches: Patch| changed(image.clone(), patches);
+    let entry = |value: u64| value.to_be_bytes();
+    let iso = changed(vec![0; HEAD as usize], &[(32_769, b"CD001")]);
+    let held = "In what the gzip file holds: ";
+    // (what, file, how the message begins, a part of it)
+    let cases: &[(&str, Vec<u8>, &str, &str)] = &[
+        ("a short image in tar", tar(&[("a.qcow2", &image[..100])]), "In 'a.qcow2': ", "truncated"),
+        ("an entry", tar(&[("a.qcow2", &patched(&[(L2, &entry(1 << 40))]))]), "In 'a.qcow2': ", "truncated"),
+        ("data", tar(&[("a", &patched(&[(L2, &entry(COMPRESSED | DATA as u64))]))]), "In 'a': ", "does not decompress"),
+        ("no format that is read", tar(&[("a.iso", &iso)]), "In 'a.iso': ", "ISO 9660"),
+        ("nothing", tar(&[("disk.raw", b"")]), "In 'disk.raw': ", "The file is empty"),
+        ("a short archive in tar", tar(&[("a.tar", &archive[..1000])]), "In 'a.tar': ", "truncated"),
+        ("a short member in tar", tar(&[("a.gz", &zipped[..100])]), "In 'a.gz': ", "truncated"),
+        ("nothing in gzip", gzip(b""), held, "The file is empty"),
+        ("a short archive in gzip", gzip(&archive[..1000]), held, "truncated"),
+        ("a short file in gzip", gzip(&zipped[..100]), held, "truncated"),
+        ("a changed file in gzip", gzip(&changed(zipped.clone(), &[(zipped.len() - 8, &[0; 8])])), held, "checksum"),
+    ];
+    for (what, file, start, part) in cases {
+        let error = Case::new(file.clone()).bytes().unwrap_err();
+        let Some(rest) = error.message.strip_prefix(start) else { panic!("{what}: {error}") };
+        assert!(rest.contains(part) && !rest.contains("In ") && !rest.contains(ADVICE), "{what}: {error}");
+    }
+    // The fault of the outermost file is said of no other.
+    for file in [&zipped[..100], &gzip(&zipped)[..100], &gzip(&archive)[..100], &archive[..1000]] {
+        let error = Case::new(file.to_vec()).bytes().unwrap_err();
+        assert!(error.message.starts_with("The image is truncated") && error.message.ends_with(ADVICE), "{error}");
+    }
+}
+
+/// One look at the first bytes tells whether a file is a container, and which format it has.
+#[test]
+fn heads_are_read_once() {
+    let (image, raw) = (small(), disk(100_000));
+    let head = |len: usize| (len as u64).min(HEAD);
+    // (file, where the heads of files lie in it, and their length)
+    type Row<'a> = (Vec<u8>, &'a [(usize, u64)]);
+    let cases: &[Row] = &[
+        (image.clone(), &[(0, head(image.len()))]),
+        (tar(&[("a.qcow2", &image)]), &[(0, head(10_240)), (BLOCK, head(image.len()))]),
+        (tar(&[("a", &raw)]), &[(0, HEAD), (BLOCK, HEAD)]),
+        // Its name tells what it is.
+        (tar(&[("disk.raw", &raw)]), &[(0, HEAD), (BLOCK, 0)]),
+    ];
+    for (number, (file, heads)) in cases.iter().enumerate() {
+        let source = HeldSource::new(file.clone());
+        let reading = source.clone();
+        let work = async move { decant::open(decant::Input::File(reading), &OpenOptions::default()).await.is_ok() };
+        assert!(drive(&source, Answers::InOrder, work).unwrap(), "{number}");
+        let reads = source.reads.borrow();
+        for &(start, len) in *heads {
+            let times = reads.iter().filter(|&&(at, long)| at == start as u64 && long > 512 && long >= len).count();
+            assert_eq!(times, usize::from(len > 0), "{number} at {start}: {reads:?}");
+        }
+    }
+}
