@@ -136,6 +136,24 @@ test('damage and other formats leave nothing behind', ({ folder }) => {
   expect(readdirSync(folder).sort()).toEqual(['disk.gz', 'qcow2.gz', 'two.tar']);
 });
 
+test('an archive that ends inside its disk is salvaged', ({ folder }) => {
+  const file = packed(folder, 'disk.tar', `${tarOf(raw())} | head -c 50M`);
+  const refused = decant('convert', file, join(folder, 'out'));
+  expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('The image is truncated') });
+  const { status, stderr } = decant('convert', '--salvage', file, join(folder, 'out'));
+  // The first block of the archive is a header.
+  const left = 50 * MIB - 512;
+  expect(status).toBe(3);
+  expect(stderr).toContain(`lost: ${300 * MIB - left} bytes at ${left}: the file ends before the end of the disk`);
+  expect(statSync(join(folder, 'out')).size).toBe(300 * MIB);
+  expect(
+    shell(folder, `cmp -n ${left} out '${raw()}' && tail -c +${left + 1} out | tr -d '\\0' | wc -c`),
+  ).toMatchObject({
+    status: 0,
+    stdout: '0\n',
+  });
+});
+
 test('standard input is an image', ({ folder }) => {
   packed(folder, 'disk', `head -c 20M '${raw()}'`);
   const same = 'cmp out disk';
@@ -156,6 +174,13 @@ test('standard input is an image', ({ folder }) => {
     [`gzip -1c disk | head -c 1000000 | decant convert - new`, 1, 'truncated'],
     [`decant convert - new < /dev/null`, 1, 'empty'],
     [`cp disk same; decant convert -f raw - - < same >> same`, 2, 'which is read'],
+    [
+      `cat disk | decant convert -f raw --password-file - - new`,
+      2,
+      'Standard input is the image; put the password into',
+    ],
+    [`cat disk | decant info --password-file a=- -`, 2, 'Standard input is the image; put the password into a file'],
+    [`gzip -1c disk | decant convert --salvage - new`, 1, 'out of a gzip file cannot be salvaged'],
   ];
   for (const [script, status, sentence] of bad) {
     expect(shell(folder, script), script).toMatchObject({ status, stderr: expect.stringContaining(sentence) });
