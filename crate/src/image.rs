@@ -35,9 +35,9 @@ impl Image {
             return Err(Error::new(ErrorKind::Usage, "There are too many companions"));
         }
         let companions = options.companions.iter().map(|companion| companion.source.clone());
-        let files: Files = std::iter::once(source).chain(companions).collect();
-        let chain = Chain::open(&files, top, options).await?;
-        Ok(Self { files, chain, salvage: options.salvage, keys: RefCell::default() })
+        let mut files: Vec<_> = std::iter::once(source).chain(companions).collect();
+        let chain = Chain::open(&mut files, top, options).await?;
+        Ok(Self { files: files.into(), chain, salvage: options.salvage, keys: RefCell::default() })
     }
 
     /// What is known from the headers. Its `safety` lacks what only the tables show; see [`Image::survey`].

@@ -39,6 +39,7 @@ pub mod stream;
 pub mod streamed;
 pub mod target;
 pub mod units;
+mod unpack;
 #[cfg(target_arch = "wasm32")]
 mod web;
 pub mod writer;

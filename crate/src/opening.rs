@@ -1,7 +1,6 @@
 //! From a file or a stream to what is in it: containers are opened, then the image.
 
 use crate::chain::{OpenOptions, Top, not_recognised};
-use crate::container::{self, Container, MAX_NESTED};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, Sample, raw};
 use crate::image::Image;
@@ -10,6 +9,7 @@ use crate::metered::{Budget, Metered};
 use crate::source::{Source, copied};
 use crate::stream::{ByteStream, FileStream, Peeked};
 use crate::streamed::{Decoder, Origin, StreamedImage};
+use crate::unpack::{Content, Unpacked, container_of, ensure_room, is_raw_disk, unpack, within};
 use std::rc::Rc;
 
 /// What an image is read from.
@@ -47,35 +47,20 @@ pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
     }
 }
 
-async fn open_file(mut source: Rc<dyn Source>, options: &OpenOptions) -> Result<Opened> {
-    let (mut containers, mut missing) = (Vec::new(), 0);
-    let format = loop {
-        if is_raw_disk(&containers) && source.size() + missing > 0 {
-            break format::by_name(raw::NAME)?;
+async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Opened> {
+    let Unpacked { source, containers, missing, content } = unpack(source, options.salvage).await?;
+    let format = match content {
+        Content::Image(Some(format)) => format,
+        Content::Image(None) if containers.is_empty() || source.size() + missing == 0 => {
+            return Err(within(not_recognised(options, source.size()), &containers));
         }
-        let mut sample = format::head(&*source).await?;
-        let Some(container) = container_of(&sample) else {
-            break match format::complete(&mut sample, &*source).await? {
-                Some(format) => format,
-                None if containers.is_empty() || source.size() + missing == 0 => {
-                    return Err(within(not_recognised(options, source.size()), &containers));
-                }
-                None => format::by_name(raw::NAME)?,
-            };
-        };
-        if cfg!(not(feature = "extras")) {
-            return Err(Error::full_build(container.label));
-        }
-        let Some(open) = container.open else {
+        Content::Image(None) => format::by_name(raw::NAME)?,
+        Content::InOrder(_) => {
             let size = source.size();
             let found = recognise(Box::new(FileStream::new(source.clone())), containers).await?;
             let origin = Origin::File { source, decoders: found.decoders };
             return Ok(Opened::Streamed(StreamedImage::new(origin, found.containers, Some(size), options)?));
-        };
-        ensure_room(&containers)?;
-        let member = open(source, options.salvage).await.map_err(|error| within(error, &containers))?;
-        (source, missing) = (member.source, member.missing);
-        containers.push(ContainerInfo { name: container.name, member: Some(member.name) });
+        }
     };
     let top = Top { format, containers, missing };
     Ok(Opened::Image(Image::open_top(source, top, options).await?))
@@ -139,34 +124,6 @@ async fn recognise(stream: Box<dyn ByteStream>, mut containers: Vec<ContainerInf
     }
     budget.lift();
     Ok(Found { stream, containers, decoders })
-}
-
-/// The container that begins so. What is recognised as a disk image that is read is none, whatever else it looks like.
-fn container_of(sample: &Sample) -> Option<&'static Container> {
-    let is_image = format::recognise(sample).is_some_and(|format| format.is_read());
-    if is_image { None } else { container::probe(sample) }
-}
-
-/// Whether a name says that what was found in `containers` is a raw disk.
-fn is_raw_disk(containers: &[ContainerInfo]) -> bool {
-    containers.last().is_some_and(ContainerInfo::has_raw_disk)
-}
-
-/// The same error of what was found in `containers`.
-fn within(error: Error, containers: &[ContainerInfo]) -> Error {
-    match containers.last() {
-        Some(container) => error.inside(&container.content()),
-        None => error,
-    }
-}
-
-/// Fails where no more containers may be opened.
-fn ensure_room(containers: &[ContainerInfo]) -> Result<()> {
-    if containers.len() == MAX_NESTED {
-        let message = format!("The image is packed in more than {MAX_NESTED} containers; unpack it first");
-        return Err(Error::new(ErrorKind::Limit, message));
-    }
-    Ok(())
 }
 
 /// What comes in order, out of the container `outer` or from the caller, is in `format`.

@@ -183,3 +183,69 @@ fn heads_are_read_once() {
         }
     }
 }
+
+/// A layer may lie in a container, where it is known to be in a format: a guest may write an archive to a raw disk.
+#[test]
+fn companions_in_containers() {
+    let base = small();
+    let expected =
+        Case { companions: vec![("base".to_owned(), base.clone())], ..Case::new(overlay("base", Some("qcow2"))) };
+    let expected = expected.bytes().unwrap();
+    let raw = tar(&[("base.qcow2", &base)]);
+    let over_raw = [&[0xaa; CLUSTER][..], &raw[CLUSTER..8 * CLUSTER]].concat();
+    let cut = &tar(&[("b.qcow2", &base)])[..BLOCK + 100];
+    // (the format that is stated, the companion, the disk, or how the message begins and ends)
+    type Row<'a> = (Option<&'a str>, Vec<u8>, Result<&'a [u8], (&'a str, &'a str)>);
+    let cases: &[Row] = &[
+        (Some("qcow2"), tar(&[("b.qcow2", &base)]), Ok(&expected)),
+        (Some("qcow2"), tar(&[("a.ovf", b"text"), ("b.qcow2", &base)]), Ok(&expected)),
+        (Some("qcow2"), tar(&[("b.tar", &tar(&[("b.qcow2", &base)]))]), Ok(&expected)),
+        (Some("raw"), raw.clone(), Ok(&over_raw)),
+        (None, raw.clone(), Ok(&over_raw)),
+        (
+            Some("qcow2"),
+            gzip(&base),
+            Err((
+                "In 'base': The backing file is a gzip-compressed file, which is decoded in order, but read at any position",
+                "; unpack it first",
+            )),
+        ),
+        (
+            Some("qcow2"),
+            tar(&[("b.gz", &gzip(&base))]),
+            Err(("In 'base': In 'b.gz': The backing file", "unpack it first")),
+        ),
+        (
+            Some("qcow2"),
+            tar(&[("a", &base), ("b", &base)]),
+            Err(("In 'base': The tar archive holds 2 disk images", "")),
+        ),
+        (Some("qcow2"), tar(&[("b", &base[..100])]), Err(("In 'base': In 'b': The image is truncated", ""))),
+        (Some("qcow2"), cut.to_vec(), Err(("In 'base': The image is truncated", ADVICE))),
+    ];
+    for (number, (format, companion, result)) in cases.iter().enumerate() {
+        let companions = vec![("base".to_owned(), companion.clone())];
+        let case = Case { companions, ..Case::new(overlay("base", *format)) };
+        match (case.bytes(), result) {
+            (Ok(found), Ok(disk)) => assert!(found == *disk, "{number}: other bytes"),
+            (Err(error), Err((start, end))) => {
+                assert!(error.message.starts_with(start) && error.message.ends_with(end), "{number}: {error}");
+            }
+            (found, _) => panic!("{number}: {:?}", found.map(|bytes| bytes.len())),
+        }
+    }
+}
+
+/// A parent that is found by what identifies it, in an archive.
+#[test]
+fn a_parent_in_an_archive() {
+    use vdi::Block::{Data, Free, Zero};
+    let base = vdi::Vdi::new(4096, &[Data(1), Free, Zero, Data(2)]);
+    let child = vdi::Vdi::new(4096, &[Free, Data(4), Free, Free]);
+    let child = vdi::Vdi { kind: vdi::DIFFERENCING, id: 2, parent: base.id, parent_state: base.state, ..child };
+    let [plain, packed] = [base.file(), tar(&[("base.vdi", &base.file())])].map(|parent| {
+        let companions = vec![("text".to_owned(), gzip(b"text")), ("parent".to_owned(), parent)];
+        Case { companions, ..Case::new(child.file()) }.bytes().unwrap()
+    });
+    assert!(plain == packed && plain.iter().any(|&byte| byte != 0));
+}

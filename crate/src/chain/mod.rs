@@ -9,11 +9,12 @@ pub use options::{Companion, OpenOptions};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::{ExtentWalk, Extents};
-use crate::format::{self, Disk, Format, LayerOptions, PartFile, Reader, WalkSetup};
+use crate::format::{self, Disk, Format, LayerOptions, PartFile, Reader, WalkSetup, raw};
 use crate::info::{ContainerInfo, LayerInfo, Need};
 use crate::reference::Reference;
 use crate::shown::shown;
-use crate::source::{FileId, Files, Source};
+use crate::source::{FileId, Source};
+use crate::unpack::{Content, unpack};
 use companions::Companions;
 use parents::ParentSearch;
 use std::rc::Rc;
@@ -61,6 +62,16 @@ pub struct Layer {
     parts: Rc<[Option<PartFile>]>,
     /// The number of its cipher, counted from the top layer; `None` if it is not encrypted.
     pub cipher: Option<u16>,
+    /// What it is called in the container that it was found in, as [`Error::inside`] takes it; `None` if that is no
+    /// container.
+    content: Option<String>,
+}
+
+/// A layer that was opened, and refers to nothing yet.
+struct OpenedLayer {
+    disk: Rc<dyn Disk>,
+    guessed: bool,
+    content: Option<String>,
 }
 
 impl Layer {
@@ -87,30 +98,32 @@ pub struct Chain {
 
 impl Chain {
     /// Opens `files`, of which the first is the image, `top`, and the others are the companions of `options`. Fails as
-    /// [`crate::Image::open`] does.
-    pub async fn open(files: &Files, top: Top, options: &OpenOptions) -> Result<Self> {
+    /// [`crate::Image::open`] does. A companion that is a layer in a container becomes that layer's part of the file.
+    pub async fn open(files: &mut [Rc<dyn Source>], top: Top, options: &OpenOptions) -> Result<Self> {
         let Top { format, containers, missing } = top;
         let (mut companions, mut parents) = (Companions::new(options), ParentSearch::default());
         let salvage = options.salvage;
         let mut chain = Self { layers: Vec::new(), missing: Vec::new(), unused: Vec::new(), containers, salvage };
         let how = LayerOptions { snapshot: options.snapshot.clone(), salvage, is_backing: false, missing };
-        let disk = open_as(format, files[0].clone(), how).await.map_err(|error| chain.of_top(error))?;
+        let content = chain.containers.last().map(ContainerInfo::content);
+        let disk = open_as(format, files[0].clone(), how).await.map_err(|error| inside(error, content.as_deref()))?;
         if options.snapshot.is_some() && disk.info().snapshots.is_empty() {
             return Err(without_snapshots(format.name));
         }
-        let mut below = chain.add(FileId::IMAGE, disk, false, files, &mut companions, &mut parents).await?;
+        let layer = OpenedLayer { disk, guessed: false, content };
+        let mut below = chain.add(FileId::IMAGE, layer, files, &mut companions, &mut parents).await?;
         while let Some((id, reference)) = below {
             let name = companions.name(id).to_owned();
-            let (disk, guessed) = chain.open_below(id, &reference, files).await.map_err(|error| error.within(&name))?;
-            below = chain.add(id, disk, guessed, files, &mut companions, &mut parents).await?;
+            let layer = chain.open_below(id, &reference, files).await.map_err(|error| error.within(&name))?;
+            below = chain.add(id, layer, files, &mut companions, &mut parents).await?;
         }
         chain.unused = companions.unused();
         Ok(chain)
     }
 
-    /// Opens the layer below, in the format that `reference` states or that its content has. Returns whether the format
-    /// was guessed, too.
-    async fn open_below(&self, id: FileId, reference: &Reference, files: &Files) -> Result<(Rc<dyn Disk>, bool)> {
+    /// Opens the layer below, in the format that `reference` states or that its content has. Where it lies in a container,
+    /// its file becomes the member.
+    async fn open_below(&self, id: FileId, reference: &Reference, files: &mut [Rc<dyn Source>]) -> Result<OpenedLayer> {
         if self.layers.iter().any(|layer| layer.file == id) {
             return Err(Error::new(
                 ErrorKind::Corrupt,
@@ -120,8 +133,22 @@ impl Chain {
         if self.layers.len() >= MAX_LAYERS {
             return Err(Error::new(ErrorKind::Limit, format!("The image has more than {MAX_LAYERS} layers")));
         }
-        let source = files[usize::from(id.0)].clone();
-        let how = LayerOptions { salvage: self.salvage, is_backing: true, ..LayerOptions::default() };
+        let file = &mut files[usize::from(id.0)];
+        let mut how = LayerOptions { salvage: self.salvage, is_backing: true, ..LayerOptions::default() };
+        let mut content = None;
+        if may_be_packed(reference) {
+            let unpacked = unpack(file.clone(), self.salvage).await?;
+            content = unpacked.containers.last().map(ContainerInfo::content);
+            if let Content::InOrder(container) = unpacked.content {
+                let message = format!(
+                    "The {} is {}, which is decoded in order, but read at any position; unpack it first",
+                    reference.role, container.label
+                );
+                return Err(inside(Error::new(ErrorKind::Unsupported, message), content.as_deref()));
+            }
+            (*file, how.missing) = (unpacked.source, unpacked.missing);
+        }
+        let source = file.clone();
         let (format, guessed) = match &reference.format {
             Some(name) => (format::stated(name)?, false),
             None => match format::probe(&*source).await?.filter(|format| format.of_qemu) {
@@ -129,13 +156,13 @@ impl Chain {
                 None => (format::by_name("raw")?, true),
             },
         };
-        let disk = open_as(format, source, how).await?;
+        let disk = open_as(format, source, how).await.map_err(|error| inside(error, content.as_deref()))?;
         if let Some(wanted) = &reference.identity
             && !disk.identity().is_some_and(|found| wanted.is_met_by(&found))
         {
             return Err(other_parent(reference, &*disk, self.layers.last().map_or("", |layer| &layer.name)));
         }
-        Ok((disk, guessed))
+        Ok(OpenedLayer { disk, guessed, content })
     }
 
     /// Adds the layer `disk`, which lies in `file`, and finds the files that it refers to. Returns which file is the
@@ -144,12 +171,12 @@ impl Chain {
     async fn add(
         &mut self,
         file: FileId,
-        disk: Rc<dyn Disk>,
-        guessed: bool,
-        files: &Files,
+        layer: OpenedLayer,
+        files: &[Rc<dyn Source>],
         companions: &mut Companions<'_>,
         parents: &mut ParentSearch,
     ) -> Result<Option<(FileId, Reference)>> {
+        let OpenedLayer { disk, guessed, content } = layer;
         let name = companions.name(file).to_owned();
         let cipher = disk.encryption().map(|_| self.ciphers() as u16);
         // The names of this layer, which is the last, and of those above.
@@ -176,17 +203,10 @@ impl Chain {
             }
         }
         let attached = disk.attach(&parts).await;
-        attached.map_err(|error| if self.layers.is_empty() { self.of_top(error) } else { error.within(&name) })?;
-        self.layers.push(Layer { file, name, disk, guessed, parts: parts.into(), cipher });
+        let attached = attached.map_err(|error| inside(error, content.as_deref()));
+        attached.map_err(|error| if self.layers.is_empty() { error } else { error.within(&name) })?;
+        self.layers.push(Layer { file, name, disk, guessed, parts: parts.into(), cipher, content });
         Ok(below)
-    }
-
-    /// The same error of the image itself; its message says what that was found in.
-    fn of_top(&self, error: Error) -> Error {
-        match self.containers.last() {
-            Some(container) => error.inside(&container.content()),
-            None => error,
-        }
     }
 
     /// How many layers are encrypted.
@@ -211,9 +231,9 @@ impl Chain {
             memory,
             salvage: self.salvage,
         });
-        match self.containers.last() {
-            Some(container) if number == 0 => Box::new(walk::Inside { walk, content: container.content() }),
-            _ => walk,
+        match layer.content.clone() {
+            Some(content) => Box::new(walk::Inside { walk, content }),
+            None => walk,
         }
     }
 
@@ -236,6 +256,23 @@ impl Chain {
             encryption: layer.disk.encryption().map(|encryption| encryption.info().format),
         };
         self.layers.iter().map(layer).collect()
+    }
+}
+
+/// Whether the layer that `reference` names may lie in a container. Where it may be a raw disk, the guest may have written
+/// there what looks like one.
+fn may_be_packed(reference: &Reference) -> bool {
+    match &reference.format {
+        Some(format) => format != raw::NAME,
+        None => reference.identity.is_some(),
+    }
+}
+
+/// The same error of `content`, if it lies in a container.
+fn inside(error: Error, content: Option<&str>) -> Error {
+    match content {
+        Some(content) => error.inside(content),
+        None => error,
     }
 }
 

@@ -3,11 +3,13 @@
 use super::companions::{Companions, ambiguous};
 use super::open_as;
 use crate::error::{ErrorKind, Result};
-use crate::format::{self, LayerOptions};
+use crate::format::LayerOptions;
 use crate::reference::{Identity, Reference};
-use crate::source::{FileId, Files};
+use crate::source::{FileId, Source};
+use crate::unpack::{Content, Unpacked, unpack};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::rc::Rc;
 
 /// What the companions turned out to be. Each is opened once, however many layers look for a parent.
 #[derive(Default)]
@@ -20,12 +22,13 @@ impl ParentSearch {
     /// The file that is the disk which `reference` of an image in `format` identifies, if it was handed over. Files in
     /// another format are not it. One whose state is right wins over those that have been changed since.
     ///
-    /// Fails with `usage` if several files are it, and with `source` or `internal` where a file cannot be read.
+    /// Fails with `usage` if several files are it, with `source` or `internal` where a file cannot be read, and with
+    /// `full-build` where one lies in a container and this build opens none.
     pub async fn find(
         &mut self,
         reference: &Reference,
         format: &str,
-        files: &Files,
+        files: &[Rc<dyn Source>],
         companions: &mut Companions<'_>,
     ) -> Result<Option<FileId>> {
         let Some(wanted) = &reference.identity else { return Ok(None) };
@@ -49,7 +52,7 @@ impl ParentSearch {
     }
 
     /// The format and the identity of the file `id`, if it is an image that has one.
-    async fn identity(&mut self, id: FileId, files: &Files) -> Result<Option<&(&'static str, Identity)>> {
+    async fn identity(&mut self, id: FileId, files: &[Rc<dyn Source>]) -> Result<Option<&(&'static str, Identity)>> {
         let known = match self.known.entry(id) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => unknown.insert(read_identity(id, files).await?),
@@ -58,14 +61,20 @@ impl ParentSearch {
     }
 }
 
-/// Opens the file `id` and closes it again. What cannot be opened as an image has no identity.
-async fn read_identity(id: FileId, files: &Files) -> Result<Option<(&'static str, Identity)>> {
-    let source = files[usize::from(id.0)].clone();
-    let Some(format) = format::probe(&*source).await? else { return Ok(None) };
-    let how = LayerOptions { is_backing: true, ..LayerOptions::default() };
-    match open_as(format, source, how).await {
-        Ok(disk) => Ok(disk.identity().map(|identity| (format.name, identity))),
-        Err(error) if matches!(error.kind, ErrorKind::Source | ErrorKind::Internal) => Err(error),
-        Err(_) => Ok(None),
+/// Opens the file `id`, or what lies in it, and closes it again. What cannot be opened as an image has no identity.
+async fn read_identity(id: FileId, files: &[Rc<dyn Source>]) -> Result<Option<(&'static str, Identity)>> {
+    match open(files[usize::from(id.0)].clone()).await {
+        Err(error) if matches!(error.kind, ErrorKind::Source | ErrorKind::Internal | ErrorKind::FullBuild) => {
+            Err(error)
+        }
+        found => Ok(found.ok().flatten()),
     }
+}
+
+async fn open(file: Rc<dyn Source>) -> Result<Option<(&'static str, Identity)>> {
+    let Unpacked { source, content: Content::Image(Some(format)), .. } = unpack(file, false).await? else {
+        return Ok(None);
+    };
+    let how = LayerOptions { is_backing: true, ..LayerOptions::default() };
+    Ok(open_as(format, source, how).await?.identity().map(|identity| (format.name, identity)))
 }

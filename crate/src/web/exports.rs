@@ -99,7 +99,8 @@ impl OpenImage {
     /// Begins a pass over the extents.
     pub fn map(&self) -> JsResult<Map> {
         let image = self.image("mapped")?;
-        Ok(Map { extents: image.extents()?, start: image.files()[0].start(), open: None })
+        let starts = image.files().iter().map(|file| file.start()).collect();
+        Ok(Map { extents: image.extents()?, starts, open: None })
     }
 
     /// The `length` bytes of the disk from `start` on, which lie on it; a few MiB at most.
@@ -263,8 +264,8 @@ impl From<Progress> for ProgressMessage {
 #[wasm_bindgen]
 pub struct Map {
     extents: Extents,
-    /// Where the image begins in its file.
-    start: u64,
+    /// Where the image and its companions begin in their files.
+    starts: Vec<u64>,
     /// The last extent so far, which the next batch may extend.
     open: Option<MapExtent>,
 }
@@ -283,7 +284,7 @@ impl Map {
         }
         let mut ready = Vec::new();
         for extent in &batch {
-            let next = MapExtent::new(extent, self.start);
+            let next = MapExtent::new(extent, &self.starts);
             if !self.open.as_mut().is_some_and(|open| open.try_extend(&next)) {
                 ready.extend(self.open.replace(next));
             }
@@ -310,8 +311,8 @@ struct MapExtent {
 }
 
 impl MapExtent {
-    /// `start` is where the image begins in its file.
-    fn new(extent: &Extent, start: u64) -> Self {
+    /// `starts` are where the image and its companions begin in their files.
+    fn new(extent: &Extent, starts: &[u64]) -> Self {
         let mut map = Self {
             start: extent.start.0,
             length: extent.len,
@@ -323,7 +324,7 @@ impl MapExtent {
             offset: None,
             reason: None,
         };
-        let start_of = |file| if file == FileId::IMAGE { start } else { 0 };
+        let start_of = |file: FileId| starts[usize::from(file.0)];
         match extent.kind {
             ExtentKind::Unallocated { host } | ExtentKind::Zero { host } => {
                 map.kind = if matches!(extent.kind, ExtentKind::Zero { .. }) { "zero" } else { "unallocated" };
