@@ -51,9 +51,37 @@ fn the_valid_vmdks_are_valid() {
     }
 }
 
+#[test]
+fn the_valid_containers_are_valid() {
+    for number in 0..fuzz::containers::BASES {
+        let seen = fuzz::containers::container(&[number, 0]);
+        // The second reader knows raw disks, and no headers that describe others.
+        assert!(seen.converted && seen.compared != [1, 7, 9].contains(&number), "{number}: {seen:?}");
+    }
+}
+
+/// Random changes to containers: whatever comes of it, the second reader has the same bytes.
+#[test]
+fn changed_containers() {
+    let (opened, compared, rounds) = random_inputs(fuzz::containers::container);
+    assert!(opened < rounds && compared > rounds / 10, "{opened} of {rounds} were opened, {compared} compared");
+}
+
+#[test]
+fn kept_containers() {
+    let (opened, read) = replay("containers", fuzz::containers::container);
+    assert!(read > 0 && opened < inputs("containers").len());
+}
+
 /// Random changes to VMDKs: whatever comes of it, the second reader has the same bytes.
 #[test]
 fn changed_vmdks() {
+    let (opened, compared, rounds) = random_inputs(fuzz::changed_vmdk);
+    assert!(opened < rounds && compared > rounds / 10, "{opened} of {rounds} were opened, {compared} compared");
+}
+
+/// How many of how many random inputs were opened, and compared with what a second reader has.
+fn random_inputs(run: fn(&[u8]) -> fuzz::examine::Seen) -> (usize, usize, usize) {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut random = move || {
         state ^= state << 13;
@@ -64,14 +92,14 @@ fn changed_vmdks() {
     let (mut opened, mut compared) = (0, 0);
     let rounds = if std::env::var_os("DECANT_LONG").is_some() { 1_000_000 } else { 3_000 };
     for _ in 0..rounds {
-        let count = 1 + 8 * (1 + random() as usize % 3);
+        let count = 2 + 8 * (1 + random() as usize % 3);
         let input: Vec<u8> = (0..count).map(|_| (random() >> 24) as u8).collect();
-        let seen = fuzz::changed_vmdk(&input);
+        let seen = run(&input);
         opened += usize::from(seen.opened);
         compared += usize::from(seen.compared);
     }
     println!("{opened} of {rounds} were opened, {compared} compared");
-    assert!(opened < rounds && compared > rounds / 10, "{opened} of {rounds} were opened, {compared} compared");
+    (opened, compared, rounds)
 }
 
 #[test]

@@ -106,10 +106,10 @@ pub fn examine(files: &Files) -> Seen {
     seen
 }
 
-type Attempt = (Result<Disk, Error>, bool);
+pub type Attempt = (Result<Disk, Error>, bool);
 
 /// Converts `image` with jobs of each of `sizes`, unless it has too many extents.
-fn convert_if_small(image: &Image, sizes: &[u64]) -> Vec<Attempt> {
+pub fn convert_if_small(image: &Image, sizes: &[u64]) -> Vec<Attempt> {
     if !list(image) {
         return Vec::new();
     }
@@ -124,10 +124,18 @@ fn attempt(image: &Image, job: u64) -> Attempt {
     let writer = (OUTPUT_FORMATS[0].writer)(image.virtual_size()).expect("a raw disk has any size");
     let output = Output { writer: &*writer, stamp: Stamp::default(), target: &disk };
     let result = block_on(convert(image, &executor, &output, &progress, &Cancel::default()));
-    let result = match result {
-        Ok(done) => {
-            assert!(disk.finished.get() && done.progress.guest_done == image.virtual_size());
-            assert!(image.is_salvaged() || done.lost.ranges == 0);
+    let result = result.map(|done| {
+        assert_eq!(done.progress.guest_done, image.virtual_size());
+        assert!(image.is_salvaged() || done.lost.ranges == 0);
+    });
+    (settled(result, disk), read.get())
+}
+
+/// The disk, where it was converted.
+pub fn settled(result: Result<(), Error>, disk: Disk) -> Result<Disk, Error> {
+    match result {
+        Ok(()) => {
+            assert!(disk.finished.get(), "a conversion was not completed");
             Ok(disk)
         }
         Err(error) => {
@@ -135,8 +143,7 @@ fn attempt(image: &Image, job: u64) -> Attempt {
             assert!(error.kind != ErrorKind::Internal && !error.message.is_empty(), "{error}");
             Err(error)
         }
-    };
-    (result, read.get())
+    }
 }
 
 /// Lists the extents and checks that they cover the disk; whether that came to an end.

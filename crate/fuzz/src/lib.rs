@@ -2,6 +2,7 @@
 
 pub mod bases;
 pub mod changes;
+pub mod containers;
 pub mod examine;
 pub mod memory;
 #[path = "../../tests/common/qed.rs"]

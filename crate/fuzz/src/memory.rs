@@ -29,6 +29,8 @@ impl Source for Memory {
 #[derive(Default)]
 pub struct Disk {
     pub len: Cell<u64>,
+    /// Whether its size is not known, and it ends with the last byte that is written.
+    grows: Cell<bool>,
     /// By the number of the block.
     pub blocks: RefCell<BTreeMap<u64, Vec<u8>>>,
     pub finished: Cell<bool>,
@@ -40,7 +42,10 @@ const MOST_BLOCKS: usize = 256;
 impl Disk {
     fn take(&self, bytes: &[u8], run: &Run) -> Result<()> {
         assert!(run.offset.is_multiple_of(BLOCK) && run.len > 0, "a run does not start at a block: {run:?}");
-        assert!(run.offset + run.len as u64 <= self.len.get(), "a run past the end: {run:?}");
+        if self.grows.get() {
+            self.len.set(self.len.get().max(run.end()));
+        }
+        assert!(run.end() <= self.len.get(), "a run past the end: {run:?}");
         let mut blocks = self.blocks.borrow_mut();
         let data = &bytes[run.start..run.start + run.len];
         for (number, block) in (run.offset / BLOCK..).zip(data.chunks(BLOCK as usize)) {
@@ -65,7 +70,8 @@ impl Target<Vec<u8>> for Disk {
     }
 
     fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
-        self.len.set(size.expect("the size of a raw disk is known"));
+        self.len.set(size.unwrap_or(0));
+        self.grows.set(size.is_none());
         ready(Ok(())).boxed_local()
     }
 

@@ -1,0 +1,266 @@
+//! Disk images in gzip and tar: valid files to be changed, and what a second, plain reader makes of them.
+
+use super::changes;
+use super::examine::{Seen, convert_if_small, settled};
+use super::memory::{Disk, Memory};
+use super::small;
+use decant::convert::{Cancel, InOrder, Output, convert_in_order};
+use decant::encryption::Keys;
+use decant::native::Inline;
+use decant::stream::{ByteStream, FileStream};
+use decant::streamed::StreamedImage;
+use decant::writer::{BLOCK, OUTPUT_FORMATS, Stamp};
+use decant::{Error, Image, Input, OpenOptions, Opened, open};
+use futures_executor::block_on;
+use miniz_oxide::deflate::compress_to_vec;
+use miniz_oxide::inflate::stream::{InflateState, inflate};
+use miniz_oxide::{DataFormat, MZFlush, MZStatus};
+use std::rc::Rc;
+
+/// How many valid files there are.
+pub const BASES: u8 = 10;
+/// The unit of tar.
+const TAR: usize = 512;
+/// Where the checksum of a header of tar is, and the signature.
+const SUM: usize = 148;
+const MAGIC: usize = 257;
+/// The most bytes of a container that the second reader looks at.
+const LARGEST: usize = 4 << 20;
+
+/// A raw disk that is no multiple of a sector.
+fn disk() -> Vec<u8> {
+    (0..9000usize).map(|at| if at / 3000 == 1 { 0 } else { (at * at / 900) as u8 }).collect()
+}
+
+fn member(name: &str, kind: u8, data: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; TAR];
+    bytes[..name.len()].copy_from_slice(name.as_bytes());
+    bytes[124..136].copy_from_slice(format!("{:011o}\0", data.len()).as_bytes());
+    bytes[156] = kind;
+    bytes[MAGIC..MAGIC + 8].copy_from_slice(b"ustar\x0000");
+    bytes.extend_from_slice(data);
+    bytes.resize(bytes.len().next_multiple_of(TAR), 0);
+    bytes
+}
+
+fn tar(members: &[Vec<u8>]) -> Vec<u8> {
+    summed([&members.concat()[..], &[0; 2 * TAR]].concat())
+}
+
+/// The same archive, whose headers have the right checksums.
+fn summed(mut archive: Vec<u8>) -> Vec<u8> {
+    for block in archive.chunks_exact_mut(TAR).filter(|block| block[MAGIC..].starts_with(b"ustar")) {
+        block[SUM..SUM + 8].fill(b' ');
+        let sum: u32 = block.iter().map(|&byte| u32::from(byte)).sum();
+        block[SUM..SUM + 8].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    }
+    archive
+}
+
+/// A member of gzip with a name, if that is not empty.
+fn gzip(name: &[u8], data: &[u8]) -> Vec<u8> {
+    let (flags, end): (u8, &[u8]) = if name.is_empty() { (0, b"") } else { (8, b"\0") };
+    [&[0x1f, 0x8b, 8, flags, 0, 0, 0, 0, 0, 3], name, end, &compress_to_vec(data, 6), &trailer(data)].concat()
+}
+
+fn trailer(data: &[u8]) -> [u8; 8] {
+    let number = u64::from(crc32(data)) | (data.len() as u64) << 32;
+    number.to_le_bytes()
+}
+
+fn crc32(data: &[u8]) -> u32 {
+    !data.iter().fold(u32::MAX, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })
+    })
+}
+
+/// The file number `number`, of which `change` changes a part.
+fn base(number: u8, change: impl Fn(Vec<u8>) -> Vec<u8>) -> Vec<u8> {
+    let file = |name: &str, data: &[u8]| member(name, b'0', data);
+    let raw = disk();
+    match number {
+        0 => change(tar(&[file("a", &raw)])),
+        1 => change(tar(&[file("a.ovf", b"text"), file("a.qcow2", &small::small())])),
+        2 => change(gzip(b"", &raw)),
+        3 => change([gzip(b"name", &raw[..4000]), gzip(b"", &raw[4000..])].concat()),
+        4 => gzip(b"", &change(tar(&[file("a", &raw)]))),
+        5 => tar(&[file("a.gz", &change(gzip(b"", &raw)))]),
+        6 => gzip(b"", &change(gzip(b"", &raw))),
+        7 => change(tar(&[
+            member("./", b'5', b""),
+            member("x", b'x', b"15 path=x/long\n"),
+            member("x", b'L', b"x/disk.raw\0"),
+            file("short", &raw),
+        ])),
+        8 => change(gzip(b"", &tar(&[file("a", &raw)]))),
+        _ => tar(&[file("a.tar", &change(tar(&[file("a.qcow2", &small::small())])))]),
+    }
+}
+
+/// Takes `input` for changes to one of the valid files, or for a file. Where a bit of the second byte is set, checksums
+/// are made right again.
+pub fn container(input: &[u8]) -> Seen {
+    let [number, how, rest @ ..] = input else { return Seen::default() };
+    let repaired = |file: Vec<u8>| match how & 1 {
+        1 if file.starts_with(&[0x1f, 0x8b]) => retrailed(file),
+        1 => summed(file),
+        _ => file,
+    };
+    let number = number % (BASES + 1);
+    if number == BASES {
+        return examine(repaired(rest.to_vec()));
+    }
+    examine(base(number, |file| repaired(changes::apply(file, rest))))
+}
+
+/// The same file, whose first member of gzip has the right checksum and size, if its data can be decompressed.
+fn retrailed(file: Vec<u8>) -> Vec<u8> {
+    match gzip_member(&file) {
+        Some((data, len)) => [&file[..len], &trailer(&data)].concat(),
+        None => file,
+    }
+}
+
+/// The data of the first member of gzip, and where its trailer is. It may have a name, and no other field.
+fn gzip_member(file: &[u8]) -> Option<(Vec<u8>, usize)> {
+    if !file.starts_with(&[0x1f, 0x8b, 8]) || file.len() < 10 || file[3] & !9 != 0 {
+        return None;
+    }
+    let name = if file[3] & 8 != 0 { file[10..].iter().position(|&byte| byte == 0)? + 1 } else { 0 };
+    let (mut at, mut data) = (10 + name, Vec::new());
+    let mut state = InflateState::new_boxed(DataFormat::Raw);
+    let mut part = vec![0; 64 << 10];
+    loop {
+        let step = inflate(&mut state, &file[at..], &mut part, MZFlush::None);
+        at += step.bytes_consumed;
+        data.extend_from_slice(&part[..step.bytes_written]);
+        match step.status {
+            Ok(MZStatus::StreamEnd) => return Some((data, at)),
+            Ok(_) if step.bytes_written > 0 && data.len() <= LARGEST => {}
+            _ => return None,
+        }
+    }
+}
+
+/// What a file in gzip that the first reader accepts holds; `None` for what only that knows.
+fn gunzip(mut file: &[u8]) -> Option<Vec<u8>> {
+    let mut all = Vec::new();
+    while file.iter().any(|&byte| byte != 0) {
+        let (data, end) = gzip_member(file)?;
+        assert_eq!(file.get(end..end + 8)?, trailer(&data), "a wrong checksum or size is accepted");
+        all.extend(data);
+        file = &file[end + 8..];
+    }
+    Some(all)
+}
+
+/// The regular files of an archive; `None` for what is wrong, and for what only the first reader knows.
+fn files(archive: &[u8]) -> Option<Vec<&[u8]>> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < archive.len() {
+        let header = archive.get(at..at + TAR)?;
+        if header.iter().all(|&byte| byte == 0) {
+            break;
+        }
+        let kind = header[156];
+        let len = usize::from_str_radix(std::str::from_utf8(&header[124..135]).ok()?, 8).ok()?;
+        let data = match kind {
+            b'0' => archive.get(at + TAR..at + TAR + len)?,
+            b'5' => &[],
+            _ => return None,
+        };
+        if kind == b'0' {
+            found.push(data);
+        }
+        at += TAR + data.len().next_multiple_of(TAR);
+    }
+    Some(found)
+}
+
+/// What lies in a file, as a second reader finds it, and how many containers it was in.
+fn unpacked(file: Vec<u8>, depth: usize) -> Option<(Vec<u8>, usize)> {
+    if file.starts_with(&[0x1f, 0x8b, 8]) {
+        return unpacked(gunzip(&file)?, depth + 1);
+    }
+    if file.get(MAGIC..).is_some_and(|rest| rest.starts_with(b"ustar")) {
+        let [only] = files(&file)?[..] else { return None };
+        return unpacked(only.to_vec(), depth + 1);
+    }
+    Some((file, depth))
+}
+
+fn opened(file: &[u8], salvage: bool) -> Result<Opened, Error> {
+    let options = OpenOptions { salvage, ..OpenOptions::default() };
+    block_on(open(Input::File(Rc::new(Memory(file.to_vec()))), &options))
+}
+
+/// Opens and converts `file`, and panics where something is wrong with what comes of it.
+fn examine(file: Vec<u8>) -> Seen {
+    let mut seen = Seen::default();
+    let sizes = [64 << 10, 4 << 10];
+    let (results, info) = match opened(&file, false) {
+        Ok(Opened::Image(image)) => (whole(&image, &sizes), image.info()),
+        Ok(Opened::Streamed(image)) => {
+            let mut results: Vec<_> = sizes.iter().map(|&size| in_order(&image, size)).collect();
+            let stream: Box<dyn ByteStream> = Box::new(FileStream::new(Rc::new(Memory(file.clone()))));
+            // An archive is the outermost container of a file that is read at any position.
+            if image.info().containers[0].name == "gzip" {
+                match block_on(open(Input::Stream(stream), &OpenOptions::default())) {
+                    Ok(Opened::Streamed(streamed)) => results.push(in_order(&streamed, sizes[0])),
+                    _ => panic!("only a file is opened, and no stream"),
+                }
+            }
+            (results, image.info())
+        }
+        Err(error) => {
+            assert!(!error.message.is_empty());
+            if let Ok(Opened::Image(image)) = opened(&file, true) {
+                whole(&image, &sizes);
+            }
+            return seen;
+        }
+    };
+    seen.opened = true;
+    for result in &results[results.len().min(1)..] {
+        assert!(result.is_ok() == results[0].is_ok(), "only in one way: {:?}", info.containers);
+        if let (Ok(one), Ok(other)) = (&results[0], result) {
+            assert!(one.blocks == other.blocks && one.len == other.len, "other bytes in another way");
+        }
+    }
+    let Some(Ok(disk)) = results.first() else { return seen };
+    (seen.read, seen.converted) = (true, true);
+    if let Ok(Opened::Image(image)) = opened(&file, true) {
+        let [Ok(salvaged), _] = &whole(&image, &sizes)[..] else { panic!("what is whole cannot be salvaged") };
+        assert!(salvaged.blocks == disk.blocks, "salvage has other bytes");
+    }
+    if info.format == "raw"
+        && let Some((mut content, depth)) = unpacked(file, 0)
+        && depth == info.containers.len()
+    {
+        content.resize(content.len().next_multiple_of(TAR), 0);
+        assert_eq!(disk.len.get(), content.len() as u64, "another size than the second reader's");
+        let blocks = disk.blocks.borrow();
+        for (number, expected) in content.chunks(BLOCK as usize).enumerate() {
+            match blocks.get(&(number as u64)) {
+                Some(block) => assert!(block == expected, "other bytes in block {number}"),
+                None => assert!(expected.iter().all(|&byte| byte == 0), "no bytes in block {number}"),
+            }
+        }
+        seen.compared = true;
+    }
+    seen
+}
+
+fn whole(image: &Image, sizes: &[u64]) -> Vec<Result<Disk, Error>> {
+    convert_if_small(image, sizes).into_iter().map(|(result, _)| result).collect()
+}
+
+fn in_order(image: &StreamedImage, job: u64) -> Result<Disk, Error> {
+    let disk = Disk::default();
+    let input = InOrder::new(image)?;
+    let executor = Inline::new(input.files(), &Keys::default(), 3, job).expect("there are no keys");
+    let writer = OUTPUT_FORMATS[0].writer_in_order().expect("a raw disk has any size");
+    let output = Output { writer: &*writer, stamp: Stamp::default(), target: &disk };
+    let result = block_on(convert_in_order(input, &executor, &output, &|_| {}, &Cancel::default()));
+    settled(result.map(|done| assert_eq!(done.virtual_size, disk.len.get())), disk)
+}
