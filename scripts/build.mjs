@@ -31,6 +31,9 @@ const VARIANTS = {
   'threads-extras': { ...threads, features: ['threads', 'extras'] },
 };
 
+/** Inlining repeats code in ways that brotli does not find again: without it there is less to load. */
+const OPTIMISE = ['-O3', '--skip-pass=inlining-optimizing'];
+
 const FEATURES = [
   'simd',
   'bulk-memory',
@@ -108,7 +111,7 @@ function wasm(name) {
   bindgen(join(target, 'wasm32-unknown-unknown', 'release', 'decant.wasm'), output);
   const file = join(output, 'index_bg.wasm');
   const enabled = FEATURES.map((feature) => `--enable-${feature}`);
-  run('Optimising the wasm', bin('wasm-opt'), ['-O3', ...enabled, ...optimise, file, '-o', file]);
+  run('Optimising the wasm', bin('wasm-opt'), [...OPTIMISE, ...enabled, ...optimise, file, '-o', file]);
   if (config === 'threads') adaptWorkerHelpers(output);
 }
 
