@@ -128,7 +128,15 @@ function typescript() {
 export async function build() {
   checkNode();
   await npmPackages();
-  const crate = ['crate/src', 'crate/Cargo.toml', 'Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'tools/bindgen'];
+  const crate = [
+    'crate/src',
+    'crate/Cargo.toml',
+    'crate/codec',
+    'Cargo.toml',
+    'Cargo.lock',
+    'rust-toolchain.toml',
+    'tools/bindgen',
+  ];
   const scripts = ['build.mjs', 'lib.mjs', 'wasm-plain.toml', 'wasm-threads.toml'].map((name) => `scripts/${name}`);
   const build = [...scripts, 'package-lock.json'];
   for (const name of Object.keys(VARIANTS)) {

@@ -2,6 +2,7 @@
 
 use crate::shown::{self, shown};
 use crate::units::HostOffset;
+use decant_codec::OutOfMemory;
 use std::fmt;
 
 /// What helps against a file that was cut off.
@@ -149,6 +150,11 @@ impl Error {
     /// The small build was asked for `what` after opening, which is a fault of the caller.
     pub(crate) fn left_out(what: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Internal, format!("This part of Decant does not have {what}"))
+    }
+
+    /// `decant-codec` had no memory for a buffer.
+    pub(crate) fn no_room(OutOfMemory(bytes): OutOfMemory) -> Self {
+        Self::out_of_memory(bytes)
     }
 
     /// There was no memory for a buffer of `bytes` bytes.

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::units::{ByteRange, HostOffset};
+use decant_codec::resize;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{StreamExt, TryStreamExt, iter};
 use serde::{Deserialize, Serialize};
@@ -175,7 +176,6 @@ pub(crate) fn copied(bytes: &[u8]) -> Result<Vec<u8>> {
 /// A buffer of `len` zeros. Fails with `internal` if memory runs out.
 pub(crate) fn zeroed(len: usize) -> Result<Vec<u8>> {
     let mut buf = Vec::new();
-    buf.try_reserve_exact(len).map_err(|_| Error::out_of_memory(len))?;
-    buf.resize(len, 0);
+    resize(&mut buf, len).map_err(Error::no_room)?;
     Ok(buf)
 }

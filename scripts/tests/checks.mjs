@@ -6,7 +6,7 @@ import { cargo } from './rust.mjs';
 import { check, count } from './tally.mjs';
 
 export function checks() {
-  const lint = ['--locked', '-p', 'decant', '--', '-D', 'warnings'];
+  const lint = ['--locked', '-p', 'decant', '-p', 'decant-codec', '--', '-D', 'warnings'];
   const wasm = ['--target', 'wasm32-unknown-unknown', '--target-dir', 'target/lint'];
   check('rustfmt', 'cargo', cargo('fmt', '--check'));
   check('clippy', 'cargo', cargo('clippy', '--all-targets', ...lint));

@@ -4,11 +4,12 @@
 use crate::damage::Lost;
 use crate::decode::data_runs;
 use crate::encode::Encoding;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::extent::{Compression, Framing};
 use crate::source::{FileId, FileRange, Source, read_parts, read_ranges, zeroed};
 use crate::target::Run;
 use crate::units::HostOffset;
+use decant_codec::resize;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
@@ -315,8 +316,7 @@ pub(super) fn fit(buf: &mut Vec<u8>, len: usize) -> Result<()> {
         *buf = Vec::new();
         *buf = zeroed(len)?;
     }
-    buf.resize(len, 0);
-    Ok(())
+    resize(buf, len).map_err(Error::no_room)
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! Decompression of clusters and grains, and the search for zeros.
 
 mod grain;
-pub mod inflate;
 #[cfg(not(feature = "extras"))]
 mod without_zstd;
 mod zeros;
 #[cfg(feature = "extras")]
 mod zstd;
 
+pub use decant_codec::{inflate, is_zero};
 #[cfg(not(feature = "extras"))]
 pub use without_zstd::Unzstd;
-pub use zeros::{data_runs, is_zero};
+pub use zeros::data_runs;
 #[cfg(feature = "extras")]
 pub use zstd::Unzstd;
 

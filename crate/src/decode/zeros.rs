@@ -1,9 +1,7 @@
 //! The search for zeros, by units of the output: a unit that is all zero stays a hole.
 
 use crate::target::Run;
-
-/// Bytes that are tested at once: a whole number of SIMD registers.
-const STEP: usize = 64;
+use decant_codec::is_zero;
 
 /// Appends the runs of data in `bytes[start..end]`, which begins at guest offset `guest`. `start` and `guest` are multiples of
 /// `unit`, which is in bytes. A run covers whole units, except at the end.
@@ -20,13 +18,6 @@ pub fn data_runs(bytes: &[u8], start: usize, end: usize, guest: u64, unit: usize
         at += block.len();
     }
     runs.extend(open);
-}
-
-/// Whether all bytes are zero.
-pub fn is_zero(block: &[u8]) -> bool {
-    let mut steps = block.chunks_exact(STEP);
-    steps.all(|step| step.iter().fold(0, |seen, byte| seen | byte) == 0)
-        && steps.remainder().iter().all(|&byte| byte == 0)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ impl Encoder {
     pub fn deflate(&mut self, bytes: &[u8], runs: &[Run], output: &mut Vec<u8>) -> Result<Vec<Segment>> {
         let deflater = match &mut self.deflater {
             Some(deflater) => deflater,
-            none => none.insert(Deflater::new()?),
+            none => none.insert(Deflater::new().map_err(Error::no_room)?),
         };
         let bound = runs.iter().fold(0, |sum: usize, run| sum.saturating_add(Deflater::bound(run.len)));
         fit(output, bound)?;

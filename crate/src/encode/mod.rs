@@ -3,10 +3,6 @@
 //!
 //! For gzip, each run of data becomes a [`Segment`]. [`gzip`] makes one member of segments, zeros and the writer's own bytes.
 
-mod bits;
-pub(crate) mod crc;
-#[cfg(feature = "extras")]
-pub mod deflate;
 #[cfg(feature = "extras")]
 mod encoder;
 pub mod gzip;
@@ -21,6 +17,10 @@ pub use without_encoder::Encoder;
 
 use crate::error::{Error, Result};
 use crate::target::Run;
+pub(crate) use decant_codec::crc;
+#[cfg(feature = "extras")]
+pub use decant_codec::deflate;
+use decant_codec::{bits, resize};
 use serde::{Deserialize, Serialize};
 
 /// The form of an output.
@@ -76,8 +76,5 @@ pub struct Segment {
 /// Makes `buffer` exactly `len` bytes long. It keeps its bytes, and new ones are zeros. Fails with `internal` if memory runs
 /// out.
 fn fit(buffer: &mut Vec<u8>, len: usize) -> Result<()> {
-    let more = len.saturating_sub(buffer.len());
-    buffer.try_reserve_exact(more).map_err(|_| Error::out_of_memory(len))?;
-    buffer.resize(len, 0);
-    Ok(())
+    resize(buffer, len).map_err(Error::no_room)
 }

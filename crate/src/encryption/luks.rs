@@ -1,5 +1,7 @@
 //! LUKS1 headers (specification: "LUKS On-Disk Format", version 1.2), as qcow2 embeds them.
 
+pub use decant_codec::{BlockCipher, Hash};
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::shown::shown;
 use crate::source::{Source, read_exact};
@@ -18,17 +20,6 @@ const ACTIVE: u32 = 0x00ac_71f3;
 const MAX_STRIPES: u32 = 4000;
 /// The longest key: XTS with two keys of 256 bits, in bytes.
 const MAX_KEY: usize = 64;
-
-/// A block cipher; the length of the key chooses its variant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum BlockCipher {
-    /// AES.
-    Aes,
-    /// Serpent.
-    Serpent,
-    /// Twofish.
-    Twofish,
-}
 
 /// How blocks are chained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,37 +45,16 @@ pub enum IvGenerator {
     Essiv(Hash),
 }
 
-/// A hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Hash {
-    /// MD5.
-    Md5,
-    /// SHA-1.
-    Sha1,
-    /// RIPEMD-160.
-    Ripemd160,
-    /// SHA-224.
-    Sha224,
-    /// SHA-256.
-    Sha256,
-    /// SHA-384.
-    Sha384,
-    /// SHA-512.
-    Sha512,
-}
-
-impl Hash {
-    fn by_name(name: &str) -> Result<Self> {
-        match name {
-            "md5" => Ok(Self::Md5),
-            "sha1" => Ok(Self::Sha1),
-            "ripemd160" => Ok(Self::Ripemd160),
-            "sha224" => Ok(Self::Sha224),
-            "sha256" => Ok(Self::Sha256),
-            "sha384" => Ok(Self::Sha384),
-            "sha512" => Ok(Self::Sha512),
-            other => Err(Error::unsupported(format!("LUKS with the hash '{}'", shown(other)))),
-        }
+fn hash_by_name(name: &str) -> Result<Hash> {
+    match name {
+        "md5" => Ok(Hash::Md5),
+        "sha1" => Ok(Hash::Sha1),
+        "ripemd160" => Ok(Hash::Ripemd160),
+        "sha224" => Ok(Hash::Sha224),
+        "sha256" => Ok(Hash::Sha256),
+        "sha384" => Ok(Hash::Sha384),
+        "sha512" => Ok(Hash::Sha512),
+        other => Err(Error::unsupported(format!("LUKS with the hash '{}'", shown(other)))),
     }
 }
 
@@ -236,7 +206,7 @@ impl Luks {
 
     /// The hash of the key derivation. Fails with `unsupported` if it is not known.
     pub fn hash(&self) -> Result<Hash> {
-        Hash::by_name(&self.hash_name)
+        hash_by_name(&self.hash_name)
     }
 
     /// The cipher, its mode and its initialisation vectors. Fails with `unsupported` if one is not known.
@@ -263,7 +233,7 @@ impl Luks {
             // QEMU may write a hash with these, too. It is not used.
             "plain" => IvGenerator::Plain,
             "plain64" => IvGenerator::Plain64,
-            "essiv" => IvGenerator::Essiv(Hash::by_name(names.hash.unwrap_or_default())?),
+            "essiv" => IvGenerator::Essiv(hash_by_name(names.hash.unwrap_or_default())?),
             _ => return Err(unknown()),
         };
         Ok(CipherSpec { cipher, mode, iv })

@@ -1,7 +1,5 @@
 //! From a password to the plain bytes of a disk. Only a build with the feature `extras` has this.
 
-mod aes;
-mod blocks;
 mod derive;
 mod keys;
 mod legacy;

@@ -1,18 +1,11 @@
 //! Decryption by sectors of 512 bytes: XTS, CBC, CTR and ECB, each with its initialisation vectors.
-//!
-//! The modes are written out here and not taken from crates, since those decrypt a block at a time,
-//! which costs a bitsliced cipher most of its speed.
 
-use super::aes::AT_ONCE;
-use super::blocks::{Block, Blocks, with_key};
-use super::derive::hash;
 use super::keys::{CipherKey, Keys};
 use crate::encryption::luks::{IvGenerator, Mode};
 use crate::error::{Error, ErrorKind, Result};
+use decant_codec::cipher::{AT_ONCE, Block, Blocks, SECTOR, cbc, ctr, with_key, xts};
+use decant_codec::hash::hash;
 use zeroize::Zeroizing;
-
-/// The unit of encryption, in bytes.
-pub(super) const SECTOR: usize = 512;
 
 /// The ciphers of an image's encrypted layers, ready for use, the top one first.
 #[derive(Default)]
@@ -115,39 +108,4 @@ impl SectorCipher {
         }
         ivs
     }
-}
-
-fn xor(block: &mut Block, with: &Block) {
-    block.iter_mut().zip(with).for_each(|(byte, other)| *byte ^= other);
-}
-
-/// IEEE 1619: each block is masked before and after with a tweak, which doubles in GF(2^128).
-fn xts(data: &dyn Blocks, tweak: Block, blocks: &mut [Block]) {
-    let mut mask = u128::from_le_bytes(tweak.0);
-    let mut masks = [Block::default(); SECTOR / 16];
-    for slot in &mut masks {
-        *slot = Block::from(mask.to_le_bytes());
-        mask = (mask << 1) ^ if mask >> 127 == 1 { 0x87 } else { 0 };
-    }
-    blocks.iter_mut().zip(&masks).for_each(|(block, mask)| xor(block, mask));
-    data.decrypt(blocks);
-    blocks.iter_mut().zip(&masks).for_each(|(block, mask)| xor(block, mask));
-}
-
-/// Each block is masked with the encrypted block before it.
-fn cbc(cipher: &dyn Blocks, iv: Block, blocks: &mut [Block]) {
-    let mut masks = [iv; SECTOR / 16];
-    let count = blocks.len();
-    masks[1..count].copy_from_slice(&blocks[..count - 1]);
-    cipher.decrypt(blocks);
-    blocks.iter_mut().zip(&masks).for_each(|(block, mask)| xor(block, mask));
-}
-
-/// The initialisation vector, a big-endian number, counts the blocks; encrypted, it masks them.
-fn ctr(cipher: &dyn Blocks, iv: Block, blocks: &mut [Block]) {
-    let first = u128::from_be_bytes(iv.0);
-    let mut masks: [Block; SECTOR / 16] =
-        std::array::from_fn(|number| Block::from(first.wrapping_add(number as u128).to_be_bytes()));
-    cipher.encrypt(&mut masks);
-    blocks.iter_mut().zip(&masks).for_each(|(block, mask)| xor(block, mask));
 }

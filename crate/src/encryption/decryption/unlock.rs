@@ -1,7 +1,7 @@
 //! From a password to a key: LUKS1 key slots (specification: "LUKS On-Disk Format", version 1.2),
 //! and the legacy method of qcow2.
 
-use super::derive::{Iterations, YieldPoint, hash, hash_len, pbkdf2};
+use super::derive::{Iterations, YieldPoint, pbkdf2};
 use super::keys::{CipherKey, wipe};
 use super::sectors::SectorCipher;
 use crate::encryption::Encryption;
@@ -9,6 +9,7 @@ use crate::encryption::luks::{BlockCipher, CipherSpec, Hash, IvGenerator, Luks, 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::{Source, read_exact};
 use crate::units::ByteRange;
+use decant_codec::hash::{hash, hash_len};
 use zeroize::Zeroizing;
 
 /// Upper bound on the iterations of all active key slots together: about two minutes. QEMU and cryptsetup choose a few

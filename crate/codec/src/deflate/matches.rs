@@ -2,7 +2,7 @@
 
 use super::symbols::{LONGEST_MATCH, WINDOW};
 use super::table;
-use crate::error::Result;
+use crate::OutOfMemory;
 
 const HASH_BITS: u32 = 15;
 const SHORT_HASH_BITS: u32 = 12;
@@ -40,7 +40,7 @@ pub(super) struct MatchFinder {
 }
 
 impl MatchFinder {
-    pub fn new() -> Result<Self> {
+    pub fn new() -> Result<Self, OutOfMemory> {
         Ok(Self { short: table()?, heads: table()?, chain: table()? })
     }
 

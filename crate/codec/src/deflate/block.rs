@@ -1,6 +1,5 @@
 //! One block: its symbols are collected, then written in the form that takes the fewest bits.
 
-use super::super::bits::{BitWriter, STORED};
 use super::header::Header;
 use super::huffman::Code;
 use super::matches::Match;
@@ -9,7 +8,8 @@ use super::symbols::{
     distance_extra_bits, distance_symbol, length_extra, length_symbol,
 };
 use super::table;
-use crate::error::Result;
+use crate::OutOfMemory;
+use crate::bits::{BitWriter, STORED};
 
 /// Upper bound on the matches of a block.
 const MATCHES: usize = 20_000;
@@ -48,7 +48,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    pub fn new() -> Result<Self> {
+    pub fn new() -> Result<Self, OutOfMemory> {
         Ok(Self {
             sequences: table()?,
             len: 0,

@@ -1,13 +1,13 @@
 //! Deflate (RFC 1951) bit by bit: the lowest bit of a byte comes first (section 3.1.1).
 
 /// Upper bound on the length of a stored block, in bytes.
-pub(super) const STORED: usize = 65_535;
+pub const STORED: usize = 65_535;
 
 /// How many bytes behind the last written one `flush` may overwrite.
-pub(super) const SLACK: usize = 8;
+pub const SLACK: usize = 8;
 
 /// Writes to a buffer that has room for all output and [`SLACK`] more bytes.
-pub(super) struct BitWriter<'a> {
+pub struct BitWriter<'a> {
     output: &'a mut [u8],
     /// Whole bytes written.
     at: usize,
@@ -17,6 +17,7 @@ pub(super) struct BitWriter<'a> {
 }
 
 impl<'a> BitWriter<'a> {
+    /// A writer that begins at the start of `output`.
     pub fn new(output: &'a mut [u8]) -> Self {
         Self { output, at: 0, buffer: 0, count: 0 }
     }

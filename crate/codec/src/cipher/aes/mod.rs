@@ -14,7 +14,7 @@ use wide::{u8x16, u64x2};
 use zeroize::Zeroizing;
 
 /// As many blocks as a byte has bits.
-pub(super) const AT_ONCE: usize = 8;
+pub const AT_ONCE: usize = 8;
 
 /// Eight blocks by bits: in plane `i`, bit `k` of byte `p` is bit `i` of byte `p` of block `k`.
 type Planes = [u8x16; 8];
@@ -142,7 +142,7 @@ fn expand(key: &[u8]) -> Zeroizing<Vec<[u8; 4]>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
+    use ::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 
     /// FIPS 197, appendix C.
     #[test]
@@ -167,7 +167,9 @@ mod tests {
     /// Any number of blocks with any key, as the crate `aes` has them.
     #[test]
     fn the_same_as_another_implementation() {
-        fn compare<C: KeyInit + BlockCipherEncrypt<BlockSize = cipher::consts::U16> + BlockCipherDecrypt>(key: &[u8]) {
+        fn compare<C: KeyInit + BlockCipherEncrypt<BlockSize = ::cipher::consts::U16> + BlockCipherDecrypt>(
+            key: &[u8],
+        ) {
             let theirs = C::new_from_slice(key).expect("the length is one of AES");
             let ours = Aes::new(key).expect("the length is one of AES");
             for count in 0..=40 {

@@ -8,8 +8,8 @@ mod matches;
 mod split;
 mod symbols;
 
-use super::bits::{BitWriter, SLACK};
-use crate::error::{Error, Result};
+use crate::OutOfMemory;
+use crate::bits::{BitWriter, SLACK};
 use block::Block;
 use matches::{Effort, Match, MatchFinder};
 use split::{SHORTEST_BLOCK, Split};
@@ -38,8 +38,8 @@ pub struct Deflater {
 }
 
 impl Deflater {
-    /// Fails with `internal` if memory runs out.
-    pub fn new() -> Result<Self> {
+    /// Fails if memory runs out.
+    pub fn new() -> Result<Self, OutOfMemory> {
         Ok(Self { finder: MatchFinder::new()?, block: Block::new()? })
     }
 
@@ -123,9 +123,9 @@ fn is_better(next: Match, found: Match) -> bool {
         && 4 * (next.len - found.len) as i32 + bits(found.distance) - bits(next.distance) > 2
 }
 
-/// A table of zeros. Fails with `internal` if memory runs out.
-fn table<T: Clone + Default, const N: usize>() -> Result<Box<[T; N]>> {
-    let failed = || Error::out_of_memory(N * size_of::<T>());
+/// A table of zeros. Fails if memory runs out.
+fn table<T: Clone + Default, const N: usize>() -> Result<Box<[T; N]>, OutOfMemory> {
+    let failed = || OutOfMemory(N * size_of::<T>());
     let mut entries = Vec::new();
     entries.try_reserve_exact(N).map_err(|_| failed())?;
     entries.resize(N, T::default());

@@ -43,19 +43,19 @@ const WORTH_FOLDING: usize = 4 * REACH * ROW;
 type Row = [u64; ROW / 8];
 
 /// The CRC of `bytes`.
-pub(crate) fn crc32(bytes: &[u8]) -> u32 {
+pub fn crc32(bytes: &[u8]) -> u32 {
     let remainder = if bytes.len() < WORTH_FOLDING { remainder(u32::MAX, bytes) } else { folded(u32::MAX, bytes) };
     !remainder
 }
 
 /// The CRC of two stretches joined, whose CRCs are `first` and `second`; the second one has `len` bytes. The time grows with
 /// the number of bits in `len`.
-pub(crate) fn joined(first: u32, second: u32, len: u64) -> u32 {
+pub fn joined(first: u32, second: u32, len: u64) -> u32 {
     times(first, x_to_bytes(len)) ^ second
 }
 
 /// The CRC of `len` zeros. The time grows with the number of bits in `len`.
-pub(super) fn of_zeros(len: u64) -> u32 {
+pub fn of_zeros(len: u64) -> u32 {
     !times(u32::MAX, x_to_bytes(len))
 }
 

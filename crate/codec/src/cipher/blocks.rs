@@ -1,17 +1,19 @@
 //! Block ciphers of 128 bits behind one interface.
 
 use super::aes::Aes;
-use crate::encryption::luks::BlockCipher;
-use cipher::array::Array;
-use cipher::consts::U16;
-use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, KeyInit};
+use crate::BlockCipher;
+use ::cipher::array::Array;
+use ::cipher::consts::U16;
+use ::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, KeyInit};
 
 /// 16 bytes.
-pub(super) type Block = Array<u8, U16>;
+pub type Block = Array<u8, U16>;
 
 /// A cipher with its key. Many blocks at once are several times as fast as one by one.
-pub(super) trait Blocks: Send + Sync {
+pub trait Blocks: Send + Sync {
+    /// Encrypts each block by itself, in place.
     fn encrypt(&self, blocks: &mut [Block]);
+    /// Decrypts each block by itself, in place.
     fn decrypt(&self, blocks: &mut [Block]);
 }
 
@@ -29,7 +31,7 @@ where
 }
 
 /// `cipher` with `key`. The length of the key selects the variant; `None` if there is none for it.
-pub(super) fn with_key(cipher: BlockCipher, key: &[u8]) -> Option<Box<dyn Blocks>> {
+pub fn with_key(cipher: BlockCipher, key: &[u8]) -> Option<Box<dyn Blocks>> {
     fn new<C: KeyInit + Blocks + 'static>(key: &[u8]) -> Option<Box<dyn Blocks>> {
         C::new_from_slice(key).ok().map(|cipher| Box::new(cipher) as Box<dyn Blocks>)
     }

@@ -1,8 +1,8 @@
 //! The header of a dynamic block: its two codes (section 3.2.7).
 
-use super::super::bits::BitWriter;
 use super::huffman::Code;
 use super::symbols::{DISTANCES, FIRST_LENGTH, LITERALS};
+use crate::bits::BitWriter;
 
 /// Symbols that describe code lengths.
 const SYMBOLS: usize = 19;
