@@ -101,14 +101,14 @@ function wasm(name) {
   cargo(
     `Building the ${name} wasm`,
     [
-      ...['build', '-q', '--locked', '--release', '-p', 'decant', '--lib', '--target', 'wasm32-unknown-unknown'],
-      ...['--no-default-features', '--features', features.join(',')],
+      ...['build', '-q', '--locked', '--release', '-p', 'decant-wasm', '--lib', '--target', 'wasm32-unknown-unknown'],
+      ...['--features', features.join(',')],
       ...['--target-dir', target, '--config', `scripts/wasm-${config}.toml`, ...STD, ...PANIC],
     ],
     // Stable Rust builds its std only so.
     { RUSTC_BOOTSTRAP: '1', CFLAGS_wasm32_unknown_unknown: cflags },
   );
-  bindgen(join(target, 'wasm32-unknown-unknown', 'release', 'decant.wasm'), output);
+  bindgen(join(target, 'wasm32-unknown-unknown', 'release', 'decant_wasm.wasm'), output);
   const file = join(output, 'index_bg.wasm');
   const enabled = FEATURES.map((feature) => `--enable-${feature}`);
   run('Optimising the wasm', bin('wasm-opt'), [...OPTIMISE, ...enabled, ...optimise, file, '-o', file]);
@@ -132,6 +132,7 @@ export async function build() {
     'crate/src',
     'crate/Cargo.toml',
     'crate/codec',
+    'crate/wasm',
     'Cargo.toml',
     'Cargo.lock',
     'rust-toolchain.toml',
