@@ -16,7 +16,7 @@ function linkedCrates(): string[] {
   const args = ['tree', '-p', 'decant', ...edges, ...features, '--locked', '--prefix', 'none', '--format', '{p}'];
   const lines = execFileSync('cargo', args, { cwd: root, encoding: 'utf8' }).trim().split('\n');
   const crates = lines.map((line) => line.split(' ').slice(0, 2).join(' ').replace(' v', ' '));
-  return [...new Set(crates)].filter((name) => !name.startsWith('decant '));
+  return [...new Set(crates)].filter((name) => !/^decant(-codec)? /.test(name));
 }
 
 /** The package has its own licences, and those of all that is in it. */
