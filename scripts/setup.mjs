@@ -15,14 +15,16 @@ const COMPILER = [
   { there: canLink, packages: ['gcc', 'libc6-dev'], why: 'Rust build scripts need a C linker' },
   { there: has('clang'), packages: ['clang'], why: "zstd's library, written in C, is compiled to wasm" },
 ];
+const PIGZ = { there: has('pigz'), packages: ['pigz'], why: 'what it compresses is read and compared with' };
 const TESTS = [
   { there: has('chromium'), packages: ['chromium'], why: 'the browser tests drive it' },
   { there: has('qemu-img'), packages: ['qemu-utils'], why: 'tests compare with what it converts' },
   { there: has('mkfs.ext4'), packages: ['e2fsprogs'], why: 'tests convert real file systems' },
   { there: has('Xvfb'), packages: ['xvfb'], why: 'a real save dialog needs a display' },
   { there: has('xdotool'), packages: ['xdotool'], why: 'it operates the save dialog' },
+  PIGZ,
 ];
-const BENCHMARK = [{ there: has('pigz'), packages: ['pigz'], why: 'the benchmark compares with what it compresses' }];
+const BENCHMARK = [PIGZ];
 const WEBKIT_FOR_PYTHON = "import gi; gi.require_version('WebKit2', '4.1')";
 const canOpenWebKit = () => ask('/usr/bin/python3', ['-c', WEBKIT_FOR_PYTHON]) !== undefined;
 /** The other browsers, their drivers, and a window system for WebKit. */
