@@ -23,6 +23,7 @@ const TESTS = [
   { there: has('Xvfb'), packages: ['xvfb'], why: 'a real save dialog needs a display' },
   { there: has('xdotool'), packages: ['xdotool'], why: 'it operates the save dialog' },
   PIGZ,
+  { there: has('python3'), packages: ['python3'], why: 'tests read the archives that its library writes' },
 ];
 const BENCHMARK = [PIGZ];
 const WEBKIT_FOR_PYTHON = "import gi; gi.require_version('WebKit2', '4.1')";
