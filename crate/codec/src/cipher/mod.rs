@@ -3,10 +3,11 @@
 mod aes;
 mod blocks;
 mod modes;
+mod sectors;
 
-pub use aes::AT_ONCE;
+use aes::AT_ONCE;
 pub use blocks::{Block, Blocks, with_key};
-pub use modes::{cbc, ctr, xts};
+pub use sectors::{InitialisationVectors, SectorCipher, SectorMode};
 
 /// The unit of encryption, in bytes.
 pub const SECTOR: usize = 512;

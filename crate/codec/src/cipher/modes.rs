@@ -11,7 +11,7 @@ fn xor(block: &mut Block, with: &Block) {
 }
 
 /// IEEE 1619: each block is masked before and after with a tweak, which doubles in GF(2^128).
-pub fn xts(data: &dyn Blocks, tweak: Block, blocks: &mut [Block]) {
+pub(super) fn xts(data: &dyn Blocks, tweak: Block, blocks: &mut [Block]) {
     let mut mask = u128::from_le_bytes(tweak.0);
     let mut masks = [Block::default(); SECTOR / 16];
     for slot in &mut masks {
@@ -24,7 +24,7 @@ pub fn xts(data: &dyn Blocks, tweak: Block, blocks: &mut [Block]) {
 }
 
 /// Each block is masked with the encrypted block before it.
-pub fn cbc(cipher: &dyn Blocks, iv: Block, blocks: &mut [Block]) {
+pub(super) fn cbc(cipher: &dyn Blocks, iv: Block, blocks: &mut [Block]) {
     let mut masks = [iv; SECTOR / 16];
     let count = blocks.len();
     masks[1..count].copy_from_slice(&blocks[..count - 1]);
@@ -33,7 +33,7 @@ pub fn cbc(cipher: &dyn Blocks, iv: Block, blocks: &mut [Block]) {
 }
 
 /// The initialisation vector, a big-endian number, counts the blocks; encrypted, it masks them.
-pub fn ctr(cipher: &dyn Blocks, iv: Block, blocks: &mut [Block]) {
+pub(super) fn ctr(cipher: &dyn Blocks, iv: Block, blocks: &mut [Block]) {
     let first = u128::from_be_bytes(iv.0);
     let mut masks: [Block; SECTOR / 16] =
         std::array::from_fn(|number| Block::from(first.wrapping_add(number as u128).to_be_bytes()));

@@ -3,7 +3,7 @@
 
 use super::derive::{Iterations, YieldPoint, pbkdf2};
 use super::keys::{CipherKey, wipe};
-use super::sectors::SectorCipher;
+use super::sectors::sector_cipher;
 use crate::encryption::Encryption;
 use crate::encryption::luks::{BlockCipher, CipherSpec, Hash, IvGenerator, Luks, Mode, Slot};
 use crate::error::{Error, ErrorKind, Result};
@@ -92,7 +92,7 @@ async fn open_slot(
     let material = luks.key_material(slot, place)?;
     let len = luks.key_bytes * slot.stripes as usize;
     let mut split = Zeroizing::new(read_exact(source, material, "LUKS key slot").await?);
-    SectorCipher::new(&derived)?.decrypt(0, &mut split);
+    sector_cipher(&derived)?.decrypt(0, &mut split);
     let master = merge(hash, &split[..len], luks.key_bytes);
     let mut digest = [0; DIGEST];
     pbkdf2(hash, &master, &luks.digest_salt, luks.digest_iterations, &mut digest, count).await?;
