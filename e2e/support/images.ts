@@ -7,6 +7,7 @@ import {
   copyFileSync,
   existsSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -34,10 +35,15 @@ export const qemuImg = (...args: string[]): string => execFileSync('qemu-img', a
 function cached(name: string, make: (path: string) => void): string {
   const path = join(folder, name);
   if (existsSync(path)) return path;
-  // Tests of another process may make it too: the last one wins, with the same content.
+  // Tests of another process may make it too, with other UUIDs in it: the first one wins, and others are made of that.
   const temporary = `${path}.${process.pid}`;
   make(temporary);
-  renameSync(temporary, path);
+  try {
+    linkSync(temporary, path);
+  } catch (thrown) {
+    if (!existsSync(path)) throw thrown;
+  }
+  rmSync(temporary);
   return path;
 }
 
