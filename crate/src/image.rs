@@ -58,11 +58,6 @@ impl Image {
         info
     }
 
-    /// Whether reading needs zstd or encryption, which only a build with the feature `extras` has.
-    pub fn needs_extras(&self) -> bool {
-        self.chain.layers.iter().any(|layer| layer.disk.needs_extras())
-    }
-
     /// What the tables of the image show about its safety. It reads a bounded part of them, up to the first damage. Fails
     /// as reading does otherwise.
     pub async fn survey(&self) -> Result<Vec<Notice>> {

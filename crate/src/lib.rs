@@ -25,6 +25,7 @@ pub mod encryption;
 pub mod error;
 pub mod extent;
 pub mod format;
+mod full_build;
 pub mod image;
 pub mod info;
 mod metered;

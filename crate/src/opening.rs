@@ -3,6 +3,7 @@
 use crate::chain::{OpenOptions, Top, not_recognised};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, Sample, raw};
+use crate::full_build::FullBuild;
 use crate::image::Image;
 use crate::info::ContainerInfo;
 use crate::metered::{Budget, Metered};
@@ -42,7 +43,6 @@ pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
     match input {
         Input::File(source) if options.format.is_some() => Ok(Opened::Image(Image::open(source, options).await?)),
         Input::File(source) => open_file(source, options).await,
-        Input::Stream(_) if cfg!(not(feature = "extras")) => Err(Error::full_build("streams")),
         Input::Stream(stream) => Ok(Opened::Streamed(open_stream(stream, options).await?)),
     }
 }
@@ -55,11 +55,17 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
             return Err(within(not_recognised(options, source.size()), &containers));
         }
         Content::Image(None) => format::by_name(raw::NAME)?,
-        Content::InOrder(_) => {
+        Content::InOrder(full_build, _) => {
             let size = source.size();
             let found = recognise(Box::new(FileStream::new(source.clone())), containers).await?;
             let origin = Origin::File { source, decoders: found.decoders };
-            return Ok(Opened::Streamed(StreamedImage::new(origin, found.containers, Some(size), options)?));
+            return Ok(Opened::Streamed(StreamedImage::new(
+                full_build,
+                origin,
+                found.containers,
+                Some(size),
+                options,
+            )?));
         }
     };
     let top = Top { format, containers, missing };
@@ -67,12 +73,13 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
 }
 
 async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Result<StreamedImage> {
+    let full_build = FullBuild::require("streams")?;
     if let Some(name) = &options.format {
         let format = format::by_name(name)?;
         if format.name != raw::NAME {
             return Err(not_in_order(format, None));
         }
-        return StreamedImage::new(Origin::once(stream), Vec::new(), None, options);
+        return StreamedImage::new(full_build, Origin::once(stream), Vec::new(), None, options);
     }
     let found = recognise(stream, Vec::new()).await?;
     if found.containers.is_empty() {
@@ -80,7 +87,7 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
                        format raw";
         return Err(Error::new(ErrorKind::NotRecognised, message));
     }
-    StreamedImage::new(Origin::once(Box::new(found.stream)), found.containers, None, options)
+    StreamedImage::new(full_build, Origin::once(Box::new(found.stream)), found.containers, None, options)
 }
 
 /// A stream that was followed to what no format recognises.

@@ -5,6 +5,7 @@ use crate::chain::without_snapshots;
 use crate::container::Decode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::raw;
+use crate::full_build::FullBuild;
 use crate::info::ContainerInfo;
 use crate::info::Info;
 use crate::safety;
@@ -101,6 +102,7 @@ impl Origin {
 
 /// A raw disk that is read from its first byte to its last, which tells its size. It can be converted, and nothing else.
 pub struct StreamedImage {
+    full_build: FullBuild,
     origin: Origin,
     containers: Vec<ContainerInfo>,
     file_size: Option<u64>,
@@ -112,6 +114,7 @@ impl StreamedImage {
     /// `usage` where `options` ask for a snapshot, and with `unsupported` where they ask for a salvage of what a container
     /// holds: behind damage nothing can be decoded, and the size of the disk may not be known.
     pub(crate) fn new(
+        full_build: FullBuild,
         origin: Origin,
         containers: Vec<ContainerInfo>,
         file_size: Option<u64>,
@@ -129,7 +132,12 @@ impl StreamedImage {
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let unused_companions = options.companions.iter().map(|companion| companion.name.clone()).collect();
-        Ok(Self { origin, containers, file_size, unused_companions })
+        Ok(Self { full_build, origin, containers, file_size, unused_companions })
+    }
+
+    /// See [`FullBuild`].
+    pub(crate) fn full_build(&self) -> FullBuild {
+        self.full_build
     }
 
     /// What can be said before it was read.

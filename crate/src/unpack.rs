@@ -3,6 +3,7 @@
 use crate::container::{self, Container, MAX_NESTED};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, Sample, raw};
+use crate::full_build::FullBuild;
 use crate::info::ContainerInfo;
 use crate::source::Source;
 use std::rc::Rc;
@@ -23,8 +24,8 @@ pub struct Unpacked {
 pub enum Content {
     /// An image in a format, by its content or by the name of a member; `None` if it is not recognised.
     Image(Option<&'static Format>),
-    /// A container that is decoded in order.
-    InOrder(&'static Container),
+    /// A container that is decoded in order, by the full build.
+    InOrder(FullBuild, &'static Container),
 }
 
 /// Follows the containers in `source`. In a `salvage` the file may end inside its last member. Fails with `source`, with
@@ -39,10 +40,8 @@ pub async fn unpack(mut source: Rc<dyn Source>, salvage: bool) -> Result<Unpacke
         let Some(container) = container_of(&sample) else {
             break Content::Image(format::complete(&mut sample, &*source).await?);
         };
-        if cfg!(not(feature = "extras")) {
-            return Err(Error::full_build(container.label));
-        }
-        let Some(open) = container.open else { break Content::InOrder(container) };
+        let full_build = FullBuild::require(container.label)?;
+        let Some(open) = container.open else { break Content::InOrder(full_build, container) };
         ensure_room(&containers)?;
         let member = open(source, salvage).await.map_err(|error| within(error, &containers))?;
         (source, missing) = (member.source, member.missing);

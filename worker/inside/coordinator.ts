@@ -27,8 +27,6 @@ export type CrateExtent = Omit<import('../types.js').Extent, 'file'> & { file?: 
 export interface OpenedImage {
   image: number;
   info: CrateInfo;
-  /** Whether its data can be read by the full build only. */
-  needsFullBuild: boolean;
   outputs: OutputFormat[];
 }
 
@@ -174,7 +172,7 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
         const image = nextId++;
         images.set(image, opened);
         const outputs = crateImage.outputs() as OutputFormat[];
-        return { image, info, needsFullBuild: crateImage.needsFullBuild(), outputs };
+        return { image, info, outputs };
       } catch (thrown) {
         // After a trap nothing more can be asked of the wasm.
         if (!(thrown instanceof WebAssembly.RuntimeError)) crateImage.free();

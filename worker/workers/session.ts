@@ -70,10 +70,7 @@ export class Session {
     // A stream cannot be opened twice.
     if (full || opening.sources.isStream) return (await Session.#openBy(builds.full, opening, signal))!;
     const session = await Session.#openBy(builds.small, opening, signal);
-    const isEnough = session && (!session.opened.needsFullBuild || builds.small === builds.full);
-    if (isEnough) return session;
-    await session?.end();
-    return (await Session.#openBy(builds.full, opening, signal))!;
+    return session ?? (await Session.#openBy(builds.full, opening, signal))!;
   }
 
   /** Undefined where `build` cannot open the image. */

@@ -135,26 +135,35 @@ impl Chain {
         }
         let file = &mut files[usize::from(id.0)];
         let mut how = LayerOptions { salvage: self.salvage, is_backing: true, ..LayerOptions::default() };
-        let mut content = None;
+        let (mut content, mut recognised) = (None, None);
         if may_be_packed(reference) {
             let unpacked = unpack(file.clone(), self.salvage).await?;
             content = unpacked.containers.last().map(ContainerInfo::content);
-            if let Content::InOrder(container) = unpacked.content {
-                let message = format!(
-                    "The {} is {}, which is decoded in order, but read at any position; unpack it first",
-                    reference.role, container.label
-                );
-                return Err(inside(Error::new(ErrorKind::Unsupported, message), content.as_deref()));
+            match unpacked.content {
+                Content::Image(format) => recognised = Some(format),
+                Content::InOrder(_, container) => {
+                    let message = format!(
+                        "The {} is {}, which is decoded in order, but read at any position; unpack it first",
+                        reference.role, container.label
+                    );
+                    return Err(inside(Error::new(ErrorKind::Unsupported, message), content.as_deref()));
+                }
             }
             (*file, how.missing) = (unpacked.source, unpacked.missing);
         }
         let source = file.clone();
         let (format, guessed) = match &reference.format {
             Some(name) => (format::stated(name)?, false),
-            None => match format::probe(&*source).await?.filter(|format| format.of_qemu) {
-                Some(format) => (format, false),
-                None => (format::by_name("raw")?, true),
-            },
+            None => {
+                let found = match recognised {
+                    Some(format) => format,
+                    None => format::probe(&*source).await?,
+                };
+                match found.filter(|format| format.of_qemu) {
+                    Some(format) => (format, false),
+                    None => (format::by_name("raw")?, true),
+                }
+            }
         };
         let disk = open_as(format, source, how).await.map_err(|error| inside(error, content.as_deref()))?;
         if let Some(wanted) = &reference.identity

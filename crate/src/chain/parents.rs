@@ -4,6 +4,7 @@ use super::companions::{Companions, ambiguous};
 use super::open_as;
 use crate::error::{ErrorKind, Result};
 use crate::format::LayerOptions;
+use crate::full_build::FullBuild;
 use crate::reference::{Identity, Reference};
 use crate::source::{FileId, Source};
 use crate::unpack::{Content, Unpacked, unpack};
@@ -32,6 +33,7 @@ impl ParentSearch {
         companions: &mut Companions<'_>,
     ) -> Result<Option<FileId>> {
         let Some(wanted) = &reference.identity else { return Ok(None) };
+        FullBuild::require("formats that identify a parent")?;
         let mut found: Vec<(FileId, bool)> = Vec::new();
         for id in companions.free() {
             let known = self.identity(id, files).await?;

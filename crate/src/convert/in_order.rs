@@ -7,6 +7,7 @@ use crate::decode::is_zero;
 use crate::encode::Encoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Sample, TAIL};
+use crate::full_build::FullBuild;
 use crate::opening::not_in_order;
 use crate::source::{FileId, FileRange, Files, Profile, Source, zeroed};
 use crate::stream::ByteStream;
@@ -24,6 +25,8 @@ const CHUNK: u64 = 2 << 20;
 
 /// A disk that comes in order, ready to be converted once.
 pub struct InOrder {
+    #[expect(dead_code, reason = "a proof")]
+    full_build: FullBuild,
     stream: Box<dyn ByteStream>,
     shelf: Rc<Shelf>,
     /// The container that the disk was found in, where nothing states its format: what its last bytes tell is told.
@@ -33,7 +36,12 @@ pub struct InOrder {
 impl InOrder {
     /// Begins to read `image`. Fails as [`StreamedImage::begin`] does.
     pub fn new(image: &StreamedImage) -> Result<Self> {
-        Ok(Self { stream: image.begin()?, shelf: Rc::default(), guessed_in: image.guessed_in() })
+        Ok(Self {
+            full_build: image.full_build(),
+            stream: image.begin()?,
+            shelf: Rc::default(),
+            guessed_in: image.guessed_in(),
+        })
     }
 
     /// What jobs read: one file that no worker can open.

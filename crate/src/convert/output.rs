@@ -56,15 +56,15 @@ pub(super) struct Placer<'a, B> {
 const MAX_ENCODED_JOB: u64 = 4 << 20;
 
 impl<'a, B: for<'b> From<&'b [u8]>> Placer<'a, B> {
-    pub fn new(output: &'a Output<'a, B>) -> Self {
+    pub fn new(output: &'a Output<'a, B>) -> Result<Self> {
         let abilities = output.abilities();
         let is_gzip = output.writer.encoding() == Encoding::Gzip;
-        Self {
+        Ok(Self {
             output,
             holes: abilities.holes,
             turns: abilities.ordered.then(Turns::default),
-            gzip: is_gzip.then(|| GzipOutput::new(output.target)),
-        }
+            gzip: is_gzip.then(|| GzipOutput::new(output.target)).transpose()?,
+        })
     }
 
     /// Writes the bytes before the disk. Returns how many were written.

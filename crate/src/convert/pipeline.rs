@@ -238,7 +238,7 @@ async fn transfer<E: Executor>(
     let mut lost_ranges = LostRanges::default();
     let mut done = Progress { guest_total, ..Progress::default() };
     progress(done);
-    let placer = Placer::new(output);
+    let placer = Placer::new(output)?;
     let placer = &placer;
     done.written += placer.begin().await?;
     let mut regions = Regions::new(writer.unit(), guest_total);

@@ -1,5 +1,4 @@
-//! Stands in for the decoder of zstd in a build without it. [`crate::Image::needs_extras`] tells which
-//! images need the other build.
+//! Stands in for the decoder of zstd in the small build, which opens no image that needs it.
 
 use super::DecompressError;
 use crate::error::Error;

@@ -1,11 +1,10 @@
-//! Stands in for keys and ciphers in a build without encryption. [`crate::Image::needs_extras`]
-//! tells which images need the other build.
+//! Stands in for keys and ciphers in the small build, which opens no encrypted image.
 
 use crate::error::{Error, Result};
 
 /// The keys of an image's encrypted layers: none.
 #[derive(Clone, Default)]
-pub struct Keys;
+pub struct Keys(());
 
 impl Keys {
     /// Fails with `internal`.

@@ -51,11 +51,6 @@ pub trait Disk {
         0
     }
 
-    /// Whether reading needs zstd or encryption.
-    fn needs_extras(&self) -> bool {
-        self.encryption().is_some()
-    }
-
     /// The other files that the image names.
     fn references(&self) -> &[Reference] {
         &[]

@@ -2,21 +2,19 @@
 
 use super::open_spec::OpenSpec;
 use super::output_spec::{OutputSpec, outputs};
-use crate::convert::{Cancel, Output, Progress, convert, read};
-#[cfg(feature = "extras")]
-use crate::convert::{InOrder, convert_in_order};
+use crate::convert::{Cancel, InOrder, Output, Progress, convert, convert_in_order, read};
 use crate::damage::{Losses, Lost};
 use crate::encryption::Keys;
-#[cfg(not(all(feature = "threads", feature = "extras")))]
+#[cfg(not(feature = "threads"))]
 use crate::error::Error;
 #[cfg(not(feature = "threads"))]
 use crate::error::ErrorKind;
 use crate::error::Result;
 use crate::extent::{Extent, ExtentKind, Extents};
+use crate::full_build::FullBuild;
 use crate::image::Image;
 use crate::opening::{Opened, open};
 use crate::source::{FileId, Files};
-#[cfg(feature = "extras")]
 use crate::streamed::StreamedImage;
 use crate::units::{GuestRange, HostOffset, MAX_SIZE};
 use js_sys::{Function, Uint8Array};
@@ -43,8 +41,7 @@ pub struct OpenImage {
 #[derive(Clone)]
 enum Content {
     AnywhereIn(Rc<Image>),
-    #[cfg(feature = "extras")]
-    InOrder(Rc<StreamedImage>),
+    InOrder(FullBuild, Rc<StreamedImage>),
 }
 
 #[wasm_bindgen]
@@ -54,10 +51,7 @@ impl OpenImage {
         let (input, options) = spec.read();
         let content = match open(input, &options).await? {
             Opened::Image(image) => Content::AnywhereIn(Rc::new(image)),
-            #[cfg(feature = "extras")]
-            Opened::Streamed(image) => Content::InOrder(Rc::new(image)),
-            #[cfg(not(feature = "extras"))]
-            Opened::Streamed(_) => return Err(Error::full_build("disks that come in order").into()),
+            Opened::Streamed(image) => Content::InOrder(image.full_build(), Rc::new(image)),
         };
         Ok(Self { content })
     }
@@ -66,15 +60,8 @@ impl OpenImage {
     pub fn info(&self) -> JsResult<JsValue> {
         match &self.content {
             Content::AnywhereIn(image) => to_js(&image.info()),
-            #[cfg(feature = "extras")]
-            Content::InOrder(image) => to_js(&image.info()),
+            Content::InOrder(_, image) => to_js(&image.info()),
         }
-    }
-
-    /// Whether reading needs the full build.
-    #[wasm_bindgen(js_name = needsFullBuild)]
-    pub fn needs_full_build(&self) -> bool {
-        self.image("opened").map_or(true, |image| image.needs_extras())
     }
 
     /// Whether the image is read from its start to its end, by its coordinator only.
@@ -139,8 +126,7 @@ impl OpenImage {
                 let executor = executor(dispatch, workers, budget, image.files().clone(), &image.keys())?;
                 convert(&image, &executor, &output, &report, &cancel).await?
             }
-            #[cfg(feature = "extras")]
-            Content::InOrder(image) => {
+            Content::InOrder(_, image) => {
                 let disk = InOrder::new(&image)?;
                 let executor = executor(dispatch, workers, budget, disk.files(), &Keys::default())?;
                 convert_in_order(disk, &executor, &output, &report, &cancel).await?
@@ -161,12 +147,10 @@ impl OpenImage {
 
 impl OpenImage {
     /// The image, where it can be read at any position; otherwise why it cannot be `done` to.
-    #[cfg_attr(not(feature = "extras"), expect(unused_variables, reason = "every image is read at any position"))]
     pub(super) fn image(&self, done: &str) -> Result<Rc<Image>> {
         match &self.content {
             Content::AnywhereIn(image) => Ok(image.clone()),
-            #[cfg(feature = "extras")]
-            Content::InOrder(image) => Err(image.refusal(done)),
+            Content::InOrder(_, image) => Err(image.refusal(done)),
         }
     }
 }

@@ -5,13 +5,17 @@ use super::header::Header;
 use crate::encryption::Encryption;
 use crate::encryption::luks::Luks;
 use crate::error::{Error, Result};
+use crate::full_build::FullBuild;
 use crate::source::Source;
 use crate::units::HostOffset;
 
 /// How the image is encrypted; `None` if it is not. Fails with `unsupported`, or as reading the LUKS header does.
 pub(super) async fn read(source: &dyn Source, header: &Header, extensions: &Extensions) -> Result<Option<Encryption>> {
+    if header.encryption == 0 {
+        return Ok(None);
+    }
+    FullBuild::require("encryption")?;
     match (header.encryption, extensions.encryption_header) {
-        (0, _) => Ok(None),
         (1, _) => Ok(Some(Encryption::Aes)),
         (2, Some(place)) => Ok(Some(Encryption::Luks { header: Box::new(Luks::read(source, place).await?), place })),
         (2, None) => Err(Error::corrupt("the image does not say where its LUKS header lies", HostOffset(32))),

@@ -143,10 +143,6 @@ impl Disk for Qcow2 {
         FORMAT.name
     }
 
-    fn needs_extras(&self) -> bool {
-        self.compression == Compression::Zstd || self.encryption.is_some()
-    }
-
     fn references(&self) -> &[Reference] {
         &self.references
     }
