@@ -157,10 +157,10 @@ async function memoryRows(browser) {
 }
 
 function pageRows() {
-  const plain = (build) => wire(build, /^index-.*\.(js|css)$/, /^worker\.browser/) + wasmOf(build, 'plain');
-  // The reader of metadata is a plain one.
+  const page = (build) => wire(build, /^index-.*\.(js|css)$/, /^worker\.browser/);
+  const plain = (build) => page(build) + wasmOf(build, 'plain');
   const threads = (build) =>
-    plain(build) + wire(build, /^threads-(?!extras).*\.js$/, /^workerHelpers/) + wasmOf(build, 'threads');
+    page(build) + wire(build, /^threads-(?!extras).*\.js$/, /^workerHelpers/) + wasmOf(build, 'threads');
   const cells = (size) => builds.map((build) => `${size(build).toFixed(0)} KB`);
   return [
     ['page, wasm and JavaScript of a first conversion, plain, brotli', ...cells(plain)],
