@@ -60,7 +60,7 @@ async function convertTo(
   try {
     // First: a target that cannot be is told before the seconds that unlocking takes.
     const target = await ofSink(route.prepare({ virtualSize: info.virtualSize, outputSize: size }, signal));
-    session = await opened.acquire(signal, (share) => meter.unlocking(share), compressed && !pool);
+    session = await opened.acquire(signal, (share) => meter.unlocking(share), compressed);
     if (pool && !pool.usable) {
       // It may have failed with another conversion meanwhile.
       pool.release(false);
