@@ -7,8 +7,6 @@ use decant::target::{Abilities, Holes};
 use decant::writer::OUTPUT_FORMATS;
 use decant::{ErrorKind, Input, OpenOptions, Opened, open};
 use miniz_oxide::deflate::compress_to_vec;
-use std::io::Write;
-use std::process::{Command, Stdio};
 
 const MIB: usize = 1 << 20;
 
@@ -18,18 +16,6 @@ const TARGETS: [Abilities; 4] = [
     Abilities { ordered: false, holes: Holes::Told, short_hole: 0 },
     Abilities { ordered: true, holes: Holes::Filled, short_hole: 0 },
 ];
-
-/// What `command` makes of `input`.
-fn filter(command: &str, args: &[&str], input: &[u8]) -> Vec<u8> {
-    let mut child = Command::new(command).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    std::thread::scope(|scope| {
-        scope.spawn(move || stdin.write_all(input));
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{command} {args:?}: {}", output.status);
-        output.stdout
-    })
-}
 
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 7u32;

@@ -188,20 +188,6 @@ fn holes_of_a_target_that_wants_to_know_them_are_told_whole() {
     assert_eq!(told(Holes::Told, "vpc", 8 << 20).1, (128 << 10) + 512);
 }
 
-/// What `command` makes of `input`.
-fn filter(command: &str, args: &[&str], input: &[u8]) -> Vec<u8> {
-    use std::io::Write;
-    use std::process::{Command, Stdio};
-    let mut child = Command::new(command).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    std::thread::scope(|scope| {
-        scope.spawn(move || stdin.write_all(input));
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{command} {args:?}: {}", output.status);
-        output.stdout
-    })
-}
-
 #[test]
 fn a_compressed_disk_is_one_member_of_gzip() {
     let folder = tempfile::tempdir().unwrap();

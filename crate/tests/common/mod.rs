@@ -23,8 +23,9 @@ use decant::{Error, Image, Input, OpenOptions, Opened, Result, open};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::cell::{Cell, RefCell};
+use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::rc::Rc;
 
 /// Whether whole matrices run, not samples of them.
@@ -378,4 +379,16 @@ pub fn open_bytes(image: Vec<u8>, options: OpenOptions) -> std::result::Result<I
         }
     };
     drive(&source, Answers::InOrder, work).expect("opening waits for nothing")
+}
+
+/// What `command` makes of `input`.
+pub fn filter(command: &str, args: &[&str], input: &[u8]) -> Vec<u8> {
+    let mut child = Command::new(command).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || stdin.write_all(input));
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{command} {args:?}: {}", output.status);
+        output.stdout
+    })
 }
