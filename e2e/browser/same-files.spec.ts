@@ -17,20 +17,41 @@ function alike(folder: string, name: string, paths: string[]): string[] {
   });
 }
 
-/** Pastes files, which come without handles: each time as objects of their own. */
-async function paste(page: Page, ...paths: string[]): Promise<void> {
+/**
+ * Pastes each group of files, which come without handles: each time as objects of their own. By default, a group does
+ * not wait for what the one before has begun; `isWaiting` lets it wait until the page shows that it opens an image.
+ */
+async function paste(page: Page, groups: string[][], isWaiting = false): Promise<void> {
   await page.evaluate(() => {
     const input = Object.assign(document.createElement('input'), { type: 'file', multiple: true, id: 'pasted' });
     document.body.append(input);
   });
-  await page.locator('#pasted').setInputFiles(paths);
-  await page.evaluate(() => {
-    const input = document.querySelector<HTMLInputElement>('#pasted')!;
-    const clipboardData = new DataTransfer();
-    for (const file of input.files!) clipboardData.items.add(file);
-    input.remove();
-    document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
-  });
+  await page.locator('#pasted').setInputFiles(groups.flat());
+  await page.evaluate(
+    async ([counts, isWaiting]) => {
+      const root = document.querySelector('decant-converter')!.shadowRoot!;
+      const opening = () =>
+        new Promise<void>((resolve) => {
+          const observer = new MutationObserver(() => {
+            if (!root.textContent?.includes('Reading')) return;
+            observer.disconnect();
+            resolve();
+          });
+          observer.observe(root, { childList: true, subtree: true, characterData: true });
+        });
+      const input = document.querySelector<HTMLInputElement>('#pasted')!;
+      const files = [...input.files!];
+      input.remove();
+      for (const count of counts) {
+        const clipboardData = new DataTransfer();
+        for (const file of files.splice(0, count)) clipboardData.items.add(file);
+        const shown = isWaiting && files.length > 0 ? opening() : undefined;
+        document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+        await shown;
+      }
+    },
+    [groups.map(({ length }) => length), isWaiting] as const,
+  );
 }
 
 async function expectNoQueue(page: Page): Promise<void> {
@@ -112,19 +133,23 @@ test.describe('the page', () => {
     });
   }
 
-  test('two parents of one name, size and time, pasted one after the other', async ({ page }, testInfo) => {
-    const { top, below } = images.vdiChain();
-    const [middle, base] = alike(testInfo.outputPath('files'), 'disk.vdi', below);
-    await choose(page, top);
-    await expect(page.getByRole('heading', { name: 'c.vdi needs its parent' })).toBeVisible();
-    await paste(page, base!);
-    await paste(page, middle!);
-    await expect(page.getByText('c.vdi, disk.vdi, disk.vdi')).toBeVisible();
-    await expectNoQueue(page);
-  });
+  for (const [when, isWaiting] of [
+    ['at once', false],
+    ['while the image is opened with the first', true],
+  ] as const) {
+    test(`two parents of one name, size and time, pasted one after the other, ${when}`, async ({ page }, testInfo) => {
+      const { top, below } = images.vdiChain();
+      const [middle, base] = alike(testInfo.outputPath('files'), 'disk.vdi', below);
+      await choose(page, top);
+      await expect(page.getByRole('heading', { name: 'c.vdi needs its parent' })).toBeVisible();
+      await paste(page, [[base!], [middle!]], isWaiting);
+      await expect(page.getByText('c.vdi, disk.vdi, disk.vdi')).toBeVisible();
+      await expectNoQueue(page);
+    });
+  }
 
   for (const [how, again] of [
-    ['pasted', paste],
+    ['pasted', (page: Page, ...paths: string[]) => paste(page, [paths])],
     ['dropped', (page: Page, ...paths: string[]) => drop(page, paths)],
   ] as const) {
     test(`files ${how} once more, with what was missing, are the same`, async ({ page }) => {

@@ -69,23 +69,32 @@ export class Opener {
     }
   }
 
+  /** The files that the image asks for, or asked for before it was opened once more with others. */
+  get missing(): FileNeed[] {
+    const { state } = this.stage;
+    if (state.step === 'needs') return state.doubt ? [state.doubt.need] : state.needs.filter(isMissing);
+    return state.step === 'opening' ? (this.opening?.missing ?? []) : [];
+  }
+
   /** Takes files while the image needs some. Which of them fit is found by their names and content. */
   async take(files: Given[]): Promise<void> {
     const { opening } = this;
     if (!opening) return;
     const others = await without(opening.companions, files, isSame);
     const distinct = await without(others, files, mayBeSame);
+    const { missing } = this;
     if (this.opening !== opening) {
-      // Another gesture was faster: what it has begun goes on, and these wait.
-      this.sortOut(files);
+      // Another gesture was faster: these join what it has begun, or wait if that is another image.
+      if (this.opening?.bundle === opening.bundle && missing.length > 0) await this.take(files);
+      else this.sortOut(files);
       return;
     }
-    const asked = this.stage.state.step === 'needs' ? this.stage.state : undefined;
-    const missing = asked?.doubt ? [asked.doubt.need] : (asked?.needs.filter(isMissing) ?? []);
+    const { state: asked } = this.stage;
     // A file that is in doubt gives way to the new ones.
-    const answers = opening.answers.filter(({ confirmed }) => confirmed);
+    const isInDoubt = asked.step === 'needs' && asked.doubt !== undefined;
+    const answers = isInDoubt ? opening.answers.filter(({ confirmed }) => confirmed) : opening.answers;
     const repeated = [...opening.repeated, ...others.filter((given) => !distinct.includes(given))];
-    const more = { ...opening, answers, companions: [...others, ...files], repeated };
+    const more = { ...opening, answers, missing, companions: [...others, ...files], repeated };
     const named = missing.some((need) => files.some(({ file }) => file.name === baseName(need.name)));
     await this.open(
       more,
@@ -102,14 +111,15 @@ export class Opener {
     const { opening } = this;
     if (!opening) return;
     const others = opening.answers.filter((answer) => answer.need.name !== need.name);
-    await this.open({ ...opening, answers: [...others, { need, given, confirmed }] });
+    await this.open({ ...opening, missing: this.missing, answers: [...others, { need, given, confirmed }] });
   }
 
   /** Removes the file that was handed over for `need`. */
   async takeBack(need: FileNeed): Promise<void> {
     const { opening } = this;
     if (!opening) return;
-    await this.open({ ...opening, answers: opening.answers.filter((answer) => answer.need.name !== need.name) });
+    const others = opening.answers.filter((answer) => answer.need.name !== need.name);
+    await this.open({ ...opening, missing: this.missing, answers: others });
   }
 
   async #goOn(image: Image, opening: Opening, turn: AbortSignal, notice: string | undefined): Promise<void> {

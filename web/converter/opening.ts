@@ -23,6 +23,8 @@ export interface Opening {
   /** Those of them that may have been handed over once more since: the later ones are among the companions too. */
   repeated: Given[];
   answers: Answer[];
+  /** The files that the image asked for when files were last handed over for it. */
+  missing: FileNeed[];
   format?: string;
   snapshot?: string;
   passwords: Passwords;
@@ -36,6 +38,7 @@ export const beginOpening = (bundle: Bundle): Opening => ({
   companions: bundle.companions,
   repeated: [],
   answers: [],
+  missing: [],
   passwords: new Passwords(),
 });
 
@@ -48,7 +51,7 @@ export const sourcesOf = ({ top, companions, answers }: Opening): Given[] => [
 
 /** The options for `open`. A file that answers a name is not also a companion under its own name. */
 export async function openingOptions(opening: Opening): Promise<OpenOptions> {
-  const { companions, repeated: _, answers, passwords, bundle: __, top: ___, ...options } = opening;
+  const { companions, repeated: _, answers, missing: __, passwords, bundle: ___, top: ____, ...options } = opening;
   const answered = answers.map(({ given }) => given);
   const found = await without(companions, answered, isSame);
   const named: Companion[] = answers.map(({ need, given }) => ({ name: need.name, source: sourceOf(given) }));

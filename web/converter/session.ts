@@ -4,7 +4,7 @@ import type { OutputFormat } from 'decant';
 import { asError, nextSteps, sentence } from './failures.js';
 import { type Given, givenBy, MOST, pickFiles, plain } from './given.js';
 import { Opener, snapshotPlace } from './opener.js';
-import { beginOpening, isMissing, type Opening } from './opening.js';
+import { beginOpening, type Opening } from './opening.js';
 import { Queue } from './queue.js';
 import { Saver } from './saving.js';
 import { type Sorted, sort, sortImages } from './sorting.js';
@@ -51,10 +51,9 @@ export class Session {
     return state.step === 'converting' || (state.step === 'ready' && state.placing);
   }
 
-  /** Whether the image that is shown needs a file. */
+  /** Whether files that come now are for the image that is shown: it needs some, or is being opened with some. */
   get asksForFile(): boolean {
-    const { state } = this;
-    return state.step === 'needs' && (state.doubt !== undefined || state.needs.some(isMissing));
+    return this.#opener.missing.length > 0;
   }
 
   /** Takes files that were dropped, pasted or chosen. */
@@ -69,7 +68,8 @@ export class Session {
 
   async #takeFrom(name: string, find: () => Promise<Given[]>): Promise<void> {
     // A conversion, or a question, is not put aside.
-    const stays = this.isBusy || this.state.step === 'needs';
+    const stays = this.isBusy || this.state.step === 'needs' || this.asksForFile;
+    const bundle = this.opening?.bundle;
     const turn = stays ? this.#stage.turn : this.#begin({ step: 'opening', name });
     let files: Given[];
     try {
@@ -82,7 +82,7 @@ export class Session {
       this.#tell(turn, stays, files.length === 0 ? texts.noFiles : texts.tooMany(MOST));
       return;
     }
-    if (!turn.aborted && this.asksForFile) {
+    if (stays && this.asksForFile && this.opening?.bundle === bundle) {
       await this.#opener.take(files);
       return;
     }
@@ -190,7 +190,7 @@ export class Session {
   openSnapshot(): void {
     const { state, opening } = this;
     if (state.step !== 'ready' || !opening || this.isBusy) return;
-    const { snapshot: _before, ...rest } = opening;
+    const { snapshot: _before, ...rest } = { ...opening, missing: [] };
     const id = state.image.info.snapshots[state.chosenSnapshot]?.id;
     this.#run(this.#opener.open({ ...rest, ...(id === undefined ? {} : { snapshot: id }) }));
   }
@@ -317,7 +317,7 @@ function changed(opening: Opening, next: Next): Opening {
     case 'salvage':
       return { ...opening, salvage: true };
     case 'filesAgain':
-      return { ...opening, companions: [], repeated: [], answers: [] };
+      return { ...opening, companions: [], repeated: [], answers: [], missing: [] };
     default:
       return opening;
   }
