@@ -156,23 +156,29 @@ test('a disk that replaces one whose conversion is cancelled at its end stays', 
   expect(seen).toEqual({ first: 'cancelled', other: 'done', isWhole: true });
 });
 
-test('of two conversions to one file the second fails, and the first is complete', async ({ apiPage: page }) => {
-  await giveFile(page, images.zlib());
-  const kinds = await page.evaluate(async () => {
-    const root = await navigator.storage.getDirectory();
-    const image = await window.decant.open(window.file);
-    const convert = () =>
-      image.convert({ folder: root, name: 'out.raw' }).then(
-        () => 'done',
-        ({ kind }) => kind,
-      );
-    const kinds = await Promise.all([convert(), convert()]);
-    await image.close();
-    return kinds;
+for (const target of ['folder', 'opfs'] as const) {
+  test(`of two conversions to one file, ${target}, one fails, and the other is complete`, async ({ apiPage: page }) => {
+    await giveFile(page, images.zlib());
+    const kinds = await page.evaluate(async (target) => {
+      const outputs = {
+        folder: { folder: await navigator.storage.getDirectory(), name: 'out.raw' },
+        opfs: { opfs: 'out.raw' },
+      };
+      const image = await window.decant.open(window.file);
+      const convert = () =>
+        image.convert(outputs[target]).then(
+          () => 'done',
+          ({ kind }) => kind,
+        );
+      const kinds = await Promise.all([convert(), convert()]);
+      const again = await convert();
+      await image.close();
+      return [...kinds.toSorted(), again];
+    }, target);
+    expect(kinds).toEqual(['done', 'sink', 'done']);
+    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
   });
-  expect(kinds.toSorted()).toEqual(['done', 'sink']);
-  expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
-});
+}
 
 test('the image itself, or a companion, is no output', async ({ apiPage: page }) => {
   // By its handle, and as a File of which only name, size and time are known.

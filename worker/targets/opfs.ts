@@ -10,11 +10,13 @@ import { askForRoom, storageRoot, TemporaryFile } from './storage.js';
 
 export class OpfsRoute implements Route {
   #file: TemporaryFile | undefined;
+  /** Whether a file of the name was there at the start: the caller means to replace it. */
+  #replaces = false;
   readonly #folders: string[];
   readonly #name: string;
 
   constructor(
-    path: string,
+    private readonly path: string,
     private readonly sources: OpenedSource[],
   ) {
     if (typeof path !== 'string') throw new DecantError('usage', "'opfs' is no string");
@@ -38,7 +40,13 @@ export class OpfsRoute implements Route {
     requireSize((await file.handle.getFile()).size, size);
     let folder = await storageRoot();
     for (const name of this.#folders) folder = await folder.getDirectoryHandle(name, { create: true });
-    await file.moveTo(folder, this.#name);
+    // Of several conversions to the name, one looks and moves at a time.
+    await navigator.locks.request(`decant:to:${this.path}`, async () => {
+      if (!this.#replaces && (await isThere(folder, this.#name))) {
+        throw new DecantError('sink', `Somebody else has written '${this.path}' meanwhile; choose another output`);
+      }
+      await file.moveTo(folder, this.#name);
+    });
   }
 
   async discard(): Promise<void> {
@@ -50,9 +58,23 @@ export class OpfsRoute implements Route {
     try {
       let folder = await storageRoot();
       for (const name of this.#folders) folder = await folder.getDirectoryHandle(name);
-      await refuseSources(await folder.getFileHandle(this.#name), this.sources);
+      const there = await folder.getFileHandle(this.#name);
+      this.#replaces = true;
+      await refuseSources(there, this.sources);
     } catch (thrown) {
-      if (!(thrown instanceof DOMException && thrown.name === 'NotFoundError')) throw thrown;
+      if (!isMissing(thrown)) throw thrown;
     }
+  }
+}
+
+const isMissing = (thrown: unknown): boolean => thrown instanceof DOMException && thrown.name === 'NotFoundError';
+
+async function isThere(folder: FileSystemDirectoryHandle, name: string): Promise<boolean> {
+  try {
+    await folder.getFileHandle(name);
+    return true;
+  } catch (thrown) {
+    if (isMissing(thrown)) return false;
+    throw thrown;
   }
 }
