@@ -23,12 +23,12 @@ const archive = (gzip) => (path) => {
 const VHD = ['-O', 'vpc', '-o', 'subformat=fixed,force_size=on'];
 
 const ROWS = [
-  {
-    name: 'fixed VHD out',
+  ...['zlib', 'uncompressed'].map((kind) => ({
+    name: `fixed VHD out, ${kind}`,
     format: 'vpc',
-    path: () => image('uncompressed'),
+    path: () => image(kind),
     rivals: { 'qemu-img convert -W': (path) => timed('qemu-img', 'convert', '-W', ...VHD, path, OUT) },
-  },
+  })),
   {
     name: 'tar.gz out',
     format: 'tar.gz',
