@@ -5,7 +5,7 @@ import { closeSync, copyFileSync, openSync, readdirSync, readFileSync, readSync,
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { cli, decant, program, run, startProgram } from '../support/command.js';
-import { diskUsage, flush, hashFile, images, qemuImg } from '../support/images.js';
+import { diskUsage, flush, hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 const MIB = 2 ** 20;
@@ -207,6 +207,36 @@ test.describe('standard output', () => {
     child.stdout!.resume();
     expect((await ended).stderr).toBe('decant: interrupted\n');
   });
+});
+
+test.describe('what the command reads besides is no output:', () => {
+  const read = [
+    ['the file of standard input', 'gzip -1c disk > it', 'convert -f raw - it < it'],
+    ['the same by a link', 'gzip -1c disk > it && ln -s it link', 'convert -f raw - link < it'],
+    ['a password file', `printf '${PASSWORD}' > it`, 'convert --password-file it luks.qcow2 it'],
+    [
+      'the password file of a layer',
+      `printf '${PASSWORD}' > it`,
+      'convert --password-file luks.qcow2=it luks.qcow2 it',
+    ],
+    [
+      'a password file, to standard output',
+      `printf '${PASSWORD}' > it`,
+      'convert --password-file it luks.qcow2 - >> it',
+    ],
+    ['a password by standard input', `printf '${PASSWORD}' > it`, 'convert --password-file - luks.qcow2 it < it'],
+  ] as const;
+  for (const [what, made, command] of read) {
+    test(what, ({ folder }) => {
+      copyFileSync(images.raw(), join(folder, 'disk'));
+      copyFileSync(images.luks(), join(folder, 'luks.qcow2'));
+      execFileSync('bash', ['-c', made], { cwd: folder });
+      const before = [hashFile(join(folder, 'it')), readdirSync(folder)];
+      const refused = { status: 2, stderr: expect.stringContaining('which is read; choose another output') };
+      expect(shell(folder, `decant ${command}`)).toMatchObject(refused);
+      expect([hashFile(join(folder, 'it')), readdirSync(folder)]).toEqual(before);
+    });
+  }
 });
 
 test('a stream gets a VHD, in pieces of a mebibyte', ({ folder }) => {

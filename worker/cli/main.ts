@@ -9,8 +9,11 @@ import { infoJson, infoText } from './info.js';
 import { map } from './map.js';
 import { namedFile } from './named-file.js';
 import { openImage } from './open.js';
+import { requireOtherFiles } from './other-files.js';
 import { print, tell } from './output.js';
-import { requireStandardOutput, STANDARD_OUTPUT } from './standard-output.js';
+import { passwordFile } from './passwords.js';
+import { STANDARD_INPUT } from './standard-input.js';
+import { requireNoTerminal, STANDARD_OUTPUT } from './standard-output.js';
 import { requireText } from './text.js';
 
 const EXIT_FAILED = 1;
@@ -47,6 +50,19 @@ function watchPrinting(): void {
   });
 }
 
+/** Fails with `usage` if the output is a terminal, or a file that is read. */
+async function requireOutput({ image, opening, output }: Extract<Command, { name: 'convert' }>): Promise<void> {
+  const passwords = opening.passwordFiles.map((argument) => passwordFile(argument).file);
+  if (output === STANDARD_OUTPUT) {
+    requireNoTerminal();
+    const companions = opening.companions.map((argument) => namedFile(argument).file);
+    await requireOtherFiles(output, [image, ...companions, ...passwords]);
+  } else {
+    // Of other images the package finds it out.
+    await requireOtherFiles(output, [...(image === STANDARD_INPUT ? [image] : []), ...passwords]);
+  }
+}
+
 async function run(command: Command, signal: AbortSignal): Promise<number> {
   // A conversion prints nothing to standard output, and may write its output there.
   if (command.name !== 'convert') watchPrinting();
@@ -58,12 +74,7 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
       print(JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')).version);
       return 0;
   }
-  if (command.name === 'convert' && command.output === STANDARD_OUTPUT) {
-    await requireStandardOutput([
-      command.image,
-      ...command.opening.companions.map((argument) => namedFile(argument).file),
-    ]);
-  }
+  if (command.name === 'convert') await requireOutput(command);
   // Workers start while the image is opened. A failure is swallowed: the conversion meets it again and reports it.
   const workers = command.name === 'convert' ? command.workers : undefined;
   if (command.name === 'convert') prepare(workers === undefined ? {} : { workers }).catch(() => {});

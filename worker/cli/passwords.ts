@@ -73,6 +73,10 @@ class Passwords {
   }
 }
 
+/** The layer, if one is named, and the file of an argument: FILE or NAME=FILE. */
+export const passwordFile = (argument: string) =>
+  namedFile(argument, (path) => path === STANDARD_INPUT || existsSync(path));
+
 /**
  * Reads the passwords that `list` names: each is FILE, for all layers, or NAME=FILE, for one. Fails with `usage` where one
  * of them and the image (`isInputTaken`), or two of them, are standard input.
@@ -80,7 +84,7 @@ class Passwords {
 export async function readPasswords(list: string[], isInputTaken: boolean, signal: AbortSignal): Promise<Passwords> {
   const files = new Map<string | undefined, string>();
   for (const argument of list) {
-    const { name, file } = namedFile(argument, (path) => path === STANDARD_INPUT || existsSync(path));
+    const { name, file } = passwordFile(argument);
     if (files.has(name)) {
       const layers = name === undefined ? 'all layers' : `'${shownText(name)}'`;
       throw usage(`--password-file is given twice for ${layers}`);
