@@ -27,9 +27,12 @@ const PARTS = {
   /** The whole matrices and random runs of the core, their images through the command, and all pairs in Node and Chromium. */
   matrix() {
     rustTests(LONG);
-    narrowRustTests(LONG);
     playwright(['node'], LONG);
     playwright(['chromium'], LONG, 'pairs.spec');
+  },
+  /** The random runs of the core once more, where a pointer has 32 bits, as in WebAssembly. */
+  narrow() {
+    narrowRustTests(LONG);
   },
   /** Large disks in Chromium, in a profile and in private windows. */
   sizes() {
