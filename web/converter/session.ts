@@ -190,9 +190,9 @@ export class Session {
   openSnapshot(): void {
     const { state, opening } = this;
     if (state.step !== 'ready' || !opening || this.isBusy) return;
-    const { snapshot: _before, ...rest } = { ...opening, missing: [] };
+    const { snapshot: _before, ...rest } = opening;
     const id = state.image.info.snapshots[state.chosenSnapshot]?.id;
-    this.#run(this.#opener.open({ ...rest, ...(id === undefined ? {} : { snapshot: id }) }));
+    this.#run(this.#opener.open({ ...rest, missing: [], ...(id === undefined ? {} : { snapshot: id }) }));
   }
 
   /** Whether the chosen snapshot is not the one that is open. */

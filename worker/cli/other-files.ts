@@ -30,9 +30,10 @@ export async function requireOtherFiles(output: string, read: string[]): Promise
   }
 }
 
-/** What `path` is, or what `fd` is where `path` is `standard`. A missing file is reported by whoever opens it. */
+/** What `path` is, or what `fd` is where `path` is `standard`; undefined where that cannot be found out. */
 const find = (path: string, standard: string, fd: number) => {
   const found = path === standard ? promisify(fstat)(fd, { bigint: true }) : stat(path, { bigint: true });
+  // Whoever opens the file reports the failure.
   return found.catch(() => undefined);
 };
 

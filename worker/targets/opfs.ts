@@ -4,6 +4,7 @@ import { DecantError } from '../errors.js';
 import type { TargetSpec } from '../messages.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { FOLDER } from '../storage-folder.js';
+import { unlessMissing } from './missing.js';
 import { type Route, requireSize, type Sizes } from './route.js';
 import { refuseSources } from './sources.js';
 import { askForRoom, storageRoot, TemporaryFile } from './storage.js';
@@ -42,7 +43,7 @@ export class OpfsRoute implements Route {
     for (const name of this.#folders) folder = await folder.getDirectoryHandle(name, { create: true });
     // Of several conversions to the name, one looks and moves at a time.
     await navigator.locks.request(`decant:to:${this.path}`, async () => {
-      if (!this.#replaces && (await isThere(folder, this.#name))) {
+      if (!this.#replaces && (await folder.getFileHandle(this.#name).catch(unlessMissing))) {
         throw new DecantError('sink', `Somebody else has written '${this.path}' meanwhile; choose another output`);
       }
       await file.moveTo(folder, this.#name);
@@ -62,19 +63,7 @@ export class OpfsRoute implements Route {
       this.#replaces = true;
       await refuseSources(there, this.sources);
     } catch (thrown) {
-      if (!isMissing(thrown)) throw thrown;
+      unlessMissing(thrown);
     }
-  }
-}
-
-const isMissing = (thrown: unknown): boolean => thrown instanceof DOMException && thrown.name === 'NotFoundError';
-
-async function isThere(folder: FileSystemDirectoryHandle, name: string): Promise<boolean> {
-  try {
-    await folder.getFileHandle(name);
-    return true;
-  } catch (thrown) {
-    if (isMissing(thrown)) return false;
-    throw thrown;
   }
 }

@@ -3,6 +3,7 @@
 import { cancelled, DecantError, orCancelled } from '../errors.js';
 import type { TargetSpec } from '../messages.js';
 import type { OpenedSource } from '../sources/opened-source.js';
+import { unlessMissing } from './missing.js';
 import { TargetRoute } from './own.js';
 import { removeUnlessBusy } from './remove.js';
 import { type Route, requireSize, type Sizes } from './route.js';
@@ -106,10 +107,6 @@ export class FolderRoute implements Route {
     };
     await removeUnlessBusy(this.folder, this.name, isOurs);
   }
-}
-
-function unlessMissing(thrown: unknown): undefined {
-  if (!(thrown instanceof DOMException && thrown.name === 'NotFoundError')) throw thrown;
 }
 
 /** Whether a handle can be sent to a worker: in WebKit it cannot. */

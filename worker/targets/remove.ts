@@ -1,5 +1,7 @@
 // Removing a file that a worker may hold a moment longer than it lives.
 
+import { isMissing } from './missing.js';
+
 const TRIES = 20;
 const PAUSE = 50;
 
@@ -14,7 +16,7 @@ export async function removeUnlessBusy(
       await folder.removeEntry(name);
       return;
     } catch (thrown) {
-      if (thrown instanceof DOMException && thrown.name === 'NotFoundError') return;
+      if (isMissing(thrown)) return;
       await new Promise((resolve) => setTimeout(resolve, PAUSE));
     }
   }
