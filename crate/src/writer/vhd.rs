@@ -10,7 +10,10 @@ pub const FORMAT: OutputFormat = OutputFormat {
     label: "VHD",
     hint: "For Azure",
     extension: ".vhd",
-    options: &[FormatOption { name: "subformat", values: &["fixed"] }],
+    options: &[
+        FormatOption { name: "subformat", values: &["fixed"] },
+        FormatOption { name: "force_size", values: &["on"] },
+    ],
     compressed: false,
     writer: |virtual_size| Ok(Box::new(FixedVhd::new(virtual_size)?)),
 };
