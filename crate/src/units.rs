@@ -38,7 +38,7 @@ pub struct HostOffset(pub u64);
 pub struct GuestOffset(pub u64);
 
 /// A range of the guest's disk, in bytes, without `end`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GuestRange {
     /// First byte.
     pub start: u64,

@@ -68,6 +68,8 @@ pub struct Progress {
     pub guest_done: u64,
     /// The virtual size; `None` if it is known only at the end.
     pub guest_total: Option<u64>,
+    /// The part of the disk that was done last; empty before the first one, and while finalizing.
+    pub latest: GuestRange,
     /// How much of `guest_done` is stored in the image. That is what takes time.
     pub data_done: u64,
     /// Data read so far, without tables. Of a disk that comes in order: bytes of its file read so far.
@@ -163,7 +165,7 @@ async fn run<E: Executor>(
 ) -> Result<Converted> {
     let conversion = async {
         let mut done = transfer(plan()?, executor, output, progress).await?;
-        done.progress.finalizing = true;
+        done.progress = Progress { finalizing: true, latest: GuestRange::default(), ..done.progress };
         progress(done.progress);
         output.target.finish().await?;
         Ok(done)
@@ -256,6 +258,7 @@ async fn transfer<E: Executor>(
     pin_mut!(finished);
     while let Some((range, data, lost, decoded)) = finished.try_next().await? {
         done.guest_done += range.end - range.start;
+        done.latest = range;
         done.data_done += data;
         done.read = position.as_ref().map_or(done.read + decoded.read, |position| position.get());
         done.written += decoded.written;

@@ -231,6 +231,8 @@ struct ProgressMessage {
     guest_done: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     guest_total: Option<u64>,
+    latest_start: u64,
+    latest_end: u64,
     data_done: u64,
     read: u64,
     written: u64,
@@ -239,8 +241,9 @@ struct ProgressMessage {
 
 impl From<Progress> for ProgressMessage {
     fn from(progress: Progress) -> Self {
-        let Progress { guest_done, guest_total, data_done, read, written, finalizing } = progress;
-        Self { guest_done, guest_total, data_done, read, written, finalizing }
+        let Progress { guest_done, guest_total, latest, data_done, read, written, finalizing } = progress;
+        let GuestRange { start: latest_start, end: latest_end } = latest;
+        Self { guest_done, guest_total, latest_start, latest_end, data_done, read, written, finalizing }
     }
 }
 
