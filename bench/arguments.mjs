@@ -12,15 +12,22 @@ export const quick = runs === 'quick';
 export const RUNS = quick ? 2 : Number(runs);
 if (!(RUNS > 0)) fail(`'${runs}' is no number of runs.`, 'Say how many, or quick.');
 
-/** A checkout that was built: its package and its page. */
-const build = (name, folder) => ({
-  name,
-  package: join(folder, 'dist', 'node.js'),
-  browserPackage: join(folder, 'dist', 'index.js'),
-  command: join(folder, 'dist', 'cli.js'),
-  wasm: join(folder, 'dist', 'wasm'),
-  assets: join(folder, 'site', 'assets'),
-});
+/** A checkout that was built: its package and its page. Builds before the one of today had other names for some files. */
+function build(name, folder) {
+  const file = (...names) =>
+    join(folder, 'dist', names.find((each) => existsSync(join(folder, 'dist', each))) ?? names[0]);
+  return {
+    name,
+    package: file('node.js'),
+    browserPackage: file('browser.js', 'index.js'),
+    command: file('cli.js'),
+    wasm: {
+      plain: file('plain.wasm', 'wasm/plain/index_bg.wasm'),
+      threads: file('threads.wasm', 'wasm/threads/index_bg.wasm'),
+    },
+    assets: join(folder, 'site', 'assets'),
+  };
+}
 
 /** The builds that run in turn: this one, and the one that it is compared with. */
 export const builds = [build('Decant', root)];

@@ -67,14 +67,14 @@ function wire(build, ...patterns) {
 /** The same of a build of the crate, whose name in the page is not its own. */
 function wasmOf(build, variant) {
   const { assets, wasm } = build;
-  const { size } = statSync(join(wasm, variant, 'index_bg.wasm'));
+  const { size } = statSync(wasm[variant]);
   const isIt = (name) => name.endsWith('.wasm') && statSync(join(assets, name)).size === size;
   return compressed(build, readdirSync(assets).find(isIt));
 }
 
 /** Milliseconds until `count` workers have each decoded `bytes`. */
 async function decode(count, bytes) {
-  const module = await WebAssembly.compile(readFileSync(join(builds[0].wasm, 'plain', 'index_bg.wasm')));
+  const module = await WebAssembly.compile(readFileSync(builds[0].wasm.plain));
   const workers = Array.from({ length: count }, () => {
     return new Worker(new URL('decode-worker.mjs', import.meta.url), { workerData: { module, bytes } });
   });
@@ -157,10 +157,11 @@ async function memoryRows(browser) {
 }
 
 function pageRows() {
-  const page = (build) => wire(build, /^index-.*\.(js|css)$/, /^worker\.browser/);
-  const plain = (build) => page(build) + wasmOf(build, 'plain');
-  const threads = (build) =>
-    page(build) + wire(build, /^threads-(?!extras).*\.js$/, /^workerHelpers/) + wasmOf(build, 'threads');
+  const page = /^index-.*\.(js|css)$/;
+  const plain = (build) => wire(build, page, /^worker\.(plain|browser)/) + wasmOf(build, 'plain');
+  // Builds before the one of today had a worker's script in parts.
+  const ofThreads = [/^worker\.(threads|browser)/, /^threads-(?!extras).*\.js$/, /^workerHelpers/];
+  const threads = (build) => wire(build, page, ...ofThreads) + wasmOf(build, 'threads');
   const cells = (size) => builds.map((build) => `${size(build).toFixed(0)} KB`);
   return [
     ['page, wasm and JavaScript of a first conversion, plain, brotli', ...cells(plain)],

@@ -1,12 +1,14 @@
 // `npm run build`: everything that ships, in dist/ (the package), and site/ (the page). What is up
 // to date is skipped.
 
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bindings, bundle } from './bundle.mjs';
 import { bin, fail, root, run, say, unlessDone } from './lib.mjs';
 import { notices } from './notices.mjs';
 import { checkNode, compiler, npmPackages, rust, toolchain } from './setup.mjs';
+import { types } from './types.mjs';
 
 /** zstd without its second decoder for literals, and without the one for far larger windows: as fast for clusters. */
 const ZSTD = '-DHUF_FORCE_DECOMPRESS_X1=1 -DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT=1 -DZSTD_STRIP_ERROR_STRINGS=1';
@@ -26,12 +28,11 @@ const STD = ['-Z', 'build-std=std,panic_abort', '-Z', 'build-std-features=optimi
 /** Nobody reads the message of a panic in wasm: without them there is 6 % less to load. */
 const PANIC = ['-Z', 'panic-immediate-abort', '--config', 'profile.release.panic="immediate-abort"'];
 
-/** The builds of the crate: for each engine a small one, for qcow2 and raw, and a full one. */
+/** The builds of the crate: for the engine with workers a small one, for qcow2 and raw, and a full one; full ones else. */
 const VARIANTS = {
   plain: { ...plain, features: [] },
-  'plain-extras': { ...plain, features: ['extras'] },
-  threads: { ...threads, features: ['threads'] },
-  'threads-extras': { ...threads, features: ['threads', 'extras'] },
+  extras: { ...plain, features: ['extras'] },
+  threads: { ...threads, features: ['threads', 'extras'] },
 };
 
 /** Inlining repeats code in ways that brotli does not find again: without it there is less to load. */
@@ -68,14 +69,19 @@ function bindgen(input, output) {
 }
 
 /**
- * Two changes to wasm-bindgen-rayon's worker. It imports the folder of the bindings, which only a
- * bundler can answer: the name of the file serves bundlers and plain servers. And a thread that
- * fails rejects a promise that nobody sees: thrown, it reaches whoever started the worker.
+ * Changes to wasm-bindgen-rayon's worker. Its threads run the script that the coordinator runs, so that it is one file
+ * without imports. And a thread that fails rejects a promise that nobody sees: thrown, it reaches whoever started the
+ * worker.
  */
 function adaptWorkerHelpers(output) {
   const snippets = join(output, 'snippets');
   const changes = [
-    ["import('../../..')", "import('../../../index.js')"],
+    [
+      "  const pkg = await import('../../..');\n  await pkg.default(init);\n",
+      '  pkg.initSync({ module: init.module_or_path, memory: init.memory });\n',
+    ],
+    ['function waitForMsgType', "import * as pkg from '../../../index.js';\n\nfunction waitForMsgType"],
+    ["new URL('./workerHelpers.js', import.meta.url)", 'self.location.href'],
     [
       'pkg.wbg_rayon_start_worker(receiver);\n});',
       'pkg.wbg_rayon_start_worker(receiver);\n}).catch((error) => setTimeout(() => { throw error; }));',
@@ -98,7 +104,7 @@ function wasm(name) {
   const { config, cflags, features, optimise } = VARIANTS[name];
   say(`building the ${name} wasm`);
   const target = join(root, 'target', config);
-  const output = join(root, 'dist', 'wasm', name);
+  const output = bindings(name);
   rmSync(output, { recursive: true, force: true });
   mkdirSync(output, { recursive: true });
   cargo(
@@ -118,14 +124,16 @@ function wasm(name) {
   if (config === 'threads') adaptWorkerHelpers(output);
 }
 
-function typescript() {
+async function npmPackage() {
   say('building the package');
-  for (const name of readdirSync(join(root, 'dist'))) {
-    if (name !== 'wasm') rmSync(join(root, 'dist', name), { recursive: true });
-  }
-  run('Compiling TypeScript', bin('tsc'), ['-p', 'worker']);
-  chmodSync(join(root, 'dist', 'cli.js'), 0o755);
-  writeFileSync(join(root, 'dist', 'THIRD-PARTY-NOTICES.txt'), notices());
+  const dist = join(root, 'dist');
+  rmSync(dist, { recursive: true, force: true });
+  await bundle(dist);
+  for (const name of Object.keys(VARIANTS))
+    copyFileSync(join(bindings(name), 'index_bg.wasm'), join(dist, `${name}.wasm`));
+  await types(dist);
+  chmodSync(join(dist, 'cli.js'), 0o755);
+  writeFileSync(join(dist, 'THIRD-PARTY-NOTICES.txt'), notices());
 }
 
 export async function build() {
@@ -144,7 +152,7 @@ export async function build() {
   const scripts = ['build.mjs', 'lib.mjs', 'wasm-plain.toml', 'wasm-threads.toml'].map((name) => `scripts/${name}`);
   const build = [...scripts, 'package-lock.json'];
   for (const name of Object.keys(VARIANTS)) {
-    const done = { inputs: [...crate, ...build], output: `dist/wasm/${name}/index_bg.wasm` };
+    const done = { inputs: [...crate, ...build], output: `target/wasm/${name}/index_bg.wasm` };
     await unlessDone(`wasm-${name}`, done, () => {
       compiler();
       rust();
@@ -152,8 +160,9 @@ export async function build() {
     });
   }
   const licences = ['LICENSE-MIT', 'LICENSE-APACHE', 'scripts/notices.mjs'];
-  const library = [...crate, ...build, ...licences, 'worker', 'package.json'];
-  await unlessDone('package', { inputs: library, output: 'dist/cli.js' }, typescript);
+  const packaging = ['scripts/bundle.mjs', 'scripts/types.mjs', 'scripts/globals', 'docs/api', 'element'];
+  const library = [...crate, ...build, ...licences, ...packaging, 'worker', 'package.json'];
+  await unlessDone('package', { inputs: library, output: 'dist/THIRD-PARTY-NOTICES.txt' }, npmPackage);
   await unlessDone('page', { inputs: [...library, 'web'], output: 'site/index.html' }, () => {
     say('building the page');
     run('Building the page', bin('vite'), ['build', 'web', '--logLevel', 'warn']);

@@ -25,6 +25,15 @@ const TESTS = [
   PIGZ,
   { there: has('python3'), packages: ['python3'], why: 'tests read the archives that its library writes' },
 ];
+/** Tests look into disks that these make. */
+const DISKS = [
+  [has('sfdisk'), 'fdisk'],
+  [has('mkfs.fat'), 'dosfstools'],
+  [has('mkfs.exfat'), 'exfatprogs'],
+  [has('mkfs.ntfs'), 'ntfs-3g'],
+  [has('mkfs.xfs'), 'xfsprogs'],
+  [has('mkfs.btrfs'), 'btrfs-progs'],
+].map(([there, name]) => ({ there, packages: [name], why: 'tests look into disks that it makes' }));
 const BENCHMARK = [PIGZ];
 const WEBKIT_FOR_PYTHON = "import gi; gi.require_version('WebKit2', '4.1')";
 const canOpenWebKit = () => ask('/usr/bin/python3', ['-c', WEBKIT_FOR_PYTHON]) !== undefined;
@@ -45,15 +54,22 @@ export function checkNode() {
   fail(`Node ${process.versions.node} is too old.`, 'Install Node 20.19 or later, or 22.12 or later.');
 }
 
-export async function npmPackages() {
-  await unlessDone('npm', { inputs: ['package-lock.json'], output: 'node_modules/.package-lock.json' }, () => {
-    say('installing npm packages');
-    run('Installing npm packages', 'npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
+/** Installs what the lock file in `folder` lists. */
+async function install(name, what, folder) {
+  const done = { inputs: [`${folder}package-lock.json`], output: `${folder}node_modules/.package-lock.json` };
+  await unlessDone(name, done, () => {
+    say(`installing ${what}`);
+    run(`Installing ${what}`, 'npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
+      cwd: join(root, folder),
       env: { ...process.env, PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1' },
       todo: 'Check that npm reaches its registry, and run this again.',
     });
   });
 }
+
+export const npmPackages = () => install('npm', 'npm packages', '');
+/** The compilers by which programs are tried against the package's types. */
+export const olderCompilers = () => install('typescript', 'older versions of TypeScript', 'tools/typescript/');
 
 const toolchainFile = () => readFileSync(join(root, 'rust-toolchain.toml'), 'utf8');
 export const toolchain = () => /channel = "(.+)"/.exec(toolchainFile())[1];
@@ -130,7 +146,7 @@ function debian(needs) {
 }
 
 export const compiler = () => debian(COMPILER);
-export const testPrograms = () => debian(TESTS);
+export const testPrograms = () => debian([...TESTS, ...DISKS]);
 export const benchmarkPrograms = () => debian([...TESTS, ...BENCHMARK]);
 export const otherBrowsers = () => debian(OTHER_BROWSERS);
 

@@ -3,7 +3,7 @@
 
 import { build } from './build.mjs';
 import { fail, say } from './lib.mjs';
-import { compiler, otherBrowsers, rust, testPrograms } from './setup.mjs';
+import { compiler, olderCompilers, otherBrowsers, rust, testPrograms } from './setup.mjs';
 import { checks } from './tests/checks.mjs';
 import { playwright } from './tests/playwright.mjs';
 import { narrowRustTests, rustTests } from './tests/rust.mjs';
@@ -22,7 +22,7 @@ const PARTS = {
     checks();
     rustTests();
     narrowRustTests();
-    playwright(['chromium', 'node', 'sizes'], {}, '--workers=2');
+    playwright(['chromium', 'node', 'sizes', 'consumers-short'], {}, '--workers=2');
   },
   /** The whole matrices and random runs of the core, their images through the command, and all pairs in Node and Chromium. */
   matrix() {
@@ -37,6 +37,10 @@ const PARTS = {
   /** Large disks in Chromium, in a profile and in private windows. */
   sizes() {
     playwright(['sizes'], LONG);
+  },
+  /** The packed package with every bundler, framework, runtime and test runner. */
+  consumers() {
+    playwright(['consumers'], LONG);
   },
   /** The long tests in Chromium, and the other browsers. */
   browsers() {
@@ -64,6 +68,7 @@ await build();
 compiler();
 rust();
 testPrograms();
+await olderCompilers();
 for (const part of parts) {
   const before = counted();
   say(`part ${part}`);

@@ -1,6 +1,7 @@
 // `DecantError`, the only error that the API throws, and what makes one of other errors.
 
 import { shownMessage } from './shown.js';
+import { isObject } from './values.js';
 
 /** What has failed, for programs. */
 export type ErrorKind =
@@ -32,14 +33,44 @@ export type ErrorKind =
  * names and other text in it are escaped.
  */
 export class DecantError extends Error {
+  /** By this and its shape it is recognised. */
   override readonly name = 'DecantError';
+
+  /** `kind` is what has failed, for programs; `message` is shown escaped and cut. */
   constructor(
+    /** What has failed, for programs. */
     readonly kind: ErrorKind,
     message: string,
     options?: ErrorOptions,
   ) {
     super(shownMessage(message), options);
   }
+
+  /**
+   * Whether `value` is a failure of Decant: an error of this copy of the package or of another one, or what `toJSON` has
+   * made of one.
+   */
+  static is(value: unknown): value is Failure {
+    if (!isObject(value)) return false;
+    const { name, kind, message } = value as Partial<Record<keyof Failure, unknown>>;
+    return name === 'DecantError' && typeof kind === 'string' && typeof message === 'string';
+  }
+
+  /** What of it can be posted to another window or process: a copy of the error itself has no `kind`. */
+  toJSON(): Failure {
+    const { name, kind, message } = this;
+    return { name, kind, message };
+  }
+}
+
+/** A `DecantError` as plain data. */
+export interface Failure {
+  /** By this and its shape it is recognised. */
+  name: 'DecantError';
+  /** What has failed, for programs. */
+  kind: ErrorKind;
+  /** One sentence that a person can act on. */
+  message: string;
 }
 
 /** An error as it is posted between workers. */
@@ -71,8 +102,9 @@ export function toPlain(thrown: unknown, kind: ErrorKind = 'internal'): PlainErr
 export function toDecantError(thrown: unknown, kind: ErrorKind = 'internal', doing?: string): DecantError {
   if (thrown instanceof DecantError) return thrown;
   const plain = toPlain(thrown, kind);
-  const own = typeof thrown === 'object' && thrown !== null && 'kind' in thrown;
-  const message = doing && !own ? `Could not ${doing}: ${plain.message}` : plain.message;
+  // A cause would say the same once more.
+  if (isObject(thrown) && 'kind' in thrown) return new DecantError(plain.kind, plain.message);
+  const message = doing ? `Could not ${doing}: ${plain.message}` : plain.message;
   return new DecantError(plain.kind, message, { cause: thrown });
 }
 
@@ -102,7 +134,8 @@ export function toSinkError(thrown: unknown): DecantError {
   return toDecantError(thrown, 'sink', 'write the output');
 }
 
-export const cancelled = (): DecantError => new DecantError('cancelled', 'The conversion was cancelled');
+/** `what` is known to the call that a program has made; within, it is any operation. */
+export const cancelled = (what = 'The operation'): DecantError => new DecantError('cancelled', `${what} was cancelled`);
 
 /** As `work`, but rejects with `cancelled` as soon as `signal` is aborted. */
 export async function orCancelled<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {

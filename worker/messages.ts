@@ -3,13 +3,23 @@
 import type { PlainError } from './errors.js';
 
 /**
- * The builds of the crate: for each engine a small one, for qcow2 and raw, and a full one, which has all formats, zstd,
- * encryption and compression.
+ * The builds of the crate: for the `workers` engine a small one, for qcow2 and raw, and a full one, which has all formats,
+ * zstd, encryption and compression; for the `threads` engine a full one.
  */
-export type Build = 'plain' | 'plain-extras' | 'threads' | 'threads-extras';
+export type Build = 'plain' | 'extras' | 'threads';
+
+/** An open file of Node, and how a thread opens it that has file descriptors of its own (Deno's). */
+export interface OpenFile {
+  fd: number;
+  /** Bytes are a Buffer's: of a path that is no text. */
+  path: string | Uint8Array;
+  /** Of the file that is open: by the path there may be another one by now. */
+  device: bigint;
+  inode: bigint;
+}
 
 /** A file that every worker opens by itself: a blob, or an open file of Node. */
-export type FileSpec = { blob: Blob } | { fd: number; size: number };
+export type FileSpec = { blob: Blob } | { file: OpenFile; size: number };
 
 /** A source as it travels to a coordinator: a file, or the port to a source or to a stream of the caller's own. */
 export type SourceSpec = FileSpec | { port: MessagePort; size: number } | { stream: MessagePort };
@@ -46,8 +56,8 @@ export type TargetSpec =
   /** The name of a temporary file in the origin's private file system: not every browser lets handles travel. */
   | { opfs: string }
   | PortSpec
-  /** An open file of Node, or a block device, which gets its holes as zeros. */
-  | { fd: number; device: boolean; sync: boolean };
+  /** An open file of Node, or a block device, which gets its holes as zeros; `name` is what the caller calls it. */
+  | { file: OpenFile; name: string; isDevice: boolean; sync: boolean };
 
 /** Pieces of the output go to the calling side. */
 export interface PortSpec {

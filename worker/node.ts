@@ -1,20 +1,38 @@
 // Decant in Node. Nothing happens at import.
 
-import { type Image, openImage } from './api/image.js';
+import { disposeOfAll, openImage } from './api/image.js';
 import { node } from './api/node.js';
 import { prepareWorkers } from './api/prepare.js';
-import type { Input, OpenOptions, PrepareOptions } from './types.js';
+import type { PrepareOptions } from './types.js';
+import type { Image, Input, OpenOptions, OutputKind } from './types.node.js';
 
-export type { Image } from './api/image.js';
-export { DecantError, type ErrorKind } from './errors.js';
+export { configure } from './api/node-files.js';
+export { copyLifetime } from './copy-lifetime.js';
+export { DecantError, type ErrorKind, type Failure } from './errors.js';
 export { shownMessage, shownText } from './shown.js';
 export type * from './types.js';
+export type * from './types.node.js';
 
 /** Opens an image: recognises its format and reads its headers. Fails with a `DecantError`. */
 export const open = (source: Input, options?: OpenOptions): Promise<Image> => openImage(node, source, options);
 
 /**
  * Loads the code and starts the workers that open and convert images, so that both begin without delay. Calling it is
- * optional. Workers that are not used within 10 seconds end again.
+ * optional. Workers that are not used within 10 seconds end again. Fails with a `DecantError`.
  */
 export const prepare = (options?: PrepareOptions): Promise<void> => prepareWorkers(node, options);
+
+/**
+ * Closes all images and ends all workers, and so gives their memory back. What is under way fails. The package can be used
+ * again afterwards.
+ */
+export const dispose = (): Promise<void> => disposeOfAll();
+
+/** Browsers: whether the private file system takes a file of `size` bytes. Node has none: resolves to `false`. */
+export const canStore = async (_size: number): Promise<boolean> => false;
+
+/** Browsers: removes temporary files of tabs that were closed. Node has none: nothing happens. */
+export const removeLeftovers = async (): Promise<void> => {};
+
+/** What can be converted to: in Node all that there is. */
+export const outputs = async (): Promise<OutputKind[]> => [{ name: 'path' }, { name: 'stream' }, { name: 'target' }];

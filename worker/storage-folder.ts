@@ -1,5 +1,8 @@
 // Where temporary files lie in the origin's private file system, for both sides: one makes them, workers open them by
 // name.
 
+/** Changes with what files and locks mean: another version of the package in the same origin leaves them alone. */
+export const PROTOCOL = 'decant-1';
+
 /** The folder of all temporary files. */
-export const FOLDER = '.decant';
+export const FOLDER = `.${PROTOCOL}`;

@@ -2,6 +2,9 @@
 
 import type { ErrorKind } from './errors.js';
 
+/** Bytes in memory that is not shared. Before TypeScript 5.7, and so in this declaration, that cannot be written out. */
+export type Bytes = ReturnType<Uint8ArrayConstructor['of']>;
+
 /**
  * A source of the caller's own: an object that reads. Decant calls it in the thread in which `open` was called, never
  * in a worker, until the image is closed.
@@ -28,53 +31,6 @@ export interface Source {
 }
 
 /**
- * What an image can be read from. A string is a path. Paths and file URLs work in Node only, handles in browsers only.
- * With a handle, Decant can tell for certain whether an output is the image itself.
- */
-export type Input =
-  | Blob
-  | Uint8Array
-  | FileSystemFileHandle
-  | string
-  | URL
-  | Source
-  /**
-   * Is read once, in order, and cancelled when the image is closed. It has a raw disk, which `format` must state, or a raw
-   * disk in gzip or tar; anything else is refused when its first bytes were seen. It can be converted once.
-   */
-  | ReadableStream<Uint8Array>;
-
-/** Where a conversion goes. */
-export type Output =
-  /**
-   * A file that the user has picked, or any other handle. Its content is replaced when the disk is complete. The file
-   * is never removed. (The browser's save dialog empties a file as soon as it is picked.)
-   */
-  | FileSystemFileHandle
-  /**
-   * The file `name` in a folder that the user has picked. It is replaced when the disk is complete. After a failure it
-   * is removed only if it is new.
-   */
-  | { folder: FileSystemDirectoryHandle; name: string }
-  /** A file of this name in the origin's private file system. It appears when it is complete. */
-  | { opfs: string }
-  /**
-   * A download of this name. The output is first written to the private file system. That copy is removed after the
-   * time that `copyLifetime` returns.
-   */
-  | { download: string }
-  /**
-   * Gets the whole output in ascending order, with holes as zeros, in chunks of at most 1 MiB, and no faster than it
-   * takes them. The chunks are the stream's own. It is closed when the disk is complete, and otherwise aborted with
-   * the error.
-   */
-  | WritableStream<Uint8Array>
-  /** In Node: a path or file URL. The file appears when it is complete. A block device is written in place. */
-  | string
-  | URL
-  | Target;
-
-/**
  * A target of the caller's own: an object that writes. Decant calls it in the thread in which `convert` was called,
  * never in a worker. In the end either `close` resolves or `abort` is called. If a method throws, the conversion fails
  * with kind `sink`; what was thrown is the `cause`.
@@ -86,7 +42,7 @@ export interface Target {
    * Writes `bytes`, at most 1 MiB, at `offset`. No byte of the output is written twice. The array is the target's own:
    * it may keep it.
    */
-  write(offset: number, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+  write(offset: number, bytes: Bytes): Promise<void>;
   /**
    * Says that `length` bytes from `offset` on are zeros. Zeros that were found in data are holes too, in blocks of 4
    * KiB. Every byte of the output is either written or in a hole. Without this method, holes are written as zeros.
@@ -118,23 +74,12 @@ export interface TargetPlan {
   ascending: boolean;
 }
 
-/**
- * A file that an image may refer to: a backing file, a parent, a data file or an extent. It is found by its own name.
- * If `name` is given, it is found by that: the name that stands in the image.
- */
-export type Companion = Input | { name: string; source: Input };
-
-/** How to open an image. */
-export interface OpenOptions extends PrepareOptions {
+/** How to open an image, but for its companions. */
+export interface CommonOpenOptions extends PrepareOptions {
   /** The name of the format. By default it is recognised by content. A raw disk is never recognised: say `raw`. */
   format?: string;
   /** The name of the image, for messages. By default that of the `File`, path or source. */
   name?: string;
-  /**
-   * The files that the image may refer to. No file is ever opened by a name that stands in an image. A file that is given
-   * twice counts once. In a browser two `File` objects are two files; two handles of one entry are one.
-   */
-  companions?: Companion[];
   /** The ID or name of the internal snapshot to read instead of the active disk. An ID is looked for first. */
   snapshot?: string;
   /**
@@ -167,6 +112,7 @@ export interface OpenOptions extends PrepareOptions {
 
 /** How to unlock an image. */
 export interface UnlockOptions {
+  /** Cancels the unlocking. */
   signal?: AbortSignal;
   /** Called with a lower bound on the share of the work that is done: 0 to 1. */
   onProgress?: (share: number) => void;
@@ -228,6 +174,7 @@ export type Role = 'backing file' | 'parent' | 'data file' | 'extent';
 
 /** A file that an image names. */
 export interface Reference {
+  /** What the file is to the image. */
   role: Role;
   /** The name that stands in the image. If there is none, the ID of the disk. */
   name: string;
@@ -247,10 +194,13 @@ export interface Identity {
 
 /** One image of a chain. */
 export interface Layer {
+  /** The name of its file. */
   name: string;
+  /** The name of its format. */
   format: string;
   /** Whether the format was guessed to be raw: no image states it, and the content is not recognised. */
   guessed: boolean;
+  /** The size of its disk. */
   virtualSize: number;
   /** The encryption method, if the layer is encrypted. */
   encryption?: 'luks' | 'aes';
@@ -261,30 +211,47 @@ export type Need = { kind: 'missing-file'; role: Role; name: string; of: string 
 
 /** Something that a person should know: a code for programs, and a sentence. */
 export interface Notice {
+  /** For programs: it stays the same when the sentence changes. */
   code: string;
+  /** For people. */
   message: string;
 }
 
 /** What a LUKS header says. Offsets are relative to its start. */
 export interface Luks {
+  /** The cipher, as the header has it. */
   cipher: string;
+  /** The mode of the cipher. */
   mode: string;
+  /** How the initialisation vectors are made. */
   iv: string;
+  /** The hash that makes them, if there is one. */
   ivHash?: string;
+  /** The hash that derives keys from passwords. */
   hash: string;
+  /** The UUID of the header. */
   uuid: string;
+  /** Where the encrypted data begins. */
   payloadOffset: number;
+  /** The iterations of the digest of the master key. */
   masterKeyIterations: number;
+  /** The key slots. */
   slots: { active: boolean; iterations: number; keyOffset: number; stripes: number }[];
 }
 
 /** An internal snapshot. */
 export interface Snapshot {
+  /** Its ID, unique among those of the image. */
   id: string;
+  /** Its name. */
   name: string;
+  /** When it was made, in seconds since 1970. */
   dateSeconds: number;
+  /** The nanoseconds of that time. */
   dateNanoseconds: number;
+  /** The guest's clock at that time, in nanoseconds. */
   vmClockNanoseconds: number;
+  /** The size of the saved state of the machine. */
   vmStateSize: number;
   /** The guest's instruction count, if recorded. */
   icount?: number;
@@ -296,12 +263,15 @@ export interface Snapshot {
 export interface Extent {
   /** The guest offset. */
   start: number;
+  /** How many bytes it has. */
   length: number;
   /** `lost` occurs only if the image was opened with `salvage`. */
   kind: 'data' | 'zero' | 'unallocated' | 'lost';
   /** The number of the layer that it comes from: 0 is the image, 1 the layer below it, and so on. */
   depth: number;
+  /** Whether its bytes are stored compressed. */
   compressed: boolean;
+  /** Whether its bytes are stored encrypted. */
   encrypted: boolean;
   /** The name of the file that holds the bytes; only for data that is neither compressed nor encrypted. */
   file?: string;
@@ -313,11 +283,13 @@ export interface Extent {
 
 /** How to list a map. */
 export interface MapOptions {
+  /** Cancels the pass. */
   signal?: AbortSignal;
 }
 
 /** How to read a part of the disk. */
 export interface ReadOptions {
+  /** Cancels the reading. */
   signal?: AbortSignal;
 }
 
@@ -327,13 +299,17 @@ export interface ReadableOptions {
   start?: number;
   /** The offset behind the last byte; by default the virtual size. */
   end?: number;
+  /** Cancels the reading. */
   signal?: AbortSignal;
 }
 
 /** A range of the disk that could not be read. Its bytes are zeros in the output. */
 export interface LostRange {
+  /** The guest offset. */
   start: number;
+  /** How many bytes it has. */
   length: number;
+  /** Why it is lost. */
   reason: string;
 }
 
@@ -345,6 +321,7 @@ export type Phase = 'unlocking' | 'preparing' | 'converting' | 'finalizing';
 
 /** How far a conversion is. */
 export interface Progress {
+  /** What is being done. */
   phase: Phase;
   /** A lower bound on the share of the unlocking that is done: 0 to 1. */
   unlocked: number;
@@ -352,6 +329,11 @@ export interface Progress {
   guestDone: number;
   /** The virtual size; missing if it is known only at the end. */
   guestTotal?: number;
+  /**
+   * The disk in at most 4,096 parts of the same length, the last one perhaps shorter: 1 for a part that is done, else 0.
+   * Missing if the size is known only at the end.
+   */
+  cells?: Uint8Array;
   /** The part of `guestDone` that `map` lists as data. This is what takes the time. */
   dataDone: number;
   /**
@@ -398,7 +380,7 @@ export interface OutputFormat {
 }
 
 /** How to convert an image. */
-export interface ConvertOptions {
+export interface CommonConvertOptions {
   /** The name of one of `Image.outputs`; by default `raw`. */
   format?: string;
   /** The values of options of the format, by name. */
@@ -412,8 +394,6 @@ export interface ConvertOptions {
   signal?: AbortSignal;
   /** Called at most 10 times a second. If it throws, the conversion fails. */
   onProgress?: (progress: Progress) => void;
-  /** Node: resolves only after the file and its name are on the disk (fsync). A block device is always flushed. */
-  sync?: boolean;
 }
 
 /** What a conversion has done. */
@@ -452,4 +432,53 @@ export interface Result {
   workers: number;
   /** The milliseconds spent in each phase. */
   time: Record<Phase, number>;
+}
+
+/** An opened image. Its methods may be called without it, and through proxies. */
+export interface CommonImage {
+  /** What the headers say, and what a conversion still needs. */
+  readonly info: Info;
+  /** What the disk can be converted to, the default first, and why not where it cannot. */
+  readonly outputs: OutputFormat[];
+  /**
+   * Starts what converts this image, so that a conversion begins at once. It need not be called; what is not used within 10
+   * seconds ends again.
+   */
+  prepare(): Promise<void>;
+  /**
+   * Finds the keys of an encrypted image now, instead of when they are first needed. Does nothing where there is nothing to
+   * unlock, or no password.
+   */
+  unlock(options?: UnlockOptions): Promise<void>;
+  /** Lists what lies where on the disk, in order and without gaps. Every call is a pass of its own. */
+  map(options?: MapOptions): AsyncGenerator<Extent, void, void>;
+  /**
+   * The `length` bytes of the disk from `offset` on, as the guest reads them. They are held in memory: for more than a few
+   * MiB there is `readable`. Any number may be asked for at once. What is damaged is zeros where the image was opened with
+   * `salvage`, and fails with `corrupt` otherwise; a range that does not lie on the disk is `usage`.
+   */
+  read(offset: number, length: number, options?: ReadOptions): Promise<Bytes>;
+  /**
+   * The bytes of the disk from `start` (0) to before `end` (the virtual size), in pieces of at most 4 MiB, as fast as they
+   * are taken. It fails as `read` does; when it is cancelled, nothing is read any more.
+   */
+  readable(options?: ReadableOptions): ReadableStream<Bytes>;
+  /** Ends what is under way with this image and frees what it holds. */
+  close(): Promise<void>;
+  /** As `close`: for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * What a worker runs: `plain` is for qcow2 and raw, `extras` has all formats, zstd, encryption and compression, `threads`
+ * is for the `threads` engine. The package's files for a kind are `worker.KIND.js` and `KIND.wasm`.
+ */
+export type WorkerKind = 'plain' | 'extras' | 'threads';
+
+/** The `threads` engine: `threads` of `decant/threads`, for `configure`. */
+export interface Threads {
+  /** Makes a worker that runs `worker.threads.js`. */
+  worker(): unknown;
+  /** Where `threads.wasm` is. */
+  wasm(): URL;
 }

@@ -1,8 +1,10 @@
 // What the benchmark calls, as a bundler makes it of the package.
 
 import * as decant from 'decant';
+import { threads } from 'decant/threads';
 import * as other from 'decant-other';
 
+decant.configure({ threads });
 /** By the names that bench/arguments.mjs gives them. */
 globalThis.builds = { Decant: decant, 'the other build': other };
 /** Starts the worker of rivals.js. */

@@ -22,8 +22,8 @@ export function checks() {
   const arguments_ = cargo('clippy', ...threads, '--features', 'threads,extras', ...wasm, ...lint);
   check('clippy, threads wasm', 'cargo', arguments_, { RUSTC_BOOTSTRAP: '1' });
   check('Biome', bin('biome'), ['ci', '.']);
-  check('oxlint', bin('oxlint'), ['worker', 'web', 'e2e', 'scripts', 'bench']);
-  for (const part of ['worker', 'web', 'web/service-worker', 'e2e'])
+  check('oxlint', bin('oxlint'), ['worker', 'element', 'web', 'examples', 'e2e', 'scripts', 'bench']);
+  for (const part of ['worker', 'element', 'web', 'web/service-worker', 'e2e'])
     check(`tsc, ${part}`, bin('tsc'), ['-p', part, '--noEmit']);
   say('import cycles');
   count('import cycles', hasNoCycles() ? { passed: 1 } : { failed: 1 });

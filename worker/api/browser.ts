@@ -1,7 +1,7 @@
 // Browsers, from the calling side.
 
 import { DecantError } from '../errors.js';
-import type { Build } from '../messages.js';
+import type { Input } from '../given.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { isOwn, openOwn } from '../sources/own.js';
 import { isReadable, openStream } from '../sources/stream.js';
@@ -9,41 +9,19 @@ import { DownloadRoute } from '../targets/download.js';
 import { OpfsRoute } from '../targets/opfs.js';
 import { ownRoute } from '../targets/own.js';
 import { FolderRoute, PickedRoute } from '../targets/picked.js';
-import type { Input } from '../types.js';
-import { isObject } from '../values.js';
+import { isObject, isOf } from '../values.js';
 import { webWorker } from '../workers/web-worker.js';
+import { compile, hasThreads, makeWorker } from './browser-files.js';
 import { once, type Platform } from './platform.js';
 
-/** Written out, so that bundlers find them. */
-function urlOf(build: Build): URL {
-  switch (build) {
-    case 'plain':
-      return new URL('../wasm/plain/index_bg.wasm', import.meta.url);
-    case 'plain-extras':
-      return new URL('../wasm/plain-extras/index_bg.wasm', import.meta.url);
-    case 'threads':
-      return new URL('../wasm/threads/index_bg.wasm', import.meta.url);
-    case 'threads-extras':
-      return new URL('../wasm/threads-extras/index_bg.wasm', import.meta.url);
-  }
-}
+const isHandle = (value: unknown): value is FileSystemFileHandle => isOf(value, 'FileSystemFileHandle');
 
-async function compile(build: Build): Promise<WebAssembly.Module> {
-  const url = urlOf(build);
-  try {
-    const response = await fetch(url);
-    if (!response.ok) throw new Error(`the server answered ${response.status}`);
-    // Compiled as it comes only where it is called what it is, which not every server does.
-    const isCalledWasm = response.headers.get('Content-Type')?.startsWith('application/wasm');
-    if (isCalledWasm) return await WebAssembly.compileStreaming(response);
-    return await WebAssembly.compile(await response.arrayBuffer());
-  } catch (cause) {
-    throw new DecantError('internal', `Could not load ${url.href}: ${(cause as Error).message}`, { cause });
-  }
-}
+const isFile = (value: unknown): value is File => isOf(value, 'File');
 
-const isHandle = (value: unknown): value is FileSystemFileHandle =>
-  typeof FileSystemFileHandle !== 'undefined' && value instanceof FileSystemFileHandle;
+const isBlob = (value: unknown): value is Blob => isFile(value) || isOf(value, 'Blob');
+
+const isBytes = (value: unknown): value is Uint8Array<ArrayBuffer> | ArrayBuffer =>
+  isOf(value, 'Uint8Array') || isOf(value, 'ArrayBuffer');
 
 async function fileOf(handle: FileSystemFileHandle): Promise<File> {
   try {
@@ -59,14 +37,14 @@ async function openSource(input: Input): Promise<OpenedSource> {
   if (isReadable(input)) return openStream(input);
   const handle = isHandle(input) ? input : undefined;
   const given = handle ? await fileOf(handle) : input;
-  const blob = given instanceof Uint8Array ? new Blob([given as Uint8Array<ArrayBuffer>]) : given;
-  if (!(blob instanceof Blob)) {
+  const blob = isBytes(given) ? new Blob([given]) : given;
+  if (!isBlob(blob)) {
     throw new DecantError(
       'usage',
-      'In a browser an image is a File, a Blob, a Uint8Array, a FileSystemFileHandle, a ReadableStream or an object with size and read',
+      'In a browser an image is a File, a Blob, a Uint8Array, an ArrayBuffer, a FileSystemFileHandle, a ReadableStream or an object with size and read',
     );
   }
-  const file = blob instanceof File ? blob : undefined;
+  const file = isFile(blob) ? blob : undefined;
   return {
     spec: { blob },
     // Another File object may be another file, even where its name, size and time are the same.
@@ -103,18 +81,15 @@ export const browser: Platform = {
   },
   memoryPerWorker: 48 << 20,
   get noThreads() {
+    if (!hasThreads()) return "it takes configure({ threads }) with `threads` of 'decant/threads'";
     if (!globalThis.crossOriginIsolated) {
       return 'the page is not cross-origin isolated (its server does not send the headers for that)';
     }
     return typeof SharedArrayBuffer === 'undefined' ? 'this browser shares no memory between threads' : undefined;
   },
   builds: (engine) =>
-    engine === 'threads' ? { small: 'threads', full: 'threads-extras' } : { small: 'plain', full: 'plain-extras' },
-  // Both are written out, so that bundlers find them; the script is loaded once.
-  spawnCoordinator: () =>
-    webWorker(new Worker(new URL('../worker.browser.js', import.meta.url), { type: 'module', name: 'decant' })),
-  spawnPoolWorker: () =>
-    webWorker(new Worker(new URL('../worker.browser.js', import.meta.url), { type: 'module', name: 'decant pool' })),
+    engine === 'threads' ? { small: 'threads', full: 'threads' } : { small: 'plain', full: 'extras' },
+  spawn: (build) => webWorker(makeWorker(build), build),
   module: once(compile),
   openSource,
   route(output, sources) {

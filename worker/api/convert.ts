@@ -1,10 +1,11 @@
 // One conversion: a session runs it with workers, a route makes it a file, a signal ends it.
 
 import { cancelled, DecantError, orCancelled, toDecantError, toSinkError } from '../errors.js';
+import type { ConvertOptions, Output } from '../given.js';
 import type { Converted, CrateProgress } from '../inside/coordinator.js';
 import type { TargetSpec } from '../messages.js';
 import type { Route } from '../targets/route.js';
-import type { ConvertOptions, Info, Output, OutputFormat, Progress, Result } from '../types.js';
+import type { Info, OutputFormat, Progress, Result } from '../types.js';
 import type { OpenedImage } from '../workers/opened-image.js';
 import type { Pool } from '../workers/pool.js';
 import type { Opening, Session } from '../workers/session.js';
@@ -32,7 +33,7 @@ export async function convertImage(conversion: Conversion, output: Output, optio
     );
   } catch (thrown) {
     const told = toDecantError(thrown);
-    const error = told.kind === 'cancelled' ? told : (route.failure ?? told);
+    const error = told.kind === 'cancelled' ? cancelled('The conversion') : (route.failure ?? told);
     const left: unknown = await route.discard(error).catch((thrown) => thrown);
     if (!(left instanceof DecantError)) throw error;
     // What stays follows the reason for the failure, and does not hide that.

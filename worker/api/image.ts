@@ -1,17 +1,16 @@
 // An opened image: the API's main object.
 
 import { cancelled, DecantError, toDecantError } from '../errors.js';
+import type { ConvertOptions, Input, OpenOptions, Output } from '../given.js';
 import type { CrateExtent } from '../inside/coordinator.js';
 import { Sources } from '../sources/sources.js';
 import { giveUp } from '../targets/own.js';
 import type {
-  ConvertOptions,
+  Bytes,
+  CommonImage,
   Extent,
   Info,
-  Input,
   MapOptions,
-  OpenOptions,
-  Output,
   OutputFormat,
   ReadableOptions,
   ReadOptions,
@@ -21,14 +20,28 @@ import type {
 import { OpenedImage } from '../workers/opened-image.js';
 import { Passwords } from '../workers/passwords.js';
 import type { Opening, Session } from '../workers/session.js';
+import { endAllWorkers } from '../workers/warm.js';
 import { convertImage } from './convert.js';
 import { listened } from './listened.js';
 import { checkCall, checkOpening, settle } from './options.js';
 import type { Platform } from './platform.js';
-import { checkRange, readRange, streamOf } from './reading.js';
+import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
+
+/** What is cancelled. */
+const MAPPING = 'Reading the map';
+
+/** All that are not closed. */
+const openImages = new Set<OpenImage>();
+
+/** Closes all images and ends all workers. Resolves when nothing runs any more. */
+export async function disposeOfAll(): Promise<void> {
+  // A worker that has died has nothing left to close.
+  await Promise.allSettled([...openImages].map((image) => image.close()));
+  await endAllWorkers();
+}
 
 /** Opens `input`, recognises its format and reads its headers. */
-export async function openImage(platform: Platform, input: Input, options: OpenOptions = {}): Promise<Image> {
+export async function openImage(platform: Platform, input: Input, options: OpenOptions = {}): Promise<OpenImage> {
   let sources: Sources | undefined;
   let passwords: Passwords | undefined;
   try {
@@ -41,24 +54,29 @@ export async function openImage(platform: Platform, input: Input, options: OpenO
     const name = options.name ?? sources.image.name;
     const opening: Opening = { starter: platform, sources, settings: { format, name, snapshot, salvage }, ...settings };
     const opened = await OpenedImage.open(opening, passwords, options.assumePassword ?? false, signal);
-    return new Image(platform, opening, opened, name);
+    return new OpenImage(platform, opening, opened, name);
   } catch (thrown) {
     passwords?.wipe();
     await sources?.close();
-    throw toDecantError(thrown);
+    const error = toDecantError(thrown);
+    throw error.kind === 'cancelled' ? cancelled('Opening the image') : error;
   }
 }
 
-export class Image {
+const METHODS = ['prepare', 'unlock', 'map', 'read', 'readable', 'convert', 'close', Symbol.asyncDispose] as const;
+
+/**
+ * An opened image. Its methods are bound to it: a framework that puts a proxy around it would otherwise hide what they
+ * need.
+ */
+export class OpenImage implements CommonImage {
   #closing = new AbortController();
   #closed: Promise<void> | undefined;
   /** Conversions, maps, reads and unlockings under way: the image stays open until they have ended. */
   #uses = new Set<Promise<unknown>>();
   readonly info: Info;
-  /** What the disk can be converted to, the default first, and why not where it cannot. */
   readonly outputs: OutputFormat[];
 
-  /** Made by `open` only. */
   constructor(
     private readonly platform: Platform,
     private readonly opening: Opening,
@@ -67,37 +85,30 @@ export class Image {
   ) {
     this.info = { ...opened.info, ...(name === undefined ? {} : { name }) };
     this.outputs = opened.outputs;
+    openImages.add(this);
+    for (const method of METHODS) Object.defineProperty(this, method, { value: this[method].bind(this) });
   }
 
-  /**
-   * Starts what converts this image, so that a conversion begins at once. It need not be called; what is not used within 10
-   * seconds ends again.
-   */
   async prepare(): Promise<void> {
     this.#requireOpen();
     await this.#use(this.opened.prepare());
   }
 
-  /**
-   * Finds the keys of an encrypted image now, instead of when they are first needed. Does nothing
-   * where there is nothing to unlock, or no password.
-   */
   async unlock(options: UnlockOptions = {}): Promise<void> {
     this.#requireOpen();
     checkCall(options);
     const { onProgress = () => {} } = options;
     await listened(this.#until(options.signal), onProgress, async (signal, report) => {
-      const session = await this.#acquire(signal, report);
+      const session = await this.#acquire('Unlocking the image', signal, report);
       await session.release();
     });
   }
 
-  /** Lists what lies where on the disk, in order and without gaps. Every call is a pass of its own. */
   async *map(options: MapOptions = {}): AsyncGenerator<Extent, void, void> {
     this.#requireOpen();
     checkCall(options);
     const signal = this.#until(options.signal);
-    const session = await this.#acquire(signal);
+    const session = await this.#acquire(MAPPING, signal);
     try {
       yield* this.#extents(session, signal);
     } finally {
@@ -105,38 +116,32 @@ export class Image {
     }
   }
 
-  /**
-   * The `length` bytes of the disk from `offset` on, as the guest reads them. They are held in memory: for more than a few
-   * MiB there is `readable`. Any number may be asked for at once. What is damaged is zeros where the image was opened with
-   * `salvage`, and fails with `corrupt` otherwise; a range that does not lie on the disk is `usage`.
-   */
-  async read(offset: number, length: number, options: ReadOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
+  async read(offset: number, length: number, options: ReadOptions = {}): Promise<Bytes> {
     this.#requireOpen();
     checkCall(options);
     const { virtualSize } = this.info;
+    requireWhole('offset', offset);
+    requireWhole('length', length);
     // Without a size it is refused where it is read.
     if (virtualSize !== undefined) checkRange(offset, offset + length, virtualSize);
     if (length === 0) return new Uint8Array(0);
     return this.#read(offset, length, this.#until(options.signal));
   }
 
-  /**
-   * The bytes of the disk from `start` (0) to before `end` (the virtual size), in pieces of at most 4 MiB, as fast as they
-   * are taken. It fails as `read` does; when it is cancelled, nothing is read any more.
-   */
-  readable(options: ReadableOptions = {}): ReadableStream<Uint8Array<ArrayBuffer>> {
+  readable(options: ReadableOptions = {}): ReadableStream<Bytes> {
     this.#requireOpen();
     checkCall(options);
     // Without a size it is refused when it is read.
     const { virtualSize = Number.MAX_SAFE_INTEGER } = this.info;
     const { start = 0, end = virtualSize, signal } = options;
+    requireWhole('start', start);
+    requireWhole('end', end);
     checkRange(start, end, virtualSize);
     const read = (offset: number, length: number, signal: AbortSignal) =>
       this.#read(offset, length, this.#until(signal));
     return streamOf(start, end, read, signal);
   }
 
-  /** Writes the disk to `output`. Nothing that looks complete is left where it rejects. */
   async convert(output: Output, options: ConvertOptions = {}): Promise<Result> {
     let signal: AbortSignal;
     try {
@@ -152,13 +157,13 @@ export class Image {
     return this.#use(convertImage(conversion, output, { ...options, signal }));
   }
 
-  /** Ends what is under way with this image and frees what it holds. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
   }
 
   async #close(): Promise<void> {
+    openImages.delete(this);
     this.#closing.abort();
     this.opened.cancelReads();
     await Promise.allSettled(this.#uses);
@@ -170,18 +175,19 @@ export class Image {
     await this.close();
   }
 
-  async #acquire(signal: AbortSignal, report?: (share: number) => void): Promise<Session> {
+  /** `doing` is what it is for. */
+  async #acquire(doing: string, signal: AbortSignal, report?: (share: number) => void): Promise<Session> {
     try {
-      return await this.#use(this.opened.acquire(signal, report));
+      return await this.#use(this.opened.acquire(signal, report), doing);
     } finally {
       this.info.needs = this.opened.info.needs;
     }
   }
 
-  async #read(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
-    const session = await this.#acquire(signal);
+  async #read(offset: number, length: number, signal: AbortSignal): Promise<Bytes> {
+    const session = await this.#acquire(READING, signal);
     try {
-      return await this.#use(readRange(session, offset, length, signal));
+      return await this.#use(readRange(session, offset, length, signal), READING);
     } finally {
       await session.release();
     }
@@ -193,7 +199,7 @@ export class Image {
     try {
       for (;;) {
         const next = session.run(signal, (operation) => client.call('nextExtents', operation, map));
-        const extents = await this.#use(next);
+        const extents = await this.#use(next, MAPPING);
         if (!extents) return;
         for (const extent of extents) yield this.#named(extent);
       }
@@ -215,13 +221,15 @@ export class Image {
     return AbortSignal.any(signal ? [signal, closing] : [closing]);
   }
 
-  async #use<T>(work: Promise<T>): Promise<T> {
+  /** `doing` says what is cancelled, where `work` does not. */
+  async #use<T>(work: Promise<T>, doing?: string): Promise<T> {
     this.#uses.add(work);
     try {
       return await work;
     } catch (thrown) {
-      const isClosed = this.#closing.signal.aborted && toDecantError(thrown).kind === 'cancelled';
-      throw isClosed ? new DecantError('cancelled', 'The image was closed') : thrown;
+      if (toDecantError(thrown).kind !== 'cancelled') throw thrown;
+      if (this.#closing.signal.aborted) throw new DecantError('cancelled', 'The image was closed');
+      throw doing === undefined ? thrown : cancelled(doing);
     } finally {
       this.#uses.delete(work);
     }

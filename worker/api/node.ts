@@ -1,25 +1,21 @@
 // Node, from the calling side.
 
 import { close, constants, fstat, open } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { DecantError } from '../errors.js';
 import { fileError } from '../file-error.js';
-import type { Build } from '../messages.js';
+import type { Input } from '../given.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { isOwn, openOwn } from '../sources/own.js';
 import { isReadable, openStream } from '../sources/stream.js';
 import { ownRoute } from '../targets/own.js';
 import { PathRoute } from '../targets/path.js';
-import type { Input } from '../types.js';
+import { isOf } from '../values.js';
 import { nodeWorker } from '../workers/node-worker.js';
+import { compile, makeWorker } from './node-files.js';
 import { once, type Platform } from './platform.js';
-
-async function compile(build: Build): Promise<WebAssembly.Module> {
-  return WebAssembly.compile(await readFile(new URL(`../wasm/${build}/index_bg.wasm`, import.meta.url)));
-}
 
 function toPath(given: string | URL): string {
   if (typeof given !== 'string' && given.protocol !== 'file:') {
@@ -46,7 +42,7 @@ async function openFile(path: string): Promise<OpenedSource> {
     if ((mode & 0o170000n) !== 0o100000n) throw new DecantError('usage', `'${path}' is not a regular file`);
     const opened = fd;
     return {
-      spec: { fd, size: Number(size) },
+      spec: { file: { fd, path, device: dev, inode: ino }, size: Number(size) },
       identity: `${dev}:${ino}`,
       name: path,
       size: Number(size),
@@ -70,11 +66,12 @@ async function openSource(input: Input): Promise<OpenedSource> {
   if (typeof input === 'string' || input instanceof URL) return openFile(toPath(input));
   if (isOwn(input)) return openOwn(input);
   if (isReadable(input)) return openStream(input);
-  const blob = input instanceof Uint8Array ? new Blob([input as Uint8Array<ArrayBuffer>]) : input;
+  const isBytes = isOf<Uint8Array<ArrayBuffer>>(input, 'Uint8Array') || isOf<ArrayBuffer>(input, 'ArrayBuffer');
+  const blob = isBytes ? new Blob([input]) : input;
   if (!(blob instanceof Blob)) {
     throw new DecantError(
       'usage',
-      'In Node an image is a path, a file URL, a Blob, a Uint8Array, a ReadableStream or an object with size and read',
+      'In Node an image is a path, a file URL, a Blob, a Uint8Array, an ArrayBuffer, a ReadableStream or an object with size and read',
     );
   }
   try {
@@ -94,9 +91,8 @@ export const node: Platform = {
   noThreads: 'in Node there is the workers engine only',
   // Nothing is fetched, so nothing is saved by a smaller one; and one alone can be started before it is known
   // what an image needs.
-  builds: () => ({ small: 'plain-extras', full: 'plain-extras' }),
-  spawnCoordinator: () => nodeWorker(new URL('../coordinator.node.js', import.meta.url)),
-  spawnPoolWorker: () => nodeWorker(new URL('../pool.node.js', import.meta.url)),
+  builds: () => ({ small: 'extras', full: 'extras' }),
+  spawn: () => nodeWorker(makeWorker()),
   module: once(compile),
   openSource,
   route(output, sources, options) {

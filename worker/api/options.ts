@@ -1,12 +1,13 @@
 // The options of callers, checked.
 
 import { DecantError } from '../errors.js';
-import type { ConvertOptions, Engine, OpenOptions, PrepareOptions } from '../types.js';
+import type { ConvertOptions, OpenOptions } from '../given.js';
+import type { Engine, PrepareOptions } from '../types.js';
 import type { Platform } from './platform.js';
 
 const MIB = 1 << 20;
-const MIN_WORKERS = 1;
-const MAX_WORKERS = 64;
+export const MIN_WORKERS = 1;
+export const MAX_WORKERS = 64;
 const MIN_MEMORY = 32 * MIB;
 const MAX_MEMORY = 2048 * MIB;
 

@@ -1,7 +1,8 @@
 // What a disk is to be converted to, as the caller says it.
 
 import { DecantError } from '../errors.js';
-import type { ConvertOptions, OutputFormat } from '../types.js';
+import type { ConvertOptions } from '../given.js';
+import type { OutputFormat } from '../types.js';
 import { checkObject } from './options.js';
 
 const DEFAULT = 'raw';
@@ -29,6 +30,6 @@ function checkOption({ name, options }: OutputFormat, option: string, value: str
     throw new DecantError('usage', `The output format ${name} has no option '${option}'${others}`);
   }
   if (known.values.includes(value)) return;
-  const values = list(known.values);
-  throw new DecantError('usage', `'${value}' is no ${option} of the output format ${name}; choose one of ${values}`);
+  const values = known.values.length === 1 ? `it is always ${known.values[0]}` : `choose one of ${list(known.values)}`;
+  throw new DecantError('usage', `'${value}' is no ${option} of the output format ${name}; ${values}`);
 }

@@ -1,8 +1,8 @@
 // What differs between browsers and Node, seen from the side that calls the API.
 
+import type { ConvertOptions, Input, Output } from '../given.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { Route } from '../targets/route.js';
-import type { ConvertOptions, Input, Output } from '../types.js';
 import type { WorkerStarter } from '../workers/starter.js';
 
 export interface Platform extends WorkerStarter {

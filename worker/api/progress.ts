@@ -2,6 +2,7 @@
 
 import type { CrateProgress } from '../inside/coordinator.js';
 import type { Phase, Progress } from '../types.js';
+import { Cells } from './cells.js';
 
 /** At most ten reports a second. */
 const INTERVAL = 100;
@@ -16,6 +17,7 @@ export class Meter {
   #marks: { at: number; done: number; read: number }[] = [];
   #last: CrateProgress;
   #unlocked = 0;
+  readonly #cells: Cells | undefined;
 
   constructor(
     guestTotal: number | undefined,
@@ -24,7 +26,9 @@ export class Meter {
     private readonly listener: ((progress: Progress) => void) | undefined,
   ) {
     const total = guestTotal === undefined ? {} : { guestTotal };
-    this.#last = { guestDone: 0, ...total, dataDone: 0, read: 0, written: 0, finalizing: false };
+    const before = { guestDone: 0, latestStart: 0, latestEnd: 0, dataDone: 0, read: 0, written: 0, finalizing: false };
+    this.#last = { ...before, ...total };
+    this.#cells = guestTotal === undefined ? undefined : new Cells(guestTotal);
     this.#report();
   }
 
@@ -38,6 +42,7 @@ export class Meter {
 
   update(progress: CrateProgress): void {
     this.#last = progress;
+    this.#cells?.add(progress.latestStart, progress.latestEnd);
     const phase: Phase = progress.finalizing ? 'finalizing' : 'converting';
     const now = performance.now();
     this.#marks.push({ at: now, done: progress.guestDone, read: progress.read });
@@ -78,6 +83,7 @@ export class Meter {
       unlocked: this.#unlocked,
       guestDone,
       ...(guestTotal === undefined ? {} : { guestTotal }),
+      ...(this.#cells ? { cells: this.#cells.done() } : {}),
       dataDone,
       bytesRead: read,
       bytesWritten: written,

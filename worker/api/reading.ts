@@ -5,6 +5,8 @@ import type { Session } from '../workers/session.js';
 
 /** The bytes that are asked for at once: few enough that others get their turn, and that a cancel is soon obeyed. */
 const CHUNK = 4 << 20;
+/** What is cancelled. */
+export const READING = 'Reading the disk';
 
 /** The `length` bytes of the disk from `offset` on, in chunks. */
 export async function readRange(
@@ -43,9 +45,15 @@ function allocate(length: number): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Fails with `usage` unless `start` and `end` are whole numbers with 0 <= `start` <= `end` <= `size`. */
+/** Fails with `usage` unless `value`, which may be anything, is a whole number of 0 or more. */
+export function requireWhole(name: string, value: unknown): void {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return;
+  throw new DecantError('usage', `'${name}' is no whole number from 0 to 2^53-1`);
+}
+
+/** Fails with `usage` unless `start` <= `end` <= `size`. */
 export function checkRange(start: number, end: number, size: number): void {
-  if (Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end && end <= size) return;
+  if (start <= end && end <= size) return;
   const sentence = `The disk has ${size} bytes: a range of it begins at 0 or later and does not end past that`;
   throw new DecantError('usage', `${sentence}, unlike ${start} to ${end}`);
 }
@@ -66,7 +74,7 @@ export function streamOf(
     {
       start(controller) {
         // Also where nobody takes anything from it just now.
-        fail = () => controller.error(cancelled());
+        fail = () => controller.error(cancelled(READING));
         if (signal?.aborted) fail();
         else signal?.addEventListener('abort', fail);
       },

@@ -4,12 +4,8 @@ import { DecantError } from '../errors.js';
 import type { TargetSpec } from '../messages.js';
 import type { Port } from '../rpc.js';
 import { FOLDER } from '../storage-folder.js';
-import * as plain from '../wasm/plain/index.js';
 import type { Host, ObjectTarget, OpenTarget } from './host.js';
 import { PortTarget } from './port-target.js';
-
-/** The name of a pool worker. */
-export const POOL = 'decant pool';
 
 const port: Port = {
   post: (message, transfer = []) => globalThis.postMessage(message, { transfer }),
@@ -143,21 +139,6 @@ class SharedFile implements ObjectTarget {
 
 export const browserHost: Host = {
   port,
-
-  // The first one needs no further request, the others are loaded where they are needed; by names that bundlers can
-  // follow.
-  async glue(build) {
-    switch (build) {
-      case 'plain':
-        return plain;
-      case 'plain-extras':
-        return import('../wasm/plain-extras/index.js');
-      case 'threads':
-        return import('../wasm/threads/index.js');
-      case 'threads-extras':
-        return import('../wasm/threads-extras/index.js');
-    }
-  },
 
   file(spec) {
     if ('blob' in spec) return spec.blob;

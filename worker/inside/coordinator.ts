@@ -1,22 +1,14 @@
 // A coordinator: opens images, lists and reads them, and runs their conversions.
 
 import { toSinkError } from '../errors.js';
-import type { Build, FileSpec, ImageSpec, SourceSpec, TargetSpec } from '../messages.js';
-import { type Methods, Moved, serve } from '../rpc.js';
+import type { FileSpec, ImageSpec, SourceSpec, TargetSpec } from '../messages.js';
+import { type Methods, Moved } from '../rpc.js';
 import type { Info, LostRange, Notice, OutputFormat } from '../types.js';
 import { Dispatcher } from './dispatcher.js';
 import type { CrateTarget, Host, OpenTarget } from './host.js';
 import { PortSource } from './port-source.js';
 import { PortStream } from './port-stream.js';
-import {
-  type Crate,
-  type FullImage,
-  instantiate,
-  instantiateThreads,
-  isThreads,
-  type Plain,
-  type Threads,
-} from './wasm.js';
+import type { Crate, FullImage, Plain, Threads } from './wasm.js';
 
 /** `Info` of the API, without what only the caller knows. */
 export type CrateInfo = Omit<Info, 'name'>;
@@ -58,6 +50,9 @@ export interface CrateProgress {
   guestDone: number;
   /** Missing where only the end of the disk tells. */
   guestTotal?: number;
+  /** The part of the disk that was done last, from its first byte to behind its last one; empty where there is none. */
+  latestStart: number;
+  latestEnd: number;
   dataDone: number;
   read: number;
   written: number;
@@ -98,8 +93,11 @@ interface HeldImage {
   sources: unknown[];
 }
 
-function coordinatorMethods(host: Host, report: (event: string, detail: unknown) => void) {
-  let build: Build;
+export function coordinatorMethods(
+  host: Host,
+  instantiate: (module: WebAssembly.Module, threads: number) => Promise<Crate>,
+  report: (event: string, detail: unknown) => void,
+) {
   let crate: Crate;
   let nextId = 0;
   const images = new Map<number, HeldImage>();
@@ -141,19 +139,9 @@ function coordinatorMethods(host: Host, report: (event: string, detail: unknown)
   }
 
   return {
-    /** Loads the script of a build; `start` follows. */
-    load(given: Build): void {
-      build = given;
-      // A failure is told by `start`.
-      host.glue(build).catch(() => {});
-    },
-
     /** `threads` is the size of the pool of threads, in a build that has one. */
-    async start(module: WebAssembly.Module, threads: number): Promise<void> {
-      const glue = await host.glue(build);
-      crate = isThreads(build)
-        ? await instantiateThreads(glue, module, threads, (reason) => report('died', reason))
-        : instantiate(glue, module);
+    async startCoordinator(module: WebAssembly.Module, threads: number): Promise<void> {
+      crate = await instantiate(module, threads);
     },
 
     /** Opens an image, or answers that it takes the full build. */
@@ -304,11 +292,4 @@ async function abort(target: CrateTarget): Promise<void> {
 
 function failSink(thrown: unknown): never {
   throw toSinkError(thrown);
-}
-
-export function serveCoordinator(host: Host): void {
-  const report = serve(
-    host.port,
-    coordinatorMethods(host, (event, detail) => report(event, detail)),
-  );
 }

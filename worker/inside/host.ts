@@ -1,8 +1,7 @@
 // What differs between browsers and Node, seen from inside a worker.
 
-import type { Build, FileSpec, TargetSpec } from '../messages.js';
+import type { FileSpec, TargetSpec } from '../messages.js';
 import type { Port } from '../rpc.js';
-import type { Crate } from './wasm.js';
 
 /** A pool worker's own way to a target, as the crate takes it (`crate/src/web/handle.rs`). */
 export type CrateHandle = { handle: FileSystemSyncAccessHandle } | { object: ObjectHandle };
@@ -81,8 +80,6 @@ export interface OpenHandle {
 export interface Host {
   /** To the one who started this worker. */
   readonly port: Port;
-  /** The script of a build; asking again for one costs nothing. */
-  glue(build: Build): Promise<Crate>;
   /** A file as the crate takes it. */
   file(spec: FileSpec): Blob | ObjectSource;
   /** Opens a target for a conversion by pool workers, or by threads in this worker. */

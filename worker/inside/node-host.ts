@@ -3,10 +3,11 @@
 import { fsync, ftruncate, readSync, write, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { parentPort } from 'node:worker_threads';
+import type { DecantError } from '../errors.js';
 import { fileError } from '../file-error.js';
-import type { TargetSpec } from '../messages.js';
-import * as extras from '../wasm/plain-extras/index.js';
+import type { OpenFile, TargetSpec } from '../messages.js';
 import type { Host, ObjectSource, ObjectTarget } from './host.js';
+import { type Descriptor, openForReading, openForWriting } from './node-file.js';
 import { PortTarget } from './port-target.js';
 
 /** Larger writes are no faster. */
@@ -32,16 +33,19 @@ function rest(): Promise<void> | undefined {
 
 /** An open file as the crate reads it: straight into its memory, which needs neither a buffer nor a copy. */
 class FileSource implements ObjectSource {
+  #fd: number | undefined;
+
   constructor(
-    private readonly fd: number,
+    private readonly file: OpenFile,
     readonly size: number,
   ) {}
 
   read(offset: number, bytes: Uint8Array): Promise<void> | undefined {
     let at = 0;
     try {
+      this.#fd ??= openForReading(this.file, this);
       while (at < bytes.length) {
-        const read = readSync(this.fd, bytes, at, bytes.length - at, offset + at);
+        const read = readSync(this.#fd, bytes, at, bytes.length - at, offset + at);
         if (read === 0) throw new Error('it was cut while it was read');
         at += read;
       }
@@ -60,11 +64,12 @@ class FileTarget implements ObjectTarget {
   #aborted = false;
 
   constructor(
-    private readonly fd: number,
-    private readonly device: boolean,
+    private readonly file: Descriptor,
+    private readonly name: string,
+    private readonly isDevice: boolean,
     private readonly sync: boolean,
   ) {
-    if (!device) return;
+    if (!isDevice) return;
     this.holes = 'filled';
     this.shortHole = SHORT_HOLE;
   }
@@ -73,18 +78,18 @@ class FileTarget implements ObjectTarget {
     let at = 0;
     try {
       while (at < bytes.length) {
-        const written = writeSync(this.fd, bytes, at, Math.min(WRITE, bytes.length - at), offset + at);
+        const written = writeSync(this.file.fd, bytes, at, Math.min(WRITE, bytes.length - at), offset + at);
         if (written === 0) throw tookNothing();
         at += written;
       }
     } catch (thrown) {
-      failed(thrown);
+      throw this.#failure(thrown);
     }
   }
 
   async open(size: number | undefined): Promise<void> {
     // A device has the size it has.
-    if (!this.device && size !== undefined) await promisify(ftruncate)(this.fd, size).catch(failed);
+    if (!this.isDevice && size !== undefined) await this.#done(promisify(ftruncate)(this.file.fd, size));
   }
 
   async hole(offset: number, length: number): Promise<void> {
@@ -100,38 +105,42 @@ class FileTarget implements ObjectTarget {
   /** Without blocking, since a coordinator does it while pool workers write. */
   async #fill(offset: number, length: number): Promise<void> {
     for (let at = 0; at < length && !this.#aborted; ) {
-      const { bytesWritten } = await promisify(write)(
-        this.fd,
-        ZEROS,
-        0,
-        Math.min(ZEROS.length, length - at),
-        offset + at,
-      ).catch(failed);
-      if (bytesWritten === 0) failed(tookNothing());
+      const zeros = Math.min(ZEROS.length, length - at);
+      const { bytesWritten } = await this.#done(promisify(write)(this.file.fd, ZEROS, 0, zeros, offset + at));
+      if (bytesWritten === 0) throw this.#failure(tookNothing());
       at += bytesWritten;
     }
   }
 
   async close(): Promise<void> {
-    if (this.sync) await promisify(fsync)(this.fd).catch(failed);
+    if (this.sync) await this.#done(promisify(fsync)(this.file.fd));
+    this.file.close();
   }
 
   /** Afterwards nothing is written any more: the number of the file may soon be another one's. */
   async abort(): Promise<void> {
     this.#aborted = true;
     await Promise.allSettled(this.#filling);
+    this.file.close();
+  }
+
+  #failure(thrown: unknown): DecantError {
+    return fileError(thrown, 'sink', `write '${this.name}'`);
+  }
+
+  async #done<T>(work: Promise<T>): Promise<T> {
+    return work.catch((thrown) => {
+      throw this.#failure(thrown);
+    });
   }
 }
 
 const tookNothing = (): Error => new Error('the system took no byte of it');
 
-function failed(thrown: unknown): never {
-  throw fileError(thrown, 'sink', 'write the output');
-}
-
-function openFile(spec: TargetSpec): { object: FileTarget } {
-  if ('fd' in spec) return { object: new FileTarget(spec.fd, spec.device, spec.sync) };
-  throw new Error('no file of Node');
+function openFile(spec: TargetSpec): { object: FileTarget; close: () => void } {
+  if (!('file' in spec)) throw new Error('no file of Node');
+  const file = openForWriting(spec.file);
+  return { object: new FileTarget(file, spec.name, spec.isDevice, spec.sync), close: () => file.close() };
 }
 
 export const nodeHost: Host = {
@@ -140,11 +149,13 @@ export const nodeHost: Host = {
     listen: (message) => parentPort!.on('message', message),
   },
   // Node has this one only.
-  glue: async () => extras,
-  file: (spec) => ('fd' in spec ? new FileSource(spec.fd, spec.size) : spec.blob),
+  file: (spec) => ('file' in spec ? new FileSource(spec.file, spec.size) : spec.blob),
   openTarget: async (spec) =>
     'port' in spec
       ? { target: { object: new PortTarget(spec) }, shared: false }
-      : { target: openFile(spec), shared: true },
-  openHandle: async (spec) => ({ handle: openFile(spec), close: () => {} }),
+      : { target: { object: openFile(spec).object }, shared: true },
+  openHandle: async (spec) => {
+    const { object, close } = openFile(spec);
+    return { handle: { object }, close };
+  },
 };

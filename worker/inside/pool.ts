@@ -1,7 +1,7 @@
 // A worker of a pool: runs the jobs of any number of conversions, each of which has a port of its own to it.
 
 import { toSinkError } from '../errors.js';
-import type { Build, FileSpec, TargetSpec } from '../messages.js';
+import type { FileSpec, TargetSpec } from '../messages.js';
 import { channelPort, type Methods, Moved, serve } from '../rpc.js';
 import type { Host, OpenHandle } from './host.js';
 import { instantiate, type Plain } from './wasm.js';
@@ -92,20 +92,12 @@ function jobMethods(runner: JobRunner) {
   } satisfies Methods;
 }
 
-function poolMethods(host: Host) {
-  let build: Build;
+export function poolMethods(host: Host, glue: typeof Plain) {
   let crate: typeof Plain;
   const connections = new Map<number, { runner: JobRunner; port: MessagePort }>();
   return {
-    /** Loads the script of a build; `start` follows. */
-    load(given: Build): void {
-      build = given;
-      // A failure is told by `start`.
-      host.glue(build).catch(() => {});
-    },
-
-    async start(module: WebAssembly.Module): Promise<void> {
-      crate = instantiate(await host.glue(build), module);
+    startPoolWorker(module: WebAssembly.Module): void {
+      crate = instantiate(glue, module);
     },
 
     /** Serves a conversion by `port`. */
@@ -123,8 +115,4 @@ function poolMethods(host: Host) {
       known?.port.close();
     },
   } satisfies Methods;
-}
-
-export function servePool(host: Host): void {
-  serve(host.port, poolMethods(host));
 }

@@ -1,43 +1,37 @@
 // The crate's builds. They export the same, but for the pool of the threads and the extras.
 
-import type { Build } from '../messages.js';
-import type * as Plain from '../wasm/plain/index.js';
-import type * as PlainExtras from '../wasm/plain-extras/index.js';
-import type * as Threads from '../wasm/threads/index.js';
-import type * as ThreadsExtras from '../wasm/threads-extras/index.js';
+import type * as Extras from 'decant-wasm/extras';
+import type * as Plain from 'decant-wasm/plain';
+import type * as Threads from 'decant-wasm/threads';
 
 export type { Plain, Threads };
 /** What every build exports. */
 export type Crate = typeof Plain | typeof Threads;
 /** An image in a full build. */
-export type FullImage = PlainExtras.OpenImage | ThreadsExtras.OpenImage;
-
-/** Whether a build is one of the `threads` engine. */
-export const isThreads = (build: Build) => build === 'threads' || build === 'threads-extras';
+export type FullImage = Extras.OpenImage | Threads.OpenImage;
 
 /** Makes an instance of a build of the `workers` engine. */
-export function instantiate(glue: Crate, module: WebAssembly.Module): typeof Plain {
+export function instantiate(glue: typeof Plain, module: WebAssembly.Module): typeof Plain {
   // The asynchronous one looks for `Request`, which makes Node load all that fetches: 20 ms.
   glue.initSync({ module });
-  return glue as typeof Plain;
+  return glue;
 }
 
 /** The same with a pool of threads; `died` is called when one of them fails. */
 export async function instantiateThreads(
-  glue: Crate,
+  glue: typeof Threads,
   module: WebAssembly.Module,
   threads: number,
   died: (reason: string) => void,
 ): Promise<typeof Threads> {
-  const crate = glue as typeof Threads;
-  crate.initSync({ module });
+  glue.initSync({ module });
   const unwatch = watchWorkers(died);
   try {
-    await crate.initThreadPool(threads);
+    await glue.initThreadPool(threads);
   } finally {
     unwatch();
   }
-  return crate;
+  return glue;
 }
 
 /**

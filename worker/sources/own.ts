@@ -51,10 +51,13 @@ export async function readOwn(
     if (signal.aborted) throw cancelled();
     throw failed(reasonOf(thrown), { cause: thrown });
   }
-  const place = `${length} bytes at byte ${offset}`;
-  if (!isBytes(given)) throw failed(`its source was asked for ${place} and gave no Uint8Array`);
+  if (!isBytes(given)) {
+    throw failed(`its source was asked for ${length} bytes at byte ${offset} and returned no Uint8Array`);
+  }
   if (given.length !== length) {
-    throw failed(`its source was asked for ${place} and gave ${given.length}; an array that it keeps must be a copy`);
+    // What was returned once is given away, and has no bytes any more.
+    const advice = given.length === 0 ? '; an array that it keeps must be a copy' : '';
+    throw failed(`its source returned ${given.length} bytes instead of ${length} at byte ${offset}${advice}`);
   }
   return given as Uint8Array<ArrayBuffer>;
 }

@@ -1,8 +1,8 @@
 // An image and its companions, opened.
 
 import { DecantError } from '../errors.js';
+import type { Companion, Input } from '../given.js';
 import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages.js';
-import type { Companion, Input } from '../types.js';
 import { isObject } from '../values.js';
 import { Loan } from './loan.js';
 import type { OpenedSource } from './opened-source.js';

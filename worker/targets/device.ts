@@ -1,8 +1,9 @@
 // Block devices, as Linux tells of them in /sys/dev/block/MAJOR:MINOR.
 
-import type { BigIntStats } from 'node:fs';
-import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { type BigIntStats, readdir } from 'node:fs';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 /** The unit of `size`, whatever the device's own. */
 const SECTOR = 512;
@@ -36,8 +37,8 @@ async function behind(folder: string): Promise<BigIntStats[]> {
   for (const device of [folder, join(folder, '..')]) {
     const file = await loopFile(device);
     if (file) found.push(file, ...(await filesBehind(deviceOf(file))));
-    // There are none where it is not made of others.
-    for (const part of await readdir(join(device, 'slaves')).catch(() => [])) {
+    // There are none where it is not made of others. The promises' own `readdir` ends Node 20 where permissions forbid it.
+    for (const part of await promisify(readdir)(join(device, 'slaves')).catch(() => [])) {
       found.push(...(await behind(await realpath(join(device, 'slaves', part)))));
     }
   }

@@ -6,7 +6,7 @@ import { access, link, lstat, stat, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { DecantError } from '../errors.js';
 import { fileError, fileReason } from '../file-error.js';
-import type { TargetSpec } from '../messages.js';
+import type { OpenFile, TargetSpec } from '../messages.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { deviceOf, deviceSize, filesBehind } from './device.js';
 import { partialName, sweep } from './partial.js';
@@ -24,6 +24,13 @@ const CANNOT = ['EPERM', 'EACCES', 'EINVAL', 'EISDIR', 'ENOSYS', 'ENOTSUP', 'EOP
 
 const about = (fd: number) => promisify(fstat)(fd, { bigint: true });
 const find = (path: string | Buffer) => stat(path, { bigint: true }).catch(unlessMissing);
+
+const openFile = (fd: number, path: Buffer, { dev, ino }: BigIntStats): OpenFile => ({
+  fd,
+  path,
+  device: dev,
+  inode: ino,
+});
 
 export class PathRoute implements Route {
   #place: Place | undefined;
@@ -86,7 +93,7 @@ export class PathRoute implements Route {
 
   /** The files that are read, in their order; undefined for what is no file. */
   async #sourceFiles(): Promise<(BigIntStats | undefined)[]> {
-    return Promise.all(this.sources.map(async (spec) => ('fd' in spec ? about(spec.fd) : undefined)));
+    return Promise.all(this.sources.map(async (spec) => ('file' in spec ? about(spec.file.fd) : undefined)));
   }
 
   /** What is there, where it may be replaced; undefined where nothing is. */
@@ -125,7 +132,8 @@ export class PathRoute implements Route {
     const kept = [existing, ...(await this.#sourceFiles())];
     // A folder that cannot be listed may have leftovers; it is no reason not to convert.
     await sweep(place.folder, this.#made.mtimeNs, kept).catch(() => {});
-    return { fd: this.#fd, device: false, sync: this.sync };
+    const file = openFile(this.#fd, temporary, this.#made);
+    return { file, name: this.path, isDevice: false, sync: this.sync };
   }
 
   async #openDevice({ folder, name }: Place, device: BigIntStats, size: number | undefined): Promise<TargetSpec> {
@@ -139,19 +147,20 @@ export class PathRoute implements Route {
         `'${this.path}' holds ${room} bytes, but the output has ${size}; choose a larger device`,
       );
     }
-    this.#fd = await promisify(open)(pathIn(folder, name), O_WRONLY | O_EXCL);
+    const path = pathIn(folder, name);
+    this.#fd = await promisify(open)(path, O_WRONLY | O_EXCL);
     const opened = await about(this.#fd);
     if (!opened.isBlockDevice() || opened.rdev !== device.rdev) {
       throw new DecantError('sink', `'${this.path}' was replaced while it was opened; try again`);
     }
     // What a device cannot take, it tells when it is flushed.
-    return { fd: this.#fd, device: true, sync: true };
+    return { file: openFile(this.#fd, path, opened), name: this.path, isDevice: true, sync: true };
   }
 
   /** Puts the finished file into its place, if it is still what was written, and in the place where it was to go. */
   async #replace(place: Place, temporary: Buffer, size: number): Promise<void> {
     const made = await about(this.#fd!);
-    requireSize(Number(made.size), size);
+    requireSize(Number(made.size), size, `'${this.path}'`);
     if (!(await this.#isOurs(temporary))) {
       throw new DecantError(
         'sink',

@@ -28,11 +28,11 @@ export interface Route {
   readonly failure?: DecantError | undefined;
 }
 
-/** Fails with `sink` unless the finished output has the `size` that was written. */
-export function requireSize(found: number, size: number): void {
+/** Fails with `sink` unless the finished `output` has the `size` that was written. */
+export function requireSize(found: number, size: number, output = 'the output'): void {
   if (found === size) return;
   throw new DecantError(
     'sink',
-    `Could not write the output: it has ${found} bytes and not the ${size} that it should have; the disk or the browser's storage may be full`,
+    `Could not write ${output}: it has ${found} bytes and not the ${size} that it should have; the disk or the browser's storage may be full`,
   );
 }

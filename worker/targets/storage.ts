@@ -2,7 +2,7 @@
 // somebody needs it; what nobody needs any more is swept.
 
 import { cancelled, DecantError, orCancelled } from '../errors.js';
-import { FOLDER } from '../storage-folder.js';
+import { FOLDER, PROTOCOL } from '../storage-folder.js';
 import { removeUnlessBusy } from './remove.js';
 
 /** Outside of a secure context neither is there, whatever the types say. */
@@ -26,7 +26,7 @@ async function folder(): Promise<FileSystemDirectoryHandle> {
   return (await storageRoot()).getDirectoryHandle(FOLDER, { create: true });
 }
 
-const lockName = (file: string) => `decant:${file}`;
+const lockName = (file: string) => `${PROTOCOL}:${file}`;
 
 /** Takes the lock `name` until the returned function is called. */
 async function hold(name: string): Promise<() => void> {

@@ -20,11 +20,9 @@ export class Coordinator extends WarmWorkers {
   /** `threads` is the size of its own pool of threads, in a build that has one. */
   constructor(starter: WorkerStarter, build: Build, threads: number) {
     super();
-    this.#client = new Client<CoordinatorMethods>(starter.spawnCoordinator());
+    this.#client = new Client<CoordinatorMethods>(starter.spawn(build));
     this.#client.on('died', (reason) => this.end(unexpectedEnd(String(reason))));
     this.#client.onDeath((sentence) => this.end(sentence));
-    // Scripts are loaded while the module is compiled. A failure is told by `start`.
-    this.#client.call('load', build).catch(() => {});
     this.ready = this.#start(starter.module(build), threads);
     this.ready.catch((error) => this.end(error.message));
   }
@@ -51,7 +49,7 @@ export class Coordinator extends WarmWorkers {
   }
 
   async #start(module: Promise<WebAssembly.Module>, threads: number): Promise<void> {
-    await this.#client.call('start', await module, threads);
+    await this.#client.call('startCoordinator', await module, threads);
   }
 
   protected stop(sentence: string): Promise<void> {

@@ -1,7 +1,8 @@
 // The passwords of an image's encrypted layers, kept until the image is closed: it may have to be opened anew.
 
 import { DecantError, reasonOf } from '../errors.js';
-import type { Layer, OpenOptions } from '../types.js';
+import type { OpenOptions } from '../given.js';
+import type { Layer } from '../types.js';
 
 export class Passwords {
   #given: OpenOptions['password'];

@@ -28,10 +28,8 @@ export class Pool extends WarmWorkers {
     readonly size: number,
   ) {
     super();
-    this.#workers = Array.from({ length: size }, () => new Client<PoolMethods>(starter.spawnPoolWorker()));
+    this.#workers = Array.from({ length: size }, () => new Client<PoolMethods>(starter.spawn(build)));
     for (const worker of this.#workers) {
-      // Scripts are loaded while the module is compiled. A failure is told by `start`.
-      worker.call('load', build).catch(() => {});
       worker.onDeath((sentence) => this.end(sentence));
     }
     this.ready = this.#start(starter.module(build));
@@ -66,7 +64,7 @@ export class Pool extends WarmWorkers {
 
   async #start(module: Promise<WebAssembly.Module>): Promise<void> {
     const compiled = await module;
-    await Promise.all(this.#workers.map((worker) => worker.call('start', compiled)));
+    await Promise.all(this.#workers.map((worker) => worker.call('startPoolWorker', compiled)));
   }
 
   protected async stop(sentence: string): Promise<void> {

@@ -5,10 +5,8 @@ import type { WorkerPort } from '../rpc.js';
 import type { Engine } from '../types.js';
 
 export interface WorkerStarter {
-  /** Starts a coordinator. */
-  spawnCoordinator(): WorkerPort;
-  /** Starts a worker of a pool. */
-  spawnPoolWorker(): WorkerPort;
+  /** Starts a worker with a build. */
+  spawn(build: Build): WorkerPort;
   /** The builds for an engine: the same one twice where nothing is saved by a small one. */
   builds(engine: Engine): { small: Build; full: Build };
   /** Compiles a build of the crate, once. */

@@ -5,6 +5,19 @@ import { unexpectedEnd } from '../rpc.js';
 /** How long workers stay after their last successful use, in milliseconds: long enough for the next file. */
 const WARM = 10_000;
 
+/** All that have not ended. */
+const running = new Set<WarmWorkers>();
+
+/** Ends all workers, whoever uses them. Resolves when nothing of them runs any more; never rejects. */
+export async function endAllWorkers(): Promise<void> {
+  await Promise.all(
+    [...running].map((workers) => {
+      workers.end('The workers were ended by dispose()');
+      return workers.ended;
+    }),
+  );
+}
+
 /**
  * Workers with a count of their users. They stay for a short time after the last one, and end at once where they have
  * failed or were given up.
@@ -16,6 +29,10 @@ export abstract class WarmWorkers {
   #givenUp = false;
   #end: { sentence: string; stopped: Promise<void> } | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
+
+  constructor() {
+    running.add(this);
+  }
 
   /** Resolves when they can work; rejects where they could not be started. */
   abstract readonly ready: Promise<void>;
@@ -72,6 +89,7 @@ export abstract class WarmWorkers {
   /** Ends them, whoever uses them. */
   end(sentence = unexpectedEnd('it was stopped')): void {
     clearTimeout(this.#idle);
+    running.delete(this);
     this.giveUp();
     this.#end ??= { sentence, stopped: this.stop(sentence) };
   }

@@ -1,16 +1,19 @@
 // Decant in browsers. Nothing happens at import.
 
 import { browser } from './api/browser.js';
-import { type Image, openImage } from './api/image.js';
+import { disposeOfAll, openImage } from './api/image.js';
 import { prepareWorkers } from './api/prepare.js';
-import type { Input, OpenOptions, PrepareOptions } from './types.js';
+import type { Image, Input, OpenOptions } from './types.browser.js';
+import type { PrepareOptions } from './types.js';
 
+export { configure } from './api/browser-files.js';
 export { canStore } from './api/can-store.js';
-export type { Image } from './api/image.js';
+export { outputs } from './api/page-outputs.js';
 export { copyLifetime } from './copy-lifetime.js';
-export { DecantError, type ErrorKind } from './errors.js';
+export { DecantError, type ErrorKind, type Failure } from './errors.js';
 export { shownMessage, shownText } from './shown.js';
 export { sweep as removeLeftovers } from './targets/storage.js';
+export type * from './types.browser.js';
 export type * from './types.js';
 
 /** Opens an image: recognises its format and reads its headers. Fails with a `DecantError`. */
@@ -18,6 +21,12 @@ export const open = (source: Input, options?: OpenOptions): Promise<Image> => op
 
 /**
  * Loads the code and starts the workers that open and convert images, so that both begin without delay. Calling it is
- * optional. Workers that are not used within 10 seconds end again.
+ * optional. Workers that are not used within 10 seconds end again. Fails with a `DecantError`.
  */
 export const prepare = (options?: PrepareOptions): Promise<void> => prepareWorkers(browser, options);
+
+/**
+ * Closes all images and ends all workers, and so gives their memory back. What is under way fails. The package can be used
+ * again afterwards.
+ */
+export const dispose = (): Promise<void> => disposeOfAll();

@@ -1,0 +1,70 @@
+// The package's JavaScript: one file for each way into it, and for each kind of worker.
+
+import { join } from 'node:path';
+import { root } from './lib.mjs';
+
+/** Each list shares code: what is imported from one of its files is the same class in the other. */
+const ENTRIES = [['browser'], ['threads'], ['testing/index'], ['node', 'cli']];
+/** These run as they are, whatever the host bundles by: without imports, and small. */
+const WORKERS = ['worker.plain', 'worker.extras', 'worker.threads', 'worker.node'];
+
+const BUILDS = ['plain', 'extras', 'threads'];
+
+/** Where a build's wasm and its bindings lie, from which the package is made. */
+export const bindings = (name) => join(root, 'target', 'wasm', name);
+
+const nameOf = (entry) => entry.replace('/index', '');
+
+function options(entries, dir) {
+  return {
+    input: Object.fromEntries(entries.map((entry) => [nameOf(entry), join(root, 'worker', `${entry}.ts`)])),
+    cwd: root,
+    tsconfig: false,
+    resolve: {
+      alias: Object.fromEntries(BUILDS.map((name) => [`decant-wasm/${name}`, join(bindings(name), 'index.js')])),
+    },
+    external: /^node:/,
+    output: { dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: '[name].shared.js' },
+  };
+}
+
+/** Lit makes a global where there is no document; the package makes none. */
+const withoutGlobals = {
+  name: 'lit-without-globals',
+  transform(code, id) {
+    if (!id.endsWith('reactive-element.js')) return undefined;
+    const global = 'l.customElements??=t;';
+    if (!code.includes(global)) this.error('Lit has changed: it makes its global in another way.');
+    return code.replace(global, '');
+  },
+};
+
+/** The element takes the package as pages do, and brings Lit along. */
+const element = (dir) => ({
+  input: { element: join(root, 'element', 'index.ts') },
+  cwd: root,
+  tsconfig: false,
+  platform: 'neutral',
+  external: ['decant'],
+  // These builds of Lit can be imported where there is no document.
+  resolve: {
+    conditionNames: ['node', 'import', 'default'],
+    alias: { '@lit-labs/ssr-dom-shim': join(root, 'element', 'no-document.ts') },
+  },
+  plugins: [withoutGlobals],
+  output: {
+    ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: 'element.[name].js' },
+    paths: { decant: './browser.js' },
+  },
+});
+
+export async function bundle(dir) {
+  // Only now: this file is loaded before the packages are installed.
+  const { build } = await import('rolldown');
+  for (const entries of ENTRIES) await build(options(entries, dir));
+  await build(element(dir));
+  for (const worker of WORKERS) {
+    const { output, ...rest } = options([worker], dir);
+    await build({ ...rest, output: { ...output, minify: true } });
+  }
+}

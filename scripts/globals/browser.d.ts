@@ -1,0 +1,6 @@
+declare global {
+  interface FileSystemDirectoryHandle {}
+  interface FileSystemFileHandle {}
+  interface Response {}
+  interface Worker {}
+}

@@ -1,0 +1,111 @@
+// The package's types: one declaration file for each way into it, and reports of what is public.
+//
+// `npm run api` writes the reports in docs/api/. The build fails where they do not tell what is public, or where something
+// public is not documented.
+
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bin, fail, root, run } from './lib.mjs';
+
+const DECLARATIONS = join(root, '.cache', 'types');
+const REPORTS = join(root, 'docs', 'api');
+
+/** By their names in the package: where each begins, and the global types that it mentions. */
+const ENTRIES = {
+  browser: { main: 'browser', globals: ['browser', 'common'] },
+  node: { main: 'node', globals: ['common'] },
+  threads: { main: 'threads', globals: ['common'] },
+  testing: { main: 'testing/index', globals: ['common'] },
+};
+
+/** What a way into the package is made of, and where its declarations and report go. */
+function config(name, { main }, dist) {
+  const entry = join(DECLARATIONS, `${main}.d.ts`);
+  return {
+    configObject: {
+      projectFolder: root,
+      mainEntryPointFilePath: entry,
+      newlineKind: 'lf',
+      compiler: {
+        overrideTsconfig: {
+          compilerOptions: {
+            target: 'ES2022',
+            lib: ['ES2023', 'ESNext.Disposable', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+            module: 'NodeNext',
+            moduleResolution: 'NodeNext',
+            types: ['node'],
+            strict: true,
+            skipLibCheck: true,
+          },
+          files: [entry],
+        },
+      },
+      apiReport: {
+        enabled: true,
+        reportFileName: name,
+        reportFolder: REPORTS,
+        reportTempFolder: join(root, '.cache', 'api'),
+      },
+      docModel: { enabled: false },
+      tsdocMetadata: { enabled: false },
+      dtsRollup: { enabled: true, untrimmedFilePath: join(dist, `${name}.d.ts`) },
+      messages: {
+        compilerMessageReporting: { default: { logLevel: 'error' } },
+        extractorMessageReporting: {
+          default: { logLevel: 'error' },
+          // Every export is public.
+          'ae-missing-release-tag': { logLevel: 'none' },
+        },
+        tsdocMessageReporting: { default: { logLevel: 'none' } },
+      },
+    },
+    packageJsonFullPath: join(root, 'package.json'),
+    configObjectFullPath: undefined,
+  };
+}
+
+/** What of the global types is declared along with the package's; comments for our own linters stay here. */
+const globalTypes = (name) =>
+  readFileSync(join(root, 'scripts', 'globals', `${name}.d.ts`), 'utf8').replace(/^ *\/\/ biome-ignore.*\n/gm, '');
+
+/** The types of `decant/element`: what a page sees of it, by the package's own. */
+function elementTypes(dist) {
+  run('Compiling TypeScript', bin('tsc'), ['-p', 'element']);
+  const [types, index] = ['types', 'index'].map((name) =>
+    readFileSync(join(DECLARATIONS, 'element', `${name}.d.ts`), 'utf8'),
+  );
+  const own = index.replace(/^import .*\n/gm, '');
+  writeFileSync(join(dist, 'element.d.ts'), `${types}${own}`.replaceAll(/from 'decant'/g, "from './browser.js'"));
+}
+
+/** Writes `dist/NAME.d.ts` for each way into the package. With `update` it writes the reports, too. */
+export async function types(dist, { update = false } = {}) {
+  // Only now: this file is loaded before the packages are installed.
+  const { Extractor, ExtractorConfig } = await import('@microsoft/api-extractor');
+  rmSync(DECLARATIONS, { recursive: true, force: true });
+  run('Compiling TypeScript', bin('tsc'), ['-p', 'worker']);
+  mkdirSync(REPORTS, { recursive: true });
+  for (const [name, entry] of Object.entries(ENTRIES)) {
+    const shown = [];
+    const { succeeded, apiReportChanged } = Extractor.invoke(ExtractorConfig.prepare(config(name, entry, dist)), {
+      localBuild: update,
+      messageCallback: (message) => {
+        message.handled = true;
+        if (message.logLevel === 'error') shown.push(message.formatMessageWithLocation(root));
+      },
+    });
+    if (shown.length > 0) fail(shown.join('\n'), 'Document what is public, or do not export it.');
+    if (apiReportChanged && !update) {
+      fail(
+        `What is public in decant/${name} differs from docs/api/${name}.api.md.`,
+        'If that is meant, run npm run api.',
+      );
+    }
+    if (!succeeded && !update) fail(`The types of decant/${name} could not be made.`);
+    for (const globals of entry.globals) appendFileSync(join(dist, `${name}.d.ts`), globalTypes(globals));
+  }
+  elementTypes(dist);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await types(join(root, 'dist'), { update: true });

@@ -1,0 +1,48 @@
+// Where workers and wasm come from in Node.
+
+import { readFile } from 'node:fs/promises';
+import { Worker } from 'node:worker_threads';
+import { DecantError, toDecantError } from '../errors.js';
+import type { Configuration, NodeWorker } from '../types.node.js';
+import { isOf } from '../values.js';
+import { checkObject } from './options.js';
+
+let configuration: Configuration = {};
+
+/**
+ * Sets where workers and wasm come from. What is left out stays as it was. It holds for workers that start later, so it
+ * is called before anything else. Fails with `usage` where something is not what it should be.
+ */
+export function configure(changes: Configuration): void {
+  checkObject('configuration', changes);
+  for (const name of ['worker', 'wasm'] as const) {
+    const given: unknown = changes[name];
+    if (given !== undefined && typeof given !== 'function') throw new DecantError('usage', `'${name}' is no function`);
+  }
+  configuration = { ...configuration, ...changes };
+}
+
+// Not with the options of the host program, some of which no worker can take.
+const packagedWorker = () => new Worker(new URL('./worker.node.js', import.meta.url), { execArgv: [] });
+
+/** Fails with `internal` where Node allows no worker. */
+export function makeWorker(): NodeWorker {
+  try {
+    return (configuration.worker ?? packagedWorker)('extras');
+  } catch (thrown) {
+    const { message } = toDecantError(thrown);
+    throw new DecantError('internal', `Could not start a worker: ${message}`, { cause: thrown });
+  }
+}
+
+/** Fails with `internal` where the wasm cannot be loaded. */
+export async function compile(): Promise<WebAssembly.Module> {
+  const given = await (configuration.wasm?.('extras') ?? new URL('./extras.wasm', import.meta.url));
+  if (isOf<WebAssembly.Module>(given, 'WebAssembly.Module')) return given;
+  try {
+    return await WebAssembly.compile(await readFile(given));
+  } catch (cause) {
+    const advice = "put the package's extras.wasm there, or say where it is with configure({ wasm })";
+    throw new DecantError('internal', `Could not load ${given}: ${(cause as Error).message}; ${advice}`, { cause });
+  }
+}

@@ -1,4 +1,0 @@
-import { serveCoordinator } from './inside/coordinator.js';
-import { nodeHost } from './inside/node-host.js';
-
-serveCoordinator(nodeHost);

@@ -1,0 +1,19 @@
+// The `threads` engine: imported only by those who use it, since it is half a megabyte more.
+
+import type { Threads } from './types.js';
+import { fromViteCache } from './vite-cache.js';
+
+export type { Threads };
+
+/**
+ * The `threads` engine, for `configure({ threads })`: one shared memory in place of one for each worker. It takes a page
+ * that is cross-origin isolated.
+ */
+export const threads: Threads = {
+  worker() {
+    const original = fromViteCache('worker.threads.js', import.meta.url);
+    if (original) return new Worker(original, { type: 'module' });
+    return new Worker(new URL('./worker.threads.js', import.meta.url), { type: 'module' });
+  },
+  wasm: () => fromViteCache('threads.wasm', import.meta.url) ?? new URL('./threads.wasm', import.meta.url),
+};

@@ -1,0 +1,7 @@
+// A worker thread of Node.
+
+import * as glue from 'decant-wasm/extras';
+import { nodeHost } from './inside/node-host.js';
+import { serveWorker } from './inside/worker.js';
+
+serveWorker(nodeHost, glue);
