@@ -1,6 +1,7 @@
 // Reads the command line.
 
 import { parseArgs } from 'node:util';
+import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
 import { DecantError } from '../errors.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
 
@@ -25,7 +26,8 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
 
   -O FORMAT              the output's format, as qemu-img calls it (default: raw); for an
                          unknown one all are listed
-  -o NAME=VALUE[,...]    options of the output's format, as qemu-img calls them; repeatable
+  -o NAME=VALUE[,...]    options of the output's format, as qemu-img calls them; repeatable.
+                         NAME alone is NAME=on
   -p                     show progress; a terminal gets it by itself
   -q                     show nothing
   -m WORKERS             how many workers decode (default: one for each core, at most 8)
@@ -185,16 +187,22 @@ function listing(name: 'info' | 'map', args: string[]): Command {
   return { name, image: positionals[0]!, opening: openingOf(values), json: values.output === 'json' };
 }
 
-/** Parses lists of NAME=VALUE, as in qemu-img. The last value of a name counts. */
+/** Parses lists of NAME=VALUE, as in qemu-img, where NAME alone is NAME=on. The last value of a name counts. */
 function formatOptions(lists: string[]): Record<string, string> {
   const pairs = lists.flatMap((list) => list.split(','));
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf('=');
-      if (at <= 0) throw usage(`'-o ${pair}' is no NAME=VALUE`);
-      return [pair.slice(0, at), pair.slice(at + 1)];
+      if (at === 0 || pair === '') throw usage(`'-o ${pair}' is no NAME=VALUE`);
+      return at < 0 ? [pair, 'on'] : [pair.slice(0, at), pair.slice(at + 1)];
     }),
   );
+}
+
+function workerCount(value: string): number {
+  const count = Number(value);
+  if (/^[0-9]+$/.test(value) && count >= MIN_WORKERS && count <= MAX_WORKERS) return count;
+  throw usage(`-m takes a whole number from ${MIN_WORKERS} to ${MAX_WORKERS}, not '${value}'`);
 }
 
 function conversion(args: string[]): Command {
@@ -204,7 +212,7 @@ function conversion(args: string[]): Command {
   );
   if (!parsed) return { name: 'help' };
   const { values, positionals } = parsed;
-  const workers = values.workers === undefined ? undefined : Number(values.workers);
+  const workers = values.workers === undefined ? undefined : workerCount(values.workers);
   const [image, output] = positionals as [string, string];
   if (values.sync && output === STANDARD_OUTPUT) throw usage('--sync needs a file, not standard output');
   return {

@@ -3,6 +3,7 @@
 import { stat } from 'node:fs/promises';
 import { shownText } from '../shown.js';
 import type { ContainerInfo, Info, Need, Reference, Snapshot } from '../types.js';
+import { PASSWORD_FILE, WITH } from './failure.js';
 import { STANDARD_INPUT } from './standard-input.js';
 
 /** The unit of `stat`, in bytes, on every file system. */
@@ -148,8 +149,8 @@ function backingLines(info: Info, path: string): string[] {
 
 const needLine = (need: Need): string =>
   need.kind === 'password'
-    ? `the password of ${shownText(need.of)} (--password-file)`
-    : `${shownText(need.name)}, the ${need.role} of ${shownText(need.of)} (--with)`;
+    ? `the password of ${shownText(need.of)} (${PASSWORD_FILE})`
+    : `${shownText(need.name)}, the ${need.role} of ${shownText(need.of)} (${WITH})`;
 
 /** The last lines: what QEMU does not print. */
 function ownLines({ layers, needs, unusedCompanions, safety }: Info): string[] {

@@ -1,10 +1,12 @@
 // Runs a command. A failure is one line on stderr.
 
 import { readFile } from 'node:fs/promises';
-import { cancelled, toDecantError } from '../errors.js';
+import { toDecantError } from '../errors.js';
+import { fileReason } from '../file-error.js';
 import { prepare } from '../node.js';
 import { type Command, parse, USAGE } from './arguments.js';
 import { convert } from './convert.js';
+import { failureText } from './failure.js';
 import { infoJson, infoText } from './info.js';
 import { map } from './map.js';
 import { namedFile } from './named-file.js';
@@ -13,7 +15,7 @@ import { requireOtherFiles } from './other-files.js';
 import { print, tell } from './output.js';
 import { passwordFile } from './passwords.js';
 import { STANDARD_INPUT } from './standard-input.js';
-import { requireNoTerminal, STANDARD_OUTPUT } from './standard-output.js';
+import { requireFile, requireNoTerminal, STANDARD_OUTPUT } from './standard-output.js';
 import { requireText } from './text.js';
 
 const EXIT_FAILED = 1;
@@ -34,8 +36,9 @@ export async function main(argv: string[]): Promise<number> {
     await requireText(argv);
     return await run(parse(argv), interrupt.signal);
   } catch (thrown) {
-    const { kind, message } = toDecantError(thrown);
-    tell(message.replace(cancelled().message, 'interrupted'));
+    const error = toDecantError(thrown);
+    const { kind } = error;
+    tell(failureText(error));
     if (kind === 'cancelled') return EXIT_INTERRUPTED;
     return kind === 'usage' ? EXIT_USAGE : EXIT_FAILED;
   }
@@ -45,12 +48,12 @@ export async function main(argv: string[]): Promise<number> {
 function watchPrinting(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
-    tell(`Could not write to standard output: ${error.message}`);
+    tell(`Could not write to standard output: ${fileReason(error)}`);
     process.exit(EXIT_FAILED);
   });
 }
 
-/** Fails with `usage` if the output is a terminal, or a file that is read. */
+/** Fails with `usage` if the output is a terminal, a file that is read, or what can only be written in order. */
 async function requireOutput({ image, opening, output }: Extract<Command, { name: 'convert' }>): Promise<void> {
   const passwords = opening.passwordFiles.map((argument) => passwordFile(argument).file);
   if (output === STANDARD_OUTPUT) {
@@ -58,6 +61,7 @@ async function requireOutput({ image, opening, output }: Extract<Command, { name
     const companions = opening.companions.map((argument) => namedFile(argument).file);
     await requireOtherFiles(output, [image, ...companions, ...passwords]);
   } else {
+    await requireFile(output);
     // Of other images the package finds it out.
     await requireOtherFiles(output, [...(image === STANDARD_INPUT ? [image] : []), ...passwords]);
   }
@@ -71,7 +75,7 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
       for (const line of USAGE.split('\n')) print(line);
       return 0;
     case 'version':
-      print(JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')).version);
+      print(JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')).version);
       return 0;
   }
   if (command.name === 'convert') await requireOutput(command);

@@ -1,7 +1,7 @@
 // Opens an image as the arguments say.
 
 import { type Image, open } from '../node.js';
-import type { Companion } from '../types.js';
+import type { Companion } from '../types.node.js';
 import type { Opening } from './arguments.js';
 import { namedFile } from './named-file.js';
 import { readPasswords } from './passwords.js';

@@ -1,6 +1,7 @@
 // Standard output as an output.
 
 import { createWriteStream, fstat } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
@@ -18,6 +19,15 @@ export function requireNoTerminal(): void {
   if (isatty(STDOUT)) {
     throw new DecantError('usage', 'Standard output is a terminal; redirect it to a file or a program');
   }
+}
+
+/** Fails with `usage` if `path` is a pipe, a terminal or the like: standard output alone is written in order. */
+export async function requireFile(path: string): Promise<void> {
+  // What is not there is made.
+  const stats = await stat(path).catch(() => undefined);
+  if (!stats?.isFIFO() && !stats?.isSocket() && !stats?.isCharacterDevice()) return;
+  const advice = 'give - as the output and redirect standard output to it';
+  throw new DecantError('usage', `'${path}' is neither a regular file nor a block device; ${advice}`);
 }
 
 /** Standard output as a stream, from its current position on. A slow reader never blocks the process. */
