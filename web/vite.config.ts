@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
+import packageJson from '../package.json' with { type: 'json' };
 import { serviceWorker } from './service-worker/build.js';
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
@@ -18,11 +19,23 @@ const policy = {
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'",
 };
 
+/** The page's foot says which version it is. */
+const version = {
+  name: 'version',
+  transformIndexHtml: (html: string) => html.replace('%VERSION%', packageJson.version),
+};
+
 export default defineConfig({
   base: './',
-  resolve: { alias: { decant: path('../dist/index.js') } },
+  resolve: {
+    alias: {
+      'decant/element': path('../dist/element.js'),
+      'decant/threads': path('../dist/threads.js'),
+      decant: path('../dist/browser.js'),
+    },
+  },
   worker: { format: 'es' },
-  plugins: [serviceWorker()],
+  plugins: [serviceWorker(), version],
   // These files get a digest in their names, as all files but the page itself.
   html: {
     additionalAssetSources: { 'decant-converter': { srcAttributes: ['sample'] }, a: { srcAttributes: ['href'] } },

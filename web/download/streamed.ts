@@ -1,22 +1,8 @@
 // Streamed downloads, the page's side. The page sends the bytes to its service worker, which answers the browser's
 // request for a file with them.
 
+import type { StreamedDownload } from 'decant/element';
 import { type Ask, type FromPage, PLACE, type ToPage, VERSION } from './messages.js';
-
-/** A download under way. */
-export interface StreamedDownload {
-  /**
-   * Takes the bytes of the file in ascending order. A write waits while the browser has enough. If a size was
-   * announced, exactly so many bytes must come. After more, after fewer and after an abort, the stream fails, and the
-   * browser shows a failed download. Closing resolves when the browser has taken all bytes. It may still be writing
-   * them.
-   */
-  writable: WritableStream<Uint8Array>;
-  /** Aborted when the person cancels the download in the browser's list, or when the browser gives it up. */
-  cancelled: AbortSignal;
-  /** How many bytes the browser has taken so far. */
-  taken(): number;
-}
 
 /** How long a service worker may take to become active, or to answer, in milliseconds. */
 const PATIENCE = 5000;

@@ -18,9 +18,9 @@ export interface Rates {
 
 /**
  * How a file is made: written to the place that was picked; written to the private storage, then copied to the
- * downloads; or streamed to the downloads.
+ * downloads; streamed to the downloads; or handed over to the page, of whose speed nothing is known beforehand.
  */
-export type Method = 'picked' | 'stored' | 'streamed';
+export type Method = 'picked' | 'stored' | 'streamed' | 'host';
 
 /** The key in `localStorage`. */
 const KEY = 'decant.rates';
@@ -105,6 +105,7 @@ export async function currentRates(): Promise<Rates | undefined> {
 
 /** Updates the rates after a conversion of `data` bytes of data. */
 export function learn(method: Method, { virtualSize, time }: Result, data: number): void {
+  if (method === 'host') return;
   const rates = load();
   const take = (key: keyof Rates, bytes: number, milliseconds: number) => {
     if (bytes < ENOUGH || milliseconds <= 0) return;
@@ -133,6 +134,8 @@ export function predict(rates: Rates, method: Method, virtualSize: number, data:
       return { converting: data / rates.picked, finishing: virtualSize / rates.finish, copying: 0 };
     case 'stored':
       return { converting: data / rates.storage, finishing: 0, copying: virtualSize / rates.download };
+    case 'host':
+      return { converting: data / rates.storage, finishing: 0, copying: 0 };
     case 'streamed':
       return { converting: Math.max(virtualSize / rates.streamed, data / rates.storage), finishing: 0, copying: 0 };
   }

@@ -2,10 +2,11 @@
 
 import { type Result, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
+import { canAskToNotify } from './notification.js';
+import { pictureView } from './picture/view.js';
 import type { Session } from './session.js';
 import { methodOf, type Next, type State, type Step } from './state.js';
-import { texts } from './texts.js';
-import { size } from './units.js';
+import type { Texts } from './texts/english.js';
 
 /** The heading of a step, which takes the focus. `by` is the ID of the element that describes it. */
 export const heading = (text: string, by?: string) =>
@@ -16,30 +17,30 @@ export const facts = (rows: [string, string | undefined][]) => html`
   <dl>${rows.map(([name, value]) => (value ? html`<div><dt>${name}</dt><dd>${value}</dd></div>` : nothing))}</dl>
 `;
 
-const doneTitle = ({ result, place }: Step<'done'>): string => {
+const doneTitle = ({ result, place }: Step<'done'>, texts: Texts): string => {
   if (result.lostBytes > 0) return texts.doneDamaged;
-  return methodOf(place) === 'picked' ? texts.done : texts.doneSaving;
+  return place.kind === 'stored' || place.kind === 'streamed' ? texts.doneSaving : texts.done;
 };
 
-const workTitle = ({ phase, name, cancelling }: Step<'converting'>): string =>
+const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts: Texts): string =>
   texts.working(cancelling ? texts.cancelling : texts.phase[phase], name);
 
 /** A hint for the time in which the browser completes a file: it tells no progress and cannot be stopped. */
-function finishingHint({ phase, place, cancelling }: Step<'converting'>): string | undefined {
+function finishingHint({ phase, place, cancelling }: Step<'converting'>, texts: Texts): string | undefined {
   if (phase !== 'finishing' || methodOf(place) !== 'picked') return undefined;
   if (!cancelling) return texts.finishing;
   return place.kind === 'folder' && !place.replaces ? texts.cancelWaits : texts.cancelTooLate;
 }
 
 /** The text for screen readers: the step, and the progress of a conversion in steps of 10 %. */
-export function announcement(state: State): string {
+export function announcement(state: State, texts: Texts): string {
   switch (state.step) {
     case 'converting':
-      if (state.cancelling) return [workTitle(state), finishingHint(state)].filter(Boolean).join('. ');
-      if (state.phase === 'finishing') return workTitle(state);
+      if (state.cancelling) return [workTitle(state, texts), finishingHint(state, texts)].filter(Boolean).join('. ');
+      if (state.phase === 'finishing') return workTitle(state, texts);
       return texts.converted(Math.floor(state.share * 10) * 10);
     case 'done':
-      return `${doneTitle(state)}. ${texts.place(state.place, state.copying)}`;
+      return `${doneTitle(state, texts)}. ${texts.place(state.place, state.copying)}`;
     case 'failed':
       return [state.title, state.message, state.left].filter(Boolean).join(' ');
     case 'opening':
@@ -55,12 +56,12 @@ export function announcement(state: State): string {
 }
 
 /** The title for the window; `undefined` for the page's own. */
-export function windowTitle(state: State): string | undefined {
+export function windowTitle(state: State, texts: Texts): string | undefined {
   switch (state.step) {
     case 'converting':
       return `${texts.percent(state.share)} ${shownText(state.name)}`;
     case 'done':
-      return `${doneTitle(state)}: ${shownText(state.place.name)}`;
+      return `${doneTitle(state, texts)}: ${shownText(state.place.name)}`;
     case 'failed':
       return state.title;
     case 'opening':
@@ -75,6 +76,7 @@ export function windowTitle(state: State): string | undefined {
 }
 
 export function openingView({ name }: Step<'opening'>, session: Session): TemplateResult {
+  const { texts } = session;
   return html`
     ${heading(texts.opening(name))}
     <progress aria-label=${texts.opening(name)}></progress>
@@ -83,6 +85,7 @@ export function openingView({ name }: Step<'opening'>, session: Session): Templa
 }
 
 export function unlockingView({ name, share }: Step<'unlocking'>, session: Session): TemplateResult {
+  const { texts } = session;
   return html`
     ${heading(texts.unlocking(name))}
     <progress aria-label=${texts.unlocking(name)} max="1" .value=${share}></progress>
@@ -91,34 +94,40 @@ export function unlockingView({ name, share }: Step<'unlocking'>, session: Sessi
 }
 
 export function convertingView(state: Step<'converting'>, session: Session): TemplateResult {
-  const { share, secondsLeft, speed, phase, place, cancelling } = state;
+  const { texts } = session;
+  const { share, secondsLeft, speed, phase, place, picture, cancelling } = state;
   const finishing = phase === 'finishing';
   const left = secondsLeft === undefined ? (finishing ? texts.leftUnknown : '') : texts.left(secondsLeft);
   return html`
-    ${heading(workTitle(state))}
-    <progress aria-label=${workTitle(state)} max="1" .value=${share}></progress>
+    ${heading(workTitle(state, texts))}
+    <progress aria-label=${workTitle(state, texts)} max="1" .value=${share}></progress>
     <p class="numbers">
       <strong>${texts.percent(share)}</strong>
       <span>${left}</span>
       <span>${speed === undefined ? '' : texts.speed(speed, methodOf(place))}</span>
     </p>
-    <p class="hint quiet">${finishingHint(state) ?? texts.keepOpen}</p>
-    <div class="actions"><button aria-disabled=${cancelling ? 'true' : nothing} @click=${() => session.cancel()}>${texts.cancel}</button></div>
+    ${picture ? pictureView(picture, share, texts) : nothing}
+    <p class="hint quiet">${finishingHint(state, texts) ?? texts.keepOpen}</p>
+    <div class="actions"><button aria-disabled=${cancelling ? 'true' : nothing} @click=${() => session.cancel()}>${texts.cancel}</button>${canAskToNotify() ? notifyButton(session) : nothing}</div>
   `;
 }
 
+const notifyButton = (session: Session) =>
+  html`<button class="link" @click=${() => session.askToNotify()}>${session.texts.notify}</button>`;
+
 export function doneView(state: Step<'done'>, session: Session): TemplateResult {
+  const { texts } = session;
   const { result, place, seconds, converting, speed, copying, tooLate } = state;
   const method = methodOf(place);
   const waiting = session.queue.waiting[0];
   return html`
-    ${heading(doneTitle(state), 'place')}
+    ${heading(doneTitle(state, texts), 'place')}
     <p class="good" id="place">${texts.place(place, copying)}</p>
     ${tooLate ? html`<p class="notice">${texts.wasTooLate}</p>` : nothing}
     ${result.notice ? html`<p class="notice">${texts.outputNotice(result.notice)}</p>` : nothing}
-    ${result.lostBytes > 0 ? lostView(result) : nothing}
+    ${result.lostBytes > 0 ? lostView(result, texts) : nothing}
     ${facts([
-      [texts.facts.disk, size(result.virtualSize)],
+      [texts.facts.disk, texts.size(result.virtualSize)],
       [texts.facts.written, texts.writtenValue(result, method)],
       [texts.facts.copy, method === 'stored' ? texts.copyKept(result.outputSize) : undefined],
     ])}
@@ -140,7 +149,7 @@ export function doneView(state: Step<'done'>, session: Session): TemplateResult 
 }
 
 /** The ranges that could not be read. The result lists the first ones. */
-function lostView({ lost, lostRanges, lostBytes }: Result): TemplateResult {
+function lostView({ lost, lostRanges, lostBytes }: Result, texts: Texts): TemplateResult {
   const more = lostRanges - lost.length;
   const lines = [...lost.map(texts.lostRange), ...(more > 0 ? [texts.lostMore(more)] : [])];
   return html`
@@ -154,6 +163,7 @@ function lostView({ lost, lostRanges, lostBytes }: Result): TemplateResult {
 
 /** A failure, and the steps that are offered. The first one is the most likely to work. */
 export function failedView({ title, message, left, next }: Step<'failed'>, session: Session): TemplateResult {
+  const { texts } = session;
   const waiting = session.queue.waiting.length > 0;
   const steps: Next[] = [...next, ...(waiting ? (['next'] as const) : []), 'another'];
   return html`
@@ -170,6 +180,7 @@ export function failedView({ title, message, left, next }: Step<'failed'>, sessi
 
 /** The queue, if it has more than the image that is shown. */
 export function queueView(session: Session): TemplateResult | typeof nothing {
+  const { texts } = session;
   const { items } = session.queue;
   if (items.length === 0 || (items.length === 1 && items[0]!.status !== 'waiting')) return nothing;
   const text = (status: (typeof items)[number]['status'], outcome: string) =>
@@ -194,6 +205,7 @@ export function queueView(session: Session): TemplateResult | typeof nothing {
 }
 
 function waitingActions(id: number, name: string, session: Session): TemplateResult {
+  const { texts } = session;
   return html`
     <span class="item-actions">
       ${

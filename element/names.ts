@@ -1,7 +1,7 @@
 // Names for the converted disk.
 
 import type { Image } from 'decant';
-import { texts } from './texts.js';
+import type { Texts } from './texts/english.js';
 
 /** An extension that images of any format have. */
 const ANY_IMAGE = '.img';
@@ -66,7 +66,7 @@ async function isThere(folder: FileSystemDirectoryHandle, name: string): Promise
 }
 
 /** Why no file can have this name; `undefined` if one can. */
-export function nameProblem(name: string): string | undefined {
+export function nameProblem(name: string, texts: Texts): string | undefined {
   if (name.trim() === '') return texts.noName;
   const bad = FORBIDDEN.exec(name)?.[0];
   if (bad) return /\p{Cc}/u.test(bad) ? texts.controlInName : texts.badName(bad);

@@ -4,19 +4,21 @@ import { type Snapshot, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { advice } from './choices.js';
 import { smallerLayers } from './companions.js';
+import { contentsView } from './contents/view.js';
+import { pictureView } from './picture/view.js';
 import type { Session } from './session.js';
 import type { Asking, Step } from './state.js';
-import { texts } from './texts.js';
-import { size } from './units.js';
+import type { Texts } from './texts/english.js';
 import { facts, heading } from './views.js';
 import type { Choice } from './ways.js';
 
 export function readyView(state: Step<'ready'>, session: Session): TemplateResult {
+  const { texts } = session;
   const { info } = state.image;
   const { survey, placing, picking } = state;
   const notices = [
     ...info.safety.map(({ message }) => `${message}.`),
-    ...smallerLayers(info),
+    ...smallerLayers(info, texts),
     info.unusedCompanions.length > 0 ? texts.unused(info.unusedCompanions) : undefined,
     session.isSalvage ? texts.salvaging(survey.lost) : undefined,
     state.otherTab ? texts.otherTab : undefined,
@@ -28,8 +30,8 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
     ${heading(shownText(info.name ?? texts.image))}
     ${facts([
       [texts.format, texts.formatValue(info)],
-      [texts.virtualSize, info.virtualSize === undefined ? texts.unknownSize : size(info.virtualSize)],
-      [texts.fileSize, info.fileSize === undefined ? undefined : size(info.fileSize)],
+      [texts.virtualSize, info.virtualSize === undefined ? texts.unknownSize : texts.size(info.virtualSize)],
+      [texts.fileSize, info.fileSize === undefined ? undefined : texts.size(info.fileSize)],
       [
         texts.data,
         info.virtualSize === undefined
@@ -41,14 +43,12 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
       [texts.layers, info.layers.length > 1 ? info.layers.map(({ name }) => shownText(name)).join(', ') : undefined],
       [texts.encryption, info.encryption ? texts.encryptionValue(info.encryption) : undefined],
     ])}
+    ${survey.contents ? contentsView(survey.contents, texts) : nothing}
+    ${survey.picture ? pictureView(survey.picture, undefined, texts) : nothing}
     ${info.snapshots.length > 0 ? snapshotPicker(info.snapshots, state, session) : nothing}
     ${notices.length > 0 ? html`<ul class="notice">${notices.map((notice) => html`<li>${notice}</li>`)}</ul>` : nothing}
     ${outputField(state, session)}
-    <fieldset>
-      <legend>${texts.saveHow}</legend>
-      ${state.choices.map((choice) => choiceView(choice, state, session))}
-    </fieldset>
-    ${nameField(state, session)}
+    ${state.way === 'host' ? nothing : placeFields(state, session)}
     ${state.asking ? askingView(state.asking, session) : nothing}
     <div class="actions">
       <button class="primary" data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @click=${() => session.convert()}>${texts.convert}</button>
@@ -60,6 +60,7 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
 
 /** A list and a button: arrow keys run through a list, and must not open each snapshot that they pass. */
 function snapshotPicker(snapshots: Snapshot[], state: Step<'ready'>, session: Session): TemplateResult {
+  const { texts } = session;
   const { chosenSnapshot } = state;
   const choose = (event: Event) => session.chooseSnapshot(Number((event.target as HTMLSelectElement).value));
   return html`
@@ -79,6 +80,7 @@ function snapshotPicker(snapshots: Snapshot[], state: Step<'ready'>, session: Se
 
 /** The output formats, as the package lists them. */
 function outputField({ image, output, placing }: Step<'ready'>, session: Session): TemplateResult {
+  const { texts } = session;
   const { outputs } = image;
   const choose = (event: Event) => {
     const name = (event.target as HTMLSelectElement).value;
@@ -99,17 +101,27 @@ function outputField({ image, output, placing }: Step<'ready'>, session: Session
   `;
 }
 
+/** The ways to save, and the name. */
+const placeFields = (state: Step<'ready'>, session: Session) => html`
+  <fieldset>
+    <legend>${session.texts.saveHow}</legend>
+    ${state.choices.map((choice) => choiceView(choice, state, session))}
+  </fieldset>
+  ${nameField(state, session)}
+`;
+
 /** What a choice takes, of a disk of `virtualSize` bytes. */
-function costOf(choice: Choice, virtualSize: number | undefined): string {
+function costOf(choice: Choice, virtualSize: number | undefined, texts: Texts): string {
   if (virtualSize === undefined) return texts.unknownCost;
   return choice.method === 'picked' ? texts.pickedCost(choice) : texts.downloadCost(choice, virtualSize);
 }
 
 function choiceView(choice: Choice, state: Step<'ready'>, session: Session): TemplateResult {
+  const { texts } = session;
   const { way, obstacle, note } = choice;
-  const cost = costOf(choice, state.image.info.virtualSize);
+  const cost = costOf(choice, state.image.info.virtualSize, texts);
   const { compressed } = state.output;
-  const best = compressed ? undefined : advice(state.choices);
+  const best = compressed ? undefined : advice(state.choices, texts);
   const chosen = state.way === way;
   return html`
     <label class="choice">
@@ -133,12 +145,13 @@ function choiceView(choice: Choice, state: Step<'ready'>, session: Session): Tem
 
 const folderLine = (folder: FileSystemDirectoryHandle, session: Session) => html`
   <p class="folder">
-    <span class="name">${texts.folderChosen(folder.name)}</span>
-    <button class="link" @click=${() => session.otherFolder()}>${texts.otherFolder}</button>
+    <span class="name">${session.texts.folderChosen(folder.name)}</span>
+    <button class="link" @click=${() => session.otherFolder()}>${session.texts.otherFolder}</button>
   </p>
 `;
 
 function nameField({ name, nameProblem, placing }: Step<'ready'>, session: Session): TemplateResult {
+  const { texts } = session;
   const rename = (event: Event) => session.rename((event.target as HTMLInputElement).value);
   return html`
     <label class="field">
@@ -162,6 +175,7 @@ function nameField({ name, nameProblem, placing }: Step<'ready'>, session: Sessi
 
 /** A question that has to be answered before anything is written. */
 function askingView(asking: Asking, session: Session): TemplateResult {
+  const { texts } = session;
   const box = (title: string, content: TemplateResult) => html`
     <section class="asking" aria-labelledby="asking">
       <h3 id="asking" tabindex="-1" data-focus aria-describedby="asking-text">${title}</h3>

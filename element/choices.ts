@@ -1,10 +1,11 @@
 // The ways to save a disk: which there are in this browser, what they cost, and which is best.
 
 import { canStore, type Info, type OutputFormat } from 'decant';
-import { streamObstacle } from '../download/streamed.js';
 import { diskSize } from './disk-size.js';
+import type { Host } from './host.js';
 import { currentRates, type Method, predict, type Rates } from './rates.js';
-import { texts } from './texts.js';
+import type { Stage } from './stage.js';
+import type { Texts } from './texts/english.js';
 import type { Choice, Survey, Way } from './ways.js';
 import { isOtherTabBusy } from './work-guard.js';
 
@@ -24,7 +25,9 @@ export interface Environment {
   complete: boolean;
 }
 
-export function newEnvironment(): Environment {
+export function newEnvironment({ host, texts }: Stage): Environment {
+  // Nothing of the browser's is tried where nothing of it is needed.
+  if (host.output) return { folderObstacle: undefined, dialogObstacle: undefined, otherTab: false, complete: true };
   const obstacle = (picker: string) => {
     if (!isSecureContext) return texts.insecure;
     return picker in globalThis ? undefined : texts.noPicker;
@@ -41,6 +44,7 @@ export function newEnvironment(): Environment {
 export async function explore(
   environment: Environment,
   size: number,
+  { host, texts }: Stage,
   turn: AbortSignal,
   changed: () => void,
 ): Promise<void> {
@@ -48,11 +52,12 @@ export async function explore(
     Object.assign(environment, await found);
     changed();
   };
+  if (host.output) return;
   if (isSecureContext) {
     await Promise.all([
       take(isOtherTabBusy().then((otherTab) => ({ otherTab }))),
       take(currentRates().then((rates) => (rates ? { rates } : {}))),
-      take(streamObstacle().then((obstacle) => ({ stream: { obstacle } }))),
+      take(streamObstacle(host, texts).then((obstacle) => ({ stream: { obstacle } }))),
       // If the trial itself fails, the storage is not relied on.
       take(
         canStore(size)
@@ -64,6 +69,9 @@ export async function explore(
   await take(Promise.resolve({ complete: true }));
   if (environment.fits === false) await take(roomBelow(size, turn).then((room) => ({ room })));
 }
+
+const streamObstacle = async ({ streamedDownloads }: Host, texts: Texts): Promise<string | undefined> =>
+  streamedDownloads ? streamedDownloads.obstacle() : texts.streamsNot;
 
 /** In bytes: less room than this is not told. */
 const SMALL = 64e6;
@@ -85,7 +93,14 @@ async function roomBelow(size: number, turn: AbortSignal): Promise<number> {
  * All ways to save `output`. The browser's save dialog is among them only where no folder can be picked: it empties a
  * file that is picked there.
  */
-export function listChoices(info: Info, output: OutputFormat, survey: Survey, environment: Environment): Choice[] {
+export function listChoices(
+  info: Info,
+  output: OutputFormat,
+  survey: Survey,
+  environment: Environment,
+  { host, texts }: Stage,
+): Choice[] {
+  if (host.output) return [{ way: 'host', method: 'host' }];
   const { rates, folderObstacle, dialogObstacle } = environment;
   const virtualSize = diskSize(info);
   const bound = survey.complete ? {} : { atLeast: true };
@@ -99,7 +114,7 @@ export function listChoices(info: Info, output: OutputFormat, survey: Survey, en
   const because = (obstacle: string | undefined) => (obstacle === undefined ? {} : { obstacle });
   const choices = [choice('folder', 'picked', because(folderObstacle))];
   if (folderObstacle !== undefined && dialogObstacle === undefined) choices.push(choice('dialog', 'picked', {}));
-  const { method, ...more } = downloading(info, output, survey, environment);
+  const { method, ...more } = downloading(info, output, survey, environment, texts);
   choices.push(choice('download', method, more));
   return choices;
 }
@@ -110,6 +125,7 @@ function downloading(
   output: OutputFormat,
   survey: Survey,
   { rates, fits, room, stream, folderObstacle }: Environment,
+  texts: Texts,
 ): Pick<Choice, 'method' | 'obstacle' | 'note'> {
   if (!isSecureContext) return { method: 'stored', obstacle: texts.insecure };
   const streams = stream && stream.obstacle === undefined;
@@ -143,7 +159,7 @@ export function bestChoice(choices: Choice[]): Choice | undefined {
 }
 
 /** The way that is clearly better than the others, and why; `undefined` if none is. */
-export function advice(choices: Choice[]): { way: Way; reason: string } | undefined {
+export function advice(choices: Choice[], texts: Texts): { way: Way; reason: string } | undefined {
   const best = bestChoice(choices);
   const others = choices.filter((choice) => choice !== best && !choice.obstacle);
   const other = others[0];

@@ -1,16 +1,22 @@
-// What is shown, and whose turn it is. A turn ends when the person goes on to something else; what it still does is
+// What is shown, in which words, and whose turn it is. A turn ends when the person goes on to something else; what it still does is
 // ignored.
 
 import type { Image } from 'decant';
+import type { Host } from './host.js';
 import type { State } from './state.js';
+import { english, type Texts } from './texts/english.js';
 
 export class Stage {
   state: State = { step: 'empty' };
+  texts: Texts = english;
   #turn = new AbortController();
   #image: Image | undefined;
 
   /** `changed` is called after every change of state. */
-  constructor(private readonly changed: () => void) {}
+  constructor(
+    readonly host: Host,
+    private readonly changed: () => void,
+  ) {}
 
   /** Aborted when the person goes on to something else. */
   get turn(): AbortSignal {

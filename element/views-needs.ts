@@ -4,10 +4,10 @@ import { type Need, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Session } from './session.js';
 import type { Doubt, FileNeed, Step } from './state.js';
-import { texts } from './texts.js';
 import { heading } from './views.js';
 
 export function needsView(state: Step<'needs'>, session: Session): TemplateResult {
+  const { texts } = session;
   const { needs, notice, canAssume, doubt, offered } = state;
   if (doubt) return doubtView(doubt, session);
   const first = needs[0]!;
@@ -25,6 +25,7 @@ export function needsView(state: Step<'needs'>, session: Session): TemplateResul
 type Offer = { given: NonNullable<Step<'needs'>['offered']>; only: boolean };
 
 function fileNeed(need: FileNeed, session: Session, offer: Offer | undefined): TemplateResult {
+  const { texts } = session;
   const chosen = (event: Event) => {
     const input = event.target as HTMLInputElement;
     const file = input.files?.[0];
@@ -49,6 +50,7 @@ function fileNeed(need: FileNeed, session: Session, offer: Offer | undefined): T
 }
 
 function doubtView({ need, given, reasons }: Doubt, session: Session): TemplateResult {
+  const { texts } = session;
   return html`
     ${heading(texts.doubt(given.file.name, need.role), 'reasons')}
     <ul class="notice" id="reasons">${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>
@@ -61,6 +63,7 @@ function doubtView({ need, given, reasons }: Doubt, session: Session): TemplateR
 }
 
 function passwordForm(need: Need, wrong: boolean, canAssume: boolean, session: Session): TemplateResult {
+  const { texts } = session;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.target as HTMLFormElement;

@@ -1,18 +1,17 @@
 // From an image to a saved disk: asks for the place, then converts.
 
-import { DecantError, type Output, type OutputFormat, type Progress, type Result } from 'decant';
-import { openStreamedDownload } from '../download/streamed.js';
+import { DecantError, type OutputFormat, type Progress, type Result } from 'decant';
 import { Course } from './course.js';
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
-import { isAlike, mayBeSame } from './given.js';
+import { mayBeSame } from './given.js';
 import { freeNameIn, nameProblem, withExtension } from './names.js';
 import type { Opener } from './opener.js';
 import { sourcesOf } from './opening.js';
+import { leftBehind, outputAt } from './places.js';
 import { learn, predict } from './rates.js';
 import type { Stage } from './stage.js';
 import { methodOf, type Place, type Step } from './state.js';
-import { texts } from './texts.js';
 import type { Way } from './ways.js';
 import { guardWork } from './work-guard.js';
 
@@ -20,6 +19,9 @@ import { guardWork } from './work-guard.js';
 const TICK = 200;
 
 const isNamed = (thrown: unknown, name: string): boolean => thrown instanceof DOMException && thrown.name === name;
+
+/** What of a conversion stays while it goes on. */
+type Shown = Pick<Step<'converting'>, 'step' | 'name' | 'place' | 'picture'>;
 
 export class Saver {
   #cancel: AbortController | undefined;
@@ -29,12 +31,12 @@ export class Saver {
     private readonly opener: Opener,
     /** Called after a success, if the turn is not over. */
     private readonly done: (place: Place) => void,
-    /** Called after a failure, if the turn is not over. `left` becomes a sentence on what is left at the place. */
+    /** Called after a failure, if the turn is not over. `left` becomes a sentence on what is left, if that can be seen. */
     private readonly failed: (
       turn: AbortSignal,
       thrown: unknown,
       title: string,
-      left: Promise<string>,
+      left: Promise<string | undefined>,
     ) => Promise<void>,
   ) {}
 
@@ -81,7 +83,7 @@ export class Saver {
     const state = this.#ready;
     if (!state || !way) return;
     const { turn } = this.stage;
-    const problem = nameProblem(state.name);
+    const problem = nameProblem(state.name, this.stage.texts);
     if (problem) {
       this.#change(turn, { nameProblem: problem });
       return;
@@ -137,6 +139,7 @@ export class Saver {
       if (!folder || turn.aborted || !(await this.#isFree(turn, folder, name))) return undefined;
       return { kind: 'folder', folder, name, replaces: undefined };
     }
+    if (way === 'host') return { kind: 'host', name };
     const method = state.choices.find((choice) => choice.way === 'download')?.method;
     return { kind: method === 'streamed' ? 'streamed' : 'stored', name };
   }
@@ -159,8 +162,8 @@ export class Saver {
       });
     } catch (thrown) {
       if (isNamed(thrown, 'NotFoundError')) return true;
-      if (isNamed(thrown, 'TypeMismatchError')) this.#change(turn, { nameProblem: texts.folderOfName });
-      else if (thrown instanceof TypeError) this.#change(turn, { nameProblem: texts.nameRefused });
+      if (isNamed(thrown, 'TypeMismatchError')) this.#change(turn, { nameProblem: this.stage.texts.folderOfName });
+      else if (thrown instanceof TypeError) this.#change(turn, { nameProblem: this.stage.texts.nameRefused });
       else {
         // The permission is lost, or the folder itself.
         this.opener.folder = undefined;
@@ -193,7 +196,7 @@ export class Saver {
   /** Shows the image without the way whose dialog the browser refuses. */
   #noDialog(turn: AbortSignal, way: 'folder' | 'dialog'): void {
     const { environment } = this.opener;
-    const { state } = this.stage;
+    const { state, texts } = this.stage;
     if (turn.aborted || !environment || state.step !== 'ready') return;
     this.opener.way = undefined;
     environment[`${way}Obstacle`] = texts.pickerFailed;
@@ -220,14 +223,16 @@ export class Saver {
 
   /** Converts the image that is shown to `place`, and shows how far it is and what comes of it. */
   async #convertTo(place: Place): Promise<void> {
-    const { state, turn } = this.stage;
+    const { state, turn, texts } = this.stage;
     if (state.step !== 'ready') return;
     const { image, survey, output: format } = state;
     const isSized = image.info.virtualSize !== undefined;
     const name = image.info.name ?? texts.image;
     // Shown at once, since a download may be slow to begin: it cannot be begun twice, and it can be cancelled.
     const nothing = { share: 0, secondsLeft: undefined, speed: undefined };
-    this.stage.show(turn, { step: 'converting', name, place, phase: 'converting', ...nothing, cancelling: false });
+    const { picture } = survey;
+    const shown = { step: 'converting', name, place, picture } as const;
+    this.stage.show(turn, { ...shown, phase: 'converting', ...nothing, cancelling: false });
     const release = guardWork();
     const cancel = new AbortController();
     this.#cancel = cancel;
@@ -239,21 +244,31 @@ export class Saver {
     let hasBegun = false;
     try {
       const ended = AbortSignal.any([turn, cancel.signal]);
-      const { output, signal, taken } = await this.#outputAt(place, format.size, ended);
+      const { output, signal, taken } = await outputAt(
+        place,
+        { info: image.info, format, name: place.name },
+        ended,
+        this.stage,
+      );
       hasBegun = true;
       const method = methodOf(place);
       // A compressed output has fewer bytes than the disk, so what the browser has taken says nothing about progress.
       const counted = taken && isSized && !format.compressed ? { taken } : {};
       const course = new Course({ method, virtualSize: diskSize(image.info), data, rates, ...counted });
-      const show = () => this.#showCourse(turn, name, place, course);
+      const show = () => this.#showCourse(turn, shown, course);
       show();
       ticking = setInterval(show, TICK);
-      const onProgress = (progress: Progress) => course.update(progress);
+      const onProgress = (progress: Progress) => {
+        course.update(progress);
+        if (picture) picture.done = progress.cells;
+        this.stage.host.tell('decant-progress', progress);
+      };
       const result = await image.convert(output, { format: format.name, signal, onProgress });
       // A compressed output says nothing about the speed of writing: compressing takes most of the time.
       if (!format.compressed) learn(method, result, course.dataDone);
       if (turn.aborted) return;
       this.done(place);
+      this.stage.host.tell('decant-done', result);
       const copying = rates && predict(rates, method, result.outputSize, course.dataDone).copying;
       this.#showDone(turn, name, place, result, course, (performance.now() - start) / 1000, copying);
     } catch (thrown) {
@@ -261,7 +276,7 @@ export class Saver {
       // A folder that failed is not offered again.
       if (place.kind === 'folder' && asError(ending).kind === 'sink') this.opener.folder = undefined;
       if (turn.aborted) return;
-      const left = hasBegun ? leftBehind(place) : Promise.resolve(texts.nothingLeft);
+      const left = hasBegun ? leftBehind(place, texts) : Promise.resolve(texts.nothingLeft);
       await this.failed(turn, ending, texts.notConverted(name), left);
     } finally {
       clearInterval(ticking);
@@ -269,40 +284,12 @@ export class Saver {
     }
   }
 
-  /**
-   * The output for the package at `place`, for `size` bytes, and the signal that cancels the conversion: `ended`, and a
-   * cancel in the browser's list of downloads. For a stream, `taken` returns how many bytes the browser has taken.
-   */
-  async #outputAt(
-    place: Place,
-    size: number | undefined,
-    ended: AbortSignal,
-  ): Promise<{ output: Output; signal: AbortSignal; taken?: () => number }> {
-    switch (place.kind) {
-      case 'folder':
-        return { output: { folder: place.folder, name: place.name }, signal: ended };
-      case 'dialog':
-        return { output: place.handle, signal: ended };
-      case 'stored':
-        return { output: { download: place.name }, signal: ended };
-      case 'streamed': {
-        try {
-          const stream = await openStreamedDownload(place.name, size, ended);
-          const signal = AbortSignal.any([ended, stream.cancelled]);
-          return { output: stream.writable, signal, taken: () => stream.taken() };
-        } catch (cause) {
-          throw new DecantError('sink', texts.noStream((cause as Error).message), { cause });
-        }
-      }
-    }
-  }
-
   /** Shows how far the conversion is. */
-  #showCourse(turn: AbortSignal, name: string, place: Place, course: Course): void {
+  #showCourse(turn: AbortSignal, shown: Shown, course: Course): void {
     const { state } = this.stage;
     const cancelling = state.step === 'converting' && state.cancelling;
     const phase = course.phase === 'finalizing' ? 'finishing' : 'converting';
-    this.stage.show(turn, { step: 'converting', name, place, phase, ...course.standing(), cancelling });
+    this.stage.show(turn, { ...shown, phase, ...course.standing(), cancelling });
   }
 
   /** Shows the result. `seconds` is how long it took; `copying`, how long the browser will copy the download. */
@@ -320,31 +307,5 @@ export class Saver {
     // It was cancelled when it could not be stopped any more.
     const tooLate = this.#cancel?.signal.aborted ?? false;
     this.stage.show(turn, { step: 'done', name, place, result, seconds, converting, speed, copying, tooLate });
-  }
-}
-
-/** A sentence on what a conversion that did not succeed has left at `place`. */
-async function leftBehind(place: Place): Promise<string> {
-  switch (place.kind) {
-    case 'stored':
-      return texts.nothingLeft;
-    case 'streamed':
-      // Chromium leaves nothing. Firefox and WebKit leave a part of the file.
-      return texts.streamLeft(place.name);
-    case 'folder':
-      return leftIn(place.folder.getFileHandle(place.name), place.name, place.replaces);
-    case 'dialog':
-      return leftIn(Promise.resolve(place.handle), place.name, undefined);
-  }
-}
-
-/** The same for a file that can be looked at. `before` is the file that was there. */
-async function leftIn(handle: Promise<FileSystemFileHandle>, name: string, before: File | undefined): Promise<string> {
-  try {
-    const now = await (await handle).getFile();
-    if (before && isAlike(now, before)) return texts.asItWas(name);
-    return now.size === 0 ? texts.emptyLeft(name) : texts.fileLeft(name);
-  } catch (thrown) {
-    return isNamed(thrown, 'NotFoundError') ? texts.nothingLeft : texts.unknownLeft(name);
   }
 }

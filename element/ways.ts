@@ -1,9 +1,11 @@
 // The ways to save a disk, and what is known for a choice among them.
 
+import type { Contents } from './contents/types.js';
+import type { DiskPicture } from './picture/disk-picture.js';
 import type { Method } from './rates.js';
 
-/** Where the person saves to: a folder, a file picked in the browser's own dialog, the downloads. */
-export type Way = 'folder' | 'dialog' | 'download';
+/** Where a disk goes: to a folder, a file picked in the browser's own dialog, the downloads; or where the page wants it. */
+export type Way = 'folder' | 'dialog' | 'download' | 'host';
 
 /** What the map of a disk has told so far. All sizes in bytes. */
 export interface Survey {
@@ -13,6 +15,10 @@ export interface Survey {
   lost: number;
   /** Whether the map was read to its end. Until then the sizes are lower bounds. */
   complete: boolean;
+  /** The same as a picture; missing where only a conversion tells how large the disk is. */
+  picture?: DiskPicture;
+  /** What is inside; missing until it is known. */
+  contents?: Contents;
   /** Whether figures are shown and a way is proposed before it is complete: it took too long. */
   isDue: boolean;
 }

@@ -5,7 +5,7 @@ import { diskSize } from './disk-size.js';
 import { type Given, mayBeSame, sourceOf } from './given.js';
 import type { Answer } from './opening.js';
 import { baseName } from './sorting.js';
-import { texts } from './texts.js';
+import type { Texts } from './texts/english.js';
 
 const SECTOR = 512;
 
@@ -18,6 +18,7 @@ export async function doubtsAbout(
   { need, given }: Answer,
   top: Given,
   image: Image,
+  texts: Texts,
   signal: AbortSignal,
 ): Promise<string[]> {
   const { file } = given;
@@ -38,7 +39,7 @@ export async function doubtsAbout(
     else if (file.size % SECTOR !== 0) doubts.push(texts.noDisk(file.name));
     else if (layer.guessed) doubts.push(texts.guessedRaw(file.name));
   }
-  if (doubts.length > 0 && layer.virtualSize < above.virtualSize) doubts.push(smaller(layer, above));
+  if (doubts.length > 0 && layer.virtualSize < above.virtualSize) doubts.push(smaller(layer, above, texts));
   return doubts;
 }
 
@@ -55,13 +56,13 @@ async function formatOf(given: Given, signal: AbortSignal): Promise<string | und
 
 type Layer = Image['info']['layers'][number];
 
-const smaller = (layer: Layer, above: Layer): string =>
+const smaller = (layer: Layer, above: Layer, texts: Texts): string =>
   texts.smallerLayer(layer.name, layer.virtualSize, above.name, above.virtualSize);
 
 /** A sentence for each layer whose disk is smaller than that of the layer above. */
-export function smallerLayers({ layers }: Image['info']): string[] {
+export function smallerLayers({ layers }: Image['info'], texts: Texts): string[] {
   return layers.flatMap((layer, at) => {
     const above = layers[at - 1];
-    return above && layer.virtualSize < above.virtualSize ? [smaller(layer, above)] : [];
+    return above && layer.virtualSize < above.virtualSize ? [smaller(layer, above, texts)] : [];
   });
 }

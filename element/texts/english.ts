@@ -1,4 +1,4 @@
-// Every text that a person reads on the page. Names of images and files are shown escaped and cut.
+// Every text that a person reads, in English. Names of images and files are shown escaped and cut.
 
 import {
   copyLifetime,
@@ -9,10 +9,13 @@ import {
   type Snapshot,
   shownText,
 } from 'decant';
-import type { Method } from './rates.js';
-import type { FileNeed, Next, Place } from './state.js';
-import { binarySize, duration, size } from './units.js';
-import type { Choice } from './ways.js';
+import type { Contents, Part } from '../contents/types.js';
+import type { Method } from '../rates.js';
+import type { FileNeed, Next, Place } from '../state.js';
+import type { Choice } from '../ways.js';
+import { unitsOf } from './units.js';
+
+const { size, binarySize, duration } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
 
 /** A list of names; of many, the first few. */
 const list = (names: string[]): string =>
@@ -26,7 +29,9 @@ const time = ({ seconds, atLeast }: Choice): string => {
   return atLeast ? ` At least ${duration(seconds)}.` : ` About ${duration(seconds)}.`;
 };
 
-export const texts = {
+export const english = {
+  size,
+
   title: 'Decant',
   tagline: 'Turns a disk image into the form you need. In this browser: nothing is uploaded.',
 
@@ -34,7 +39,12 @@ export const texts = {
   orPaste: 'or paste a file',
   choose: 'Choose a file',
   trySample: 'Try a sample image',
-  sampleName: 'sample.qcow2',
+  help: [
+    'For disk images of virtual machines: makes a raw disk of them, a VHD for Azure, or an archive for Google Cloud.',
+    'Reads qcow2 with all that belongs to it, VMDK, VDI, QED and raw disks, also in a tar or a gzip file.',
+    'Of any size: only a small part is in memory at a time, and in a folder that you pick, what is empty takes no space.',
+    'Nothing is uploaded. You can check that: turn your network off, and it works all the same.',
+  ],
   dropToOpen: 'Let go to open it',
   dropToQueue: 'Let go to put it in the queue, where it waits until this one is done',
   dropToAnswer: (name: string) => `Let go to hand it over for ${shownText(name)}`,
@@ -57,7 +67,8 @@ export const texts = {
     saved: (place: Place) => {
       const name = shownText(place.name);
       if (place.kind === 'folder') return `saved as ${name} in ${shownText(place.folder.name)}`;
-      return place.kind === 'dialog' ? `saved as ${name}` : `converted; the browser is saving ${name}`;
+      const isSaved = place.kind === 'dialog' || place.kind === 'host';
+      return isSaved ? `saved as ${name}` : `converted; the browser is saving ${name}`;
     },
     cancelled: 'cancelled',
     open: 'Open',
@@ -94,6 +105,32 @@ export const texts = {
   dataValue: (bytes: number, compressed: number) => {
     if (compressed === 0) return size(bytes);
     return `${size(bytes)}, ${compressed > bytes * 0.95 ? 'nearly all' : size(compressed)} of it compressed`;
+  },
+
+  picture: {
+    /** For those who cannot see it. `share` is that of the disk which is converted: 0 to 1. */
+    label: (share: number | undefined) =>
+      share === undefined
+        ? 'What the disk holds, as a picture'
+        : `The disk as a picture, ${english.percent(share)} converted`,
+    data: 'data',
+    layer: (name: string) => `data of ${shownText(name)}`,
+    compressed: 'compressed',
+    empty: 'empty',
+    lost: 'lost',
+  },
+
+  contents: {
+    title: (table: Contents['table'], parts: number) =>
+      table ? `Inside: ${parts === 1 ? 'one partition' : `${parts} partitions`} (${table.kind})` : 'Inside',
+    part: ({ name, type, fileSystem, size: bytes }: Part) => {
+      const what = fileSystem?.name ?? type ?? 'unknown';
+      const label = fileSystem?.label ?? name;
+      const called = label ? `${what} “${shownText(label)}”` : what;
+      return [called, size(bytes), fileSystem && type].filter(Boolean).join(', ');
+    },
+    more: (parts: number) => `and ${parts === 1 ? 'one more' : `${parts} more`}`,
+    damaged: 'The partition table is damaged. The disk is converted as it is.',
   },
 
   needsFile: ({ role, of }: FileNeed) =>
@@ -142,7 +179,8 @@ export const texts = {
   output: 'What to make of it',
   outputValue: ({ label, hint }: OutputFormat) => (hint ? `${hint}: ${label}` : label),
   outputNotice: (notice: string) => `${notice}.`,
-  outputRefusal: (output: OutputFormat, refusal: string) => `${texts.outputValue(output)} is not possible. ${refusal}.`,
+  outputRefusal: (output: OutputFormat, refusal: string) =>
+    `${english.outputValue(output)} is not possible. ${refusal}.`,
   saveHow: 'How to save it',
   fileName: 'Name for the disk',
   noName: 'The disk needs a name.',
@@ -155,6 +193,7 @@ export const texts = {
     folder: 'To a folder you pick',
     dialog: "With the browser's save dialog",
     download: 'As a download',
+    host: 'To where this page saves disks',
   },
   pickedCost: (choice: Choice) => {
     const { space, atLeast } = choice;
@@ -175,6 +214,7 @@ export const texts = {
     `${holds(room)}, and it cannot be sent to the downloads bit by bit: ${lower(obstacle)} ${canPick ? 'Save it to a folder you pick.' : 'Use Chrome or Edge, which can write to a folder you pick.'}`,
   mayNotFit: (room: number | undefined) => `${holds(room)}. Whether the result fits is known only when it is made.`,
   finding: 'Finding out how this browser can download it.',
+  streamsNot: 'this page does not stream downloads',
   noStream: (reason: string) => `The download could not be started: ${reason}`,
   insecure:
     'This page is not served over https, so the browser does not let it save files. Open it over https or on localhost.',
@@ -213,6 +253,7 @@ export const texts = {
   wasTooLate:
     'It was cancelled when the browser was finishing the file, which cannot be stopped: the file is complete.',
   keepOpen: 'Keep this tab open.',
+  notify: 'Tell me when it is done',
 
   done: 'Done',
   doneDamaged: 'Done, but the disk is damaged',
@@ -223,6 +264,8 @@ export const texts = {
         return `${shownText(place.name)} is in the folder ${shownText(place.folder.name)}.`;
       case 'dialog':
         return `${shownText(place.name)} is at the place you picked.`;
+      case 'host':
+        return `${shownText(place.name)} is where this page saves disks.`;
       case 'streamed':
         return `The browser has all of ${shownText(place.name)}. Its list of downloads shows when it is complete.`;
       case 'stored':
@@ -248,11 +291,12 @@ export const texts = {
       : size(result.outputSize),
   timeValue: (seconds: number) => (seconds < 1 ? 'less than a second' : duration(seconds)),
   convertingValue: (seconds: number, speed: number | undefined, method: Method) =>
-    speed === undefined ? texts.timeValue(seconds) : `${texts.timeValue(seconds)}, ${texts.speed(speed, method)}`,
+    speed === undefined ? english.timeValue(seconds) : `${english.timeValue(seconds)}, ${english.speed(speed, method)}`,
   methodValue: {
     picked: 'written to the place that you picked, with holes',
     stored: "written to the browser's storage, then copied to the downloads",
     streamed: 'sent to the downloads while it was converted',
+    host: 'handed over to this page',
   } satisfies Record<Method, string>,
   engineValue: ({ engine, workers }: Result) =>
     engine === 'threads' ? `${workers} threads that share memory` : workers === 1 ? 'one worker' : `${workers} workers`,
@@ -290,3 +334,5 @@ const holds = (room: number | undefined): string => {
 
 /** A sentence as the second half of another one: with a small first letter. */
 const lower = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1);
+
+export type Texts = typeof english;

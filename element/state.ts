@@ -2,6 +2,7 @@
 
 import type { Image, Need, OutputFormat, Result } from 'decant';
 import type { Given } from './given.js';
+import type { DiskPicture } from './picture/disk-picture.js';
 import type { Method } from './rates.js';
 import type { Choice, Survey, Way } from './ways.js';
 
@@ -44,7 +45,7 @@ export type Place =
   /** `replaces` is the file that was there before, if any. */
   | { kind: 'folder'; folder: FileSystemDirectoryHandle; name: string; replaces: File | undefined }
   | { kind: 'dialog'; handle: FileSystemFileHandle; name: string }
-  | { kind: 'stored' | 'streamed'; name: string };
+  | { kind: 'stored' | 'streamed' | 'host'; name: string };
 
 export const methodOf = ({ kind }: Place): Method => (kind === 'folder' || kind === 'dialog' ? 'picked' : kind);
 
@@ -93,6 +94,7 @@ export type State =
       share: number;
       secondsLeft: number | undefined;
       speed: number | undefined;
+      picture: DiskPicture | undefined;
       cancelling: boolean;
     }
   | {

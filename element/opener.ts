@@ -3,15 +3,16 @@
 import { type Image, type Layer, type Need, type OutputFormat, open } from 'decant';
 import { bestChoice, type Environment, explore, listChoices, newEnvironment } from './choices.js';
 import { doubtsAbout } from './companions.js';
+import { contentsOf } from './contents/contents.js';
 import { diskSize } from './disk-size.js';
 import { asError, sentence } from './failures.js';
 import { type Given, isSame, mayBeSame, sourceOf, without } from './given.js';
 import { suggestName } from './names.js';
 import { isMissing, type Opening, openingOptions, sourcesOf } from './opening.js';
+import { DiskPicture } from './picture/disk-picture.js';
 import { baseName } from './sorting.js';
 import type { Stage } from './stage.js';
 import type { FileNeed, Step } from './state.js';
-import { texts } from './texts.js';
 import type { Survey, Way } from './ways.js';
 
 /** How long a proposal waits for the map and the browser, in milliseconds. Then it is made with what is known. */
@@ -39,6 +40,7 @@ export class Opener {
   /** Opens the image. `notice` is shown if it still needs something. */
   async open(opening: Opening, notice?: string): Promise<void> {
     const { name } = opening.top.file;
+    const { texts } = this.stage;
     const turn = this.stage.begin({ step: 'opening', name });
     this.opening = opening;
     try {
@@ -98,7 +100,7 @@ export class Opener {
     const named = missing.some((need) => files.some(({ file }) => file.name === baseName(need.name)));
     await this.open(
       more,
-      named || missing.length === 0 ? undefined : texts.notTheFile(files.map(({ file }) => file.name)),
+      named || missing.length === 0 ? undefined : this.stage.texts.notTheFile(files.map(({ file }) => file.name)),
     );
     const { state } = this.stage;
     if (!named && files.length === 1 && state.step === 'needs' && this.opening === more) {
@@ -125,7 +127,7 @@ export class Opener {
   async #goOn(image: Image, opening: Opening, turn: AbortSignal, notice: string | undefined): Promise<void> {
     const last = opening.answers.at(-1);
     if (last && !last.confirmed) {
-      const reasons = await doubtsAbout(last, opening.top, image, turn);
+      const reasons = await doubtsAbout(last, opening.top, image, this.stage.texts, turn);
       if (turn.aborted) return;
       if (reasons.length > 0) {
         const doubt = { need: last.need, given: last.given, reasons };
@@ -155,7 +157,7 @@ export class Opener {
 
   /** Unlocks the image and describes it, or asks for the password of the layer that stays locked. */
   async #unlock(image: Image, { passwords }: Opening, turn: AbortSignal): Promise<void> {
-    const name = image.info.name ?? texts.image;
+    const name = image.info.name ?? this.stage.texts.image;
     try {
       await image.unlock({
         signal: turn,
@@ -194,17 +196,23 @@ export class Opener {
 
   /** Shows what the headers say at once, then what the map and the browser tell, as it becomes known. */
   async #describe(image: Image, turn: AbortSignal): Promise<void> {
-    const survey: Survey = { data: 0, compressed: 0, lost: 0, complete: false, isDue: false };
+    const { virtualSize, layers } = image.info;
+    const names = layers.map(({ name }) => name);
+    const survey: Survey = {
+      ...{ data: 0, compressed: 0, lost: 0, complete: false, isDue: false },
+      ...(virtualSize === undefined ? {} : { picture: new DiskPicture(virtualSize, names) }),
+    };
     const show = () => this.showImage(image, turn, { ...survey });
-    this.environment = newEnvironment();
+    this.environment = newEnvironment(this.stage);
+    this.stage.host.tell('decant-info', image.info);
     const due = setTimeout(() => {
       survey.isDue = true;
       show();
     }, PATIENCE);
     turn.addEventListener('abort', () => clearTimeout(due));
     show();
-    const explored = explore(this.environment, largestOutput(image), turn, show);
-    await Promise.all([explored, this.#survey(image, turn, survey, show)]);
+    const explored = explore(this.environment, largestOutput(image), this.stage, turn, show);
+    await Promise.all([explored, this.#survey(image, turn, survey, show), lookInto(image, turn, survey, show)]);
   }
 
   /** Reads the map until its end, or until a conversion begins: that reads all of it by itself. */
@@ -216,10 +224,10 @@ export class Opener {
     try {
       for await (const extent of isMapped ? image.map({ signal: turn }) : []) {
         if (turn.aborted || this.stage.state.step !== 'ready') return;
+        survey.picture?.add(extent);
         if (extent.kind === 'lost') survey.lost += extent.length;
-        if (extent.kind !== 'data') continue;
-        survey.data += extent.length;
-        if (extent.compressed) survey.compressed += extent.length;
+        if (extent.kind === 'data') survey.data += extent.length;
+        if (extent.kind === 'data' && extent.compressed) survey.compressed += extent.length;
         if (performance.now() - shown < SURVEY_TICK) continue;
         show();
         shown = performance.now();
@@ -240,11 +248,12 @@ export class Opener {
     const { opening, environment } = this;
     if (!opening || !environment || (!before && state.step !== 'opening' && state.step !== 'unlocking')) return;
     const output = before?.output ?? outputOf(image, this.format);
-    const choices = listChoices(image.info, output, survey, environment);
+    const choices = listChoices(image.info, output, survey, environment, this.stage);
     const isDue = survey.isDue || (survey.complete && environment.complete);
     // A way that the person has chosen stays. A proposal follows what is known.
     const chosen = choices.find((choice) => choice.way === this.way && !choice.obstacle)?.way;
-    const way = chosen ?? (isDue ? bestChoice(choices)?.way : undefined);
+    const isClear = isDue || choices.length === 1;
+    const way = chosen ?? (isClear ? bestChoice(choices)?.way : undefined);
     const taken = sourcesOf(opening).map(({ file }) => file.name);
     this.stage.show(turn, {
       name: suggestName(opening.top.file.name, image, output.extension, taken),
@@ -264,6 +273,19 @@ export class Opener {
       otherTab: environment.otherTab,
     });
   }
+}
+
+/** Finds out what is inside the disk. */
+async function lookInto(image: Image, turn: AbortSignal, survey: Survey, show: () => void): Promise<void> {
+  const { virtualSize } = image.info;
+  // A disk that is read in order cannot be looked into.
+  if (virtualSize === undefined) return;
+  const read = (offset: number, length: number) => image.read(offset, length, { signal: turn });
+  // What cannot be read now, a conversion meets again and reports.
+  const contents = await contentsOf(read, virtualSize).catch(() => undefined);
+  if (!contents) return;
+  survey.contents = contents;
+  show();
 }
 
 /** The files that were handed over beside the image, and that it does not refer to. */

@@ -3,6 +3,8 @@
 import type { OutputFormat } from 'decant';
 import { asError, nextSteps, sentence } from './failures.js';
 import { type Given, givenBy, MOST, pickFiles, plain } from './given.js';
+import type { Host } from './host.js';
+import { askToNotify } from './notification.js';
 import { Opener, snapshotPlace } from './opener.js';
 import { beginOpening, type Opening } from './opening.js';
 import { Queue } from './queue.js';
@@ -10,7 +12,7 @@ import { Saver } from './saving.js';
 import { type Sorted, sort, sortImages } from './sorting.js';
 import { Stage } from './stage.js';
 import type { FileNeed, Next, State } from './state.js';
-import { texts } from './texts.js';
+import type { Texts } from './texts/english.js';
 import type { Way } from './ways.js';
 
 export class Session {
@@ -22,8 +24,8 @@ export class Session {
   news = '';
 
   /** Calls `changed` after every change of what is to be shown. */
-  constructor(changed: () => void) {
-    this.#stage = new Stage(changed);
+  constructor(host: Host, changed: () => void) {
+    this.#stage = new Stage(host, changed);
     this.#opener = new Opener(
       this.#stage,
       (turn, thrown, title) => this.#failed(turn, thrown, title),
@@ -32,13 +34,23 @@ export class Session {
     this.#saver = new Saver(
       this.#stage,
       this.#opener,
-      (place) => this.queue.settle('done', texts.queued.saved(place)),
+      (place) => this.queue.settle('done', this.texts.queued.saved(place)),
       (turn, thrown, title, left) => this.#failed(turn, thrown, title, left),
     );
   }
 
   get state(): State {
     return this.#stage.state;
+  }
+
+  get texts(): Texts {
+    return this.#stage.texts;
+  }
+
+  /** Shows what follows in other words. */
+  set texts(texts: Texts) {
+    this.#stage.texts = texts;
+    this.#stage.refresh();
   }
 
   get opening(): Opening | undefined {
@@ -58,7 +70,7 @@ export class Session {
 
   /** Takes files that were dropped, pasted or chosen. */
   take(files: Given[]): void {
-    this.takeFrom(texts.dropped, async () => files);
+    this.takeFrom(this.texts.dropped, async () => files);
   }
 
   /** Takes the files that `find` fetches or lists. `name` stands for them meanwhile. */
@@ -75,11 +87,11 @@ export class Session {
     try {
       files = await find();
     } catch {
-      this.#tell(turn, stays, texts.notFetched(name));
+      this.#tell(turn, stays, this.texts.notFetched(name));
       return;
     }
     if (files.length === 0 || files.length > MOST) {
-      this.#tell(turn, stays, files.length === 0 ? texts.noFiles : texts.tooMany(MOST));
+      this.#tell(turn, stays, files.length === 0 ? this.texts.noFiles : this.texts.tooMany(MOST));
       return;
     }
     if (stays && this.asksForFile && this.opening?.bundle === bundle) {
@@ -92,7 +104,7 @@ export class Session {
     if (stays) {
       this.#enqueue(sorted);
     } else {
-      this.news = newsOf(sorted.aside);
+      this.news = newsOf(sorted.aside, this.texts);
       this.queue.addFirst(sorted.bundles);
       await this.#openNext();
     }
@@ -101,8 +113,8 @@ export class Session {
   /** Adds images to the end of the queue, and reports it. */
   #enqueue({ bundles, aside }: Sorted): void {
     this.queue.add(bundles);
-    const added = bundles.length > 0 ? texts.queued.added(bundles.map(({ top }) => top.file.name)) : '';
-    this.news = [added, newsOf(aside)].filter(Boolean).join(' ');
+    const added = bundles.length > 0 ? this.texts.queued.added(bundles.map(({ top }) => top.file.name)) : '';
+    this.news = [added, newsOf(aside, this.texts)].filter(Boolean).join(' ');
     this.#stage.refresh();
   }
 
@@ -117,7 +129,7 @@ export class Session {
       (async () => {
         const handles = await pickFiles(true);
         if (!handles) fallback();
-        else if (handles.length > 0) await this.#takeFrom(texts.chosen, () => Promise.all(handles.map(givenBy)));
+        else if (handles.length > 0) await this.#takeFrom(this.texts.chosen, () => Promise.all(handles.map(givenBy)));
       })(),
     );
   }
@@ -135,7 +147,7 @@ export class Session {
         const given = await givenBy(handle).catch(() => undefined);
         if (turn.aborted) return;
         if (given) await this.#opener.answer(need, given);
-        else this.#tell(turn, true, texts.notFetched(handle.name));
+        else this.#tell(turn, true, this.texts.notFetched(handle.name));
       })(),
     );
   }
@@ -251,6 +263,11 @@ export class Session {
     this.#run(this.#saver.useFreeName());
   }
 
+  /** Asks whether the end may be notified. */
+  askToNotify(): void {
+    this.#run(askToNotify().then(() => this.#stage.refresh()));
+  }
+
   cancel(): void {
     this.#saver.cancel();
   }
@@ -275,17 +292,23 @@ export class Session {
     } else this.#stage.show(turn, { step: 'empty', notice });
   }
 
-  async #failed(turn: AbortSignal, thrown: unknown, title: string, whatIsLeft?: Promise<string>): Promise<void> {
+  async #failed(
+    turn: AbortSignal,
+    thrown: unknown,
+    title: string,
+    whatIsLeft?: Promise<string | undefined>,
+  ): Promise<void> {
     const { opening } = this;
     if (turn.aborted || !opening) return;
     const error = asError(thrown);
+    this.#stage.host.tell('decant-error', error);
     const [left, next] = await Promise.all([whatIsLeft, nextSteps(error, opening, turn)]);
     if (turn.aborted) return;
     const cancelled = error.kind === 'cancelled';
-    this.queue.settle('failed', cancelled ? texts.queued.cancelled : sentence(error.message));
+    this.queue.settle('failed', cancelled ? this.texts.queued.cancelled : sentence(error.message));
     this.#stage.show(turn, {
       step: 'failed',
-      title: cancelled ? texts.cancelled : title,
+      title: cancelled ? this.texts.cancelled : title,
       message: cancelled ? undefined : sentence(error.message),
       left,
       next,
@@ -301,13 +324,14 @@ export class Session {
         this.#stage.refresh();
         return;
       }
-      this.#stage.begin({ step: 'failed', title: texts.failed, message, left: undefined, next: [] });
+      this.#stage.begin({ step: 'failed', title: this.texts.failed, message, left: undefined, next: [] });
     });
   }
 }
 
 /** The news about files that were left out; empty if there are none. */
-const newsOf = (aside: Given[]): string => (aside.length > 0 ? texts.aside(aside.map(({ file }) => file.name)) : '');
+const newsOf = (aside: Given[], texts: Texts): string =>
+  aside.length > 0 ? texts.aside(aside.map(({ file }) => file.name)) : '';
 
 /** How to open the image for the step `next`. */
 function changed(opening: Opening, next: Next): Opening {

@@ -1,0 +1,72 @@
+// Numbers and texts in bytes of a disk. What is not there reads as zeros.
+
+/** Numbers that JavaScript cannot hold exactly are taken for this, which no disk is as large as. */
+const TOO_LARGE = Number.MAX_SAFE_INTEGER;
+
+export class Bytes {
+  readonly #view: DataView;
+
+  constructor(readonly array: Uint8Array) {
+    this.#view = new DataView(array.buffer, array.byteOffset, array.byteLength);
+  }
+
+  #has(at: number, length: number): boolean {
+    return at >= 0 && at + length <= this.#view.byteLength;
+  }
+
+  u8(at: number): number {
+    return this.#has(at, 1) ? this.#view.getUint8(at) : 0;
+  }
+
+  i8(at: number): number {
+    return this.#has(at, 1) ? this.#view.getInt8(at) : 0;
+  }
+
+  u16(at: number): number {
+    return this.#has(at, 2) ? this.#view.getUint16(at, true) : 0;
+  }
+
+  u32(at: number): number {
+    return this.#has(at, 4) ? this.#view.getUint32(at, true) : 0;
+  }
+
+  u64(at: number): number {
+    return this.#has(at, 8) ? exact(this.#view.getBigUint64(at, true)) : 0;
+  }
+
+  /** The most significant byte first. */
+  u32Big(at: number): number {
+    return this.#has(at, 4) ? this.#view.getUint32(at, false) : 0;
+  }
+
+  u64Big(at: number): number {
+    return this.#has(at, 8) ? exact(this.#view.getBigUint64(at, false)) : 0;
+  }
+
+  /** Whether the characters of `text`, all of them ASCII, are at `at`. */
+  has(text: string, at: number): boolean {
+    return [...text].every((character, place) => this.u8(at + place) === character.charCodeAt(0));
+  }
+
+  part(at: number, length: number): Uint8Array {
+    return this.array.subarray(at, Math.min(at + length, this.array.length));
+  }
+
+  /** A text that ends at its first NUL, or after `length` bytes; without spaces around it. Empty if it is none. */
+  text(at: number, length: number, encoding: 'utf-8' | 'utf-16le' | 'latin1' = 'utf-8'): string {
+    const decoded = new TextDecoder(encoding).decode(this.part(at, length));
+    return decoded.split('\0')[0]!.trim();
+  }
+}
+
+const exact = (value: bigint): number => (value > BigInt(TOO_LARGE) ? TOO_LARGE : Number(value));
+
+/** The CRC of gzip and GPT. */
+export function crc32(bytes: Uint8Array): number {
+  let crc = 0xffff_ffff;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb8_8320 : 0);
+  }
+  return (crc ^ 0xffff_ffff) >>> 0;
+}

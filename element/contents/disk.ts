@@ -1,0 +1,18 @@
+// A disk that is read in small parts.
+
+import { Bytes } from './bytes.js';
+
+export class Disk {
+  constructor(
+    /** Resolves to exactly `length` bytes of the disk from `offset`. */
+    private readonly readBytes: (offset: number, length: number) => Promise<Uint8Array>,
+    /** In bytes. */
+    readonly size: number,
+  ) {}
+
+  /** The bytes from `offset`: `length` of them, or as many as there are. None outside of the disk. */
+  async read(offset: number, length: number): Promise<Bytes> {
+    const there = offset >= 0 ? Math.min(length, this.size - offset) : 0;
+    return new Bytes(there > 0 ? await this.readBytes(offset, there) : new Uint8Array());
+  }
+}

@@ -1,0 +1,23 @@
+// What is inside a disk, as a list.
+
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Texts } from '../texts/english.js';
+import type { Contents } from './types.js';
+
+/** More partitions are only counted. */
+const MOST_SHOWN = 16;
+
+export function contentsView({ table, parts }: Contents, texts: Texts): TemplateResult | typeof nothing {
+  if (!table && parts.length === 0) return nothing;
+  const more = parts.length - MOST_SHOWN;
+  return html`
+    <details class="contents" open>
+      <summary>${texts.contents.title(table, parts.length)}</summary>
+      <ul>
+        ${parts.slice(0, MOST_SHOWN).map((part) => html`<li>${texts.contents.part(part)}</li>`)}
+        ${more > 0 ? html`<li>${texts.contents.more(more)}</li>` : nothing}
+      </ul>
+      ${table?.isDamaged ? html`<p class="notice">${texts.contents.damaged}</p>` : nothing}
+    </details>
+  `;
+}

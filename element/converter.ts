@@ -1,0 +1,310 @@
+// The element: a drop area, a description, a conversion.
+
+import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { filesOf } from './given.js';
+import type { Host } from './host.js';
+import { notify } from './notification.js';
+import { paint } from './picture/paint.js';
+import { Session } from './session.js';
+import type { State } from './state.js';
+import { styles } from './styles.js';
+import { english } from './texts/english.js';
+import { languageOf, textsIn } from './texts/languages.js';
+import { replaced } from './texts/replaced.js';
+import type { DecantConverterElement, DecantConverterEvents, TextReplacements } from './types.js';
+import {
+  announcement,
+  convertingView,
+  doneView,
+  failedView,
+  openingView,
+  queueView,
+  unlockingView,
+  windowTitle,
+} from './views.js';
+import { needsView } from './views-needs.js';
+import { readyView } from './views-ready.js';
+
+const SAMPLE = 'sample.qcow2';
+
+/** The step, and the question within it. When this changes, the focus moves. */
+function focusKey(state: State): string {
+  if (state.step === 'ready') return [state.step, state.asking?.kind ?? state.nameProblem].filter(Boolean).join(' ');
+  if (state.step === 'needs') return [state.step, state.doubt ? 'doubt' : state.notice].filter(Boolean).join(' ');
+  return state.step;
+}
+
+export class Converter extends LitElement implements DecantConverterElement, Host {
+  static override styles = styles;
+  static override properties = {
+    sample: {},
+    wholeWindow: { type: Boolean, attribute: 'whole-window', reflect: true },
+    texts: { attribute: false },
+    dragging: { state: true },
+  };
+
+  static override get observedAttributes(): string[] {
+    return [...Reflect.get(LitElement, 'observedAttributes', Converter), 'lang'];
+  }
+
+  declare sample: string | undefined;
+  declare wholeWindow: boolean;
+  declare texts: TextReplacements | undefined;
+  output: DecantConverterElement['output'];
+  streamedDownloads: DecantConverterElement['streamedDownloads'];
+  private declare dragging: boolean;
+  /** The texts of the language, before some are replaced. */
+  #texts = english;
+  #session = new Session(this, () => this.requestUpdate());
+  #focused = 'empty';
+  #title: string | undefined;
+  #listening = new AbortController();
+  /** Aborted when the element leaves the document. */
+  #connected = new AbortController();
+  /** How large the card is, in CSS pixels. */
+  #card = { width: 0, height: 0 };
+  /** When a conversion began that goes on, in seconds. */
+  #began: number | undefined;
+
+  constructor() {
+    super();
+    this.wholeWindow = false;
+    this.dragging = false;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#connected = new AbortController();
+    this.#listen(this.wholeWindow ? window : this);
+    this.#speak();
+    // The picture is painted in colours of the scheme.
+    const { signal } = this.#connected;
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.requestUpdate(), { signal });
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#listening.abort();
+    this.#connected.abort();
+    this.#session.end();
+  }
+
+  override attributeChangedCallback(name: string, before: string | null, now: string | null): void {
+    super.attributeChangedCallback(name, before, now);
+    if (name === 'lang' && this.isConnected) this.#speak();
+  }
+
+  override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has('texts')) this.#session.texts = replaced(this.#texts, this.texts);
+    if (changed.has('wholeWindow') && this.isConnected) this.#listen(this.wholeWindow ? window : this);
+  }
+
+  tell<K extends keyof DecantConverterEvents>(type: K, detail: DecantConverterEvents[K]['detail']): void {
+    this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
+  }
+
+  /** Takes what is dropped and pasted on `target` from now on. */
+  #listen(target: Window | HTMLElement): void {
+    this.#listening.abort();
+    this.#listening = new AbortController();
+    const { signal } = this.#listening;
+    for (const [type, listener] of this.#listeners)
+      target.addEventListener(type, listener as EventListener, { signal });
+  }
+
+  /** Shows the texts of the language that the element stands in. */
+  #speak(): void {
+    textsIn(languageOf(this)).then((texts) => {
+      this.#texts = texts;
+      this.#session.texts = replaced(texts, this.texts);
+    }, reportError);
+  }
+
+  override updated(): void {
+    this.#paintPicture();
+    this.#keepHeight();
+    this.#tellEnd();
+    this.#moveFocus();
+    this.#tellTitle();
+  }
+
+  /** The card does not shrink while one image follows another step: what is below does not jump. */
+  #keepHeight(): void {
+    const card = this.renderRoot.querySelector<HTMLElement>('.card')!;
+    const width = card.offsetWidth;
+    const isNew = this.#session.state.step === 'empty' || width !== this.#card.width;
+    if (isNew) card.style.minHeight = '';
+    const height = Math.max(isNew ? 0 : this.#card.height, card.offsetHeight);
+    card.style.minHeight = `${height}px`;
+    this.#card = { width, height };
+  }
+
+  /** Notifies the person of the end of a conversion. */
+  #tellEnd(): void {
+    const { state, texts } = this.#session;
+    const now = performance.now() / 1000;
+    if (state.step === 'converting') this.#began ??= now;
+    else if (this.#began !== undefined) {
+      const seconds = now - this.#began;
+      this.#began = undefined;
+      const hasEnded = state.step === 'done' || state.step === 'failed';
+      if (hasEnded) notify(windowTitle(state, texts) ?? texts.title, announcement(state, texts), seconds);
+    }
+  }
+
+  #paintPicture(): void {
+    const { state } = this.#session;
+    const picture =
+      state.step === 'ready' ? state.survey.picture : state.step === 'converting' ? state.picture : undefined;
+    const figure = this.renderRoot.querySelector<HTMLElement>('.picture');
+    if (picture && figure) paint(figure, picture);
+  }
+
+  /** Moves the focus to a new step or question, so that a keyboard or a screen reader goes on from there. */
+  #moveFocus(): void {
+    const key = focusKey(this.#session.state);
+    const before = this.#focused;
+    this.#focused = key;
+    if (key === before) return;
+    if (before.startsWith(key)) {
+      // A question was answered. If the focus was in it, the focus goes to the button that asked.
+      if (!this.shadowRoot?.activeElement) this.renderRoot.querySelector<HTMLElement>('[data-convert]')?.focus();
+      return;
+    }
+    [...this.renderRoot.querySelectorAll<HTMLElement>('[data-focus]')].at(-1)?.focus();
+  }
+
+  /** Tells the page around a new title, which it may show as its own. */
+  #tellTitle(): void {
+    const title = windowTitle(this.#session.state, this.#session.texts);
+    if (title === this.#title) return;
+    this.#title = title;
+    this.tell('decant-title', title);
+  }
+
+  override render(): TemplateResult {
+    const session = this.#session;
+    const { state, news, texts } = session;
+    return html`
+      <div>
+        <slot name="header">
+          <header>
+            <h1>${texts.title}</h1>
+            <p>${texts.tagline}</p>
+          </header>
+        </slot>
+        <section class="card" part="card">${this.#view(state)}</section>
+        ${news ? html`<p class="news">${news}</p>` : nothing}
+        ${queueView(session)}
+        <p class="unseen" role="status" aria-live="polite">${announcement(state, texts)}</p>
+        <p class="unseen" aria-live="polite">${news}</p>
+      </div>
+      ${this.dragging ? html`<div class="over" aria-hidden="true"><p>${this.#dropText(state)}</p></div>` : nothing}
+    `;
+  }
+
+  #dropText(state: State): string {
+    const { texts } = this.#session;
+    if (this.#session.isBusy) return texts.dropToQueue;
+    if (state.step !== 'needs') return texts.dropToOpen;
+    return this.#session.asksForFile ? texts.dropToAnswer(state.image.info.name ?? texts.image) : texts.dropToQueue;
+  }
+
+  #view(state: State): TemplateResult {
+    const session = this.#session;
+    switch (state.step) {
+      case 'empty':
+        return this.#dropZone(state.notice);
+      case 'opening':
+        return openingView(state, session);
+      case 'unlocking':
+        return unlockingView(state, session);
+      case 'needs':
+        return needsView(state, session);
+      case 'ready':
+        return readyView(state, session);
+      case 'converting':
+        return convertingView(state, session);
+      case 'done':
+        return doneView(state, session);
+      case 'failed':
+        return failedView(state, session);
+    }
+  }
+
+  #dropZone(notice: string | undefined): TemplateResult {
+    const { texts } = this.#session;
+    return html`
+      <div class="drop" part="drop">
+        <svg viewBox="0 0 48 48" aria-hidden="true">
+          <path d="M16 6h16v8l6 9v14a5 5 0 0 1-5 5H15a5 5 0 0 1-5-5V23l6-9z" />
+          <path class="fill" d="M12 29h24v8a3 3 0 0 1-3 3H15a3 3 0 0 1-3-3z" />
+        </svg>
+        <h2 tabindex="-1" data-focus>${texts.dropHere}</h2>
+        <p>${texts.orPaste}</p>
+        <button class="primary" @click=${this.#choose}>${texts.choose}</button>
+        <input hidden type="file" multiple aria-label=${texts.choose} @change=${this.#chosen} />
+        ${this.sample ? html`<button class="link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
+        ${notice ? html`<p class="notice">${notice}</p>` : nothing}
+      </div>
+      <slot name="help">
+        <ul class="help quiet">${texts.help.map((line) => html`<li>${line}</li>`)}</ul>
+      </slot>
+    `;
+  }
+
+  #choose = () =>
+    this.#session.choose(() => this.renderRoot.querySelector<HTMLInputElement>('.drop input[type=file]')?.click());
+
+  #chosen = (event: Event) => {
+    const input = event.target as HTMLInputElement;
+    this.#session.takePlain(input.files ?? []);
+    input.value = '';
+  };
+
+  #takeSample = () =>
+    this.#session.takeFrom(SAMPLE, async () => {
+      const response = await fetch(new URL(this.sample!, document.baseURI));
+      if (!response.ok) throw new Error(response.statusText);
+      return [{ file: new File([await response.blob()], SAMPLE) }];
+    });
+
+  /** Takes pasted files, but not those that are pasted into a text. */
+  #paste = (event: ClipboardEvent) => {
+    const [target] = event.composedPath();
+    const writing = target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea'));
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (event.defaultPrevented || writing || files.length === 0) return;
+    event.preventDefault();
+    this.#session.takePlain(files);
+  };
+
+  #dragOver = (event: DragEvent) => {
+    if (!event.dataTransfer?.types.includes('Files')) return;
+    event.preventDefault();
+    this.dragging = true;
+  };
+
+  #dragLeave = ({ relatedTarget: now }: DragEvent) => {
+    // Without one, the pointer has left the window.
+    if (now === null || (!this.wholeWindow && !this.contains(now as Node))) this.dragging = false;
+  };
+
+  #drop = (event: DragEvent) => {
+    if (!event.dataTransfer?.types.includes('Files')) return;
+    event.preventDefault();
+    this.dragging = false;
+    // Asked for now: the dropped items are gone after the event.
+    const files = filesOf(event.dataTransfer);
+    // Whoever awaits `files` reports the failure. Until then it counts as handled.
+    files.catch(() => {});
+    this.#session.takeFrom(this.#session.texts.dropped, () => files);
+  };
+
+  readonly #listeners = [
+    ['paste', this.#paste],
+    ['dragover', this.#dragOver],
+    ['dragleave', this.#dragLeave],
+    ['drop', this.#drop],
+  ] as const;
+}

@@ -1,0 +1,45 @@
+// Draws the picture of a disk on its canvas.
+
+import type { Content, DiskPicture } from './disk-picture.js';
+
+export const COLUMNS = 128;
+/** The side of a cell in pixels of the canvas, with a gap after it. */
+export const CELL = 8;
+const GAP = 2;
+/** How opaque a cell is that is not converted yet, while others are. */
+const WAITING = 0.3;
+/** How opaque a cell is of which the map has told nothing yet. */
+const UNKNOWN = 0.35;
+
+/** Layers below this one share its colour. */
+export const COLOURED_LAYERS = 3;
+
+/** The name of a cell's colour: that of a swatch in the legend. */
+export function colourOf(content: Content, layer: number): string {
+  if (content === 'lost') return 'lost';
+  if (content === 'empty' || content === 'unknown') return 'empty';
+  return `layer-${Math.min(layer, COLOURED_LAYERS - 1)}`;
+}
+
+/** Draws `picture`, in the colours that the swatches of the legend in `figure` have now. */
+export function paint(figure: HTMLElement, picture: DiskPicture): void {
+  const canvas = figure.querySelector('canvas');
+  const context = canvas?.getContext('2d');
+  if (!canvas || !context) return;
+  const colours = new Map<string, string>();
+  for (const swatch of figure.querySelectorAll<HTMLElement>('[data-colour]')) {
+    colours.set(swatch.dataset.colour!, getComputedStyle(swatch).backgroundColor);
+  }
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  for (let cell = 0; cell < picture.count; cell += 1) {
+    const content = picture.contentOf(cell);
+    const [x, y] = [(cell % COLUMNS) * CELL, Math.floor(cell / COLUMNS) * CELL];
+    context.globalAlpha = (picture.done?.[cell] ?? 1) === 1 ? 1 : WAITING;
+    if (content === 'unknown') context.globalAlpha *= UNKNOWN;
+    context.fillStyle = colours.get(colourOf(content, picture.layerOf(cell))) ?? 'gray';
+    context.fillRect(x, y, CELL - GAP, CELL - GAP);
+    // A hole in the middle, which shows without colours as well.
+    if (content === 'compressed') context.clearRect(x + GAP, y + GAP, GAP, GAP);
+  }
+  context.globalAlpha = 1;
+}

@@ -1,0 +1,51 @@
+// Numbers as people read them, in a language.
+
+/** The names of units in a language. */
+export interface UnitNames {
+  /** The language, as BCP 47 has it. */
+  language: string;
+  bytes: string;
+  days: string;
+}
+
+/** In minutes. */
+const DAY = 24 * 60;
+
+/** What shows sizes and times in a language. */
+export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
+  const number = (value: number, digits: number): string =>
+    value.toLocaleString(language, { maximumSignificantDigits: digits, useGrouping: false });
+
+  /** A size in decimal units, as file managers show it: "3.5 GB". */
+  function size(bytes: number): string {
+    const units = [bytesName, 'KB', 'MB', 'GB', 'TB', 'PB'];
+    let [value, unit] = [bytes, 0];
+    while (value >= 999.5 && unit < units.length - 1) {
+      value /= 1000;
+      unit += 1;
+    }
+    return `${number(value, value < 10 ? 2 : 3)} ${units[unit]}`;
+  }
+
+  /** A size in binary units, for powers of two: "64 KiB". */
+  function binarySize(bytes: number): string {
+    const units = [bytesName, 'KiB', 'MiB'];
+    const unit = Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1);
+    return `${bytes / 1024 ** unit} ${units[unit]}`;
+  }
+
+  /** A time, rounded: "4 s", "1 min 20 s", "2 h 5 min", "3 days". */
+  function duration(seconds: number): string {
+    const whole = Math.max(1, Math.round(seconds));
+    if (whole < 60) return `${whole} s`;
+    const minutes = Math.floor(whole / 60);
+    if (minutes >= 2 * DAY) return `${Math.round(minutes / DAY)} ${days}`;
+    if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+    const rest = minutes < 10 ? Math.round((whole % 60) / 5) * 5 : 0;
+    return rest > 0 && rest < 60 ? `${minutes} min ${rest} s` : `${rest === 60 ? minutes + 1 : minutes} min`;
+  }
+
+  return { size, binarySize, duration };
+}
+
+export type Units = ReturnType<typeof unitsOf>;
