@@ -1,0 +1,200 @@
+// The console example, as its README says: installed, built and started, and used in a browser.
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type Page, test } from '@playwright/test';
+import { build, project } from '../support/consumers/project.js';
+import { expectSame, hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
+
+const MINUTE = 60_000;
+test.describe.configure({ timeout: 10 * MINUTE });
+
+interface Console {
+  url: string;
+  /** Where its disks are. */
+  data: string;
+  end(): Promise<void>;
+}
+
+/** The example, with disks of its own. */
+async function start(): Promise<Console> {
+  const made = await project('console', ['../../../examples/console']);
+  await build(made, 'build', 'dist');
+  const data = join(made.folder, 'data');
+  rmSync(data, { recursive: true, force: true });
+  const child: ChildProcess = spawn(process.execPath, ['server/main.js'], {
+    cwd: made.folder,
+    env: { ...process.env, PORT: '0', DATA: data },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const url = await new Promise<string>((resolve) =>
+    child.stdout!.once('data', (text) => resolve(String(text).trim())),
+  );
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const end = async () => {
+    child.kill();
+    await ended;
+  };
+  return { url, data, end };
+}
+
+let console_: Console;
+test.beforeAll(async () => {
+  console_ = await start();
+});
+test.afterAll(() => console_.end());
+test.beforeEach(() => {
+  for (const name of readdirSync(join(console_.data, 'disks'))) rmSync(join(console_.data, 'disks', name));
+});
+
+const incoming = () => readdirSync(join(console_.data, 'incoming'));
+const disk = (name: string) => join(console_.data, 'disks', name);
+
+/** The dialog, with an image chosen; fails with what the policy forbids. */
+async function choose(page: Page, ...files: string[]): Promise<string[]> {
+  const violations: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') violations.push(message.text());
+  });
+  await page.goto(console_.url);
+  await page.getByRole('button', { name: 'Import an image' }).click();
+  await page.locator('decant-converter input[type=file]').setInputFiles(files);
+  return violations;
+}
+
+const begin = (page: Page) => page.getByRole('button', { name: 'Import', exact: true }).click();
+
+for (const { name, files, raw, password } of [
+  { name: 'zlib', files: () => [images.zlib()], raw: images.raw },
+  { name: 'zstd', files: () => [images.zstd()], raw: images.raw },
+  { name: 'LUKS', files: () => [images.luks()], raw: images.raw, password: PASSWORD },
+  {
+    name: 'backing files',
+    files: () => [images.chain().top, ...images.chain().below],
+    raw: () => images.chain().raw,
+  },
+]) {
+  test(`a disk arrives to the byte: ${name}`, async ({ page }) => {
+    const violations = await choose(page, ...files());
+    if (password !== undefined) {
+      await page.getByLabel('Password of').fill(password);
+      await page.getByRole('button', { name: 'Unlock' }).click();
+    }
+    await begin(page);
+    await expect(page.getByRole('heading', { name: 'Imported' })).toBeVisible({ timeout: MINUTE });
+    const [made] = readdirSync(join(console_.data, 'disks'));
+    expectSame(disk(made!), raw());
+    await expect(page.getByRole('cell', { name: made! })).toBeVisible();
+    expect(incoming()).toEqual([]);
+    expect(violations).toEqual([]);
+    expect(await page.evaluate(() => crossOriginIsolated)).toBe(false);
+  });
+}
+
+test('a disk larger than the tab could hold arrives, and its holes are not sent', async ({ page }) => {
+  const folder = test.info().outputPath('large');
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, 'large.qcow2');
+  const size = 40 * 2 ** 30;
+  qemuImg('create', '-q', '-f', 'qcow2', path, String(size));
+  // 64 MiB of data at each of eight places.
+  const commands = Array.from({ length: 8 }, (_, at) => ['-c', `write -P ${at + 1} ${at * 5}G 64M`]).flat();
+  execFileSync('qemu-io', ['-f', 'qcow2', ...commands, path], { stdio: 'ignore' });
+  const expected = join(folder, 'large.raw');
+  qemuImg('convert', '-O', 'raw', path, expected);
+  let sent = 0;
+  page.on('request', (request) => {
+    if (request.method() === 'PUT') sent += 1;
+  });
+  await choose(page, path);
+  await begin(page);
+  await expect(page.getByRole('heading', { name: 'Imported' })).toBeVisible({ timeout: 5 * MINUTE });
+  const made = disk('large.raw');
+  expect(statSync(made).size).toBe(size);
+  expect(sent).toBe((8 * 64) / 4);
+  expect(statSync(made).blocks * 512).toBeLessThan(600e6);
+  expect(
+    JSON.parse(qemuImg('compare', '-f', 'raw', '-F', 'raw', made, expected).includes('identical') ? 'true' : 'false'),
+  ).toBe(true);
+});
+
+test('a cancel leaves nothing on the server', async ({ page }) => {
+  await page.route('**/parts/*', async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await route.continue().catch(() => {});
+  });
+  await choose(page, images.zlib());
+  await begin(page);
+  await expect.poll(incoming).toHaveLength(1);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await expect(page.getByRole('heading', { name: 'Cancelled' })).toBeVisible();
+  await expect.poll(incoming).toEqual([]);
+  expect(readdirSync(join(console_.data, 'disks'))).toEqual([]);
+});
+
+test('closing the dialog ends an import', async ({ page }) => {
+  await page.route('**/parts/*', async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await route.continue().catch(() => {});
+  });
+  await choose(page, images.zlib());
+  await begin(page);
+  await expect.poll(incoming).toHaveLength(1);
+  await page.getByRole('button', { name: 'Close' }).click();
+  await expect.poll(incoming).toEqual([]);
+});
+
+test('a part that is lost on the way is sent again', async ({ page }) => {
+  let lost = 0;
+  await page.route('**/parts/*', (route) => {
+    lost += 1;
+    return lost % 5 === 1 ? route.abort() : route.continue();
+  });
+  await choose(page, images.zlib());
+  await begin(page);
+  await expect(page.getByRole('heading', { name: 'Imported' })).toBeVisible({ timeout: 2 * MINUTE });
+  expect(hashFile(disk('zlib.raw'))).toBe(hashFile(images.raw()));
+});
+
+test('what the server refuses is said, and nothing is left', async ({ page }) => {
+  await choose(page, images.zlib());
+  await begin(page);
+  await expect(page.getByRole('heading', { name: 'Imported' })).toBeVisible({ timeout: MINUTE });
+  const before = statSync(disk('zlib.raw')).ino;
+  await page.getByRole('button', { name: 'Import another image' }).click();
+  await page.locator('decant-converter input[type=file]').setInputFiles(images.zlib());
+  await begin(page);
+  await expect(page.getByText('There is a disk called zlib.raw already').first()).toBeVisible({ timeout: MINUTE });
+  expect(statSync(disk('zlib.raw')).ino).toBe(before);
+  await expect.poll(incoming).toEqual([]);
+});
+
+test('the server takes nothing but what belongs to an import', async ({ request }) => {
+  const url = (path: string) => new URL(path, console_.url).href;
+  for (const data of [
+    { name: '../x', size: 1 },
+    { name: 'x', size: 1 },
+    { name: 'disk', size: 2 ** 50 },
+    { name: 'disk' },
+    [],
+  ]) {
+    expect((await request.post(url('/api/imports'), { data })).status()).toBe(400);
+  }
+  const { id } = (await (await request.post(url('/api/imports'), { data: { name: 'disk', size: 100 } })).json()) as {
+    id: string;
+  };
+  for (const [path, status] of [
+    [`/api/imports/${id}/parts/0`, 422],
+    [`/api/imports/${id}/parts/1`, 404],
+    ['/api/imports/none/parts/0', 404],
+  ] as const) {
+    expect((await request.put(url(path), { data: Buffer.alloc(100) })).status()).toBe(status);
+  }
+  expect((await request.put(url(`/api/imports/${id}/parts/0`), { data: Buffer.alloc(101) })).status()).toBe(413);
+  expect((await request.post(url(`/api/imports/${id}/complete`), { data: { parts: 1 } })).status()).toBe(409);
+  expect((await request.get(url('/..%2f..%2fpackage.json'))).status()).toBe(404);
+  expect((await request.delete(url(`/api/imports/${id}`))).status()).toBe(204);
+  expect(incoming()).toEqual([]);
+  expect(existsSync(disk('disk'))).toBe(false);
+});

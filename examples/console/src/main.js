@@ -1,0 +1,82 @@
+// The page of a console that imports disk images: a list of disks, and a dialog that adds one.
+
+import 'decant/element';
+import { disks } from './server.js';
+import { Upload } from './upload.js';
+
+/** What the cloud takes, in bytes. */
+const LARGEST = 64 * 2 ** 30;
+
+const element = (id) => document.getElementById(id);
+const dialog = element('dialog');
+
+const megabytes = (bytes) => `${Math.ceil(bytes / 1e6).toLocaleString()} MB`;
+
+async function showDisks() {
+  const rows = (await disks()).map(({ name, size }) => {
+    const row = document.createElement('tr');
+    for (const text of [name, megabytes(size)]) row.insertCell().textContent = text;
+    return row;
+  });
+  element('disks').replaceChildren(...rows);
+}
+
+/** Where the element's disks go. What is thrown here is shown in the dialog. */
+function uploadOf({ info, format, name }) {
+  if (format.name !== 'raw') throw new Error('This cloud takes raw disks; choose "Raw disk"');
+  if (info.virtualSize === undefined)
+    throw new Error('This cloud must know the size of a disk beforehand; unpack the image');
+  if (info.virtualSize > LARGEST) throw new Error(`This cloud takes disks of at most ${megabytes(LARGEST)}`);
+  return new Upload(name, (sent) => {
+    element('sent').textContent = `${megabytes(sent)} uploaded`;
+  });
+}
+
+function makeConverter() {
+  const converter = document.createElement('decant-converter');
+  converter.output = uploadOf;
+  converter.texts = {
+    convert: 'Import',
+    phase: { converting: 'Importing', finishing: 'Finishing' },
+    done: 'Imported',
+    convertAnother: 'Import another image',
+    place: ({ name }) => `${name} is among your disks.`,
+    notConverted: (name) => `${name} could not be imported`,
+  };
+  // The dialog has a title of its own, and a sentence of its own below the drop area.
+  const [header, help] = ['div', 'p'].map((tag) => document.createElement(tag));
+  header.slot = 'header';
+  help.slot = 'help';
+  help.textContent = `Takes qcow2, VMDK, VDI and raw images of disks of up to ${megabytes(LARGEST)}.`;
+  converter.append(header, help);
+  return converter;
+}
+
+element('import').addEventListener('click', () => {
+  element('sent').textContent = '';
+  element('place').replaceChildren(makeConverter());
+  dialog.showModal();
+});
+
+element('close').addEventListener('click', () => dialog.close());
+
+// What leaves the page ends what it does: the upload is aborted, and the server removes what it has.
+dialog.addEventListener('close', () => element('place').replaceChildren());
+
+// Escape does not end an import by chance.
+dialog.addEventListener('cancel', (event) => {
+  if (isImporting) event.preventDefault();
+});
+
+let isImporting = false;
+dialog.addEventListener('decant-progress', () => {
+  isImporting = true;
+});
+for (const type of ['decant-done', 'decant-error']) {
+  dialog.addEventListener(type, () => {
+    isImporting = false;
+    showDisks().catch(reportError);
+  });
+}
+
+showDisks().catch(reportError);

@@ -1,0 +1,59 @@
+// The console's own server, as the page sees it. server/routes.js answers.
+
+const ATTEMPTS = 4;
+/** Before the second attempt, in milliseconds; twice as long before each further one. */
+const PAUSE = 500;
+
+export class ServerError extends Error {
+  /** Whether it may work the next time. */
+  constructor(message, isPassing) {
+    super(message);
+    this.isPassing = isPassing;
+  }
+}
+
+async function once(path, options) {
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch (cause) {
+    options.signal?.throwIfAborted();
+    throw Object.assign(new ServerError('The console cannot be reached; check your network', true), { cause });
+  }
+  if (response.ok) return response.status === 204 ? undefined : response.json();
+  const { error } = await response.json().catch(() => ({}));
+  throw new ServerError(error ?? `The console answered ${response.status}`, response.status >= 500);
+}
+
+/** Asks the server; again, if that may help. */
+async function ask(path, options = {}) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await once(path, options);
+    } catch (thrown) {
+      if (!(thrown instanceof ServerError) || !thrown.isPassing || attempt === ATTEMPTS) throw thrown;
+    }
+    // With some chance in it, so that many pages do not come back at once.
+    await new Promise((done) => setTimeout(done, PAUSE * 2 ** (attempt - 1) * (0.5 + Math.random())));
+  }
+}
+
+const json = (value) => ({ body: JSON.stringify(value), headers: { 'Content-Type': 'application/json' } });
+
+/** The disks that are there: their names and sizes in bytes. */
+export const disks = () => ask('/api/disks');
+
+/** Begins an import of a disk of `size` bytes; answers with its `id`, and the size of its parts in bytes. */
+export const begin = (name, size) => ask('/api/imports', { method: 'POST', ...json({ name, size }) });
+
+/** Sends the part `number`. The server checks that it has come whole. */
+export async function sendPart(id, number, bytes, signal) {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+  const headers = { 'Content-Digest': `sha-256=:${btoa(String.fromCharCode(...digest))}:` };
+  await ask(`/api/imports/${id}/parts/${number}`, { method: 'PUT', body: bytes, headers, signal });
+}
+
+/** Makes a disk of the parts, of which there are `parts`; what lies between them is zeros. */
+export const complete = (id, parts) => ask(`/api/imports/${id}/complete`, { method: 'POST', ...json({ parts }) });
+
+export const remove = (id) => ask(`/api/imports/${id}`, { method: 'DELETE' });
