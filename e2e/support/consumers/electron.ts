@@ -1,0 +1,54 @@
+// The Electron example, installed, and what drives its parts in Node.
+
+import { join } from 'node:path';
+import { run } from '../command.js';
+import { type Project, project } from './project.js';
+
+export interface Failure {
+  kind: string;
+  message: string;
+}
+
+export interface Opened {
+  name: string;
+  format: string;
+  virtualSize: number;
+  needs: { kind: string; name?: string }[];
+  outputs: { name: string; extension: string }[];
+}
+
+export interface Reply {
+  value?: unknown;
+  error?: Failure;
+}
+
+export interface Driven {
+  replies: Reply[];
+  /** What the page got. */
+  progress: { phase: string; share?: number; secondsLeft?: number }[];
+  /** What the task bar got. */
+  shares: number[];
+  /** How often the task bar was told that a conversion has ended. */
+  done: number;
+  /** The name that the dialog for the output came with. */
+  suggested?: string;
+}
+
+export interface Task {
+  /** What the page asks for, in turn: names and values. */
+  calls: string[][] | unknown[][];
+  /** What the person chooses in the dialogs. */
+  files: { image?: string; companions?: string[]; output?: string };
+  /** Whether the conversion is cancelled when it has begun. */
+  cancels?: boolean;
+}
+
+/** The example from `examples/electron`, with the packed package. */
+export const electron = (): Promise<Project> => project('electron', ['electron', '../../../examples/electron']);
+
+/** Runs `task` with the parts of the application in these folders. */
+export function drive({ folder }: Project, task: Task, main = join(folder, 'main'), work = join(folder, 'work')) {
+  const ended = run(process.execPath, [join(folder, 'drive.mjs'), main, work, JSON.stringify(task)]);
+  if (ended.status !== 0 || ended.stderr !== '') throw new Error(`${ended.status} ${ended.stderr}`);
+  return JSON.parse(ended.stdout) as Driven;
+}

@@ -1,0 +1,84 @@
+// The one image that a process has open, and what is done with it.
+
+import { DecantError, open, shownText } from 'decant';
+import { brief } from './progress.mjs';
+
+/** What the page shows of an image. Names in it are hostile until they are escaped. */
+function described({ info, outputs }, path) {
+  const { format, virtualSize, needs, safety } = info;
+  return {
+    name: shownText(path.split(/[\\/]/).at(-1)),
+    format,
+    virtualSize,
+    needs: needs.map(({ kind, role, name, of }) =>
+      kind === 'password' ? { kind, of: shownText(of) } : { kind, role, name: shownText(name), of: shownText(of) },
+    ),
+    safety: safety.map(({ message }) => message),
+    outputs: outputs.map(({ name, label, extension, size, notice, refusal }) => ({
+      name,
+      label,
+      extension,
+      size,
+      notice,
+      refusal: refusal?.message,
+    })),
+  };
+}
+
+export class Job {
+  #image;
+  #controller = new AbortController();
+  /** Settles when the last call does: one follows the other. */
+  #last = Promise.resolve();
+
+  /** Ends what is under way, and what waits. */
+  cancel() {
+    this.#controller.abort();
+    this.#controller = new AbortController();
+  }
+
+  /** Opens the image at `path` in place of the one before. */
+  open({ path, companions, password }) {
+    this.cancel();
+    return this.#next(async (signal) => {
+      await this.#image?.close();
+      this.#image = undefined;
+      const image = await open(path, { companions, password, signal });
+      try {
+        // A wrong password is told now, not in the conversion.
+        const { needs } = image.info;
+        if (password !== undefined && needs.every(({ kind }) => kind === 'password')) await image.unlock({ signal });
+      } catch (thrown) {
+        await image.close();
+        throw thrown;
+      }
+      this.#image = image;
+      return described(image, path);
+    });
+  }
+
+  /** Converts the open image to the file `path`. */
+  convert({ path, format }, onProgress) {
+    return this.#next(async (signal) => {
+      // A process that has died is followed by one without an image.
+      if (!this.#image) throw new DecantError('usage', 'The image is not open any more; open it again');
+      const { info } = this.#image;
+      const result = await this.#image.convert(path, {
+        format,
+        signal,
+        onProgress: (progress) => onProgress(brief(progress, info.fileSize)),
+      });
+      const { outputSize, notice, lostBytes, time } = result;
+      const milliseconds = Object.values(time).reduce((sum, each) => sum + each, 0);
+      return { outputSize, notice, lostBytes, seconds: milliseconds / 1000 };
+    });
+  }
+
+  #next(call) {
+    const { signal } = this.#controller;
+    const called = this.#last.then(() => call(signal));
+    // Whoever called is told of a failure; the next call only waits.
+    this.#last = called.catch(() => {});
+    return called;
+  }
+}

@@ -1,0 +1,39 @@
+// Answers what the main process asks for. It takes any port that works like Electron's, so it runs in Node too.
+
+import { DecantError } from 'decant';
+import { Job } from './job.mjs';
+
+/** An error as plain data: nothing else crosses processes whole. */
+function failure(thrown) {
+  const error = DecantError.is(thrown) ? thrown : new DecantError('internal', String(thrown));
+  return error.toJSON();
+}
+
+/**
+ * Serves `port`: it gets `{ id, call, task }` and posts `{ id, value }` or `{ id, error }`. Progress goes to the page by
+ * the port that comes with `convert`. The main process gets the share alone, for the task bar.
+ */
+export function serve(port) {
+  const job = new Job();
+  const calls = {
+    open: (task) => job.open(task),
+    cancel: async () => job.cancel(),
+    convert: async (task, [page]) => {
+      const tell = (progress) => {
+        page.postMessage(progress);
+        port.postMessage({ share: progress.share });
+      };
+      try {
+        return await job.convert(task, tell);
+      } finally {
+        page.close();
+      }
+    },
+  };
+  port.on('message', ({ data: { id, call, task }, ports }) => {
+    calls[call](task, ports).then(
+      (value) => port.postMessage({ id, value }),
+      (thrown) => port.postMessage({ id, error: failure(thrown) }),
+    );
+  });
+}
