@@ -1,0 +1,76 @@
+// The consumers that make pages: what each is made of, and what is not the same for all.
+
+export interface Consumer {
+  name: string;
+  /** The project, where several consumers share one. */
+  project?: string;
+  /** The folders of `projects` that it is made of, between `common` and its own. */
+  layers?: string[];
+  /** The scripts that build it and start its development server; `undefined` where it has none. */
+  build?: string | undefined;
+  dev?: string | undefined;
+  /** Where the built page is. */
+  output?: string;
+  /** Where the development server has the page. */
+  path?: string;
+  env?: Record<string, string>;
+  /** What its pages need of the policy besides, by directive. */
+  policy?: Record<string, string>;
+  /** Whether it serves the package's files as they are called. */
+  unhashed?: boolean;
+  /** Whether `npm test` runs it. */
+  short?: boolean;
+}
+
+/** The hash of the import map in `no-bundler/index.html`: an import map stands in the page itself. */
+const IMPORT_MAP = "'sha256-o7XtmTvr6yg4v/D6VA9Av+HNc0s25SOrsh7ZldrhsUc='";
+
+/** What its server has rendered stands in scripts in the page. */
+const NEXT_POLICY = { 'script-src': "'unsafe-inline'", 'style-src': "'self' 'unsafe-inline'" };
+
+const next = (version: string, bundler: string): Consumer => ({
+  name: `${version}-${bundler}`,
+  project: version,
+  layers: ['next'],
+  build: `build:${bundler}`,
+  dev: `dev:${bundler}`,
+  output: `out-${bundler}`,
+  path: '/some/app',
+  env: { NEXT_FOLDER: `out-${bundler}` },
+  policy: NEXT_POLICY,
+});
+
+export const CONSUMERS: Consumer[] = [
+  {
+    name: 'no-bundler',
+    build: undefined,
+    dev: undefined,
+    output: '.',
+    policy: { 'script-src': IMPORT_MAP },
+    unhashed: true,
+    short: true,
+  },
+  { name: 'vite8', short: true },
+  { name: 'webpack5', path: '/', short: true },
+  { name: 'vite7-react' },
+  { name: 'vite6-svelte' },
+  { name: 'vite5-vue' },
+  { name: 'rspack', path: '/' },
+  { name: 'rollup', dev: undefined },
+  // It writes an import map of its files into the page.
+  { name: 'parcel', policy: { 'script-src': "'unsafe-inline'" } },
+  { name: 'esbuild' },
+  // Its styles stand in the page.
+  {
+    name: 'angular',
+    output: 'dist/consumer/browser',
+    path: '/',
+    policy: { 'style-src': "'self' 'unsafe-inline'" },
+    unhashed: true,
+  },
+  next('next15', 'webpack'),
+  // It starts workers by scripts that it makes in the page.
+  { ...next('next15', 'turbopack'), policy: { ...NEXT_POLICY, 'worker-src': 'blob:' } },
+  next('next16', 'webpack'),
+  next('next16', 'turbopack'),
+].map((consumer) => ({ build: 'build', dev: 'dev', output: 'dist', path: '/some/app/', ...consumer }));

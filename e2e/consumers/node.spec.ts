@@ -1,0 +1,140 @@
+// The packed package outside of pages: in every Node, Bun, Deno, test runners, and TypeScript.
+
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from '@playwright/test';
+import { type Ended, run } from '../support/command.js';
+import { type Project, project } from '../support/consumers/project.js';
+import { expectSame, PASSWORD, small } from '../support/images.js';
+
+const IMAGES = { zlib: small.zlib, zstd: small.zstd, luks: small.luks };
+
+const MINUTE = 60_000;
+test.describe.configure({ timeout: 10 * MINUTE });
+
+const quiet = { NODE_NO_WARNINGS: '1', DENO_NO_UPDATE_CHECK: '1', NO_COLOR: '1', FORCE_COLOR: '0' };
+const environment = { ...process.env, ...quiet };
+
+const inProject = ({ folder }: Project, command: string, args: string[], env: NodeJS.ProcessEnv = {}): Ended =>
+  run(join(folder, 'node_modules', command), args, { cwd: folder, env: { ...environment, ...env } });
+
+/** Where conversions go: below the project, since permissions may be for that alone. */
+function emptyOutput({ folder }: Project): string {
+  const output = join(folder, 'output', 'disk.raw');
+  rmSync(dirname(output), { recursive: true, force: true });
+  mkdirSync(dirname(output));
+  return output;
+}
+
+const NODES = {
+  'Node 20.19': { program: 'node20/bin/node', permission: '--experimental-permission' },
+  'Node 22': { program: 'node22/bin/node', permission: '--permission' },
+  'Node 24': { program: 'node24/bin/node', permission: '--permission' },
+};
+
+interface Way {
+  name: string;
+  program: string;
+  args: string[];
+}
+
+const WAYS: Way[] = [
+  ...Object.entries(NODES).flatMap(([name, { program }]) => [
+    { name: `${name}, import`, program, args: ['convert.mjs'] },
+    { name: `${name}, require`, program, args: ['convert.cjs'] },
+    { name: `${name}, in a worker`, program, args: ['in-worker.mjs'] },
+  ]),
+  { name: 'Bun, import', program: '.bin/bun', args: ['convert.mjs'] },
+  { name: 'Bun, require', program: '.bin/bun', args: ['convert.cjs'] },
+  { name: 'Bun, in a worker', program: '.bin/bun', args: ['in-worker.mjs'] },
+  { name: 'Deno, import', program: '.bin/deno', args: ['run', '--allow-all', 'convert.mjs'] },
+  { name: 'Deno, in a worker', program: '.bin/deno', args: ['run', '--allow-all', 'in-worker.mjs'] },
+];
+
+const nodeProject = () => project('node', ['node']);
+
+for (const { name, program, args } of WAYS) {
+  test(name, async () => {
+    const made = await nodeProject();
+    for (const image of Object.values(IMAGES)) {
+      const output = emptyOutput(made);
+      const ended = inProject(made, program, [...args, image(), output, PASSWORD]);
+      expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
+      expectSame(output, small.raw());
+    }
+  });
+}
+
+/** The flags of the permission model, and what Node says about one that is missing. Node 20 names none of them. */
+const FLAGS = {
+  worker: { flag: '--allow-worker', sentence: /^internal: [^\n]*(--allow-worker|restricted)[^\n]*\n$/ },
+  read: { flag: '--allow-fs-read', sentence: /^source: [^\n]*(--allow-fs-read|restricted)[^\n]*\n$/ },
+  write: { flag: '--allow-fs-write', sentence: /^sink: [^\n]*(--allow-fs-write|restricted)[^\n]*\n$/ },
+};
+
+for (const [name, { program, permission }] of Object.entries(NODES)) {
+  const convert = (made: Project, output: string, left: keyof typeof FLAGS | 'nothing') => {
+    const { folder } = made;
+    const allowed = {
+      worker: FLAGS.worker.flag,
+      read: `${FLAGS.read.flag}=${dirname(small.zstd())}/*`,
+      write: `${FLAGS.write.flag}=${folder}/output/*`,
+    };
+    const flags = Object.entries(allowed).filter(([name]) => name !== left);
+    // Node itself reads the program and the package.
+    const own = `${FLAGS.read.flag}=${folder}/*`;
+    const args = [permission, own, ...flags.map(([, flag]) => flag), 'convert.mjs', small.zstd(), output];
+    return inProject(made, program, args);
+  };
+
+  test(`${name}, with permissions`, async () => {
+    const made = await nodeProject();
+    const output = emptyOutput(made);
+    expect(convert(made, output, 'nothing')).toEqual({ status: 0, stdout: '', stderr: '' });
+    expectSame(output, small.raw());
+  });
+
+  for (const left of ['worker', 'read', 'write'] as const) {
+    test(`${name}, without ${FLAGS[left].flag}: one sentence`, async () => {
+      const made = await nodeProject();
+      const output = emptyOutput(made);
+      const { status, stderr } = convert(made, output, left);
+      expect(stderr).toMatch(FLAGS[left].sentence);
+      expect(status).toBe(1);
+      expect(existsSync(output)).toBe(false);
+    });
+  }
+}
+
+for (const [name, image] of Object.entries(IMAGES)) {
+  for (const runner of ['jest', 'vitest']) {
+    test(`${runner}, ${name}`, async () => {
+      const made = await project(runner, ['runner', runner]);
+      const env = { IMAGE: image(), OUTPUT: emptyOutput(made), PASSWORD, RAW: small.raw() };
+      const { status, stdout, stderr } = run('npm', ['test'], { cwd: made.folder, env: { ...environment, ...env } });
+      expect(`${stdout}${stderr}`).toMatch(/Tests\D+2 passed/);
+      expect(status).toBe(0);
+    });
+  }
+}
+
+const BUNDLER = ['--module', 'esnext', '--moduleResolution', 'bundler'];
+const NODENEXT = ['--module', 'nodenext'];
+/** Without the types of Node, which a compiler finds by itself. */
+const PAGE = ['--lib', 'ES2022,DOM', '--typeRoots', 'no-types'];
+const NODE = ['--lib', 'ES2022', '--types', 'node'];
+
+for (const compiler of ['typescript', 'typescript5']) {
+  for (const { name, file, options } of [
+    { name: 'a page, for a bundler', file: 'browser.ts', options: [...BUNDLER, ...PAGE] },
+    { name: 'Node, by its own rules', file: 'node.ts', options: [...NODENEXT, ...NODE] },
+    { name: 'Node, for a bundler', file: 'node.ts', options: [...BUNDLER, '--customConditions', 'node', ...NODE] },
+  ]) {
+    test(`${compiler}: ${name}`, async () => {
+      const made = await project('typescript', ['typescript']);
+      const flags = ['--strict', '--exactOptionalPropertyTypes', '--target', 'ES2022', '--noEmit'];
+      const ended = inProject(made, `${compiler}/bin/tsc`, [...flags, ...options, file]);
+      expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
+    });
+  }
+}

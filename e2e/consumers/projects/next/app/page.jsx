@@ -1,0 +1,7 @@
+'use client';
+
+import '../app.js';
+
+export default function Page() {
+  return <p>Next</p>;
+}

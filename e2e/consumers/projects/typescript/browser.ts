@@ -1,0 +1,30 @@
+import { configure, DecantError, type Image, open, type Target, type WorkerKind } from 'decant';
+import { threads } from 'decant/threads';
+
+configure({
+  worker: (kind: WorkerKind) => new Worker(`/worker.${kind}.js`, { type: 'module' }),
+  wasm: async (kind) => new URL(`/${kind}.wasm`, location.href),
+  threads,
+});
+
+const target: Target = {
+  async write(_offset: number, _bytes: Uint8Array<ArrayBuffer>) {},
+  async close() {},
+  async abort(_reason: Error) {},
+};
+
+export async function convert(file: File): Promise<number> {
+  try {
+    const image: Image = await open(file, { password: async (layer) => layer.name });
+    await image.convert({ opfs: 'disk.raw' }, { onProgress: ({ guestDone }) => console.log(guestDone) });
+    const { outputSize } = await image.convert(target);
+    await image.close();
+    return outputSize;
+  } catch (thrown) {
+    if (thrown instanceof DecantError && thrown.kind === 'password') return 0;
+    throw thrown;
+  }
+}
+
+// @ts-expect-error: no such kind of output.
+export const wrong = async (image: Image) => image.convert({ nowhere: 1 });

@@ -1,0 +1,3 @@
+import './app.js';
+
+export const App = () => <p>React</p>;
