@@ -95,6 +95,7 @@ const convert =
 /** The password of the encrypted images. */
 export const PASSWORD = 'correct horse';
 const SECRET = ['--object', `secret,id=s,data=${PASSWORD}`];
+const LUKS = ['-o', 'encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=50'];
 
 /** Runs qemu-img; making a LUKS header fails now and then for want of an accurate clock. */
 function qemuImgLuks(...args: string[]): void {
@@ -134,10 +135,22 @@ export const images = {
   /** Small clusters, but no smaller than the output's blocks. */
   zlibTiny: () => cached('zlib-4k.qcow2', convert('-c', '-o', 'cluster_size=4k')),
   zstd: () => cached('zstd.qcow2', convert('-c', '-o', 'compression_type=zstd')),
+  /** A GPT with an EFI system partition and the file system above. */
+  partitioned: () =>
+    cached('partitioned.qcow2', (path) => {
+      const raw = `${path}.raw`;
+      writeFileSync(raw, '');
+      truncateSync(raw, 320 << 20);
+      const table = 'label: gpt\nstart=1MiB, size=8MiB, type=uefi, name="EFI"\nstart=10MiB, size=300MiB, type=linux\n';
+      execFileSync('/sbin/sfdisk', ['-q', raw], { input: table });
+      const copy = ['dd', 'bs=1M', 'seek=10', 'conv=notrunc,sparse', 'status=none', `if=${fileSystem()}`, `of=${raw}`];
+      execFileSync(copy[0]!, copy.slice(1));
+      qemuImg('convert', '-O', 'qcow2', '-c', '-W', raw, path);
+      rmSync(raw);
+    }),
   luks: () =>
     cached('luks.qcow2', (path) => {
-      const options = 'encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=50';
-      qemuImgLuks('convert', ...SECRET, '-O', 'qcow2', '-o', options, fileSystem(), path);
+      qemuImgLuks('convert', ...SECRET, '-O', 'qcow2', ...LUKS, fileSystem(), path);
     }),
   /** Three layers of unlike cluster sizes that name each other without a folder: the top, what it refers to, the disk. */
   chain: (): { top: string; below: string[]; raw: string } => {
@@ -320,6 +333,19 @@ export function sparse(size: number): { image: string; raw: string } {
   });
   return { image, raw: cached(`${name}.raw`, (path) => qemuImg('convert', '-O', 'raw', image, path)) };
 }
+
+/** The start of the file system, of a size that a page can hold in memory: images, and the disk. */
+const start = () => ['--image-opts', `driver=raw,size=${24 << 20},file.filename=${images.raw()}`];
+export const small = {
+  raw: () => cached('small.raw', (path) => qemuImg('convert', '-O', 'raw', ...start(), path)),
+  zlib: () => cached('small.zlib.qcow2', (path) => qemuImg('convert', '-c', '-O', 'qcow2', ...start(), path)),
+  zstd: () =>
+    cached('small.zstd.qcow2', (path) =>
+      qemuImg('convert', '-c', '-O', 'qcow2', '-o', 'compression_type=zstd', ...start(), path),
+    ),
+  luks: () =>
+    cached('small.luks.qcow2', (path) => qemuImgLuks('convert', ...SECRET, '-O', 'qcow2', ...LUKS, ...start(), path)),
+};
 
 const convertRaw =
   (format: string, ...options: string[]) =>

@@ -1,0 +1,255 @@
+// <decant-converter> in a page of others: what it tells, where disks go, in which words, and what it leaves alone.
+
+import { fileURLToPath } from 'node:url';
+import type { DecantConverterElement } from '../../dist/element.js';
+import { expect, type Page, test } from '../support/browser.js';
+import { hashFile, images, PASSWORD } from '../support/images.js';
+import { audit, choose, drop, look } from '../support/page.js';
+import type { TestServer } from '../support/server.js';
+
+test.use({ isolated: false });
+
+const POLICY =
+  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; report-uri /report";
+
+/** What a page has noted of the element. */
+interface Noted {
+  events: [string, unknown][];
+  hash?: string;
+  disk?: { name: string; format: string; size: number | undefined };
+}
+
+declare global {
+  interface Window {
+    noted: Noted;
+  }
+}
+
+/** A page with the element under a strict policy; `script` runs once it is defined, and has it as `converter`. */
+async function openHost(page: Page, server: TestServer, element: string, script = ''): Promise<void> {
+  server.headers['Content-Security-Policy'] = POLICY;
+  server.scripts.set(
+    '/host.html',
+    `<!doctype html><html lang="en"><title>host</title><main><h1>Console</h1>${element}<p id="elsewhere">Elsewhere</p></main><script type="module" src="/host.js"></script>`,
+  );
+  const note = `
+    window.noted = { events: [] };
+    const converter = document.querySelector('decant-converter');
+    for (const type of ['info', 'progress', 'done', 'error', 'title'])
+      document.addEventListener('decant-' + type, ({ detail }) => window.noted.events.push([type, detail?.kind ?? detail?.format ?? detail?.outputSize ?? detail?.phase]));`;
+  server.scripts.set('/host.js', `import '/dist/element.js'; ${note} ${script}`);
+  await page.goto('/host.html');
+  await expect(page.locator('decant-converter .drop').first()).toBeVisible();
+}
+
+const noted = (page: Page): Promise<Noted> => page.evaluate(() => window.noted);
+
+test.afterEach(({ servers }) => {
+  servers.plain.headers = {};
+  servers.plain.scripts.clear();
+  servers.plain.reports.length = 0;
+});
+
+/** Takes the whole disk, and notes its hash. */
+const UPLOAD = `
+  converter.output = ({ name, format, info }) => {
+    const parts = new Uint8Array(info.virtualSize);
+    window.noted.disk = { name, format: format.name, size: format.size };
+    return {
+      write: async (offset, bytes) => parts.set(bytes, offset),
+      hole: async () => {},
+      close: async () => {
+        const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', parts));
+        window.noted.hash = [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+      },
+      abort: async () => { window.noted.hash = 'aborted'; },
+    };
+  };`;
+
+for (const [name, image, password] of [
+  ['zlib', images.zlib, undefined],
+  ['zstd', images.zstd, undefined],
+  ['LUKS', images.luks, PASSWORD],
+] as const) {
+  test(`a disk goes where the page wants it: ${name}`, async ({ page, servers }) => {
+    await openHost(page, servers.plain, '<decant-converter></decant-converter>', UPLOAD);
+    await choose(page, image());
+    if (password !== undefined) {
+      await page.getByLabel('Password of').fill(password);
+      await page.getByRole('button', { name: 'Unlock' }).click();
+    }
+    await expect(page.getByRole('img', { name: 'What the disk holds' })).toBeVisible();
+    await expect(page.getByRole('radio')).toHaveCount(0);
+    await audit(page);
+    await page.getByRole('button', { name: 'Convert' }).click();
+    await expect(page.getByRole('heading', { name: 'Done', exact: true })).toBeVisible();
+    const { hash, disk, events } = await noted(page);
+    expect(hash).toBe(hashFile(images.raw()));
+    expect(disk).toMatchObject({ format: 'raw', name: expect.stringMatching(/\.raw$/) });
+    const types = events.map(([type]) => type);
+    expect(types).toEqual(expect.arrayContaining(['info', 'progress', 'done', 'title']));
+    expect(types).not.toContain('error');
+    expect(events.find(([type]) => type === 'info')).toEqual(['info', 'qcow2']);
+    expect(servers.plain.reports).toEqual([]);
+    // Nothing of the browser's storage is touched.
+    expect(
+      await page.evaluate(async () => {
+        const root = await navigator.storage.getDirectory();
+        const names: string[] = [];
+        for await (const name of root.keys()) names.push(name);
+        return names.length;
+      }),
+    ).toBe(0);
+  });
+}
+
+test('a page that refuses a disk says why, and the image can be tried again', async ({ page, servers }) => {
+  const refuse = "converter.output = () => { throw new Error('Your quota is used up') };";
+  await openHost(page, servers.plain, '<decant-converter></decant-converter>', refuse);
+  await choose(page, images.zlib());
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.getByText('Your quota is used up.').first()).toBeVisible();
+  expect((await noted(page)).events).toContainEqual(['error', 'sink']);
+  await page.getByRole('button', { name: 'Back to the image' }).click();
+  await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
+});
+
+test('a cancel aborts what the page gave', async ({ page, servers }) => {
+  await openHost(page, servers.plain, '<decant-converter></decant-converter>');
+  await page.evaluate(() => {
+    document.querySelector('decant-converter')!.output = () => ({
+      write: () => new Promise(() => {}),
+      close: async () => {},
+      abort: async () => {
+        window.noted.hash = 'aborted';
+      },
+    });
+  });
+  await choose(page, images.zlib());
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await expect(page.getByRole('heading', { name: 'Cancelled' })).toBeVisible();
+  const { hash, events } = await noted(page);
+  expect(hash).toBe('aborted');
+  expect(events).toContainEqual(['error', 'cancelled']);
+});
+
+for (const [where, element, taken] of [
+  ['elsewhere, by default', '<decant-converter></decant-converter>', false],
+  ['elsewhere, with whole-window', '<decant-converter whole-window></decant-converter>', true],
+] as const) {
+  test(`what is dropped ${where} is ${taken ? 'taken' : 'left alone'}`, async ({ page, servers }) => {
+    await openHost(page, servers.plain, element, "addEventListener('drop', (event) => event.preventDefault());");
+    const box = (await page.locator('#elsewhere').boundingBox())!;
+    await drop(page, images.zlib(), { x: box.x + 5, y: box.y + 5 });
+    if (taken) {
+      await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
+    } else {
+      await page.waitForTimeout(500);
+      expect((await noted(page)).events).toEqual([]);
+      await drop(page, images.zlib());
+      await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
+    }
+  });
+}
+
+test('texts are those of the language around, or of the page', async ({ page, servers }) => {
+  await openHost(page, servers.plain, '<div lang="de-AT"><decant-converter></decant-converter></div>');
+  await expect(page.getByRole('heading', { name: 'Festplattenabbild hier ablegen' })).toBeVisible();
+  await choose(page, images.zlib());
+  await expect(page.getByRole('button', { name: 'Konvertieren' })).toBeVisible();
+  await page.evaluate(() => {
+    const converter = document.querySelector('decant-converter')!;
+    converter.lang = 'fr';
+    converter.texts = { convert: 'Import', ways: { download: 'To this computer' }, noSuchText: 'x' };
+  });
+  await expect(page.getByRole('button', { name: 'Import', exact: true })).toBeVisible();
+  await expect(page.getByRole('radio', { name: 'To this computer' })).toBeVisible();
+  await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeVisible();
+});
+
+test('a page has its own header, help and colours', async ({ page, servers }) => {
+  const element = '<decant-converter><h2 slot="header">Import a disk</h2><p slot="help">Ask us.</p></decant-converter>';
+  const colours = `const sheet = new CSSStyleSheet(); sheet.replaceSync('decant-converter { --decant-accent: rgb(1, 2, 3) } decant-converter::part(card) { border-radius: 0 }'); document.adoptedStyleSheets = [sheet];`;
+  await openHost(page, servers.plain, element, colours);
+  await expect(page.getByText('Turns a disk image')).toBeHidden();
+  await expect(page.getByText('Ask us.')).toBeVisible();
+  const styles = await page.evaluate(() => {
+    const { shadowRoot } = document.querySelector('decant-converter')!;
+    const of = (selector: string) => getComputedStyle(shadowRoot!.querySelector(selector)!);
+    return [of('button.primary').backgroundColor, of('.card').borderRadius];
+  });
+  expect(styles).toEqual(['rgb(1, 2, 3)', '0px']);
+});
+
+test('the card does not shrink while an image is worked on', async ({ page, servers }) => {
+  await openHost(page, servers.plain, '<decant-converter></decant-converter>', UPLOAD);
+  const height = () => page.locator('.card').evaluate((card) => (card as HTMLElement).offsetHeight);
+  await choose(page, images.zlib());
+  await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
+  const before = await height();
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
+  expect(await height()).toBeGreaterThanOrEqual(before);
+  expect(before).toBeGreaterThan(300);
+});
+
+test('the picture fills as the disk is converted', async ({ page, servers }) => {
+  const slow = UPLOAD.replace('parts.set(bytes, offset)', 'new Promise((done) => setTimeout(done, 30))');
+  await openHost(page, servers.plain, '<decant-converter></decant-converter>', slow);
+  /** How many pixels of the picture are wholly opaque. */
+  const opaque = () =>
+    page.locator('canvas').evaluate((canvas) => {
+      const { data } = (canvas as HTMLCanvasElement)
+        .getContext('2d')!
+        .getImageData(0, 0, (canvas as HTMLCanvasElement).width, (canvas as HTMLCanvasElement).height);
+      return data.filter((value, at) => at % 4 === 3 && value === 255).length;
+    });
+  await choose(page, images.zlib());
+  await expect(page.getByRole('radio')).toHaveCount(0);
+  await expect.poll(opaque).toBeGreaterThan(10_000);
+  const whole = await opaque();
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.getByRole('img', { name: /The disk as a picture, [1-9]\d? % converted/ })).toBeVisible();
+  const during = await opaque();
+  expect(during).toBeGreaterThan(0);
+  expect(during).toBeLessThan(whole);
+});
+
+test('what is inside the disk is shown', async ({ page, servers }, testInfo) => {
+  await openHost(page, servers.plain, '<decant-converter></decant-converter>');
+  await choose(page, images.partitioned());
+  await expect(page.getByText('Inside: 2 partitions (GPT)')).toBeVisible();
+  await expect(page.getByText('EFI system “EFI”, 8.4 MB')).toBeVisible();
+  await expect(page.getByText('ext4, 315 MB, Linux')).toBeVisible();
+  await look(page, testInfo, 'inside');
+});
+
+test('two elements in one page are two converters', async ({ page, servers }) => {
+  await openHost(
+    page,
+    servers.plain,
+    '<decant-converter id="a"></decant-converter><decant-converter id="b"></decant-converter>',
+  );
+  await page.locator('#a input[type=file]').setInputFiles(images.zlib());
+  await page.locator('#b input[type=file]').setInputFiles(images.zstd());
+  for (const id of ['a', 'b'])
+    await expect(page.locator(`#${id}`).getByRole('button', { name: 'Convert' })).toBeVisible();
+});
+
+test('an element that leaves the page ends its conversion', async ({ page, servers }) => {
+  const stuck = UPLOAD.replace('parts.set(bytes, offset)', 'new Promise(() => {})');
+  await openHost(page, servers.plain, '<decant-converter></decant-converter>', stuck);
+  await choose(page, images.zlib());
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.getByRole('button', { name: 'Cancel' })).toBeVisible();
+  await page.evaluate(() => document.querySelector('decant-converter')!.remove());
+  await expect.poll(async () => (await noted(page)).hash).toBe('aborted');
+});
+
+test('the class can be used where there is no document', async () => {
+  const url = fileURLToPath(new URL('../../dist/element.js', import.meta.url));
+  const { DecantConverter } = (await import(url)) as { DecantConverter: new () => DecantConverterElement };
+  expect(typeof DecantConverter).toBe('function');
+  expect('customElements' in globalThis).toBe(false);
+});
