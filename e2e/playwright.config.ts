@@ -17,6 +17,12 @@ const chromium = {
 /** The tag of tests that take minutes: a project of their own runs them. */
 const LONG = /@long/;
 
+/** The tag of the consumers that `npm test` runs. */
+const SHORT = /@short/;
+
+/** The package in projects of others; `projects` has what these consist of. */
+const consumers = { testDir: 'consumers', testIgnore: '**/projects/**', use: { launchOptions: chromium } };
+
 /** Each is a way to run one: support/webdriver/browsers.ts. */
 const OTHER_BROWSERS = ['firefox', 'firefox-private', 'webkit', 'webkit-as-safari', 'webkit-as-safari-private'];
 
@@ -35,6 +41,8 @@ export default defineConfig({
     { name: 'node', testDir: 'node' },
     { name: 'chromium-long', testDir: 'browser', grep: LONG, use: { launchOptions: chromium } },
     { name: 'sizes', testDir: 'sizes', use: { launchOptions: chromium } },
+    { name: 'consumers', ...consumers },
+    { name: 'consumers-short', ...consumers, grep: SHORT },
     ...OTHER_BROWSERS.map((name) => ({ name, testDir: 'webdriver' })),
   ].map((project) => ({ ...project, workers: 1 })),
 });

@@ -117,7 +117,7 @@ test('options out of range, engines and outputs that cannot be', async ({ apiPag
       ['/tmp/out.raw', {}],
       [{ opfs: '' }, {}],
       [{ opfs: 'a/../b' }, {}],
-      [{ opfs: '.decant/b' }, {}],
+      [{ opfs: '.decant-1/b' }, {}],
       [null, {}],
       [{ download: '' }, {}],
     ];
@@ -346,14 +346,10 @@ async function expectDeath(
 test('a worker that dies fails the conversion', async ({ apiPage: page }) => {
   await giveFile(page, images.zlib());
   const ended = attempt(page, { engine: 'workers', target: 'opfs' });
-  const find = async () => {
-    const workers = page.workers();
-    const names = await Promise.all(workers.map((worker) => worker.evaluate(() => self.name)));
-    return workers[names.indexOf('decant pool')];
-  };
-  await expect.poll(async () => (await find()) !== undefined).toBe(true);
+  // The first worker is the coordinator.
+  await expect.poll(() => page.workers().length).toBeGreaterThan(1);
   await expect.poll(async () => (await storage(page)).names.length).toBe(1);
-  await (await find())!.evaluate(() => {
+  await page.workers()[1]!.evaluate(() => {
     setTimeout(() => {
       throw new Error('killed by the test');
     });
@@ -365,8 +361,8 @@ test('a thread that dies fails the conversion', async ({ apiPage: page, servers 
   // A thread of the pool takes no messages, so the test cannot end it. It is served a script that throws before the
   // thread is ready: a coordinator whose thread dies later waits for it inside of rayon.
   servers.isolated.alter = (path, script) =>
-    path.endsWith('workerHelpers.js')
-      ? script.replace('await pkg.default(init);', "throw new Error('killed by the test');")
+    path.endsWith('worker.threads.js')
+      ? `addEventListener('message', ({ data }) => { if (data.receiver) throw new Error('killed by the test'); });${script}`
       : script;
   try {
     await giveFile(page, images.zlib());
@@ -379,8 +375,8 @@ test('a thread that dies fails the conversion', async ({ apiPage: page, servers 
 });
 
 for (const { script, image } of [
-  { script: 'worker.browser.js', image: images.zlib },
-  { script: 'plain-extras/index.js', image: images.zstd },
+  { script: 'worker.plain.js', image: images.zlib },
+  { script: 'worker.extras.js', image: images.zstd },
 ]) {
   test(`a failure of ${script} is told`, async ({ apiPage: page, servers }) => {
     servers.isolated.alter = (path, text) => (path.endsWith(script) ? "throw new Error('damaged by the test');" : text);
@@ -415,7 +411,7 @@ test('a script that is gone is told, and loaded again when it is back', async ({
     );
   await page.context().setOffline(true);
   const told = await open();
-  expect(told).toMatch(/could not be loaded; check the connection|Could not load .*index_bg\.wasm/);
+  expect(told).toMatch(/could not be loaded; check the connection|Could not load .*plain\.wasm/);
   await page.context().setOffline(false);
   expect(await open()).toBe(undefined);
 });

@@ -82,8 +82,8 @@ for (const pages of [0, 4, 16, 64, 4096]) {
   test(`wasm with ${pages} pages more than at its start says that memory has run out, or is done`, async ({
     apiPage: page,
   }) => {
-    const body = Buffer.from(withMemory(dist('wasm/plain/index_bg.wasm'), pages));
-    await page.context().route('**/plain/index_bg.wasm', (route) =>
+    const body = Buffer.from(withMemory(dist('plain.wasm'), pages));
+    await page.context().route('**/plain.wasm', (route) =>
       route.fulfill({
         contentType: 'application/wasm',
         headers: { 'cross-origin-resource-policy': 'same-origin' },

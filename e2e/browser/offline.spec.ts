@@ -25,8 +25,8 @@ async function makeBuild(folder: string, mark: string): Promise<void> {
     configFile: join(root, 'web', 'vite.config.ts'),
     root: join(root, 'web'),
     logLevel: 'warn',
-    plugins: [marked('converter/texts.ts', (code) => code.replaceAll(HEADING, `${HEADING} (${mark})`))],
-    worker: { plugins: () => [marked('worker.browser.js', (code) => `${code}\nglobalThis.mark = '${mark}';`)] },
+    plugins: [marked('dist/element.js', (code) => code.replaceAll(HEADING, `${HEADING} (${mark})`))],
+    worker: { plugins: () => [marked('dist/worker.plain.js', (code) => `${code}\nglobalThis.mark = '${mark}';`)] },
     build: { outDir: folder, emptyOutDir: true },
   });
 }
@@ -164,7 +164,7 @@ for (const [mode, isolated, base] of [
         const wasm = Object.keys(files).filter((path) => path.endsWith('.wasm'));
         return Promise.all(wasm.map(async (path) => (await fetch(path)).headers.get('content-type')));
       });
-      expect(types).toEqual(Array(4).fill('application/wasm'));
+      expect(types).toEqual(Array(3).fill('application/wasm'));
       await convertSample(again);
     });
   });

@@ -172,8 +172,8 @@ for (const engine of ['threads', 'workers'] as const) {
 
 test('the contract tests run in a page', async ({ apiPage: page }) => {
   const told = await page.evaluate(async () => {
-    const url = '/dist/testing/index.js';
-    const { checkSource, checkTarget }: typeof import('../../dist/testing/index.js') = await import(url);
+    const url = '/dist/testing.js';
+    const { checkSource, checkTarget }: typeof import('../../dist/testing.js') = await import(url);
     const bytes = crypto.getRandomValues(new Uint8Array(60_000));
     const source = {
       size: bytes.length,

@@ -10,7 +10,7 @@ import * as pairs from '../support/pairs.mjs';
 const MODULE = '/pairs.mjs';
 const long = process.env.DECANT_LONG !== undefined;
 
-type Engine = import('../../dist/index.js').Engine;
+type Engine = import('../../dist/browser.js').Engine;
 const ENGINES: Engine[] = ['workers', 'threads'];
 
 declare global {
@@ -18,7 +18,7 @@ declare global {
     pairs: typeof pairs;
     /** The images, by format. */
     given: Record<string, File>;
-    sources: Record<string, (format: string) => import('../../dist/index.js').Input>;
+    sources: Record<string, (format: string) => import('../../dist/browser.js').Input | string>;
     targets: Record<string, () => Promise<pairs.Place> | pairs.Place>;
   }
 }

@@ -6,9 +6,9 @@ import { bundle } from '../support/bundle.js';
 const MODULE = '/test/rates.js';
 
 test('the probe is not swept away, and leaves nothing', async ({ apiPage, servers }) => {
-  servers.isolated.scripts.set(MODULE, await bundle('converter/rates.ts'));
+  servers.isolated.scripts.set(MODULE, await bundle('element/rates.ts'));
   const rates = await apiPage.evaluate(async (url) => {
-    const { currentRates } = (await import(url)) as typeof import('../../web/converter/rates.js');
+    const { currentRates } = (await import(url)) as typeof import('../../element/rates.js');
     const { createWritable } = FileSystemFileHandle.prototype;
     FileSystemFileHandle.prototype.createWritable = async function (options) {
       await window.decant.removeLeftovers();

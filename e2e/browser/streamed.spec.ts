@@ -23,7 +23,7 @@ declare global {
   interface Window {
     streamed: Streamed;
     /** What a test has begun. */
-    begun: import('../../web/download/streamed.js').StreamedDownload;
+    begun: import('../../dist/element.js').StreamedDownload;
     writer: WritableStreamDefaultWriter<Uint8Array>;
     /** What the writer's failure says. */
     failure: Promise<string>;
@@ -77,7 +77,7 @@ const test = base.extend<Fixtures, { windows: { browser: Browser; downloads: str
 
   streaming: async ({ profile, servers, isolated }, use) => {
     const check = watchUnhandled(profile);
-    servers[isolated ? 'isolated' : 'plain'].scripts.set(MODULE, await bundle('download/streamed.ts'));
+    servers[isolated ? 'isolated' : 'plain'].scripts.set(MODULE, await bundle('web/download/streamed.ts'));
     const page = await profile.newPage();
     await page.goto('/');
     await loadModule(page);
@@ -458,7 +458,7 @@ test('a new service worker takes over when no tab downloads any more', async ({ 
 test.describe('without service workers', () => {
   test.use({ serviceWorkers: 'block' });
   test('the obstacle is told', async ({ page, servers }) => {
-    servers.isolated.scripts.set(MODULE, await bundle('download/streamed.ts'));
+    servers.isolated.scripts.set(MODULE, await bundle('web/download/streamed.ts'));
     await page.goto('/');
     const told = await page.evaluate(async (url) => {
       const streamed: Streamed = await import(url);
@@ -475,7 +475,7 @@ test.describe('without service workers', () => {
 });
 
 test('a page that was not loaded over https works, and tells the obstacle', async ({ servers, launchOptions }) => {
-  servers.isolated.scripts.set(MODULE, await bundle('download/streamed.ts'));
+  servers.isolated.scripts.set(MODULE, await bundle('web/download/streamed.ts'));
   const browser = await chromium.launch({
     ...launchOptions,
     args: [...launchOptions.args!, '--host-resolver-rules=MAP decant.test 127.0.0.1'],

@@ -4,14 +4,13 @@ import { chromium } from '@playwright/test';
 import { expect, loadApi, test } from '../support/browser.js';
 import { watchUnhandled } from '../support/unhandled.js';
 
-for (const { place, name, script } of [
-  { place: 'a page', name: '', script: '/dist/index.js' },
-  { place: 'a coordinator', name: 'decant', script: '/dist/worker.browser.js' },
-  { place: 'a pool worker', name: 'decant pool', script: '/dist/worker.browser.js' },
+for (const { place, script } of [
+  { place: 'a page', script: '/dist/browser.js' },
+  { place: 'a worker', script: '/dist/worker.plain.js' },
 ]) {
   test(`a rejection in ${place} that nobody handles`, async ({ launchOptions, servers }) => {
     const { isolated: server } = servers;
-    const reject = `if (self.name === '${name}') Promise.reject(new Error('rejected in ${place}'));`;
+    const reject = `Promise.reject(new Error('rejected in ${place}'));`;
     server.alter = (path, text) => (path === script ? `${reject}\n${text}` : text);
     const browser = await chromium.launch(launchOptions);
     try {

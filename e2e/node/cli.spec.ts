@@ -78,10 +78,13 @@ test('exit codes and messages', ({ folder }) => {
     [['convert', zlib], 2, 'output is missing'],
     [['convert', '-O', 'vmdk', zlib, output], 2, 'raw'],
     [['convert', '-f', 'vhdx', zlib, output], 2, "no input format 'vhdx'"],
-    [['convert', '-m', '0', zlib, output], 2, 'from 1 to 64'],
-    [['convert', '-m', 'many', zlib, output], 2, 'from 1 to 64'],
-    [['convert', zlib, folder], 2, 'neither a regular file nor a block device'],
-    [['convert', zlib, fifo], 2, 'neither a regular file nor a block device'],
+    [['convert', '-m', '0', zlib, output], 2, "-m takes a whole number from 1 to 64, not '0'"],
+    [['convert', '-m', '65', zlib, output], 2, "not '65'"],
+    [['convert', '-m', 'many', zlib, output], 2, "not 'many'"],
+    [['convert', '-m', '', zlib, output], 2, "not ''"],
+    [['convert', zlib, folder], 2, 'neither a regular file nor a block device\n'],
+    [['convert', zlib, fifo], 2, 'block device; give - as the output and redirect standard output to it'],
+    [['convert', zlib, '/dev/null'], 2, 'block device; give - as the output'],
     [['info', fifo], 2, 'not a regular file'],
     [['convert', zlib, zlib], 2, 'the image itself'],
     [['info', join(folder, 'missing.qcow2')], 1, 'no such file'],
@@ -293,8 +296,9 @@ test('a long name in another script', ({ folder }) => {
 test('a full disk is an error that leaves nothing', ({ folder }) => {
   asRoot('mount', '-t', 'tmpfs', '-o', 'size=8m,mode=777', 'tmpfs', folder);
   try {
-    const result = decant('convert', images.zlib(), join(folder, 'out.raw'));
-    expect(result).toMatchObject({ status: 1, stderr: expect.stringContaining('the disk is full') });
+    const output = join(folder, 'out.raw');
+    const stderr = `decant: Could not write '${output}': the disk is full\n`;
+    expect(decant('convert', images.zlib(), output)).toEqual({ status: 1, stdout: '', stderr });
     expect(readdirSync(folder)).toEqual([]);
   } finally {
     asRoot('umount', folder);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { program } from '../support/command.js';
 import { expect, test } from '../support/node.js';
 
-const testing = new URL('../../dist/testing/index.js', import.meta.url).href;
+const testing = new URL('../../dist/testing.js', import.meta.url).href;
 const own = new URL('../support/own.mjs', import.meta.url).href;
 
 const run = (code: string, ...args: string[]): string[] =>

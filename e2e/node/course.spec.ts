@@ -2,8 +2,8 @@
 // holes are anything but evenly spread, as in every real disk.
 
 import type { Progress } from 'decant';
-import { Course } from '../../web/converter/course.js';
-import type { Rates } from '../../web/converter/rates.js';
+import { Course } from '../../element/course.js';
+import type { Rates } from '../../element/rates.js';
 import { expect, test } from '../support/node.js';
 
 const DATA = 1e9;

@@ -1,24 +1,23 @@
-// docs/api.md has every export of the package and every kind of error.
+// docs/api.md has every export of the package and every kind of error, and the code in the documents compiles.
 
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from '../support/node.js';
 
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const api = read('docs/api.md');
 
-/** The names that a declaration file exports one by one. */
-function exportsOf(declarations: string): string[] {
-  const declared = [...declarations.matchAll(/^export declare \w+ (\w+)/gm)].map(([, name]) => name!);
-  const lists = [...declarations.matchAll(/^export (?:type )?\{ (.*) \} from/gm)].flatMap(([, list]) =>
-    list!.split(', '),
-  );
-  return [...declared, ...lists.map((name) => name.split(' ').at(-1)!)];
-}
+/** The values that a declaration file exports. The types are in docs/api/. */
+const exportsOf = (declarations: string): string[] =>
+  [...declarations.matchAll(/^export declare (?:const|function|class) (\w+)/gm)].map(([, name]) => name!);
 
 for (const [module, least] of [
-  ['index', 8],
-  ['node', 5],
-  ['testing/index', 2],
+  ['browser', 8],
+  ['node', 8],
+  ['testing', 2],
 ] as const) {
   test(`every export of ${module}`, () => {
     const names = exportsOf(read(`dist/${module}.d.ts`));
@@ -28,7 +27,45 @@ for (const [module, least] of [
 }
 
 test('every kind of error, and no other', () => {
-  const [, kinds] = /type ErrorKind =([^;]*);/.exec(read('dist/errors.d.ts'))!;
+  const [, kinds] = /type ErrorKind =([^;]*);/.exec(read('dist/browser.d.ts'))!;
   const rows = [...api.slice(api.indexOf('## Errors')).matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name!);
   expect(rows.filter((name) => name !== 'kind')).toEqual([...kinds!.matchAll(/'([\w-]+)'/g)].map(([, kind]) => kind!));
+});
+
+/** The code in a document, by the line on which it begins. */
+function codeIn(document: string): [line: number, code: string][] {
+  const blocks = [...read(document).matchAll(/^```[tj]s\n([\s\S]*?)^```$/gm)];
+  return blocks.map((block) => [block.input.slice(0, block.index).split('\n').length, block[1]!]);
+}
+
+test('the code in the documents compiles', ({ folder }) => {
+  const documents = [
+    'README.md',
+    ...readdirSync(join(root, 'docs')).flatMap((name) => (/md$/.exec(name) && `docs/${name}`) || []),
+  ];
+  const files = documents.flatMap((document) =>
+    codeIn(document).map(([line, code]) => {
+      const file = join(folder, `${document.replaceAll('/', '_')}.${line}.ts`);
+      // A block without imports is a module all the same.
+      writeFileSync(file, `${code}\nexport {};\n`);
+      return file;
+    }),
+  );
+  expect(files.length).toBeGreaterThan(8);
+  const dist = (name: string) => [join(root, 'dist', `${name}.d.ts`)];
+  const compilerOptions = {
+    ...{ strict: true, noEmit: true, target: 'es2022', module: 'esnext', moduleResolution: 'bundler' },
+    ...{ types: ['node'], typeRoots: [join(root, 'node_modules', '@types')] },
+    paths: {
+      decant: dist('browser'),
+      'decant/node': dist('node'),
+      'decant/element': dist('element'),
+      'decant/threads': dist('threads'),
+      'decant/testing': dist('testing'),
+    },
+  };
+  files.push(join(root, 'e2e', 'support', 'documents.d.ts'));
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  execFileSync(process.execPath, [tsc, '-p', folder], { stdio: ['ignore', 'inherit', 'inherit'] });
 });

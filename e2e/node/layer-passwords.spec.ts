@@ -1,7 +1,7 @@
 // Which password the page tries for which layer.
 
 import type { Layer } from 'decant';
-import { Passwords } from '../../web/converter/passwords.js';
+import { Passwords } from '../../element/passwords.js';
 import { expect, test } from '../support/node.js';
 
 const layer = (name: string, encryption: 'luks' | 'aes') => ({ name, encryption }) as Layer;

@@ -73,6 +73,15 @@ test('a size that is no whole number of MiB is rounded up, which is said', ({ fo
   expect(seen).toEqual([3 * MIB + 512, 4 * MIB + 512, written, 4 * MIB + 512 - written, expect.stringContaining(said)]);
 });
 
+for (const options of ['force_size', 'force_size=on', 'subformat=fixed,force_size', 'force_size=off,force_size']) {
+  test(`-o ${options}: the size is that of the disk`, ({ folder }) => {
+    const output = join(folder, 'out.vhd');
+    const result = decant('convert', '-O', 'vpc', '-o', options, images.kinds(), output);
+    expect(result).toEqual({ status: 0, stdout: '', stderr: '' });
+    expect(statSync(output).size).toBe(10 * MIB + FOOTER);
+  });
+}
+
 test('each footer has its own identity and the time at which it was made', ({ folder }) => {
   const footers = ['a.vhd', 'b.vhd'].map((name) => {
     decant('convert', '-O', 'vpc', images.kinds(), join(folder, name));
@@ -96,7 +105,10 @@ test('what an image can become', () => {
       image,
     );
   const raw = { name: 'raw', label: 'Raw disk', extension: '.raw', options: [], compressed: false };
-  const options = [{ name: 'subformat', values: ['fixed'] }];
+  const options = [
+    { name: 'subformat', values: ['fixed'] },
+    { name: 'force_size', values: ['on'] },
+  ];
   const vhd = { name: 'vpc', label: 'VHD', hint: 'For Azure', extension: '.vhd', options, compressed: false };
   const compressed = { options: [], compressed: true };
   const gzip = { name: 'raw.gz', label: 'Raw disk, compressed', extension: '.raw.gz', ...compressed };
@@ -126,11 +138,26 @@ test('what cannot be is said before anything is written', ({ folder }) => {
   // (arguments, exit code, a part of the message)
   const cases: [string[], number, string][] = [
     [['-O', 'vhdx', images.kinds(), output], 2, "no output format 'vhdx'; choose one of raw, vpc, raw.gz, tar.gz"],
-    [['-O', 'vpc', '-o', 'subformat=dynamic', images.kinds(), output], 2, 'choose one of fixed'],
-    [['-O', 'vpc', '-o', 'subformat=fixed,size=1', images.kinds(), output], 2, "no option 'size'; it has subformat"],
+    [['-O', 'vpc', '-o', 'subformat=dynamic', images.kinds(), output], 2, "'dynamic' is no subformat of"],
+    [
+      ['-O', 'vpc', '-o', 'subformat', images.kinds(), output],
+      2,
+      'no subformat of the output format vpc; it is always fixed',
+    ],
+    [
+      ['-O', 'vpc', '-o', 'force_size=off', images.kinds(), output],
+      2,
+      "'off' is no force_size of the output format vpc; it is always on",
+    ],
+    [
+      ['-O', 'vpc', '-o', 'subformat=fixed,size=1', images.kinds(), output],
+      2,
+      "no option 'size'; it has subformat, force_size",
+    ],
     [['-o', 'subformat=fixed', images.kinds(), output], 2, "raw has no option 'subformat'"],
     [['-o', 'toString=x', images.kinds(), output], 2, "raw has no option 'toString'"],
-    [['-o', 'subformat', images.kinds(), output], 2, "'-o subformat' is no NAME=VALUE"],
+    [['-o', 'subformat', images.kinds(), output], 2, "raw has no option 'subformat'"],
+    [['-o', '=fixed', images.kinds(), output], 2, "'-o =fixed' is no NAME=VALUE"],
     [['-O', 'vpc', images.huge(), output], 1, 'A VHD holds at most 2,040 GiB, but the disk has 8192 GiB'],
     [['-O', 'vpc', images.huge(), '-'], 1, 'A VHD holds at most 2,040 GiB'],
     [['--sync', images.kinds(), '-'], 2, '--sync needs a file'],

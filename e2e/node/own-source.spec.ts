@@ -103,40 +103,40 @@ const FAILURES: [name: string, read: string, message: string, cause: string | nu
   [
     'too few bytes',
     '(offset, length) => new Uint8Array(length - 1)',
-    'was asked for N bytes at byte N and gave N',
+    'its source returned N bytes instead of N at byte N',
     null,
   ],
   [
     'too many bytes',
     '(offset, length) => new Uint8Array(length + 1)',
-    'was asked for N bytes at byte N and gave N',
+    'its source returned N bytes instead of N at byte N',
     null,
   ],
-  ['no bytes', '() => new Uint8Array(0)', 'an array that it keeps must be a copy', null],
-  ['a buffer', '(offset, length) => new ArrayBuffer(length)', 'gave no UintNArray', null],
-  ['another array', '(offset, length) => new Uint8ClampedArray(length)', 'gave no UintNArray', null],
-  ['text', '() => "bytes"', 'gave no UintNArray', null],
-  ['nothing', '() => {}', 'gave no UintNArray', null],
   [
-    'an error',
-    '() => { throw new Error("the far side is gone"); }',
-    'Could not read the image: the far side is gone',
-    'Error',
+    'no bytes',
+    '() => new Uint8Array(0)',
+    'its source returned N bytes instead of N at byte N; an array that it keeps must be a copy',
+    null,
   ],
   [
-    'a rejection',
-    'async () => { throw new TypeError("fetch failed"); }',
-    'Could not read the image: fetch failed',
-    'TypeError',
+    'a buffer',
+    '(offset, length) => new ArrayBuffer(length)',
+    'its source was asked for N bytes at byte N and returned no UintNArray',
+    null,
   ],
-  ['no reason', '() => Promise.reject()', 'Could not read the image: no reason was given', null],
-  ['a word', '() => Promise.reject("no")', 'Could not read the image: no', 'String'],
   [
-    'an error of another kind',
-    '() => { throw new decant.DecantError("corrupt", "No"); }',
-    'Could not read the image: No',
-    'Error',
+    'another array',
+    '(offset, length) => new Uint8ClampedArray(length)',
+    'its source was asked for N bytes at byte N and returned no UintNArray',
+    null,
   ],
+  ['text', '() => "bytes"', 'its source was asked for N bytes at byte N and returned no UintNArray', null],
+  ['nothing', '() => {}', 'its source was asked for N bytes at byte N and returned no UintNArray', null],
+  ['an error', '() => { throw new Error("the far side is gone"); }', 'the far side is gone', 'Error'],
+  ['a rejection', 'async () => { throw new TypeError("fetch failed"); }', 'fetch failed', 'TypeError'],
+  ['no reason', '() => Promise.reject()', 'no reason was given', null],
+  ['a word', '() => Promise.reject("no")', 'no', 'String'],
+  ['an error of another kind', '() => { throw new decant.DecantError("corrupt", "No"); }', 'No', 'Error'],
 ];
 
 for (const [name, read, message, cause] of FAILURES) {
@@ -168,7 +168,13 @@ for (const [name, read, message, cause] of FAILURES) {
       folder,
     );
     const told = cause === 'TypeError' ? 'Error' : cause;
-    const end = { kind: 'source', message: expect.stringContaining(message), cause: told, again: 'qcow2', left: [] };
+    const end = {
+      kind: 'source',
+      message: `Could not read the image: ${message}`,
+      cause: told,
+      again: 'qcow2',
+      left: [],
+    };
     expect(ends).toEqual([end, end, end]);
   });
 }

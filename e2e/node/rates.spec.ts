@@ -1,7 +1,7 @@
 // The page's rates where nothing can be probed: no private file system is here, as in some private windows.
 
 import type { Result } from 'decant';
-import { currentRates, learn, TYPICAL } from '../../web/converter/rates.js';
+import { currentRates, learn, TYPICAL } from '../../element/rates.js';
 import { expect, test } from '../support/node.js';
 
 /** Runs `work` with what the page has kept. */

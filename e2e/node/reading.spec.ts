@@ -103,21 +103,33 @@ test('a stream of a part begins and ends where it is told', () => {
 });
 
 test('what is no range of the disk is refused', () => {
-  const kinds = run<string[]>(
+  const { kinds, told } = run<{ kinds: string[]; told: string[] }>(
     `const image = await decant.open(args[0]);
      const size = image.info.virtualSize;
      const kinds = [];
+     const told = [];
      const ranges = [[-1, 1], [0, -1], [size, 1], [size - 1, 2], [0.5, 1], [0, 0.5], [NaN, 1], [0, 2 ** 60], ['0', 1], [0], []];
      for (const range of ranges) await image.read(...range).catch(({ kind }) => kinds.push(kind));
      for (const [start, end] of [[-1, 1], [2, 1], [0, size + 1], [size + 1], [0.5, 1], ['0', 1]]) {
        try { image.readable({ start, end }); } catch ({ kind }) { kinds.push(kind); }
      }
+     for (const range of [['0', 3], [0, '3'], [0, -1], [size, 1]]) {
+       await image.read(...range).catch(({ message }) => told.push(message));
+     }
+     try { image.readable({ end: '3' }); } catch ({ message }) { told.push(message); }
      await image.close();
-     await image.read(0, 1).catch(({ message }) => kinds.push(message));
-     console.log(JSON.stringify(kinds));`,
+     await image.read(0, 1).catch(({ message }) => told.push(message));
+     console.log(JSON.stringify({ kinds, told }));`,
     images.kinds(),
   );
-  expect(kinds).toEqual([...Array(17).fill('usage'), 'The image was closed']);
+  expect(kinds).toEqual(Array(17).fill('usage'));
+  const noNumber = (name: string) => `'${name}' is no whole number from 0 to 2^53-1`;
+  expect(told).toEqual([
+    ...['offset', 'length', 'length'].map(noNumber),
+    expect.stringContaining('unlike 10485760 to 10485761'),
+    noNumber('end'),
+    'The image was closed',
+  ]);
 });
 
 test('damage fails where it is read, and is zeros where the image is salvaged', () => {

@@ -1,16 +1,32 @@
 // What an image holds besides its file: one session, and those that somebody still uses.
 
 import { execFileSync } from 'node:child_process';
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'rolldown';
 import { images } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
-const dist = new URL('../../dist/', import.meta.url);
+const root = fileURLToPath(new URL('../../', import.meta.url));
 
-test('a session that was given up while it was held goes with its last user', () => {
+/** The package, with what is inside of it, as a module in `folder`; answers with its path. */
+async function packageWithSession(folder: string): Promise<string> {
+  const entry = join(folder, 'entry.ts');
+  writeFileSync(
+    entry,
+    `export { open } from '${root}worker/node.ts'; export { Session } from '${root}worker/workers/session.ts';`,
+  );
+  for (const name of ['worker.node.js', 'extras.wasm']) copyFileSync(join(root, 'dist', name), join(folder, name));
+  const file = join(folder, 'inside.js');
+  await build({ input: entry, external: /^node:/, output: { file, format: 'es' } });
+  return file;
+}
+
+test('a session that was given up while it was held goes with its last user', async ({ folder }) => {
   const script = `
     import { queryObjects } from 'node:v8';
-    import { open } from '${new URL('node.js', dist)}';
-    import { Session } from '${new URL('workers/session.js', dist)}';
+    import { open, Session } from '${await packageWithSession(folder)}';
     const count = () => queryObjects(Session, { format: 'count' });
     const { hold } = Session.prototype;
     let giveUp;

@@ -1,7 +1,9 @@
 // Sizes and times as the page shows them.
 
-import { binarySize, duration, size } from '../../web/converter/units.js';
+import { unitsOf } from '../../element/texts/units.js';
 import { expect, test } from '../support/node.js';
+
+const { binarySize, duration, size } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
 
 for (const [seconds, text] of [
   [0, '1 s'],

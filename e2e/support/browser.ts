@@ -1,13 +1,14 @@
 // Chromium with the built package: pages, and what happens in them.
 
 import { test as base, expect, type Page } from '@playwright/test';
+import { loadDecant } from './in-page.js';
 import { startServer, type TestServer } from './server.js';
 import { watchUnhandled } from './unhandled.js';
 
 export { expect };
 export type { Page };
 
-type Decant = typeof import('../../dist/index.js');
+type Decant = typeof import('../../dist/browser.js');
 
 declare global {
   interface Window {
@@ -56,9 +57,7 @@ export const test = base.extend<
 });
 
 export async function loadApi(page: Page): Promise<void> {
-  await page.evaluate(async (url) => {
-    window.decant = await import(url);
-  }, '/dist/index.js');
+  await page.evaluate(loadDecant, ['/dist/browser.js', '/dist/threads.js'] as const);
 }
 
 /** Gives the page the file at `path` as `window.file`. */

@@ -3,7 +3,7 @@ import { build, type Rolldown } from 'vite';
 
 const bundles = new Map<string, Promise<string>>();
 
-/** A module of the page, by its path below `web`, as one script. Made once in each process. */
+/** A module of the page or the element, by its path, as one script. Made once in each process. */
 export function bundle(path: string): Promise<string> {
   const made = bundles.get(path) ?? make(path);
   bundles.set(path, made);
@@ -11,7 +11,7 @@ export function bundle(path: string): Promise<string> {
 }
 
 async function make(path: string): Promise<string> {
-  const input = fileURLToPath(new URL(`../../web/${path}`, import.meta.url));
+  const input = fileURLToPath(new URL(`../../${path}`, import.meta.url));
   const options = { input, preserveEntrySignatures: 'strict' as const };
   const made = await build({
     configFile: false,

@@ -15,6 +15,6 @@ try {
     await image.close();
   }
 } catch (thrown) {
-  const { kind, message } = /** @type {import('../../dist/errors.js').DecantError} */ (thrown);
+  const { kind, message } = /** @type {import('../../dist/node.js').DecantError} */ (thrown);
   console.log(JSON.stringify({ kind, message }));
 }

@@ -4,9 +4,9 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 
-type Decant = typeof import('../../dist/index.js');
-type Output = import('../../dist/index.js').Output;
-type Options = import('../../dist/index.js').ConvertOptions & { password?: string };
+type Decant = typeof import('../../dist/browser.js');
+type Output = import('../../dist/browser.js').Output;
+type Options = import('../../dist/browser.js').ConvertOptions & { password?: string };
 
 /** What a conversion came to: a result, or a failure in words. */
 export interface Outcome {
@@ -15,9 +15,12 @@ export interface Outcome {
   bytesWritten?: number;
 }
 
-/** The package becomes `window.decant`. */
-export async function loadDecant(url: string): Promise<void> {
-  (window as unknown as { decant: Decant }).decant = await import(url);
+/** The package becomes `window.decant`, with both engines. */
+export async function loadDecant([url, threadsUrl]: readonly [string, string]): Promise<void> {
+  const decant: Decant = await import(url);
+  const { threads }: typeof import('../../dist/threads.js') = await import(threadsUrl);
+  decant.configure({ threads });
+  (window as unknown as { decant: Decant }).decant = decant;
 }
 
 /** The file that was chosen last becomes `window.file`. */

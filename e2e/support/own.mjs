@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 /**
  * The file at `path`, read as a program would.
  * @param {string} path
- * @returns {Promise<import('../../dist/types.js').Source & { close(): Promise<void>; calls: number; most: number }>}
+ * @returns {Promise<import('../../dist/browser.js').Source & { close(): Promise<void>; calls: number; most: number }>}
  */
 export async function fileSource(path) {
   const file = await open(path);
@@ -38,17 +38,17 @@ export async function fileSource(path) {
 
 /**
  * `source`, of which the reads from `first` on, counted from 0, are answered by `read`.
- * @template {import('../../dist/types.js').Source} S
+ * @template {import('../../dist/browser.js').Source} S
  * @param {S} source
  * @param {number} first
- * @param {import('../../dist/types.js').Source['read']} read
+ * @param {import('../../dist/browser.js').Source['read']} read
  */
 export function changed(source, first, read) {
   let calls = 0;
   return {
     size: source.size,
     name: 'own.qcow2',
-    /** @type {import('../../dist/types.js').Source['read']} */
+    /** @type {import('../../dist/browser.js').Source['read']} */
     read: (offset, length, options) => (calls++ < first ? source : { read }).read(offset, length, options),
   };
 }
@@ -82,7 +82,7 @@ export async function fileTarget(path, { hole = false, slow = false, ...options 
   return {
     ...options,
     seen,
-    /** @param {import('../../dist/types.js').TargetPlan} plan */
+    /** @param {import('../../dist/browser.js').TargetPlan} plan */
     async open(plan) {
       if (size >= 0) throw new Error('opened twice');
       if (plan.virtualSize === undefined || plan.outputSize !== plan.virtualSize) {

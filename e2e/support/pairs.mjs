@@ -15,11 +15,12 @@ export function disk() {
 /** What a raw disk is beside other formats: a person has to say that it is one. */
 const SAID = ['raw'];
 
-/** @typedef {import('../../dist/types.js').Input} Input */
-/** @typedef {import('../../dist/types.js').Output} Output */
+/** @typedef {import('../../dist/browser.js').Input | import('../../dist/node.js').Input} Input */
+/** @typedef {import('../../dist/browser.js').Output | import('../../dist/node.js').Output} Output */
 /** @typedef {{ source: string; format: string; writer: string; target: string }} Row */
 /** @typedef {{ output: Output; made(size: number): Promise<Blob | undefined> }} Place */
-/** @typedef {Pick<typeof import('../../dist/index.js'), 'open'>} Package */
+/** @typedef {{ convert(output: any, options: object): Promise<{ outputSize: number }>; close(): Promise<void> }} Image */
+/** @typedef {{ open(input: any, options?: object): Promise<Image> }} Package */
 
 /**
  * Sources that there are everywhere, out of an image's bytes.
@@ -145,7 +146,7 @@ export async function complaint(writer, output) {
  * @param {Row} row
  * @param {Input} input
  * @param {Place} place
- * @param {import('../../dist/types.js').OpenOptions} options
+ * @param {import('../../dist/browser.js').OpenOptions} options
  */
 export async function convert({ open }, { format, writer }, input, place, options) {
   try {

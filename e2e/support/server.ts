@@ -4,6 +4,7 @@ import { createReadStream, readFileSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join, normalize } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -37,8 +38,10 @@ export interface TestServer {
   silent: string | undefined;
   /** The folder of the page. */
   site: string;
-  /** Scripts by their paths, served beside the files. */
+  /** Scripts and pages by their paths, served beside the files. */
   readonly scripts: Map<string, string>;
+  /** What browsers have reported to `/report`, as a policy asks them to. */
+  readonly reports: string[];
   close(): Promise<void>;
 }
 
@@ -65,13 +68,20 @@ export async function startServer({ isolated, base = '/' }: Options): Promise<Te
       response.writeHead(status).end();
       return;
     }
+    if (path === '/report') {
+      text(request).then((report) => {
+        handle.reports.push(report);
+        response.end();
+      }, response.destroy);
+      return;
+    }
     if (path === '/blank') {
       response.setHeader('Content-Type', 'text/html').end(BLANK);
       return;
     }
     const script = scripts.get(path);
     if (script !== undefined) {
-      response.setHeader('Content-Type', 'text/javascript').end(script);
+      response.setHeader('Content-Type', TYPES[extname(path)] ?? 'text/javascript').end(script);
       return;
     }
     const below = path.startsWith(base) ? path.slice(base.length) : 'nowhere';
@@ -94,6 +104,7 @@ export async function startServer({ isolated, base = '/' }: Options): Promise<Te
     silent: undefined,
     site: join(root, 'site'),
     scripts: new Map(),
+    reports: [],
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();

@@ -46,7 +46,7 @@ export function withMemory(module: Uint8Array, pages: number): Uint8Array<ArrayB
 /** Copies the package to `folder`, with such a memory for the build that Node uses; answers with its main module. */
 export function packageWithMemory(folder: string, pages: number): string {
   cpSync(dist, folder, { recursive: true, filter: (path) => !path.includes('threads') });
-  const wasm = join(folder, 'wasm', 'plain-extras', 'index_bg.wasm');
+  const wasm = join(folder, 'extras.wasm');
   writeFileSync(wasm, withMemory(readFileSync(wasm), pages));
   return join(folder, 'node.js');
 }

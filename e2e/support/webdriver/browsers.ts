@@ -63,7 +63,7 @@ export const test = base.extend<
   /** A blank page that has the package as `window.decant`; then an image as `window.file`. */
   chooseImage: async ({ session, server }, use) => {
     await session.goto(`${server.url}/blank`);
-    await session.run(loadDecant, '/dist/index.js');
+    await session.run(loadDecant, ['/dist/browser.js', '/dist/threads.js'] as const);
     await use(async (path) => {
       await session.choose(path);
       await session.run(takeFile);

@@ -1,0 +1,223 @@
+// In a page of others: things of another window, proxies of frameworks, two copies of the package, and what stays behind.
+
+import { chromium, type Frame } from '@playwright/test';
+import { expect, giveFile, hashOpfs, type Page, test } from '../support/browser.js';
+import { hashFile, images } from '../support/images.js';
+
+type Decant = typeof window.decant;
+
+const names = (page: Page, folder: string): Promise<string[]> =>
+  page.evaluate(async (folder) => {
+    const root = await navigator.storage.getDirectory();
+    const names: string[] = [];
+    for await (const name of (await root.getDirectoryHandle(folder, { create: true })).keys()) names.push(name);
+    return names;
+  }, folder);
+
+test('sources and bytes of another window are taken for what they are', async ({ apiPage: page }) => {
+  await giveFile(page, images.kinds());
+  const told = await page.evaluate(async () => {
+    const frame = document.body.appendChild(document.createElement('iframe'));
+    const other = frame.contentWindow as Window & typeof globalThis;
+    const bytes = await window.file.arrayBuffer();
+    const foreign = new other.Uint8Array(bytes.byteLength);
+    foreign.set(new Uint8Array(bytes));
+    const read = async (input: Parameters<Decant['open']>[0]) => {
+      const image = await window.decant.open(input, { signal: new other.AbortController().signal });
+      const { format } = image.info;
+      await image.close();
+      return format;
+    };
+    return Promise.all([
+      read(new other.File([bytes], 'disk.qcow2')),
+      read(new other.Blob([bytes])),
+      read(foreign),
+      read(foreign.buffer),
+      read(bytes),
+    ]);
+  });
+  expect(told).toEqual(Array(5).fill('qcow2'));
+});
+
+test('an image works behind the proxy of a framework', async ({ apiPage: page }) => {
+  await giveFile(page, images.zlib());
+  await page.evaluate(async () => {
+    const reactive = <T extends object>(target: T): T =>
+      new Proxy(target, {
+        get(target, key, receiver) {
+          const value: unknown = Reflect.get(target, key, receiver);
+          const isPlain = Object.prototype.toString.call(value) === '[object Object]';
+          return isPlain ? reactive(value as object) : value;
+        },
+      });
+    const state = reactive({ image: await window.decant.open(window.file) });
+    await state.image.read(0, 512);
+    await state.image.convert({ opfs: 'out.raw' });
+    await state.image.close();
+  });
+  expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+});
+
+test('two copies of the package do not disturb each other, and know the errors of the other', async ({
+  apiPage: page,
+}) => {
+  await giveFile(page, images.zlib());
+  const told = await page.evaluate(async () => {
+    const url = '/dist/browser.js?copy';
+    const other: Decant = await import(url);
+    const { decant } = window;
+    const convert = async (copy: Decant, opfs: string) => {
+      const image = await copy.open(window.file);
+      await image.convert({ opfs });
+      await image.close();
+    };
+    await Promise.all([convert(decant, 'one.raw'), convert(other, 'two.raw')]);
+    const failure: unknown = await other.open(new Blob(['no image'])).catch((error) => error);
+    const posted: unknown = structuredClone(JSON.parse(JSON.stringify(failure)));
+    return {
+      isOther: other !== decant,
+      known: [failure, posted, new Error('of somebody else'), undefined].map((each) => decant.DecantError.is(each)),
+      kind: decant.DecantError.is(posted) ? posted.kind : undefined,
+    };
+  });
+  expect(told).toEqual({ isOther: true, known: [true, true, false, false], kind: 'not-recognised' });
+  for (const name of ['one.raw', 'two.raw']) expect(await hashOpfs(page, name)).toBe(hashFile(images.raw()));
+});
+
+test('what another version of the package has stored is left alone', async ({ apiPage: page }) => {
+  await page.evaluate(async () => {
+    const root = await navigator.storage.getDirectory();
+    for (const folder of ['.decant-0', '.decant-1']) {
+      const files = await root.getDirectoryHandle(folder, { create: true });
+      await files.getFileHandle('left over', { create: true });
+    }
+    await window.decant.removeLeftovers();
+  });
+  expect(await names(page, '.decant-0')).toEqual(['left over']);
+  expect(await names(page, '.decant-1')).toEqual([]);
+});
+
+test('dispose ends every worker at once, and what is under way', async ({ apiPage: page }) => {
+  await giveFile(page, images.endless());
+  const told = await page.evaluate(async () => {
+    const image = await window.decant.open(window.file);
+    const failures = [image.convert({ opfs: 'out.raw' }), window.decant.open(window.file)].map((work) =>
+      work.then(
+        () => 'done',
+        ({ kind }: { kind: string }) => kind,
+      ),
+    );
+    const before = performance.now();
+    await window.decant.dispose();
+    const took = performance.now() - before;
+    return { kinds: await Promise.all(failures), soon: took < 2000 };
+  });
+  expect(told).toEqual({ kinds: ['cancelled', 'internal'], soon: true });
+  await expect.poll(() => page.workers().length).toBe(0);
+  expect(await names(page, '.decant-1')).toEqual([]);
+  await giveFile(page, images.tiny());
+  expect(await page.evaluate(async () => (await window.decant.open(window.file)).info.format)).toBe('qcow2');
+});
+
+test('50 conversions and 50 that are cancelled leave nothing behind', async ({ apiPage: page }) => {
+  await giveFile(page, images.kinds());
+  const session = await page.context().newCDPSession(page);
+  const used = async () => {
+    await session.send('HeapProfiler.collectGarbage');
+    const { usedSize, backingStorageSize = 0 } = (await session.send('Runtime.getHeapUsage')) as {
+      usedSize: number;
+      backingStorageSize?: number;
+    };
+    return usedSize + backingStorageSize;
+  };
+  const run = (times: number) =>
+    page.evaluate(async (times) => {
+      for (let run = 0; run < times; run += 1) {
+        const image = await window.decant.open(window.file);
+        await image.convert({ opfs: 'out.raw' });
+        const controller = new AbortController();
+        const cancelled = image.convert({ opfs: 'cancelled.raw' }, { signal: controller.signal });
+        controller.abort();
+        await cancelled.catch(() => {});
+        await image.close();
+      }
+    }, times);
+  await run(5);
+  const before = await used();
+  await run(50);
+  const grown = (await used()) - before;
+  expect(grown).toBeLessThan(1 << 20);
+  expect(page.workers().length).toBeLessThanOrEqual(1 + (await page.evaluate(() => navigator.hardwareConcurrency)));
+  await page.evaluate(() => window.decant.dispose());
+  await expect.poll(() => page.workers().length).toBe(0);
+  expect(await names(page, '.decant-1')).toEqual([]);
+});
+
+test.describe('what a page can convert to', () => {
+  test.use({ isolated: false });
+
+  const obstacles = (frame: Frame): Promise<Record<string, string | undefined>> =>
+    frame.evaluate(async () => {
+      const url = '/dist/browser.js';
+      const { outputs }: Decant = await import(url);
+      return Object.fromEntries((await outputs()).map(({ name, obstacle }) => [name, obstacle ?? 'none']));
+    });
+
+  test('on a page by itself', async ({ page }) => {
+    await page.goto('/blank');
+    const all = ['file handle', 'folder', 'opfs', 'download', 'stream', 'target'];
+    expect(await obstacles(page.mainFrame())).toEqual(Object.fromEntries(all.map((name) => [name, 'none'])));
+  });
+
+  test('in a frame of another site, which converts to its own target', async ({ page, servers }) => {
+    const { plain } = servers;
+    const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'";
+    plain.headers['Content-Security-Policy'] = `${policy}; frame-src *`;
+    plain.scripts.set('/host.html', `<iframe src="${plain.url.replace('localhost', '127.0.0.1')}/blank"></iframe>`);
+    try {
+      await page.goto('/host.html');
+      const frame = page.frames()[1]!;
+      expect(await obstacles(frame)).toMatchObject({
+        'file handle': 'A frame in a page of another origin is shown no file picker',
+        folder: 'A frame in a page of another origin is shown no file picker',
+        target: 'none',
+      });
+      await frame.locator('input').setInputFiles(images.kinds());
+      const written = await frame.evaluate(async () => {
+        const url = '/dist/browser.js';
+        const { open }: Decant = await import(url);
+        const image = await open(document.querySelector('input')!.files![0]!);
+        let written = 0;
+        const result = await image.convert({
+          write: async (_offset, bytes) => {
+            written += bytes.length;
+          },
+          hole: async (_offset, length) => {
+            written += length;
+          },
+          close: async () => {},
+          abort: async () => {},
+        });
+        await image.close();
+        return { written, size: result.outputSize };
+      });
+      expect(written.written).toBe(written.size);
+    } finally {
+      plain.headers = {};
+      plain.scripts.clear();
+    }
+  });
+
+  test('over plain http', async ({ servers, launchOptions }) => {
+    const rules = '--host-resolver-rules=MAP decant.test 127.0.0.1';
+    const browser = await chromium.launch({ ...launchOptions, args: [...launchOptions.args!, rules] });
+    const page = await browser.newPage();
+    await page.goto(`${servers.plain.url.replace('localhost', 'decant.test')}/blank`);
+    expect(await obstacles(page.mainFrame())).toMatchObject({
+      folder: 'A page has file pickers only over https or on localhost',
+      opfs: expect.stringMatching(/storage, which a page has only over https or on localhost$/),
+      target: 'none',
+    });
+    await browser.close();
+  });
+});

@@ -1,0 +1,111 @@
+// Pages of others: strict policies, trusted types, the package on another origin.
+
+import { expect, giveFile, hashOpfs, type Page, test } from '../support/browser.js';
+import { hashFile, images, PASSWORD } from '../support/images.js';
+import type { TestServer } from '../support/server.js';
+
+test.use({ isolated: false });
+
+const NOTHING = "default-src 'none'; connect-src 'self'; worker-src 'self'; report-uri /report";
+const TRUSTED = "require-trusted-types-for 'script'; trusted-types decant";
+
+/** Trusted types ask for a worker that is made by a policy of the page. */
+const CONFIGURE = `
+  const policy = trustedTypes.createPolicy('decant', { createScriptURL: (url) => url });
+  const script = (kind) => policy.createScriptURL('/dist/worker.' + kind + '.js');
+  window.decant.configure({ worker: (kind) => new Worker(script(kind), { type: 'module' }) });`;
+
+/** A page that has the package as `window.decant`, by a script that comes with it. */
+async function openHost(page: Page, server: TestServer, policy: string, more: string): Promise<void> {
+  server.headers['Content-Security-Policy'] = policy;
+  const page_ =
+    '<!doctype html><title>host</title><input type="file"><script type="module" nonce="n" src="/host.js"></script>';
+  server.scripts.set('/host.html', page_);
+  server.scripts.set('/host.js', `import * as decant from '/dist/browser.js'; window.decant = decant; ${more}`);
+  await page.goto('/host.html');
+  await expect.poll(() => page.evaluate(() => window.decant !== undefined)).toBe(true);
+}
+
+const convert = (page: Page) =>
+  page.evaluate(async (password) => {
+    try {
+      const image = await window.decant.open(window.file, { password });
+      await image.convert({ opfs: 'out.raw' });
+      await image.close();
+      return undefined;
+    } catch (error) {
+      return String(error);
+    }
+  }, PASSWORD);
+
+test.afterEach(({ servers }) => {
+  servers.plain.headers = {};
+  servers.plain.scripts.clear();
+  servers.plain.reports.length = 0;
+});
+
+for (const [name, policy, more] of [
+  ['own files only', `${NOTHING}; script-src 'self' 'wasm-unsafe-eval'`, ''],
+  ['a nonce', `${NOTHING}; script-src 'nonce-n' 'strict-dynamic' 'wasm-unsafe-eval'`, ''],
+  ['trusted types', `${NOTHING}; script-src 'self' 'wasm-unsafe-eval'; ${TRUSTED}`, CONFIGURE],
+] as const) {
+  test(`under a policy of ${name} nothing is violated`, async ({ page, servers }) => {
+    await openHost(page, servers.plain, policy, more);
+    for (const image of [images.zlib, images.zstd, images.luks]) {
+      await giveFile(page, image());
+      expect(await convert(page)).toBe(undefined);
+      expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+    }
+    expect(servers.plain.reports).toEqual([]);
+  });
+}
+
+test('a policy without what is needed is told, and what to set', async ({ page, servers }) => {
+  const { plain } = servers;
+  await openHost(page, plain, `${NOTHING}; script-src 'self' 'wasm-unsafe-eval'; ${TRUSTED}`, '');
+  await giveFile(page, images.zlib());
+  expect(await convert(page)).toMatch(/Could not start a worker: .*TrustedScriptURL.*configure\(\{ worker \}\)/);
+  await expect.poll(() => plain.reports.length).toBeGreaterThan(0);
+
+  await openHost(
+    page,
+    plain,
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; worker-src 'none'",
+    '',
+  );
+  await giveFile(page, images.zlib());
+  expect(await convert(page)).toMatch(/worker\.plain\.js.*configure\(\{ worker \}\)/);
+
+  await openHost(page, plain, "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'", '');
+  await giveFile(page, images.zlib());
+  expect(await convert(page)).toMatch(/http:\S+plain\.wasm.*configure\(\{ wasm \}\)/);
+});
+
+test('the package on another origin: workers from here, wasm from there', async ({ page, servers }) => {
+  const { plain, isolated: cdn } = servers;
+  cdn.headers['Access-Control-Allow-Origin'] = '*';
+  plain.scripts.set('/worker.plain.js', `import '/dist/worker.plain.js';`);
+  try {
+    await page.goto('/blank');
+    plain.headers['Content-Security-Policy'] =
+      `default-src 'none'; script-src 'self' ${cdn.url} 'wasm-unsafe-eval'; connect-src ${cdn.url}; worker-src 'self'`;
+    await page.reload();
+    await page.evaluate(async (url) => {
+      window.decant = await import(url);
+    }, `${cdn.url}/dist/browser.js`);
+    await giveFile(page, images.zlib());
+    expect(await convert(page)).toMatch(/Could not start a worker: .*configure\(\{ worker \}\)/);
+    await page.evaluate(
+      ([own, other]) =>
+        window.decant.configure({
+          worker: (kind) => new Worker(`${own}/worker.${kind}.js`, { type: 'module' }),
+          wasm: (kind) => `${other}/dist/${kind}.wasm`,
+        }),
+      [plain.url, cdn.url] as const,
+    );
+    expect(await convert(page)).toBe(undefined);
+    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+  } finally {
+    cdn.headers = {};
+  }
+});

@@ -1,0 +1,161 @@
+// The package's types, as programs see them, and what linters of packages say.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '../support/node.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const bin = (name: string) => join(root, 'node_modules', '.bin', name);
+
+/** What calls most of what is public, in Node. */
+const NODE = `
+  import { configure, DecantError, type Image, open, type Target } from 'decant';
+  import { checkTarget } from 'decant/testing';
+  export async function convert(path: string, bytes: Uint8Array): Promise<number> {
+    configure({});
+    const image: Image = await open(path, { companions: [{ name: 'base', source: bytes }], password: () => 'secret' });
+    const kept: Uint8Array[] = [];
+    const target: Target = {
+      async write(_offset, bytes) { kept.push(bytes.subarray(1)); },
+      async close() {},
+      async abort(reason) { throw reason; },
+    };
+    await image.convert('out.raw', { sync: true, onProgress: ({ cells }) => void cells?.length });
+    for await (const { kind } of image.map()) if (kind === 'lost') break;
+    await checkTarget(() => target, async () => undefined);
+    try {
+      return (await image.convert(target)).lostBytes;
+    } catch (error) {
+      return DecantError.is(error) && error.kind === 'password' ? (await image.read(0, 512)).length : 0;
+    }
+  }`;
+
+/** What it must not do. */
+const WRONG_IN_NODE = `
+  import type { Image } from 'decant';
+  // @ts-expect-error the private file system is one of browsers
+  export const wrong = (image: Image) => image.convert({ opfs: 'out.raw' });`;
+
+/** The same in browsers. */
+const BROWSER = `
+  import { canStore, configure, type Image, open } from 'decant/browser';
+  import { DecantConverter, type DecantConverterElement } from 'decant/element';
+  import { threads } from 'decant/threads';
+  export function makeConverter(): DecantConverterElement {
+    const converter: DecantConverterElement = document.createElement('decant-converter');
+    converter.output = async ({ info, format, name }) => ({ opfs: info.format + format.size?.toFixed() + name });
+    converter.texts = { convert: 'Import', notOpened: (name: string) => name, ways: { download: 'here' } };
+    converter.addEventListener('decant-done', ({ detail }) => void detail.outputSize.toFixed());
+    // @ts-expect-error an error has no size
+    converter.addEventListener('decant-error', ({ detail }) => void detail.outputSize);
+    return converter ?? new DecantConverter();
+  }
+  export async function convert(file: File, folder: FileSystemDirectoryHandle): Promise<void> {
+    const worker = (kind: string) => new Worker(\`/decant/worker.\${kind}.js\`, { type: 'module' });
+    configure({ threads, worker, wasm: (kind) => new URL(\`\${kind}.wasm\`, 'https://localhost') });
+    const image: Image = await open(file, { signal: AbortSignal.timeout(9) });
+    await image.convert({ folder, name: 'disk.raw' }, { format: 'vpc' });
+    await image.convert(new WritableStream({ write: (chunk) => void new Blob([chunk]) }));
+    new Blob([await image.read(0, 3)]);
+    if (await canStore(3)) await image.convert({ opfs: 'a' });
+    // @ts-expect-error paths are of Node
+    await open('disk.qcow2');
+    // @ts-expect-error and so is sync
+    await image.convert({ opfs: 'a' }, { sync: true });
+    // @ts-expect-error and a path as an output
+    await image.convert('out.raw');
+  }`;
+
+/** What lets go of an image at the end of a block. */
+const USING = `
+  import { open } from 'decant';
+  export async function format(): Promise<string> {
+    await using image = await open(new Uint8Array());
+    return image.info.format;
+  }`;
+
+const NEWEST = 'node_modules/typescript';
+const OLDER = 'tools/typescript/node_modules';
+const COMPILERS = [`${OLDER}/typescript-5.0`, `${OLDER}/typescript-5.9`, NEWEST];
+const RESOLUTIONS = [
+  { module: 'nodenext', moduleResolution: 'nodenext' },
+  { module: 'node16', moduleResolution: 'node16' },
+  { module: 'esnext', moduleResolution: 'bundler' },
+];
+
+interface Case {
+  name: string;
+  program: string;
+  options: object;
+  compilers?: string[];
+}
+
+const CASES: Case[] = [
+  { name: 'Node, default libraries', program: NODE, options: { types: ['node'] } },
+  { name: 'Node, no DOM', program: NODE, options: { types: ['node'], lib: ['ES2022'] } },
+  { name: 'Node, neither DOM nor @types/node', program: NODE, options: { types: [], lib: ['ES2022'] } },
+  { name: 'Node, no @types/node', program: NODE, options: { types: [] } },
+  { name: 'Node, mistakes', program: WRONG_IN_NODE, options: { types: ['node'] } },
+  { name: 'a browser', program: BROWSER, options: { types: [] } },
+  { name: 'a browser, beside @types/node', program: BROWSER, options: { types: ['node'] } },
+  {
+    name: 'await using',
+    program: USING,
+    options: { types: [], lib: ['ES2022', 'DOM', 'ESNext.Disposable'] },
+    compilers: COMPILERS.slice(1),
+  },
+];
+
+/** Packs the package into `folder`; answers with the path of the tarball. */
+function pack(folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  execFileSync('npm', ['pack', '--pack-destination', folder], { cwd: root, stdio: 'ignore' });
+  return join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz'))!);
+}
+
+/** Unpacks the package where programs in `folder` find it. */
+function install(folder: string): void {
+  const modules = join(folder, 'node_modules');
+  mkdirSync(join(modules, 'decant'), { recursive: true });
+  execFileSync('tar', ['-xzf', pack(join(folder, 'packed')), '-C', join(modules, 'decant'), '--strip-components=1']);
+  symlinkSync(join(root, 'node_modules', '@types'), join(modules, '@types'));
+  symlinkSync(join(root, 'node_modules', 'undici-types'), join(modules, 'undici-types'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+}
+
+test('programs compile against the types, whatever compiles them', ({ folder }) => {
+  test.setTimeout(300_000);
+  install(folder);
+  const failures: string[] = [];
+  for (const { name, program, options, compilers = COMPILERS } of CASES) {
+    writeFileSync(join(folder, 'program.ts'), program);
+    for (const compiler of compilers) {
+      for (const resolution of compiler === NEWEST ? RESOLUTIONS : RESOLUTIONS.slice(0, 1)) {
+        // A program that is bundled for Node says so; by default a bundler's package is that of browsers.
+        const conditions =
+          resolution.module === 'esnext' && name.startsWith('Node') ? { customConditions: ['node'] } : {};
+        const common = { strict: true, noEmit: true, target: 'es2022', skipLibCheck: false };
+        const compilerOptions = { ...common, ...resolution, ...conditions, ...options };
+        writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }));
+        try {
+          const tsc = join(root, compiler, 'bin', 'tsc');
+          execFileSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8', stdio: 'pipe' });
+        } catch (error) {
+          failures.push(`${name}, ${compiler}, ${resolution.module}: ${(error as { stdout: string }).stdout}`);
+        }
+      }
+    }
+  }
+  expect(failures).toEqual([]);
+});
+
+test('linters of packages find nothing, and packing is repeatable', ({ folder }) => {
+  const [one, other] = [pack(join(folder, 'one')), pack(join(folder, 'other'))];
+  expect(execFileSync('cmp', [one, other], { encoding: 'utf8' })).toBe('');
+  execFileSync(bin('publint'), ['run', one, '--strict'], { stdio: 'pipe' });
+  const scripts = ['plain', 'extras', 'threads', 'node'].map((kind) => `worker.${kind}.js`);
+  const without = ['--exclude-entrypoints', ...scripts, 'package.json'];
+  execFileSync(bin('attw'), [one, '--profile', 'esm-only', ...without], { stdio: 'pipe' });
+});

@@ -1,0 +1,22 @@
+// What the code in the documents takes as given.
+
+declare global {
+  const file: File;
+  const base: File;
+  const size: number;
+  const source: import('../../dist/testing.js').Source;
+  const expectedBytes: Uint8Array;
+  function ask(question: string): Promise<string>;
+  function bytesOfMyServer(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array>;
+  function makeTarget(): import('../../dist/testing.js').Target;
+  function readBack(target: import('../../dist/testing.js').Target): Promise<Uint8Array | undefined>;
+  const assert: { deepEqual(actual: unknown, expected: unknown): void };
+  const trustedTypes: {
+    createPolicy(
+      name: string,
+      rules: { createScriptURL(url: string): string },
+    ): { createScriptURL(url: string): string };
+  };
+}
+
+export {};
