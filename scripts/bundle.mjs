@@ -8,6 +8,9 @@ const ENTRIES = [['browser'], ['threads'], ['testing/index'], ['node', 'cli']];
 /** These run as they are, whatever the host bundles by: without imports, and small. */
 const WORKERS = ['worker.plain', 'worker.extras', 'worker.threads', 'worker.node'];
 
+/** What bundlers read. The rest stands in the declarations. */
+const KEPT_COMMENTS = { annotation: true, jsdoc: false, legal: false };
+
 const BUILDS = ['plain', 'extras', 'threads'];
 
 /** Where a build's wasm and its bindings lie, from which the package is made. */
@@ -24,7 +27,10 @@ function options(entries, dir) {
       alias: Object.fromEntries(BUILDS.map((name) => [`decant-wasm/${name}`, join(bindings(name), 'index.js')])),
     },
     external: /^node:/,
-    output: { dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: '[name].shared.js' },
+    output: {
+      ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: '[name].shared.js' },
+      comments: KEPT_COMMENTS,
+    },
   };
 }
 
@@ -55,6 +61,7 @@ const element = (dir) => ({
   output: {
     ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: 'element.[name].js' },
     paths: { decant: './browser.js' },
+    minify: true,
   },
 });
 
@@ -65,6 +72,8 @@ export async function bundle(dir) {
   await build(element(dir));
   for (const worker of WORKERS) {
     const { output, ...rest } = options([worker], dir);
-    await build({ ...rest, output: { ...output, minify: true } });
+    // Wherever a bundler puts the one for Node, it is a module.
+    const entryFileNames = worker === 'worker.node' ? '[name].mjs' : '[name].js';
+    await build({ ...rest, output: { ...output, entryFileNames, minify: true } });
   }
 }

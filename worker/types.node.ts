@@ -89,7 +89,7 @@ export type WasmOrigin = URL | string | WebAssembly.Module;
 /** How the package gets its workers and wasm: for a program that is bundled into one file, for instance. */
 export interface Configuration {
   /**
-   * Makes a worker that runs the package's `worker.node.js`, as a module. By default it is loaded from beside the package's
+   * Makes a worker that runs the package's `worker.node.mjs`, as a module. By default it is loaded from beside the package's
    * code. In Node `kind` is always `extras`.
    */
   worker?: (kind: WorkerKind) => NodeWorker;

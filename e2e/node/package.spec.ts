@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { hashFile, images } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
@@ -40,6 +41,18 @@ function checkLicences(folder: string): void {
   expect(notices).toMatch(/For Zstandard software\s+Copyright \(c\) Meta/);
 }
 
+/** How many bytes the files of `folder` take as a packed archive; source maps are left out. */
+function packedSize(folder: string, ...names: string[]): number {
+  const archive = execFileSync('tar', ['-C', folder, '--exclude=*.map', '-c', ...names], { maxBuffer: 1 << 30 });
+  return gzipSync(archive, { level: 9 }).length;
+}
+
+function checkSizes(folder: string): void {
+  const threads = readdirSync(join(folder, 'dist')).filter((name) => name.includes('threads'));
+  expect(packedSize(folder, '.')).toBeLessThanOrEqual(800_000);
+  expect(packedSize(join(folder, 'dist'), ...threads)).toBeLessThanOrEqual(260_000);
+}
+
 test('installs, converts by its API and by its command, and leaves no process behind', ({ folder }) => {
   const run = (program: string, ...args: string[]) =>
     execFileSync(program, args, {
@@ -54,6 +67,7 @@ test('installs, converts by its API and by its command, and leaves no process be
   run('npm', 'install', '--no-audit', '--no-fund', '--offline', `./${tarball}`);
   expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['decant']);
   checkLicences(join(folder, 'node_modules', 'decant'));
+  checkSizes(join(folder, 'node_modules', 'decant'));
 
   writeFileSync(
     join(folder, 'convert.js'),

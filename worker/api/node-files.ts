@@ -22,8 +22,12 @@ export function configure(changes: Configuration): void {
   configuration = { ...configuration, ...changes };
 }
 
-// Not with the options of the host program, some of which no worker can take.
-const packagedWorker = () => new Worker(new URL('./worker.node.js', import.meta.url), { execArgv: [] });
+function packagedWorker(): Worker {
+  // Apart from the worker: webpack breaks one that is made of it at once.
+  const script = new URL('./worker.node.mjs', import.meta.url);
+  // Not with the options of the host program, some of which no worker can take.
+  return new Worker(script, { execArgv: [] });
+}
 
 /** Fails with `internal` where Node allows no worker. */
 export function makeWorker(): NodeWorker {
@@ -31,7 +35,9 @@ export function makeWorker(): NodeWorker {
     return (configuration.worker ?? packagedWorker)('extras');
   } catch (thrown) {
     const { message } = toDecantError(thrown);
-    throw new DecantError('internal', `Could not start a worker: ${message}`, { cause: thrown });
+    const advice =
+      'keep the package outside of a bundle, or say where its worker.node.mjs is with configure({ worker })';
+    throw new DecantError('internal', `Could not start a worker: ${message}; ${advice}`, { cause: thrown });
   }
 }
 

@@ -1,0 +1,53 @@
+// Programs for Node that bundlers make, with the packed package in them or beside them.
+
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@playwright/test';
+import { run } from '../support/command.js';
+import { build, project } from '../support/consumers/project.js';
+import { expectSame, small } from '../support/images.js';
+
+test.describe.configure({ timeout: 10 * 60_000 });
+
+const ENVIRONMENT = { ...process.env, NODE_NO_WARNINGS: '1' };
+
+/** Builds the program by the project's script, and converts an image with it. */
+async function convert(script: string, program: string) {
+  const made = await project('bundled-for-node', ['bundled-for-node']);
+  const folder = await build(made, script, script);
+  const output = join(made.folder, `${script}.raw`);
+  rmSync(output, { force: true });
+  const ended = run(process.execPath, [join(folder, program), small.zstd(), output], { env: ENVIRONMENT });
+  return { output, ...ended };
+}
+
+for (const [script, program] of [
+  ['esbuild-external', 'convert.mjs'],
+  ['ncc-external', 'index.mjs'],
+  ['vite', 'convert.mjs'],
+  ['webpack', 'main.js'],
+  ['webpack-electron', 'main.js'],
+] as const) {
+  test(`${script}: converts`, async () => {
+    const { output, ...ended } = await convert(script, program);
+    expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
+    expectSame(output, small.raw());
+  });
+}
+
+const NO_WASM = /^internal: Could not load [^\n]*\.wasm: [^\n]*configure\(\{ wasm \}\)\n$/;
+const NO_WORKER = /^internal: Could not start a worker: [^\n]*configure\(\{ worker \}\)\n$/;
+
+for (const [script, program, sentence] of [
+  ['esbuild', 'convert.mjs', NO_WASM],
+  ['esbuild-cjs', 'convert.cjs', NO_WORKER],
+  ['ncc', 'index.mjs', NO_WASM],
+  ['vite-bundled', 'convert.mjs', NO_WASM],
+] as const) {
+  test(`${script}: one sentence`, async () => {
+    const { output, status, stderr } = await convert(script, program);
+    expect(stderr).toMatch(sentence);
+    expect(status).toBe(1);
+    expect(existsSync(output)).toBe(false);
+  });
+}

@@ -1,0 +1,1 @@
+export default { ssr: { noExternal: process.env.VITE_BUNDLED ? true : undefined } };
