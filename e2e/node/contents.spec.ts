@@ -5,7 +5,7 @@ import { closeSync, openSync, readSync, statSync, truncateSync, writeFileSync, w
 import { join } from 'node:path';
 import { contentsOf } from '../../element/contents/contents.js';
 import type { Contents } from '../../element/contents/types.js';
-import { qemuImg } from '../support/images.js';
+import { qemuImgLuks } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 const MIB = 1 << 20;
@@ -114,7 +114,7 @@ const FILE_SYSTEMS: Made[] = [
       const secret = `${path}.secret`;
       writeFileSync(secret, 'secret');
       const object = `secret,id=key,file=${secret}`;
-      qemuImg('create', '-q', '-f', 'luks', '--object', object, '-o', 'key-secret=key,iter-time=10', path, '8M');
+      qemuImgLuks('create', '-q', '-f', 'luks', '--object', object, '-o', 'key-secret=key,iter-time=10', path, '8M');
     },
     found: { name: 'LUKS', size: undefined },
   },
@@ -313,11 +313,11 @@ test('whatever stands on a disk, little is read and nothing fails', async ({ fol
     run('sfdisk', ['-q', path], table);
     disks.push(path);
   }
-  for (const disk of disks) {
+  for (const [at, disk] of disks.entries()) {
     const fd = openSync(disk, 'r+');
     const heads = new Uint8Array(128 * 1024);
     readSync(fd, heads, 0, heads.length, 0);
-    const numbers = random(disk.length);
+    const numbers = random(at);
     for (let seed = 0; seed < 30; seed += 1) {
       const changed = heads.slice();
       const places = 1 + (numbers.next().value % 24);

@@ -98,7 +98,7 @@ const SECRET = ['--object', `secret,id=s,data=${PASSWORD}`];
 const LUKS = ['-o', 'encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=50'];
 
 /** Runs qemu-img; making a LUKS header fails now and then for want of an accurate clock. */
-function qemuImgLuks(...args: string[]): void {
+export function qemuImgLuks(...args: string[]): void {
   for (let attempt = 0; ; attempt += 1) {
     try {
       execFileSync('qemu-img', args, { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] });
