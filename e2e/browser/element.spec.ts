@@ -225,6 +225,27 @@ test('what is inside the disk is shown', async ({ page, servers }, testInfo) => 
   await look(page, testInfo, 'inside');
 });
 
+test('the end of a long conversion is told to somebody who looks elsewhere', async ({ page, servers }) => {
+  await page.context().grantPermissions(['notifications']);
+  const late = `parts.set(bytes, offset); return new Promise((done) => setTimeout(done, Math.max(0, (window.begun ??= performance.now()) + 11_000 - performance.now())))`;
+  const slow = UPLOAD.replace('parts.set(bytes, offset)', `{ ${late} }`);
+  // A window without a screen is never hidden.
+  const hide = `
+    Object.defineProperty(document, 'hidden', { value: true });
+    window.Notification = class extends Notification {
+      constructor(title, options) {
+        super(title, options);
+        window.noted.events.push(['notification', title + ': ' + options.body]);
+      }
+    };`;
+  await openHost(page, servers.plain, '<decant-converter></decant-converter>', slow + hide);
+  await choose(page, images.zlib());
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible({ timeout: 30_000 });
+  const told = (await noted(page)).events.filter(([type]) => type === 'notification');
+  expect(told).toEqual([['notification', expect.stringMatching(/Done.*zlib\.raw/)]]);
+});
+
 test('two elements in one page are two converters', async ({ page, servers }) => {
   await openHost(
     page,
