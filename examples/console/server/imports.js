@@ -126,7 +126,7 @@ export class Imports {
 
   #wait(id, one) {
     clearTimeout(one.timer);
-    one.timer = setTimeout(() => this.remove(id).catch(console.error), PATIENCE);
+    one.timer = setTimeout(() => void this.remove(id).catch(console.error), PATIENCE);
     one.timer.unref();
   }
 }

@@ -10,5 +10,6 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const { PORT = '8080', DATA = join(root, 'data') } = process.env;
 
 const imports = await Imports.in(DATA);
-const server = createServer(handler(join(root, 'dist'), imports));
+const handle = handler(join(root, 'dist'), imports);
+const server = createServer((request, response) => void handle(request, response));
 server.listen(Number(PORT), 'localhost', () => console.log(`http://localhost:${server.address().port}/`));
