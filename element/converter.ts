@@ -154,8 +154,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   #paintPicture(): void {
     const { state } = this.#session;
-    const picture =
-      state.step === 'ready' ? state.survey.picture : state.step === 'converting' ? state.picture : undefined;
+    const picture = state.step === 'ready' ? state.survey.picture : 'picture' in state ? state.picture : undefined;
     const figure = this.renderRoot.querySelector<HTMLElement>('.picture');
     if (picture && figure) paint(figure, picture);
   }

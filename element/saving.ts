@@ -264,13 +264,14 @@ export class Saver {
         this.stage.host.tell('decant-progress', progress);
       };
       const result = await image.convert(output, { format: format.name, signal, onProgress });
+      if (picture) picture.done = undefined;
       // A compressed output says nothing about the speed of writing: compressing takes most of the time.
       if (!format.compressed) learn(method, result, course.dataDone);
       if (turn.aborted) return;
       this.done(place);
       this.stage.host.tell('decant-done', result);
       const copying = rates && predict(rates, method, result.outputSize, course.dataDone).copying;
-      this.#showDone(turn, name, place, result, course, (performance.now() - start) / 1000, copying);
+      this.#showDone(turn, shown, result, course, (performance.now() - start) / 1000, copying);
     } catch (thrown) {
       const ending = cancel.signal.aborted && !hasBegun ? new DecantError('cancelled', texts.cancelled) : thrown;
       // A folder that failed is not offered again.
@@ -295,8 +296,7 @@ export class Saver {
   /** Shows the result. `seconds` is how long it took; `copying`, how long the browser will copy the download. */
   #showDone(
     turn: AbortSignal,
-    name: string,
-    place: Place,
+    { name, place, picture }: Shown,
     result: Result,
     course: Course,
     seconds: number,
@@ -306,6 +306,7 @@ export class Saver {
     const converting = result.time.converting / 1000;
     // It was cancelled when it could not be stopped any more.
     const tooLate = this.#cancel?.signal.aborted ?? false;
-    this.stage.show(turn, { step: 'done', name, place, result, seconds, converting, speed, copying, tooLate });
+    const times = { seconds, converting, speed, copying };
+    this.stage.show(turn, { step: 'done', name, place, result, picture, ...times, tooLate });
   }
 }

@@ -102,6 +102,7 @@ export type State =
       name: string;
       place: Place;
       result: Result;
+      picture: DiskPicture | undefined;
       /** The time in all, in seconds. */
       seconds: number;
       /** The time of converting alone, in seconds. */

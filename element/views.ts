@@ -117,7 +117,7 @@ const notifyButton = (session: Session) =>
 
 export function doneView(state: Step<'done'>, session: Session): TemplateResult {
   const { texts } = session;
-  const { result, place, seconds, converting, speed, copying, tooLate } = state;
+  const { result, place, picture, seconds, converting, speed, copying, tooLate } = state;
   const method = methodOf(place);
   const waiting = session.queue.waiting[0];
   return html`
@@ -141,6 +141,7 @@ export function doneView(state: Step<'done'>, session: Session): TemplateResult 
         [texts.facts.threads, crossOriginIsolated ? undefined : texts.notIsolated],
       ])}
     </details>
+    ${picture ? pictureView(picture, 1, texts) : nothing}
     <div class="actions">
       ${waiting ? html`<button class="primary" @click=${() => session.openNext()}>${texts.next.next}</button>` : nothing}
       <button class=${waiting ? 'link' : 'primary'} @click=${() => session.reset()}>${texts.convertAnother}</button>

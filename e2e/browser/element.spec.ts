@@ -214,6 +214,11 @@ test('the picture fills as the disk is converted', async ({ page, servers }) => 
   const during = await opaque();
   expect(during).toBeGreaterThan(0);
   expect(during).toBeLessThan(whole);
+  await expect(page.getByRole('img', { name: 'The disk as a picture, 100 % converted' })).toBeVisible({
+    timeout: 30_000,
+  });
+  await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible({ timeout: 30_000 });
+  expect(await opaque()).toBe(whole);
 });
 
 test('what is inside the disk is shown', async ({ page, servers }, testInfo) => {

@@ -15,7 +15,7 @@ export class DiskPicture {
   /** The layer with the longest run of data in a cell, and how long that is. */
   readonly #layers: Uint16Array;
   readonly #runs: Float64Array;
-  /** As `Progress.cells`: 1 for each cell that is converted. */
+  /** As `Progress.cells`: 1 for each cell that is converted. `undefined` before and after. */
   done: Uint8Array | undefined;
 
   /** For a disk of `size` bytes, of which nothing is known yet. `layerNames` begins with the image's. */
