@@ -74,8 +74,9 @@ export class Session {
   /** What a person reads on the page. */
   text(): Promise<string> {
     return this.run(() => {
-      const component = document.querySelector('decant-converter');
-      return (component?.shadowRoot?.querySelector<HTMLElement>('.frame') ?? document.body).innerText;
+      const converter = document.querySelector('decant-converter')?.shadowRoot;
+      const parts = converter ? [...converter.children] : [document.body];
+      return parts.map((part) => (part as HTMLElement).innerText).join('\n');
     });
   }
 
