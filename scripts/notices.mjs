@@ -107,14 +107,14 @@ function npmPackages() {
   const packaged = (name, own = (text) => text) => {
     const { version, license } = packages[`node_modules/${name}`];
     const texts = textsIn(join(root, 'node_modules', name)).map(own);
-    return work(name, version, `${license} (in the page only)`, `https://www.npmjs.com/package/${name}`, texts);
+    return work(name, version, `${license} (in the page and the element only)`, `https://www.npmjs.com/package/${name}`, texts);
   };
   // Only a helper of Vite gets into the page, and nothing of the packages that Vite contains.
   const vite = packaged('vite', (text) => text.split('# Licenses of bundled dependencies')[0].trim());
   return [...[...found].map((name) => packaged(name)), vite];
 }
 
-/** Each text once, under the titles of the works that it covers. */
+/** Each text once, under the titles of the works that it covers. Of two that are alike, an archive keeps one. */
 function grouped(works) {
   const texts = new Map();
   for (const { title, texts: own } of works) {
@@ -125,7 +125,7 @@ function grouped(works) {
       texts.get(key).titles.add(title);
     }
   }
-  return [...texts.values()];
+  return [...texts.values()].toSorted((a, b) => b.text.length - a.text.length);
 }
 
 /** The notices as one text. */
