@@ -39,6 +39,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   static override properties = {
     sample: {},
     wholeWindow: { type: Boolean, attribute: 'whole-window', reflect: true },
+    output: { attribute: false },
     texts: { attribute: false },
     dragging: { state: true },
   };
@@ -50,7 +51,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   declare sample: string | undefined;
   declare wholeWindow: boolean;
   declare texts: TextReplacements | undefined;
-  output: DecantConverterElement['output'];
+  declare output: DecantConverterElement['output'];
   streamedDownloads: DecantConverterElement['streamedDownloads'];
   private declare dragging: boolean;
   /** The texts of the language, before some are replaced. */
@@ -189,7 +190,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         <slot name="header">
           <header>
             <h1>${texts.title}</h1>
-            <p>${texts.tagline}</p>
+            <p>${texts.tagline} ${this.output ? nothing : texts.nothingUploaded}</p>
           </header>
         </slot>
         <section class="card" part="card">${this.#view(state)}</section>
@@ -247,7 +248,9 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         ${notice ? html`<p class="notice">${notice}</p>` : nothing}
       </div>
       <slot name="help">
-        <ul class="help quiet">${texts.help.map((line) => html`<li>${line}</li>`)}</ul>
+        <ul class="help quiet">
+          ${[...texts.help, ...(this.output ? [] : [texts.checkUploads])].map((line) => html`<li>${line}</li>`)}
+        </ul>
       </slot>
     `;
   }

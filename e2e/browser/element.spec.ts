@@ -73,6 +73,7 @@ for (const [name, image, password] of [
 ] as const) {
   test(`a disk goes where the page wants it: ${name}`, async ({ page, servers }) => {
     await openHost(page, servers.plain, '<decant-converter></decant-converter>', UPLOAD);
+    await expect(page.getByText('othing is uploaded')).toHaveCount(0);
     await choose(page, image());
     if (password !== undefined) {
       await page.getByLabel('Password of').fill(password);

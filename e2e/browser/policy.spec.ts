@@ -79,6 +79,12 @@ test('a policy without what is needed is told, and what to set', async ({ page, 
   await openHost(page, plain, "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'", '');
   await giveFile(page, images.zlib());
   expect(await convert(page)).toMatch(/http:\S+plain\.wasm.*configure\(\{ wasm \}\)/);
+
+  await openHost(page, plain, "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'", '');
+  await giveFile(page, images.zlib());
+  expect(await convert(page)).toBe(
+    "DecantError: The page's Content Security Policy forbids WebAssembly: add 'wasm-unsafe-eval' to its script-src",
+  );
 });
 
 test('the package on another origin: workers from here, wasm from there', async ({ page, servers }) => {

@@ -33,7 +33,9 @@ export const english = {
   size,
 
   title: 'Decant',
-  tagline: 'Turns a disk image into the form you need. In this browser: nothing is uploaded.',
+  tagline: 'Turns a disk image into the form you need.',
+  /** Shown unless the page takes disks itself. */
+  nothingUploaded: 'In this browser: nothing is uploaded.',
 
   dropHere: 'Drop a disk image here',
   orPaste: 'or paste a file',
@@ -43,8 +45,9 @@ export const english = {
     'For disk images of virtual machines: makes a raw disk of them, a VHD for Azure, or an archive for Google Cloud.',
     'Reads qcow2 with all that belongs to it, VMDK, VDI, QED and raw disks, also in a tar or a gzip file.',
     'Of any size: only a small part is in memory at a time, and in a folder that you pick, what is empty takes no space.',
-    'Nothing is uploaded. You can check that: turn your network off, and it works all the same.',
   ],
+  /** Shown unless the page takes disks itself. */
+  checkUploads: 'Nothing is uploaded. You can check that: turn your network off, and it works all the same.',
   dropToOpen: 'Let go to open it',
   dropToQueue: 'Let go to put it in the queue, where it waits until this one is done',
   dropToAnswer: (name: string) => `Let go to hand it over for ${shownText(name)}`,
@@ -265,7 +268,7 @@ export const english = {
       case 'dialog':
         return `${shownText(place.name)} is at the place you picked.`;
       case 'host':
-        return `${shownText(place.name)} is where this page saves disks.`;
+        return `This page has taken all of ${shownText(place.name)}.`;
       case 'streamed':
         return `The browser has all of ${shownText(place.name)}. Its list of downloads shows when it is complete.`;
       case 'stored':
@@ -288,7 +291,7 @@ export const english = {
   writtenValue: (result: Result, method: Method) =>
     method === 'picked'
       ? `${size(result.bytesWritten)}; ${size(result.holeBytes)} are holes that take no space`
-      : size(result.outputSize),
+      : size(method === 'host' ? result.bytesWritten : result.outputSize),
   timeValue: (seconds: number) => (seconds < 1 ? 'less than a second' : duration(seconds)),
   convertingValue: (seconds: number, speed: number | undefined, method: Method) =>
     speed === undefined ? english.timeValue(seconds) : `${english.timeValue(seconds)}, ${english.speed(speed, method)}`,

@@ -48,7 +48,8 @@ export function german({ size, binarySize, duration }: Units): Texts {
     size,
 
     title: 'Decant',
-    tagline: 'Bringt ein Festplattenabbild in die Form, die Sie brauchen. In diesem Browser: nichts wird hochgeladen.',
+    tagline: 'Bringt ein Festplattenabbild in die Form, die Sie brauchen.',
+    nothingUploaded: 'In diesem Browser: nichts wird hochgeladen.',
 
     dropHere: 'Festplattenabbild hier ablegen',
     orPaste: 'oder eine Datei einfügen',
@@ -58,8 +59,8 @@ export function german({ size, binarySize, duration }: Units): Texts {
       'Für Abbilder der Festplatten virtueller Maschinen: macht daraus rohe Platten, VHDs für Azure oder Archive für die Google Cloud.',
       'Liest qcow2 mit allem, was dazugehört, VMDK, VDI, QED und rohe Platten, auch in einer Tar- oder Gzip-Datei.',
       'In jeder Größe: nur ein kleiner Teil ist jeweils im Speicher, und in einem Ordner, den Sie auswählen, belegt Leeres keinen Platz.',
-      'Nichts wird hochgeladen. Sie können es prüfen: schalten Sie das Netz aus, es geht trotzdem.',
     ],
+    checkUploads: 'Nichts wird hochgeladen. Sie können es prüfen: schalten Sie das Netz aus, es geht trotzdem.',
     dropToOpen: 'Loslassen, um sie zu öffnen',
     dropToQueue: 'Loslassen, um sie in die Warteschlange zu stellen, bis diese hier fertig ist',
     dropToAnswer: (name) => `Loslassen, um sie für ${shownText(name)} zu übergeben`,
@@ -278,7 +279,7 @@ export function german({ size, binarySize, duration }: Units): Texts {
         case 'dialog':
           return `${shownText(place.name)} liegt dort, wo Sie es wollten.`;
         case 'host':
-          return `${shownText(place.name)} ist dort, wo diese Seite Platten speichert.`;
+          return `Diese Seite hat ${shownText(place.name)} ganz übernommen.`;
         case 'streamed':
           return `Der Browser hat ${shownText(place.name)} ganz. Seine Liste der Downloads zeigt, wann die Datei fertig ist.`;
         case 'stored':
@@ -301,7 +302,7 @@ export function german({ size, binarySize, duration }: Units): Texts {
     writtenValue: (result, method) =>
       method === 'picked'
         ? `${size(result.bytesWritten)}; ${size(result.holeBytes)} sind Löcher, die keinen Platz belegen`
-        : size(result.outputSize),
+        : size(method === 'host' ? result.bytesWritten : result.outputSize),
     timeValue: (seconds) => (seconds < 1 ? 'weniger als eine Sekunde' : duration(seconds)),
     convertingValue: (seconds, speed, method) =>
       speed === undefined ? texts.timeValue(seconds) : `${texts.timeValue(seconds)}, ${texts.speed(speed, method)}`,

@@ -75,10 +75,18 @@ export async function compile(build: Build): Promise<WebAssembly.Module> {
     place = new Request(given).url;
     return await compileResponse(await fetch(given));
   } catch (cause) {
+    if (isForbidden(cause)) {
+      const message = `The page's Content Security Policy forbids WebAssembly: add 'wasm-unsafe-eval' to its script-src`;
+      throw new DecantError('internal', message, { cause });
+    }
     const advice = `serve the package's ${build}.wasm there, or say where it is with configure({ wasm })`;
     throw new DecantError('internal', `Could not load ${place}: ${(cause as Error).message}; ${advice}`, { cause });
   }
 }
+
+/** Whether a policy is why nothing can be compiled. Browsers say it in words only. */
+const isForbidden = (thrown: unknown): boolean =>
+  thrown instanceof WebAssembly.CompileError && /Content Security|\bCSP\b/i.test(thrown.message);
 
 async function compileResponse(response: Response): Promise<WebAssembly.Module> {
   if (!response.ok) throw new Error(`the server answered ${response.status}`);
