@@ -11,6 +11,9 @@ const WORKERS = ['worker.plain', 'worker.extras', 'worker.threads', 'worker.node
 /** What bundlers read. The rest stands in the declarations. */
 const KEPT_COMMENTS = { annotation: true, jsdoc: false, legal: false };
 
+/** Names inside of functions are cut short. URLs stay as bundlers look for them, and stack traces have their names. */
+const SHORT_LOCALS = { compress: false, mangle: { toplevel: false }, codegen: false };
+
 const BUILDS = ['plain', 'extras', 'threads'];
 
 /** Where a build's wasm and its bindings lie, from which the package is made. */
@@ -30,6 +33,7 @@ function options(entries, dir) {
     output: {
       ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: '[name].shared.js' },
       comments: KEPT_COMMENTS,
+      minify: SHORT_LOCALS,
     },
   };
 }

@@ -107,7 +107,13 @@ function npmPackages() {
   const packaged = (name, own = (text) => text) => {
     const { version, license } = packages[`node_modules/${name}`];
     const texts = textsIn(join(root, 'node_modules', name)).map(own);
-    return work(name, version, `${license} (in the page and the element only)`, `https://www.npmjs.com/package/${name}`, texts);
+    return work(
+      name,
+      version,
+      `${license} (in the page and the element only)`,
+      `https://www.npmjs.com/package/${name}`,
+      texts,
+    );
   };
   // Only a helper of Vite gets into the page, and nothing of the packages that Vite contains.
   const vite = packaged('vite', (text) => text.split('# Licenses of bundled dependencies')[0].trim());
