@@ -1,20 +1,30 @@
 // Decant in Node. Nothing happens at import.
 
 import { disposeOfAll, openImage } from './api/image.js';
-import { node } from './api/node.js';
+import { http, node } from './api/node.js';
 import { prepareWorkers } from './api/prepare.js';
-import type { PrepareOptions } from './types.js';
+import type { HttpOptions } from './http/types.js';
+import { openHttp } from './sources/http.js';
+import type { PrepareOptions, Source } from './types.js';
 import type { Image, Input, OpenOptions, OutputKind } from './types.node.js';
 
 export { configure } from './api/node-files.js';
 export { copyLifetime } from './copy-lifetime.js';
 export { DecantError, type ErrorKind, type Failure } from './errors.js';
+export type { Fetch, HttpHeaders, HttpOptions } from './http/types.js';
 export { shownMessage, shownText } from './shown.js';
 export type * from './types.js';
 export type * from './types.node.js';
 
 /** Opens an image: recognises its format and reads its headers. Fails with a `DecantError`. */
 export const open = (source: Input, options?: OpenOptions): Promise<Image> => openImage(node, source, options);
+
+/**
+ * A file on a server as a source: for `open`, and as a companion. It is fetched by ranges, as they are needed. Every answer is
+ * checked to be of one state of the file; what fails and may pass is tried again. Fails with `source` where the server does
+ * not answer, or not to range requests.
+ */
+export const httpSource = (url: string | URL, options?: HttpOptions): Promise<Source> => openHttp(http, url, options);
 
 /**
  * Loads the code and starts the workers that open and convert images, so that both begin without delay. Calling it is

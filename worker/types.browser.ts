@@ -13,12 +13,22 @@ import type {
 } from './types.js';
 
 /**
- * What an image can be read from. With a handle, Decant can tell for certain whether an output is the image itself.
+ * What an image can be read from. An address of `http` or `https`, or a `URL`, is of a file on a server: see
+ * `httpSource`. With a handle, Decant can tell for certain whether an output is the image itself.
  *
  * A stream is read once, in order, and cancelled when the image is closed. It has a raw disk, which `format` must state, or
  * a raw disk in gzip or tar; anything else is refused when its first bytes were seen. It can be converted once.
  */
-export type Input = Blob | Uint8Array | ArrayBuffer | FileSystemFileHandle | Source | ReadableStream<Uint8Array>;
+export type Input =
+  | `http://${string}`
+  | `https://${string}`
+  | URL
+  | Blob
+  | Uint8Array
+  | ArrayBuffer
+  | FileSystemFileHandle
+  | Source
+  | ReadableStream<Uint8Array>;
 
 /** Where a conversion goes. */
 export type Output =

@@ -13,7 +13,8 @@ import type {
 } from './types.js';
 
 /**
- * What an image can be read from. A string is a path, a URL one of a file.
+ * What an image can be read from. A string is a path, or the address of a file on a server: it begins with `http://` or
+ * `https://`. A `URL` is one of a file, or such an address: see `httpSource`.
  *
  * A stream is read once, in order, and cancelled when the image is closed. It has a raw disk, which `format` must state, or
  * a raw disk in gzip or tar; anything else is refused when its first bytes were seen. It can be converted once.

@@ -14,6 +14,8 @@ export interface Source {
   readonly size: number;
   /** The name of the image. Messages show it, and another image may refer to it. */
   readonly name?: string;
+  /** Why a change of the bytes meanwhile could go unnoticed, as a sentence: the result then has `verified: false`. */
+  readonly unnoticed?: string | undefined;
   /**
    * Resolves to exactly `length` bytes, from `offset` on. The range is not empty and lies within `size`. Calls come in
    * any order. A conversion has at most 8 calls under way at once; each `map`, each `read` and each other conversion
@@ -413,6 +415,11 @@ export interface Result {
   holeBytes: number;
   /** How the disk in the output differs from the image's, as a sentence. */
   notice?: string;
+  /**
+   * Whether a change of the image meanwhile would have been noticed. `false` only for an image on a server that says
+   * too little of it, or lets the page see too little.
+   */
+  verified: boolean;
   /**
    * Salvage: the ranges of the disk that could not be read, and are zeros in the output. The first 10,000, in ascending
    * order. Adjacent ranges that are lost for the same reason are one range.

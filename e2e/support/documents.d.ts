@@ -6,6 +6,7 @@ declare global {
   const size: number;
   const source: import('../../dist/testing.js').Source;
   const expectedBytes: Uint8Array;
+  function freshToken(): Promise<string>;
   function ask(question: string): Promise<string>;
   function bytesOfMyServer(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array>;
   function makeTarget(): import('../../dist/testing.js').Target;

@@ -2,6 +2,8 @@
 
 import { DecantError } from '../errors.js';
 import type { Input } from '../given.js';
+import type { HttpPlatform } from '../http/client.js';
+import { openAddress } from '../sources/http.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { isOwn, openOwn } from '../sources/own.js';
 import { isReadable, openStream } from '../sources/stream.js';
@@ -32,7 +34,11 @@ async function fileOf(handle: FileSystemFileHandle): Promise<File> {
   }
 }
 
-async function openSource(input: Input): Promise<OpenedSource> {
+/** A browser shows no redirect. */
+export const http: HttpPlatform = { seesRedirects: false };
+
+async function openSource(input: Input, signal: AbortSignal | undefined): Promise<OpenedSource> {
+  if (typeof input === 'string' || input instanceof URL) return openAddress(http, input, signal);
   if (isOwn(input)) return openOwn(input);
   if (isReadable(input)) return openStream(input);
   const handle = isHandle(input) ? input : undefined;
@@ -41,7 +47,7 @@ async function openSource(input: Input): Promise<OpenedSource> {
   if (!isBlob(blob)) {
     throw new DecantError(
       'usage',
-      'In a browser an image is a File, a Blob, a Uint8Array, an ArrayBuffer, a FileSystemFileHandle, a ReadableStream or an object with size and read',
+      'In a browser an image is a File, a Blob, a Uint8Array, an ArrayBuffer, a URL of http or https, a FileSystemFileHandle, a ReadableStream or an object with size and read',
     );
   }
   const file = isFile(blob) ? blob : undefined;

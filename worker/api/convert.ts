@@ -95,6 +95,7 @@ async function convertTo(
       bytesWritten: progress.written,
       holeBytes: outputSize - progress.written,
       ...(notice === undefined ? {} : { notice }),
+      verified: sources.unnoticed.length === 0,
       lost,
       lostRanges,
       lostBytes,

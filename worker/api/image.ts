@@ -50,7 +50,7 @@ export async function openImage(platform: Platform, input: Input, options: OpenO
     const { signal, format, snapshot, salvage = false } = options;
     if (signal?.aborted) throw cancelled();
     passwords = new Passwords(options);
-    sources = await Sources.open(platform.openSource, input, options.companions ?? []);
+    sources = await Sources.open(platform.openSource, input, options.companions ?? [], signal);
     const name = options.name ?? sources.image.name;
     const opening: Opening = { starter: platform, sources, settings: { format, name, snapshot, salvage }, ...settings };
     const opened = await OpenedImage.open(opening, passwords, options.assumePassword ?? false, signal);
@@ -83,7 +83,9 @@ export class OpenImage implements CommonImage {
     private readonly opened: OpenedImage,
     name: string | undefined,
   ) {
-    this.info = { ...opened.info, ...(name === undefined ? {} : { name }) };
+    const unnoticed = opening.sources.unnoticed.map((message) => ({ code: 'source-not-verified', message }));
+    const safety = [...opened.info.safety, ...unnoticed];
+    this.info = { ...opened.info, safety, ...(name === undefined ? {} : { name }) };
     this.outputs = opened.outputs;
     openImages.add(this);
     for (const method of METHODS) Object.defineProperty(this, method, { value: this[method].bind(this) });

@@ -7,6 +7,9 @@ import { promisify } from 'node:util';
 import { DecantError } from '../errors.js';
 import { fileError } from '../file-error.js';
 import type { Input } from '../given.js';
+import { isHttp } from '../http/address.js';
+import type { HttpPlatform } from '../http/client.js';
+import { openAddress } from '../sources/http.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { isOwn, openOwn } from '../sources/own.js';
 import { isReadable, openStream } from '../sources/stream.js';
@@ -19,7 +22,7 @@ import { once, type Platform } from './platform.js';
 
 function toPath(given: string | URL): string {
   if (typeof given !== 'string' && given.protocol !== 'file:') {
-    throw new DecantError('usage', `'${given.href}' is no file; download it first`);
+    throw new DecantError('usage', `'${given.protocol}//${given.host}' is no file`);
   }
   let path: string;
   try {
@@ -62,7 +65,10 @@ async function openFile(path: string): Promise<OpenedSource> {
   }
 }
 
-async function openSource(input: Input): Promise<OpenedSource> {
+export const http: HttpPlatform = { seesRedirects: true };
+
+async function openSource(input: Input, signal: AbortSignal | undefined): Promise<OpenedSource> {
+  if (isHttp(input)) return openAddress(http, input, signal);
   if (typeof input === 'string' || input instanceof URL) return openFile(toPath(input));
   if (isOwn(input)) return openOwn(input);
   if (isReadable(input)) return openStream(input);
@@ -71,7 +77,7 @@ async function openSource(input: Input): Promise<OpenedSource> {
   if (!(blob instanceof Blob)) {
     throw new DecantError(
       'usage',
-      'In Node an image is a path, a file URL, a Blob, a Uint8Array, an ArrayBuffer, a ReadableStream or an object with size and read',
+      'In Node an image is a path, a URL of a file or of http or https, a Blob, a Uint8Array, an ArrayBuffer, a ReadableStream or an object with size and read',
     );
   }
   try {
@@ -96,6 +102,7 @@ export const node: Platform = {
   module: once(compile),
   openSource,
   route(output, sources, options) {
+    if (isHttp(output)) throw new DecantError('usage', 'An output is no address of a server; choose a file');
     if (typeof output === 'string' || output instanceof URL) {
       return new PathRoute(
         toPath(output),

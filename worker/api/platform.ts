@@ -11,7 +11,7 @@ export interface Platform extends WorkerStarter {
   readonly noThreads: string | undefined;
   /** What each worker has for buffers by default, in bytes: four of the size in which files are read fastest. */
   readonly memoryPerWorker: number;
-  openSource(input: Input): Promise<OpenedSource>;
+  openSource(input: Input, signal: AbortSignal | undefined): Promise<OpenedSource>;
   /** The route to `output`, which must not be one of `sources`; an output that cannot be is `usage`. */
   route(output: Output, sources: OpenedSource[], options: ConvertOptions): Route;
 }

@@ -11,18 +11,22 @@ export const isOwn = (value: unknown): value is Source =>
 
 /** Checks `source`. Fails with `usage` where its size or its name cannot be one. */
 export function openOwn(source: Source): OpenedSource {
-  const { size, name }: { size: unknown; name?: unknown } = source;
+  const { size, name, unnoticed }: { size: unknown; name?: unknown; unnoticed?: unknown } = source;
   if (!Number.isSafeInteger(size) || (size as number) < 0) {
     throw new DecantError('usage', `The size of a source is a whole number of bytes from 0 to 2^53-1, not ${size}`);
   }
   if (name !== undefined && typeof name !== 'string') {
     throw new DecantError('usage', 'The name of a source is a string');
   }
+  if (unnoticed !== undefined && typeof unnoticed !== 'string') {
+    throw new DecantError('usage', "A source's 'unnoticed' is a string");
+  }
   return {
     spec: { own: source, size: size as number },
     identity: source,
     name,
     size: size as number,
+    ...(unnoticed === undefined ? {} : { unnoticed }),
     verify: async () => {},
     close: async () => {},
   };

@@ -11,8 +11,8 @@ import { isOwn } from './own.js';
 /** How to open an image, besides its sources. */
 export type ImageSettings = Omit<ImageSpec, 'source' | 'companions'>;
 
-/** Opens a source; what cannot be one is `usage`. */
-export type OpenSource = (input: Input) => Promise<OpenedSource>;
+/** Opens a source; what cannot be one is `usage`. Fails with `cancelled` when `signal` is aborted. */
+export type OpenSource = (input: Input, signal: AbortSignal | undefined) => Promise<OpenedSource>;
 
 export class Sources {
   private constructor(
@@ -21,11 +21,17 @@ export class Sources {
     readonly companions: Omit<CompanionSpec, 'source'>[],
   ) {}
 
-  static async open(openSource: OpenSource, input: Input, companions: Companion[]): Promise<Sources> {
+  static async open(
+    openSource: OpenSource,
+    input: Input,
+    companions: Companion[],
+    signal: AbortSignal | undefined,
+  ): Promise<Sources> {
     const sources = new Sources([], []);
     try {
-      sources.all.push(await openSource(input));
-      for (const companion of companions) await sources.#add(openSource, companion);
+      const open = (input: Input) => openSource(input, signal);
+      sources.all.push(await open(input));
+      for (const companion of companions) await sources.#add(open, companion);
       return sources;
     } catch (thrown) {
       await sources.close();
@@ -40,6 +46,11 @@ export class Sources {
 
   get image(): OpenedSource {
     return this.all[0]!;
+  }
+
+  /** Why changes of the files meanwhile could go unnoticed, as sentences. */
+  get unnoticed(): string[] {
+    return [...new Set(this.all.flatMap(({ unnoticed }) => unnoticed ?? []))];
   }
 
   /** Lends the sources to a coordinator, which is to open them by `settings`; the caller ends the loan. */
@@ -64,9 +75,9 @@ export class Sources {
     for (const source of this.all) await source.close();
   }
 
-  async #add(openSource: OpenSource, companion: Companion): Promise<void> {
+  async #add(open: (input: Input) => Promise<OpenedSource>, companion: Companion): Promise<void> {
     const named = isNamed(companion) ? companion : { name: undefined, source: companion };
-    const opened = await openSource(named.source);
+    const opened = await open(named.source);
     if ('stream' in opened.spec) {
       await opened.close();
       throw new DecantError('usage', 'A companion is read at any position, which a stream does not allow');

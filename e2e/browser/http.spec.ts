@@ -1,0 +1,136 @@
+// Images on servers, from pages: of the page's origin and of others, which say much of a file or little.
+
+import { readFileSync } from 'node:fs';
+import { expect, hashOpfs, type Page, test } from '../support/browser.js';
+import { hashFile, small } from '../support/images.js';
+import { random } from '../support/random.js';
+import { PASSING, type RemoteFile, serveFile } from '../support/remote.js';
+import type { TestServer } from '../support/server.js';
+
+test.use({ isolated: false });
+
+const ALLOWED = { 'Access-Control-Allow-Origin': '*' };
+const EXPOSED = { ...ALLOWED, 'Access-Control-Expose-Headers': 'Content-Range, ETag, Content-Encoding, Retry-After' };
+
+let remote: RemoteFile | undefined;
+test.afterEach(async ({ servers }) => {
+  servers.plain.headers = {};
+  await remote?.close();
+  remote = undefined;
+});
+
+/** A page that may reach other servers. */
+async function openPage(page: Page, { headers }: TestServer): Promise<void> {
+  headers['Content-Security-Policy'] =
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self' http://127.0.0.1:*";
+  await page.goto('/blank');
+  await page.evaluate(async () => {
+    window.decant = await import('/dist/browser.js' as string);
+  });
+}
+
+interface Told {
+  verified?: boolean;
+  safety?: string[];
+  failure?: string;
+}
+
+/** Converts to `out.raw` in the private file system. */
+const convert = (page: Page, url: string, options = {}): Promise<Told> =>
+  page.evaluate(
+    async ([url, options]) => {
+      try {
+        const image = await window.decant.open(await window.decant.httpSource(url, options));
+        const { verified } = await image.convert({ opfs: 'out.raw' });
+        const safety = image.info.safety.map(({ message }) => message);
+        await image.close();
+        return { verified, safety };
+      } catch (thrown) {
+        return { failure: (thrown as Error).message };
+      }
+    },
+    [url, options] as const,
+  );
+
+test('a file of the same origin, by its address alone', async ({ page, servers }) => {
+  await openPage(page, servers.plain);
+  const told = await page.evaluate(async () => {
+    try {
+      await window.decant.open(new URL('/dist/plain.wasm', location.href));
+      return '';
+    } catch (thrown) {
+      return (thrown as Error).message;
+    }
+  });
+  // The server of these tests knows no ranges.
+  expect(told).toMatch(/^Could not open 'http:\S+\/dist\/plain\.wasm': the server sends only whole files/);
+});
+
+for (const [what, headers, verified] of [
+  ['that shows what it says', EXPOSED, true],
+  ['that hides what it says', ALLOWED, false],
+] as const) {
+  test(`another origin ${what}`, async ({ page, servers }) => {
+    await openPage(page, servers.plain);
+    remote = await serveFile(readFileSync(small.zlib()), { headers });
+    const told = await convert(page, `${remote.url}?token=secret`);
+    const notice = /^http:\S+ does not let this page see all .* Access-Control-Expose-Headers: Content-Range, ETag/;
+    expect(told).toEqual({ verified, safety: verified ? [] : [expect.stringMatching(notice)] });
+    expect(JSON.stringify(told)).not.toContain('secret');
+    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(small.raw()));
+    // A range alone needs no question beforehand.
+    expect(remote.asked.filter(({ method }) => method === 'OPTIONS')).toEqual([]);
+  });
+}
+
+test('another origin that allows neither HEAD nor a look at Content-Range', async ({ page, servers }) => {
+  await openPage(page, servers.plain);
+  remote = await serveFile(readFileSync(small.zlib()), {
+    headers: ALLOWED,
+    answer: ({ method }, response) => {
+      if (method === 'HEAD') response.writeHead(403).end();
+      return method === 'HEAD';
+    },
+  });
+  expect(await convert(page, remote.url)).toMatchObject({ verified: false });
+  expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(small.raw()));
+});
+
+test('another origin that does not allow it', async ({ page, servers }) => {
+  await openPage(page, servers.plain);
+  remote = await serveFile(readFileSync(small.zlib()));
+  const { failure } = await convert(page, remote.url);
+  expect(failure).toMatch(/^Could not open '[^']*': no answer came from .*Access-Control-Allow-Origin$/);
+});
+
+test('headers of its own ask the other origin first', async ({ page, servers }) => {
+  await openPage(page, servers.plain);
+  remote = await serveFile(readFileSync(small.zlib()), {
+    headers: { ...EXPOSED, 'Access-Control-Allow-Headers': 'X-Token, Range' },
+    answer: ({ method }, response) => {
+      if (method === 'OPTIONS') response.writeHead(204).end();
+      return method === 'OPTIONS';
+    },
+  });
+  expect(await convert(page, remote.url, { headers: { 'X-Token': 'mine' } })).toEqual({ verified: true, safety: [] });
+  const gets = remote.asked.filter(({ method }) => method === 'GET');
+  expect(gets.every(({ headers }) => headers['x-token'] === 'mine')).toBe(true);
+});
+
+const SEEDS = 24;
+
+test(`a server that fails at random, ${SEEDS} seeds`, async ({ page, servers }) => {
+  test.setTimeout(300_000);
+  await openPage(page, servers.plain);
+  const file = readFileSync(small.zlib());
+  for (let seed = 0; seed < SEEDS; seed += 1) {
+    const next = random(seed * 7919);
+    const share = next() * 0.3;
+    const fault = () => (next() < share ? PASSING[Math.floor(next() * PASSING.length)] : undefined);
+    const server = await serveFile(file, { fault, headers: EXPOSED });
+    const told = await convert(page, server.url, { timeout: 0.5, patience: 20 });
+    await server.close();
+    expect(told, `seed ${seed}`).toEqual({ verified: true, safety: [] });
+    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(small.raw()));
+  }
+});

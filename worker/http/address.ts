@@ -1,0 +1,61 @@
+// The address of a file on a server.
+
+import { DecantError } from '../errors.js';
+
+export interface Address {
+  /** Without user and password. */
+  url: URL;
+  /** The header that stands for the user and the password of the URL. */
+  authorization: string | undefined;
+  /** What messages show: neither a user nor a query, which may hold secrets. */
+  shown: string;
+  /** The last part of the path, for messages and names of outputs. */
+  name: string;
+}
+
+const HTTP = /^https?:\/\//i;
+
+/** Whether `value` is the address of a file on a server. */
+export const isHttp = (value: unknown): value is string | URL =>
+  (typeof value === 'string' && HTTP.test(value)) || (value instanceof URL && HTTP.test(value.href));
+
+/** Fails with `usage` where `given` is no URL. The message does not repeat it: it may hold secrets. */
+export function addressOf(given: string | URL): Address {
+  const url = parse(given);
+  const { username, password } = url;
+  url.username = '';
+  url.password = '';
+  url.hash = '';
+  const last = url.pathname.split('/').findLast((part) => part !== '');
+  return {
+    url,
+    authorization: username || password ? basic(username, password) : undefined,
+    shown: url.origin + url.pathname,
+    name: last === undefined ? url.host : decoded(last),
+  };
+}
+
+function parse(given: string | URL): URL {
+  const base = typeof location === 'undefined' ? undefined : location.href;
+  let url: URL | undefined;
+  try {
+    url = new URL(given, base);
+  } catch {
+    // Told below.
+  }
+  if (url && isHttp(url)) return url;
+  throw new DecantError('usage', 'What was given as the address of an image is no URL of http or https');
+}
+
+function basic(user: string, password: string): string {
+  const bytes = new TextEncoder().encode(`${decoded(user)}:${decoded(password)}`);
+  return `Basic ${btoa(String.fromCharCode(...bytes))}`;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

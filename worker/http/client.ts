@@ -1,0 +1,175 @@
+// Requests for one file: to whom they go, with which headers, and how redirects are followed.
+
+import { reasonOf } from '../errors.js';
+import type { Address } from './address.js';
+import { Passing, Unanswered } from './failures.js';
+import { Slots } from './slots.js';
+import type { HttpOptions } from './types.js';
+
+/** What differs between browsers and Node. */
+export interface HttpPlatform {
+  /** Whether redirects can be followed one by one; a browser shows none. */
+  seesRedirects: boolean;
+}
+
+const MOST_REDIRECTS = 10;
+/** As many requests as browsers make to one server at once. */
+const AT_ONCE = 6;
+const TIMEOUT = 30;
+
+/** A request under way. */
+export interface Exchange {
+  response: Response;
+  /** The next bytes of the body; `undefined` at its end. Fails with `Passing` where the connection breaks or stalls. */
+  next(): Promise<Uint8Array | undefined>;
+  /** Ends it, whatever is still to come. */
+  end(): void;
+}
+
+export class Client {
+  readonly #slots = new Slots(AT_ONCE);
+  readonly #timeout: number;
+
+  constructor(
+    readonly address: Address,
+    private readonly platform: HttpPlatform,
+    private readonly options: HttpOptions,
+  ) {
+    this.#timeout = (options.timeout ?? TIMEOUT) * 1000;
+  }
+
+  /** Fails with `Passing` where no answer comes. */
+  async ask(method: 'GET' | 'HEAD', range: string | undefined, signal: AbortSignal): Promise<Exchange> {
+    const release = await this.#slots.take(signal);
+    const ending = new AbortController();
+    const clock = new Clock(this.#timeout, ending);
+    const stop = () => ending.abort();
+    signal.addEventListener('abort', stop);
+    const end = () => {
+      signal.removeEventListener('abort', stop);
+      clock.stop();
+      ending.abort();
+      release();
+    };
+    try {
+      const response = await this.#fetch(method, range, ending.signal);
+      clock.start();
+      const reader = response.body?.getReader();
+      const next = async () => {
+        try {
+          const result = await reader?.read();
+          clock.start();
+          return result?.value;
+        } catch (cause) {
+          throw new Passing(clock.hasRung ? this.#silence : 'the connection broke', undefined, { cause });
+        }
+      };
+      return { response, next, end };
+    } catch (thrown) {
+      end();
+      if (signal.aborted || !(thrown instanceof Refused)) throw thrown;
+      const { cause } = thrown;
+      throw new Unanswered(clock.hasRung ? this.#silence : this.#unanswered(cause), undefined, { cause });
+    }
+  }
+
+  get #silence(): string {
+    return `no byte came for ${this.#timeout / 1000} seconds`;
+  }
+
+  #unanswered(cause: unknown): string {
+    // Node says what was wrong one level deeper.
+    const reason = reasonOf(cause instanceof Error && cause.cause !== undefined ? cause.cause : cause);
+    const { origin } = this.address.url;
+    const isElsewhere = !this.platform.seesRedirects && globalThis.location?.origin !== origin;
+    if (!isElsewhere) return `no answer came from ${origin} (${reason})`;
+    return `no answer came from ${origin}, or it does not allow pages of other origins to read the file: then it has to send Access-Control-Allow-Origin`;
+  }
+
+  async #fetch(method: string, range: string | undefined, signal: AbortSignal): Promise<Response> {
+    const own = await this.#headers();
+    let { url } = this.address;
+    for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
+      const headers = new Headers(url.origin === this.address.url.origin ? own : []);
+      if (range !== undefined) headers.set('Range', range);
+      const init: RequestInit = { method, headers, signal, cache: 'no-store', redirect: this.#redirect(own) };
+      if (this.options.credentials) init.credentials = this.options.credentials;
+      const response = await this.#ask(url, init);
+      const location = response.headers.get('Location');
+      if (!this.platform.seesRedirects || response.status < 300 || response.status > 399 || location === null) {
+        return response;
+      }
+      await response.body?.cancel();
+      url = followed(url, location);
+    }
+    throw new Error(`the server redirects more than ${MOST_REDIRECTS} times`);
+  }
+
+  async #ask(url: URL, init: RequestInit): Promise<Response> {
+    try {
+      return await (this.options.fetch ?? fetch)(url, init);
+    } catch (cause) {
+      throw new Refused(cause);
+    }
+  }
+
+  /** A browser takes `Authorization` to no other origin, and all other headers. */
+  #redirect(own: Headers): RequestRedirect {
+    if (this.platform.seesRedirects) return 'manual';
+    return [...own.keys()].every((name) => name === 'authorization') ? 'follow' : 'error';
+  }
+
+  async #headers(): Promise<Headers> {
+    const { headers } = this.options;
+    const given = typeof headers === 'function' ? await headers() : (headers ?? {});
+    const own = new Headers(Symbol.iterator in given ? ([...given] as [string, string][]) : given);
+    const { authorization } = this.address;
+    if (authorization !== undefined && !own.has('Authorization')) own.set('Authorization', authorization);
+    return own;
+  }
+}
+
+/** `fetch` has rejected. */
+class Refused extends Error {
+  constructor(cause: unknown) {
+    super('', { cause });
+  }
+}
+
+function followed(from: URL, location: string): URL {
+  const url = new URL(location, from);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new Error(`the server redirects to an address of ${url.protocol}`);
+  }
+  if (from.protocol === 'https:' && url.protocol === 'http:') {
+    throw new Error('the server redirects from https to http, which others can read and change');
+  }
+  url.username = '';
+  url.password = '';
+  return url;
+}
+
+/** Ends what has stalled. It runs from the beginning. */
+class Clock {
+  hasRung = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly timeout: number,
+    private readonly ending: AbortController,
+  ) {
+    this.start();
+  }
+
+  start(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.hasRung = true;
+      this.ending.abort();
+    }, this.timeout);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+}

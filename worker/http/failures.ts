@@ -1,0 +1,45 @@
+// What can go wrong with a request.
+
+/** A failure that may pass: the request is made again. */
+export class Passing extends Error {
+  /** `wait` is how many seconds the server asks to wait, if it does. */
+  constructor(
+    message: string,
+    readonly wait?: number,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** No server has answered: it may be down, or may not be there. */
+export class Unanswered extends Passing {}
+
+/** 408 Request Timeout, 425 Too Early, 429 Too Many Requests; besides, all from 500 on. */
+const PASSING = [408, 425, 429];
+/** 501 Not Implemented, 505 HTTP Version Not Supported. */
+const LASTING = [501, 505];
+
+const HINTS: Record<number, string> = {
+  401: '; it asks for a user or a token',
+  403: '; it does not allow this, or the address has expired',
+  404: '; there is no such file',
+  407: '; a proxy asks for a user',
+  410: '; the file is gone',
+};
+
+/** What an answer of `status` means, where that is no success. */
+export function refusal({ status, statusText, headers }: Response): Error {
+  const reason = `the server answered ${status}${statusText && ` ${statusText}`}`;
+  if (PASSING.includes(status) || (status >= 500 && !LASTING.includes(status))) {
+    return new Passing(reason, secondsOf(headers.get('Retry-After')));
+  }
+  return new Error(reason + (HINTS[status] ?? ''));
+}
+
+/** Retry-After: a number of seconds, or a date. */
+function secondsOf(value: string | null): number | undefined {
+  if (value === null) return undefined;
+  const seconds = /^\d+$/.test(value.trim()) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
+}
