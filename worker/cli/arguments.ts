@@ -9,7 +9,7 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
        decant map     [OPTIONS] [--output=human|json] IMAGE
        decant convert [OPTIONS] [-O FORMAT] [-o NAME=VALUE] [-p] [-q] [-m WORKERS] IMAGE OUTPUT
                       (- as IMAGE is standard input: a raw disk, or one in gzip;
-                      - as OUTPUT is standard output)
+                      - as OUTPUT is standard output; IMAGE may be an http or https address)
 
   -f FORMAT              the image's format; raw has to be said, but of what lies in gzip or tar
   --with FILE            a backing file or data file that the image names; repeatable.
@@ -20,6 +20,8 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
                          - is standard input
   --password-file NAME=FILE
                          the same for the layer NAME alone; repeatable
+  --header-file FILE     holds headers for the server of the first address, a line for each:
+                         NAME: VALUE; - is standard input
   --assume-password      go on where an old kind of encryption cannot check the password
   --salvage              convert what is left of a damaged image: lost parts become zeros,
                          are listed, and the exit code is 3
@@ -41,6 +43,7 @@ export interface Opening {
   snapshot: string | undefined;
   /** FILE or NAME=FILE. */
   passwordFiles: string[];
+  headerFile: string | undefined;
   assumePassword: boolean;
   salvage: boolean;
 }
@@ -68,6 +71,7 @@ const COMMON = {
   with: { type: 'string', multiple: true, default: [] as string[] },
   snapshot: { type: 'string' },
   'password-file': { type: 'string', multiple: true, default: [] as string[] },
+  'header-file': { type: 'string' },
   'assume-password': { type: 'boolean', default: false },
   salvage: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
@@ -162,6 +166,7 @@ interface CommonValues {
   with: string[];
   snapshot?: string | undefined;
   'password-file': string[];
+  'header-file'?: string | undefined;
   'assume-password': boolean;
   salvage: boolean;
 }
@@ -171,6 +176,7 @@ const openingOf = (values: CommonValues): Opening => ({
   companions: values.with,
   snapshot: values.snapshot,
   passwordFiles: values['password-file'],
+  headerFile: values['header-file'],
   assumePassword: values['assume-password'],
   salvage: values.salvage,
 });

@@ -1,6 +1,7 @@
 // `decant info`, as `qemu-img info` of QEMU 7.2 prints it.
 
 import { stat } from 'node:fs/promises';
+import { isHttp } from '../http/address.js';
 import { shownText } from '../shown.js';
 import type { ContainerInfo, Info, Need, Reference, Snapshot } from '../types.js';
 import { PASSWORD_FILE, WITH } from './failure.js';
@@ -9,9 +10,9 @@ import { STANDARD_INPUT } from './standard-input.js';
 /** The unit of `stat`, in bytes, on every file system. */
 const STAT_BLOCK = 512;
 
-/** How many bytes the file takes on its disk; undefined for standard input. */
+/** How many bytes the file takes on its disk; undefined for standard input and on servers. */
 async function diskSize(path: string): Promise<number | undefined> {
-  if (path === STANDARD_INPUT) return undefined;
+  if (path === STANDARD_INPUT || isHttp(path)) return undefined;
   return (await stat(path)).blocks * STAT_BLOCK;
 }
 

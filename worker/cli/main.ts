@@ -14,6 +14,7 @@ import { openImage } from './open.js';
 import { requireOtherFiles } from './other-files.js';
 import { print, tell } from './output.js';
 import { passwordFile } from './passwords.js';
+import { shownInput } from './remote.js';
 import { STANDARD_INPUT } from './standard-input.js';
 import { requireFile, requireNoTerminal, STANDARD_OUTPUT } from './standard-output.js';
 import { requireText } from './text.js';
@@ -56,14 +57,15 @@ function watchPrinting(): void {
 /** Fails with `usage` if the output is a terminal, a file that is read, or what can only be written in order. */
 async function requireOutput({ image, opening, output }: Extract<Command, { name: 'convert' }>): Promise<void> {
   const passwords = opening.passwordFiles.map((argument) => passwordFile(argument).file);
+  const secrets = [...passwords, ...(opening.headerFile === undefined ? [] : [opening.headerFile])];
   if (output === STANDARD_OUTPUT) {
     requireNoTerminal();
     const companions = opening.companions.map((argument) => namedFile(argument).file);
-    await requireOtherFiles(output, [image, ...companions, ...passwords]);
+    await requireOtherFiles(output, [image, ...companions, ...secrets]);
   } else {
     await requireFile(output);
     // Of other images the package finds it out.
-    await requireOtherFiles(output, [...(image === STANDARD_INPUT ? [image] : []), ...passwords]);
+    await requireOtherFiles(output, [...(image === STANDARD_INPUT ? [image] : []), ...secrets]);
   }
 }
 
@@ -88,7 +90,8 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
       case 'info':
         // Passwords that were given are checked.
         if (command.opening.passwordFiles.length > 0) await image.unlock({ signal });
-        for (const line of await (command.json ? infoJson : infoText)(image.info, command.image)) print(line);
+        for (const line of await (command.json ? infoJson : infoText)(image.info, shownInput(command.image)))
+          print(line);
         return 0;
       case 'map':
         return (await map(image, command, signal)) ? 0 : EXIT_DAMAGED;

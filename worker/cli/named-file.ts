@@ -1,6 +1,7 @@
 // Arguments that are FILE or NAME=FILE.
 
 import { existsSync } from 'node:fs';
+import { isHttp } from '../http/address.js';
 
 /** A file, and the name that it stands for, if one was given. */
 export interface NamedFile {
@@ -8,8 +9,10 @@ export interface NamedFile {
   file: string;
 }
 
-/** Reads FILE or NAME=FILE. Both may contain equals signs: an argument that exists as a file is FILE. */
-export function namedFile(argument: string, exists: (file: string) => boolean = existsSync): NamedFile {
+const isThere = (file: string): boolean => isHttp(file) || existsSync(file);
+
+/** Reads FILE or NAME=FILE. Both may contain equals signs: an argument that exists as a file, or is an address, is FILE. */
+export function namedFile(argument: string, exists: (file: string) => boolean = isThere): NamedFile {
   if (exists(argument)) return { name: undefined, file: argument };
   const splitAt = (at: number): NamedFile => ({ name: argument.slice(0, at), file: argument.slice(at + 1) });
   for (let at = argument.indexOf('='); at >= 0; at = argument.indexOf('=', at + 1)) {

@@ -1,30 +1,13 @@
 // Reads the passwords of encrypted layers from files, pipes, terminals or standard input.
 
-import { close, constants, createReadStream, existsSync, fstat, open } from 'node:fs';
-import { Socket } from 'node:net';
+import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { addAbortSignal, type Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
-import { isatty, ReadStream } from 'node:tty';
-import { promisify } from 'node:util';
-import { cancelled, DecantError } from '../errors.js';
-import { fileError } from '../file-error.js';
+import { DecantError } from '../errors.js';
 import { shownText } from '../shown.js';
 import type { Info, Layer } from '../types.js';
 import { namedFile } from './named-file.js';
+import { readSecret } from './secret-file.js';
 import { STANDARD_INPUT } from './standard-input.js';
-
-/** Opens a file, a pipe or a terminal. Does not block on a pipe without a writer, so the wait can be cancelled. */
-async function openStream(path: string): Promise<Readable> {
-  const fd = await promisify(open)(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    if ((await promisify(fstat)(fd)).isFIFO()) return new Socket({ fd, readable: true, writable: false });
-    return isatty(fd) ? new ReadStream(fd) : createReadStream(path, { fd });
-  } catch (thrown) {
-    await promisify(close)(fd);
-    throw thrown;
-  }
-}
 
 /** `bytes` without the line end that an editor or `echo` adds. */
 function withoutLineEnd(bytes: Buffer): Uint8Array {
@@ -34,13 +17,7 @@ function withoutLineEnd(bytes: Buffer): Uint8Array {
 
 /** The content of the file without its last line end. Fails with `cancelled` as soon as `signal` is aborted. */
 async function readPassword(path: string, signal: AbortSignal): Promise<Uint8Array> {
-  try {
-    const stream = path === STANDARD_INPUT ? process.stdin : await openStream(path);
-    return withoutLineEnd(await buffer(addAbortSignal(signal, stream)));
-  } catch (thrown) {
-    if (signal.aborted) throw cancelled();
-    throw fileError(thrown, 'source', `read the password from '${path}'`);
-  }
+  return withoutLineEnd(await readSecret(path, 'the password', signal));
 }
 
 const usage = (message: string) => new DecantError('usage', message);
@@ -79,9 +56,13 @@ export const passwordFile = (argument: string) =>
 
 /**
  * Reads the passwords that `list` names: each is FILE, for all layers, or NAME=FILE, for one. Fails with `usage` where one
- * of them and the image (`isInputTaken`), or two of them, are standard input.
+ * of them and `input`, if that is given, or two of them are standard input.
  */
-export async function readPasswords(list: string[], isInputTaken: boolean, signal: AbortSignal): Promise<Passwords> {
+export async function readPasswords(
+  list: string[],
+  input: string | undefined,
+  signal: AbortSignal,
+): Promise<Passwords> {
   const files = new Map<string | undefined, string>();
   for (const argument of list) {
     const { name, file } = passwordFile(argument);
@@ -92,8 +73,8 @@ export async function readPasswords(list: string[], isInputTaken: boolean, signa
     files.set(name, file);
   }
   const fromInput = [...files.values()].filter((file) => file === STANDARD_INPUT).length;
-  if (isInputTaken && fromInput > 0) {
-    throw usage('Standard input is the image; put the password into a file');
+  if (input !== undefined && fromInput > 0) {
+    throw usage(`Standard input is ${input}; put the password into a file`);
   }
   if (fromInput > 1) {
     throw usage('Standard input holds one password only; put the others into files');

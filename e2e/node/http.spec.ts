@@ -1,0 +1,285 @@
+// Images on servers, from Node: right bytes or one clear error, whatever the server does.
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type * as Decant from '../../dist/node.js';
+import { startProgram } from '../support/command.js';
+import { expectSame, images, small } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+import { random } from '../support/random.js';
+import { FAULTS, type Fault, PASSING, type RemoteFile, serveFile } from '../support/remote.js';
+
+const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
+
+/** Waits for little: faults pass at once here. */
+const QUICK = { timeout: 0.5, patience: 20 };
+
+let remote: RemoteFile | undefined;
+test.afterEach(async () => {
+  await remote?.close();
+  remote = undefined;
+});
+test.afterAll(() => decant.dispose());
+
+async function convert(input: Decant.Input, output: string, options?: Decant.OpenOptions): Promise<Decant.Result> {
+  const image = await decant.open(input, options);
+  try {
+    return await image.convert(output);
+  } finally {
+    await image.close();
+  }
+}
+
+/** What fails, as a person sees it. */
+const failure = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'nothing failed',
+    (thrown: unknown) => {
+      if (!decant.DecantError.is(thrown)) throw thrown;
+      return `${thrown.kind}: ${thrown.message}`;
+    },
+  );
+
+test('an address is an image: as text, as a URL, as a source', async ({ folder }) => {
+  remote = await serveFile(readFileSync(small.zlib()));
+  const { url } = remote;
+  for (const input of [url, new URL(url), await decant.httpSource(url)]) {
+    const output = join(folder, 'out.raw');
+    const result = await convert(input, output);
+    expectSame(output, small.raw());
+    expect(result.verified).toBe(true);
+  }
+  const image = await decant.open(`${url}?token=secret`);
+  expect(image.info.name).toBe('disk.qcow2');
+  expect(image.info.safety).toEqual([]);
+  await image.close();
+});
+
+test('no byte outside of what the disk needs is fetched', async ({ folder }) => {
+  const file = readFileSync(small.zlib());
+  remote = await serveFile(Buffer.concat([file, Buffer.alloc(64 << 20)]));
+  const output = join(folder, 'out.raw');
+  await convert(remote.url, output);
+  expectSame(output, small.raw());
+  const lengths = remote.asked.map(({ range }) => {
+    const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range!)!;
+    return Number(last) + 1 - Number(first);
+  });
+  expect(lengths.reduce((sum, length) => sum + length, 0)).toBeLessThan(file.length * 1.1);
+});
+
+test('a chain whose backing file is an address, too', async ({ folder }) => {
+  const { top, below, raw } = images.chain();
+  const [middle, base] = below as [string, string];
+  remote = await serveFile(readFileSync(base));
+  const output = join(folder, 'out.raw');
+  await convert(top, output, {
+    companions: [middle, { name: base.split('/').at(-1)!, source: remote.url }],
+  });
+  expectSame(output, raw);
+});
+
+test('a small file, and an empty one', async ({ folder }) => {
+  for (const bytes of [0, 512, 65_536, 66_048].map((size) => Buffer.alloc(size, size >> 9))) {
+    remote = await serveFile(bytes);
+    const output = join(folder, 'out.raw');
+    await convert(remote.url, output, { format: 'raw' });
+    expect(readFileSync(output).equals(bytes)).toBe(true);
+    await remote.close();
+  }
+});
+
+test('user and password of an address travel as a header, headers of a function with each request', async () => {
+  remote = await serveFile(readFileSync(small.zlib()));
+  const { asked, url } = remote;
+  const address = url.replace('http://', 'http://me:p%C3%A4ss@');
+  await decant.httpSource(address);
+  expect(asked.at(-1)?.headers.authorization).toBe(`Basic ${Buffer.from('me:päss').toString('base64')}`);
+  let calls = 0;
+  const source = await decant.httpSource(url, { headers: async () => ({ 'X-Token': String(++calls) }) });
+  await source.read(100_000, 10, { signal: new AbortController().signal });
+  expect(asked.slice(-2).map(({ headers }) => headers['x-token'])).toEqual(['1', '2']);
+});
+
+test('headers go to no other origin', async ({ folder }) => {
+  const elsewhere = await serveFile(readFileSync(small.zlib()));
+  remote = await serveFile(Buffer.alloc(0), {
+    answer: (_, response) => {
+      response.writeHead(307, { Location: elsewhere.url.replace('127.0.0.1', 'localhost') }).end();
+      return true;
+    },
+  });
+  const headers = { Authorization: 'Bearer secret', 'X-Token': 'secret' };
+  const output = join(folder, 'out.raw');
+  await convert(await decant.httpSource(remote.url, { headers }), output);
+  expectSame(output, small.raw());
+  expect(remote.asked.every(({ headers }) => headers['x-token'] === 'secret')).toBe(true);
+  expect(elsewhere.asked.length).toBeGreaterThan(1);
+  for (const { headers } of elsewhere.asked) expect(JSON.stringify(headers)).not.toContain('secret');
+  await elsewhere.close();
+});
+
+const OPENING: Record<string, RegExp> = {
+  'another range': /the server sent bytes 1 to 65536 when it was asked for bytes 0 to 65535/,
+  'no range': /does not say which part of the file it sends/,
+  more: /sent more bytes than it was asked for/,
+  whole: /sends only whole files/,
+  'several parts': /the server sent several parts/,
+  encoded: /sends the file encoded as x-other/,
+  'status 404': /the server answered 404 Not Found; there is no such file/,
+  'status 403': /the server answered 403 Forbidden; it does not allow this, or the address has expired/,
+  'redirect to nowhere': /redirects to an address of ftp:/,
+};
+for (const [fault, sentence] of Object.entries(OPENING)) {
+  test(`the first answer: ${fault}`, async () => {
+    remote = await serveFile(readFileSync(small.zlib()), { fault: () => fault as Fault });
+    const told = await failure(decant.open(`${remote.url}?token=secret`));
+    expect(told).toMatch(sentence);
+    expect(told).toMatch(/^source: Could not open 'http:\/\/127\.0\.0\.1:\d+\/images\/disk\.qcow2': /);
+    expect(remote.asked).toHaveLength(1);
+  });
+}
+
+test('a server that is not there', async () => {
+  const gone = await serveFile(Buffer.alloc(0));
+  await gone.close();
+  const told = await failure(decant.open(`${gone.url}?token=secret`));
+  expect(told).toMatch(
+    /^source: Could not open '[^?]*': no answer came from http:\/\/127\.0\.0\.1:\d+ \(.*ECONNREFUSED/,
+  );
+});
+
+for (const given of ['http://', 'https://:1', 'http://[x']) {
+  test(`no address: ${given}`, async () => {
+    const told = await failure(decant.open(given));
+    expect(told).toBe('usage: What was given as the address of an image is no URL of http or https');
+  });
+}
+
+for (const fault of Object.keys(FAULTS) as Fault[]) {
+  const passes = PASSING.includes(fault);
+  test(`in between, ${fault}: ${passes ? 'right bytes' : 'an error'}`, async ({ folder }) => {
+    const hasFault = (number: number) => number === 3 || number === 5;
+    remote = await serveFile(readFileSync(small.zlib()), {
+      fault: (number) => (hasFault(number) ? fault : undefined),
+    });
+    const output = join(folder, 'out.raw');
+    const work = convert(await decant.httpSource(remote.url, QUICK), output);
+    if (passes) {
+      await work;
+      expectSame(output, small.raw());
+    } else {
+      expect(await failure(work)).toMatch(/^source: Could not read the image: the (server|file) /);
+      expect(existsSync(output)).toBe(false);
+    }
+  });
+}
+
+test('a cancel while the server is silent', async ({ folder }) => {
+  remote = await serveFile(readFileSync(small.zlib()), { fault: (number) => (number > 2 ? 'silent' : undefined) });
+  const image = await decant.open(remote.url);
+  const began = performance.now();
+  const output = join(folder, 'out.raw');
+  const work = image.convert(output, { signal: AbortSignal.timeout(300) });
+  expect(await failure(work)).toBe('cancelled: The conversion was cancelled');
+  expect(performance.now() - began).toBeLessThan(2000);
+  await image.close();
+  expect(existsSync(output)).toBe(false);
+  const opening = decant.open(remote.url, { signal: AbortSignal.timeout(300) });
+  expect(await failure(opening)).toBe('cancelled: Opening the image was cancelled');
+});
+
+test('patience ends', async ({ folder }) => {
+  remote = await serveFile(readFileSync(small.zlib()), { fault: (number) => (number > 2 ? 'status 503' : undefined) });
+  const output = join(folder, 'out.raw');
+  const source = await decant.httpSource(remote.url, { patience: 1 });
+  expect(await failure(convert(source, output))).toBe(
+    'source: Could not read the image: the server answered 503 Service Unavailable',
+  );
+});
+
+const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+const command = (...args: string[]) => startProgram(process.execPath, [cli, ...args]).ended;
+
+test('the command: an address, headers in a file, no secret in what it prints', async ({ folder }) => {
+  remote = await serveFile(readFileSync(small.zlib()));
+  const [headers, output] = [join(folder, 'headers'), join(folder, 'out.raw')];
+  writeFileSync(headers, '# for the server\nAuthorization: Bearer secret\n\nX-Token:secret\n');
+  const address = `${remote.url.replace('http://', 'http://me:secret@')}?secret`;
+  expect(await command('convert', '--header-file', headers, address, output)).toMatchObject({ status: 0, stderr: '' });
+  expectSame(output, small.raw());
+  for (const { headers } of remote.asked) {
+    expect(headers).toMatchObject({ authorization: 'Bearer secret', 'x-token': 'secret' });
+  }
+  const info = await command('info', address);
+  expect(info.status).toBe(0);
+  expect(info.stdout).toContain(remote.url);
+  expect(info.stdout).not.toContain('secret');
+});
+
+test('the command: headers go to the server of the first address only', async ({ folder }) => {
+  const { top, below } = images.chain();
+  const [middle, base] = below as [string, string];
+  const headers = join(folder, 'headers');
+  writeFileSync(headers, 'X-Token: secret\n');
+  remote = await serveFile(readFileSync(top));
+  const elsewhere = await serveFile(readFileSync(base));
+  const withBase = ['--with', middle, '--with', `${base.split('/').at(-1)}=${elsewhere.url}?a=b`];
+  const ended = await command('info', '--header-file', headers, ...withBase, remote.url);
+  expect(ended).toMatchObject({ status: 0, stderr: '' });
+  expect(remote.asked.every(({ headers }) => headers['x-token'] === 'secret')).toBe(true);
+  expect(elsewhere.asked.length).toBeGreaterThan(0);
+  expect(elsewhere.asked.some(({ headers }) => 'x-token' in headers)).toBe(false);
+  await elsewhere.close();
+});
+
+for (const [what, args, sentence] of [
+  ['an output on a server', ['convert', '--', '{image}', 'https://localhost/x'], /^decant: An output is no address/],
+  [
+    'a line that is no header',
+    ['info', '--header-file', '{lines}', 'http://localhost'],
+    /^decant: Line 2 of '[^']*' is no NAME: VALUE$/,
+  ],
+  [
+    'no file of headers',
+    ['info', '--header-file', '{gone}', 'http://localhost'],
+    /^decant: Could not read the headers from '[^']*': there is no such file/,
+  ],
+] as const) {
+  test(`the command: ${what}`, async ({ folder }) => {
+    const lines = join(folder, 'lines');
+    writeFileSync(lines, 'A: b\nsecret\n');
+    const files: Record<string, string> = { '{image}': small.zlib(), '{lines}': lines, '{gone}': join(folder, 'gone') };
+    const ended = await command(...args.map((argument) => files[argument] ?? argument));
+    expect(ended.stderr.trim()).toMatch(sentence);
+    expect(ended.status).not.toBe(0);
+  });
+}
+
+const SEEDS = process.env.DECANT_LONG ? 1000 : 50;
+
+test(`a server that fails at random, ${SEEDS} seeds`, async ({ folder }) => {
+  test.setTimeout(3_600_000);
+  const file = readFileSync(small.zlib());
+  const kinds = Object.keys(FAULTS) as Fault[];
+  const ends = { right: 0, failed: 0 };
+  for (let seed = 0; seed < SEEDS; seed += 1) {
+    const next = random(seed * 7919);
+    // Half of the servers fail only in ways that pass.
+    const choice = seed % 2 === 0 ? PASSING : kinds;
+    const share = next() * 0.3;
+    const fault = () => (next() < share ? choice[Math.floor(next() * choice.length)] : undefined);
+    const server = await serveFile(file, { fault });
+    const output = join(folder, `${seed}.raw`);
+    const told = await failure(decant.httpSource(server.url, QUICK).then((source) => convert(source, output)));
+    await server.close();
+    const isRight = existsSync(output);
+    if (isRight) expectSame(output, small.raw());
+    else expect(told, `seed ${seed}`).toMatch(/^source: Could not (open|read) /);
+    if (choice === PASSING) expect(told, `seed ${seed}`).toBe('nothing failed');
+    ends[isRight ? 'right' : 'failed'] += 1;
+  }
+  expect(ends.right).toBeGreaterThan(SEEDS / 2);
+  expect(ends.failed).toBeGreaterThan(0);
+});

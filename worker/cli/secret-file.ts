@@ -1,0 +1,34 @@
+// Files with what others must not see: passwords, tokens. They may be pipes or terminals, too.
+
+import { close, constants, createReadStream, fstat, open } from 'node:fs';
+import { Socket } from 'node:net';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { isatty, ReadStream } from 'node:tty';
+import { promisify } from 'node:util';
+import { cancelled } from '../errors.js';
+import { fileError } from '../file-error.js';
+import { STANDARD_INPUT } from './standard-input.js';
+
+/** Opens a file, a pipe or a terminal. Does not block on a pipe without a writer, so the wait can be cancelled. */
+async function openStream(path: string): Promise<Readable> {
+  const fd = await promisify(open)(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if ((await promisify(fstat)(fd)).isFIFO()) return new Socket({ fd, readable: true, writable: false });
+    return isatty(fd) ? new ReadStream(fd) : createReadStream(path, { fd });
+  } catch (thrown) {
+    await promisify(close)(fd);
+    throw thrown;
+  }
+}
+
+/** The content of the file, which is `what`. Fails with `cancelled` as soon as `signal` is aborted. */
+export async function readSecret(path: string, what: string, signal: AbortSignal): Promise<Buffer> {
+  try {
+    const stream = path === STANDARD_INPUT ? process.stdin : await openStream(path);
+    return await buffer(addAbortSignal(signal, stream));
+  } catch (thrown) {
+    if (signal.aborted) throw cancelled();
+    throw fileError(thrown, 'source', `read ${what} from '${path}'`);
+  }
+}
