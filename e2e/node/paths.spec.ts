@@ -162,7 +162,7 @@ test('a path of the API that names no file is refused', ({ folder }) => {
   const kinds = program<string[]>(
     `const image = await decant.open(args[0]);
     const kinds = [];
-    const outputs = [args[1] + '/a\\ud800', new URL('file:///%E9'), new URL('file://elsewhere/x'), new URL('https://x/y'), args[1] + '/a\\0b'];
+    const outputs = [args[1] + '/a\\ud800', new URL('file:///%E9'), new URL('file://elsewhere/x'), new URL('ftp://x/y'), args[1] + '/a\\0b'];
     for (const output of outputs) {
       await image.convert(output).catch(({ name, kind }) => kinds.push(name + ' ' + kind));
       await decant.open(output).catch(({ name, kind }) => kinds.push(name + ' ' + kind));

@@ -2,6 +2,7 @@
 
 import { DecantError } from '../errors.js';
 import type { Input } from '../given.js';
+import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/client.js';
 import { openAddress } from '../sources/http.js';
 import type { OpenedSource } from '../sources/opened-source.js';
@@ -38,7 +39,7 @@ async function fileOf(handle: FileSystemFileHandle): Promise<File> {
 export const http: HttpPlatform = { seesRedirects: false };
 
 async function openSource(input: Input, signal: AbortSignal | undefined): Promise<OpenedSource> {
-  if (typeof input === 'string' || input instanceof URL) return openAddress(http, input, signal);
+  if (isHttp(input)) return openAddress(http, input, signal);
   if (isOwn(input)) return openOwn(input);
   if (isReadable(input)) return openStream(input);
   const handle = isHandle(input) ? input : undefined;
