@@ -5,14 +5,28 @@ import { root } from './lib.mjs';
 
 /** Each list shares code: what is imported from one of its files is the same class in the other. */
 const ENTRIES = [['browser'], ['threads'], ['testing/index'], ['node', 'cli']];
+/** It asks for no other file of the package. */
+const UPLOAD = 'upload/index';
 /** These run as they are, whatever the host bundles by: without imports, and small. */
 const WORKERS = ['worker.plain', 'worker.extras', 'worker.threads', 'worker.node'];
 
 /** What bundlers read. The rest stands in the declarations. */
 const KEPT_COMMENTS = { annotation: true, jsdoc: false, legal: false };
 
-/** Names inside of functions are cut short. URLs stay as bundlers look for them, and stack traces have their names. */
-const SHORT_LOCALS = { compress: false, mangle: { toplevel: false }, codegen: false };
+/** Names inside of functions are cut short, and stack traces have the others. */
+const SHORT = { compress: false, mangle: { toplevel: false }, codegen: { removeWhitespace: true } };
+
+/** Bundlers look for workers and URLs in quotes, where the minifier writes backticks. */
+const quoted = {
+  name: 'quotes-for-bundlers',
+  generateBundle(_, bundle) {
+    for (const chunk of Object.values(bundle)) {
+      chunk.code &&= chunk.code
+        .replaceAll(/new URL\(`([^`$"]+)`,import\.meta\.url\)/g, 'new URL("$1",import.meta.url)')
+        .replaceAll('{type:`module`}', '{type:"module"}');
+    }
+  },
+};
 
 const BUILDS = ['plain', 'extras', 'threads'];
 
@@ -20,6 +34,12 @@ const BUILDS = ['plain', 'extras', 'threads'];
 export const bindings = (name) => join(root, 'target', 'wasm', name);
 
 const nameOf = (entry) => entry.replace('/index', '');
+
+/** The command loads uploads from the file that they have in the package. */
+const uploadApart = {
+  name: 'upload-apart',
+  resolveId: (id) => (id.endsWith('/upload/index.js') ? { id: './upload.js', external: true } : undefined),
+};
 
 function options(entries, dir) {
   return {
@@ -30,10 +50,11 @@ function options(entries, dir) {
       alias: Object.fromEntries(BUILDS.map((name) => [`decant-wasm/${name}`, join(bindings(name), 'index.js')])),
     },
     external: /^node:/,
+    plugins: [quoted, uploadApart],
     output: {
       ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: '[name].shared.js' },
       comments: KEPT_COMMENTS,
-      minify: SHORT_LOCALS,
+      minify: SHORT,
     },
   };
 }
@@ -73,6 +94,8 @@ export async function bundle(dir) {
   // Only now: this file is loaded before the packages are installed.
   const { build } = await import('rolldown');
   for (const entries of ENTRIES) await build(options(entries, dir));
+  const { output: upload, ...uploadFrom } = options([UPLOAD], dir);
+  await build({ ...uploadFrom, output: { ...upload, minify: true } });
   await build(element(dir));
   for (const worker of WORKERS) {
     const { output, ...rest } = options([worker], dir);

@@ -94,7 +94,7 @@ function crates() {
 /** Nothing of these gets into the page: types, and replacements for a browser on servers. */
 const isAbsent = (name) => name.startsWith('@types/') || name === '@lit-labs/ssr-dom-shim';
 
-/** The packages in the page. */
+/** The packages in the page, in the element and in uploads. */
 function npmPackages() {
   const { packages } = readJson('package-lock.json');
   const found = new Set();
@@ -104,20 +104,15 @@ function npmPackages() {
     Object.keys(packages[`node_modules/${name}`].dependencies ?? {}).forEach(visit);
   };
   visit('lit');
-  const packaged = (name, own = (text) => text) => {
+  const packaged = (name, where = 'in the page and the element only', own = (text) => text) => {
     const { version, license } = packages[`node_modules/${name}`];
     const texts = textsIn(join(root, 'node_modules', name)).map(own);
-    return work(
-      name,
-      version,
-      `${license} (in the page and the element only)`,
-      `https://www.npmjs.com/package/${name}`,
-      texts,
-    );
+    return work(name, version, `${license} (${where})`, `https://www.npmjs.com/package/${name}`, texts);
   };
   // Only a helper of Vite gets into the page, and nothing of the packages that Vite contains.
-  const vite = packaged('vite', (text) => text.split('# Licenses of bundled dependencies')[0].trim());
-  return [...[...found].map((name) => packaged(name)), vite];
+  const vite = packaged('vite', undefined, (text) => text.split('# Licenses of bundled dependencies')[0].trim());
+  const uploads = ['@noble/hashes', 'aws4fetch'].map((name) => packaged(name, 'in decant/upload only'));
+  return [...[...found].map((name) => packaged(name)), vite, ...uploads];
 }
 
 /** Each text once, under the titles of the works that it covers. Of two that are alike, an archive keeps one. */

@@ -16,6 +16,8 @@ export interface Source {
   readonly name?: string;
   /** Why a change of the bytes meanwhile could go unnoticed, as a sentence: the result then has `verified: false`. */
   readonly unnoticed?: string | undefined;
+  /** What has gone over a network so far, if anything does: progress tells of it. */
+  readonly network?: Network;
   /**
    * Resolves to exactly `length` bytes, from `offset` on. The range is not empty and lies within `size`. Calls come in
    * any order. A conversion has at most 8 calls under way at once; each `map`, each `read` and each other conversion
@@ -64,6 +66,18 @@ export interface Target {
    * Those of an ordered target begin in order.
    */
   readonly concurrency?: number;
+  /** What has gone over a network so far, if anything does: progress tells of it. */
+  readonly network?: Network;
+}
+
+/** What has gone over a network so far. */
+export interface Network {
+  /** How many bytes of files have come. */
+  readonly received: number;
+  /** How many bytes of files were sent. */
+  readonly sent: number;
+  /** How many requests were made again. */
+  readonly retries: number;
 }
 
 /** What a target is told before the first write. */
@@ -345,6 +359,8 @@ export interface Progress {
   bytesRead: number;
   /** How many bytes were written to the output. */
   bytesWritten: number;
+  /** What has gone over networks, since images and target were opened; missing where none of them is behind one. */
+  network?: Network;
   /** The recent speed: bytes of the disk per second. */
   bytesPerSecond: number;
   /** Missing at the start, and while the output is finalized. */

@@ -51,9 +51,13 @@ export function programIn<T>(env: NodeJS.ProcessEnv, code: string, ...args: stri
   return JSON.parse(ended.stdout) as T;
 }
 
-/** A program, running, and how it will have ended. */
-export function startProgram(command: string, args: string[]): { child: ChildProcess; ended: Promise<Ended> } {
-  const child = spawn(command, args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+/** A program, running, and how it will have ended; its environment has `more`. */
+export function startProgram(
+  command: string,
+  args: string[],
+  more: Record<string, string> = {},
+): { child: ChildProcess; ended: Promise<Ended> } {
+  const child = spawn(command, args, { env: { ...environment, ...more }, stdio: ['ignore', 'pipe', 'pipe'] });
   const text = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (data: string) => {

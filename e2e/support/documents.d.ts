@@ -6,6 +6,9 @@ declare global {
   const size: number;
   const source: import('../../dist/testing.js').Source;
   const expectedBytes: Uint8Array;
+  const token: string;
+  const addressWithSignature: string;
+  const otherAddressWithSignature: string;
   function freshToken(): Promise<string>;
   function ask(question: string): Promise<string>;
   function bytesOfMyServer(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array>;

@@ -52,7 +52,8 @@ async function convertTo(
   const { sources, engine, engineReason, workers } = opening;
   const memory = settleMemory(options, workers, platform);
   const { name: format, size, compressed } = chosenFormat(outputs, options);
-  const meter = new Meter(info.virtualSize, info.fileSize, options.onProgress);
+  const networks = () => [...sources.networks, ...(route.network ? [route.network] : [])];
+  const meter = new Meter(info.virtualSize, info.fileSize, networks, options.onProgress);
   // Its workers start meanwhile.
   let pool = opened.acquirePool(compressed);
   let session: Session | undefined;

@@ -102,7 +102,11 @@ export const node: Platform = {
   module: once(compile),
   openSource,
   route(output, sources, options) {
-    if (isHttp(output)) throw new DecantError('usage', 'An output is no address of a server; choose a file');
+    if (isHttp(output))
+      throw new DecantError(
+        'usage',
+        'An output is no address of a server; choose a file, or a target of decant/upload',
+      );
     if (typeof output === 'string' || output instanceof URL) {
       return new PathRoute(
         toPath(output),

@@ -1,7 +1,7 @@
 // Progress for people: not too often, with speed and time left.
 
 import type { CrateProgress } from '../inside/coordinator.js';
-import type { Phase, Progress } from '../types.js';
+import type { Network, Phase, Progress } from '../types.js';
 import { Cells } from './cells.js';
 
 /** At most ten reports a second. */
@@ -23,6 +23,7 @@ export class Meter {
     guestTotal: number | undefined,
     /** Of the image's file. */
     private readonly fileSize: number | undefined,
+    private readonly networks: () => Network[],
     private readonly listener: ((progress: Progress) => void) | undefined,
   ) {
     const total = guestTotal === undefined ? {} : { guestTotal };
@@ -87,6 +88,7 @@ export class Meter {
       dataDone,
       bytesRead: read,
       bytesWritten: written,
+      ...sum(this.networks()),
       bytesPerSecond,
       ...(secondsLeft === undefined ? {} : { secondsLeft }),
     });
@@ -103,4 +105,11 @@ export class Meter {
       ? ((total - done) * seconds) / (done - before)
       : undefined;
   }
+}
+
+/** What has gone over all of `networks`, if there is any. */
+function sum(networks: Network[]): { network?: Network } {
+  if (networks.length === 0) return {};
+  const total = (name: keyof Network) => networks.reduce((sum, network) => sum + network[name], 0);
+  return { network: { received: total('received'), sent: total('sent'), retries: total('retries') } };
 }

@@ -3,6 +3,7 @@
 import { reasonOf } from '../errors.js';
 import type { Address } from './address.js';
 import { Passing, Unanswered } from './failures.js';
+import { headersOf } from './headers.js';
 import { Slots } from './slots.js';
 import type { HttpOptions } from './types.js';
 
@@ -120,9 +121,7 @@ export class Client {
   }
 
   async #headers(): Promise<Headers> {
-    const { headers } = this.options;
-    const given = typeof headers === 'function' ? await headers() : (headers ?? {});
-    const own = new Headers(Symbol.iterator in given ? ([...given] as [string, string][]) : given);
+    const own = await headersOf(this.options.headers);
     const { authorization } = this.address;
     if (authorization !== undefined && !own.has('Authorization')) own.set('Authorization', authorization);
     return own;

@@ -17,10 +17,11 @@ export class Unanswered extends Passing {}
 
 /** 408 Request Timeout, 425 Too Early, 429 Too Many Requests; besides, all from 500 on. */
 const PASSING = [408, 425, 429];
-/** 501 Not Implemented, 505 HTTP Version Not Supported. */
-const LASTING = [501, 505];
+/** 501 Not Implemented, 505 HTTP Version Not Supported, 507 Insufficient Storage. */
+const LASTING = [501, 505, 507];
 
-const HINTS: Record<number, string> = {
+/** What an answer to a read means, by its status. */
+const READING: Record<number, string> = {
   401: '; it asks for a user or a token',
   403: '; it does not allow this, or the address has expired',
   404: '; there is no such file',
@@ -28,13 +29,13 @@ const HINTS: Record<number, string> = {
   410: '; the file is gone',
 };
 
-/** What an answer of `status` means, where that is no success. */
-export function refusal({ status, statusText, headers }: Response): Error {
+/** What an answer of `status` means, where that is no success; `hints` say more of some. */
+export function refusal({ status, statusText, headers }: Response, hints = READING): Error {
   const reason = `the server answered ${status}${statusText && ` ${statusText}`}`;
   if (PASSING.includes(status) || (status >= 500 && !LASTING.includes(status))) {
     return new Passing(reason, secondsOf(headers.get('Retry-After')));
   }
-  return new Error(reason + (HINTS[status] ?? ''));
+  return new Error(reason + (hints[status] ?? ''));
 }
 
 /** Retry-After: a number of seconds, or a date. */

@@ -12,6 +12,8 @@ const FIRST_ATTEMPTS = 3;
 export class Retries {
   /** Whether a server has ever answered. */
   #answered = false;
+  /** How often something was tried again. */
+  count = 0;
 
   /** `patience` is in milliseconds. */
   constructor(private readonly patience: number) {}
@@ -40,6 +42,7 @@ export class Retries {
         const isNobody = thrown instanceof Unanswered && !this.#answered && attempts >= FIRST_ATTEMPTS;
         if (isOver || isNobody) throw thrown;
         await pause(wait, signal);
+        this.count += 1;
       }
     }
   }

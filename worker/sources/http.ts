@@ -16,7 +16,7 @@ import { Client, type Exchange, type HttpPlatform } from '../http/client.js';
 import { Passing } from '../http/failures.js';
 import { Retries } from '../http/retry.js';
 import type { HttpOptions } from '../http/types.js';
-import type { Source } from '../types.js';
+import type { Network, Source } from '../types.js';
 import type { OpenedSource } from './opened-source.js';
 import { openOwn } from './own.js';
 
@@ -110,6 +110,7 @@ async function fill({ next }: Exchange, bytes: Uint8Array, came: (length: number
 export class HttpSource implements Source {
   readonly size: number;
   readonly name: string;
+  #received: number;
 
   constructor(
     private readonly client: Client,
@@ -120,7 +121,12 @@ export class HttpSource implements Source {
     readonly unnoticed: string | undefined,
   ) {
     this.size = state.size;
+    this.#received = head.length;
     this.name = client.address.name;
+  }
+
+  get network(): Network {
+    return { received: this.#received, sent: 0, retries: this.retries.count };
   }
 
   get address(): Address {
@@ -139,6 +145,7 @@ export class HttpSource implements Source {
     };
     const came = (length: number) => {
       filled += length;
+      this.#received += length;
     };
     const rest = async () => {
       while (filled < length) await this.#fetch(offset + filled, bytes.subarray(filled), came, signal);

@@ -3,6 +3,7 @@
 import { DecantError } from '../errors.js';
 import type { Companion, Input } from '../given.js';
 import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages.js';
+import type { Network } from '../types.js';
 import { isObject } from '../values.js';
 import { Loan } from './loan.js';
 import type { OpenedSource } from './opened-source.js';
@@ -51,6 +52,11 @@ export class Sources {
   /** Why changes of the files meanwhile could go unnoticed, as sentences. */
   get unnoticed(): string[] {
     return [...new Set(this.all.flatMap(({ unnoticed }) => unnoticed ?? []))];
+  }
+
+  /** What has gone over networks so far, for each source behind one. */
+  get networks(): Network[] {
+    return this.all.flatMap(({ spec }) => ('own' in spec && spec.own.network) || []);
   }
 
   /** Lends the sources to a coordinator, which is to open them by `settings`; the caller ends the loan. */

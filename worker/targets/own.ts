@@ -2,7 +2,7 @@
 
 import { cancelled, DecantError, orCancelled, toTargetError } from '../errors.js';
 import type { Piece, Taken, TargetSpec } from '../messages.js';
-import type { Target } from '../types.js';
+import type { Network, Target } from '../types.js';
 import { isObject, isStream } from '../values.js';
 import { type Route, requireSize, type Sizes } from './route.js';
 import { streamTarget } from './stream.js';
@@ -46,6 +46,10 @@ export class TargetRoute implements Route {
   failure: DecantError | undefined;
 
   constructor(private readonly target: Target) {}
+
+  get network(): Network | undefined {
+    return this.target.network;
+  }
 
   async prepare({ virtualSize, outputSize }: Sizes, signal: AbortSignal): Promise<TargetSpec> {
     const { target } = this;

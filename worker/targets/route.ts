@@ -3,6 +3,7 @@
 
 import { DecantError } from '../errors.js';
 import type { TargetSpec } from '../messages.js';
+import type { Network } from '../types.js';
 
 /** In bytes. */
 export interface Sizes {
@@ -26,6 +27,8 @@ export interface Route {
   discard(reason: DecantError): Promise<void>;
   /** What the target itself has failed with, where that says more than what came of it. */
   readonly failure?: DecantError | undefined;
+  /** What has gone over a network so far, if anything does. */
+  readonly network?: Network | undefined;
 }
 
 /** Fails with `sink` unless the finished `output` has the `size` that was written. */

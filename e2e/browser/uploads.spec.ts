@@ -1,0 +1,129 @@
+// Uploads from pages, to servers of other origins: by what CORS lets pages see.
+
+import { randomBytes } from 'node:crypto';
+import { expect, type Page, test } from '../support/browser.js';
+import { takeUploads, type UploadFault, type UploadServer } from '../support/uploads.js';
+
+test.use({ isolated: false });
+
+const CORS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Allow-Methods': '*',
+  'Access-Control-Allow-Headers': '*',
+};
+const EXPOSED = { ...CORS, 'Access-Control-Expose-Headers': 'ETag, Location, Range, Upload-Offset, x-ms-meta-decant' };
+
+let server: UploadServer | undefined;
+test.beforeEach(({ servers }) => {
+  servers.plain.headers['Content-Security-Policy'] =
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self' http://127.0.0.1:*";
+});
+test.afterEach(async ({ servers }) => {
+  servers.plain.headers = {};
+  await server?.close();
+  server = undefined;
+});
+
+const KINDS = ['s3', 'gcs', 'tus', 'page blob', 'block blob', 'put'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** Where an answer is lost, a server has more than the page knows. */
+const FAULTS: UploadFault[] = process.env.DECANT_LONG === '1' ? ['drop', 'status 503', 'lost answer'] : ['lost answer'];
+
+const RAW = Buffer.concat([randomBytes(9 << 20), Buffer.alloc(9 << 20), randomBytes(4096 + 512)]);
+
+/** Uploads a raw disk; resolves to what has failed. */
+async function convert(page: Page, kind: Kind, origin: string): Promise<string> {
+  await page.goto('/blank');
+  await page.route('**/raw-disk', (route) => route.fulfill({ body: RAW }));
+  return page.evaluate(
+    async ([kind, origin]) => {
+      const { open } = (await import('/dist/browser.js' as string)) as typeof import('../../dist/browser.js');
+      const upload = (await import('/dist/upload.js' as string)) as typeof import('../../dist/upload.js');
+      const quick = { timeout: 2, patience: 20 };
+      const sign = ({ query }: { query: string }) => `${origin}/s3/disk?${query}`;
+      const targets = {
+        s3: () => upload.s3Target({ sign, ...quick }),
+        gcs: () => upload.gcsTarget({ url: `${origin}/gcs/disk`, ...quick }),
+        tus: () => upload.tusTarget(`${origin}/tus/files`, quick),
+        'page blob': () => upload.azurePageBlobTarget(`${origin}/azure/disk?sig=x`, quick),
+        'block blob': () => upload.azureBlockBlobTarget(`${origin}/azure/disk?sig=x`, quick),
+        put: () => upload.putTarget(`${origin}/put/disk`, quick),
+      };
+      const image = await open(await (await fetch('/raw-disk')).blob(), { format: 'raw' });
+      try {
+        await image.convert(targets[kind](), { format: kind === 'page blob' ? 'vpc' : 'raw' });
+        return '';
+      } catch (thrown) {
+        return (thrown as Error).message;
+      } finally {
+        await image.close();
+      }
+    },
+    [kind, origin] as const,
+  );
+}
+
+for (const kind of KINDS.filter((kind) => kind !== 'put')) {
+  for (const fault of FAULTS) {
+    test(`${kind}, ${fault}: the object is the disk`, async ({ page }) => {
+      let isMet = false;
+      server = await takeUploads({
+        headers: EXPOSED,
+        fault: (number) => {
+          // Preflights are requests, too.
+          const others = server!.asked.slice(0, number + 1).filter(({ method }) => method !== 'OPTIONS');
+          if (isMet || others.length !== 3) return undefined;
+          isMet = true;
+          return fault;
+        },
+      });
+      expect(await convert(page, kind, server.origin)).toBe('');
+      const [object] = [...server.objects.values()];
+      expect(object!.subarray(0, RAW.length).equals(RAW)).toBe(true);
+      expect(server.objects.size).toBe(1);
+      expect(isMet).toBe(true);
+    });
+  }
+}
+
+for (const [kind, sentence] of [
+  ['s3', /the bucket's CORS rules have to expose ETag$/],
+  ['gcs', /the bucket's CORS rules have to name Location$/],
+  ['tus', /does not say where the upload is \(Location\)$/],
+] as const) {
+  test(`${kind}: what CORS hides is named`, async ({ page }) => {
+    server = await takeUploads({ headers: CORS });
+    expect(await convert(page, kind, server.origin)).toMatch(sentence);
+    expect(server.objects.size).toBe(0);
+  });
+}
+
+test('a server that no page of another origin may write to', async ({ page }) => {
+  server = await takeUploads();
+  expect(await convert(page, 'block blob', server.origin)).toMatch(
+    /^Could not upload to 'http:\/\/127\.0\.0\.1:\d+\/azure\/disk': no answer came from .*, or it does not allow pages of other origins to write there/,
+  );
+});
+
+test('one PUT over HTTP/1.1 is refused, and nothing of the disk is there', async ({ page }) => {
+  server = await takeUploads({ headers: EXPOSED });
+  expect(await convert(page, 'put', server.origin)).toMatch(
+    /^Could not upload to 'http:\/\/127\.0\.0\.1:\d+\/put\/disk': no answer/,
+  );
+  expect(server.objects.size).toBe(0);
+});
+
+test('keys belong in no page', async ({ page }) => {
+  await page.goto('/blank');
+  const told = await page.evaluate(async () => {
+    const { s3Target } = (await import('/dist/upload.js' as string)) as typeof import('../../dist/upload.js');
+    try {
+      s3Target({ url: 'http://localhost/b/k', keys: { accessKeyId: 'a', secretAccessKey: 'b' } });
+      return '';
+    } catch (thrown) {
+      return (thrown as Error).message;
+    }
+  });
+  expect(told).toBe("Keys belong in no page; presign the requests on a server of yours ('sign')");
+});

@@ -1,0 +1,61 @@
+// An Azure block blob: blocks in any order, then a list of them all. Put Block, Put Block List.
+
+import type { TargetPlan } from '../types.js';
+import type { Blob } from './azure.js';
+import { Flight } from './flight.js';
+import type { Part } from './parts.js';
+import type { Requests } from './requests.js';
+import { type Protocol, refusedSize } from './target.js';
+
+const AT_ONCE = 4;
+const MOST_BLOCKS = 50_000;
+const SMALLEST = 8 << 20;
+/** One lies in memory while it is on its way. */
+const LARGEST = 128 << 20;
+/** Compressed data may be as much larger than the disk. */
+const OVERHEAD = 1.01;
+
+export class BlockBlob implements Protocol {
+  readonly #flight = new Flight(AT_ONCE);
+  /** Blocks of somebody else's upload have other names. */
+  readonly #mark = crypto.randomUUID();
+  readonly #blocks: string[] = [];
+
+  constructor(private readonly blob: Blob) {}
+
+  get requests(): Requests {
+    return this.blob.requests;
+  }
+
+  async begin({ outputSize, virtualSize }: TargetPlan): Promise<number> {
+    const most = outputSize ?? (virtualSize ?? 0) * OVERHEAD;
+    const needed = Math.ceil(most / MOST_BLOCKS / SMALLEST) * SMALLEST;
+    if (needed > LARGEST) throw refusedSize(`A block blob takes at most ${LARGEST * MOST_BLOCKS} bytes here`);
+    return Math.max(SMALLEST, needed);
+  }
+
+  async part({ number, bytes }: Part): Promise<void> {
+    // Of an empty output the list is empty.
+    if (bytes.length === 0) return;
+    const blockid = btoa(`${this.#mark}-${String(number).padStart(5, '0')}`);
+    this.#blocks.push(blockid);
+    await this.#flight.begin(async () => {
+      const call = await this.blob.callWith(bytes, { comp: 'block', blockid }, {});
+      await this.requests.send(call, [201]);
+    });
+  }
+
+  async complete(): Promise<void> {
+    await this.#flight.all();
+    // "Latest" finds them also where an attempt before has listed them, and its answer was lost.
+    const list = this.#blocks.map((id) => `<Latest>${id}</Latest>`).join('');
+    const body = `<?xml version="1.0" encoding="utf-8"?><BlockList>${list}</BlockList>`;
+    const own = { 'x-ms-blob-content-type': 'application/octet-stream' };
+    await this.requests.send(this.blob.call('PUT', { comp: 'blocklist' }, own, body), [201]);
+  }
+
+  /** Blocks that no list names are gone after a week. */
+  async abort(): Promise<void> {
+    await this.requests.end();
+  }
+}

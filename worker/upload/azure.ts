@@ -1,0 +1,39 @@
+// What both kinds of blobs have in common. Azure Blob Storage REST API.
+
+import { md5, toBase64 } from './md5.js';
+import type { MakeCall, Requests } from './requests.js';
+
+/** The version of the API that is spoken. */
+const VERSION = '2021-12-02';
+/** What tells a blob of one upload from others. */
+export const MARK = 'x-ms-meta-decant';
+
+export class Blob {
+  constructor(
+    readonly requests: Requests,
+    /** Of the blob, perhaps with a signature in its query. */
+    private readonly url: URL,
+  ) {}
+
+  /** A request for the blob; `query` is added to its own. */
+  call(
+    method: string,
+    query: Record<string, string>,
+    own: Record<string, string>,
+    body?: Uint8Array | string,
+  ): MakeCall {
+    const url = new URL(this.url);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    return async () => ({
+      method,
+      url,
+      headers: { ...(await this.requests.headers()), 'x-ms-version': VERSION, ...own },
+      ...(body === undefined ? {} : { body }),
+    });
+  }
+
+  /** The same with bytes, whose digest the server checks. */
+  async callWith(bytes: Uint8Array, query: Record<string, string>, own: Record<string, string>): Promise<MakeCall> {
+    return this.call('PUT', query, { ...own, 'Content-MD5': toBase64(await md5(bytes)) }, bytes);
+  }
+}

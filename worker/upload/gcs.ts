@@ -1,0 +1,106 @@
+// Google Cloud Storage's resumable uploads: one chunk after the other.
+// Cloud Storage documentation, "Perform resumable uploads".
+
+import type { TargetPlan } from '../types.js';
+import { Flight } from './flight.js';
+import { Digest, toBase64 } from './md5.js';
+import { appendPart } from './offsets.js';
+import type { Part } from './parts.js';
+import type { Answer, Call, Requests } from './requests.js';
+import type { Protocol } from './target.js';
+
+/** A multiple of 256 KiB, as the protocol wants it. */
+const CHUNK = 16 << 20;
+const INCOMPLETE = 308;
+const COMPLETE = [200, 201];
+
+export class Gcs implements Protocol {
+  readonly #flight = new Flight(1);
+  readonly #digest = new Digest();
+  #size = 0;
+
+  constructor(
+    readonly requests: Requests,
+    /** Where the session is begun. */
+    private readonly url: URL | undefined,
+    private session: string | undefined,
+  ) {}
+
+  async begin(_: TargetPlan): Promise<number> {
+    this.session ??= await this.#begin(this.url!);
+    return CHUNK;
+  }
+
+  async part(part: Part): Promise<void> {
+    await this.#flight.begin(async () => {
+      this.#size = part.offset + part.bytes.length;
+      await this.#digest.add(part.bytes);
+      const total = part.isLast ? String(this.#size) : '*';
+      await appendPart(this.requests, part, {
+        append: (offset, bytes) => this.#append(offset, bytes, total),
+        end: () => this.#end(total),
+      });
+    });
+  }
+
+  complete(): Promise<void> {
+    return this.#flight.all();
+  }
+
+  async abort(): Promise<void> {
+    const { session } = this;
+    await this.requests.end(session === undefined ? undefined : () => ({ method: 'DELETE', url: session }));
+  }
+
+  async #begin(url: URL): Promise<string> {
+    // The interface for JSON says it in the query, the one for XML in a header.
+    const isJson = url.searchParams.has('uploadType');
+    const kind: Record<string, string> = isJson ? {} : { 'x-goog-resumable': 'start' };
+    const call = async () => ({ method: 'POST', url, headers: { ...(await this.requests.headers()), ...kind } });
+    const { headers } = await this.requests.send(call, COMPLETE);
+    const session = headers.get('Location');
+    if (session !== null) return new URL(session, url).href;
+    throw this.requests.failed(
+      "the server does not say the upload's address, or this page does not see it: the bucket's CORS rules have to name Location",
+    );
+  }
+
+  async #append(offset: number, bytes: Uint8Array, total: string): Promise<number> {
+    const range = bytes.length === 0 ? `*/${total}` : `${offset}-${offset + bytes.length - 1}/${total}`;
+    return this.#endOf(await this.#put({ 'Content-Range': `bytes ${range}` }, bytes), offset);
+  }
+
+  async #end(total: string): Promise<number> {
+    return this.#endOf(await this.#put({ 'Content-Range': `bytes */${total}` }), 0);
+  }
+
+  #put(headers: Record<string, string>, body?: Uint8Array): Promise<Answer> {
+    const call: Call = { method: 'PUT', url: this.session!, headers, sees308: true, ...(body ? { body } : {}) };
+    return this.requests.once(() => call, [...COMPLETE, INCOMPLETE]);
+  }
+
+  /** How far the server has come by its answer to a request at `offset`. */
+  #endOf(answer: Answer, offset: number): number {
+    if (answer.status !== INCOMPLETE) {
+      this.#check(answer);
+      return this.#size;
+    }
+    const range = answer.headers.get('Range');
+    if (range === null && offset > 0) {
+      throw new Error(
+        "the server does not say how much it has, or this page does not see it: the bucket's CORS rules have to name Range",
+      );
+    }
+    return range === null ? 0 : Number(/-(\d+)$/.exec(range)?.[1] ?? Number.NaN) + 1;
+  }
+
+  /** Fails where the object is not what was sent. */
+  #check({ headers, text }: Answer): void {
+    const size = /"size":\s*"(\d+)"/.exec(text)?.[1];
+    const digest =
+      /"md5Hash":\s*"([^"]+)"/.exec(text)?.[1] ?? /md5=([\w+/=]+)/.exec(headers.get('x-goog-hash') ?? '')?.[1];
+    const isOther = size !== undefined && Number(size) !== this.#size;
+    const hasOthers = digest !== undefined && digest !== toBase64(this.#digest.end());
+    if (isOther || hasOthers) throw new Error('the object on the server is not the one that was uploaded');
+  }
+}

@@ -1,0 +1,99 @@
+// Targets that upload: for `Image.convert`. Nothing happens at import.
+
+import { DecantError } from '../errors.js';
+import { addressOf } from '../http/address.js';
+import type { Target } from '../types.js';
+import { Blob } from './azure.js';
+import { BlockBlob } from './azure-block.js';
+import { PageBlob } from './azure-page.js';
+import { Gcs } from './gcs.js';
+import { Put } from './put.js';
+import { Requests } from './requests.js';
+import { S3 } from './s3.js';
+import { signerOf } from './s3-sign.js';
+import type { S3Options } from './s3-types.js';
+import { UploadTarget } from './target.js';
+import { Tus } from './tus.js';
+import type { GcsOptions, TusOptions, UploadOptions } from './types.js';
+
+export type { Fetch, HttpHeaders, HttpOptions } from '../http/types.js';
+export type { Bytes, Network, Target, TargetPlan } from '../types.js';
+export type { S3Keys, S3Options, S3Request } from './s3-types.js';
+export type { GcsOptions, TusOptions, UploadOptions } from './types.js';
+
+/** The place at `url`, and the requests to it. User and password of the URL travel as a header. */
+function place(url: string | URL, options: UploadOptions): { url: URL; requests: Requests } {
+  const address = addressOf(url);
+  const { authorization } = address;
+  const headers = options.headers ?? (authorization === undefined ? {} : { Authorization: authorization });
+  return { url: address.url, requests: new Requests(address.shown, { ...options, headers }) };
+}
+
+/**
+ * An object of S3, or of what speaks as S3 does, by a multipart upload: it appears when it is complete, and replaces what
+ * had its name then. 4 parts of 8 MiB are on their way at once; they are larger for more than 80 GB. Each part is checked
+ * by its ETag, where that is an MD5 digest. An upload that fails is aborted. Fails with `usage` where keys are given to a
+ * page, or the URL is none.
+ */
+export function s3Target(options: S3Options): Target {
+  if ('sign' in options) {
+    const requests = new Requests(undefined, options);
+    return new UploadTarget(new S3(requests, async (request) => new URL(await options.sign(request)).href));
+  }
+  if (globalThis.process?.versions?.node === undefined) {
+    throw new DecantError('usage', "Keys belong in no page; presign the requests on a server of yours ('sign')");
+  }
+  const { url, requests } = place(options.url, options);
+  return new UploadTarget(new S3(requests, signerOf(url, options.keys)));
+}
+
+/**
+ * An object of Google Cloud Storage by a resumable upload, in chunks of 16 MiB: it appears when it is complete, and replaces
+ * what had its name then. Its size and MD5 digest are checked, where the answer has them. An upload that fails is cancelled.
+ */
+export function gcsTarget(options: GcsOptions): Target {
+  if ('session' in options) {
+    const { url, requests } = place(options.session, options);
+    return new UploadTarget(new Gcs(requests, undefined, url.href));
+  }
+  const { url, requests } = place(options.url, options);
+  return new UploadTarget(new Gcs(requests, url, undefined));
+}
+
+/**
+ * A file of a server that speaks tus 1.0.0, with its extension `creation`, in chunks of 16 MiB; an output of unknown size needs
+ * `creation-defer-length`. At the end the server is asked whether it has all. An upload that fails is removed, where the
+ * server has the extension `termination`.
+ */
+export function tusTarget(url: string | URL, options: TusOptions = {}): Target {
+  const { url: at, requests } = place(url, options);
+  return new UploadTarget(new Tus(requests, at, options.name));
+}
+
+/**
+ * What is at `url` after one PUT, with `Content-Length` where the size is known, else chunked. It is made once: a connection
+ * that breaks ends it. Browsers can do it over HTTP/2 and 3 only, and not all.
+ */
+export function putTarget(url: string | URL, options: UploadOptions = {}): Target {
+  const { url: at, requests } = place(url, options);
+  return new Put(requests, at, options);
+}
+
+/**
+ * A page blob of Azure, for a fixed VHD (`vpc`) or another output of known size. Holes are not sent. The last bytes, which
+ * make a VHD of it, are written when all others are. A blob that is there already is left as it is, and the conversion
+ * fails. A blob that is not completed is removed.
+ */
+export function azurePageBlobTarget(url: string | URL, options: UploadOptions = {}): Target {
+  const { url: at, requests } = place(url, options);
+  return new PageBlob(new Blob(requests, at));
+}
+
+/**
+ * A block blob of Azure: it appears when it is complete, and replaces what had its name then. 4 blocks of 8 MiB are on their
+ * way at once; they are larger for more than 400 GB. The server checks each by its MD5 digest.
+ */
+export function azureBlockBlobTarget(url: string | URL, options: UploadOptions = {}): Target {
+  const { url: at, requests } = place(url, options);
+  return new UploadTarget(new BlockBlob(new Blob(requests, at)));
+}

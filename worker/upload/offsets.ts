@@ -1,0 +1,33 @@
+// Uploads in one order, where the server knows how far it has come: after a failure it is asked.
+
+import type { Part } from './parts.js';
+import type { Requests } from './requests.js';
+
+export interface Appending {
+  /** Sends `bytes` at `offset`, the end of what the server has. Resolves to its new end. */
+  append(offset: number, bytes: Uint8Array): Promise<number>;
+  /** Where what the server has ends. */
+  end(): Promise<number>;
+}
+
+/** Sends `part`, from wherever the server has come. */
+export async function appendPart(requests: Requests, part: Part, { append, end }: Appending): Promise<void> {
+  const last = part.offset + part.bytes.length;
+  let at = part.offset;
+  let isSure = true;
+  await requests.retrying(async () => {
+    if (!isSure) {
+      at = checked(await end(), part);
+      if (at === last) return;
+    }
+    isSure = false;
+    do at = checked(await append(at, part.bytes.subarray(at - part.offset)), part);
+    while (at < last);
+  });
+}
+
+/** Fails where the server has come to a place that is not in `part`: what is missing is gone here. */
+function checked(end: number, { offset, bytes }: Part): number {
+  if (end >= offset && end <= offset + bytes.length) return end;
+  throw new Error(`the server has ${end} bytes, where ${offset} to ${offset + bytes.length} were sent`);
+}

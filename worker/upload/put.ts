@@ -1,0 +1,120 @@
+// One plain PUT, whose body is the output. RFC 9110, section 9.3.4.
+
+import { DecantError, reasonOf } from '../errors.js';
+import type { Network, Target, TargetPlan } from '../types.js';
+import { PATIENCE, type Requests, TIMEOUT } from './requests.js';
+import type { UploadOptions } from './types.js';
+
+const COMPLETE = [200, 201, 202, 204];
+/** Holes are sent from here. */
+const ZEROS = new Uint8Array(1 << 20);
+
+export class Put implements Target {
+  readonly ordered = true;
+  readonly #body = new TransformStream<Uint8Array, Uint8Array>();
+  readonly #writer = this.#body.writable.getWriter();
+  readonly #timeout: number;
+  readonly #patience: number;
+  #sent = 0;
+  #size: number | undefined;
+  #answer!: Promise<unknown>;
+  /** Fails as the answer does, and is never fulfilled. */
+  #failure!: Promise<never>;
+  #isAnswered = false;
+
+  constructor(
+    private readonly requests: Requests,
+    private readonly url: URL,
+    { timeout = TIMEOUT, patience = PATIENCE }: UploadOptions,
+  ) {
+    this.#timeout = timeout;
+    this.#patience = patience;
+  }
+
+  get network(): Network {
+    return { ...this.requests.network, sent: this.#sent };
+  }
+
+  async open({ outputSize }: TargetPlan): Promise<void> {
+    requireStreams();
+    this.#size = outputSize;
+    const length: Record<string, string> = outputSize === undefined ? {} : { 'Content-Length': String(outputSize) };
+    const type = { 'Content-Type': 'application/octet-stream' };
+    const call = async () => ({
+      method: 'PUT',
+      url: this.url,
+      headers: { ...type, ...(await this.requests.headers()), ...length },
+      body: this.#body.readable,
+    });
+    this.#answer = this.requests.once(call, COMPLETE).catch((thrown) => {
+      throw this.requests.failed(reasonOf(thrown), { cause: thrown });
+    });
+    this.#failure = this.#answer.then(() => {
+      this.#isAnswered = true;
+      return new Promise<never>(() => {});
+    });
+    // Writes tell of it.
+    this.#failure.catch(() => {});
+    this.#writer.closed.catch(() => {});
+  }
+
+  async write(_offset: number, bytes: Uint8Array): Promise<void> {
+    this.#requireUnanswered();
+    await this.#within(this.#timeout, this.#writer.write(bytes));
+    this.#sent += bytes.length;
+  }
+
+  async hole(offset: number, length: number): Promise<void> {
+    for (let at = 0; at < length; at += ZEROS.length) {
+      await this.write(offset + at, ZEROS.subarray(0, length - at));
+    }
+  }
+
+  async close(): Promise<void> {
+    // With a length the server knows by itself that it has all.
+    if (this.#size === undefined) this.#requireUnanswered();
+    await this.#within(this.#timeout, this.#writer.close());
+    await this.#within(this.#patience, this.#answer);
+  }
+
+  async abort(reason: Error): Promise<void> {
+    await this.requests.end();
+    await this.#writer.abort(reason).catch(() => {});
+  }
+
+  #requireUnanswered(): void {
+    if (this.#isAnswered) throw this.requests.failed('the server answered before it had everything');
+  }
+
+  /** Waits for `work`, unless the request fails or nothing happens for so many `seconds`. What was sent cannot be sent again. */
+  async #within(seconds: number, work: Promise<unknown>): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const silence = `nothing has happened for ${seconds} seconds`;
+      timer = setTimeout(() => reject(this.requests.failed(silence)), seconds * 1000);
+    });
+    // The body breaks when the request does, which says more.
+    const working = work.catch(() => this.#failure);
+    try {
+      await Promise.race([working, late, this.#failure]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** Fails where `fetch` would make a text of a stream. */
+function requireStreams(): void {
+  let asksForDuplex = false;
+  const init = {
+    method: 'PUT',
+    body: new ReadableStream(),
+    get duplex() {
+      asksForDuplex = true;
+      return 'half';
+    },
+  };
+  const isText = new Request('https://localhost', init as RequestInit).headers.has('Content-Type');
+  if (asksForDuplex && !isText) return;
+  throw new DecantError('sink', 'This browser cannot send what is still being made by one PUT; upload in parts');
+}

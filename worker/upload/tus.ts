@@ -1,0 +1,95 @@
+// The tus resumable upload protocol, version 1.0.0, with its extensions creation, creation-defer-length and termination.
+
+import { Passing } from '../http/failures.js';
+import type { TargetPlan } from '../types.js';
+import { Flight } from './flight.js';
+import { appendPart } from './offsets.js';
+import type { Part } from './parts.js';
+import type { Answer, MakeCall, Requests } from './requests.js';
+import type { Protocol } from './target.js';
+
+const CHUNK = 16 << 20;
+const VERSION = { 'Tus-Resumable': '1.0.0' };
+/** Somebody else is at it, perhaps the request of ours that broke. */
+const BUSY = [409, 423];
+
+export class Tus implements Protocol {
+  readonly #flight = new Flight(1);
+  #file: URL | undefined;
+  #isDeferred = false;
+  #size = 0;
+
+  constructor(
+    readonly requests: Requests,
+    /** Where uploads are begun. */
+    private readonly url: URL,
+    private readonly name: string | undefined,
+  ) {}
+
+  async begin({ outputSize }: TargetPlan): Promise<number> {
+    this.#isDeferred = outputSize === undefined;
+    const name = this.name === undefined ? {} : { 'Upload-Metadata': `filename ${base64(this.name)}` };
+    const length = outputSize === undefined ? { 'Upload-Defer-Length': '1' } : { 'Upload-Length': String(outputSize) };
+    const call = this.#call('POST', this.url, { ...length, ...name });
+    const { headers } = await this.requests.send(call, [201]);
+    const location = headers.get('Location');
+    if (location === null) throw this.requests.failed('the server does not say where the upload is (Location)');
+    this.#file = new URL(location, this.url);
+    return CHUNK;
+  }
+
+  async part(part: Part): Promise<void> {
+    this.#size = part.offset + part.bytes.length;
+    // Of an upload without bytes all is there.
+    if (this.#size === 0 && !this.#isDeferred) return;
+    const length: Record<string, string> =
+      part.isLast && this.#isDeferred ? { 'Upload-Length': String(this.#size) } : {};
+    await this.#flight.begin(() =>
+      appendPart(this.requests, part, {
+        append: (offset, bytes) => this.#append(offset, bytes, length),
+        end: () => this.#end(),
+      }),
+    );
+  }
+
+  async complete(): Promise<void> {
+    await this.#flight.all();
+    const end = await this.requests.retrying(() => this.#end());
+    if (end !== this.#size) throw this.requests.failed(`the server has ${end} of ${this.#size} bytes`);
+  }
+
+  async abort(): Promise<void> {
+    await this.requests.end(this.#file && this.#call('DELETE', this.#file, {}));
+  }
+
+  async #append(offset: number, body: Uint8Array, length: Record<string, string>): Promise<number> {
+    const own = { 'Content-Type': 'application/offset+octet-stream', 'Upload-Offset': String(offset), ...length };
+    const answer = await this.requests.once(this.#call('PATCH', this.#file!, own, body), [204, ...BUSY]);
+    if (BUSY.includes(answer.status)) throw new Passing(`the server answered ${answer.status}`);
+    return offsetOf(answer);
+  }
+
+  async #end(): Promise<number> {
+    const answer = await this.requests.once(this.#call('HEAD', this.#file!, {}), [200, 204, ...BUSY]);
+    if (BUSY.includes(answer.status)) throw new Passing(`the server answered ${answer.status}`);
+    return offsetOf(answer);
+  }
+
+  /** The caller's headers stay at the origin that it has named. */
+  #call(method: string, url: URL, own: Record<string, string>, body?: Uint8Array): MakeCall {
+    return async () => {
+      const given = url.origin === this.url.origin ? await this.requests.headers() : {};
+      return { method, url, headers: { ...given, ...VERSION, ...own }, ...(body ? { body } : {}) };
+    };
+  }
+}
+
+function offsetOf({ headers }: Answer): number {
+  const offset = headers.get('Upload-Offset');
+  if (offset === null || !/^\d+$/.test(offset)) {
+    throw new Error('the server does not say how much it has (Upload-Offset)');
+  }
+  return Number(offset);
+}
+
+const base64 = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)));

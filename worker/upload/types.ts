@@ -1,0 +1,31 @@
+// The public types of uploads.
+
+import type { HttpOptions } from '../http/types.js';
+
+/**
+ * How to ask a server that takes an upload. `timeout` is the time for an answer, in seconds; a body has as long again for each
+ * 2 MiB. Redirects are not followed.
+ */
+export interface UploadOptions extends Omit<HttpOptions, 'signal'> {}
+
+/** Where an object of Google Cloud Storage goes. */
+export type GcsOptions = UploadOptions &
+  (
+    | {
+        /** The address of a session that was begun: it needs no headers. A page gets it from a server of its own. */
+        session: string | URL;
+      }
+    | {
+        /**
+         * Where a session is begun, by a POST with `headers`: the object's own address, or that of the interface for JSON, with
+         * `uploadType=resumable` in its query.
+         */
+        url: string | URL;
+      }
+  );
+
+/** How to upload by tus. */
+export interface TusOptions extends UploadOptions {
+  /** The name of the file, which the server gets as `filename`. */
+  name?: string;
+}
