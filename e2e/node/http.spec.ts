@@ -165,10 +165,12 @@ for (const fault of Object.keys(FAULTS) as Fault[]) {
       fault: (number) => (hasFault(number) ? fault : undefined),
     });
     const output = join(folder, 'out.raw');
-    const work = convert(await decant.httpSource(remote.url, QUICK), output);
+    const source = await decant.httpSource(remote.url, QUICK);
+    const work = convert(source, output);
     if (passes) {
       await work;
       expectSame(output, small.raw());
+      expect(source.network!.received).toBeGreaterThan(remote.asked.length);
     } else {
       expect(await failure(work)).toMatch(/^source: Could not read the image: the (server|file) /);
       expect(existsSync(output)).toBe(false);
@@ -235,7 +237,11 @@ test('the command: headers go to the server of the first address only', async ({
 });
 
 for (const [what, args, sentence] of [
-  ['an output on a server', ['convert', '--', '{image}', 'https://localhost/x'], /^decant: An output is no address/],
+  [
+    'an output on a server that is not there',
+    ['convert', '--', '{image}', 'http://127.0.0.1:1/x?secret'],
+    /^decant: Could not upload to 'http:\/\/127\.0\.0\.1:1\/x': no answer came from/,
+  ],
   [
     'a line that is no header',
     ['info', '--header-file', '{lines}', 'http://localhost'],

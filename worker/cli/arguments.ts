@@ -3,13 +3,15 @@
 import { parseArgs } from 'node:util';
 import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
 import { DecantError } from '../errors.js';
+import { isHttp } from '../http/address.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
+import { UPLOADS, type Upload } from './upload.js';
 
 export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAGE
        decant map     [OPTIONS] [--output=human|json] IMAGE
        decant convert [OPTIONS] [-O FORMAT] [-o NAME=VALUE] [-p] [-q] [-m WORKERS] IMAGE OUTPUT
                       (- as IMAGE is standard input: a raw disk, or one in gzip;
-                      - as OUTPUT is standard output; IMAGE may be an http or https address)
+                      - as OUTPUT is standard output; both may be http or https addresses)
 
   -f FORMAT              the image's format; raw has to be said, but of what lies in gzip or tar
   --with FILE            a backing file or data file that the image names; repeatable.
@@ -33,6 +35,11 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
   -p                     show progress; a terminal gets it by itself
   -q                     show nothing
   -m WORKERS             how many workers decode (default: one for each core, at most 8)
+  --upload s3|gcs|tus|azure
+                         what the server of OUTPUT speaks (default: one PUT); keys come from the
+                         environment: AWS_ACCESS_KEY_ID and the like, AZURE_STORAGE_SAS_TOKEN
+  --upload-header-file FILE
+                         holds headers for the server of OUTPUT, as --header-file
   --sync                 do not end before the file, and its name, are on the disk
   --help, --version`;
 
@@ -55,6 +62,8 @@ export type Command =
       name: 'convert';
       image: string;
       output: string;
+      upload: Upload | undefined;
+      uploadHeaderFile: string | undefined;
       opening: Opening;
       format: string;
       formatOptions: Record<string, string>;
@@ -84,6 +93,8 @@ const CONVERT = {
   progress: { type: 'boolean', short: 'p', default: false },
   quiet: { type: 'boolean', short: 'q', default: false },
   workers: { type: 'string', short: 'm' },
+  upload: { type: 'string' },
+  'upload-header-file': { type: 'string' },
   sync: { type: 'boolean', default: false },
 } as const;
 
@@ -211,6 +222,12 @@ function workerCount(value: string): number {
   throw usage(`-m takes a whole number from ${MIN_WORKERS} to ${MAX_WORKERS}, not '${value}'`);
 }
 
+function uploadOf(value: string | undefined): Upload | undefined {
+  const known = UPLOADS.find((name) => name === value);
+  if (value === undefined || known) return known;
+  throw usage(`--upload takes ${UPLOADS.join(', ')}, not '${value}'`);
+}
+
 function conversion(args: string[]): Command {
   const parsed = read(
     () => parseArgs({ args: joined(args, CONVERT), options: CONVERT, allowPositionals: true }),
@@ -220,11 +237,21 @@ function conversion(args: string[]): Command {
   const { values, positionals } = parsed;
   const workers = values.workers === undefined ? undefined : workerCount(values.workers);
   const [image, output] = positionals as [string, string];
-  if (values.sync && output === STANDARD_OUTPUT) throw usage('--sync needs a file, not standard output');
+  const isUpload = isHttp(output);
+  if (values.sync && (output === STANDARD_OUTPUT || isUpload)) {
+    throw usage(`--sync needs a file, not ${isUpload ? 'a server' : 'standard output'}`);
+  }
+  const upload = uploadOf(values.upload);
+  const headerFile = values['upload-header-file'];
+  if (!isUpload && (upload ?? headerFile) !== undefined) {
+    throw usage('--upload and --upload-header-file need an http or https address as the output');
+  }
   return {
     name: 'convert',
     image,
     output,
+    upload,
+    uploadHeaderFile: headerFile,
     opening: openingOf(values),
     format: values['output-format'],
     formatOptions: formatOptions(values.options),

@@ -1,13 +1,16 @@
 // `decant convert`.
 
-import type { Image } from '../node.js';
+import { isHttp } from '../http/address.js';
+import type { Image, Output } from '../node.js';
 import { shownText } from '../shown.js';
 import type { Result } from '../types.js';
 import type { Command } from './arguments.js';
 import { tellLost, tellUnlisted } from './lost.js';
 import { tell } from './output.js';
 import { ProgressLine } from './progress-line.js';
+import { shownInput } from './remote.js';
 import { STANDARD_OUTPUT, standardOutput } from './standard-output.js';
+import { uploadTarget } from './upload.js';
 
 /** Runs the conversion. Returns whether all of the disk could be read. */
 export async function convert(
@@ -24,8 +27,8 @@ async function run(image: Image, command: Extract<Command, { name: 'convert' }>,
   const show = !command.quiet && (command.progress || process.stderr.isTTY);
   const line = show ? new ProgressLine(process.stderr, image.info.fileSize) : undefined;
   try {
-    const { output, format, formatOptions } = command;
-    const result = await image.convert(output === STANDARD_OUTPUT ? await standardOutput() : output, {
+    const { format, formatOptions } = command;
+    const result = await image.convert(await outputOf(command, signal), {
       signal,
       format,
       formatOptions,
@@ -39,12 +42,20 @@ async function run(image: Image, command: Extract<Command, { name: 'convert' }>,
   }
 }
 
+/** What `convert` takes for the argument. */
+async function outputOf(command: Extract<Command, { name: 'convert' }>, signal: AbortSignal): Promise<Output> {
+  const { output, upload, uploadHeaderFile, format } = command;
+  if (output === STANDARD_OUTPUT) return standardOutput();
+  if (!isHttp(output)) return output;
+  return uploadTarget({ url: output, upload, headerFile: uploadHeaderFile, format }, signal);
+}
+
 function warn({ notice, lost, lostRanges, lostBytes, unusedCompanions }: Result, output: string): void {
   if (notice !== undefined) tell(notice);
   for (const name of unusedCompanions) tell(`nothing refers to '${shownText(name)}'`);
   for (const range of lost) tellLost(range);
   if (lostBytes === 0) return;
   tellUnlisted(lostRanges - lost.length);
-  const place = output === STANDARD_OUTPUT ? 'standard output' : `'${shownText(output)}'`;
+  const place = output === STANDARD_OUTPUT ? 'standard output' : `'${shownText(shownInput(output))}'`;
   tell(`${place} is damaged: ${lostBytes} bytes of the disk are lost and are zeros now`);
 }

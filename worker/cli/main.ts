@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { toDecantError } from '../errors.js';
 import { fileReason } from '../file-error.js';
+import { isHttp } from '../http/address.js';
 import { prepare } from '../node.js';
 import { type Command, parse, USAGE } from './arguments.js';
 import { convert } from './convert.js';
@@ -55,9 +56,16 @@ function watchPrinting(): void {
 }
 
 /** Fails with `usage` if the output is a terminal, a file that is read, or what can only be written in order. */
-async function requireOutput({ image, opening, output }: Extract<Command, { name: 'convert' }>): Promise<void> {
+async function requireOutput({
+  image,
+  opening,
+  output,
+  uploadHeaderFile,
+}: Extract<Command, { name: 'convert' }>): Promise<void> {
   const passwords = opening.passwordFiles.map((argument) => passwordFile(argument).file);
-  const secrets = [...passwords, ...(opening.headerFile === undefined ? [] : [opening.headerFile])];
+  const headers = [opening.headerFile, uploadHeaderFile].filter((file) => file !== undefined);
+  const secrets = [...passwords, ...headers];
+  if (isHttp(output)) return;
   if (output === STANDARD_OUTPUT) {
     requireNoTerminal();
     const companions = opening.companions.map((argument) => namedFile(argument).file);

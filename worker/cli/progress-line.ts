@@ -21,14 +21,15 @@ export class ProgressLine {
   ) {}
 
   show(progress: Progress): void {
-    const { phase, unlocked, guestDone, bytesPerSecond, secondsLeft } = progress;
+    const { phase, unlocked, guestDone, bytesPerSecond, secondsLeft, network } = progress;
     if (phase === 'unlocking') this.#write(`    unlocking (${(unlocked * 100).toFixed(0)}%)`);
     if (phase === 'unlocking' || phase === 'preparing') return;
     const share = this.#share(progress);
     const done = share === undefined ? `${(guestDone / 1e6).toFixed(0)} MB` : `${(share * 100).toFixed(2)}/100%`;
     const speed = bytesPerSecond > 0 ? `  ${(bytesPerSecond / 1e6).toFixed(0)} MB/s` : '';
     const left = secondsLeft === undefined ? '' : `  ${clock(secondsLeft)} left`;
-    this.#write(`    (${done})${speed}${left}`);
+    const retries = network?.retries ? `  ${network.retries} requests made again` : '';
+    this.#write(`    (${done})${speed}${left}${retries}`);
   }
 
   done(): void {

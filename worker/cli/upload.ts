@@ -1,0 +1,66 @@
+// Outputs on servers, as the arguments name them.
+
+import { DecantError } from '../errors.js';
+import type { Target } from '../types.js';
+import { readHeaders } from './header-file.js';
+
+/** What a server of an output speaks. Without a word of it the output is one PUT. */
+export const UPLOADS = ['s3', 'gcs', 'tus', 'azure'] as const;
+export type Upload = (typeof UPLOADS)[number];
+
+export interface Destination {
+  url: string;
+  upload: Upload | undefined;
+  /** Holds headers for the server. */
+  headerFile: string | undefined;
+  /** The output's format. */
+  format: string;
+}
+
+/** The target for `destination`. Keys come from the environment, by the names that the clouds' own programs have for them. */
+export async function uploadTarget(destination: Destination, signal: AbortSignal): Promise<Target> {
+  const { url, upload, headerFile, format } = destination;
+  // Loaded by those who need it.
+  const targets = await import('../upload/index.js');
+  const headers = await readHeaders(headerFile, signal);
+  switch (upload) {
+    case undefined:
+      return targets.putTarget(url, { headers });
+    case 's3':
+      if (headerFile !== undefined) throw new DecantError('usage', 'An upload to S3 takes keys, and no headers');
+      return targets.s3Target({ url, keys: s3Keys() });
+    case 'gcs':
+      return targets.gcsTarget({ url, headers });
+    case 'tus':
+      return targets.tusTarget(url, { headers });
+    case 'azure': {
+      const blob = signed(url);
+      return format === 'vpc'
+        ? targets.azurePageBlobTarget(blob, { headers })
+        : targets.azureBlockBlobTarget(blob, { headers });
+    }
+  }
+}
+
+function s3Keys() {
+  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_DEFAULT_REGION } = process.env;
+  if (!AWS_ACCESS_KEY_ID || !AWS_SECRET_ACCESS_KEY) {
+    const names = 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
+    throw new DecantError('usage', `An upload to S3 takes keys from the environment: set ${names}`);
+  }
+  const region = AWS_REGION || AWS_DEFAULT_REGION;
+  return {
+    accessKeyId: AWS_ACCESS_KEY_ID,
+    secretAccessKey: AWS_SECRET_ACCESS_KEY,
+    ...(AWS_SESSION_TOKEN ? { sessionToken: AWS_SESSION_TOKEN } : {}),
+    ...(region ? { region } : {}),
+  };
+}
+
+/** The address of a blob, with a signature of the environment where it has none. */
+function signed(url: string): URL {
+  const address = new URL(url);
+  const { AZURE_STORAGE_SAS_TOKEN } = process.env;
+  if (AZURE_STORAGE_SAS_TOKEN && address.search === '') address.search = AZURE_STORAGE_SAS_TOKEN;
+  return address;
+}
