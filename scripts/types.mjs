@@ -7,6 +7,7 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bin, fail, root, run } from './lib.mjs';
+import { shareTypes } from './shared-types.mjs';
 
 const DECLARATIONS = join(root, '.cache', 'types');
 const REPORTS = join(root, 'docs', 'api');
@@ -17,6 +18,7 @@ const ENTRIES = {
   node: { main: 'node', globals: ['common'] },
   threads: { main: 'threads', globals: ['common'] },
   testing: { main: 'testing/index', globals: ['common'] },
+  upload: { main: 'upload/index', globals: ['common'] },
 };
 
 /** What a way into the package is made of, and where its declarations and report go. */
@@ -103,7 +105,10 @@ export async function types(dist, { update = false } = {}) {
       );
     }
     if (!succeeded && !update) fail(`The types of decant/${name} could not be made.`);
-    for (const globals of entry.globals) appendFileSync(join(dist, `${name}.d.ts`), globalTypes(globals));
+  }
+  shareTypes(dist, Object.keys(ENTRIES));
+  for (const [name, { globals }] of Object.entries(ENTRIES)) {
+    for (const each of globals) appendFileSync(join(dist, `${name}.d.ts`), globalTypes(each));
   }
   elementTypes(dist);
 }

@@ -18,6 +18,7 @@ for (const [module, least] of [
   ['browser', 8],
   ['node', 8],
   ['testing', 2],
+  ['upload', 6],
 ] as const) {
   test(`every export of ${module}`, () => {
     const names = exportsOf(read(`dist/${module}.d.ts`));
@@ -27,7 +28,7 @@ for (const [module, least] of [
 }
 
 test('every kind of error, and no other', () => {
-  const [, kinds] = /type ErrorKind =([^;]*);/.exec(read('dist/browser.d.ts'))!;
+  const [, kinds] = /type ErrorKind =([^;]*);/.exec(read('dist/shared.d.ts'))!;
   const rows = [...api.slice(api.indexOf('## Errors')).matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name!);
   expect(rows.filter((name) => name !== 'kind')).toEqual([...kinds!.matchAll(/'([\w-]+)'/g)].map(([, kind]) => kind!));
 });
@@ -62,6 +63,7 @@ test('the code in the documents compiles', ({ folder }) => {
       'decant/element': dist('element'),
       'decant/threads': dist('threads'),
       'decant/testing': dist('testing'),
+      'decant/upload': dist('upload'),
     },
   };
   files.push(join(root, 'e2e', 'support', 'documents.d.ts'));
