@@ -120,9 +120,10 @@ const SINK_REASONS: Record<string, string> = {
 
 /** An error of a caller's own target: always of kind `sink`. */
 export function toTargetError(thrown: unknown): DecantError {
-  if (thrown instanceof DecantError && thrown.kind === 'sink') return thrown;
-  // Of another copy of this class: `decant/upload` has its own.
-  if (DecantError.is(thrown)) return new DecantError('sink', thrown.message, { cause: thrown });
+  if (DecantError.is(thrown) && thrown.kind === 'sink') {
+    // `decant/upload` has a copy of this class.
+    return thrown instanceof DecantError ? thrown : new DecantError('sink', thrown.message, { cause: thrown });
+  }
   if (thrown instanceof DOMException) return toSinkError(thrown);
   // The reader of a stream may close it without a reason.
   const reason = thrown === undefined ? 'its reader has closed the stream' : reasonOf(thrown);

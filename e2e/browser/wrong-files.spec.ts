@@ -176,6 +176,7 @@ test('an image that has changed since it was chosen: another one, and by its han
   await expect(page.locator('.actions button')).toHaveText(['Try again', 'Choose another file']);
   await page.getByRole('button', { name: 'Try again' }).click();
   await expect(page.getByText('10.5 MB', { exact: true })).toBeVisible();
+  await expect(page.getByText('so far')).toHaveCount(0);
   // There is nothing in it to try again.
   truncateSync(path, 0);
   await page.getByRole('button', { name: 'Convert' }).click();
