@@ -17,6 +17,9 @@ const chromium = {
 /** The tag of tests that take minutes: a project of their own runs them. */
 const LONG = /@long/;
 
+/** A part of the tests in Chromium, so that both of two workers have something to do until the end. */
+const MORE = ['**/{queue,rates,same-files,shown,streamed,unhandled,uploads,wrong-files}.spec.ts'];
+
 /** The tag of the consumers that `npm test` runs. */
 const SHORT = /@short/;
 
@@ -37,8 +40,9 @@ export default defineConfig({
   reporter: [['list'], ['json', { outputFile: '../.cache/playwright.json' }]],
   // With `--workers=2` two projects run side by side, each one test after the other.
   projects: [
-    { name: 'chromium', testDir: 'browser', grepInvert: LONG, use: { launchOptions: chromium } },
+    { name: 'chromium', testDir: 'browser', testIgnore: MORE, grepInvert: LONG, use: { launchOptions: chromium } },
     { name: 'node', testDir: 'node' },
+    { name: 'chromium-more', testDir: 'browser', testMatch: MORE, grepInvert: LONG, use: { launchOptions: chromium } },
     { name: 'chromium-long', testDir: 'browser', grep: LONG, use: { launchOptions: chromium } },
     { name: 'sizes', testDir: 'sizes', use: { launchOptions: chromium } },
     { name: 'consumers', ...consumers },

@@ -22,7 +22,7 @@ const PARTS = {
     checks();
     rustTests();
     narrowRustTests();
-    playwright(['chromium', 'node', 'sizes', 'consumers-short'], {}, '--workers=2');
+    playwright(['chromium', 'node', 'chromium-more', 'sizes', 'consumers-short'], {}, '--workers=2');
   },
   /** The whole matrices and random runs of the core, their images through the command, and all pairs in Node and Chromium. */
   matrix() {
