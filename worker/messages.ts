@@ -22,7 +22,7 @@ export interface OpenFile {
 export type FileSpec = { blob: Blob } | { file: OpenFile; size: number };
 
 /** A source as it travels to a coordinator: a file, or the port to a source or to a stream of the caller's own. */
-export type SourceSpec = FileSpec | { port: MessagePort; size: number } | { stream: MessagePort };
+export type SourceSpec = FileSpec | { port: MessagePort; size: number; expects: boolean } | { stream: MessagePort };
 
 /** An image and how to open it, as it travels to a coordinator. */
 export interface ImageSpec {
@@ -43,8 +43,14 @@ export interface CompanionSpec {
   isImage: boolean;
 }
 
-/** What a coordinator asks of a source of the caller's: a range in bytes, or to give up what it has asked for. */
-export type Asked = { id: number; offset: number; length: number } | { givenUp: number };
+/** What a coordinator asks of a source of the caller's. */
+export type Asked =
+  /** A range in bytes. */
+  | { id: number; offset: number; length: number }
+  /** To give up what it has asked for. */
+  | { givenUp: number }
+  /** Nothing yet: what it will ask for, `[offset, length, offset, length, ...]`. */
+  | { expected: Float64Array };
 
 /** The answer: exactly that range, or of a stream as much of it as there is, or why it is not to be had. */
 export type Answer = { id: number; bytes: Uint8Array<ArrayBuffer> } | { id: number; error: PlainError };

@@ -32,6 +32,13 @@ export interface Source {
    * is the `cause`.
    */
   read(offset: number, length: number, options: { signal: AbortSignal }): Promise<Uint8Array>;
+  /**
+   * Says what a conversion will read: each range once, by one `read` of exactly this range, in about this order. What is
+   * told and not read yet has at most 32 MiB for each conversion. A source may fetch it before: then it counts as a part
+   * of `ConvertOptions.memory`. An empty list says that nothing of what was told is needed any more. Without this method
+   * neighbouring ranges are read in one call where that saves calls; with it they are read by themselves.
+   */
+  expect?(ranges: readonly { readonly offset: number; readonly length: number }[]): void;
 }
 
 /**
@@ -78,6 +85,8 @@ export interface Network {
   readonly sent: number;
   /** How many requests were made again. */
   readonly retries: number;
+  /** For how many seconds nothing has come or gone, where requests have failed since; otherwise 0 or missing. */
+  readonly silence?: number;
 }
 
 /** What a target is told before the first write. */
@@ -405,7 +414,7 @@ export interface CommonConvertOptions {
   formatOptions?: Record<string, string>;
   /**
    * Upper bound, in bytes, on the memory of all buffers: 32 MiB to 2 GiB. By default 48 MiB for each worker, in Node
-   * 16.
+   * 16, and 32 MiB more where a source has `expect`.
    */
   memory?: number;
   /** Cancels the conversion. */

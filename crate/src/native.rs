@@ -94,12 +94,19 @@ pub struct Inline {
     ciphers: Ciphers,
     jobs_in_flight: usize,
     job_bytes: u64,
+    read_ahead: u64,
 }
 
 impl Inline {
     /// Reads from `files`; keeps `jobs_in_flight` jobs of `job_bytes` bytes in flight.
     pub fn new(files: Files, keys: &Keys, jobs_in_flight: usize, job_bytes: u64) -> Result<Self> {
-        Ok(Self { files, ciphers: Ciphers::new(keys)?, jobs_in_flight, job_bytes })
+        Ok(Self { files, ciphers: Ciphers::new(keys)?, jobs_in_flight, job_bytes, read_ahead: 0 })
+    }
+
+    /// The same, with jobs planned until they read `read_ahead` bytes.
+    #[must_use]
+    pub fn reading_ahead(self, read_ahead: u64) -> Self {
+        Self { read_ahead, ..self }
     }
 }
 
@@ -112,6 +119,14 @@ impl Executor for Inline {
 
     fn job_bytes(&self) -> u64 {
         self.job_bytes
+    }
+
+    fn files(&self) -> &Files {
+        &self.files
+    }
+
+    fn read_ahead(&self) -> u64 {
+        self.read_ahead
     }
 
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Vec<u8>>>> {

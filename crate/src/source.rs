@@ -53,6 +53,8 @@ pub struct Profile {
     pub opened_by_workers: bool,
     /// Whether its bytes are made where jobs are planned, and are to be had there only.
     pub made_here: bool,
+    /// Whether it wants to be told what will be read: see [`Source::expect`].
+    pub expects: bool,
 }
 
 /// A file on a disk, read by a browser or by the system.
@@ -65,6 +67,7 @@ impl Default for Profile {
             reads_at_once: 4,
             opened_by_workers: true,
             made_here: false,
+            expects: false,
         }
     }
 }
@@ -83,6 +86,10 @@ pub trait Source {
     fn start(&self) -> u64 {
         0
     }
+
+    /// Says that each of `ranges`, which lie in the file, will be read once, in about this order. A source may fetch them
+    /// before. They may come otherwise. No ranges: none that was told and not read yet is needed any more.
+    fn expect(&self, _ranges: &[ByteRange]) {}
 
     /// Fills `buf` with the bytes from `offset` on. The caller has checked that the file has them. Calls may be
     /// concurrent. Fails with `source`.
@@ -113,6 +120,12 @@ impl Source for Slice {
 
     fn start(&self) -> u64 {
         self.source.start() + self.range.start.0
+    }
+
+    fn expect(&self, ranges: &[ByteRange]) {
+        let start = self.range.start.0;
+        let shifted = ranges.iter().map(|range| ByteRange { start: HostOffset(range.start.0 + start), ..*range });
+        self.source.expect(&shifted.collect::<Vec<_>>());
     }
 
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {

@@ -200,7 +200,7 @@ test('progress counts what has gone over the network, and what was made again', 
   const onProgress = ({ network }: Decant.Progress) => void seen.push(network);
   const target = TARGETS.s3!.target(server.origin);
   await convert(RAW, target, { onProgress });
-  expect(seen[0]).toEqual({ received: 0, sent: 0, retries: 0 });
+  expect(seen[0]).toEqual({ received: 0, sent: 0, retries: 0, silence: 0 });
   expect(seen.every((network) => network)).toBe(true);
   expect(target.network).toMatchObject({ received: 0, retries: 1 });
   expect(target.network!.sent).toBeGreaterThan(RAW.length);

@@ -205,6 +205,15 @@ export const images = {
       qemuImg('snapshot', '-c', 'before', path);
       write(path, '-P 2 0 1M');
     }),
+  /** 128 MiB of data in clusters of 64 KiB, of which every second one belongs to a snapshot alone. */
+  halves: () =>
+    cached('halves.qcow2', (path) => {
+      qemuImg('create', '-q', '-f', 'qcow2', path, '128M');
+      write(path, ...Array.from({ length: 128 }, (_, at) => `-P ${at + 1} ${at}M 1M`));
+      qemuImg('snapshot', '-c', 'before', path);
+      const discards = Array.from({ length: 1024 }, (_, at) => ['-c', `discard -q ${at * 128}k 64k`]);
+      execFileSync('qemu-io', [...discards.flat(), path]);
+    }),
   /** What the guest sees of `states`: 1 then, 2 now. */
   filled: (pattern: 1 | 2) =>
     cached(`filled-${pattern}.raw`, (path) => {

@@ -50,7 +50,7 @@ async function convertTo(
   const { signal } = options;
   if (signal.aborted) throw cancelled();
   const { sources, engine, engineReason, workers } = opening;
-  const memory = settleMemory(options, workers, platform);
+  const memory = settleMemory(options, workers, platform, sources.expect);
   const { name: format, size, compressed } = chosenFormat(outputs, options);
   const networks = () => [...sources.networks, ...(route.network ? [route.network] : [])];
   const meter = new Meter(info.virtualSize, info.fileSize, networks, options.onProgress);
@@ -116,6 +116,7 @@ async function convertTo(
     if (error.kind === 'corrupt' || error.kind === 'source') await sources.verify();
     throw error;
   } finally {
+    meter.end();
     pool?.release(healthy, wasOverdue);
     // Workers that are being ended may still write: what they write to must stay until then.
     await pool?.ended;

@@ -10,6 +10,8 @@ export const MIN_WORKERS = 1;
 export const MAX_WORKERS = 64;
 const MIN_MEMORY = 32 * MIB;
 const MAX_MEMORY = 2048 * MIB;
+/** What sources that fetch ahead have besides by default, in bytes: as much as the crate tells them (`ahead.rs`). */
+const READ_AHEAD = 32 * MIB;
 
 /** By default no more workers than this: reading and writing go through one process of the browser. */
 const DEFAULT_WORKERS = 8;
@@ -67,8 +69,14 @@ export function settle(options: PrepareOptions, platform: Platform): Settings {
 }
 
 /** The bytes that the buffers of a conversion by `workers` may take together. */
-export function settleMemory({ memory }: ConvertOptions, workers: number, platform: Platform): number {
-  const byDefault = Math.max(MIN_MEMORY, Math.min(workers * platform.memoryPerWorker, MAX_MEMORY));
+export function settleMemory(
+  { memory }: ConvertOptions,
+  workers: number,
+  platform: Platform,
+  readsAhead: boolean,
+): number {
+  const ofWorkers = Math.max(MIN_MEMORY, workers * platform.memoryPerWorker);
+  const byDefault = Math.min(ofWorkers + (readsAhead ? READ_AHEAD : 0), MAX_MEMORY);
   return inRange('memory', memory ?? byDefault, MIN_MEMORY, MAX_MEMORY, ' bytes');
 }
 

@@ -6,6 +6,8 @@ import { Cells } from './cells.js';
 
 /** At most ten reports a second. */
 const INTERVAL = 100;
+/** How often is told that a network is silent, in milliseconds. */
+const SILENT_INTERVAL = 1000;
 /** Speed is that of about this long, in milliseconds. */
 const WINDOW = 3000;
 
@@ -18,6 +20,8 @@ export class Meter {
   #last: CrateProgress;
   #unlocked = 0;
   readonly #cells: Cells | undefined;
+  /** Where a network is silent nothing else brings reports. */
+  readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(
     guestTotal: number | undefined,
@@ -31,6 +35,9 @@ export class Meter {
     this.#last = { ...before, ...total };
     this.#cells = guestTotal === undefined ? undefined : new Cells(guestTotal);
     this.#report();
+    this.#timer = setInterval(() => {
+      if (longest(this.networks()) > 0) this.#report();
+    }, SILENT_INTERVAL);
   }
 
   /** Unlocking has begun, or has come so far. */
@@ -62,6 +69,7 @@ export class Meter {
 
   /** Ends the last phase; answers with the milliseconds spent in each. */
   end(): Record<Phase, number> {
+    clearInterval(this.#timer);
     this.#enter(this.#phase, performance.now());
     return this.#time;
   }
@@ -107,9 +115,13 @@ export class Meter {
   }
 }
 
+/** For how many seconds the one of them that has failed for longest has. */
+const longest = (networks: Network[]): number => Math.max(0, ...networks.map(({ silence = 0 }) => silence));
+
 /** What has gone over all of `networks`, if there is any. */
 function sum(networks: Network[]): { network?: Network } {
   if (networks.length === 0) return {};
-  const total = (name: keyof Network) => networks.reduce((sum, network) => sum + network[name], 0);
-  return { network: { received: total('received'), sent: total('sent'), retries: total('retries') } };
+  const total = (name: 'received' | 'sent' | 'retries') => networks.reduce((sum, network) => sum + network[name], 0);
+  const silence = longest(networks);
+  return { network: { received: total('received'), sent: total('sent'), retries: total('retries'), silence } };
 }

@@ -1,10 +1,9 @@
 // Requests for one file: to whom they go, with which headers, and how redirects are followed.
 
-import { reasonOf } from '../errors.js';
+import { orCancelled, reasonOf } from '../errors.js';
 import type { Address } from './address.js';
-import { Passing, Unanswered } from './failures.js';
+import { Overloaded, Passing, Unanswered } from './failures.js';
 import { headersOf } from './headers.js';
-import { Slots } from './slots.js';
 import type { HttpOptions } from './types.js';
 
 /** What differs between browsers and Node. */
@@ -14,8 +13,6 @@ export interface HttpPlatform {
 }
 
 const MOST_REDIRECTS = 10;
-/** As many requests as browsers make to one server at once. */
-const AT_ONCE = 6;
 const TIMEOUT = 30;
 
 /** A request under way. */
@@ -28,7 +25,6 @@ export interface Exchange {
 }
 
 export class Client {
-  readonly #slots = new Slots(AT_ONCE);
   readonly #timeout: number;
 
   constructor(
@@ -41,7 +37,6 @@ export class Client {
 
   /** Fails with `Passing` where no answer comes. */
   async ask(method: 'GET' | 'HEAD', range: string | undefined, signal: AbortSignal): Promise<Exchange> {
-    const release = await this.#slots.take(signal);
     const ending = new AbortController();
     const clock = new Clock(this.#timeout, ending);
     const stop = () => ending.abort();
@@ -50,19 +45,23 @@ export class Client {
       signal.removeEventListener('abort', stop);
       clock.stop();
       ending.abort();
-      release();
     };
     try {
       const response = await this.#fetch(method, range, ending.signal);
-      clock.start();
+      clock.stop();
       const reader = response.body?.getReader();
       const next = async () => {
+        // Only while somebody waits for the bytes.
+        clock.start();
         try {
-          const result = await reader?.read();
-          clock.start();
+          // In Node a read that has begun does not always end with its request.
+          const result = reader && (await orCancelled(ending.signal, reader.read()));
           return result?.value;
         } catch (cause) {
-          throw new Passing(clock.hasRung ? this.#silence : 'the connection broke', undefined, { cause });
+          if (clock.hasRung) throw new Overloaded(this.#silence, undefined, { cause });
+          throw new Passing('the connection broke', undefined, { cause });
+        } finally {
+          clock.stop();
         }
       };
       return { response, next, end };

@@ -12,11 +12,16 @@ export class Passing extends Error {
   }
 }
 
+/** The server, or the network, is asked too much. */
+export class Overloaded extends Passing {}
+
 /** No server has answered: it may be down, or may not be there. */
 export class Unanswered extends Passing {}
 
 /** 408 Request Timeout, 425 Too Early, 429 Too Many Requests; besides, all from 500 on. */
 const PASSING = [408, 425, 429];
+/** 429 Too Many Requests, 503 Service Unavailable. */
+const OVERLOADED = [429, 503];
 /** 501 Not Implemented, 505 HTTP Version Not Supported, 507 Insufficient Storage. */
 const LASTING = [501, 505, 507];
 
@@ -33,7 +38,8 @@ const READING: Record<number, string> = {
 export function refusal({ status, statusText, headers }: Response, hints = READING): Error {
   const reason = `the server answered ${status}${statusText && ` ${statusText}`}`;
   if (PASSING.includes(status) || (status >= 500 && !LASTING.includes(status))) {
-    return new Passing(reason, secondsOf(headers.get('Retry-After')));
+    const Kind = OVERLOADED.includes(status) ? Overloaded : Passing;
+    return new Kind(reason, secondsOf(headers.get('Retry-After')));
   }
   return new Error(reason + (hints[status] ?? ''));
 }

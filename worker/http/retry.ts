@@ -12,15 +12,25 @@ const FIRST_ATTEMPTS = 3;
 export class Retries {
   /** Whether a server has ever answered. */
   #answered = false;
+  /** What failed last and is tried again. */
+  readonly #failing = new Set<() => Promise<unknown>>();
+  /** When something came last. */
+  #last = performance.now();
   /** How often something was tried again. */
   count = 0;
 
   /** `patience` is in milliseconds. */
   constructor(private readonly patience: number) {}
 
-  /** Something was answered: the server is there. */
-  answered(): void {
+  /** Something has come: the server is there. */
+  came(): void {
     this.#answered = true;
+    this.#last = performance.now();
+  }
+
+  /** For how many seconds nothing has come, where something has failed since; otherwise 0. */
+  get silence(): number {
+    return this.#failing.size > 0 ? (performance.now() - this.#last) / 1000 : 0;
   }
 
   /**
@@ -30,20 +40,25 @@ export class Retries {
    */
   async run<T>(attempt: () => Promise<T>, progressed: () => boolean, signal: AbortSignal): Promise<T> {
     let since = performance.now();
-    for (let attempts = 1; ; attempts += 1) {
-      try {
-        return await attempt();
-      } catch (thrown) {
-        signal.throwIfAborted();
-        if (!(thrown instanceof Passing)) throw thrown;
-        if (progressed()) [since, attempts] = [performance.now(), 1];
-        const wait = thrown.wait === undefined ? backoff(attempts) : thrown.wait * 1000;
-        const isOver = performance.now() + wait - since > this.patience;
-        const isNobody = thrown instanceof Unanswered && !this.#answered && attempts >= FIRST_ATTEMPTS;
-        if (isOver || isNobody) throw thrown;
-        await pause(wait, signal);
-        this.count += 1;
+    try {
+      for (let attempts = 1; ; attempts += 1) {
+        try {
+          return await attempt();
+        } catch (thrown) {
+          signal.throwIfAborted();
+          if (!(thrown instanceof Passing)) throw thrown;
+          if (progressed()) [since, attempts] = [performance.now(), 1];
+          const wait = thrown.wait === undefined ? backoff(attempts) : thrown.wait * 1000;
+          const isOver = performance.now() + wait - since > this.patience;
+          const isNobody = thrown instanceof Unanswered && !this.#answered && attempts >= FIRST_ATTEMPTS;
+          if (isOver || isNobody) throw thrown;
+          this.#failing.add(attempt);
+          await pause(wait, signal);
+          this.count += 1;
+        }
       }
+    } finally {
+      this.#failing.delete(attempt);
     }
   }
 }
@@ -52,11 +67,18 @@ export class Retries {
 const backoff = (attempts: number): number =>
   Math.min(LONGEST, FIRST * 2 ** (attempts - 1)) * (0.5 + Math.random() / 2);
 
+/** Ends early where a browser finds its network again. */
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let end = () => {};
+  const over = new Promise<void>((done) => {
+    end = done;
+  });
+  const timer = setTimeout(end, milliseconds);
+  globalThis.addEventListener?.('online', end);
   try {
-    await orCancelled(signal, new Promise((done) => (timer = setTimeout(done, milliseconds))));
+    await orCancelled(signal, over);
   } finally {
     clearTimeout(timer);
+    globalThis.removeEventListener?.('online', end);
   }
 }

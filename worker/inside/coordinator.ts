@@ -109,7 +109,7 @@ export function coordinatorMethods(
 
   function openSource(spec: SourceSpec) {
     if ('stream' in spec) return new PortStream(spec.stream);
-    return 'port' in spec ? new PortSource(spec.port, spec.size) : host.file(spec);
+    return 'port' in spec ? new PortSource(spec.port, spec.size, spec.expects) : host.file(spec);
   }
 
   async function openImage(spec: ImageSpec): Promise<HeldImage> {

@@ -27,6 +27,10 @@ export interface CallerSource {
   readonly worth: number;
   /** More reads than this wait for others to end. */
   readonly readsAtOnce: number;
+  /** Whether it is to be told what will be read. */
+  readonly expects: boolean;
+  /** Ranges that will be fetched: `[offset, length, offset, length, ...]`. */
+  expect(ranges: Float64Array): void;
   fetch(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
   /** Nobody waits for what `fetch` has returned any more. */
   giveUp(read: Promise<Uint8Array<ArrayBuffer>>): void;

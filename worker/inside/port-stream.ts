@@ -8,7 +8,7 @@ export class PortStream implements CallerStream {
   #position = 0;
 
   constructor(port: MessagePort) {
-    this.#source = new PortSource(port, Number.MAX_SAFE_INTEGER);
+    this.#source = new PortSource(port, Number.MAX_SAFE_INTEGER, false);
   }
 
   async next(length: number): Promise<Uint8Array<ArrayBuffer>> {

@@ -1,6 +1,6 @@
 // A file on a server as a source: fetched by ranges, each of them checked to be of one state of the file.
 
-import { cancelled, DecantError, reasonOf } from '../errors.js';
+import { cancelled, DecantError, orCancelled, reasonOf } from '../errors.js';
 import { type Address, addressOf } from '../http/address.js';
 import {
   checkPart,
@@ -13,9 +13,12 @@ import {
   wasChanged,
 } from '../http/answer.js';
 import { Client, type Exchange, type HttpPlatform } from '../http/client.js';
-import { Passing } from '../http/failures.js';
+import { Overloaded, Passing, Unanswered } from '../http/failures.js';
+import { Pace } from '../http/pace.js';
+import { Queue } from '../http/queue.js';
 import { Retries } from '../http/retry.js';
 import type { HttpOptions } from '../http/types.js';
+import type { Wanted } from '../http/wanted.js';
 import type { Network, Source } from '../types.js';
 import type { OpenedSource } from './opened-source.js';
 import { openOwn } from './own.js';
@@ -67,11 +70,10 @@ async function begin(client: Client, retries: Retries, signal: AbortSignal): Pro
   try {
     const { response } = exchange;
     const part = checkPart(response, asked);
-    retries.answered();
+    retries.came();
     const size = part.size ?? (await sizeOf(client, signal));
     const head = new Uint8Array(Math.min(size, part.end));
-    const isShort = head.length > 0 && (await fill(exchange, head, () => {})) < head.length;
-    if (isShort) throw new Passing('the connection broke');
+    await receive(exchange, head.length, (bytes, at) => head.set(bytes, at));
     const state = stateOf(response, size);
     return new HttpSource(client, retries, state, head, unnoticed(response, state, client.address.url.origin));
   } finally {
@@ -94,23 +96,35 @@ async function sizeOf(client: Client, signal: AbortSignal): Promise<number> {
 
 const rangeHeader = ({ start, end }: Range): string => `bytes=${start}-${end - 1}`;
 
-/** Fills `bytes` from the body, as far as that has any. Fails where it has more. */
-async function fill({ next }: Exchange, bytes: Uint8Array, came: (length: number) => void): Promise<number> {
-  let filled = 0;
-  for (;;) {
-    const chunk = await next();
-    if (!chunk) return filled;
-    if (chunk.length > bytes.length - filled) throw new Error('the server sent more bytes than it was asked for');
-    bytes.set(chunk, filled);
-    filled += chunk.length;
-    came(chunk.length);
+/**
+ * Hands the body of an answer on as it comes, with the place in it of each part. Fails where it has other than `length`
+ * bytes.
+ */
+async function receive(
+  { next }: Exchange,
+  length: number,
+  take: (bytes: Uint8Array, at: number) => void,
+): Promise<void> {
+  let at = 0;
+  // A body of nothing is an empty file's, or none.
+  while (length > 0) {
+    const bytes = await next();
+    if (!bytes) break;
+    if (bytes.length > length - at) throw new Error('the server sent more bytes than it was asked for');
+    take(bytes, at);
+    at += bytes.length;
   }
+  if (at < length) throw new Passing('the connection broke');
 }
 
 export class HttpSource implements Source {
   readonly size: number;
   readonly name: string;
   #received: number;
+  readonly #pace = new Pace();
+  readonly #queue = new Queue((range, take, signal) => this.#fetchAll(range, take, signal), this.#pace);
+  /** What will be read, by its offset. */
+  readonly #expected = new Map<number, Wanted[]>();
 
   constructor(
     private readonly client: Client,
@@ -126,48 +140,96 @@ export class HttpSource implements Source {
   }
 
   get network(): Network {
-    return { received: this.#received, sent: 0, retries: this.retries.count };
+    const { count, silence } = this.retries;
+    return { received: this.#received, sent: 0, retries: count, silence };
   }
 
   get address(): Address {
     return this.client.address;
   }
 
-  async read(offset: number, length: number, { signal }: { signal: AbortSignal }): Promise<Uint8Array> {
-    if (offset + length <= this.head.length) return this.head.slice(offset, offset + length);
-    const bytes = new Uint8Array(length);
-    let filled = 0;
-    let before = 0;
-    const progressed = () => {
-      const hasCome = filled > before;
-      before = filled;
-      return hasCome;
-    };
-    const came = (length: number) => {
-      filled += length;
-      this.#received += length;
-    };
-    const rest = async () => {
-      while (filled < length) await this.#fetch(offset + filled, bytes.subarray(filled), came, signal);
-    };
-    await this.retries.run(rest, progressed, signal);
-    return bytes;
+  expect(ranges: readonly { offset: number; length: number }[]): void {
+    if (ranges.length === 0) this.#forget();
+    for (const { offset, length } of ranges) {
+      if (offset + length <= this.head.length) continue;
+      const wanted = this.#queue.expect({ start: offset, end: offset + length });
+      this.#expected.set(offset, [...(this.#expected.get(offset) ?? []), wanted]);
+    }
+    this.#queue.start();
   }
 
-  /** Fetches what the server sends of `bytes` at `offset`: at least one byte. */
-  async #fetch(offset: number, bytes: Uint8Array, came: (length: number) => void, signal: AbortSignal): Promise<void> {
-    const asked = { start: offset, end: offset + bytes.length };
-    const exchange = await this.client.ask('GET', rangeHeader(asked), signal);
+  async read(offset: number, length: number, { signal }: { signal: AbortSignal }): Promise<Uint8Array> {
+    if (offset + length <= this.head.length) return this.head.slice(offset, offset + length);
+    const wanted = this.#take(offset, length) ?? this.#queue.fetch({ start: offset, end: offset + length });
+    wanted.isAwaited = true;
+    this.#queue.start();
     try {
-      const { end, size } = checkPart(exchange.response, asked);
-      this.retries.answered();
-      checkState(this.state, exchange.response, size);
-      // The file ends before the range.
-      if (end === offset) throw wasChanged();
-      const filled = await fill(exchange, bytes.subarray(0, end - offset), came);
-      if (filled < end - offset) throw new Passing('the connection broke');
-    } finally {
-      exchange.end();
+      return await orCancelled(signal, wanted.complete);
+    } catch (thrown) {
+      if (signal.aborted) this.#queue.drop(wanted);
+      throw thrown;
+    }
+  }
+
+  /** What was expected of this range, if it was; that is read once. */
+  #take(offset: number, length: number): Wanted | undefined {
+    const here = this.#expected.get(offset)?.filter(({ isDropped }) => !isDropped) ?? [];
+    const wanted = here.find((wanted) => wanted.length === length);
+    const others = here.filter((other) => other !== wanted);
+    if (others.length > 0) this.#expected.set(offset, others);
+    else this.#expected.delete(offset);
+    return wanted;
+  }
+
+  /** Nobody will read what is expected. */
+  #forget(): void {
+    const expected = [...this.#expected.values()].flat();
+    this.#expected.clear();
+    for (const wanted of expected) this.#queue.drop(wanted);
+  }
+
+  /** Fetches all of `range`, with as many requests as it takes. */
+  async #fetchAll(range: Range, take: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
+    let { start: at } = range;
+    let before = at;
+    const progressed = () => {
+      const hasCome = at > before;
+      before = at;
+      return hasCome;
+    };
+    const came = (bytes: Uint8Array) => {
+      at += bytes.length;
+      this.#received += bytes.length;
+      this.retries.came();
+      take(bytes);
+    };
+    const rest = async () => {
+      while (at < range.end) await this.#fetch({ start: at, end: range.end }, came, signal);
+    };
+    await this.retries.run(rest, progressed, signal);
+  }
+
+  /** Fetches what the server sends of `asked` by one request: at least one byte. */
+  async #fetch(asked: Range, came: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
+    const begin = performance.now();
+    try {
+      const exchange = await this.client.ask('GET', rangeHeader(asked), signal);
+      try {
+        const { end, size } = checkPart(exchange.response, asked);
+        this.retries.came();
+        checkState(this.state, exchange.response, size);
+        // The file ends before the range.
+        if (end === asked.start) throw wasChanged();
+        const answered = performance.now();
+        this.#pace.answered(answered - begin);
+        await receive(exchange, end - asked.start, came);
+        this.#pace.ended(end - asked.start, performance.now() - answered);
+      } finally {
+        exchange.end();
+      }
+    } catch (thrown) {
+      if (thrown instanceof Overloaded || thrown instanceof Unanswered) this.#pace.overloaded();
+      throw thrown;
     }
   }
 }

@@ -3,7 +3,7 @@
 import { DecantError, toPlain } from '../errors.js';
 import type { Answer, Asked, ImageSpec } from '../messages.js';
 import type { Source } from '../types.js';
-import { readOwn } from './own.js';
+import { expectOwn, readOwn } from './own.js';
 import type { StreamReader } from './stream.js';
 
 /** Reads a range in bytes. */
@@ -18,6 +18,7 @@ export class Loan {
   /** The ports in `image`, which travel with it. */
   readonly ports: MessagePort[] = [];
   readonly #ours: MessagePort[] = [];
+  readonly #sources: Source[] = [];
   /** The reads under way, for each port by their numbers. */
   readonly #reads: Map<number, AbortController>[] = [];
   #cancelled = false;
@@ -26,7 +27,9 @@ export class Loan {
 
   /** The port by which a coordinator asks for the bytes of `source`. */
   lend(source: Source): MessagePort {
-    return this.#lend((offset, length, signal) => readOwn(source, offset, length, signal));
+    this.#sources.push(source);
+    const read: Read = (offset, length, signal) => readOwn(source, offset, length, signal);
+    return this.#lend(read, (expected) => expectOwn(source, rangesOf(expected)));
   }
 
   /** The same for a stream, which is asked for its bytes in order and may have fewer. */
@@ -34,12 +37,15 @@ export class Loan {
     return this.#lend((offset, length, signal) => stream.read(offset, length, signal));
   }
 
-  #lend(read: Read): MessagePort {
+  #lend(read: Read, expect: (expected: Float64Array) => void = () => {}): MessagePort {
     const { port1, port2 } = new MessageChannel();
     const reads = new Map<number, AbortController>();
     this.#reads.push(reads);
-    const receive = (asked: Asked) =>
-      'givenUp' in asked ? reads.get(asked.givenUp)?.abort() : void this.#answer(read, port1, reads, asked);
+    const receive = async (asked: Asked) => {
+      if ('givenUp' in asked) reads.get(asked.givenUp)?.abort();
+      else if ('id' in asked) await this.#answer(read, port1, reads, asked);
+      else if (!this.#cancelled) expect(asked.expected);
+    };
     port1.onmessage = ({ data }) => receive(data as Asked);
     this.#ours.push(port1);
     this.ports.push(port2);
@@ -50,6 +56,7 @@ export class Loan {
   cancel(): void {
     this.#cancelled = true;
     for (const reads of this.#reads) for (const read of reads.values()) read.abort();
+    for (const source of this.#sources) expectOwn(source, []);
   }
 
   /** Nothing is read any more. */
@@ -89,6 +96,11 @@ export class Loan {
     this.#failures.push(failure);
     if (this.#failures.length > KEPT) this.#failures.shift();
   }
+}
+
+function rangesOf(expected: Float64Array): { offset: number; length: number }[] {
+  const pairs = Array.from({ length: expected.length / 2 }, (_, at) => at * 2);
+  return pairs.map((at) => ({ offset: expected[at]!, length: expected[at + 1]! }));
 }
 
 /** Moves `bytes` where they are all of their buffer; a part of one is copied, the rest is the caller's. */

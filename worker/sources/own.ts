@@ -9,6 +9,9 @@ import type { OpenedSource } from './opened-source.js';
 export const isOwn = (value: unknown): value is Source =>
   isObject(value) && 'read' in value && typeof value.read === 'function';
 
+/** Whether it is to be told what will be read. */
+export const expects = (source: Source): boolean => typeof source.expect === 'function';
+
 /** Checks `source`. Fails with `usage` where its size or its name cannot be one. */
 export function openOwn(source: Source): OpenedSource {
   const { size, name, unnoticed }: { size: unknown; name?: unknown; unnoticed?: unknown } = source;
@@ -64,6 +67,15 @@ export async function readOwn(
     throw failed(`its source returned ${given.length} bytes instead of ${length} at byte ${offset}${advice}`);
   }
   return given as Uint8Array<ArrayBuffer>;
+}
+
+/** Tells `source` what will be read. What goes wrong in it is told by the reads. */
+export function expectOwn(source: Source, ranges: { offset: number; length: number }[]): void {
+  try {
+    source.expect?.(ranges);
+  } catch {
+    // It affects speed only.
+  }
 }
 
 /** Also where it comes from another window or another realm of Node. */

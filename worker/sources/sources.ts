@@ -7,7 +7,7 @@ import type { Network } from '../types.js';
 import { isObject } from '../values.js';
 import { Loan } from './loan.js';
 import type { OpenedSource } from './opened-source.js';
-import { isOwn } from './own.js';
+import { expects, isOwn } from './own.js';
 
 /** How to open an image, besides its sources. */
 export type ImageSettings = Omit<ImageSpec, 'source' | 'companions'>;
@@ -54,6 +54,11 @@ export class Sources {
     return [...new Set(this.all.flatMap(({ unnoticed }) => unnoticed ?? []))];
   }
 
+  /** Whether one of them fetches ahead what it is told of. */
+  get expect(): boolean {
+    return this.all.some(({ spec }) => 'own' in spec && expects(spec.own));
+  }
+
   /** What has gone over networks so far, for each source behind one. */
   get networks(): Network[] {
     return this.all.flatMap(({ spec }) => ('own' in spec && spec.own.network) || []);
@@ -63,7 +68,7 @@ export class Sources {
   lend(settings: ImageSettings): Loan {
     const loan = new Loan();
     const travelling = ({ spec }: OpenedSource): SourceSpec => {
-      if ('own' in spec) return { port: loan.lend(spec.own), size: spec.size };
+      if ('own' in spec) return { port: loan.lend(spec.own), size: spec.size, expects: expects(spec.own) };
       return 'stream' in spec ? { stream: loan.lendStream(spec.stream) } : spec;
     };
     const [source, ...others] = this.all.map(travelling);

@@ -63,7 +63,7 @@ export class Requests {
 
   /** Bytes count as sent when they are answered. */
   get network(): Network {
-    return { received: 0, sent: this.#sent, retries: this.#retries.count };
+    return { received: 0, sent: this.#sent, retries: this.#retries.count, silence: this.#retries.silence };
   }
 
   /** The caller's own headers, for the origin that it has named. */
@@ -100,7 +100,7 @@ export class Requests {
     const call = await made(make);
     const length = typeof call.body === 'string' || call.body instanceof Uint8Array ? call.body.length : 0;
     const { response, text } = await this.#ask(call, this.#timeout * (1 + length / SLOWEST), this.#ending.signal);
-    this.#retries.answered();
+    this.#retries.came();
     const { status, headers } = response;
     if (!accepted.includes(status)) throw refused(response, text);
     this.#sent += length;

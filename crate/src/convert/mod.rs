@@ -1,5 +1,6 @@
 //! Conversion: extents are planned into jobs, which run through a pipeline.
 
+mod ahead;
 mod cache;
 mod decoder;
 mod gzip_output;
@@ -11,6 +12,7 @@ mod plan;
 mod read;
 mod run;
 
+pub use ahead::Budget;
 pub use decoder::{Decoder, Outcome};
 pub use in_order::InOrder;
 pub use job::{Buffers, Job, JobPart, MAX_JOB, Piece, Stored};

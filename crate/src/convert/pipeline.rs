@@ -1,5 +1,6 @@
 //! The pipeline: several jobs are in flight, so that reading, decoding and writing overlap.
 
+use super::ahead::planned_ahead;
 use super::in_order::{InOrder, InOrderPlanner};
 use super::job::Job;
 use super::output::{Finished, Output, Placer};
@@ -8,6 +9,7 @@ use crate::damage::{Losses, Lost, LostRanges};
 use crate::encode::Placement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::Image;
+use crate::source::Files;
 use crate::target::Run;
 use crate::units::GuestRange;
 use futures_util::future::{Either, LocalBoxFuture, select};
@@ -29,6 +31,12 @@ pub trait Executor {
     /// How many jobs to keep in flight so that it is always busy, if each has `job_bytes` bytes. Fewer where jobs are
     /// larger than [`Executor::job_bytes`], so that all of them stay within its memory budget.
     fn jobs_in_flight(&self, job_bytes: u64) -> usize;
+
+    /// The files that jobs read.
+    fn files(&self) -> &Files;
+
+    /// Upper bound, in bytes, on what files that expect it are told of before it is read. 0: they are told of the next job.
+    fn read_ahead(&self) -> u64;
 
     /// Runs one job. Fails with `source`, `corrupt`, `sink` or `internal`.
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Self::Bytes>>>;
@@ -245,7 +253,7 @@ async fn transfer<E: Executor>(
     done.written += placer.begin().await?;
     let mut regions = Regions::new(writer.unit(), guest_total);
     let jobs = try_unfold(plan, |mut plan| async move { Ok::<_, Error>(plan.next().await?.map(|job| (job, plan))) });
-    let finished = jobs
+    let finished = planned_ahead(jobs, executor.files().clone(), executor.read_ahead())
         .map_ok(|mut job| (regions.next(&job), std::mem::take(&mut job.lost), job))
         .map_ok(|((range, region), mut lost, job)| async move {
             let (index, data, stretches) = (job.index, job.data_len(), placer.stretches_of(&job)?);

@@ -3,7 +3,7 @@
 use super::errors::caught;
 use crate::error::{ErrorKind, Result};
 use crate::source::{Profile, Source};
-use crate::units::HostOffset;
+use crate::units::{ByteRange, HostOffset};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use js_sys::{Promise, Uint8Array};
@@ -22,6 +22,11 @@ extern "C" {
     fn worth(this: &JsCaller) -> f64;
     #[wasm_bindgen(method, getter, js_name = readsAtOnce)]
     fn reads_at_once(this: &JsCaller) -> u32;
+    #[wasm_bindgen(method, getter)]
+    fn expects(this: &JsCaller) -> bool;
+    /// What will be read: `[offset, length, offset, length, ...]`.
+    #[wasm_bindgen(method)]
+    fn expect(this: &JsCaller, ranges: Vec<f64>);
     #[wasm_bindgen(method, catch)]
     fn fetch(this: &JsCaller, offset: f64, length: f64) -> std::result::Result<Promise, JsValue>;
     /// Nobody waits for what `fetch` has promised.
@@ -48,6 +53,7 @@ impl CallerSource {
             reads_at_once: object.reads_at_once() as usize,
             opened_by_workers: false,
             made_here: false,
+            expects: object.expects(),
         };
         Ok(Self { size: object.size() as u64, object, profile })
     }
@@ -90,6 +96,10 @@ impl Source for CallerSource {
 
     fn profile(&self) -> Profile {
         self.profile
+    }
+
+    fn expect(&self, ranges: &[ByteRange]) {
+        self.object.expect(ranges.iter().flat_map(|range| [range.start.0 as f64, range.len as f64]).collect());
     }
 
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {

@@ -106,7 +106,7 @@ impl OpenImage {
         &self,
         dispatch: Option<Function>,
         workers: usize,
-        budget: f64,
+        memory: f64,
         output: OutputSpec,
         target: JsValue,
         on_progress: Function,
@@ -123,12 +123,12 @@ impl OpenImage {
         let output = Output { writer: &*writer, stamp, target: &*target };
         let done = match self.content.clone() {
             Content::AnywhereIn(image) => {
-                let executor = executor(dispatch, workers, budget, image.files().clone(), &image.keys())?;
+                let executor = executor(dispatch, workers, memory, image.files().clone(), &image.keys())?;
                 convert(&image, &executor, &output, &report, &cancel).await?
             }
             Content::InOrder(_, image) => {
                 let disk = InOrder::new(&image)?;
-                let executor = executor(dispatch, workers, budget, disk.files(), &Keys::default())?;
+                let executor = executor(dispatch, workers, memory, disk.files(), &Keys::default())?;
                 convert_in_order(disk, &executor, &output, &report, &cancel).await?
             }
         };
@@ -160,23 +160,23 @@ impl OpenImage {
 fn executor(
     _dispatch: Option<Function>,
     _workers: usize,
-    budget: f64,
+    memory: f64,
     files: Files,
     keys: &Keys,
 ) -> Result<super::threads::Pool> {
-    super::threads::Pool::new(files, keys, budget as u64)
+    super::threads::Pool::new(files, keys, memory as u64)
 }
 
 #[cfg(not(feature = "threads"))]
 fn executor(
     dispatch: Option<Function>,
     workers: usize,
-    budget: f64,
+    memory: f64,
     files: Files,
     _keys: &Keys,
 ) -> Result<super::workers::Workers> {
     let dispatch = dispatch.ok_or_else(|| Error::new(ErrorKind::Internal, "There is nobody to dispatch to"))?;
-    Ok(super::workers::Workers::new(dispatch, workers, budget as u64, files))
+    Ok(super::workers::Workers::new(dispatch, workers, memory as u64, files))
 }
 
 #[derive(Serialize)]

@@ -2,7 +2,7 @@
 //! decodes. The coordinator never blocks: it spawns, and awaits the answer.
 
 use super::bytes::JsBytes;
-use crate::convert::{Buffers, Decoded, Decoder, Executor, Job, JobOutput, MAX_JOB, Outcome, SpareBuffers, run_job};
+use crate::convert::{Budget, Buffers, Decoded, Decoder, Executor, Job, JobOutput, Outcome, SpareBuffers, run_job};
 use crate::encode::{Encoder, Segment};
 use crate::encryption::{Ciphers, Keys};
 use crate::error::{Error, ErrorKind, Result};
@@ -26,17 +26,19 @@ pub(super) struct Pool {
     files: Files,
     ciphers: Arc<Ciphers>,
     job_bytes: u64,
+    read_ahead: u64,
     spares: Rc<SpareBuffers>,
 }
 
 impl Pool {
-    /// Reads from `files` and decrypts with `keys`; all jobs in flight together hold about `budget`
-    /// bytes.
-    pub fn new(files: Files, keys: &Keys, budget: u64) -> Result<Self> {
+    /// Reads from `files` and decrypts with `keys`; all that is in memory takes about `memory` bytes.
+    pub fn new(files: Files, keys: &Keys, memory: u64) -> Result<Self> {
+        let Budget { jobs, max_job, read_ahead } = Budget::new(&files, memory);
         Ok(Self {
             files,
             ciphers: Arc::new(Ciphers::new(keys)?),
-            job_bytes: (budget / (2 * DEPTH as u64)).min(MAX_JOB),
+            job_bytes: (jobs / (2 * DEPTH as u64)).min(max_job),
+            read_ahead,
             spares: Rc::default(),
         })
     }
@@ -79,6 +81,14 @@ impl Executor for Pool {
 
     fn job_bytes(&self) -> u64 {
         self.job_bytes
+    }
+
+    fn files(&self) -> &Files {
+        &self.files
+    }
+
+    fn read_ahead(&self) -> u64 {
+        self.read_ahead
     }
 
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Output>>> {

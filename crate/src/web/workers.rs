@@ -3,7 +3,7 @@
 
 use super::errors::caught;
 use super::runner::{JsReply, internal, message};
-use crate::convert::{Decoded, Executor, Job, MAX_JOB};
+use crate::convert::{Budget, Decoded, Executor, Job};
 use crate::error::{ErrorKind, Result};
 use crate::source::{FileRange, Files, zeroed};
 use crate::units::HostOffset;
@@ -23,16 +23,18 @@ pub(super) struct Workers {
     dispatch: Function,
     count: usize,
     job_bytes: u64,
+    read_ahead: u64,
     files: Files,
 }
 
 impl Workers {
     /// Sends jobs on `files` to `count` workers by `dispatch(job: Uint8Array, reads: (Range | Uint8Array)[]):
     /// Promise<Reply>`, where `reads` are the ranges of files that workers do not open by themselves, in the order of the
-    /// job, each `{ file, offset, length }`, or their bytes where they are made here: the bytes travel with the job. All jobs in flight together hold about `budget`
-    /// bytes.
-    pub fn new(dispatch: Function, count: usize, budget: u64, files: Files) -> Self {
-        Self { dispatch, count, job_bytes: (budget / (BUFFERS_PER_WORKER * count as u64)).min(MAX_JOB), files }
+    /// job, each `{ file, offset, length }`, or their bytes where they are made here: the bytes travel with the job. All that is in memory takes about `memory` bytes.
+    pub fn new(dispatch: Function, count: usize, memory: u64, files: Files) -> Self {
+        let Budget { jobs, max_job, read_ahead } = Budget::new(&files, memory);
+        let job_bytes = (jobs / (BUFFERS_PER_WORKER * count as u64)).min(max_job);
+        Self { dispatch, count, job_bytes, read_ahead, files }
     }
 
     /// What travels with a job: the ranges that the caller has, and the bytes that are made here.
@@ -68,6 +70,14 @@ impl Executor for Workers {
 
     fn job_bytes(&self) -> u64 {
         self.job_bytes
+    }
+
+    fn files(&self) -> &Files {
+        &self.files
+    }
+
+    fn read_ahead(&self) -> u64 {
+        self.read_ahead
     }
 
     fn execute(&self, mut job: Job) -> LocalBoxFuture<'_, Result<Decoded<Uint8Array>>> {

@@ -1,0 +1,113 @@
+//! Jobs are planned ahead, so that sources behind a network are told early what will be read.
+
+use super::job::{Job, MAX_JOB};
+use crate::error::Result;
+use crate::source::{FileId, FileRange, Files};
+use crate::units::ByteRange;
+use futures_util::stream::{Stream, poll_fn};
+use std::collections::VecDeque;
+use std::pin::pin;
+use std::task::Poll;
+
+/// The most that is told and not read yet, in bytes.
+const READ_AHEAD: u64 = 32 << 20;
+/// Upper bound, in bytes, on the jobs that read from such sources: a job waits until all its bytes have come.
+const MAX_EXPECTING_JOB: u64 = 4 << 20;
+/// What a job counts for besides its bytes: one that reads nothing takes memory, too.
+const OWN: u64 = 4 << 10;
+
+/// How the memory of a conversion is divided. All in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// For the jobs in flight.
+    pub jobs: u64,
+    /// Upper bound on a job.
+    pub max_job: u64,
+    /// For what sources fetch ahead.
+    pub read_ahead: u64,
+}
+
+impl Budget {
+    /// Divides `memory` for a conversion that reads `files`.
+    pub fn new(files: &Files, memory: u64) -> Self {
+        if !expect_any(files) {
+            return Self { jobs: memory, max_job: MAX_JOB, read_ahead: 0 };
+        }
+        let read_ahead = READ_AHEAD.min(memory / 2);
+        Self { jobs: memory - read_ahead, max_job: MAX_EXPECTING_JOB, read_ahead }
+    }
+}
+
+fn expect_any(files: &Files) -> bool {
+    files.iter().any(|file| file.profile().expects)
+}
+
+/// The jobs of `plan`, in order. They are planned until those that were not taken read `read_ahead` bytes of `files`, as
+/// far as planning need not wait; what they read is told.
+pub(super) fn planned_ahead(
+    plan: impl Stream<Item = Result<Job>>,
+    files: Files,
+    read_ahead: u64,
+) -> impl Stream<Item = Result<Job>> {
+    let mut plan = Box::pin(plan);
+    let mut planned: VecDeque<Result<Job>> = VecDeque::new();
+    let (mut ahead, mut has_ended) = (0, false);
+    let files = Expecting(files);
+    poll_fn(move |context| {
+        let files = &files.0;
+        let mut told = vec![Vec::new(); files.len()];
+        while !has_ended && (planned.is_empty() || ahead < read_ahead) {
+            match pin!(&mut plan).poll_next(context) {
+                Poll::Pending => break,
+                Poll::Ready(None) => has_ended = true,
+                Poll::Ready(Some(job)) => {
+                    if let Ok(job) = &job {
+                        ahead += weight(job, files);
+                        tell(job, files, &mut told);
+                    }
+                    planned.push_back(job);
+                }
+            }
+        }
+        for (file, ranges) in files.iter().zip(&told) {
+            if !ranges.is_empty() {
+                file.expect(ranges);
+            }
+        }
+        match planned.pop_front() {
+            Some(job) => {
+                ahead -= job.as_ref().map_or(0, |job| weight(job, files));
+                Poll::Ready(Some(job))
+            }
+            None if has_ended => Poll::Ready(None),
+            None => Poll::Pending,
+        }
+    })
+}
+
+/// Files that are told of what will be read; in the end, that nothing more of it is.
+struct Expecting(Files);
+
+impl Drop for Expecting {
+    fn drop(&mut self) {
+        for file in self.0.iter().filter(|file| file.profile().expects) {
+            file.expect(&[]);
+        }
+    }
+}
+
+/// The reads of `job` in files that expect them.
+fn expected<'a>(job: &'a Job, files: &Files) -> impl Iterator<Item = &'a FileRange> {
+    let expects = |file: FileId| files.get(usize::from(file.0)).is_some_and(|file| file.profile().expects);
+    job.reads.iter().filter(move |read| expects(read.file))
+}
+
+fn weight(job: &Job, files: &Files) -> u64 {
+    OWN + expected(job, files).map(|read| read.len).sum::<u64>()
+}
+
+fn tell(job: &Job, files: &Files, told: &mut [Vec<ByteRange>]) {
+    for read in expected(job, files) {
+        told[usize::from(read.file.0)].push(ByteRange { start: read.start, len: read.len });
+    }
+}

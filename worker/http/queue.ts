@@ -1,0 +1,166 @@
+// Which requests are made for what is wanted: neighbours together, a bounded number at once.
+
+import type { Range } from './answer.js';
+import type { Pace } from './pace.js';
+import { type Part, Wanted } from './wanted.js';
+
+/** The most bytes of a request. */
+const MOST = 4 << 20;
+
+/** A request: the range that it asks for, and who gets which of its bytes. */
+interface Request extends Range {
+  /** By their starts. They may overlap. */
+  parts: Part[];
+  ending: AbortController;
+}
+
+/**
+ * Fetches `range` and hands its bytes to `take`, in order, each once. Fails with what cannot be mended by asking again,
+ * and in any way once `signal` is aborted.
+ */
+export type FetchRange = (range: Range, take: (bytes: Uint8Array) => void, signal: AbortSignal) => Promise<void>;
+
+export class Queue {
+  /** What no request was made for yet, by its start. */
+  #waiting: Part[] = [];
+  readonly #active = new Set<Request>();
+  #order = 0;
+
+  constructor(
+    private readonly fetchRange: FetchRange,
+    private readonly pace: Pace,
+  ) {}
+
+  /** Fetches `range` after all that is wanted already, when a request is worth it or somebody waits for it. */
+  expect({ start, end }: Range): Wanted {
+    this.#order += 1;
+    return this.#add(start, end, this.#order);
+  }
+
+  /** Fetches `range` as the next one. */
+  fetch({ start, end }: Range): Wanted {
+    const wanted = this.#add(start, end, 0);
+    wanted.isAwaited = true;
+    this.start();
+    return wanted;
+  }
+
+  /** Nobody wants it any more. */
+  drop(wanted: Wanted): void {
+    wanted.drop();
+    this.#sweep();
+    this.start();
+  }
+
+  /** Makes the requests that are due. */
+  start(): void {
+    while (this.#active.size < this.pace.limit && this.#waiting.length > 0) {
+      const request = this.#next();
+      if (!request) return;
+      this.#active.add(request);
+      this.#run(request);
+    }
+  }
+
+  #add(start: number, end: number, order: number): Wanted {
+    const wanted = new Wanted(start, end - start);
+    const before = this.#waiting.findLastIndex((part) => part.start <= start);
+    this.#waiting.splice(before + 1, 0, { wanted, start, end, order });
+    return wanted;
+  }
+
+  /** What was dropped is asked for by nobody, and given up where it is under way. */
+  #sweep(): void {
+    this.#waiting = this.#waiting.filter(({ wanted }) => !wanted.isDropped);
+    for (const { parts, ending } of this.#active) if (parts.every(({ wanted }) => wanted.isDropped)) ending.abort();
+  }
+
+  /** The next request, if one is due: one that need not grow, or one that somebody waits for. */
+  #next(): Request | undefined {
+    const range = this.#extend(this.#first(() => true));
+    if (range.isWhole) return this.#take(range);
+    const awaited = this.#first(({ wanted }) => wanted.isAwaited);
+    return awaited < 0 ? undefined : this.#take(this.#extend(awaited));
+  }
+
+  /** Where the first waiting part is of those that `counts`; -1 if there is none. */
+  #first(counts: (part: Part) => boolean): number {
+    let first = -1;
+    for (const [at, part] of this.#waiting.entries()) {
+      const isEarlier = first < 0 || part.order < this.#waiting[first]!.order;
+      if (isEarlier && counts(part)) first = at;
+    }
+    return first;
+  }
+
+  /** The request for what waits in the range. */
+  #take({ start, end }: Range): Request {
+    const asked = new Set(this.#waiting.filter((part) => part.start < end && part.end > start));
+    const cut = (part: Part) => ({ ...part, start: Math.max(part.start, start), end: Math.min(part.end, end) });
+    this.#waiting = this.#waiting.flatMap((part) => (asked.has(part) ? remains(part, start, end) : [part]));
+    return { start, end, parts: [...asked].map(cut), ending: new AbortController() };
+  }
+
+  /**
+   * The range of a request for the waiting part at `first` and its neighbours: those behind it first. It is whole where it
+   * has as many bytes as may be, or the next one behind it is too far away.
+   */
+  #extend(first: number): Range & { isWhole: boolean } {
+    const { gap } = this.pace;
+    let { start, end } = this.#waiting[first]!;
+    /** Bytes that nobody wants: never more than those that are wanted. */
+    let gaps = 0;
+    let isWhole = false;
+    const mayJoin = (between: number) => between <= gap && gaps + between <= end - start - gaps;
+    for (let at = first + 1; at < this.#waiting.length && end - start < MOST; at += 1) {
+      const part = this.#waiting[at]!;
+      const between = Math.max(0, part.start - end);
+      isWhole = !mayJoin(between);
+      if (isWhole || part.start - start >= MOST) break;
+      gaps += between;
+      end = Math.max(end, part.end);
+    }
+    for (let at = first - 1; at >= 0 && end - start < MOST; at -= 1) {
+      const part = this.#waiting[at]!;
+      const between = Math.max(0, start - part.end);
+      if (!mayJoin(between) || end - part.start > MOST) break;
+      gaps += between;
+      start = Math.min(start, part.start);
+    }
+    return { start, end: Math.min(end, start + MOST), isWhole: isWhole || end - start >= MOST };
+  }
+
+  #run(request: Request): void {
+    const { start, end, parts, ending } = request;
+    let at = start;
+    const take = (bytes: Uint8Array) => {
+      hand(parts, at, bytes);
+      at += bytes.length;
+    };
+    const fail = (thrown: unknown) => {
+      for (const { wanted, end } of parts) if (end > at) wanted.fail(thrown);
+      this.#sweep();
+    };
+    const leave = () => {
+      this.#active.delete(request);
+      this.start();
+    };
+    this.fetchRange({ start, end }, take, ending.signal).catch(fail).then(leave, leave);
+  }
+}
+
+/** What is left of `part` when a request brings all up to `end`, from `start` on. */
+function remains(part: Part, start: number, end: number): Part[] {
+  const before = { ...part, end: start };
+  const behind = { ...part, start: end };
+  return [before, behind].filter((rest) => rest.end > rest.start);
+}
+
+/** Hands `bytes`, which lie in the file at `start`, to those who want them. */
+function hand(parts: Part[], start: number, bytes: Uint8Array): void {
+  const end = start + bytes.length;
+  for (const part of parts) {
+    const [from, to] = [Math.max(part.start, start), Math.min(part.end, end)];
+    if (from < to) part.wanted.take(from, bytes.subarray(from - start, to - start));
+  }
+}
