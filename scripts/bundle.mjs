@@ -3,8 +3,8 @@
 import { join } from 'node:path';
 import { root } from './lib.mjs';
 
-/** Each list shares code: what is imported from one of its files is the same class in the other. */
-const ENTRIES = [['browser'], ['threads'], ['testing/index'], ['node', 'cli']];
+/** Each list shares code: it is there once, and what is imported from one of its files is the same class in the other. */
+const ENTRIES = [['browser', 'node', 'cli'], ['threads'], ['testing/index']];
 /** It asks for no other file of the package. */
 const UPLOAD = 'upload/index';
 /** These run as they are, whatever the host bundles by: without imports, and small. */
@@ -14,7 +14,7 @@ const WORKERS = ['worker.plain', 'worker.extras', 'worker.threads', 'worker.node
 const KEPT_COMMENTS = { annotation: true, jsdoc: false, legal: false };
 
 /** Names inside of functions are cut short, and stack traces have the others. */
-const SHORT = { compress: false, mangle: { toplevel: false }, codegen: { removeWhitespace: true } };
+const SHORT = { compress: true, mangle: { toplevel: true }, codegen: { removeWhitespace: true } };
 
 /** Bundlers look for workers and URLs in quotes, where the minifier writes backticks. */
 const quoted = {
@@ -49,7 +49,7 @@ function options(entries, dir) {
     resolve: {
       alias: Object.fromEntries(BUILDS.map((name) => [`decant-wasm/${name}`, join(bindings(name), 'index.js')])),
     },
-    external: /^node:/,
+    external: /^(node:|undici$)/,
     plugins: [quoted, uploadApart],
     output: {
       ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: '[name].shared.js' },

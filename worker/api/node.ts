@@ -9,6 +9,7 @@ import { fileError } from '../file-error.js';
 import type { Input } from '../given.js';
 import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/client.js';
+import { environmentFetch } from '../http/proxies.js';
 import { openAddress } from '../sources/http.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { isOwn, openOwn } from '../sources/own.js';
@@ -65,7 +66,7 @@ async function openFile(path: string): Promise<OpenedSource> {
   }
 }
 
-export const http: HttpPlatform = { seesRedirects: true };
+export const http: HttpPlatform = { seesRedirects: true, fetch: environmentFetch };
 
 async function openSource(input: Input, signal: AbortSignal | undefined): Promise<OpenedSource> {
   if (isHttp(input)) return openAddress(http, input, signal);

@@ -21,7 +21,8 @@ export class Remote {
     if (!isHttp(argument)) return argument;
     const { origin } = addressOf(argument).url;
     this.#origin ??= origin;
-    return httpSource(argument, { signal, ...(origin === this.#origin ? { headers: this.headers } : {}) });
+    if (origin !== this.#origin || this.headers.length === 0) return argument;
+    return httpSource(argument, { signal, headers: this.headers });
   }
 }
 

@@ -1,6 +1,7 @@
 // Outputs on servers, as the arguments name them.
 
 import { DecantError } from '../errors.js';
+import { environmentFetch } from '../http/proxies.js';
 import type { Target } from '../types.js';
 import { readHeaders } from './header-file.js';
 
@@ -23,21 +24,22 @@ export async function uploadTarget(destination: Destination, signal: AbortSignal
   // Loaded by those who need it.
   const targets = await import('../upload/index.js');
   const headers = await readHeaders(headerFile, signal);
+  const fetch = await environmentFetch();
   switch (upload) {
     case undefined:
-      return targets.putTarget(url, { headers });
+      return targets.putTarget(url, { headers, fetch });
     case 's3':
       if (headerFile !== undefined) throw new DecantError('usage', 'An upload to S3 takes keys, and no headers');
-      return targets.s3Target({ url, keys: s3Keys() });
+      return targets.s3Target({ url, keys: s3Keys(), fetch });
     case 'gcs':
-      return targets.gcsTarget({ url, headers });
+      return targets.gcsTarget({ url, headers, fetch });
     case 'tus':
-      return targets.tusTarget(url, { headers });
+      return targets.tusTarget(url, { headers, fetch });
     case 'azure': {
       const blob = signed(url);
       return format === 'vpc'
-        ? targets.azurePageBlobTarget(blob, { headers })
-        : targets.azureBlockBlobTarget(blob, { headers });
+        ? targets.azurePageBlobTarget(blob, { headers, fetch })
+        : targets.azureBlockBlobTarget(blob, { headers, fetch });
     }
   }
 }

@@ -4,12 +4,14 @@ import { orCancelled, reasonOf } from '../errors.js';
 import type { Address } from './address.js';
 import { Overloaded, Passing, Unanswered } from './failures.js';
 import { headersOf } from './headers.js';
-import type { HttpOptions } from './types.js';
+import type { Fetch, HttpOptions } from './types.js';
 
 /** What differs between browsers and Node. */
 export interface HttpPlatform {
   /** Whether redirects can be followed one by one; a browser shows none. */
   seesRedirects: boolean;
+  /** By what requests are made, where that is not the global `fetch`. */
+  fetch?: () => Promise<Fetch>;
 }
 
 const MOST_REDIRECTS = 10;
@@ -107,7 +109,8 @@ export class Client {
 
   async #ask(url: URL, init: RequestInit): Promise<Response> {
     try {
-      return await (this.options.fetch ?? fetch)(url, init);
+      const ask = this.options.fetch ?? (await this.platform.fetch?.()) ?? fetch;
+      return await ask(url, init);
     } catch (cause) {
       throw new Refused(cause);
     }
