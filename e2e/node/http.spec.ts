@@ -1,6 +1,8 @@
 // Images on servers, from Node: right bytes or one clear error, whatever the server does.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, request as httpRequest } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
@@ -124,7 +126,6 @@ const OPENING: Record<string, RegExp> = {
   'another range': /the server sent bytes 1 to 65536 when it was asked for bytes 0 to 65535/,
   'no range': /does not say which part of the file it sends/,
   more: /sent more bytes than it was asked for/,
-  whole: /sends only whole files/,
   'several parts': /the server sent several parts/,
   encoded: /sends the file encoded as x-other/,
   'status 404': /the server answered 404 Not Found; there is no such file/,
@@ -177,6 +178,84 @@ for (const fault of Object.keys(FAULTS) as Fault[]) {
     }
   });
 }
+
+/** Serves `bytes` as a server that knows no ranges. */
+const serveWhole = (bytes: Buffer, { hasLength = true, breaksAt = bytes.length } = {}): Promise<RemoteFile> =>
+  serveFile(bytes, {
+    answer: (_, response) => {
+      response.writeHead(200, hasLength ? { 'Content-Length': bytes.length } : {});
+      if (breaksAt === bytes.length) response.end(bytes);
+      else response.write(bytes.subarray(0, breaksAt), () => setTimeout(() => response.destroy(), 50));
+      return true;
+    },
+  });
+
+/** A raw disk of 80 MiB, which is more than is kept in memory. */
+const largeDisk = (): Buffer => Buffer.alloc(80 << 20, Buffer.from(Array.from({ length: 251 }, (_, at) => at)));
+
+for (const hasLength of [true, false]) {
+  test(`a server of whole files, ${hasLength ? 'with' : 'without'} a length: a small one`, async ({ folder }) => {
+    remote = await serveWhole(readFileSync(small.zlib()), { hasLength });
+    const output = join(folder, 'out.raw');
+    for (const input of [remote.url, await decant.httpSource(remote.url)]) {
+      const result = await convert(input, output);
+      expectSame(output, small.raw());
+      expect(result.verified).toBe(hasLength);
+    }
+    expect(remote.asked).toHaveLength(2);
+  });
+
+  test(`a server of whole files, ${hasLength ? 'with' : 'without'} a length: a large one`, async ({ folder }) => {
+    const disk = largeDisk();
+    remote = await serveWhole(disk, { hasLength });
+    const output = join(folder, 'out.raw');
+    let network: Decant.Progress['network'];
+    const image = await decant.open(remote.url, { format: 'raw' });
+    expect(image.info.name).toBe('disk.qcow2');
+    const result = await image.convert(output, { onProgress: (progress) => (network = progress.network) });
+    await image.close();
+    expect(Buffer.compare(readFileSync(output), disk)).toBe(0);
+    expect(result.verified).toBe(hasLength);
+    expect(network?.received).toBe(disk.length);
+    expect(remote.asked).toHaveLength(1);
+  });
+}
+
+test('a server of whole files: what cannot be read in order, or not from an address', async () => {
+  const large = Buffer.concat([readFileSync(small.zlib()), Buffer.alloc(70 << 20)]);
+  remote = await serveWhole(large);
+  expect(await failure(decant.open(remote.url))).toMatch(
+    /^unsupported: Could not open 'http:\S+\/disk\.qcow2': its server sends only whole files, from start to end\. .*save it as a file first$/,
+  );
+  expect(await failure(decant.httpSource(remote.url))).toMatch(
+    /^source: Could not open 'http:\S+\/disk\.qcow2': the server sends only whole files, and this one is large: /,
+  );
+});
+
+test('a server of whole files that breaks off', async ({ folder }) => {
+  remote = await serveWhole(largeDisk(), { breaksAt: 70 << 20 });
+  const output = join(folder, 'out.raw');
+  const told = await failure(convert(remote.url, output, { format: 'raw' }));
+  expect(told).toBe(
+    'source: Could not read the image: the connection broke; the server sends only whole files, so reading cannot go on from there',
+  );
+  expect(existsSync(output)).toBe(false);
+  // A small one is asked for again.
+  await remote.close();
+  const file = readFileSync(small.zlib());
+  let asked = 0;
+  remote = await serveFile(file, {
+    answer: (_, response) => {
+      asked += 1;
+      response.writeHead(200, { 'Content-Length': file.length });
+      if (asked > 1) response.end(file);
+      else response.write(file.subarray(0, 1000), () => response.destroy());
+      return true;
+    },
+  });
+  await convert(remote.url, output);
+  expectSame(output, small.raw());
+});
 
 test('a cancel while the server is silent', async ({ folder }) => {
   remote = await serveFile(readFileSync(small.zlib()), { fault: (number) => (number > 2 ? 'silent' : undefined) });
@@ -234,6 +313,62 @@ test('the command: headers go to the server of the first address only', async ({
   expect(elsewhere.asked.length).toBeGreaterThan(0);
   expect(elsewhere.asked.some(({ headers }) => 'x-token' in headers)).toBe(false);
   await elsewhere.close();
+});
+
+/** A proxy as companies have it: for requests, and for tunnels to servers. */
+async function startProxy(): Promise<{ url: string; seen: string[]; close(): void }> {
+  const seen: string[] = [];
+  const server = createServer((request, response) => {
+    seen.push(request.url!);
+    const { method, headers } = request;
+    const onwards = httpRequest(request.url!, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    });
+    onwards.on('error', () => response.destroy());
+    request.pipe(onwards);
+  });
+  server.on('connect', ({ url }, socket) => {
+    seen.push(url!);
+    const [host, port] = url!.split(':') as [string, string];
+    const onwards = connect(Number(port), host, () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      onwards.pipe(socket).pipe(onwards);
+    });
+    for (const end of [onwards, socket]) end.on('error', () => onwards.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { url, seen, close };
+}
+
+test('the command: through the proxies that the environment names', async ({ folder }) => {
+  remote = await serveFile(readFileSync(small.zlib()));
+  const uploads = await serveFile(Buffer.alloc(0), {
+    answer: (request, response) => {
+      if (request.method !== 'PUT') return false;
+      request.resume().on('end', () => response.writeHead(201).end());
+      return true;
+    },
+  });
+  const proxy = await startProxy();
+  const output = join(folder, 'out.raw');
+  const run = async (env: Record<string, string>, output: string) => {
+    proxy.seen.length = 0;
+    const ended = await startProgram(process.execPath, [cli, 'convert', remote!.url, output], env).ended;
+    expect(ended).toMatchObject({ status: 0, stderr: '' });
+    return proxy.seen.length > 0;
+  };
+  expect(await run({ http_proxy: proxy.url }, output)).toBe(true);
+  expectSame(output, small.raw());
+  expect(await run({ HTTP_PROXY: proxy.url, NO_PROXY: '127.0.0.1' }, output)).toBe(false);
+  expect(await run({ HTTP_PROXY: proxy.url, NO_PROXY: new URL(remote.url).host }, uploads.url)).toBe(true);
+  proxy.close();
+  await uploads.close();
 });
 
 for (const [what, args, sentence] of [

@@ -35,11 +35,14 @@ export function lengthOf({ headers }: Response): number | undefined {
   return value !== null && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
+/** Whether a file comes as a whole, and not empty. */
+export const isWhole = (response: Response): boolean => response.status === 200 && lengthOf(response) !== 0;
+
 /** Checks an answer to a request for `asked`. Returns which bytes come, if any, and what is known of the size. */
 export function checkPart(response: Response, asked: Range): { end: number; size: number | undefined } {
   if (response.status === 200) {
     if (lengthOf(response) === 0) return { end: asked.start, size: 0 };
-    throw new Error('the server sends only whole files: it does not answer to range requests');
+    throw new Error('the server sent the whole file instead of the range that it was asked for');
   }
   // 416: the file ends before the range.
   if (response.status === 416) return { end: asked.start, size: contentRange(response)?.size };

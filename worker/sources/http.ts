@@ -5,6 +5,7 @@ import { type Address, addressOf } from '../http/address.js';
 import {
   checkPart,
   checkState,
+  isWhole,
   lengthOf,
   type Range,
   type State,
@@ -22,63 +23,116 @@ import type { Wanted } from '../http/wanted.js';
 import type { Network, Source } from '../types.js';
 import type { OpenedSource } from './opened-source.js';
 import { openOwn } from './own.js';
+import { openStream } from './stream.js';
+import { ComingFile, KeptFile, receiveWhole, unnoticedEnd } from './whole.js';
 
 /** The first request brings as many bytes: the headers and first tables of most images. */
 const HEAD = 64 << 10;
 const PATIENCE = 600;
 
 /**
- * Asks the server for the size of the file. Fails with `source` where it does not answer, or not to range requests, and
- * with `cancelled` when `options.signal` is aborted.
+ * Asks the server for the size of the file; one that sends only whole files, for the file. Fails with `source` where it
+ * does not answer, or with a large file as a whole, and with `cancelled` when `options.signal` is aborted.
  */
 export async function openHttp(
   platform: HttpPlatform,
   url: string | URL,
   options: HttpOptions = {},
-): Promise<HttpSource> {
-  const address = addressOf(url);
-  const client = new Client(address, platform, options);
-  const retries = new Retries((options.patience ?? PATIENCE) * 1000);
-  const signal = options.signal ?? new AbortController().signal;
-  try {
-    return await retries.run(
-      () => begin(client, retries, signal),
-      () => false,
-      signal,
-    );
-  } catch (thrown) {
-    if (signal.aborted) throw cancelled();
-    if (thrown instanceof DecantError) throw thrown;
-    throw new DecantError('source', `Could not open '${address.shown}': ${reasonOf(thrown)}`, { cause: thrown });
-  }
+): Promise<HttpSource | KeptFile> {
+  const { opened, address } = await ask(platform, url, options);
+  if (!(opened instanceof ComingFile)) return opened;
+  await opened.stream.cancel();
+  throw notOpened(
+    address,
+    "the server sends only whole files, and this one is large: hand its address to 'open', which reads it in order",
+  );
 }
 
-/** The same for `open`, to which an address is the file. */
+/** The same for `open`, to which an address is the file. A large file that comes as a whole is a stream. */
 export async function openAddress(
   platform: HttpPlatform,
   url: string | URL,
   signal: AbortSignal | undefined,
 ): Promise<OpenedSource> {
-  const source = await openHttp(platform, url, signal ? { signal } : {});
-  return { ...openOwn(source), identity: source.address.url.href };
+  const { opened, address } = await ask(platform, url, signal ? { signal } : {});
+  if (!(opened instanceof ComingFile)) return { ...openOwn(opened), identity: address.url.href };
+  const { unnoticed, name } = opened;
+  return { ...openStream(opened.stream, opened), name, ...(unnoticed === undefined ? {} : { unnoticed }) };
 }
 
+type Opened = HttpSource | KeptFile | ComingFile;
+
+async function ask(
+  platform: HttpPlatform,
+  url: string | URL,
+  options: HttpOptions,
+): Promise<{ opened: Opened; address: Address }> {
+  const address = addressOf(url);
+  const client = new Client(address, platform, options);
+  const retries = new Retries((options.patience ?? PATIENCE) * 1000);
+  // What is opened lives longer than the caller's signal counts.
+  const ending = new AbortController();
+  const cancel = () => ending.abort();
+  options.signal?.addEventListener('abort', cancel);
+  if (options.signal?.aborted) cancel();
+  try {
+    const opened = await retries.run(
+      () => begin(client, retries, ending.signal),
+      () => false,
+      ending.signal,
+    );
+    return { opened, address };
+  } catch (thrown) {
+    if (ending.signal.aborted) throw cancelled();
+    if (thrown instanceof DecantError) throw thrown;
+    throw notOpened(address, reasonOf(thrown), { cause: thrown });
+  } finally {
+    options.signal?.removeEventListener('abort', cancel);
+  }
+}
+
+const notOpened = ({ shown }: Address, reason: string, options?: ErrorOptions): DecantError =>
+  new DecantError('source', `Could not open '${shown}': ${reason}`, options);
+
 /** The first request. */
-async function begin(client: Client, retries: Retries, signal: AbortSignal): Promise<HttpSource> {
+async function begin(client: Client, retries: Retries, signal: AbortSignal): Promise<Opened> {
   const asked = { start: 0, end: HEAD };
   const exchange = await client.ask('GET', rangeHeader(asked), signal);
+  let opened: Opened | undefined;
   try {
-    const { response } = exchange;
-    const part = checkPart(response, asked);
-    retries.came();
-    const size = part.size ?? (await sizeOf(client, signal));
-    const head = new Uint8Array(Math.min(size, part.end));
-    await receive(exchange, head.length, (bytes, at) => head.set(bytes, at));
-    const state = stateOf(response, size);
-    return new HttpSource(client, retries, state, head, unnoticed(response, state, client.address.url.origin));
+    opened = isWhole(exchange.response)
+      ? await beginWhole(client, retries, exchange)
+      : await beginParts(client, retries, exchange, asked, signal);
+    return opened;
   } finally {
-    exchange.end();
+    if (!(opened instanceof ComingFile)) exchange.end();
   }
+}
+
+async function beginParts(
+  client: Client,
+  retries: Retries,
+  exchange: Exchange,
+  asked: Range,
+  signal: AbortSignal,
+): Promise<HttpSource> {
+  const { response } = exchange;
+  const part = checkPart(response, asked);
+  retries.came();
+  const size = part.size ?? (await sizeOf(client, signal));
+  const head = new Uint8Array(Math.min(size, part.end));
+  await receive(exchange, head.length, (bytes, at) => head.set(bytes, at));
+  const state = stateOf(response, size);
+  return new HttpSource(client, retries, state, head, unnoticed(response, state, client.address.url.origin));
+}
+
+async function beginWhole(client: Client, retries: Retries, exchange: Exchange): Promise<KeptFile | ComingFile> {
+  retries.came();
+  const { name, shown, url } = client.address;
+  const unnoticed = unnoticedEnd(exchange.response, url.origin);
+  const came = await receiveWhole(exchange);
+  if ('begun' in came) return new ComingFile(exchange, came.begun, name, shown, unnoticed);
+  return new KeptFile(came.bytes, name, unnoticed, { received: came.bytes.length, sent: 0, retries: retries.count });
 }
 
 /** The size where Content-Range cannot be seen. Some servers allow no HEAD: presigned addresses are for one method. */
@@ -142,10 +196,6 @@ export class HttpSource implements Source {
   get network(): Network {
     const { count, silence } = this.retries;
     return { received: this.#received, sent: 0, retries: count, silence };
-  }
-
-  get address(): Address {
-    return this.client.address;
   }
 
   expect(ranges: readonly { offset: number; length: number }[]): void {

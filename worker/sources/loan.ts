@@ -4,7 +4,7 @@ import { DecantError, toPlain } from '../errors.js';
 import type { Answer, Asked, ImageSpec } from '../messages.js';
 import type { Source } from '../types.js';
 import { expectOwn, readOwn } from './own.js';
-import type { StreamReader } from './stream.js';
+import type { Remote, StreamReader } from './stream.js';
 
 /** Reads a range in bytes. */
 type Read = (offset: number, length: number, signal: AbortSignal) => Promise<Uint8Array<ArrayBuffer>>;
@@ -22,6 +22,8 @@ export class Loan {
   /** The reads under way, for each port by their numbers. */
   readonly #reads: Map<number, AbortController>[] = [];
   #cancelled = false;
+  /** Where the stream comes from, if that is a server. */
+  #remote: Remote | undefined;
   /** The last ones, since an error of a coordinator comes without its cause. */
   readonly #failures: DecantError[] = [];
 
@@ -34,6 +36,7 @@ export class Loan {
 
   /** The same for a stream, which is asked for its bytes in order and may have fewer. */
   lendStream(stream: StreamReader): MessagePort {
+    this.#remote = stream.remote;
     return this.#lend((offset, length, signal) => stream.read(offset, length, signal));
   }
 
@@ -67,6 +70,11 @@ export class Loan {
 
   /** `error` of a coordinator, with the cause that stayed on this side. */
   explain(error: DecantError): DecantError {
+    if (error.kind === 'unsupported' && this.#remote) {
+      const { shown } = this.#remote;
+      const message = `Could not open '${shown}': its server sends only whole files, from start to end. ${error.message}`;
+      return new DecantError('unsupported', message);
+    }
     const failure = this.#failures.findLast(({ message }) => error.message.endsWith(message));
     if (error.kind !== 'source' || !failure) return error;
     const { cause } = failure;

@@ -61,7 +61,11 @@ export class Sources {
 
   /** What has gone over networks so far, for each source behind one. */
   get networks(): Network[] {
-    return this.all.flatMap(({ spec }) => ('own' in spec && spec.own.network) || []);
+    const networkOf = ({ spec }: OpenedSource) => {
+      if ('own' in spec) return spec.own.network;
+      return 'stream' in spec ? spec.stream.remote?.network : undefined;
+    };
+    return this.all.flatMap((source) => networkOf(source) ?? []);
   }
 
   /** Lends the sources to a coordinator, which is to open them by `settings`; the caller ends the loan. */

@@ -1,6 +1,7 @@
 // A stream of the caller's as the image: read on this side, once and in order.
 
 import { cancelled, DecantError, orCancelled, reasonOf } from '../errors.js';
+import type { Network } from '../types.js';
 import { isObject } from '../values.js';
 import type { OpenedSource } from './opened-source.js';
 
@@ -11,6 +12,13 @@ export const isReadable = (value: unknown): value is ReadableStream<Uint8Array> 
 const failed = (reason: string, cause?: { cause: unknown }): DecantError =>
   new DecantError('source', `Could not read the image: ${reason}`, cause);
 
+/** A server that sends only whole files. */
+export interface Remote {
+  /** What messages call the file. */
+  readonly shown: string;
+  readonly network: Network;
+}
+
 export class StreamReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   /** What the stream has given and nobody has asked for yet. */
@@ -19,7 +27,11 @@ export class StreamReader {
   #reading = false;
 
   /** Locks `stream`. Fails with `usage` where that was done before. */
-  constructor(stream: ReadableStream<Uint8Array>) {
+  constructor(
+    stream: ReadableStream<Uint8Array>,
+    /** Where it comes from, if that is a server. */
+    readonly remote?: Remote,
+  ) {
     try {
       this.#reader = stream.getReader();
     } catch (cause) {
@@ -80,8 +92,8 @@ export class StreamReader {
 }
 
 /** Fails with `usage` where the stream is read by somebody else. */
-export function openStream(stream: ReadableStream<Uint8Array>): OpenedSource {
-  const reader = new StreamReader(stream);
+export function openStream(stream: ReadableStream<Uint8Array>, remote?: Remote): OpenedSource {
+  const reader = new StreamReader(stream, remote);
   return {
     spec: { stream: reader },
     identity: stream,

@@ -1,0 +1,96 @@
+// A file of a server that sends only whole files: kept in memory where it is small, otherwise read once, in order.
+
+import { reasonOf } from '../errors.js';
+import { lengthOf } from '../http/answer.js';
+import type { Exchange } from '../http/client.js';
+import type { Network, Source } from '../types.js';
+
+/** The most that is kept in memory, in bytes. */
+const MOST_KEPT = 64 << 20;
+
+/** Says why a file that was cut off could go unnoticed, as a sentence, if it could. */
+export const unnoticedEnd = (response: Response, origin: string): string | undefined =>
+  lengthOf(response) === undefined
+    ? `${origin} does not say how large the file is, so one that is cut off may go unnoticed`
+    : undefined;
+
+/** A file that was fetched as a whole. */
+export class KeptFile implements Source {
+  constructor(
+    private readonly bytes: Uint8Array,
+    readonly name: string,
+    readonly unnoticed: string | undefined,
+    readonly network: Network,
+  ) {}
+
+  get size(): number {
+    return this.bytes.length;
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    return this.bytes.slice(offset, offset + length);
+  }
+}
+
+/** A file that comes in order. */
+export class ComingFile {
+  readonly stream: ReadableStream<Uint8Array>;
+  #received = 0;
+
+  /** `begun` are the bytes that have come already. */
+  constructor(
+    exchange: Exchange,
+    begun: Uint8Array[],
+    readonly name: string,
+    readonly shown: string,
+    readonly unnoticed: string | undefined,
+  ) {
+    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      const bytes = begun.shift() ?? (await next(exchange));
+      this.#received += bytes?.length ?? 0;
+      if (bytes) controller.enqueue(bytes);
+      else controller.close();
+    };
+    this.stream = new ReadableStream({ pull, cancel: () => exchange.end() }, { highWaterMark: 0 });
+  }
+
+  get network(): Network {
+    return { received: this.#received, sent: 0, retries: 0 };
+  }
+}
+
+async function next(exchange: Exchange): Promise<Uint8Array | undefined> {
+  try {
+    const bytes = await exchange.next();
+    if (!bytes) exchange.end();
+    return bytes;
+  } catch (thrown) {
+    exchange.end();
+    const reason = `${reasonOf(thrown)}; the server sends only whole files, so reading cannot go on from there`;
+    throw new Error(reason, { cause: thrown });
+  }
+}
+
+/** The bytes of the answer if they are few, which ends it; otherwise those that have come. Fails with `Passing`. */
+export async function receiveWhole(exchange: Exchange): Promise<{ bytes: Uint8Array } | { begun: Uint8Array[] }> {
+  const begun: Uint8Array[] = [];
+  let length = 0;
+  const isLarge = (lengthOf(exchange.response) ?? 0) > MOST_KEPT;
+  while (!isLarge && length <= MOST_KEPT) {
+    const bytes = await exchange.next();
+    if (!bytes) return { bytes: joined(begun, length) };
+    begun.push(bytes);
+    length += bytes.length;
+  }
+  return { begun };
+}
+
+function joined(parts: Uint8Array[], length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
