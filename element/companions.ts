@@ -21,7 +21,7 @@ export async function doubtsAbout(
   texts: Texts,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const { file } = given;
+  const { file, link } = given;
   const doubts: string[] = [];
   if (await mayBeSame(given, top)) doubts.push(texts.probablyTheImage(file.name));
   // A parent was checked by its identity when the image was opened.
@@ -29,7 +29,12 @@ export async function doubtsAbout(
     doubts.push(texts.otherName(file.name, baseName(need.name)));
   const at = image.info.layers.findIndex(({ name }, at) => at > 0 && name === file.name);
   const [above, layer] = [image.info.layers[at - 1], image.info.layers[at]];
-  if (need.role === 'data file' && image.info.specific['data-file-raw'] === true && file.size < diskSize(image.info)) {
+  if (
+    need.role === 'data file' &&
+    image.info.specific['data-file-raw'] === true &&
+    !link &&
+    file.size < diskSize(image.info)
+  ) {
     doubts.push(texts.shortDataFile(file.name, file.size, diskSize(image.info)));
   }
   if (!above || !layer) return doubts;
@@ -46,7 +51,7 @@ export async function doubtsAbout(
 /** The format of a file by its content; `undefined` if it is not recognised. */
 async function formatOf(given: Given, signal: AbortSignal): Promise<string | undefined> {
   try {
-    const image = await open(sourceOf(given), { signal });
+    const image = await open(await sourceOf(given, signal), { signal });
     await image.close();
     return image.info.format;
   } catch {

@@ -3,6 +3,7 @@
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { filesOf } from './given.js';
 import type { Host } from './host.js';
+import { addressIn } from './links.js';
 import { notify } from './notification.js';
 import { paint } from './picture/paint.js';
 import { Session } from './session.js';
@@ -22,6 +23,7 @@ import {
   unlockingView,
   windowTitle,
 } from './views.js';
+import { linkForm } from './views-link.js';
 import { needsView } from './views-needs.js';
 import { readyView } from './views-ready.js';
 
@@ -33,6 +35,25 @@ function focusKey(state: State): string {
   if (state.step === 'needs') return [state.step, state.doubt ? 'doubt' : state.notice].filter(Boolean).join(' ');
   return state.step;
 }
+
+/** A drag that has something. */
+type Dragging = DragEvent & { dataTransfer: DataTransfer };
+
+const hasFiles = ({ dataTransfer }: Dragging): boolean => dataTransfer.types.includes('Files');
+
+/** Whether files or a link are dragged. A link of a field of the element's own stays text. */
+function isTaken(event: DragEvent): event is Dragging {
+  const types = event.dataTransfer?.types ?? [];
+  const [target] = event.composedPath();
+  return types.includes('Files') || (types.includes('text/uri-list') && !(target instanceof HTMLInputElement));
+}
+
+/** The first address of a dragged link: lines with `#` are comments. */
+const linkOf = (transfer: DataTransfer): string =>
+  transfer
+    .getData('text/uri-list')
+    .split(/\r?\n/)
+    .find((line) => line !== '' && !line.startsWith('#')) ?? '';
 
 export class Converter extends LitElement implements DecantConverterElement, Host {
   static override styles = styles;
@@ -244,6 +265,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         <p>${texts.orPaste}</p>
         <button class="primary" @click=${this.#choose}>${texts.choose}</button>
         <input hidden type="file" multiple aria-label=${texts.choose} @change=${this.#chosen} />
+        ${linkForm(this.#session)}
         ${this.sample ? html`<button class="link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
         ${notice ? html`<p class="notice">${notice}</p>` : nothing}
       </div>
@@ -271,18 +293,21 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
       return [{ file: new File([await response.blob()], SAMPLE) }];
     });
 
-  /** Takes pasted files, but not those that are pasted into a text. */
+  /** Takes pasted files and addresses, but not those that are pasted into a text. */
   #paste = (event: ClipboardEvent) => {
     const [target] = event.composedPath();
     const writing = target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea'));
     const files = [...(event.clipboardData?.files ?? [])];
-    if (event.defaultPrevented || writing || files.length === 0) return;
+    const text = event.clipboardData?.getData('text/plain') ?? '';
+    const isAddress = addressIn(text) !== undefined;
+    if (event.defaultPrevented || writing || (files.length === 0 && !isAddress)) return;
     event.preventDefault();
-    this.#session.takePlain(files);
+    if (files.length > 0) this.#session.takePlain(files);
+    else this.#session.takeAddress(text);
   };
 
   #dragOver = (event: DragEvent) => {
-    if (!event.dataTransfer?.types.includes('Files')) return;
+    if (!isTaken(event)) return;
     event.preventDefault();
     this.dragging = true;
   };
@@ -293,9 +318,13 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   };
 
   #drop = (event: DragEvent) => {
-    if (!event.dataTransfer?.types.includes('Files')) return;
+    if (!isTaken(event)) return;
     event.preventDefault();
     this.dragging = false;
+    if (!hasFiles(event)) {
+      this.#session.takeAddress(linkOf(event.dataTransfer));
+      return;
+    }
     // Asked for now: the dropped items are gone after the event.
     const files = filesOf(event.dataTransfer);
     // Whoever awaits `files` reports the failure. Until then it counts as handled.

@@ -29,6 +29,8 @@ export interface Standing {
   secondsLeft: number | undefined;
   /** Bytes of data per second since converting began; of a stream, bytes of the disk. */
   speed: number | undefined;
+  /** For how many seconds the network has brought nothing, and is asked again. */
+  silence: number;
 }
 
 export class Course {
@@ -74,7 +76,8 @@ export class Course {
       secondsLeft = elapsed < finishing ? finishing - elapsed : undefined;
     }
     this.#share = Math.max(this.#share, Math.min(1, share));
-    return { share: this.#share, secondsLeft, speed: this.#speed(now) };
+    const silence = this.#progress?.network?.silence ?? 0;
+    return { share: this.#share, secondsLeft, speed: this.#speed(now), silence };
   }
 
   /** The share that is converted: 0 to 1. */

@@ -21,14 +21,15 @@ export async function nextSteps(error: DecantError, opening: Opening, signal: Ab
   const steps: Next[] = [];
   switch (error.kind) {
     case 'not-recognised':
-      if (mayBeRaw(opening.top.file) && !isOfCompanion(error)) steps.push('raw');
+      if (mayBeRaw(opening.top) && !isOfCompanion(error)) steps.push('raw');
       break;
     case 'corrupt':
       if (!opening.salvage && (await canSalvage(opening, signal))) steps.push('salvage');
       break;
     case 'source':
       // A handle returns the file as it is now. A `File` stays as it was when it was chosen.
-      if (opening.top.handle && !(await isEmptyNow(opening.top.handle))) steps.push('again');
+      if (opening.top.link) steps.push('again');
+      else if (opening.top.handle && !(await isEmptyNow(opening.top.handle))) steps.push('again');
       break;
     case 'cancelled':
     case 'sink':
@@ -55,7 +56,8 @@ const aboutContent: ErrorKind[] = ['corrupt', 'unsupported', 'not-recognised'];
 /** Whether a part of the disk can still be read. */
 async function canSalvage(opening: Opening, signal: AbortSignal): Promise<boolean> {
   try {
-    const image = await open(sourceOf(opening.top), { ...(await openingOptions(opening)), salvage: true, signal });
+    const options = await openingOptions(opening, signal);
+    const image = await open(await sourceOf(opening.top, signal), { ...options, salvage: true, signal });
     try {
       for await (const { kind } of image.map({ signal })) if (kind === 'data') return true;
       return false;

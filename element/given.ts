@@ -1,6 +1,7 @@
-// Files from a drop, a paste or a chooser.
+// Files from a drop, a paste or a chooser, and links.
 
 import type { Input } from 'decant';
+import type { Link } from './links.js';
 
 /**
  * A file that the person has handed over, with its handle if the browser has one. Handles tell whether two files are
@@ -9,22 +10,27 @@ import type { Input } from 'decant';
 export interface Given {
   file: File;
   handle?: FileSystemFileHandle;
+  /** Where it is on a server; `file` is empty then. */
+  link?: Link;
 }
 
 /** Upper bound on the number of files in one drop. More are a whole folder, which nobody means. */
 export const MOST = 200;
 
-export const sourceOf = ({ file, handle }: Given): Input => handle ?? file;
+/** What to open. Asks the server of a link; that fails as `httpSource` does. */
+export const sourceOf = async ({ file, handle, link }: Given, signal: AbortSignal): Promise<Input> =>
+  link ? link.source(signal) : (handle ?? file);
 
 /** Whether two files are certain to be one: by their handles, or as one object. */
 export async function isSame(a: Given, b: Given): Promise<boolean> {
   if (a.handle && b.handle) return a.handle.isSameEntry(b.handle);
+  if (a.link || b.link) return a.link?.url.href === b.link?.url.href;
   return a.file === b.file;
 }
 
 /** Whether two files may be one. Without two handles, their names, sizes and times decide. */
 export async function mayBeSame(a: Given, b: Given): Promise<boolean> {
-  return a.handle && b.handle ? isSame(a, b) : isAlike(a.file, b.file);
+  return (a.handle && b.handle) || a.link || b.link ? isSame(a, b) : isAlike(a.file, b.file);
 }
 
 /** Those of `files` that are none of `others`, as `isOne` decides. */

@@ -44,7 +44,10 @@ export class Opener {
     const turn = this.stage.begin({ step: 'opening', name });
     this.opening = opening;
     try {
-      const image = await open(sourceOf(opening.top), { signal: turn, ...(await openingOptions(opening)) });
+      const image = await open(await sourceOf(opening.top, turn), {
+        signal: turn,
+        ...(await openingOptions(opening, turn)),
+      });
       if (turn.aborted) {
         await image.close();
         return;

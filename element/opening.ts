@@ -50,13 +50,15 @@ export const sourcesOf = ({ top, companions, answers }: Opening): Given[] => [
 ];
 
 /** The options for `open`. A file that answers a name is not also a companion under its own name. */
-export async function openingOptions(opening: Opening): Promise<OpenOptions> {
+export async function openingOptions(opening: Opening, signal: AbortSignal): Promise<OpenOptions> {
   const { companions, repeated: _, answers, missing: __, passwords, bundle: ___, top: ____, ...options } = opening;
   const answered = answers.map(({ given }) => given);
   const found = await without(companions, answered, isSame);
-  const named: Companion[] = answers.map(({ need, given }) => ({ name: need.name, source: sourceOf(given) }));
+  const sources = await Promise.all(found.map((given) => sourceOf(given, signal)));
+  const answering = async ({ need, given }: Answer) => ({ name: need.name, source: await sourceOf(given, signal) });
+  const named: Companion[] = await Promise.all(answers.map(answering));
   const password = passwords.isEmpty ? {} : { password: (layer: Layer) => passwords.of(layer) };
-  return { ...options, ...password, companions: [...found.map(sourceOf), ...named] };
+  return { ...options, ...password, companions: [...sources, ...named] };
 }
 
 export const isMissing = (need: Need): need is FileNeed => need.kind === 'missing-file';

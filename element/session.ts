@@ -4,9 +4,10 @@ import type { OutputFormat } from 'decant';
 import { asError, nextSteps, sentence } from './failures.js';
 import { type Given, givenBy, MOST, pickFiles, plain } from './given.js';
 import type { Host } from './host.js';
+import { addressIn, linked } from './links.js';
 import { askToNotify } from './notification.js';
 import { Opener, snapshotPlace } from './opener.js';
-import { beginOpening, type Opening } from './opening.js';
+import { beginOpening, type Opening, sourcesOf } from './opening.js';
 import { Queue } from './queue.js';
 import { Saver } from './saving.js';
 import { type Sorted, sort, sortImages } from './sorting.js';
@@ -155,6 +156,14 @@ export class Session {
   /** Takes the files of an `<input>` or a paste. */
   takePlain(files: Iterable<File>): void {
     this.take(plain(files));
+  }
+
+  /** Takes what a person has typed as an address: for `need`, or as an image. */
+  takeAddress(text: string, need?: FileNeed): void {
+    const url = addressIn(text);
+    if (!url) this.#tell(this.#stage.turn, this.state.step !== 'empty', this.texts.noAddress);
+    else if (need) this.answer(need, linked(url));
+    else this.take([linked(url)]);
   }
 
   /** Returns to the start, whatever is under way. Images in the queue go on waiting. */
@@ -342,6 +351,9 @@ function changed(opening: Opening, next: Next): Opening {
       return { ...opening, salvage: true };
     case 'filesAgain':
       return { ...opening, companions: [], repeated: [], answers: [], missing: [] };
+    case 'again':
+      for (const { link } of sourcesOf(opening)) link?.renew();
+      return opening;
     default:
       return opening;
   }

@@ -20,7 +20,8 @@ export interface Sorted {
 const MAY_BE_RAW = /\.(raw|img|dd|bin|iso)$/i;
 
 /** Whether a file that is not recognised may be a raw disk. */
-export const mayBeRaw = (file: File): boolean => MAY_BE_RAW.test(file.name) && file.size > 0;
+export const mayBeRaw = ({ file, link }: Given): boolean =>
+  MAY_BE_RAW.test(file.name) && (file.size > 0 || link !== undefined);
 
 /** The last component of a path of any system. */
 export const baseName = (path: string): string => path.split(/[/\\]/).at(-1)!;
@@ -37,7 +38,7 @@ interface Links {
 async function linksOf(given: Given, signal: AbortSignal): Promise<Links | undefined> {
   const { name } = given.file;
   try {
-    const image = await open(sourceOf(given), { signal });
+    const image = await open(await sourceOf(given, signal), { signal });
     await image.close();
     const { references, identity } = image.info;
     const wanted = references.flatMap(({ name, identity }) => [baseName(name), ...(identity ? [identity.id] : [])]);
@@ -57,7 +58,7 @@ export async function sort(files: Given[], signal: AbortSignal): Promise<Sorted>
   if (files.length === 1) return { bundles: [{ top: files[0]!, companions: [] }], aside: [] };
   const links = await allLinks(files, signal);
   const isAnyImage = files.some((given) => links.get(given));
-  return sortBy(files, links, ({ file }) => !isAnyImage || mayBeRaw(file));
+  return sortBy(files, links, (given) => !isAnyImage || mayBeRaw(given));
 }
 
 /** As `sort`, but only files that are recognised as images are taken for such. */

@@ -95,6 +95,8 @@ export type State =
       secondsLeft: number | undefined;
       speed: number | undefined;
       picture: DiskPicture | undefined;
+      /** For how many seconds the network has brought nothing. */
+      silence: number;
       cancelling: boolean;
     }
   | {

@@ -83,6 +83,8 @@ export const styles = css`
   progress { width: 100%; height: 0.75rem; accent-color: var(--decant-accent); }
   .numbers { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem; min-height: 1.5rem; font-variant-numeric: tabular-nums; }
   .numbers strong { min-width: 4ch; }
+  .link-form { width: 100%; max-width: 30rem; margin: 0.5rem 0 0; text-align: start; }
+  .drop .link-form .field { margin: 0; }
   .help { margin: 1.25rem 0 0; padding-inline-start: 1.25rem; font-size: 0.9rem; }
   .help li + li { margin-top: 0.35rem; }
   .contents ul { margin: 0; padding-inline-start: 1.25rem; }

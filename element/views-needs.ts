@@ -5,6 +5,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { Session } from './session.js';
 import type { Doubt, FileNeed, Step } from './state.js';
 import { heading } from './views.js';
+import { linkForm } from './views-link.js';
 
 export function needsView(state: Step<'needs'>, session: Session): TemplateResult {
   const { texts } = session;
@@ -45,6 +46,7 @@ function fileNeed(need: FileNeed, session: Session, offer: Offer | undefined): T
       <input hidden type="file" aria-label=${texts.chooseFor(need)} @change=${chosen} />
       ${offer?.only ? html`<button @click=${useOffered}>${texts.useAllTheSame(offer.given.file.name, need.role)}</button>` : nothing}
     </div>
+    ${linkForm(session, need)}
     <p class="quiet">${texts.needsFileHint}</p>
   `;
 }

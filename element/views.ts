@@ -8,6 +8,9 @@ import type { Session } from './session.js';
 import { methodOf, type Next, type State, type Step } from './state.js';
 import type { Texts } from './texts/english.js';
 
+/** Shorter silences of a network, in seconds, are nobody's concern. */
+const SILENT = 5;
+
 /** The heading of a step, which takes the focus. `by` is the ID of the element that describes it. */
 export const heading = (text: string, by?: string) =>
   html`<h2 tabindex="-1" data-focus aria-describedby=${by ?? nothing}>${text}</h2>`;
@@ -21,6 +24,9 @@ const doneTitle = ({ result, place }: Step<'done'>, texts: Texts): string => {
   if (result.lostBytes > 0) return texts.doneDamaged;
   return place.kind === 'stored' || place.kind === 'streamed' ? texts.doneSaving : texts.done;
 };
+
+/** Whether the network is gone for so long that a person should know. */
+const isSilent = ({ silence }: Step<'converting'>): boolean => silence >= SILENT;
 
 const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts: Texts): string =>
   texts.working(cancelling ? texts.cancelling : texts.phase[phase], name);
@@ -38,6 +44,7 @@ export function announcement(state: State, texts: Texts): string {
     case 'converting':
       if (state.cancelling) return [workTitle(state, texts), finishingHint(state, texts)].filter(Boolean).join('. ');
       if (state.phase === 'finishing') return workTitle(state, texts);
+      if (isSilent(state)) return texts.silentShort;
       return texts.converted(Math.floor(state.share * 10) * 10);
     case 'done':
       return `${doneTitle(state, texts)}. ${texts.place(state.place, state.copying)}`;
@@ -95,7 +102,7 @@ export function unlockingView({ name, share }: Step<'unlocking'>, session: Sessi
 
 export function convertingView(state: Step<'converting'>, session: Session): TemplateResult {
   const { texts } = session;
-  const { share, secondsLeft, speed, phase, place, picture, cancelling } = state;
+  const { share, secondsLeft, speed, phase, place, picture, silence, cancelling } = state;
   const finishing = phase === 'finishing';
   const left = secondsLeft === undefined ? (finishing ? texts.leftUnknown : '') : texts.left(secondsLeft);
   return html`
@@ -107,6 +114,7 @@ export function convertingView(state: Step<'converting'>, session: Session): Tem
       <span>${speed === undefined ? '' : texts.speed(speed, methodOf(place))}</span>
     </p>
     ${picture ? pictureView(picture, share, texts) : nothing}
+    ${isSilent(state) ? html`<p class="notice">${texts.silent(silence)}</p>` : nothing}
     <p class="hint quiet">${finishingHint(state, texts) ?? texts.keepOpen}</p>
     <div class="actions"><button aria-disabled=${cancelling ? 'true' : nothing} @click=${() => session.cancel()}>${texts.cancel}</button>${canAskToNotify() ? notifyButton(session) : nothing}</div>
   `;

@@ -11,12 +11,12 @@ const isolation = {
   'Cross-Origin-Embedder-Policy': 'require-corp',
 };
 /**
- * Allows the page its own files only. `wasm-unsafe-eval` lets it compile WebAssembly. A frame begins a streamed
- * download.
+ * Allows the page its own files only, and to read images on servers. `wasm-unsafe-eval` lets it compile WebAssembly. A
+ * frame begins a streamed download.
  */
 const policy = {
   'Content-Security-Policy':
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'",
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self' https: http:; worker-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'",
 };
 
 /** The page's foot says which version it is. */

@@ -141,6 +141,7 @@ for (const [where, element, taken] of [
 ] as const) {
   test(`what is dropped ${where} is ${taken ? 'taken' : 'left alone'}`, async ({ page, servers }) => {
     await openHost(page, servers.plain, element, "addEventListener('drop', (event) => event.preventDefault());");
+    await page.locator('#elsewhere').scrollIntoViewIfNeeded();
     const box = (await page.locator('#elsewhere').boundingBox())!;
     await drop(page, images.zlib(), { x: box.x + 5, y: box.y + 5 });
     if (taken) {

@@ -228,7 +228,7 @@ test('a server of whole files: what cannot be read in order, or not from an addr
     /^unsupported: Could not open 'http:\S+\/disk\.qcow2': its server sends only whole files, from start to end\. .*save it as a file first$/,
   );
   expect(await failure(decant.httpSource(remote.url))).toMatch(
-    /^source: Could not open 'http:\S+\/disk\.qcow2': the server sends only whole files, and this one is large: /,
+    /^unsupported: Could not open 'http:\S+\/disk\.qcow2': its server sends only whole files, and this one is large: /,
   );
 });
 

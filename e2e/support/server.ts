@@ -22,7 +22,7 @@ const TYPES: Record<string, string> = {
 const BLANK = '<!doctype html><title>blank</title><input type="file" multiple>';
 
 const POLICY =
-  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; frame-src 'self'";
+  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self' https: http:; worker-src 'self'; frame-src 'self'";
 
 export interface TestServer {
   url: string;

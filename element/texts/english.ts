@@ -38,8 +38,12 @@ export const english = {
   nothingUploaded: 'In this browser: nothing is uploaded.',
 
   dropHere: 'Drop a disk image here',
-  orPaste: 'or paste a file',
+  orPaste: 'or paste a file, or a link to one',
   choose: 'Choose a file',
+  address: 'Or the address of an image on a server',
+  addressFor: ({ role }: FileNeed) => `Or the address of the ${role} on a server`,
+  openAddress: 'Open',
+  noAddress: 'That is no address of a file: it begins with https:// or http://.',
   trySample: 'Try a sample image',
   help: [
     'For disk images of virtual machines: makes a raw disk of them, a VHD for Azure, or an archive for Google Cloud.',
@@ -248,6 +252,9 @@ export const english = {
     `${size(bytesPerSecond)}/s of ${method === 'streamed' ? 'the disk' : 'data'}`,
   left: (seconds: number) => `about ${duration(seconds)} left`,
   leftUnknown: 'nearly done',
+  silent: (seconds: number) =>
+    `The network has brought nothing for ${duration(seconds)}. The conversion goes on by itself when it is back.`,
+  silentShort: 'The network is gone. The conversion goes on when it is back.',
   finishing: 'The browser checks the whole file before it hands it over. It does not tell how far it is.',
   cancel: 'Cancel',
   cancelling: 'Stopping',

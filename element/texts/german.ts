@@ -52,8 +52,12 @@ export function german({ size, binarySize, duration }: Units): Texts {
     nothingUploaded: 'In diesem Browser: nichts wird hochgeladen.',
 
     dropHere: 'Festplattenabbild hier ablegen',
-    orPaste: 'oder eine Datei einfügen',
+    orPaste: 'oder eine Datei einfügen, oder einen Link darauf',
     choose: 'Datei auswählen',
+    address: 'Oder die Adresse eines Abbilds auf einem Server',
+    addressFor: (need) => `Oder die Adresse auf einem Server: ${role(need.role)}`,
+    openAddress: 'Öffnen',
+    noAddress: 'Das ist keine Adresse einer Datei: sie beginnt mit https:// oder http://.',
     trySample: 'Mit einem Beispiel ausprobieren',
     help: [
       'Für Abbilder der Festplatten virtueller Maschinen: macht daraus rohe Platten, VHDs für Azure oder Archive für die Google Cloud.',
@@ -258,6 +262,9 @@ export function german({ size, binarySize, duration }: Units): Texts {
     speed: (bytesPerSecond, method) => `${size(bytesPerSecond)}/s ${method === 'streamed' ? 'der Platte' : 'an Daten'}`,
     left: (seconds) => `noch etwa ${duration(seconds)}`,
     leftUnknown: 'fast fertig',
+    silent: (seconds) =>
+      `Seit ${duration(seconds)} kommt nichts aus dem Netz. Es geht von selbst weiter, wenn es wieder da ist.`,
+    silentShort: 'Das Netz ist weg. Es geht weiter, wenn es wieder da ist.',
     finishing: 'Der Browser prüft die ganze Datei, bevor er sie übergibt. Wie weit er ist, sagt er nicht.',
     cancel: 'Abbrechen',
     cancelling: 'Wird abgebrochen',

@@ -11,6 +11,9 @@ function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${pad(minutes)}:${pad(left)}` : `${minutes}:${pad(left)}`;
 }
 
+/** Shorter silences of a network, in seconds, are not told. */
+const SILENT = 5;
+
 export class ProgressLine {
   #shown = 0;
 
@@ -28,6 +31,11 @@ export class ProgressLine {
     const done = share === undefined ? `${(guestDone / 1e6).toFixed(0)} MB` : `${(share * 100).toFixed(2)}/100%`;
     const speed = bytesPerSecond > 0 ? `  ${(bytesPerSecond / 1e6).toFixed(0)} MB/s` : '';
     const left = secondsLeft === undefined ? '' : `  ${clock(secondsLeft)} left`;
+    const silence = network?.silence ?? 0;
+    if (silence >= SILENT) {
+      this.#write(`    (${done})  waiting for the network for ${clock(silence)}`);
+      return;
+    }
     const retries = network?.retries ? `  ${network.retries} requests made again` : '';
     this.#write(`    (${done})${speed}${left}${retries}`);
   }

@@ -32,7 +32,7 @@ const PATIENCE = 600;
 
 /**
  * Asks the server for the size of the file; one that sends only whole files, for the file. Fails with `source` where it
- * does not answer, or with a large file as a whole, and with `cancelled` when `options.signal` is aborted.
+ * does not answer, with `unsupported` where it sends a large file as a whole, and with `cancelled` when `options.signal` is aborted.
  */
 export async function openHttp(
   platform: HttpPlatform,
@@ -42,10 +42,9 @@ export async function openHttp(
   const { opened, address } = await ask(platform, url, options);
   if (!(opened instanceof ComingFile)) return opened;
   await opened.stream.cancel();
-  throw notOpened(
-    address,
-    "the server sends only whole files, and this one is large: hand its address to 'open', which reads it in order",
-  );
+  const reason =
+    "its server sends only whole files, and this one is large: hand the address to 'open', which reads it once";
+  throw new DecantError('unsupported', `Could not open '${address.shown}': ${reason}`);
 }
 
 /** The same for `open`, to which an address is the file. A large file that comes as a whole is a stream. */

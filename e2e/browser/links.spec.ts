@@ -1,0 +1,118 @@
+// Images on servers in the page: an address that is typed, pasted or dropped, and a network that is gone.
+
+import { readFileSync } from 'node:fs';
+import { expect, type Page, test } from '../support/browser.js';
+import { hashFile, images, small } from '../support/images.js';
+import { choose, look } from '../support/page.js';
+import { type RemoteFile, serveFile } from '../support/remote.js';
+
+const OPEN_TO_ALL = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'Content-Range, ETag',
+};
+
+let remote: RemoteFile | undefined;
+test.afterEach(async () => {
+  await remote?.close();
+  remote = undefined;
+});
+
+test.beforeEach(async ({ page }) => {
+  await page.goto('/');
+});
+
+const field = (page: Page) => page.getByRole('textbox', { name: /^Or the address/ });
+
+async function type(page: Page, address: string): Promise<void> {
+  await field(page).fill(address);
+  await field(page).press('Enter');
+}
+
+const paste = (page: Page, text: string) =>
+  page.evaluate((text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', text);
+    document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+  }, text);
+
+const dropLink = (page: Page, address: string) =>
+  page.evaluate((address) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.setData('text/uri-list', `# a link\r\n${address}`);
+    const over = new DragEvent('dragover', { dataTransfer, bubbles: true, cancelable: true });
+    document.body.dispatchEvent(over);
+    if (!over.defaultPrevented) throw new Error('the page does not take the link');
+    document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+  }, address);
+
+/** Converts what is shown into a download. */
+async function download(page: Page): Promise<string> {
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('radio', { name: /As a download/ }).check();
+  await page.getByRole('button', { name: 'Convert' }).click();
+  return (await downloading).path();
+}
+
+for (const [how, give] of [
+  ['typed', type],
+  ['pasted', paste],
+  ['dropped', dropLink],
+] as const) {
+  test(`an address that is ${how} becomes a disk`, async ({ page }) => {
+    remote = await serveFile(readFileSync(small.zlib()), { headers: OPEN_TO_ALL });
+    await give(page, `${remote.url}?token=secret`);
+    await expect(page.getByRole('heading', { name: 'disk.qcow2', exact: true })).toBeVisible();
+    expect(hashFile(await download(page))).toBe(hashFile(small.raw()));
+    await expect(page.locator('decant-converter')).not.toContainText('secret');
+  });
+}
+
+test('what is no address, and a server that is not there', async ({ page }) => {
+  await type(page, 'disk.qcow2');
+  await expect(page.locator('.drop .notice')).toHaveText(/^That is no address of a file: it begins with https/);
+  const gone = await serveFile(Buffer.alloc(0));
+  await gone.close();
+  await type(page, gone.url);
+  await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be opened' })).toBeVisible();
+  await expect(page.locator('.bad')).toContainText(/no answer came from http:\S+, or it does not allow/);
+  remote = await serveFile(readFileSync(small.zlib()), { headers: OPEN_TO_ALL });
+  await expect(page.getByRole('button', { name: 'Try again' })).toBeVisible();
+});
+
+test('the file that an image needs, by its address', async ({ page }) => {
+  const { top, below, raw } = images.chain();
+  const [middle, base] = below as [string, string];
+  remote = await serveFile(readFileSync(base), { headers: OPEN_TO_ALL });
+  await choose(page, top, middle);
+  await expect(page.getByRole('heading', { name: /needs its backing file/ })).toBeVisible();
+  await type(page, remote.url.replace('disk.qcow2', base.split('/').at(-1)!));
+  expect(hashFile(await download(page))).toBe(hashFile(raw));
+});
+
+test('a network that is gone is told, and waited for', async ({ page }, testInfo) => {
+  let isGone = false;
+  remote = await serveFile(readFileSync(images.zlib()), {
+    headers: OPEN_TO_ALL,
+    answer: (_, response) => {
+      if (isGone) response.destroy();
+      return isGone;
+    },
+  });
+  await type(page, remote.url);
+  await expect(page.getByRole('heading', { name: 'disk.qcow2', exact: true })).toBeVisible();
+  await page.getByRole('radio', { name: /As a download/ }).check();
+  isGone = true;
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.locator('.notice')).toContainText(/The network has brought nothing for \d+ s\b/, {
+    timeout: 30_000,
+  });
+  await look(page, testInfo, 'silent');
+  isGone = false;
+  await page.evaluate(() => window.dispatchEvent(new Event('online')));
+  expect(hashFile(await (await downloading).path())).toBe(hashFile(images.raw()));
+});
+
+test('the field for an address, light and dark, wide and narrow', async ({ page }, testInfo) => {
+  await look(page, testInfo, 'link');
+});

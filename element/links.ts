@@ -1,0 +1,55 @@
+// Images on servers, by their addresses.
+
+import { DecantError, httpSource, type Input } from 'decant';
+import type { Given } from './given.js';
+
+const ADDRESS = /^https?:\/\/\S+$/i;
+
+/** The address that `text` is, if it is one of http or https. */
+export function addressIn(text: string): URL | undefined {
+  const trimmed = text.trim();
+  return ADDRESS.test(trimmed) && URL.canParse(trimmed) ? new URL(trimmed) : undefined;
+}
+
+export class Link {
+  #source: Promise<Input> | undefined;
+
+  constructor(readonly url: URL) {}
+
+  /** What to open: the server is asked once. Fails as `httpSource` does. */
+  source(signal: AbortSignal): Promise<Input> {
+    this.#source ??= this.#ask(signal);
+    return this.#source;
+  }
+
+  /** Has the server asked anew. */
+  renew(): void {
+    this.#source = undefined;
+  }
+
+  async #ask(signal: AbortSignal): Promise<Input> {
+    try {
+      // The person decides for how long a network that is gone is waited for.
+      return await httpSource(this.url, { signal, patience: Number.POSITIVE_INFINITY });
+    } catch (thrown) {
+      // A large file of a server that sends only whole files is read in order.
+      if (DecantError.is(thrown) && thrown.kind === 'unsupported') return this.url;
+      this.renew();
+      throw thrown;
+    }
+  }
+}
+
+/** The image at `url`, with an empty file that has its name. */
+export function linked(url: URL): Given {
+  const last = url.pathname.split('/').findLast((part) => part !== '') ?? url.host;
+  return { file: new File([], decoded(last)), link: new Link(url) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

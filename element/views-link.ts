@@ -1,0 +1,25 @@
+// Asking for an address.
+
+import { html, type TemplateResult } from 'lit';
+import type { Session } from './session.js';
+import type { FileNeed } from './state.js';
+
+/** A field for the address of an image, or of what `need` asks for. */
+export function linkForm(session: Session, need?: FileNeed): TemplateResult {
+  const { texts } = session;
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.target as HTMLFormElement;
+    const { value } = form.elements.namedItem('address') as HTMLInputElement;
+    session.takeAddress(value, need);
+  };
+  return html`
+    <form class="with-button link-form" novalidate @submit=${submit}>
+      <label class="field">
+        <span>${need ? texts.addressFor(need) : texts.address}</span>
+        <input name="address" type="url" inputmode="url" autocomplete="off" spellcheck="false" placeholder="https://" />
+      </label>
+      <button>${texts.openAddress}</button>
+    </form>
+  `;
+}
