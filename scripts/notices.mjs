@@ -17,12 +17,15 @@ const read = (file) => readFileSync(file, 'utf8').replaceAll('\r\n', '\n').trim(
 
 const readJson = (name) => JSON.parse(readFileSync(join(root, name), 'utf8'));
 
+/** Files of licences that are, as the README beside them says, of tests and examples only. */
+const OF_TESTS = ['crossbeam-channel-0.5.17/LICENSE-THIRD-PARTY'];
+
 /** The texts of the licences in a package's folder. */
 const textsIn = (folder) =>
   readdirSync(folder)
     .filter((name) => /^(licen[cs]e|copying|copyright|notice|unlicense)/i.test(name))
     .map((name) => join(folder, name))
-    .filter((file) => statSync(file).isFile())
+    .filter((file) => statSync(file).isFile() && !OF_TESTS.some((other) => file.endsWith(other)))
     .toSorted()
     .map(read);
 
