@@ -11,13 +11,15 @@ mod pipeline;
 mod plan;
 mod read;
 mod run;
+mod settled;
 
 pub use ahead::Budget;
 pub use decoder::{Decoder, Outcome};
 pub use in_order::InOrder;
 pub use job::{Buffers, Job, JobPart, MAX_JOB, Piece, Stored};
 pub use output::Output;
-pub use pipeline::{Cancel, Converted, Decoded, Executor, Progress, convert, convert_in_order};
+pub use pipeline::{Cancel, Converted, Decoded, Executor, Progress, convert, convert_in_order, go_on};
 pub use plan::{JobLimits, Planner};
 pub use read::read;
 pub use run::{FinishedJob, JobOutput, LoadedJob, SpareBuffers, run_job};
+pub use settled::Begun;

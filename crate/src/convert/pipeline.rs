@@ -5,6 +5,7 @@ use super::in_order::{InOrder, InOrderPlanner};
 use super::job::Job;
 use super::output::{Finished, Output, Placer};
 use super::plan::{JobLimits, Planner};
+use super::settled::{Begun, Settled};
 use crate::damage::{Losses, Lost, LostRanges};
 use crate::encode::Placement;
 use crate::error::{Error, ErrorKind, Result};
@@ -84,6 +85,8 @@ pub struct Progress {
     pub read: u64,
     /// Written to the output so far.
     pub written: u64,
+    /// What is certain to be there: all of the disk up to an offset.
+    pub settled: Begun,
     /// Whether all data is written, and the target is being completed.
     pub finalizing: bool,
 }
@@ -146,8 +149,24 @@ pub async fn convert<E: Executor>(
     progress: &dyn Fn(Progress),
     cancel: &Cancel,
 ) -> Result<Converted> {
+    go_on(image, executor, output, Begun::default(), progress, cancel).await
+}
+
+/// The same for an output of which all up to `begun` is there, as [`Progress::settled`] has told it of an earlier conversion
+/// of the same image to the same output. That is no encoded one, and its target takes writes in any order.
+pub async fn go_on<E: Executor>(
+    image: &Image,
+    executor: &E,
+    output: &Output<'_, E::Bytes>,
+    begun: Begun,
+    progress: &dyn Fn(Progress),
+    cancel: &Cancel,
+) -> Result<Converted> {
     let limits = output.limits(executor.job_bytes());
-    run(|| Plan::of_image(image, limits), executor, output, progress, cancel).await
+    // A block is written by one job.
+    let guest = begun.guest.min(image.virtual_size()) / limits.unit * limits.unit;
+    let begun = Begun { guest, ..begun };
+    run(|| Plan::of_image(image, limits, begun), executor, output, begun, progress, cancel).await
 }
 
 /// Converts the whole disk that comes in order, as [`convert`] does; the writer of `output` is one of
@@ -161,18 +180,20 @@ pub async fn convert_in_order<E: Executor>(
     cancel: &Cancel,
 ) -> Result<Converted> {
     let limits = output.limits(executor.job_bytes());
-    run(|| Ok(Plan::InOrder(InOrderPlanner::new(disk, limits))), executor, output, progress, cancel).await
+    let plan = || Ok(Plan::InOrder(InOrderPlanner::new(disk, limits)));
+    run(plan, executor, output, Begun::default(), progress, cancel).await
 }
 
 async fn run<E: Executor>(
     plan: impl FnOnce() -> Result<Plan>,
     executor: &E,
     output: &Output<'_, E::Bytes>,
+    begun: Begun,
     progress: &dyn Fn(Progress),
     cancel: &Cancel,
 ) -> Result<Converted> {
     let conversion = async {
-        let mut done = transfer(plan()?, executor, output, progress).await?;
+        let mut done = transfer(plan()?, executor, output, begun, progress).await?;
         done.progress = Progress { finalizing: true, latest: GuestRange::default(), ..done.progress };
         progress(done.progress);
         output.target.finish().await?;
@@ -197,8 +218,10 @@ enum Plan {
 }
 
 impl Plan {
-    fn of_image(image: &Image, limits: JobLimits) -> Result<Self> {
+    fn of_image(image: &Image, limits: JobLimits, begun: Begun) -> Result<Self> {
+        let rest = GuestRange { start: begun.guest, end: image.virtual_size() };
         let planner = Planner::new(image, limits)?;
+        let planner = if begun.guest > 0 { planner.within(rest) } else { planner };
         Ok(Self::Image { planner, virtual_size: image.virtual_size(), largest_unit: image.largest_unit() })
     }
 
@@ -238,6 +261,7 @@ async fn transfer<E: Executor>(
     plan: Plan,
     executor: &E,
     output: &Output<'_, E::Bytes>,
+    begun: Begun,
     progress: &dyn Fn(Progress),
 ) -> Result<Converted> {
     let Output { writer, target, .. } = output;
@@ -246,12 +270,14 @@ async fn transfer<E: Executor>(
     let position = plan.position();
     target.open(guest_total.and_then(|_| writer.output_size())).await?;
     let mut lost_ranges = LostRanges::default();
-    let mut done = Progress { guest_total, ..Progress::default() };
+    let Begun { guest: guest_done, written } = begun;
+    let mut done = Progress { guest_total, guest_done, written, settled: begun, ..Progress::default() };
+    let mut settled = Settled::new(begun);
     progress(done);
     let placer = Placer::new(output)?;
     let placer = &placer;
     done.written += placer.begin().await?;
-    let mut regions = Regions::new(writer.unit(), guest_total);
+    let mut regions = Regions::new(writer.unit(), guest_total, begun);
     let jobs = try_unfold(plan, |mut plan| async move { Ok::<_, Error>(plan.next().await?.map(|job| (job, plan))) });
     let finished = planned_ahead(jobs, executor.files().clone(), executor.read_ahead())
         .map_ok(|mut job| (regions.next(&job), std::mem::take(&mut job.lost), job))
@@ -270,6 +296,8 @@ async fn transfer<E: Executor>(
         done.data_done += data;
         done.read = position.as_ref().map_or(done.read + decoded.read, |position| position.get());
         done.written += decoded.written;
+        settled.add(range, decoded.written);
+        done.settled = settled.begun;
         lost_ranges.add(range, lost);
         progress(done);
         if guest_total.is_none() {
@@ -297,10 +325,10 @@ struct Regions {
 
 impl Regions {
     /// Jobs of a disk whose size is not known have whole units each, but for the last one.
-    fn new(unit: u64, virtual_size: Option<u64>) -> Self {
+    fn new(unit: u64, virtual_size: Option<u64>, Begun { guest, .. }: Begun) -> Self {
         match virtual_size {
-            Some(virtual_size) => Self { unit, virtual_size, planned: 0, placed: 0 },
-            None => Self { unit: 1, virtual_size: 0, planned: 0, placed: 0 },
+            Some(virtual_size) => Self { unit, virtual_size, planned: guest, placed: guest },
+            None => Self { unit: 1, virtual_size: 0, planned: guest, placed: guest },
         }
     }
 

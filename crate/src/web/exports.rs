@@ -2,7 +2,7 @@
 
 use super::open_spec::OpenSpec;
 use super::output_spec::{OutputSpec, outputs};
-use crate::convert::{Cancel, InOrder, Output, Progress, convert, convert_in_order, read};
+use crate::convert::{Begun, Cancel, InOrder, Output, Progress, convert_in_order, go_on, read};
 use crate::damage::{Losses, Lost};
 use crate::encryption::Keys;
 #[cfg(not(feature = "threads"))]
@@ -119,12 +119,13 @@ impl OpenImage {
                 to_js(&ProgressMessage::from(progress)).and_then(|message| on_progress.call1(&JsValue::NULL, &message));
         };
         let target = super::target::target(&target)?;
+        let begun = output.what_is_there();
         let (writer, stamp) = (output.writer(self.image("asked for its size").ok())?, output.stamp());
         let output = Output { writer: &*writer, stamp, target: &*target };
         let done = match self.content.clone() {
             Content::AnywhereIn(image) => {
                 let executor = executor(dispatch, workers, memory, image.files().clone(), &image.keys())?;
-                convert(&image, &executor, &output, &report, &cancel).await?
+                go_on(&image, &executor, &output, begun, &report, &cancel).await?
             }
             Content::InOrder(_, image) => {
                 let disk = InOrder::new(&image)?;
@@ -236,14 +237,28 @@ struct ProgressMessage {
     data_done: u64,
     read: u64,
     written: u64,
+    settled: u64,
+    settled_written: u64,
     finalizing: bool,
 }
 
 impl From<Progress> for ProgressMessage {
     fn from(progress: Progress) -> Self {
-        let Progress { guest_done, guest_total, latest, data_done, read, written, finalizing } = progress;
+        let Progress { guest_done, guest_total, latest, data_done, read, written, settled, finalizing } = progress;
+        let Begun { guest: settled, written: settled_written } = settled;
         let GuestRange { start: latest_start, end: latest_end } = latest;
-        Self { guest_done, guest_total, latest_start, latest_end, data_done, read, written, finalizing }
+        Self {
+            guest_done,
+            guest_total,
+            latest_start,
+            latest_end,
+            data_done,
+            read,
+            written,
+            settled,
+            settled_written,
+            finalizing,
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Output formats as JavaScript sees them: what an image can be converted to, and how a conversion names one.
 
+use crate::convert::Begun;
 use crate::error::Result;
 use crate::image::Image;
 use crate::writer::{self, FormatOption, OUTPUT_FORMATS, OutputFormat, Stamp, Writer};
@@ -10,7 +11,8 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ format, seconds, random }`: the name of an output format, and what its writer stamps the output with.
+    /// `{ format, seconds, random, begun, begunWritten }`: the name of an output format, what its writer stamps the output
+    /// with, and what of it is there already.
     pub type OutputSpec;
     #[wasm_bindgen(method, getter)]
     fn format(this: &OutputSpec) -> String;
@@ -18,12 +20,20 @@ extern "C" {
     fn seconds(this: &OutputSpec) -> f64;
     #[wasm_bindgen(method, getter)]
     fn random(this: &OutputSpec) -> Uint8Array;
+    #[wasm_bindgen(method, getter)]
+    fn begun(this: &OutputSpec) -> f64;
+    #[wasm_bindgen(method, getter, js_name = begunWritten)]
+    fn begun_written(this: &OutputSpec) -> f64;
 }
 
 impl OutputSpec {
     /// A writer for the disk of `image`, or for one that comes in order.
     pub(super) fn writer(&self, image: Option<Rc<Image>>) -> Result<Box<dyn Writer>> {
         writer_for(writer::by_name(&self.format())?, image.map(|image| image.virtual_size()))
+    }
+
+    pub(super) fn what_is_there(&self) -> Begun {
+        Begun { guest: self.begun() as u64, written: self.begun_written() as u64 }
     }
 
     pub(super) fn stamp(&self) -> Stamp {

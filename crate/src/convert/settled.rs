@@ -1,0 +1,52 @@
+//! How far all of the disk is written: jobs end in any order.
+
+use crate::units::GuestRange;
+
+/// What of an output is there: all of the disk up to an offset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Begun {
+    /// The guest offset, in bytes.
+    pub guest: u64,
+    /// How many bytes were written for it.
+    pub written: u64,
+}
+
+/// Follows the jobs of a conversion, which account for the disk without gaps.
+pub(super) struct Settled {
+    pub begun: Begun,
+    /// The few jobs that have ended before one in front of them, and what each has written.
+    ahead: Vec<(GuestRange, u64)>,
+}
+
+impl Settled {
+    pub fn new(begun: Begun) -> Self {
+        Self { begun, ahead: Vec::new() }
+    }
+
+    /// A job that accounts for `range` has ended, and has written `written` bytes.
+    pub fn add(&mut self, range: GuestRange, written: u64) {
+        self.ahead.push((range, written));
+        while let Some(next) = self.ahead.iter().position(|(range, _)| range.start == self.begun.guest) {
+            let (range, written) = self.ahead.swap_remove(next);
+            self.begun = Begun { guest: range.end, written: self.begun.written + written };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_ended_counts_when_all_in_front_of_it_has() {
+        let mut settled = Settled::new(Begun { guest: 10, written: 5 });
+        let mut add = |start, end, written| {
+            settled.add(GuestRange { start, end }, written);
+            settled.begun
+        };
+        assert_eq!(add(30, 40, 1), Begun { guest: 10, written: 5 });
+        assert_eq!(add(20, 30, 0), Begun { guest: 10, written: 5 });
+        assert_eq!(add(10, 20, 2), Begun { guest: 40, written: 8 });
+        assert_eq!(add(40, 41, 1), Begun { guest: 41, written: 9 });
+    }
+}

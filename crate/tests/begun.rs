@@ -1,0 +1,102 @@
+//! An output of which a part is there already is completed as if it had been made in one go.
+
+mod common;
+
+use common::*;
+use decant::convert::{Begun, Cancel, Output, go_on};
+use decant::native::Inline;
+use decant::target::{Abilities, Run, Target, TargetHandle};
+use decant::writer::by_name;
+use decant::{Image, OpenOptions, Result};
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A file of which the first bytes are there already.
+struct Kept(RefCell<Vec<u8>>);
+
+impl TargetHandle<Vec<u8>> for Kept {
+    fn write<'a>(&'a self, bytes: &'a Vec<u8>, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
+        for run in runs {
+            let (start, end) = (run.offset as usize, run.end() as usize);
+            self.0.borrow_mut()[start..end].copy_from_slice(&bytes[run.start..run.start + run.len]);
+        }
+        ready(Ok(())).boxed_local()
+    }
+}
+
+impl Target<Vec<u8>> for Kept {
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
+    fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
+        self.0.borrow_mut().resize(size.unwrap() as usize, 0);
+        ready(Ok(())).boxed_local()
+    }
+
+    fn hole(&self, _: u64, _: u64) -> LocalBoxFuture<'_, Result<()>> {
+        panic!("a hole is told");
+    }
+
+    fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
+        ready(Ok(())).boxed_local()
+    }
+
+    fn abort(&self) -> LocalBoxFuture<'_, ()> {
+        ready(()).boxed_local()
+    }
+}
+
+#[derive(Clone, Default)]
+struct Made {
+    bytes: Vec<u8>,
+    /// What was told to be there, and the bytes of the whole disk that were written then.
+    settled: Vec<Begun>,
+    written: u64,
+}
+
+/// Converts `image`, of which `kept` is there up to `begun`.
+fn make(image: &[u8], format: &'static str, kept: Vec<u8>, begun: Begun) -> Made {
+    let source = HeldSource::new(image.to_vec());
+    let target = Rc::new(Kept(RefCell::new(kept)));
+    let settled = Rc::new(RefCell::new(Vec::new()));
+    let (reading, writing, noting) = (source.clone(), target.clone(), settled.clone());
+    let work = async move {
+        let image = Image::open(reading, &OpenOptions::default()).await?;
+        let executor = Inline::new(image.files().clone(), &image.keys(), 3, 256 << 10)?;
+        let writer = (by_name(format)?.writer)(image.virtual_size())?;
+        let output = Output { writer: &*writer, stamp: STAMP, target: &*writing };
+        let note = |progress: decant::convert::Progress| noting.borrow_mut().push(progress.settled);
+        go_on(&image, &executor, &output, begun, &note, &Cancel::default()).await
+    };
+    let done = drive(&source, Answers::Reverse, work).expect("it waits for nothing").unwrap();
+    assert_eq!(done.progress.guest_done, done.virtual_size);
+    let (bytes, settled) = (target.0.take(), settled.take());
+    Made { bytes, settled, written: done.progress.written }
+}
+
+#[test]
+fn what_is_settled_is_there_and_the_rest_can_be_made_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plain, path) = (folder.path().join("plain.qcow2"), folder.path().join("image.qcow2"));
+    qemu("qemu-img", &["create", "-q", "-f", "qcow2", text(&plain), "9000K"]);
+    let writes = ["write -q -P 1 0 1M", "write -q -P 2 1100K 3M", "write -q -P 3 6M 100K", "write -q -P 4 8998K 2K"];
+    qemu("qemu-io", &["-c", writes[0], "-c", writes[1], "-c", writes[2], "-c", writes[3], text(&plain)]);
+    qemu("qemu-img", &["convert", "-c", "-O", "qcow2", text(&plain), text(&path)]);
+    for (path, format) in [(&plain, "raw"), (&path, "raw"), (&path, "vpc")] {
+        let image = std::fs::read(path).unwrap();
+        let whole = make(&image, format, Vec::new(), Begun::default());
+        assert!(whole.settled.len() > 4, "{format}: it is told as it grows");
+        for begun in whole.settled {
+            // What lies behind was written as well, or was not.
+            let end = begun.guest as usize;
+            let begin = &whole.bytes[..end];
+            let rest = make(&image, format, begin.to_vec(), begun);
+            assert!(rest.bytes == whole.bytes, "{format}: from {end} on");
+            assert_eq!(rest.settled[0].guest, begun.guest / 4096 * 4096, "{format}: from {end} on");
+            assert_eq!(rest.written, whole.written, "{format}: from {end} on");
+        }
+    }
+}
