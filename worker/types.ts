@@ -16,6 +16,11 @@ export interface Source {
   readonly name?: string;
   /** Why a change of the bytes meanwhile could go unnoticed, as a sentence: the result then has `verified: false`. */
   readonly unnoticed?: string | undefined;
+  /**
+   * What tells these bytes from others, also from another state of the same file: a conversion is resumed only from bytes
+   * of the same state, and fails with `source` where it is another one at the end. Without it none is resumed.
+   */
+  readonly state?: string | undefined;
   /** What has gone over a network so far, if anything does: progress tells of it. */
   readonly network?: Network;
   /**

@@ -4,11 +4,12 @@ import { cancelled, DecantError, orCancelled, toDecantError, toSinkError } from 
 import type { ConvertOptions, Output } from '../given.js';
 import type { Converted, CrateProgress } from '../inside/coordinator.js';
 import type { TargetSpec } from '../messages.js';
-import type { Route } from '../targets/route.js';
+import type { Begun, Route } from '../targets/route.js';
 import type { Info, OutputFormat, Progress, Result } from '../types.js';
 import type { OpenedImage } from '../workers/opened-image.js';
 import type { Pool } from '../workers/pool.js';
 import type { Opening, Session } from '../workers/session.js';
+import { identityOf } from './identity.js';
 import { listened } from './listened.js';
 import { settleMemory } from './options.js';
 import { chosenFormat } from './output-format.js';
@@ -34,7 +35,12 @@ export async function convertImage(conversion: Conversion, output: Output, optio
   } catch (thrown) {
     const told = toDecantError(thrown);
     const error = told.kind === 'cancelled' ? cancelled('The conversion') : (route.failure ?? told);
-    const left: unknown = await route.discard(error).catch((thrown) => thrown);
+    const { sources } = conversion.opening;
+    const mayGoOn = await sources.verify().then(
+      () => true,
+      () => false,
+    );
+    const left: unknown = await route.discard(error, mayGoOn).catch((thrown) => thrown);
     if (!(left instanceof DecantError)) throw error;
     // What stays follows the reason for the failure, and does not hide that.
     const { kind, message, cause } = error;
@@ -52,6 +58,8 @@ async function convertTo(
   const { sources, engine, engineReason, workers } = opening;
   const memory = settleMemory(options, workers, platform, sources.expect);
   const { name: format, size, compressed } = chosenFormat(outputs, options);
+  if (options.resume && !route.resumes) throw new DecantError('usage', 'Only a conversion to a path can be resumed');
+  const identity = options.resume ? identityOf(opening, info, format, compressed, options) : undefined;
   const networks = () => [...sources.networks, ...(route.network ? [route.network] : [])];
   const meter = new Meter(info.virtualSize, info.fileSize, networks, options.onProgress);
   // Its workers start meanwhile.
@@ -61,7 +69,10 @@ async function convertTo(
   let wasOverdue = false;
   try {
     // First: a target that cannot be is told before the seconds that unlocking takes.
-    const target = await ofSink(route.prepare({ virtualSize: info.virtualSize, outputSize: size }, signal));
+    const sizes = { virtualSize: info.virtualSize, outputSize: size };
+    const target = await ofSink(route.prepare(sizes, signal, identity));
+    const { begun } = route;
+    if (begun) meter.begin(begun);
     session = await opened.acquire(signal, (share) => meter.unlocking(share), compressed);
     if (pool && !pool.usable) {
       // It may have failed with another conversion meanwhile.
@@ -78,12 +89,15 @@ async function convertTo(
       if (signal.aborted) throw cancelled();
     };
     const { progress, virtualSize, outputSize, notice, lost, lostRanges, lostBytes } = await run(
-      { session, pool, format, target, memory },
+      { session, pool, format, target, memory, begun },
       () => {
         wasOverdue = true;
         pool?.overdue();
       },
-      meter,
+      (progress) => {
+        meter.update(progress);
+        route.settled?.({ guest: progress.settled, written: progress.settledWritten });
+      },
       signal,
       check,
     );
@@ -139,6 +153,7 @@ interface Run {
   format: string;
   target: TargetSpec;
   memory: number;
+  begun: Begun | undefined;
 }
 
 /**
@@ -146,9 +161,9 @@ interface Run {
  * end in time after a cancel.
  */
 async function run(
-  { session, pool, format, target, memory }: Run,
+  { session, pool, format, target, memory, begun }: Run,
   overdue: () => void,
-  meter: Meter,
+  update: (progress: CrateProgress) => void,
   signal: AbortSignal,
   check: (converted: Converted) => Promise<void>,
 ): Promise<Converted> {
@@ -161,11 +176,11 @@ async function run(
       client.call('poolEnded', operation, sentence).catch(() => {});
     };
     pool?.onEnd(poolEnded);
-    client.on(`progress:${operation}`, (detail) => meter.update(detail as CrateProgress));
+    client.on(`progress:${operation}`, (detail) => update(detail as CrateProgress));
     try {
       const ports = connection?.ports ?? [];
       const moved = 'port' in target ? [target.port, ...ports] : ports;
-      const conversion = { operation, image, pool: ports, format, target, memory };
+      const conversion = { operation, image, pool: ports, format, target, memory, begun };
       const converted = await client.callMoving(moved, 'convert', conversion);
       // A file is neither completed nor removed while a worker has it open.
       await connection?.close();

@@ -48,6 +48,8 @@ async function openFile(path: string): Promise<OpenedSource> {
     return {
       spec: { file: { fd, path, device: dev, inode: ino }, size: Number(size) },
       identity: `${dev}:${ino}`,
+      // The number of a device may be another one after a restart.
+      state: `${ino}:${size}:${mtimeNs}`,
       name: path,
       size: Number(size),
       async verify() {

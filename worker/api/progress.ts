@@ -1,6 +1,7 @@
 // Progress for people: not too often, with speed and time left.
 
 import type { CrateProgress } from '../inside/coordinator.js';
+import type { Begun } from '../targets/route.js';
 import type { Network, Phase, Progress } from '../types.js';
 import { Cells } from './cells.js';
 
@@ -31,8 +32,9 @@ export class Meter {
     private readonly listener: ((progress: Progress) => void) | undefined,
   ) {
     const total = guestTotal === undefined ? {} : { guestTotal };
-    const before = { guestDone: 0, latestStart: 0, latestEnd: 0, dataDone: 0, read: 0, written: 0, finalizing: false };
-    this.#last = { ...before, ...total };
+    const before = { guestDone: 0, latestStart: 0, latestEnd: 0, dataDone: 0, read: 0, written: 0 };
+    const nothing = { settled: 0, settledWritten: 0, finalizing: false };
+    this.#last = { ...before, ...nothing, ...total };
     this.#cells = guestTotal === undefined ? undefined : new Cells(guestTotal);
     this.#report();
     this.#timer = setInterval(() => {
@@ -46,6 +48,12 @@ export class Meter {
     if (this.#phase !== 'unlocking') this.#enter('unlocking', performance.now());
     else if (performance.now() - this.#lastReport < INTERVAL) return;
     this.#report();
+  }
+
+  /** So much of the disk is there already. */
+  begin({ guest, written }: Begun): void {
+    this.#last = { ...this.#last, guestDone: guest, written };
+    this.#cells?.add(0, guest);
   }
 
   update(progress: CrateProgress): void {

@@ -40,6 +40,8 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
                          environment: AWS_ACCESS_KEY_ID and the like, AZURE_STORAGE_SAS_TOKEN
   --upload-header-file FILE
                          holds headers for the server of OUTPUT, as --header-file
+  --resume               keep what is done where it is interrupted, and go on from there the
+                         next time
   --sync                 do not end before the file, and its name, are on the disk
   --help, --version`;
 
@@ -71,6 +73,7 @@ export type Command =
       quiet: boolean;
       workers: number | undefined;
       sync: boolean;
+      resume: boolean;
     };
 
 const usage = (message: string) => new DecantError('usage', `${message}; see decant --help`);
@@ -96,6 +99,7 @@ const CONVERT = {
   upload: { type: 'string' },
   'upload-header-file': { type: 'string' },
   sync: { type: 'boolean', default: false },
+  resume: { type: 'boolean', default: false },
 } as const;
 
 /** Parses the arguments. Fails with `usage` if they are wrong. */
@@ -238,8 +242,9 @@ function conversion(args: string[]): Command {
   const workers = values.workers === undefined ? undefined : workerCount(values.workers);
   const [image, output] = positionals as [string, string];
   const isUpload = isHttp(output);
-  if (values.sync && (output === STANDARD_OUTPUT || isUpload)) {
-    throw usage(`--sync needs a file, not ${isUpload ? 'a server' : 'standard output'}`);
+  const needsFile = values.sync ? '--sync' : values.resume ? '--resume' : undefined;
+  if (needsFile && (output === STANDARD_OUTPUT || isUpload)) {
+    throw usage(`${needsFile} needs a file, not ${isUpload ? 'a server' : 'standard output'}`);
   }
   const upload = uploadOf(values.upload);
   const headerFile = values['upload-header-file'];
@@ -259,5 +264,6 @@ function conversion(args: string[]): Command {
     quiet: values.quiet,
     workers,
     sync: values.sync,
+    resume: values.resume,
   };
 }

@@ -33,6 +33,7 @@ async function run(image: Image, command: Extract<Command, { name: 'convert' }>,
       format,
       formatOptions,
       sync: command.sync,
+      resume: command.resume,
       ...(line ? { onProgress: (progress) => line.show(progress) } : {}),
     });
     line?.done();

@@ -75,10 +75,15 @@ export function checkState(state: State, response: Response, size: number | unde
   const now = stateOf(response, size ?? state.size);
   const isOther =
     now.size !== state.size || (state.etag === undefined ? now.modified !== state.modified : now.etag !== state.etag);
-  if (isOther) throw wasChanged();
+  if (isOther) throw new Changed();
 }
 
-export const wasChanged = (): Error => new Error('the file was changed on the server while it was read; open it again');
+/** The file is of another state by now. */
+export class Changed extends Error {
+  constructor() {
+    super('the file was changed on the server while it was read; open it again');
+  }
+}
 
 /** Why a change of the file could go unnoticed, as a sentence; `undefined` where it would not. */
 export function unnoticed(response: Response, { etag, modified }: State, origin: string): string | undefined {

@@ -56,6 +56,9 @@ export interface CrateProgress {
   dataDone: number;
   read: number;
   written: number;
+  /** Up to this guest offset all is written, and so many bytes for it. */
+  settled: number;
+  settledWritten: number;
   finalizing: boolean;
 }
 
@@ -75,6 +78,8 @@ export interface Conversion {
   format: string;
   target: TargetSpec;
   memory: number;
+  /** What of the output is there already. */
+  begun: { guest: number; written: number } | undefined;
 }
 
 /**
@@ -211,7 +216,15 @@ export function coordinatorMethods(
       return new Moved(bytes as Uint8Array<ArrayBuffer>, [bytes.buffer as ArrayBuffer]);
     },
 
-    async convert({ operation, image, pool, format, target: targetSpec, memory }: Conversion): Promise<Converted> {
+    async convert({
+      operation,
+      image,
+      pool,
+      format,
+      target: targetSpec,
+      memory,
+      begun,
+    }: Conversion): Promise<Converted> {
       const { image: crateImage, spec, sources } = images.get(image)!;
       const dispatcher = pool.length > 0 ? new Dispatcher(pool, sources) : undefined;
       if (dispatcher) dispatchers.set(operation, dispatcher);
@@ -223,7 +236,14 @@ export function coordinatorMethods(
           dispatcher?.attach({ files, keys, target: place.shared ? targetSpec : undefined });
           keys?.fill(0);
           const progress = (detail: CrateProgress) => report(`progress:${operation}`, detail);
-          const output = { format, seconds: Date.now() / 1000, random: crypto.getRandomValues(new Uint8Array(16)) };
+          const random = crypto.getRandomValues(new Uint8Array(16));
+          const output = {
+            format,
+            seconds: Date.now() / 1000,
+            random,
+            begun: begun?.guest ?? 0,
+            begunWritten: begun?.written ?? 0,
+          };
           const dispatch = dispatcher && ((job: Uint8Array, reads: []) => dispatcher.run(job, reads));
           const { target } = place;
           const converted = await crateImage.convert(dispatch, pool.length, memory, output, target, progress, cancel);

@@ -3,6 +3,7 @@
 import { cancelled, DecantError, orCancelled, reasonOf } from '../errors.js';
 import { type Address, addressOf } from '../http/address.js';
 import {
+  Changed,
   checkPart,
   checkState,
   isWhole,
@@ -11,7 +12,6 @@ import {
   type State,
   stateOf,
   unnoticed,
-  wasChanged,
 } from '../http/answer.js';
 import { Client, type Exchange, type HttpPlatform } from '../http/client.js';
 import { Overloaded, Passing, Unanswered } from '../http/failures.js';
@@ -174,6 +174,7 @@ export class HttpSource implements Source {
   readonly size: number;
   readonly name: string;
   #received: number;
+  #isChanged = false;
   readonly #pace = new Pace();
   readonly #queue = new Queue((range, take, signal) => this.#fetchAll(range, take, signal), this.#pace);
   /** What will be read, by its offset. */
@@ -182,12 +183,12 @@ export class HttpSource implements Source {
   constructor(
     private readonly client: Client,
     private readonly retries: Retries,
-    private readonly state: State,
+    private readonly known: State,
     /** The first bytes of the file. */
     private readonly head: Uint8Array,
     readonly unnoticed: string | undefined,
   ) {
-    this.size = state.size;
+    this.size = known.size;
     this.#received = head.length;
     this.name = client.address.name;
   }
@@ -195,6 +196,14 @@ export class HttpSource implements Source {
   get network(): Network {
     const { count, silence } = this.retries;
     return { received: this.#received, sent: 0, retries: count, silence };
+  }
+
+  /** Without what may be secret. */
+  get state(): string | undefined {
+    if (this.#isChanged) return undefined;
+    const { etag, modified, size } = this.known;
+    const told = etag ?? modified;
+    return told === undefined ? undefined : JSON.stringify([this.client.address.shown, size, told]);
   }
 
   expect(ranges: readonly { offset: number; length: number }[]): void {
@@ -266,9 +275,9 @@ export class HttpSource implements Source {
       try {
         const { end, size } = checkPart(exchange.response, asked);
         this.retries.came();
-        checkState(this.state, exchange.response, size);
+        checkState(this.known, exchange.response, size);
         // The file ends before the range.
-        if (end === asked.start) throw wasChanged();
+        if (end === asked.start) throw new Changed();
         const answered = performance.now();
         this.#pace.answered(answered - begin);
         await receive(exchange, end - asked.start, came);
@@ -277,6 +286,7 @@ export class HttpSource implements Source {
         exchange.end();
       }
     } catch (thrown) {
+      if (thrown instanceof Changed) this.#isChanged = true;
       if (thrown instanceof Overloaded || thrown instanceof Unanswered) this.#pace.overloaded();
       throw thrown;
     }

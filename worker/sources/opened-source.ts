@@ -16,6 +16,8 @@ export interface OpenedSource {
   size: number | undefined;
   /** Browsers: whether it is the file of `handle`, which is `file` now, as far as that can be known. */
   isFile?(handle: FileSystemFileHandle, file: File): Promise<'certain' | 'probable' | undefined>;
+  /** What tells this state of it from others, also for another process: undefined where that cannot be known. */
+  state?: string | undefined;
   /** Why a change of it could go unnoticed, as a sentence, if it could. */
   unnoticed?: string;
   /** Fails with `source` where the file is no longer what it was when it was opened. */

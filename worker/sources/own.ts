@@ -14,7 +14,8 @@ export const expects = (source: Source): boolean => typeof source.expect === 'fu
 
 /** Checks `source`. Fails with `usage` where its size or its name cannot be one. */
 export function openOwn(source: Source): OpenedSource {
-  const { size, name, unnoticed }: { size: unknown; name?: unknown; unnoticed?: unknown } = source;
+  const { size, name, unnoticed, state }: { size: unknown; name?: unknown; unnoticed?: unknown; state?: unknown } =
+    source;
   if (!Number.isSafeInteger(size) || (size as number) < 0) {
     throw new DecantError('usage', `The size of a source is a whole number of bytes from 0 to 2^53-1, not ${size}`);
   }
@@ -24,13 +25,19 @@ export function openOwn(source: Source): OpenedSource {
   if (unnoticed !== undefined && typeof unnoticed !== 'string') {
     throw new DecantError('usage', "A source's 'unnoticed' is a string");
   }
+  if (state !== undefined && typeof state !== 'string') {
+    throw new DecantError('usage', "A source's 'state' is a string");
+  }
   return {
     spec: { own: source, size: size as number },
+    state,
     identity: source,
     name,
     size: size as number,
     ...(unnoticed === undefined ? {} : { unnoticed }),
-    verify: async () => {},
+    verify: async () => {
+      if (source.state !== state) throw failed('the file was changed while it was read; open it again');
+    },
     close: async () => {},
   };
 }

@@ -1,4 +1,4 @@
-// The temporary file beside a target, and what killed processes have left of theirs.
+// The temporary file beside a target, and what processes that are gone have left of theirs.
 
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, readFileSync, readlinkSync } from 'node:fs';
@@ -9,9 +9,14 @@ import { isSame, type Place, pathIn } from './target.js';
 const LONGEST = 150;
 /** What no process here is known to hold is left alone for so long after its last change, in nanoseconds. */
 const ABANDONED = 7n * 24n * 3600n * 1_000_000_000n;
+/** What another system may still write is gone on with no sooner, in nanoseconds. */
+const RESTED = 60n * 1_000_000_000n;
 
-/** `.TARGET.BOOT-NAMESPACE-PROCESS-START-RANDOM.partial`: who made it. */
-const NAME = /^\..*\.([0-9a-f]+)-([0-9]+)-([0-9]+)-([0-9]+)-[0-9a-f]{16}\.partial$/s;
+/** What becomes of a file whose process is gone: it is removed, or a later conversion goes on with it. */
+export type Kind = 'partial' | 'resumable';
+
+/** `.TARGET.BOOT-NAMESPACE-PROCESS-START-RANDOM.KIND`: who made it. A resumable one has a journal. */
+const NAME = /^\..*\.([0-9a-f]+)-([0-9]+)-([0-9]+)-([0-9]+)-[0-9a-f]{16}\.(partial|resumable)(\.journal)?$/s;
 
 /** Where process numbers mean what they mean to this process: one run of one system, one namespace of it. */
 const here: string | undefined = (() => {
@@ -36,39 +41,99 @@ function startOf(pid: number | 'self'): string | undefined {
   }
 }
 
-/** A name that was never used, beside the target. */
-export function partialName({ name }: Place): Buffer {
+/** How the names of all files for a target begin. */
+function prefixOf({ name }: Place): Buffer {
   let end = Math.min(name.length, LONGEST);
   // Not within a character.
   while (end > 0 && end < name.length && (name[end]! & 0xc0) === 0x80) end -= 1;
+  return Buffer.concat([Buffer.from('.'), name.subarray(0, end), Buffer.from('.')]);
+}
+
+/** A name that was never used, beside the target. */
+export function partialName(place: Place, kind: Kind = 'partial'): Buffer {
   const maker = `${here ?? '0-0'}-${process.pid}-${startOf('self') ?? 0}-${randomBytes(8).toString('hex')}`;
-  return Buffer.concat([Buffer.from('.'), name.subarray(0, end), Buffer.from(`.${maker}.partial`)]);
+  return Buffer.concat([prefixOf(place), Buffer.from(`${maker}.${kind}`)]);
 }
 
 /**
- * Removes from `folder` what has no living maker: what a process of this system has made that is gone, and, since
- * of other machines and containers that cannot be known, what nobody has changed for a week before `now`, by the clock
- * of the folder. What is in `kept` stays: somebody may want to rescue such a file.
+ * The files for `place` that a later conversion can go on with: their processes are gone. Of another system or container
+ * that cannot be known; then nobody has changed it for a while before `now`.
  */
-export async function sweep(folder: Buffer, now: bigint, kept: (BigIntStats | undefined)[]): Promise<void> {
-  for (const name of await readdir(folder, 'buffer')) {
-    const maker = NAME.exec(name.toString('latin1'));
+export async function resumables(place: Place, now: bigint): Promise<Buffer[]> {
+  const found: Buffer[] = [];
+  for (const name of await readdir(place.folder, 'buffer')) {
+    const maker = makerOf(name);
+    if (maker?.kind !== 'resumable' || maker.isJournal || !isFor(name, place)) continue;
+    const file = pathIn(place.folder, name);
+    const age = await lstat(file, { bigint: true }).then(
+      ({ mtimeNs }) => now - mtimeNs,
+      () => 0n,
+    );
+    if (isGone(maker, age, RESTED)) found.push(file);
+  }
+  return found;
+}
+
+/** Whether a file is for the target, and not for one whose name begins like its. */
+function isFor(name: Buffer, place: Place): boolean {
+  const prefix = prefixOf(place);
+  return name.subarray(0, prefix.length).equals(prefix) && MAKER.test(name.subarray(prefix.length).toString('latin1'));
+}
+
+/** What follows the target in a name. */
+const MAKER = /^[0-9a-f]+-[0-9]+-[0-9]+-[0-9]+-[0-9a-f]{16}\.\w+(\.journal)?$/;
+
+interface Maker {
+  system: string;
+  pid: number;
+  start: string;
+  kind: Kind;
+  isJournal: boolean;
+}
+
+function makerOf(name: Buffer): Maker | undefined {
+  const [, boot, namespace, pid, start, kind, journal] = NAME.exec(name.toString('latin1')) ?? [];
+  if (boot === undefined) return undefined;
+  const isJournal = journal !== undefined;
+  return { system: `${boot}-${namespace}`, pid: Number(pid), start: start!, kind: kind as Kind, isJournal };
+}
+
+/** Whether a file's process is gone. Where that cannot be known, nobody has changed the file for so long, in nanoseconds. */
+const isGone = ({ system, pid, start }: Maker, age: bigint, rest: bigint): boolean =>
+  system === here ? !isRunning(pid, start) : age > rest;
+
+/**
+ * Removes from the folder of `place` what has no living maker: what a process of this system has made that is gone, and,
+ * since of other machines and containers that cannot be known, what nobody has changed for a week before `now`, by the clock
+ * of the folder. What a conversion could go on with stays for a week too, but for `place` where that is `declined`. What is
+ * in `kept` stays: somebody may want to rescue such a file.
+ */
+export async function sweep(
+  place: Place,
+  now: bigint,
+  kept: (BigIntStats | undefined)[],
+  declined: boolean,
+): Promise<void> {
+  for (const name of await readdir(place.folder, 'buffer')) {
+    const maker = makerOf(name);
     if (!maker) continue;
+    const mayGoOn = maker.kind === 'resumable' && !(declined && isFor(name, place));
     // One that cannot be removed, or is gone meanwhile, is no reason not to convert.
-    await sweepOne(pathIn(folder, name), maker, now, kept).catch(() => {});
+    await sweepOne(pathIn(place.folder, name), maker, mayGoOn, now, kept).catch(() => {});
   }
 }
 
 async function sweepOne(
   file: Buffer,
-  [, boot, namespace, pid, start]: RegExpExecArray,
+  maker: Maker,
+  mayGoOn: boolean,
   now: bigint,
   kept: (BigIntStats | undefined)[],
 ): Promise<void> {
   const stats = await lstat(file, { bigint: true });
   if (!stats.isFile() || kept.some((file) => file && isSame(file, stats))) return;
-  const isLeft = `${boot}-${namespace}` === here ? !isRunning(Number(pid), start!) : now - stats.mtimeNs > ABANDONED;
-  if (isLeft) await unlink(file);
+  const age = now - stats.mtimeNs;
+  if (isGone(maker, age, ABANDONED) && (!mayGoOn || age > ABANDONED)) await unlink(file);
 }
 
 /** Where the start of a process is not told, one of the number counts as the one that is meant: it is too early to sweep. */

@@ -4,13 +4,15 @@
 import { type BigIntStats, close, constants, fchmod, fchown, fstat, fsync, lstatSync, open, renameSync } from 'node:fs';
 import { access, link, lstat, stat, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { DecantError } from '../errors.js';
+import { DecantError, type ErrorKind } from '../errors.js';
 import { fileError, fileReason } from '../file-error.js';
 import type { OpenFile, TargetSpec } from '../messages.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { deviceOf, deviceSize, filesBehind } from './device.js';
+import { Journal } from './journal.js';
 import { partialName, sweep } from './partial.js';
-import { type Route, requireSize, type Sizes } from './route.js';
+import { takeOver } from './resumable.js';
+import { type Begun, type Route, requireSize, type Sizes } from './route.js';
 import { findTarget, isSame, type Place, pathIn } from './target.js';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
@@ -19,6 +21,8 @@ const ANYONE = 0o666;
 const OWNER_ONLY = 0o600;
 /** Whoever runs this is to get no set-id file with an image's bytes. */
 const PERMISSIONS = 0o777;
+/** After these failures a later conversion can go on. */
+const PASSING: ErrorKind[] = ['cancelled', 'source', 'sink', 'internal'];
 /** What says that a file system has no such thing, or that it is not this user's to do. */
 const CANNOT = ['EPERM', 'EACCES', 'EINVAL', 'EISDIR', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'];
 
@@ -33,6 +37,10 @@ const openFile = (fd: number, path: Buffer, { dev, ino }: BigIntStats): OpenFile
 });
 
 export class PathRoute implements Route {
+  readonly resumes = true;
+  begun: Begun | undefined;
+  /** What is certain in the temporary file, where a later conversion may go on with it. */
+  #journal: Journal | undefined;
   #place: Place | undefined;
   #fd: number | undefined;
   /** What is written until the rename; undefined for a device. */
@@ -48,15 +56,15 @@ export class PathRoute implements Route {
     private readonly sync: boolean,
   ) {}
 
-  async prepare({ outputSize }: Sizes): Promise<TargetSpec> {
+  async prepare({ outputSize }: Sizes, _signal: AbortSignal, identity?: string): Promise<TargetSpec> {
     try {
       const place = await findTarget(this.path);
       this.#place = place;
       const existing = await this.#examine(place);
       this.#existing = existing;
-      return existing?.isBlockDevice()
-        ? await this.#openDevice(place, existing, outputSize)
-        : await this.#openFile(place, existing);
+      if (!existing?.isBlockDevice()) return await this.#openFile(place, existing, identity);
+      if (identity === undefined) return await this.#openDevice(place, existing, outputSize);
+      throw new DecantError('usage', `'${this.path}' is a block device, on which a conversion cannot be resumed`);
     } catch (thrown) {
       throw fileError(thrown, 'sink', `write '${this.path}'`);
     }
@@ -71,7 +79,21 @@ export class PathRoute implements Route {
     }
   }
 
-  async discard(): Promise<void> {
+  settled(begun: Begun): void {
+    this.#journal?.settled(begun);
+  }
+
+  async discard(reason: DecantError, mayGoOn: boolean): Promise<void> {
+    const journal = this.#journal;
+    this.#journal = undefined;
+    if (journal && mayGoOn && PASSING.includes(reason.kind)) {
+      await journal.keep();
+      if (journal.hasAny) {
+        await this.#close();
+        throw new DecantError('sink', 'the part that is done is kept, to be gone on with by resume');
+      }
+    }
+    await journal?.remove().catch(() => {});
     const temporary = this.#temporary;
     this.#temporary = undefined;
     // Some file systems number a file anew once nobody has it open.
@@ -123,17 +145,36 @@ export class PathRoute implements Route {
     }
   }
 
-  async #openFile(place: Place, existing: BigIntStats | undefined): Promise<TargetSpec> {
-    const temporary = pathIn(place.folder, partialName(place));
-    this.#fd = await promisify(open)(temporary, O_CREAT | O_EXCL | O_RDWR, existing ? OWNER_ONLY : ANYONE);
+  async #openFile(place: Place, existing: BigIntStats | undefined, identity: string | undefined): Promise<TargetSpec> {
+    const mode = existing || identity !== undefined ? OWNER_ONLY : ANYONE;
+    let temporary = pathIn(place.folder, partialName(place, identity === undefined ? 'partial' : 'resumable'));
+    this.#fd = await promisify(open)(temporary, O_CREAT | O_EXCL | O_RDWR, mode);
     this.#temporary = temporary;
     this.#made = await about(this.#fd);
-    if (existing) await keepOwnerAndMode(this.#fd, existing);
+    if (identity !== undefined) temporary = await this.#goOn(place, temporary, identity, this.#made.mtimeNs);
+    else if (existing) await keepOwnerAndMode(this.#fd, existing);
     const kept = [existing, ...(await this.#sourceFiles())];
     // A folder that cannot be listed may have leftovers; it is no reason not to convert.
-    await sweep(place.folder, this.#made.mtimeNs, kept).catch(() => {});
+    await sweep(place, this.#made.mtimeNs, kept, identity === undefined).catch(() => {});
     const file = openFile(this.#fd, temporary, this.#made);
     return { file, name: this.path, isDevice: false, sync: this.sync };
+  }
+
+  /** Goes on with what an earlier conversion has left, if it has, instead of the new file. Returns the path of what is used. */
+  async #goOn(place: Place, fresh: Buffer, identity: string, now: bigint): Promise<Buffer> {
+    const left = await takeOver(place, identity, now);
+    if (!left) {
+      this.#journal = await Journal.create(fresh, this.#fd!, identity);
+      return fresh;
+    }
+    await this.#close();
+    await unlink(fresh);
+    this.#fd = left.fd;
+    this.#temporary = left.path;
+    this.#made = await about(left.fd);
+    this.#journal = left.journal;
+    this.begun = left.begun;
+    return left.path;
   }
 
   async #openDevice({ folder, name }: Place, device: BigIntStats, size: number | undefined): Promise<TargetSpec> {
@@ -176,11 +217,30 @@ export class PathRoute implements Route {
     await this.#requireNoSource(there, made.dev);
     // They may have been changed meanwhile.
     if (there) await keepOwnerAndMode(this.#fd!, there);
+    // It was this user's alone, so that nobody could put anything into it.
+    else if (this.#journal) await promisify(fchmod)(this.#fd!, ANYONE & ~process.umask());
+    const journal = this.#journal;
     await this.#close();
     if (there) this.#rename(temporary, target);
     else await this.#name(temporary, target);
     this.#temporary = undefined;
+    this.#journal = undefined;
+    if (journal) await this.#removeJournal(journal, place);
     if (this.sync) await this.#flushName(place.folder);
+  }
+
+  /** Also what other conversions have left for the place, which is taken now. */
+  async #removeJournal(journal: Journal, place: Place): Promise<void> {
+    await sweep(place, this.#made!.mtimeNs, await this.#sourceFiles(), true).catch(() => {});
+    try {
+      await journal.remove();
+    } catch (cause) {
+      throw new DecantError(
+        'sink',
+        `'${this.path}' is complete, but its journal could not be removed: ${fileReason(cause)}`,
+        { cause },
+      );
+    }
   }
 
   /** Fails where what is there is not what was there at the start: nobody has asked to replace it. */

@@ -13,18 +13,35 @@ export interface Sizes {
   outputSize: number | undefined;
 }
 
+/** What of an output is there: all of the disk up to an offset, and how many bytes were written for it. */
+export interface Begun {
+  guest: number;
+  written: number;
+}
+
 export interface Route {
-  /** Makes the place for the output. What it waits for that a person answers, `signal` ends. */
-  prepare(sizes: Sizes, signal: AbortSignal): Promise<TargetSpec>;
+  /**
+   * Makes the place for the output. What it waits for that a person answers, `signal` ends. With an `identity`, which tells
+   * this conversion from all others, it keeps what is done where the conversion ends early, and goes on with what is kept of
+   * an earlier one.
+   */
+  prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec>;
+  /** Whether it can go on with what is kept. */
+  readonly resumes?: boolean;
+  /** What of the output is there already. */
+  readonly begun?: Begun | undefined;
+  /** So much of the output is written. */
+  settled?(begun: Begun): void;
   /** Fails where what was written would replace what somebody else has written since `prepare`. Called before it may appear. */
   verify?(): Promise<void>;
   /** Checks that what was written has `size` bytes, and makes it appear under its name. From then on a cancel is too late. */
   commit(size: number, signal: AbortSignal): Promise<void>;
   /**
    * Removes everything that `prepare` made, and nothing else; also after a failure of `commit`. Fails with a `DecantError`
-   * that names what stays, unless that is removed later.
+   * that names what stays, unless that is removed later. What a later conversion can go on with is kept where it is told that
+   * it `mayGoOn`: the sources are what they were.
    */
-  discard(reason: DecantError): Promise<void>;
+  discard(reason: DecantError, mayGoOn: boolean): Promise<void>;
   /** What the target itself has failed with, where that says more than what came of it. */
   readonly failure?: DecantError | undefined;
   /** What has gone over a network so far, if anything does. */

@@ -1,0 +1,123 @@
+// What is certain to be in a partial file, on the disk beside it, so that a later conversion can go on from there: a line
+// for what is converted, and one for each time at which more was certain.
+
+import { type BigIntStats, constants, fsync } from 'node:fs';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import type { Begun } from './route.js';
+
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDONLY, O_WRONLY } = constants;
+const OWNER_ONLY = 0o600;
+/** How long to wait before what is done is made certain once more: so many milliseconds, and as many times as it took. */
+const INTERVAL = 500;
+const TIMES = 10;
+/** Upper bound on a journal that is read, in bytes. */
+const MOST = 16 << 20;
+
+export const journalOf = (partial: Buffer): Buffer => Buffer.concat([partial, Buffer.from('.journal')]);
+
+/** Whether this user alone can have put something into the file. */
+export function isOwn({ uid, nlink, mode }: BigIntStats): boolean {
+  const isFile = (mode & 0o170000n) === 0o100000n;
+  const isForOthers = (mode & 0o022n) !== 0n;
+  return isFile && nlink === 1n && !isForOthers && (!process.getuid || Number(uid) === process.getuid());
+}
+
+/** What is there of the conversion `identity`, as the journal of `partial` says; undefined where it says nothing of it. */
+export async function readJournal(partial: Buffer, identity: string): Promise<Begun | undefined> {
+  const file = await open(journalOf(partial), O_RDONLY | O_NOFOLLOW);
+  try {
+    const stats = await file.stat({ bigint: true });
+    if (!isOwn(stats) || stats.size > MOST) return undefined;
+    // A line without an end was being written when the system stopped.
+    const [head, ...lines] = (await file.readFile('utf8')).split('\n').slice(0, -1);
+    return head === identity ? lines.map(begunOf).findLast((begun) => begun !== undefined) : undefined;
+  } finally {
+    await file.close();
+  }
+}
+
+function begunOf(line: string): Begun | undefined {
+  const [, guest, written] = /^(\d{1,16}) (\d{1,16})$/.exec(line) ?? [];
+  return guest === undefined ? undefined : { guest: Number(guest), written: Number(written) };
+}
+
+export class Journal {
+  #latest: Begun;
+  #noted: Begun;
+  /** When it is to be noted next. */
+  #next = performance.now() + INTERVAL;
+  #noting: Promise<void> | undefined;
+  /** Why nothing can be noted any more. */
+  #failure: unknown;
+
+  private constructor(
+    private readonly file: FileHandle,
+    /** The partial file. */
+    private readonly fd: number,
+    private readonly path: Buffer,
+    begun: Begun,
+  ) {
+    this.#latest = begun;
+    this.#noted = begun;
+  }
+
+  /** Begins one for the file `partial`, which is open as `fd`. */
+  static async create(partial: Buffer, fd: number, identity: string): Promise<Journal> {
+    const path = journalOf(partial);
+    const file = await open(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND, OWNER_ONLY);
+    await file.write(`${identity}\n`);
+    return new Journal(file, fd, path, { guest: 0, written: 0 });
+  }
+
+  /** Goes on with the one of `partial`, which says that `begun` is there. */
+  static async goOn(partial: Buffer, fd: number, begun: Begun): Promise<Journal> {
+    const path = journalOf(partial);
+    return new Journal(await open(path, O_WRONLY | O_APPEND | O_NOFOLLOW), fd, path, begun);
+  }
+
+  /** Whether anything is certain. */
+  get hasAny(): boolean {
+    return this.#noted.guest > 0;
+  }
+
+  /** So much is written. It is noted when it is certain, now and then. */
+  settled(begun: Begun): void {
+    this.#latest = begun;
+    const now = performance.now();
+    if (this.#noting || now < this.#next) return;
+    this.#noting = this.#note().finally(() => {
+      const end = performance.now();
+      this.#next = end + Math.max(INTERVAL, TIMES * (end - now));
+      this.#noting = undefined;
+    });
+  }
+
+  /** Notes what is written, and ends. */
+  async keep(): Promise<void> {
+    await this.#noting;
+    if (this.#latest.guest > this.#noted.guest) await this.#note();
+    await this.file.close();
+  }
+
+  /** Removes it. */
+  async remove(): Promise<void> {
+    await this.#noting;
+    await this.file.close();
+    await unlink(this.path);
+  }
+
+  /** The data first: nothing is noted that a power failure could take away. A failure makes less certain, and no more. */
+  async #note(): Promise<void> {
+    if (this.#failure !== undefined) return;
+    const { guest, written } = this.#latest;
+    try {
+      await promisify(fsync)(this.fd);
+      await this.file.write(`${guest} ${written}\n`);
+      await this.file.sync();
+      this.#noted = { guest, written };
+    } catch (thrown) {
+      this.#failure = thrown;
+    }
+  }
+}

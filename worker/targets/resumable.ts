@@ -1,0 +1,66 @@
+// A partial file with a journal, which a later conversion can go on with.
+
+import { type BigIntStats, close, constants, fstat, ftruncate, open } from 'node:fs';
+import { lstat, rename } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { isOwn, Journal, journalOf, readJournal } from './journal.js';
+import { partialName, resumables } from './partial.js';
+import type { Begun } from './route.js';
+import { type Place, pathIn } from './target.js';
+
+const { O_NOFOLLOW = 0, O_RDWR } = constants;
+
+export interface Resumed {
+  path: Buffer;
+  fd: number;
+  begun: Begun;
+  journal: Journal;
+}
+
+/**
+ * Takes over what an earlier conversion `identity` to `place` has left, if it has: then the file has all up to what its
+ * journal says, and nothing behind. `now` is the time by the clock of the folder.
+ */
+export async function takeOver(place: Place, identity: string, now: bigint): Promise<Resumed | undefined> {
+  let best: { path: Buffer; begun: Begun } | undefined;
+  for (const path of await resumables(place, now)) {
+    // One that cannot be read is none.
+    const begun = await readJournal(path, identity).catch(() => undefined);
+    if (begun && begun.guest > (best?.begun.guest ?? 0)) best = { path, begun };
+  }
+  return best && claim(place, best.path, best.begun);
+}
+
+/** Undefined where another process was faster, or the file is not what it should be. */
+async function claim(place: Place, left: Buffer, begun: Begun): Promise<Resumed | undefined> {
+  const fd = await promisify(open)(left, O_RDWR | O_NOFOLLOW).catch(() => undefined);
+  if (fd === undefined) return undefined;
+  try {
+    const stats = await promisify(fstat)(fd, { bigint: true });
+    if (isOwn(stats) && stats.size >= begun.guest) {
+      const path = pathIn(place.folder, partialName(place, 'resumable'));
+      if (await isRenamed(left, path, stats)) {
+        // A system that stopped may have left anything behind what is certain.
+        await promisify(ftruncate)(fd, begun.guest);
+        return { path, fd, begun, journal: await Journal.goOn(path, fd, begun) };
+      }
+    }
+  } catch (thrown) {
+    await promisify(close)(fd);
+    throw thrown;
+  }
+  await promisify(close)(fd);
+  return undefined;
+}
+
+/** Renames the file and its journal: of several processes one can. */
+async function isRenamed(left: Buffer, path: Buffer, { dev, ino }: BigIntStats): Promise<boolean> {
+  try {
+    await rename(left, path);
+    await rename(journalOf(left), journalOf(path));
+  } catch {
+    return false;
+  }
+  const there = await lstat(path, { bigint: true });
+  return there.dev === dev && there.ino === ino;
+}
