@@ -125,25 +125,41 @@ function install(folder: string): void {
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
 }
 
+/** What a compiler is told besides, for a program that `resolution` finds the package for. */
+function optionsFor({ name, options }: Case, resolution: (typeof RESOLUTIONS)[number]): object {
+  // A program that is bundled for Node says so; by default a bundler's package is that of browsers.
+  const conditions = resolution.module === 'esnext' && name.startsWith('Node') ? { customConditions: ['node'] } : {};
+  const common = { strict: true, noEmit: true, target: 'es2022', skipLibCheck: false };
+  return { ...common, ...resolution, ...conditions, ...options };
+}
+
+/** The programs by their options: those that are told the same are compiled together. */
+function together(cases: Case[], resolution: (typeof RESOLUTIONS)[number]): Map<string, Case[]> {
+  const groups = new Map<string, Case[]>();
+  for (const one of cases) {
+    const key = JSON.stringify(optionsFor(one, resolution));
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  return groups;
+}
+
 test('programs compile against the types, whatever compiles them', ({ folder }) => {
   test.setTimeout(300_000);
   install(folder);
+  const fileOf = ({ name }: Case) => `${name.replace(/\W+/g, '-')}.ts`;
+  for (const one of CASES) writeFileSync(join(folder, fileOf(one)), one.program);
   const failures: string[] = [];
-  for (const { name, program, options, compilers = COMPILERS } of CASES) {
-    writeFileSync(join(folder, 'program.ts'), program);
-    for (const compiler of compilers) {
-      for (const resolution of compiler === NEWEST ? RESOLUTIONS : RESOLUTIONS.slice(0, 1)) {
-        // A program that is bundled for Node says so; by default a bundler's package is that of browsers.
-        const conditions =
-          resolution.module === 'esnext' && name.startsWith('Node') ? { customConditions: ['node'] } : {};
-        const common = { strict: true, noEmit: true, target: 'es2022', skipLibCheck: false };
-        const compilerOptions = { ...common, ...resolution, ...conditions, ...options };
-        writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }));
+  for (const compiler of COMPILERS) {
+    const cases = CASES.filter(({ compilers = COMPILERS }) => compilers.includes(compiler));
+    for (const resolution of compiler === NEWEST ? RESOLUTIONS : RESOLUTIONS.slice(0, 1)) {
+      for (const [options, group] of together(cases, resolution)) {
+        const config = { compilerOptions: JSON.parse(options), files: group.map(fileOf) };
+        writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
         try {
           const tsc = join(root, compiler, 'bin', 'tsc');
           execFileSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8', stdio: 'pipe' });
         } catch (error) {
-          failures.push(`${name}, ${compiler}, ${resolution.module}: ${(error as { stdout: string }).stdout}`);
+          failures.push(`${compiler}, ${options}: ${(error as { stdout: string }).stdout}`);
         }
       }
     }
