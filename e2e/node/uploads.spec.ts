@@ -171,6 +171,51 @@ for (const [name, { target, format, prefix }] of Object.entries(TARGETS)) {
   });
 }
 
+const SEEDS = LONG ? 1000 : 48;
+
+test(`servers that fail at random, ${SEEDS} seeds: the right object or an error`, async () => {
+  test.setTimeout(3_600_000);
+  const raw = disk((9 << 20) + 512, 3);
+  const ends = { right: 0, failed: 0 };
+  const names = Object.keys(TARGETS);
+  const kinds = Object.keys(UPLOAD_FAULTS) as UploadFault[];
+  const passing = kinds.filter((fault) => UPLOAD_FAULTS[fault] === 'passes');
+  for (let seed = 0; seed < SEEDS; seed += 1) {
+    const name = names[seed % names.length]!;
+    const { target, format } = TARGETS[name]!;
+    const next = random(seed * 7919 + 1);
+    // Half of the servers fail only in ways that pass.
+    const choice = Math.floor(seed / names.length) % 2 === 0 ? passing : kinds;
+    const share = next() * 0.3;
+    const met = new Set<UploadFault>();
+    const fault = () => {
+      if (next() >= share) return undefined;
+      const kind = choice[Math.floor(next() * choice.length)]!;
+      met.add(kind);
+      return kind;
+    };
+    server = await takeUploads({ fault });
+    const whole = await expected(raw, format);
+    const told = await failure(convert(raw, target(server.origin), format ? { format } : {}));
+    const object = objectOf(server);
+    await server.close();
+    const isRight = object !== undefined && withoutFooter(object, format).equals(withoutFooter(whole, format));
+    const row = `seed ${seed}, ${name}, ${[...met].join(', ')}: ${told}`;
+    if (told === 'nothing failed') expect(isRight, row).toBe(true);
+    else {
+      expect(told, row).toMatch(/^sink: Could not upload to 'http:/);
+      // Whoever gets no answer does not know whether all has arrived.
+      const isUnknown = met.has('lost answer') && isRight;
+      expect(object === undefined || isUnknown || object.equals(Buffer.alloc(0)), row).toBe(true);
+    }
+    if (choice === passing && name !== 'put') expect(told, row).toBe('nothing failed');
+    ends[told === 'nothing failed' ? 'right' : 'failed'] += 1;
+  }
+  server = undefined;
+  expect(ends.right).toBeGreaterThan(SEEDS / 2);
+  expect(ends.failed).toBeGreaterThan(0);
+});
+
 test('s3: parts that arrive as something else are sent again, and in the end refused', async () => {
   server = await takeUploads({ damages: (number) => number === 2 });
   await convert(RAW, TARGETS.s3!.target(server.origin));
