@@ -21,6 +21,8 @@ const TESTS = [
   { there: has('qemu-img'), packages: ['qemu-utils'], why: 'tests compare with what it converts' },
   { there: has('mkfs.ext4'), packages: ['e2fsprogs'], why: 'tests convert real file systems' },
   { there: has('Xvfb'), packages: ['xvfb'], why: 'a real save dialog needs a display' },
+  { there: has('nginx'), packages: ['nginx-light'], why: 'images are read from it' },
+  { there: has('openssl'), packages: ['openssl'], why: 'it makes a certificate for nginx' },
   { there: has('xdotool'), packages: ['xdotool'], why: 'it operates the save dialog' },
   PIGZ,
   { there: has('python3'), packages: ['python3'], why: 'tests read the archives that its library writes' },
