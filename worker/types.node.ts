@@ -53,13 +53,6 @@ export interface OpenOptions extends CommonOpenOptions {
 export interface ConvertOptions extends CommonConvertOptions {
   /** Resolves only after the file and its name are on the disk (fsync). A block device is always flushed. */
   sync?: boolean;
-  /**
-   * Keeps what is done where the conversion ends early, and goes on from there when this image is converted to this path with
-   * `resume` once more. For outputs that are not compressed, and images in files or on servers that tell their states: else
-   * it is refused with `usage`. What is kept lies beside the path, in a hidden file with a journal. A conversion to the path
-   * without `resume` removes it, and any other one in the folder after a week.
-   */
-  resume?: boolean;
 }
 
 /** An opened image. */

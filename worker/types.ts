@@ -52,8 +52,12 @@ export interface Source {
  * with kind `sink`; what was thrown is the `cause`.
  */
 export interface Target {
-  /** Called once, before the first write. */
-  open?(plan: TargetPlan): Promise<void>;
+  /**
+   * Called once, before the first write. If `plan.identity` is given, it may resolve to what is there of the output: then
+   * writes and holes follow for the rest only.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most targets return nothing
+  open?(plan: TargetPlan): Promise<TargetBegun | void>;
   /**
    * Writes `bytes`, at most 1 MiB, at `offset`. No byte of the output is written twice. The array is the target's own:
    * it may keep it.
@@ -68,9 +72,13 @@ export interface Target {
   close(): Promise<void>;
   /**
    * Discards what was written. Called at most once, at any time: perhaps before `open`, perhaps while other calls are
-   * under way, but never after `close` has resolved. A conversion waits for it for at most 0.2 s.
+   * under way, but never after `close` has resolved. A conversion waits for it for at most 0.2 s. If `keep` is true, a later
+   * conversion may go on with what was written: a target that keeps it resolves to `true`.
    */
-  abort(reason: Error): Promise<void>;
+  // biome-ignore lint/suspicious/noConfusingVoidType: most targets return nothing
+  abort(reason: Error, keep?: boolean): Promise<boolean | void>;
+  /** Whether it can go on with an output that was cut off, if that is asked for with `resume`. It must be `ordered`. */
+  readonly resumes?: boolean;
   /** Whether writes and holes must come in ascending order. By default they come in any order. */
   readonly ordered?: boolean;
   /**
@@ -102,6 +110,19 @@ export interface TargetPlan {
   outputSize?: number;
   /** Whether writes and holes come in ascending order. */
   ascending: boolean;
+  /**
+   * Given where `resume` is asked for: a line of text without secrets that is the same for the same output of the same
+   * images. What was kept for another one must not be gone on with.
+   */
+  identity?: string;
+}
+
+/** What is there of an output that was cut off: its first bytes. */
+export interface TargetBegun {
+  /** How many bytes, holes included: a multiple of 4 KiB, and no more than the disk has. */
+  offset: number;
+  /** How many of them were written, holes left out. */
+  written: number;
 }
 
 /** How to open an image, but for its companions. */
@@ -422,6 +443,13 @@ export interface CommonConvertOptions {
    * 16, and 32 MiB more where a source has `expect`.
    */
   memory?: number;
+  /**
+   * Keeps what is done where the conversion ends early, and goes on from there when it is made once more with `resume`: the
+   * same disk to the same output. For outputs that are not compressed, and images that tell their states (files, and what is
+   * on most servers). The output is a path in Node, `{ opfs }` or `{ download }` in a browser, or a target that `resumes`. Else
+   * it is refused with `usage`. What is kept is removed after a week, and when the output is made without `resume`.
+   */
+  resume?: boolean;
   /** Cancels the conversion. */
   signal?: AbortSignal;
   /** Called at most 10 times a second. If it throws, the conversion fails. */

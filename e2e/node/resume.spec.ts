@@ -94,7 +94,7 @@ async function cutOff(input: string, output: string, signal: NodeJS.Signals, ...
   return (await ended).stderr;
 }
 
-const KILLS = process.env.DECANT_LONG ? 100 : 5;
+const KILLS = process.env.DECANT_LONG ? 100 : 3;
 
 for (const [format, expected] of [
   ['raw', images.raw],
@@ -176,29 +176,51 @@ test('Ctrl-C keeps what is done, tells so, and the rest alone is fetched later',
   expect(statSync(output).mode & 0o777).toBe(0o666 & ~process.umask());
 });
 
+/** Converts with `resume`, and cancels once more than `most` bytes are done; resolves to how many were at first, and its end. */
+async function convertUntil(
+  input: string,
+  output: string,
+  most = Number.POSITIVE_INFINITY,
+): Promise<{ first: number; end: string }> {
+  const ending = new AbortController();
+  let first: number | undefined;
+  const onProgress = ({ phase, guestDone }: Decant.Progress) => {
+    if (phase !== 'converting') return;
+    first ??= guestDone;
+    if (guestDone > most) ending.abort();
+  };
+  const image = await decant.open(input, { workers: 1 });
+  const end = await image.convert(output, { resume: true, signal: ending.signal, onProgress }).then(
+    () => 'done',
+    (thrown: Error) => thrown.message,
+  );
+  await image.close();
+  return { first: first!, end };
+}
+const KEPT_SENTENCE = 'The conversion was cancelled; the part that is done is kept, to be gone on with by resume';
+
+test('in one process what was cancelled goes on, too', async ({ folder }) => {
+  remote = await slow(small.zlib());
+  const output = join(folder, 'disk.raw');
+  expect((await convertUntil(remote.url, output, 8 * MIB)).end).toBe(KEPT_SENTENCE);
+  const { first, end } = await convertUntil(remote.url, output);
+  expect(end).toBe('done');
+  expect(first).toBeGreaterThan(4 * MIB);
+  expectSame(output, small.raw());
+  expect(leftIn(folder)).toEqual([]);
+});
+
 test('a local image goes on as well, and one that was changed does not', async ({ folder }) => {
   // Large enough to be cut off.
   const [input, output] = [join(folder, 'disk.qcow2'), join(folder, 'out', 'disk.raw')];
   copyFileSync(images.heavy(), input);
   mkdirSync(join(folder, 'out'));
-  await cutOff(input, output, 'SIGKILL', '-m', '1');
-  const { guest } = await journalIn(join(folder, 'out'));
-  const firstDone = async () => {
-    const image = await decant.open(input);
-    const ending = new AbortController();
-    let first: number | undefined;
-    const onProgress = ({ phase, guestDone }: Decant.Progress) => {
-      if (phase !== 'converting') return;
-      first ??= guestDone;
-      ending.abort();
-    };
-    await image.convert(output, { resume: true, onProgress, signal: ending.signal }).catch(() => {});
-    await image.close();
-    return first!;
-  };
-  expect(await firstDone()).toBeGreaterThanOrEqual(guest);
+  expect((await convertUntil(input, output, 64 * MIB)).end).toBe(KEPT_SENTENCE);
+  const { first, end } = await convertUntil(input, output, 0);
+  expect(end).toBe(KEPT_SENTENCE);
+  expect(first).toBeGreaterThan(32 * MIB);
   utimesSync(input, 1, 1);
-  expect(await firstDone()).toBeLessThan(guest);
+  expect((await convertUntil(input, output, 0)).first).toBeLessThan(first);
 });
 
 const TAMPERED: Record<string, (left: { partial: string; journal: string }) => void> = {
@@ -225,11 +247,19 @@ for (const [what, tamper] of Object.entries(TAMPERED)) {
   });
 }
 
-test('a journal that ends in the middle of a line counts up to the line before', async ({ folder }) => {
+test('a journal that ends in the middle of a line counts up to the line before, also for those behind', async ({
+  folder,
+}) => {
   remote = await slow(small.zlib());
   const output = join(folder, 'disk.raw');
   await cutOff(remote.url, output, 'SIGKILL');
-  appendFileSync((await journalIn(folder)).journal, '99999999999');
+  appendFileSync((await journalIn(folder)).journal, '9');
+  await cutOff(remote.url, output, 'SIGKILL');
+  const { journal } = await journalIn(folder);
+  const offsets = readFileSync(journal, 'utf8').split('\n').slice(1, -1).map(Number.parseFloat);
+  expect(offsets).toEqual(offsets.toSorted((a, b) => a - b));
+  expect(offsets.at(-1)).toBeLessThanOrEqual(statSync(small.raw()).size);
+  appendFileSync(journal, '99999999999');
   const server = remote as RemoteFile & { sent: number };
   server.sent = 0;
   expect(await start('convert', '--resume', remote.url, output).ended).toMatchObject({ status: 0, stderr: '' });
@@ -287,8 +317,8 @@ const REFUSED: [string, string[], RegExp][] = [
     /cannot be resumed: an output in raw.gz is made in one go/,
   ],
   ['a salvage', ['--salvage', '{image}', '{output}'], /cannot be resumed: what is lost is found in one go/],
-  ['standard output', ['{image}', '-'], /--resume needs a file, not standard output/],
-  ['an upload', ['{image}', 'http://127.0.0.1:1/x'], /--resume needs a file, not a server/],
+  ['standard output', ['{image}', '-'], /--resume needs a file or --upload s3, not standard output/],
+  ['an upload', ['{image}', 'http://127.0.0.1:1/x'], /--resume needs a file or --upload s3, not a server/],
 ];
 for (const [what, args, sentence] of REFUSED) {
   test(`refused: ${what}`, async ({ folder }) => {
@@ -309,6 +339,6 @@ test('refused: what has no state, and what is no path', async ({ folder }) => {
       (thrown: Error) => thrown.message,
     );
   expect(await refusal(join(folder, 'out'))).toMatch(/nothing tells later whether the image is still the same/);
-  expect(await refusal(new WritableStream())).toMatch(/^Only a conversion to a path can be resumed$/);
+  expect(await refusal(new WritableStream())).toMatch(/^An output of this kind cannot be resumed$/);
   await image.close();
 });

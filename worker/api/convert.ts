@@ -1,6 +1,6 @@
 // One conversion: a session runs it with workers, a route makes it a file, a signal ends it.
 
-import { cancelled, DecantError, orCancelled, toDecantError, toSinkError } from '../errors.js';
+import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toSinkError } from '../errors.js';
 import type { ConvertOptions, Output } from '../given.js';
 import type { Converted, CrateProgress } from '../inside/coordinator.js';
 import type { TargetSpec } from '../messages.js';
@@ -15,6 +15,9 @@ import { settleMemory } from './options.js';
 import { chosenFormat } from './output-format.js';
 import type { Platform } from './platform.js';
 import { Meter } from './progress.js';
+
+/** After these failures a later conversion can go on. */
+const PASSING: ErrorKind[] = ['cancelled', 'source', 'sink', 'internal'];
 
 /** What a conversion is about. */
 export interface Conversion {
@@ -35,18 +38,20 @@ export async function convertImage(conversion: Conversion, output: Output, optio
   } catch (thrown) {
     const told = toDecantError(thrown);
     const error = told.kind === 'cancelled' ? cancelled('The conversion') : (route.failure ?? told);
-    const { sources } = conversion.opening;
-    const mayGoOn = await sources.verify().then(
-      () => true,
-      () => false,
-    );
-    const left: unknown = await route.discard(error, mayGoOn).catch((thrown) => thrown);
+    const keep = options.resume === true && PASSING.includes(error.kind) && (await isUnchanged(conversion.opening));
+    const left: unknown = await route.discard(error, keep).catch((thrown) => thrown);
     if (!(left instanceof DecantError)) throw error;
     // What stays follows the reason for the failure, and does not hide that.
     const { kind, message, cause } = error;
     throw new DecantError(kind, `${message}; ${left.message}`, cause === undefined ? {} : { cause });
   }
 }
+
+const isUnchanged = ({ sources }: Opening): Promise<boolean> =>
+  sources.verify().then(
+    () => true,
+    () => false,
+  );
 
 async function convertTo(
   route: Route,
@@ -58,7 +63,7 @@ async function convertTo(
   const { sources, engine, engineReason, workers } = opening;
   const memory = settleMemory(options, workers, platform, sources.expect);
   const { name: format, size, compressed } = chosenFormat(outputs, options);
-  if (options.resume && !route.resumes) throw new DecantError('usage', 'Only a conversion to a path can be resumed');
+  if (options.resume && !route.resumes) throw new DecantError('usage', 'An output of this kind cannot be resumed');
   const identity = options.resume ? identityOf(opening, info, format, compressed, options) : undefined;
   const networks = () => [...sources.networks, ...(route.network ? [route.network] : [])];
   const meter = new Meter(info.virtualSize, info.fileSize, networks, options.onProgress);

@@ -6,7 +6,8 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Begun } from './route.js';
 
-const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDONLY, O_WRONLY } = constants;
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDONLY, O_RDWR, O_WRONLY } = constants;
+const LINE_END = '\n'.charCodeAt(0);
 const OWNER_ONLY = 0o600;
 /** How long to wait before what is done is made certain once more: so many milliseconds, and as many times as it took. */
 const INTERVAL = 500;
@@ -73,7 +74,11 @@ export class Journal {
   /** Goes on with the one of `partial`, which says that `begun` is there. */
   static async goOn(partial: Buffer, fd: number, begun: Begun): Promise<Journal> {
     const path = journalOf(partial);
-    return new Journal(await open(path, O_WRONLY | O_APPEND | O_NOFOLLOW), fd, path, begun);
+    const file = await open(path, O_RDWR | O_APPEND | O_NOFOLLOW);
+    // The next line must not continue one without an end.
+    const whole = (await file.readFile()).lastIndexOf(LINE_END) + 1;
+    await file.truncate(whole);
+    return new Journal(file, fd, path, begun);
   }
 
   /** Whether anything is certain. */

@@ -2,9 +2,9 @@
 
 import { cancelled, DecantError, orCancelled, toTargetError } from '../errors.js';
 import type { Piece, Taken, TargetSpec } from '../messages.js';
-import type { Network, Target } from '../types.js';
+import type { Network, Target, TargetBegun } from '../types.js';
 import { isObject, isStream } from '../values.js';
-import { type Route, requireSize, type Sizes } from './route.js';
+import { type Begun, isKept, type Route, requireSize, type Sizes } from './route.js';
 import { streamTarget } from './stream.js';
 
 /** A target that does not react to its end within this time, in milliseconds, is not waited for. */
@@ -14,6 +14,9 @@ const CONCURRENCY = 4;
 const MAX_CONCURRENCY = 64;
 /** Pieces on their way or here, besides those that the target has. */
 const AHEAD = 2;
+
+/** In bytes: a conversion goes on from one of them. */
+const BLOCK = 4096;
 
 const METHODS = ['write', 'close', 'abort'] as const;
 
@@ -30,7 +33,7 @@ export function ownRoute(output: unknown): TargetRoute | undefined {
 /** Tells `output` that nothing will come, where a conversion does not even begin: somebody may wait for it. */
 export function giveUp(output: unknown, reason: DecantError): void {
   if (isStream(output) && output.locked) return;
-  const discarded = ownRoute(output)?.discard(reason);
+  const discarded = ownRoute(output)?.discard(reason, false);
   // Why it is given up is what the caller is told.
   discarded?.catch(() => {});
 }
@@ -44,15 +47,21 @@ export class TargetRoute implements Route {
   #size = 0;
   #ended = false;
   failure: DecantError | undefined;
+  begun: Begun | undefined;
 
   constructor(private readonly target: Target) {}
+
+  get resumes(): boolean {
+    return this.target.resumes === true;
+  }
 
   get network(): Network | undefined {
     return this.target.network;
   }
 
-  async prepare({ virtualSize, outputSize }: Sizes, signal: AbortSignal): Promise<TargetSpec> {
+  async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
     const { target } = this;
+    const { virtualSize, outputSize } = sizes;
     const ordered = target.ordered === true;
     this.#concurrency = target.concurrency ?? (ordered ? 1 : CONCURRENCY);
     this.#checkConcurrency();
@@ -60,8 +69,11 @@ export class TargetRoute implements Route {
       ...(virtualSize === undefined ? {} : { virtualSize }),
       ...(outputSize === undefined ? {} : { outputSize }),
       ascending: ordered,
+      ...(identity === undefined ? {} : { identity }),
     };
-    await this.#asked(signal, async () => target.open?.(plan));
+    if (identity !== undefined && !ordered) throw new DecantError('usage', 'A target that resumes must be ordered');
+    const begun = await this.#asked(signal, async () => target.open?.(plan));
+    if (identity !== undefined && begun) this.#goOn(begun, sizes);
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
     port1.onmessage = ({ data }) => {
@@ -93,16 +105,26 @@ export class TargetRoute implements Route {
     this.#port?.close();
   }
 
-  /** Never rejects. */
-  async discard(reason: DecantError): Promise<void> {
+  /** What the target itself fails with is not told. */
+  async discard(reason: DecantError, keep: boolean): Promise<void> {
     this.#port?.close();
     this.#queue.length = 0;
     if (this.#ended) return;
     this.#ended = true;
-    const aborted = (async () => this.target.abort(reason))().catch(() => {
+    const aborted = (async () => this.target.abort(reason, keep))().catch(() => {
       // It has failed already, or fails to clean up: why it is given up is what is told.
     });
-    await within(PATIENCE, aborted);
+    if ((await within(PATIENCE, aborted)) === true && keep) throw isKept();
+  }
+
+  /** Takes what the target says that is there. */
+  #goOn({ offset, written }: TargetBegun, { virtualSize = 0 }: Sizes): void {
+    const isWhole = Number.isSafeInteger(offset) && offset % BLOCK === 0 && offset >= 0 && offset <= virtualSize;
+    if (!isWhole || !Number.isSafeInteger(written) || written < 0 || written > offset) {
+      throw new DecantError('sink', `A target cannot go on from byte ${offset}, of which ${written} were written`);
+    }
+    this.begun = { guest: offset, written };
+    this.#size = offset;
   }
 
   #checkConcurrency(): void {
@@ -113,9 +135,9 @@ export class TargetRoute implements Route {
   }
 
   /** Waits for what the target is asked for, unless the conversion is cancelled. */
-  async #asked(signal: AbortSignal, ask: () => Promise<unknown>): Promise<void> {
+  async #asked<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
     try {
-      await orCancelled(signal, ask());
+      return await orCancelled(signal, ask());
     } catch (thrown) {
       if (!signal.aborted) this.failure ??= toTargetError(thrown);
       throw signal.aborted ? cancelled() : this.failure;

@@ -12,6 +12,9 @@ const ABANDONED = 7n * 24n * 3600n * 1_000_000_000n;
 /** What another system may still write is gone on with no sooner, in nanoseconds. */
 const RESTED = 60n * 1_000_000_000n;
 
+/** The number of no process. */
+const NOBODY = 0;
+
 /** What becomes of a file whose process is gone: it is removed, or a later conversion goes on with it. */
 export type Kind = 'partial' | 'resumable';
 
@@ -49,9 +52,10 @@ function prefixOf({ name }: Place): Buffer {
   return Buffer.concat([Buffer.from('.'), name.subarray(0, end), Buffer.from('.')]);
 }
 
-/** A name that was never used, beside the target. */
-export function partialName(place: Place, kind: Kind = 'partial'): Buffer {
-  const maker = `${here ?? '0-0'}-${process.pid}-${startOf('self') ?? 0}-${randomBytes(8).toString('hex')}`;
+/** A name that was never used, beside the target, of a file that this process holds, or nobody. */
+export function partialName(place: Place, kind: Kind = 'partial', holder: 'self' | 'nobody' = 'self'): Buffer {
+  const process_ = holder === 'self' ? `${process.pid}-${startOf('self') ?? 0}` : `${NOBODY}-0`;
+  const maker = `${here ?? '0-0'}-${process_}-${randomBytes(8).toString('hex')}`;
   return Buffer.concat([prefixOf(place), Buffer.from(`${maker}.${kind}`)]);
 }
 
@@ -99,8 +103,10 @@ function makerOf(name: Buffer): Maker | undefined {
 }
 
 /** Whether a file's process is gone. Where that cannot be known, nobody has changed the file for so long, in nanoseconds. */
-const isGone = ({ system, pid, start }: Maker, age: bigint, rest: bigint): boolean =>
-  system === here ? !isRunning(pid, start) : age > rest;
+function isGone({ system, pid, start }: Maker, age: bigint, rest: bigint): boolean {
+  if (pid === NOBODY) return true;
+  return system === here ? !isRunning(pid, start) : age > rest;
+}
 
 /**
  * Removes from the folder of `place` what has no living maker: what a process of this system has made that is gone, and,

@@ -4,15 +4,15 @@
 import { type BigIntStats, close, constants, fchmod, fchown, fstat, fsync, lstatSync, open, renameSync } from 'node:fs';
 import { access, link, lstat, stat, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { DecantError, type ErrorKind } from '../errors.js';
+import { DecantError } from '../errors.js';
 import { fileError, fileReason } from '../file-error.js';
 import type { OpenFile, TargetSpec } from '../messages.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { deviceOf, deviceSize, filesBehind } from './device.js';
 import { Journal } from './journal.js';
 import { partialName, sweep } from './partial.js';
-import { takeOver } from './resumable.js';
-import { type Begun, type Route, requireSize, type Sizes } from './route.js';
+import { letGo, takeOver } from './resumable.js';
+import { type Begun, isKept, type Route, requireSize, type Sizes } from './route.js';
 import { findTarget, isSame, type Place, pathIn } from './target.js';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
@@ -21,8 +21,6 @@ const ANYONE = 0o666;
 const OWNER_ONLY = 0o600;
 /** Whoever runs this is to get no set-id file with an image's bytes. */
 const PERMISSIONS = 0o777;
-/** After these failures a later conversion can go on. */
-const PASSING: ErrorKind[] = ['cancelled', 'source', 'sink', 'internal'];
 /** What says that a file system has no such thing, or that it is not this user's to do. */
 const CANNOT = ['EPERM', 'EACCES', 'EINVAL', 'EISDIR', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'];
 
@@ -83,14 +81,15 @@ export class PathRoute implements Route {
     this.#journal?.settled(begun);
   }
 
-  async discard(reason: DecantError, mayGoOn: boolean): Promise<void> {
+  async discard(_reason: DecantError, keep: boolean): Promise<void> {
     const journal = this.#journal;
     this.#journal = undefined;
-    if (journal && mayGoOn && PASSING.includes(reason.kind)) {
+    if (journal && keep) {
       await journal.keep();
       if (journal.hasAny) {
         await this.#close();
-        throw new DecantError('sink', 'the part that is done is kept, to be gone on with by resume');
+        await letGo(this.#place!, this.#temporary!, this.#made!);
+        throw isKept();
       }
     }
     await journal?.remove().catch(() => {});

@@ -43,7 +43,7 @@ export class PickedRoute implements Route {
   }
 
   async discard(reason: DecantError): Promise<void> {
-    await this.#stream?.discard(reason);
+    await this.#stream?.discard(reason, false);
   }
 }
 

@@ -31,6 +31,12 @@ export async function takeOver(place: Place, identity: string, now: bigint): Pro
   return best && claim(place, best.path, best.begun);
 }
 
+/** Lets go of what this process has made, so that others, and this one, can go on with it. It has a journal. */
+export async function letGo(place: Place, path: Buffer, made: BigIntStats): Promise<void> {
+  // Where it cannot be renamed, it is gone on with when this process is gone.
+  await isRenamed(path, pathIn(place.folder, partialName(place, 'resumable', 'nobody')), made);
+}
+
 /** Undefined where another process was faster, or the file is not what it should be. */
 async function claim(place: Place, left: Buffer, begun: Begun): Promise<Resumed | undefined> {
   const fd = await promisify(open)(left, O_RDWR | O_NOFOLLOW).catch(() => undefined);

@@ -38,15 +38,18 @@ export interface Route {
   commit(size: number, signal: AbortSignal): Promise<void>;
   /**
    * Removes everything that `prepare` made, and nothing else; also after a failure of `commit`. Fails with a `DecantError`
-   * that names what stays, unless that is removed later. What a later conversion can go on with is kept where it is told that
-   * it `mayGoOn`: the sources are what they were.
+   * that names what stays, unless that is removed later. If `keep` is true, what a later conversion can go on with stays.
    */
-  discard(reason: DecantError, mayGoOn: boolean): Promise<void>;
+  discard(reason: DecantError, keep: boolean): Promise<void>;
   /** What the target itself has failed with, where that says more than what came of it. */
   readonly failure?: DecantError | undefined;
   /** What has gone over a network so far, if anything does. */
   readonly network?: Network | undefined;
 }
+
+/** That what is done stays, as `discard` tells it. */
+export const isKept = (): DecantError =>
+  new DecantError('sink', 'the part that is done is kept, to be gone on with by resume');
 
 /** Fails with `sink` unless the finished `output` has the `size` that was written. */
 export function requireSize(found: number, size: number, output = 'the output'): void {
