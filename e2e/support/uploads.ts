@@ -52,6 +52,8 @@ export interface UploadServer {
   /** Uploads that were begun and neither completed nor given up. */
   begun: Set<string>;
   asked: Asked[];
+  /** How long each answer takes, in milliseconds. */
+  pause: number;
   close(): Promise<void>;
 }
 
@@ -65,6 +67,9 @@ interface Options {
 
 const md5 = (bytes: Buffer | string) => createHash('md5').update(bytes).digest();
 const BAD: Answer = { status: 400, body: '<Error><Code>InvalidRequest</Code><Message>No</Message></Error>' };
+
+/** How many parts a list of them has at most. */
+const PAGE = 3;
 
 /** S3's multipart uploads. */
 function s3(objects: Map<string, Buffer>, begun: Set<string>): Protocol {
@@ -87,6 +92,16 @@ function s3(objects: Map<string, Buffer>, begun: Set<string>): Protocol {
     if (method === 'PUT') {
       parts.set(Number(searchParams.get('partNumber')), body);
       return { status: 200, headers: { ETag: `"${md5(body).toString('hex')}"` } };
+    }
+    if (method === 'GET') {
+      const marker = Number(searchParams.get('part-number-marker'));
+      const numbers = [...parts.keys()].toSorted((a, b) => a - b).filter((number) => number > marker);
+      const list = numbers.slice(0, PAGE).map((number) => {
+        const part = parts.get(number)!;
+        const etag = `&quot;${md5(part).toString('hex')}&quot;`;
+        return `<Part><ETag>${etag}</ETag><PartNumber>${number}</PartNumber><Size>${part.length}</Size></Part>`;
+      });
+      return { status: 200, body: `<ListPartsResult>${list.join('\n')}</ListPartsResult>` };
     }
     begun.delete(id!);
     uploads.delete(id!);
@@ -263,6 +278,7 @@ export async function takeUploads({
       fail(wrong ?? 'drop', response);
       return;
     }
+    if (taken.pause > 0) await new Promise((done) => setTimeout(done, taken.pause));
     if (damages(number) && body.length > 0) body[0]! ^= 1;
     const [, protocol] = protocols.find(([prefix]) => url!.startsWith(prefix)) ?? [];
     const half = isCut ? body.subarray(0, body.length >> 1) : body;
@@ -278,16 +294,18 @@ export async function takeUploads({
   };
   const server = createServer((request, response) => void take(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
+  const taken: UploadServer = {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     objects,
     begun,
     asked,
+    pause: 0,
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
+  return taken;
 }
 
 function fail(fault: UploadFault, response: ServerResponse): void {

@@ -242,11 +242,11 @@ function conversion(args: string[]): Command {
   const workers = values.workers === undefined ? undefined : workerCount(values.workers);
   const [image, output] = positionals as [string, string];
   const isUpload = isHttp(output);
-  const needsFile = values.sync ? '--sync' : values.resume ? '--resume' : undefined;
-  if (needsFile && (output === STANDARD_OUTPUT || isUpload)) {
-    throw usage(`${needsFile} needs a file, not ${isUpload ? 'a server' : 'standard output'}`);
-  }
   const upload = uploadOf(values.upload);
+  const place = isUpload ? 'a server' : 'standard output';
+  const isFile = !isUpload && output !== STANDARD_OUTPUT;
+  if (values.sync && !isFile) throw usage(`--sync needs a file, not ${place}`);
+  if (values.resume && !isFile && upload !== 's3') throw usage(`--resume needs a file or --upload s3, not ${place}`);
   const headerFile = values['upload-header-file'];
   if (!isUpload && (upload ?? headerFile) !== undefined) {
     throw usage('--upload and --upload-header-file need an http or https address as the output');

@@ -4,6 +4,7 @@ import { DecantError } from '../errors.js';
 import { environmentFetch } from '../http/proxies.js';
 import type { Target } from '../types.js';
 import { readHeaders } from './header-file.js';
+import { uploadJournal } from './upload-journal.js';
 
 /** What a server of an output speaks. Without a word of it the output is one PUT. */
 export const UPLOADS = ['s3', 'gcs', 'tus', 'azure'] as const;
@@ -30,7 +31,7 @@ export async function uploadTarget(destination: Destination, signal: AbortSignal
       return targets.putTarget(url, { headers, fetch });
     case 's3':
       if (headerFile !== undefined) throw new DecantError('usage', 'An upload to S3 takes keys, and no headers');
-      return targets.s3Target({ url, keys: s3Keys(), fetch });
+      return targets.s3Target({ url, keys: s3Keys(), fetch, journal: uploadJournal(url) });
     case 'gcs':
       return targets.gcsTarget({ url, headers, fetch });
     case 'tus':

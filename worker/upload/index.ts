@@ -10,6 +10,7 @@ import { Gcs } from './gcs.js';
 import { Put } from './put.js';
 import { Requests } from './requests.js';
 import { S3 } from './s3.js';
+import { S3Journal } from './s3-journal.js';
 import { signerOf } from './s3-sign.js';
 import type { S3Options } from './s3-types.js';
 import { UploadTarget } from './target.js';
@@ -17,9 +18,9 @@ import { Tus } from './tus.js';
 import type { GcsOptions, TusOptions, UploadOptions } from './types.js';
 
 export type { Fetch, HttpHeaders, HttpOptions } from '../http/types.js';
-export type { Bytes, Network, Target, TargetPlan } from '../types.js';
+export type { Bytes, Network, Target, TargetBegun, TargetPlan } from '../types.js';
 export type { S3Keys, S3Options, S3Request } from './s3-types.js';
-export type { GcsOptions, TusOptions, UploadOptions } from './types.js';
+export type { GcsOptions, TusOptions, UploadJournal, UploadOptions } from './types.js';
 
 /** The place at `url`, and the requests to it. User and password of the URL travel as a header. */
 function place(url: string | URL, options: UploadOptions): { url: URL; requests: Requests } {
@@ -36,15 +37,16 @@ function place(url: string | URL, options: UploadOptions): { url: URL; requests:
  * page, or the URL is none.
  */
 export function s3Target(options: S3Options): Target {
+  const journal = options.journal && new S3Journal(options.journal);
   if ('sign' in options) {
     const requests = new Requests(undefined, options);
-    return new UploadTarget(new S3(requests, async (request) => new URL(await options.sign(request)).href));
+    return new UploadTarget(new S3(requests, async (request) => new URL(await options.sign(request)).href, journal));
   }
   if (globalThis.process?.versions?.node === undefined) {
     throw new DecantError('usage', "Keys belong in no page; presign the requests on a server of yours ('sign')");
   }
   const { url, requests } = place(options.url, options);
-  return new UploadTarget(new S3(requests, signerOf(url, options.keys)));
+  return new UploadTarget(new S3(requests, signerOf(url, options.keys), journal));
 }
 
 /**

@@ -9,20 +9,27 @@ export interface Part {
   /** Nothing but zeros: all such parts share one buffer. */
   isZero: boolean;
   isLast: boolean;
+  /** How many bytes up to its end were written: the others are holes. */
+  written: number;
 }
 
 export class Parts {
-  #number = 0;
+  #number: number;
+  #written: number;
   #filled = 0;
   /** Undefined while the part has zeros only. */
   #bytes: Uint8Array | undefined;
   #zeros: Uint8Array | undefined;
 
-  /** `take` gets each part, and keeps the next from being made until it resolves. */
+  /** What comes begins behind `parts`. `take` gets each part, and keeps the next from being made until it resolves. */
   constructor(
     private readonly size: number,
+    { parts, written }: { parts: number; written: number },
     private readonly take: (part: Part) => Promise<void>,
-  ) {}
+  ) {
+    this.#number = parts;
+    this.#written = written;
+  }
 
   async add(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
@@ -31,6 +38,7 @@ export class Parts {
       this.#bytes ??= new Uint8Array(this.size);
       this.#bytes.set(piece, this.#filled);
       this.#filled += piece.length;
+      this.#written += piece.length;
       at += piece.length;
     }
   }
@@ -67,6 +75,7 @@ export class Parts {
       bytes: all.subarray(0, filled),
       isZero: bytes === undefined,
       isLast,
+      written: this.#written,
     });
   }
 }

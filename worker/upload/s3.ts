@@ -1,15 +1,16 @@
 // S3's multipart upload: parts in any order, then a list of them all.
-// Amazon S3 API Reference: CreateMultipartUpload, UploadPart, CompleteMultipartUpload, AbortMultipartUpload.
+// Amazon S3 API Reference: CreateMultipartUpload, UploadPart, ListParts, CompleteMultipartUpload, AbortMultipartUpload.
 
 import { Passing } from '../http/failures.js';
 import type { TargetPlan } from '../types.js';
 import { Flight } from './flight.js';
 import { md5, toHex } from './md5.js';
 import type { Part } from './parts.js';
-import type { Answer, Requests } from './requests.js';
+import type { Answer, Call, Requests } from './requests.js';
+import type { LeftUpload, S3Journal, StoredPart } from './s3-journal.js';
 import { partSize } from './s3-parts.js';
 import type { S3Request } from './s3-types.js';
-import type { Protocol } from './target.js';
+import type { Protocol, UploadBegun } from './target.js';
 
 /** Parts under way at once, and the bytes that they may have together. */
 const AT_ONCE = 4;
@@ -22,30 +23,34 @@ const WRONG =
 const NO_ETAG =
   "the server's answer has no ETag, or this page does not see it: the bucket's CORS rules have to expose ETag";
 
-/** What the server calls a part, and the digest of one that it calls by its digest. */
-interface StoredPart {
-  etag: string;
-  digest: Uint8Array | undefined;
-}
-
 export class S3 implements Protocol {
   #upload: { id: string } | undefined;
   #flight!: Flight;
   readonly #parts: StoredPart[] = [];
   #digestOfZeros: Promise<Uint8Array> | undefined;
+  begun: UploadBegun | undefined;
 
+  /** With a journal it can go on with an upload that was cut off. */
   constructor(
     readonly requests: Requests,
     private readonly sign: (request: S3Request) => Promise<string>,
+    private readonly journal: S3Journal | undefined,
   ) {}
+
+  get resumes(): boolean {
+    return this.journal !== undefined;
+  }
 
   async begin(plan: TargetPlan): Promise<number> {
     const size = partSize(plan);
     this.#flight = new Flight(Math.max(1, Math.min(AT_ONCE, Math.floor(MEMORY / size))));
-    const { text } = await this.#ask({ action: 'create', method: 'POST', query: 'uploads=' });
+    if (await this.#goOn(size, plan)) return size;
+    const { text } = await this.#ask({ action: 'create', method: 'POST', query: 'uploads=' }, [200]);
     const id = /<UploadId>([^<]+)</.exec(text)?.[1];
     if (id === undefined) throw this.requests.failed('the server does not say the ID of the upload');
     this.#upload = { id: unescapeXml(id) };
+    const { identity } = plan;
+    if (identity !== undefined) await this.journal?.begin({ identity, size, ...this.#upload });
     return size;
   }
 
@@ -66,12 +71,56 @@ export class S3 implements Protocol {
     };
     await requests.retrying(attempt);
     this.#upload = undefined;
+    // One that stays tells of an upload that is no longer there.
+    await this.journal?.clear().catch(() => {});
   }
 
-  async abort(): Promise<void> {
-    const upload = this.#upload;
-    const request = { action: 'abort', method: 'DELETE', query: upload ? this.#query() : '' } as const;
-    await this.requests.end(upload && (async () => ({ method: request.method, url: await this.sign(request) })));
+  async abort(keep: boolean): Promise<boolean> {
+    if (keep && this.#upload && this.journal?.hasAny) {
+      await this.requests.end();
+      return true;
+    }
+    // What the journal tells of one that was not even looked at stays.
+    const isBegun = this.#upload !== undefined;
+    await this.requests.end(isBegun ? () => this.#call(this.#removal()) : undefined);
+    if (isBegun) await this.journal?.clear();
+    return false;
+  }
+
+  /** Goes on with the upload that the journal tells of, if it is this one's and still there. Any other one is aborted. */
+  async #goOn(size: number, { identity, virtualSize = 0 }: TargetPlan): Promise<boolean> {
+    const left = await this.journal?.read();
+    if (!left) return false;
+    this.#upload = { id: left.id };
+    const there = left.identity === identity && left.size === size ? await this.#countThere(left) : 0;
+    // An output may have more than the disk.
+    const count = Math.min(there, Math.floor(virtualSize / size));
+    if (count > 0) {
+      this.#parts.push(...left.parts.slice(0, count));
+      this.begun = { parts: count, written: left.written[count - 1]! };
+      return true;
+    }
+    await this.#ask(this.#removal(), [204, 200, 404]);
+    this.#upload = undefined;
+    await this.journal!.clear();
+    return false;
+  }
+
+  /** How many of the parts that were noted the server has, from the first one on. It lists them in pages. */
+  async #countThere({ parts, size }: LeftUpload): Promise<number> {
+    for (let count = 0; ; ) {
+      const query = `part-number-marker=${count}&${this.#query()}`;
+      const { status, text } = await this.#ask({ action: 'list', method: 'GET', query }, [200, 404]);
+      if (status === 404) return 0;
+      const listed = partsIn(text);
+      const before = count;
+      while (count < parts.length && isPart(listed.get(count + 1), parts[count]!, size)) count += 1;
+      if (count === before) return count;
+    }
+  }
+
+  #removal(): S3Request {
+    return { action: 'abort', method: 'DELETE', query: this.#query() };
   }
 
   async #send(part: Part): Promise<void> {
@@ -84,6 +133,8 @@ export class S3 implements Protocol {
       const stored = this.#stored(headers, digest);
       if (stored) {
         this.#parts[part.number] = stored;
+        // A later conversion sends at least the last part: it has the end of the output.
+        if (!part.isLast) await this.journal?.add(part.number, stored, part.written);
         return;
       }
       if (attempt === MOST_WRONG) throw this.requests.failed(WRONG);
@@ -151,10 +202,38 @@ export class S3 implements Protocol {
     return `uploadId=${encodeURIComponent(this.#upload!.id)}`;
   }
 
-  #ask(request: S3Request): Promise<Answer> {
-    return this.requests.send(async () => ({ method: request.method, url: await this.sign(request) }), [200]);
+  #ask(request: S3Request, accepted: readonly number[]): Promise<Answer> {
+    return this.requests.send(() => this.#call(request), accepted);
+  }
+
+  async #call(request: S3Request): Promise<Call> {
+    return { method: request.method, url: await this.sign(request) };
   }
 }
+
+/** A part as a server lists it. */
+interface ListedPart {
+  etag: string | undefined;
+  size: number;
+}
+
+/** The parts of an answer to ListParts, by their numbers. Some servers leave the order or the ETags out. */
+function partsIn(text: string): Map<number, ListedPart> {
+  const fieldOf = (part: string, name: string) => new RegExp(`<${name}>([^<]*)<`).exec(part)?.[1];
+  const parts = [...text.matchAll(/<Part>(.*?)<\/Part>/gs)].map(([, part = '']) => {
+    const etag = fieldOf(part, 'ETag');
+    const listed = { etag: etag && bare(unescapeXml(etag)), size: Number(fieldOf(part, 'Size')) };
+    return [Number(fieldOf(part, 'PartNumber')), listed] as const;
+  });
+  return new Map(parts);
+}
+
+/** Whether a part is there as it was noted. Where no ETag is listed, the server compares them when it completes the upload. */
+const isPart = (listed: ListedPart | undefined, { etag }: StoredPart, size: number): boolean =>
+  listed !== undefined && listed.size === size && (listed.etag ?? bare(etag)) === bare(etag);
+
+/** Servers put it in quotes in some places and not in others. */
+const bare = (etag: string): string => etag.replaceAll('"', '');
 
 const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');

@@ -1,21 +1,31 @@
 // What the targets of this package have in common that upload in ascending order.
 
 import { DecantError } from '../errors.js';
-import type { Network, Target, TargetPlan } from '../types.js';
+import type { Network, Target, TargetBegun, TargetPlan } from '../types.js';
 import { type Part, Parts } from './parts.js';
 import type { Requests } from './requests.js';
 
 /** What a protocol of uploads has to do. */
 export interface Protocol {
   readonly requests: Requests;
+  /** Whether it can go on with an upload that was cut off. */
+  readonly resumes?: boolean;
+  /** After `begin`: what the server has of an upload that was cut off. */
+  readonly begun?: UploadBegun | undefined;
   /** Begins the upload. Returns the size of its parts in bytes. */
   begin(plan: TargetPlan): Promise<number>;
   /** Sends a part, or begins to. */
   part(part: Part): Promise<void>;
   /** Completes the upload: the object appears, of all `parts`. */
   complete(): Promise<void>;
-  /** Ends what is under way, and has the server forget it. */
-  abort(): Promise<void>;
+  /** Ends what is under way, and has the server forget it, unless a later conversion can go on with it and is to: `true`. */
+  abort(keep: boolean): Promise<unknown>;
+}
+
+/** The first `parts` of an upload are there; so many bytes of them were `written`, holes left out. */
+export interface UploadBegun {
+  parts: number;
+  written: number;
 }
 
 export class UploadTarget implements Target {
@@ -28,9 +38,15 @@ export class UploadTarget implements Target {
     return this.protocol.requests.network;
   }
 
-  async open(plan: TargetPlan): Promise<void> {
+  get resumes(): boolean {
+    return this.protocol.resumes ?? false;
+  }
+
+  async open(plan: TargetPlan): Promise<TargetBegun | undefined> {
     const size = await this.protocol.begin(plan);
-    this.#parts = new Parts(size, (part) => this.protocol.part(part));
+    const { begun } = this.protocol;
+    this.#parts = new Parts(size, begun ?? { parts: 0, written: 0 }, (part) => this.protocol.part(part));
+    return begun && { offset: begun.parts * size, written: begun.written };
   }
 
   async write(_offset: number, bytes: Uint8Array): Promise<void> {
@@ -46,8 +62,8 @@ export class UploadTarget implements Target {
     await this.protocol.complete();
   }
 
-  abort(): Promise<void> {
-    return this.protocol.abort();
+  async abort(_reason: Error, keep = false): Promise<boolean> {
+    return (await this.protocol.abort(keep)) === true;
   }
 }
 

@@ -29,3 +29,16 @@ export interface TusOptions extends UploadOptions {
   /** The name of the file, which the server gets as `filename`. */
   name?: string;
 }
+
+/**
+ * Where an upload notes what the server has, as text, so that a later conversion with `resume` goes on with it: a place of the
+ * caller's own, one for each object. It holds no secret.
+ */
+export interface UploadJournal {
+  /** Resolves to all that was added, in order; to nothing where there is nothing. */
+  read(): string | undefined | Promise<string | undefined>;
+  /** Adds `text`: less than 4 KiB. Resolves when it is kept. */
+  append(text: string): void | Promise<void>;
+  /** Removes all that was added. */
+  clear(): void | Promise<void>;
+}

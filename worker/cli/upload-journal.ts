@@ -1,0 +1,93 @@
+// The journal of an upload, in the user's folder for what programs keep. It is held by this process while it runs, and
+// taken over by a later one.
+
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { isOwn } from '../targets/journal.js';
+import { partialName, resumables, sweep } from '../targets/partial.js';
+import { type Place, pathIn } from '../targets/target.js';
+import type { UploadJournal } from '../upload/types.js';
+
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDWR } = constants;
+const OWNER_ONLY = 0o600;
+const FOLDER_OWNER_ONLY = 0o700;
+/** Upper bound on a journal that is read, in bytes: one has 10,000 lines at most. */
+const MOST = 16 << 20;
+
+/** XDG Base Directory Specification. */
+function stateFolder(): string {
+  const { XDG_STATE_HOME: named, LOCALAPPDATA: local } = process.env;
+  if (named && isAbsolute(named)) return join(named, 'decant');
+  return local ? join(local, 'decant') : join(homedir(), '.local', 'state', 'decant');
+}
+
+/** The journal of uploads to the object at `url`. Its name tells nothing of the address. */
+export function uploadJournal(url: string): UploadJournal {
+  const { origin, pathname } = new URL(url);
+  const name = createHash('sha256').update(`${origin}${pathname}`).digest('hex').slice(0, 32);
+  return new FileJournal({ folder: Buffer.from(stateFolder()), name: Buffer.from(name) });
+}
+
+class FileJournal implements UploadJournal {
+  #held: { path: Buffer; file: FileHandle } | undefined;
+
+  constructor(private readonly place: Place) {}
+
+  async read(): Promise<string | undefined> {
+    const folder = await lstat(this.place.folder, { bigint: true }).catch(() => undefined);
+    if (!folder) return undefined;
+    const now = BigInt(Date.now()) * 1_000_000n;
+    await sweep(this.place, now, [], false);
+    for (const path of await resumables(this.place, now)) {
+      const text = await this.#takeOver(path);
+      if (text !== undefined) return text;
+    }
+    return undefined;
+  }
+
+  async append(text: string): Promise<void> {
+    this.#held ??= await this.#create();
+    const { file } = this.#held;
+    await file.appendFile(text);
+    await file.datasync();
+  }
+
+  async clear(): Promise<void> {
+    const held = this.#held;
+    this.#held = undefined;
+    if (!held) return;
+    await held.file.close();
+    await unlink(held.path);
+  }
+
+  /** What the file at `path` says; undefined where another process was faster, or it is not this user's alone. */
+  async #takeOver(path: Buffer): Promise<string | undefined> {
+    const own = this.#newPath();
+    try {
+      await rename(path, own);
+    } catch {
+      return undefined;
+    }
+    const file = await open(own, O_RDWR | O_APPEND | O_NOFOLLOW);
+    const stats = await file.stat({ bigint: true });
+    if (!isOwn(stats) || stats.size > MOST) {
+      await file.close();
+      return undefined;
+    }
+    this.#held = { path: own, file };
+    return file.readFile('utf8');
+  }
+
+  async #create(): Promise<{ path: Buffer; file: FileHandle }> {
+    await mkdir(this.place.folder, { recursive: true, mode: FOLDER_OWNER_ONLY });
+    const path = this.#newPath();
+    return { path, file: await open(path, O_CREAT | O_EXCL | O_RDWR | O_APPEND, OWNER_ONLY) };
+  }
+
+  #newPath(): Buffer {
+    return pathIn(this.place.folder, partialName(this.place, 'resumable'));
+  }
+}
