@@ -45,6 +45,7 @@ export default defineConfig({
     { name: 'chromium-more', testDir: 'browser', testMatch: MORE, grepInvert: LONG, use: { launchOptions: chromium } },
     { name: 'chromium-long', testDir: 'browser', grep: LONG, use: { launchOptions: chromium } },
     { name: 'sizes', testDir: 'sizes', use: { launchOptions: chromium } },
+    { name: 'servers', testDir: 'servers' },
     { name: 'consumers', ...consumers },
     { name: 'consumers-short', ...consumers, grep: SHORT },
     ...OTHER_BROWSERS.map((name) => ({ name, testDir: 'webdriver' })),

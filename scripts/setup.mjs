@@ -15,6 +15,10 @@ const COMPILER = [
   { there: canLink, packages: ['gcc', 'libc6-dev'], why: 'Rust build scripts need a C linker' },
   { there: has('clang'), packages: ['clang'], why: "zstd's library, written in C, is compiled to wasm" },
 ];
+/** The versions of servers that uploads are tried against. */
+const S3_SERVER = '0.14.1';
+const GCS_SERVER = 'v1.56.1';
+
 const PIGZ = { there: has('pigz'), packages: ['pigz'], why: 'what it compresses is read and compared with' };
 const TESTS = [
   { there: has('chromium'), packages: ['chromium'], why: 'the browser tests drive it' },
@@ -36,7 +40,7 @@ const DISKS = [
   [has('mkfs.xfs'), 'xfsprogs'],
   [has('mkfs.btrfs'), 'btrfs-progs'],
 ].map(([there, name]) => ({ there, packages: [name], why: 'tests look into disks that it makes' }));
-const BENCHMARK = [PIGZ];
+const BENCHMARK = [PIGZ, { there: has('curl'), packages: ['curl'], why: 'what it fetches is compared with' }];
 const WEBKIT_FOR_PYTHON = "import gi; gi.require_version('WebKit2', '4.1')";
 const canOpenWebKit = () => ask('/usr/bin/python3', ['-c', WEBKIT_FOR_PYTHON]) !== undefined;
 /** The other browsers, their drivers, and a window system for WebKit. */
@@ -72,6 +76,26 @@ async function install(name, what, folder) {
 export const npmPackages = () => install('npm', 'npm packages', '');
 /** The compilers by which programs are tried against the package's types. */
 export const olderCompilers = () => install('typescript', 'older versions of TypeScript', 'tools/typescript/');
+
+/** Real servers for uploads, in target/servers/bin and tools/servers. */
+export async function uploadServers() {
+  await install('servers', 'servers that take uploads', 'tools/servers/');
+  const folder = join(root, 'target', 'servers');
+  const todo = 'Check that it reaches its registry, and run this again.';
+  if (!existsSync(join(folder, 'bin', 's3s-fs'))) {
+    say('building s3s-fs');
+    const crate = ['s3s-fs', '--version', S3_SERVER, '--locked', '--features', 'binary', '--root', folder];
+    run('Building s3s-fs', 'cargo', [`+${toolchain()}`, 'install', '--quiet', ...crate], { todo });
+  }
+  if (existsSync(join(folder, 'bin', 'fake-gcs-server'))) return;
+  if (!which('go')) {
+    say('there is no Go: uploads to Google Cloud Storage are not tried against fake-gcs-server');
+    return;
+  }
+  say('building fake-gcs-server');
+  const env = { ...process.env, GOBIN: join(folder, 'bin') };
+  run('Building fake-gcs-server', 'go', ['install', `github.com/fsouza/fake-gcs-server@${GCS_SERVER}`], { env, todo });
+}
 
 const toolchainFile = () => readFileSync(join(root, 'rust-toolchain.toml'), 'utf8');
 export const toolchain = () => /channel = "(.+)"/.exec(toolchainFile())[1];

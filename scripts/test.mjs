@@ -3,7 +3,7 @@
 
 import { build } from './build.mjs';
 import { fail, say } from './lib.mjs';
-import { compiler, olderCompilers, otherBrowsers, rust, testPrograms } from './setup.mjs';
+import { compiler, olderCompilers, otherBrowsers, rust, testPrograms, uploadServers } from './setup.mjs';
 import { checks } from './tests/checks.mjs';
 import { playwright } from './tests/playwright.mjs';
 import { narrowRustTests, rustTests } from './tests/rust.mjs';
@@ -37,6 +37,11 @@ const PARTS = {
   /** Large disks in Chromium, in a profile and in private windows. */
   sizes() {
     playwright(['sizes'], LONG);
+  },
+  /** Uploads to servers of others. */
+  async servers() {
+    await uploadServers();
+    playwright(['servers'], LONG);
   },
   /** The packed package with every bundler, framework, runtime and test runner. */
   consumers() {
@@ -72,7 +77,7 @@ await olderCompilers();
 for (const part of parts) {
   const before = counted();
   say(`part ${part}`);
-  PARTS[part]();
+  await PARTS[part]();
   const { passed, failed } = counted();
   say(`part ${part}: ${passed - before.passed} passed, ${failed - before.failed} failed`);
 }
