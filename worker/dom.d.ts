@@ -2,6 +2,7 @@
 
 interface FileSystemSyncAccessHandle {
   truncate(size: number): void;
+  read(bytes: Uint8Array, options: { at: number }): number;
   write(bytes: Uint8Array, options: { at: number }): number;
   flush(): void;
   close(): void;

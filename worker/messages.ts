@@ -60,10 +60,16 @@ export type TargetSpec =
   /** A file that the user picked. */
   | { picked: FileSystemFileHandle }
   /** The name of a temporary file in the origin's private file system: not every browser lets handles travel. */
-  | { opfs: string }
+  | { opfs: string; resume?: Resume }
   | PortSpec
   /** An open file of Node, or a block device, which gets its holes as zeros; `name` is what the caller calls it. */
   | { file: OpenFile; name: string; isDevice: boolean; sync: boolean };
+
+/** For a file that a later conversion can go on with: the first line of its journal, and how many bytes are there already. */
+export interface Resume {
+  head: string;
+  begun: number;
+}
 
 /** Pieces of the output go to the calling side. */
 export interface PortSpec {

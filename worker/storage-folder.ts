@@ -6,3 +6,9 @@ export const PROTOCOL = 'decant-1';
 
 /** The folder of all temporary files. */
 export const FOLDER = `.${PROTOCOL}`;
+
+/** The name of the journal of a temporary file. */
+export const journalName = (file: string): string => `${file}.journal`;
+
+/** What is left out of the name of a journal, for that of its file. */
+export const JOURNAL = /\.journal$/;

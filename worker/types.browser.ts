@@ -5,6 +5,7 @@ import type {
   CommonConvertOptions,
   CommonImage,
   CommonOpenOptions,
+  Kept,
   Result,
   Source,
   Target,
@@ -79,6 +80,11 @@ export type ConvertOptions = CommonConvertOptions;
 export interface Image extends CommonImage {
   /** Writes the disk to `output`. Nothing that looks complete is left where it rejects. */
   convert(output: Output, options?: ConvertOptions): Promise<Result>;
+  /**
+   * What `convert` to `output` would go on with, if it is called with `resume` and the same options. Resolves to `undefined`
+   * where it could not be resumed, or where only a target of the caller's own knows.
+   */
+  kept(output: Output, options?: ConvertOptions): Promise<Kept | undefined>;
 }
 
 /** A kind of output, and whether this page has it. */

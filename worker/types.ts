@@ -456,6 +456,14 @@ export interface CommonConvertOptions {
   onProgress?: (progress: Progress) => void;
 }
 
+/** What an earlier conversion has left, which one with `resume` goes on with. */
+export interface Kept {
+  /** How many bytes of the disk are done; 0 where nothing is kept. */
+  readonly guestDone: number;
+  /** Removes what is kept. */
+  discard(): Promise<void>;
+}
+
 /** What a conversion has done. */
 export interface Result {
   /** The virtual size of the image. The disk in the output is larger in some formats: see `notice`. */

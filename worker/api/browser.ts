@@ -56,6 +56,8 @@ async function openSource(input: Input, signal: AbortSignal | undefined): Promis
     spec: { blob },
     // Another File object may be another file, even where its name, size and time are the same.
     identity: input,
+    // As much as a server tells of a file.
+    ...(file && { state: describe(file) }),
     ...(handle && file && { entry: { handle, lastModified: file.lastModified } }),
     name: file?.name,
     size: blob.size,

@@ -4,8 +4,10 @@ import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toS
 import type { ConvertOptions, Output } from '../given.js';
 import type { Converted, CrateProgress } from '../inside/coordinator.js';
 import type { TargetSpec } from '../messages.js';
+import { isTarget } from '../targets/own.js';
 import type { Begun, Route } from '../targets/route.js';
-import type { Info, OutputFormat, Progress, Result } from '../types.js';
+import type { Info, Kept, OutputFormat, Progress, Result } from '../types.js';
+import { isStream } from '../values.js';
 import type { OpenedImage } from '../workers/opened-image.js';
 import type { Pool } from '../workers/pool.js';
 import type { Opening, Session } from '../workers/session.js';
@@ -47,6 +49,20 @@ export async function convertImage(conversion: Conversion, output: Output, optio
   }
 }
 
+/** What a conversion with `resume` would go on with; undefined where it could not be resumed, or only its target knows. */
+export async function keptOf(
+  { platform, opening, info, outputs }: Conversion,
+  output: Output,
+  options: ConvertOptions,
+): Promise<Kept | undefined> {
+  // A target of the caller's own is not touched.
+  if (isStream(output) || isTarget(output)) return undefined;
+  const route = platform.route(output, opening.sources.all, options);
+  const { name, compressed } = chosenFormat(outputs, options);
+  const identity = identityOf(opening, info, name, compressed, options);
+  return typeof identity === 'string' ? route.kept?.(identity) : undefined;
+}
+
 const isUnchanged = ({ sources }: Opening): Promise<boolean> =>
   sources.verify().then(
     () => true,
@@ -65,6 +81,9 @@ async function convertTo(
   const { name: format, size, compressed } = chosenFormat(outputs, options);
   if (options.resume && !route.resumes) throw new DecantError('usage', 'An output of this kind cannot be resumed');
   const identity = options.resume ? identityOf(opening, info, format, compressed, options) : undefined;
+  if (typeof identity === 'object') {
+    throw new DecantError('usage', `The conversion cannot be resumed: ${identity.reason}`);
+  }
   const networks = () => [...sources.networks, ...(route.network ? [route.network] : [])];
   const meter = new Meter(info.virtualSize, info.fileSize, networks, options.onProgress);
   // Its workers start meanwhile.

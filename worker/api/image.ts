@@ -10,6 +10,7 @@ import type {
   CommonImage,
   Extent,
   Info,
+  Kept,
   MapOptions,
   OutputFormat,
   ReadableOptions,
@@ -21,7 +22,7 @@ import { OpenedImage } from '../workers/opened-image.js';
 import { Passwords } from '../workers/passwords.js';
 import type { Opening, Session } from '../workers/session.js';
 import { endAllWorkers } from '../workers/warm.js';
-import { convertImage } from './convert.js';
+import { convertImage, keptOf } from './convert.js';
 import { listened } from './listened.js';
 import { checkCall, checkOpening, settle } from './options.js';
 import type { Platform } from './platform.js';
@@ -63,7 +64,17 @@ export async function openImage(platform: Platform, input: Input, options: OpenO
   }
 }
 
-const METHODS = ['prepare', 'unlock', 'map', 'read', 'readable', 'convert', 'close', Symbol.asyncDispose] as const;
+const METHODS = [
+  'prepare',
+  'unlock',
+  'map',
+  'read',
+  'readable',
+  'convert',
+  'kept',
+  'close',
+  Symbol.asyncDispose,
+] as const;
 
 /**
  * An opened image. Its methods are bound to it: a framework that puts a proxy around it would otherwise hide what they
@@ -157,6 +168,13 @@ export class OpenImage implements CommonImage {
     const { opening, opened, info, outputs } = this;
     const conversion = { platform: this.platform, opening, opened, info, outputs };
     return this.#use(convertImage(conversion, output, { ...options, signal }));
+  }
+
+  async kept(output: Output, options: ConvertOptions = {}): Promise<Kept | undefined> {
+    this.#requireOpen();
+    checkCall(options);
+    const { opening, opened, info, outputs } = this;
+    return keptOf({ platform: this.platform, opening, opened, info, outputs }, output, options);
   }
 
   close(): Promise<void> {

@@ -1,11 +1,12 @@
 // A worker of the browser.
 
 import { DecantError } from '../errors.js';
-import type { TargetSpec } from '../messages.js';
+import type { Resume, TargetSpec } from '../messages.js';
 import type { Port } from '../rpc.js';
-import { FOLDER } from '../storage-folder.js';
+import { FOLDER, journalName } from '../storage-folder.js';
 import type { Host, ObjectTarget, OpenTarget } from './host.js';
 import { PortTarget } from './port-target.js';
+import { StorageJournal } from './storage-journal.js';
 
 const port: Port = {
   post: (message, transfer = []) => globalThis.postMessage(message, { transfer }),
@@ -16,11 +17,14 @@ const port: Port = {
 const canShare = (): boolean =>
   typeof FileSystemSyncAccessHandle !== 'undefined' && 'mode' in FileSystemSyncAccessHandle.prototype;
 
-/** A temporary file, by its name: not every browser lets handles travel. */
-async function temporaryFile(name: string): Promise<FileSystemFileHandle> {
+async function storageFolder(): Promise<FileSystemDirectoryHandle> {
   const root = await navigator.storage.getDirectory();
-  return (await root.getDirectoryHandle(FOLDER)).getFileHandle(name);
+  return root.getDirectoryHandle(FOLDER);
 }
+
+/** A temporary file, by its name: not every browser lets handles travel. */
+const temporaryFile = async (name: string): Promise<FileSystemFileHandle> =>
+  (await storageFolder()).getFileHandle(name);
 
 /**
  * Whether files can be written at once, by sync handles: in WebKit on Linux they cannot. It is tried with a file of its own,
@@ -28,8 +32,7 @@ async function temporaryFile(name: string): Promise<FileSystemFileHandle> {
  */
 async function trySyncHandles(): Promise<boolean> {
   if (canShare()) return true;
-  const root = await navigator.storage.getDirectory();
-  const folder = await root.getDirectoryHandle(FOLDER);
+  const folder = await storageFolder();
   const name = crypto.randomUUID();
   try {
     const file = await folder.getFileHandle(name, { create: true });
@@ -52,11 +55,15 @@ async function syncHandle(file: FileSystemFileHandle): Promise<FileSystemSyncAcc
   return hasSyncHandles ? file.createSyncAccessHandle() : undefined;
 }
 
-/** Gives a file its length; answers whether it has it then: a full storage need not throw. */
-async function setLength(file: FileSystemFileHandle, length: number): Promise<boolean> {
+/**
+ * Gives a file its length; answers whether it has it then: a full storage need not throw. What it has behind its first `kept`
+ * bytes is zeros then.
+ */
+async function setLength(file: FileSystemFileHandle, length: number, kept = 0): Promise<boolean> {
   const handle = await syncHandle(file);
   if (handle) {
     try {
+      handle.truncate(kept);
       handle.truncate(length);
       return handle.getSize() === length;
     } finally {
@@ -67,6 +74,31 @@ async function setLength(file: FileSystemFileHandle, length: number): Promise<bo
   await writable.truncate(length);
   await writable.close();
   return (await file.getFile()).size === length;
+}
+
+/**
+ * The journal of the temporary file `name`. `handle` is the one way to it, where there is only one. Undefined where it cannot
+ * be written: then no conversion goes on with the file.
+ */
+async function journalFor(
+  name: string,
+  { head, begun }: Resume,
+  handle?: FileSystemSyncAccessHandle,
+): Promise<StorageJournal | undefined> {
+  const flushData = async () => {
+    const file = await temporaryFile(name);
+    const own = handle ?? (await sharedHandle(file));
+    own.flush();
+    if (!handle) own.close();
+  };
+  let own: FileSystemSyncAccessHandle | undefined;
+  try {
+    own = await syncHandle(await (await storageFolder()).getFileHandle(journalName(name), { create: true }));
+    return own && StorageJournal.begin(own, head, begun > 0, flushData);
+  } catch {
+    own?.close();
+    return undefined;
+  }
 }
 
 /** A file that appears, or is replaced, when it is completed. */
@@ -110,11 +142,15 @@ const sharedHandle = (file: FileSystemFileHandle): Promise<FileSystemSyncAccessH
 class SharedFile implements ObjectTarget {
   #handle: Promise<FileSystemSyncAccessHandle> | undefined;
 
-  constructor(private readonly file: FileSystemFileHandle) {}
+  /** Its first `kept` bytes are there already. */
+  constructor(
+    private readonly file: FileSystemFileHandle,
+    private readonly kept: number,
+  ) {}
 
   async open(size: number | undefined): Promise<void> {
     if (size === undefined) return;
-    if (!(await setLength(this.file, size).catch(unlessFull))) throw tooLarge(size);
+    if (!(await setLength(this.file, size, this.kept).catch(unlessFull))) throw tooLarge(size);
   }
 
   /** For what is no job's: the few bytes that a writer adds. */
@@ -149,9 +185,17 @@ export const browserHost: Host = {
     if ('picked' in spec) return replacing(spec.picked);
     if ('port' in spec) return { target: { object: new PortTarget(spec) }, shared: false };
     const file = await fileOf(spec);
-    if (poolWorkers && canShare()) return { target: { object: new SharedFile(file) }, shared: true };
+    const resume = 'opfs' in spec ? spec.resume : undefined;
+    const kept = resume?.begun ?? 0;
+    if (poolWorkers && canShare()) {
+      const journal = resume && (await journalFor(file.name, resume));
+      return { target: { object: new SharedFile(file, kept) }, shared: true, journal };
+    }
     const handle = await syncHandle(file);
-    return handle ? { target: { handle }, shared: false } : replacing(file);
+    if (!handle) return replacing(file);
+    // What lies behind it is not certain.
+    handle.truncate(kept);
+    return { target: { handle }, shared: false, journal: resume && (await journalFor(file.name, resume, handle)) };
   },
 
   async tryLength(name, size) {

@@ -235,7 +235,10 @@ export function coordinatorMethods(
           const keys = 'keys' in crateImage ? (crateImage as FullImage).keys() : undefined;
           dispatcher?.attach({ files, keys, target: place.shared ? targetSpec : undefined });
           keys?.fill(0);
-          const progress = (detail: CrateProgress) => report(`progress:${operation}`, detail);
+          const progress = (detail: CrateProgress) => {
+            place.journal?.settled({ guest: detail.settled, written: detail.settledWritten });
+            report(`progress:${operation}`, detail);
+          };
           const random = crypto.getRandomValues(new Uint8Array(16));
           const output = {
             format,
@@ -247,11 +250,13 @@ export function coordinatorMethods(
           const dispatch = dispatcher && ((job: Uint8Array, reads: []) => dispatcher.run(job, reads));
           const { target } = place;
           const converted = await crateImage.convert(dispatch, pool.length, memory, output, target, progress, cancel);
+          await place.journal?.end(false);
           written.set(operation, place);
           return converted as Converted;
         } catch (thrown) {
           // What the crate has aborted already may be aborted again; why it was is told.
           await abort(place.target).catch(() => {});
+          await place.journal?.end(true).catch(() => {});
           throw thrown;
         }
       };

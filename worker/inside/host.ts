@@ -2,6 +2,7 @@
 
 import type { FileSpec, TargetSpec } from '../messages.js';
 import type { Port } from '../rpc.js';
+import type { StorageJournal } from './storage-journal.js';
 
 /** A pool worker's own way to a target, as the crate takes it (`crate/src/web/handle.rs`). */
 export type CrateHandle = { handle: FileSystemSyncAccessHandle } | { object: ObjectHandle };
@@ -73,6 +74,8 @@ export interface OpenTarget {
   complete?(): Promise<void>;
   /** Gives up what was written; `complete` was not called. */
   abandon?(): Promise<void>;
+  /** Where what is written is noted, so that a later conversion can go on with it. */
+  journal?: StorageJournal | undefined;
 }
 
 /** A pool worker's own way to a target, which is open. */

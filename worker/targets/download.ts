@@ -4,27 +4,33 @@
 import { copyLifetime } from '../copy-lifetime.js';
 import { DecantError } from '../errors.js';
 import type { TargetSpec } from '../messages.js';
-import { type Route, requireSize, type Sizes } from './route.js';
-import { askForRoom, TemporaryFile } from './storage.js';
+import type { Kept } from '../types.js';
+import type { Begun, Route, Sizes } from './route.js';
+import type { TemporaryFile } from './storage.js';
+import { StoredOutput } from './stored-output.js';
 
 export class DownloadRoute implements Route {
-  #file: TemporaryFile | undefined;
+  readonly resumes = true;
+  /** The name counts at the end only: a disk that was cut off may get another one. */
+  readonly #output = new StoredOutput('download');
 
   constructor(private readonly name: string) {
     if (typeof document === 'undefined') throw new DecantError('usage', 'A download can be started by a page only');
     if (typeof name !== 'string' || name === '') throw new DecantError('usage', 'A download needs a name');
   }
 
-  async prepare({ outputSize }: Sizes, signal: AbortSignal): Promise<TargetSpec> {
-    this.#file = await TemporaryFile.create();
-    if (outputSize !== undefined) await askForRoom(outputSize, signal);
-    return { opfs: this.#file.name };
+  get begun(): Begun | undefined {
+    return this.#output.begun;
+  }
+
+  prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
+    return this.#output.prepare(sizes, signal, identity, false);
   }
 
   async commit(size: number): Promise<void> {
-    const copy = this.#file!;
-    const file = await copy.handle.getFile();
-    requireSize(file.size, size);
+    const file = await this.#output.whole(size);
+    const { file: copy } = this.#output;
+    await copy.removeJournal();
     const link = document.createElement('a');
     link.href = URL.createObjectURL(file);
     link.download = this.name;
@@ -32,8 +38,12 @@ export class DownloadRoute implements Route {
     setTimeout(() => void giveBack(copy, link.href), copyLifetime(size));
   }
 
-  async discard(): Promise<void> {
-    await this.#file?.remove();
+  discard(reason: DecantError, keep: boolean): Promise<void> {
+    return this.#output.discard(reason, keep);
+  }
+
+  kept(identity: string): Promise<Kept> {
+    return this.#output.kept(identity);
   }
 }
 

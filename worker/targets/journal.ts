@@ -1,17 +1,14 @@
-// What is certain to be in a partial file, on the disk beside it, so that a later conversion can go on from there: a line
-// for what is converted, and one for each time at which more was certain.
+// What is certain to be in a partial file, on the disk beside it, so that a later conversion can go on from there.
 
 import { type BigIntStats, constants, fsync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { lineOf, nextNote, readLines } from './journal-lines.js';
 import type { Begun } from './route.js';
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 const LINE_END = '\n'.charCodeAt(0);
 const OWNER_ONLY = 0o600;
-/** How long to wait before what is done is made certain once more: so many milliseconds, and as many times as it took. */
-const INTERVAL = 500;
-const TIMES = 10;
 /** Upper bound on a journal that is read, in bytes. */
 const MOST = 16 << 20;
 
@@ -30,24 +27,18 @@ export async function readJournal(partial: Buffer, identity: string): Promise<Be
   try {
     const stats = await file.stat({ bigint: true });
     if (!isOwn(stats) || stats.size > MOST) return undefined;
-    // A line without an end was being written when the system stopped.
-    const [head, ...lines] = (await file.readFile('utf8')).split('\n').slice(0, -1);
-    return head === identity ? lines.map(begunOf).findLast((begun) => begun !== undefined) : undefined;
+    const lines = readLines(await file.readFile('utf8'));
+    return lines?.head === identity ? lines.begun : undefined;
   } finally {
     await file.close();
   }
-}
-
-function begunOf(line: string): Begun | undefined {
-  const [, guest, written] = /^(\d{1,16}) (\d{1,16})$/.exec(line) ?? [];
-  return guest === undefined ? undefined : { guest: Number(guest), written: Number(written) };
 }
 
 export class Journal {
   #latest: Begun;
   #noted: Begun;
   /** When it is to be noted next. */
-  #next = performance.now() + INTERVAL;
+  #next = nextNote(performance.now(), performance.now());
   #noting: Promise<void> | undefined;
   /** Why nothing can be noted any more. */
   #failure: unknown;
@@ -92,8 +83,7 @@ export class Journal {
     const now = performance.now();
     if (this.#noting || now < this.#next) return;
     this.#noting = this.#note().finally(() => {
-      const end = performance.now();
-      this.#next = end + Math.max(INTERVAL, TIMES * (end - now));
+      this.#next = nextNote(now, performance.now());
       this.#noting = undefined;
     });
   }
@@ -115,12 +105,12 @@ export class Journal {
   /** The data first: nothing is noted that a power failure could take away. A failure makes less certain, and no more. */
   async #note(): Promise<void> {
     if (this.#failure !== undefined) return;
-    const { guest, written } = this.#latest;
+    const latest = this.#latest;
     try {
       await promisify(fsync)(this.fd);
-      await this.file.write(`${guest} ${written}\n`);
+      await this.file.write(lineOf(latest));
       await this.file.sync();
-      this.#noted = { guest, written };
+      this.#noted = latest;
     } catch (thrown) {
       this.#failure = thrown;
     }

@@ -4,13 +4,16 @@ import { DecantError } from '../errors.js';
 import type { TargetSpec } from '../messages.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { FOLDER } from '../storage-folder.js';
+import type { Kept } from '../types.js';
 import { unlessMissing } from './missing.js';
-import { type Route, requireSize, type Sizes } from './route.js';
+import type { Begun, Route, Sizes } from './route.js';
 import { refuseSources } from './sources.js';
-import { askForRoom, storageRoot, TemporaryFile } from './storage.js';
+import { storageRoot } from './storage.js';
+import { StoredOutput } from './stored-output.js';
 
 export class OpfsRoute implements Route {
-  #file: TemporaryFile | undefined;
+  readonly resumes = true;
+  readonly #output: StoredOutput;
   /** Whether a file of the name was there at the start: the caller means to replace it. */
   #replaces = false;
   readonly #folders: string[];
@@ -27,18 +30,21 @@ export class OpfsRoute implements Route {
     }
     this.#name = names.pop()!;
     this.#folders = names;
+    this.#output = new StoredOutput(`opfs:${path}`);
   }
 
-  async prepare({ outputSize }: Sizes, signal: AbortSignal): Promise<TargetSpec> {
+  get begun(): Begun | undefined {
+    return this.#output.begun;
+  }
+
+  async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
     await this.#refuse();
-    this.#file = await TemporaryFile.create();
-    if (outputSize !== undefined) await askForRoom(outputSize, signal);
-    return { opfs: this.#file.name };
+    return this.#output.prepare(sizes, signal, identity, identity === undefined);
   }
 
   async commit(size: number): Promise<void> {
-    const file = this.#file!;
-    requireSize((await file.handle.getFile()).size, size);
+    await this.#output.whole(size);
+    const { file } = this.#output;
     let folder = await storageRoot();
     for (const name of this.#folders) folder = await folder.getDirectoryHandle(name, { create: true });
     // Of several conversions to the name, one looks and moves at a time.
@@ -50,8 +56,12 @@ export class OpfsRoute implements Route {
     });
   }
 
-  async discard(): Promise<void> {
-    await this.#file?.remove();
+  discard(reason: DecantError, keep: boolean): Promise<void> {
+    return this.#output.discard(reason, keep);
+  }
+
+  kept(identity: string): Promise<Kept> {
+    return this.#output.kept(identity);
   }
 
   /** Noticed before the work and not after it: a source, a folder of the file's name, a file of a folder's. */

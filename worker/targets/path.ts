@@ -8,10 +8,11 @@ import { DecantError } from '../errors.js';
 import { fileError, fileReason } from '../file-error.js';
 import type { OpenFile, TargetSpec } from '../messages.js';
 import type { OpenedSource } from '../sources/opened-source.js';
+import type { Kept } from '../types.js';
 import { deviceOf, deviceSize, filesBehind } from './device.js';
 import { Journal } from './journal.js';
 import { partialName, sweep } from './partial.js';
-import { letGo, takeOver } from './resumable.js';
+import { keptFor, letGo, takeOver } from './resumable.js';
 import { type Begun, isKept, type Route, requireSize, type Sizes } from './route.js';
 import { findTarget, isSame, type Place, pathIn } from './target.js';
 
@@ -104,6 +105,14 @@ export class PathRoute implements Route {
       .catch((cause) => {
         throw new DecantError('sink', notRemoved(temporary, cause), { cause });
       });
+  }
+
+  async kept(identity: string): Promise<Kept> {
+    try {
+      return await keptFor(await findTarget(this.path), identity);
+    } catch (thrown) {
+      throw fileError(thrown, 'sink', `look at '${this.path}'`);
+    }
   }
 
   /** Whether nobody has removed or replaced the temporary file. */

@@ -1,8 +1,9 @@
 // A partial file with a journal, which a later conversion can go on with.
 
 import { type BigIntStats, close, constants, fstat, ftruncate, open } from 'node:fs';
-import { lstat, rename } from 'node:fs/promises';
+import { lstat, rename, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import type { Kept } from '../types.js';
 import { isOwn, Journal, journalOf, readJournal } from './journal.js';
 import { partialName, resumables } from './partial.js';
 import type { Begun } from './route.js';
@@ -22,13 +23,38 @@ export interface Resumed {
  * journal says, and nothing behind. `now` is the time by the clock of the folder.
  */
 export async function takeOver(place: Place, identity: string, now: bigint): Promise<Resumed | undefined> {
-  let best: { path: Buffer; begun: Begun } | undefined;
+  const [best] = await leftFor(place, identity, now);
+  return best && claim(place, best.path, best.begun);
+}
+
+/** What `takeOver` would go on with. */
+export async function keptFor(place: Place, identity: string): Promise<Kept> {
+  const left = () => leftFor(place, identity, BigInt(Date.now()) * 1_000_000n);
+  const [best] = await left();
+  return {
+    guestDone: best?.begun.guest ?? 0,
+    async discard() {
+      for (const { path } of await left()) {
+        // The journal first: without it nobody goes on with the file.
+        for (const file of [journalOf(path), path]) await unlink(file).catch(unlessGone);
+      }
+    },
+  };
+}
+
+/** What conversions `identity` to `place` have left, the most first. */
+async function leftFor(place: Place, identity: string, now: bigint): Promise<{ path: Buffer; begun: Begun }[]> {
+  const left: { path: Buffer; begun: Begun }[] = [];
   for (const path of await resumables(place, now)) {
     // One that cannot be read is none.
     const begun = await readJournal(path, identity).catch(() => undefined);
-    if (begun && begun.guest > (best?.begun.guest ?? 0)) best = { path, begun };
+    if (begun) left.push({ path, begun });
   }
-  return best && claim(place, best.path, best.begun);
+  return left.toSorted((a, b) => b.begun.guest - a.begun.guest);
+}
+
+function unlessGone(thrown: NodeJS.ErrnoException): void {
+  if (thrown.code !== 'ENOENT') throw thrown;
 }
 
 /** Lets go of what this process has made, so that others, and this one, can go on with it. It has a journal. */

@@ -3,7 +3,7 @@
 
 import { DecantError } from '../errors.js';
 import type { TargetSpec } from '../messages.js';
-import type { Network } from '../types.js';
+import type { Kept, Network } from '../types.js';
 
 /** In bytes. */
 export interface Sizes {
@@ -28,6 +28,8 @@ export interface Route {
   prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec>;
   /** Whether it can go on with what is kept. */
   readonly resumes?: boolean;
+  /** What a conversion `identity` would go on with. Missing where only the other side of a network knows. */
+  kept?(identity: string): Promise<Kept>;
   /** What of the output is there already. */
   readonly begun?: Begun | undefined;
   /** So much of the output is written. */

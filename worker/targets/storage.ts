@@ -2,8 +2,16 @@
 // somebody needs it; what nobody needs any more is swept.
 
 import { cancelled, DecantError, orCancelled } from '../errors.js';
-import { FOLDER, PROTOCOL } from '../storage-folder.js';
+import { FOLDER, JOURNAL, journalName, PROTOCOL } from '../storage-folder.js';
+import { readLines } from './journal-lines.js';
+import { isMissing, unlessMissing } from './missing.js';
 import { removeUnlessBusy } from './remove.js';
+import type { Begun } from './route.js';
+
+/** So long another tab may have a file that it only sweeps, in milliseconds. */
+const SWEPT = 500;
+/** What nobody has gone on with for so long is removed, in milliseconds. */
+const ABANDONED = 7 * 24 * 3600 * 1000;
 
 /** Outside of a secure context neither is there, whatever the types say. */
 const hasStorage = (): boolean => navigator.storage !== undefined && navigator.locks !== undefined;
@@ -22,28 +30,65 @@ export async function storageRoot(): Promise<FileSystemDirectoryHandle> {
   }
 }
 
-async function folder(): Promise<FileSystemDirectoryHandle> {
+/** The folder of all temporary files. */
+export async function storageFolder(): Promise<FileSystemDirectoryHandle> {
   return (await storageRoot()).getDirectoryHandle(FOLDER, { create: true });
 }
 
 const lockName = (file: string) => `${PROTOCOL}:${file}`;
 
-/** Takes the lock `name` until the returned function is called. */
-async function hold(name: string): Promise<() => void> {
+/** Takes the lock `name` until the returned function is called. Fails where `signal` is aborted before. */
+async function hold(name: string, signal?: AbortSignal): Promise<() => void> {
+  const options = signal ? { signal } : {};
   return new Promise((held, failed) => {
-    navigator.locks.request(name, () => new Promise<void>((release) => held(() => release()))).catch(failed);
+    const take = () => new Promise<void>((release) => held(() => release()));
+    navigator.locks.request(name, options, take).catch(failed);
   });
 }
 
-/** Removes temporary files whose tab is gone. */
-export async function sweep(): Promise<void> {
+/**
+ * Removes temporary files whose tab is gone. What a conversion could go on with stays for a week, unless `declined` says of
+ * the line that its journal begins with that nobody will.
+ */
+export async function sweep(declined: (head: string) => boolean = () => false): Promise<void> {
   if (!hasStorage()) return;
-  const files = await folder();
+  const files = await storageFolder();
   for await (const name of files.keys()) {
-    await navigator.locks.request(lockName(name), { ifAvailable: true }, async (lock) => {
+    await navigator.locks.request(lockName(name.replace(JOURNAL, '')), { ifAvailable: true }, async (lock) => {
+      if (!lock || (await mayGoOn(files, name, declined))) return;
       // A file that cannot be removed now is removed the next time.
-      if (lock) await files.removeEntry(name).catch(() => {});
+      await files.removeEntry(name).catch(() => {});
     });
+  }
+}
+
+/** Whether a conversion could go on with the file `name`, or with the one whose journal it is. */
+async function mayGoOn(
+  files: FileSystemDirectoryHandle,
+  name: string,
+  declined: (head: string) => boolean,
+): Promise<boolean> {
+  try {
+    const file = await (await files.getFileHandle(name.replace(JOURNAL, ''))).getFile();
+    const lines = await linesOf(files, file.name);
+    return lines?.begun !== undefined && Date.now() - lines.changed < ABANDONED && !declined(lines.head);
+  } catch (thrown) {
+    // What is not there is not gone on with. What cannot be looked at now stays.
+    return !isMissing(thrown);
+  }
+}
+
+/** What the journal of the file `name` says, and when it was changed; undefined where there is none. */
+export async function linesOf(
+  files: FileSystemDirectoryHandle,
+  name: string,
+): Promise<{ head: string; begun: Begun | undefined; changed: number } | undefined> {
+  try {
+    const journal = await (await files.getFileHandle(journalName(name))).getFile();
+    const lines = readLines(await journal.text());
+    return lines && { ...lines, changed: journal.lastModified };
+  } catch (thrown) {
+    return unlessMissing(thrown);
   }
 }
 
@@ -53,11 +98,11 @@ export class TemporaryFile {
     private readonly release: () => void,
   ) {}
 
-  /** An empty file with a name that was never used. */
-  static async create(): Promise<TemporaryFile> {
-    const files = await folder();
+  /** An empty file with a name that was never used. What is left of others is swept: see `sweep`. */
+  static async create(declined?: (head: string) => boolean): Promise<TemporaryFile> {
+    const files = await storageFolder();
     // It may count as used until it is gone; one that cannot be removed is no reason not to work.
-    await sweep().catch(() => {});
+    await sweep(declined).catch(() => {});
     const name = crypto.randomUUID();
     const release = await hold(lockName(name));
     try {
@@ -68,20 +113,47 @@ export class TemporaryFile {
     }
   }
 
+  /** The file `name`, which is there; undefined where somebody has it. */
+  static async take(name: string): Promise<TemporaryFile | undefined> {
+    const release = await hold(lockName(name), AbortSignal.timeout(SWEPT)).catch(() => undefined);
+    if (!release) return undefined;
+    try {
+      return new TemporaryFile(await (await storageFolder()).getFileHandle(name), release);
+    } catch (thrown) {
+      release();
+      return unlessMissing(thrown);
+    }
+  }
+
   get name(): string {
     return this.handle.name;
   }
 
   /** Gives it the name `name` in `folder` and replaces what was there. */
   async moveTo(folder: FileSystemDirectoryHandle, name: string): Promise<void> {
+    const journal = journalName(this.handle.name);
     await this.handle.move(folder, name);
+    // One that stays is swept.
+    await (await storageFolder()).removeEntry(journal).catch(() => {});
     this.release();
   }
 
+  /** From then on no conversion goes on with it. Fails where it has a journal that cannot be removed. */
+  async removeJournal(): Promise<void> {
+    await (await storageFolder()).removeEntry(journalName(this.handle.name)).catch(unlessMissing);
+  }
+
+  /** Leaves it to others. */
+  letGo(): void {
+    this.release();
+  }
+
+  /** With its journal. */
   async remove(): Promise<void> {
     try {
+      const files = await storageFolder();
       // What is left is swept the next time.
-      await removeUnlessBusy(await folder(), this.handle.name, async () => true);
+      for (const name of [journalName(this.name), this.name]) await removeUnlessBusy(files, name, async () => true);
     } finally {
       this.release();
     }

@@ -89,7 +89,7 @@ export class S3 implements Protocol {
 
   /** Goes on with the upload that the journal tells of, if it is this one's and still there. Any other one is aborted. */
   async #goOn(size: number, { identity, virtualSize = 0 }: TargetPlan): Promise<boolean> {
-    const left = await this.journal?.read();
+    const left = await this.#left(identity);
     if (!left) return false;
     this.#upload = { id: left.id };
     const there = left.identity === identity && left.size === size ? await this.#countThere(left) : 0;
@@ -104,6 +104,16 @@ export class S3 implements Protocol {
     this.#upload = undefined;
     await this.journal!.clear();
     return false;
+  }
+
+  /** What the journal tells of. Where nothing is to be gone on with, one that cannot be read is none. */
+  async #left(identity: string | undefined): Promise<LeftUpload | undefined> {
+    try {
+      return await this.journal?.read();
+    } catch (thrown) {
+      if (identity !== undefined) throw thrown;
+      return undefined;
+    }
   }
 
   /** How many of the parts that were noted the server has, from the first one on. It lists them in pages. */

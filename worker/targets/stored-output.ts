@@ -1,0 +1,107 @@
+// An output in the origin's private file system, as it is written: a temporary file, new or left by an earlier conversion.
+
+import type { DecantError } from '../errors.js';
+import type { TargetSpec } from '../messages.js';
+import type { Kept } from '../types.js';
+import { type Begun, isKept, requireSize, type Sizes } from './route.js';
+import { askForRoom, linesOf, storageFolder, TemporaryFile } from './storage.js';
+
+/** What a conversion has left, which others may hold. */
+interface Left {
+  name: string;
+  begun: Begun;
+}
+
+export class StoredOutput {
+  #file: TemporaryFile | undefined;
+  begun: Begun | undefined;
+
+  /** `place` is where the output is to go. */
+  constructor(private readonly place: string) {}
+
+  /** What was written. */
+  get file(): TemporaryFile {
+    return this.#file!;
+  }
+
+  /** Makes the file, or takes one over. What was kept for the same place goes, where it is `declined`. */
+  async prepare(
+    { outputSize }: Sizes,
+    signal: AbortSignal,
+    identity: string | undefined,
+    declined: boolean,
+  ): Promise<TargetSpec> {
+    const head = identity === undefined ? undefined : this.#head(identity);
+    if (head !== undefined) await this.#takeOver(head);
+    this.#file ??= await TemporaryFile.create(declined ? (head) => this.#isHere(head) : undefined);
+    if (outputSize !== undefined) await askForRoom(outputSize, signal);
+    const { name } = this.#file;
+    return head === undefined ? { opfs: name } : { opfs: name, resume: { head, begun: this.begun?.guest ?? 0 } };
+  }
+
+  /** What was written, if it has `size` bytes. */
+  async whole(size: number): Promise<File> {
+    const file = await this.file.handle.getFile();
+    requireSize(file.size, size);
+    return file;
+  }
+
+  async discard(_reason: DecantError, keep: boolean): Promise<void> {
+    const file = this.#file;
+    if (!file) return;
+    const lines = keep ? await linesOf(await storageFolder(), file.name) : undefined;
+    if (!lines?.begun) {
+      await file.remove();
+      return;
+    }
+    file.letGo();
+    throw isKept();
+  }
+
+  /** What a conversion `identity` could go on with. */
+  async kept(identity: string): Promise<Kept> {
+    const head = this.#head(identity);
+    const [best] = await this.#left(head);
+    return {
+      guestDone: best?.begun.guest ?? 0,
+      discard: async () => {
+        for (const { name } of await this.#left(head)) await (await TemporaryFile.take(name))?.remove();
+      },
+    };
+  }
+
+  /** The line that a journal begins with. */
+  #head(identity: string): string {
+    return JSON.stringify([this.place, identity]);
+  }
+
+  #isHere(head: string): boolean {
+    return head.startsWith(`[${JSON.stringify(this.place)},`);
+  }
+
+  async #takeOver(head: string): Promise<void> {
+    for (const { name } of await this.#left(head)) {
+      const file = await TemporaryFile.take(name);
+      if (!file) continue;
+      // Somebody may have gone on with it meanwhile.
+      const begun = (await linesOf(await storageFolder(), name))?.begun;
+      if (begun && (await file.handle.getFile()).size >= begun.guest) {
+        this.#file = file;
+        this.begun = begun;
+        return;
+      }
+      await file.remove();
+    }
+  }
+
+  /** What conversions with the same line have left, the most first. */
+  async #left(head: string): Promise<Left[]> {
+    const files = await storageFolder();
+    const left: Left[] = [];
+    for await (const name of files.keys()) {
+      const lines = await linesOf(files, name);
+      if (lines?.head === head && lines.begun) left.push({ name, begun: lines.begun });
+    }
+    return left.toSorted((a, b) => b.begun.guest - a.begun.guest);
+  }
+}
