@@ -39,6 +39,8 @@ export class Course {
   /** When converting began and when it ended, in seconds. */
   #began: number | undefined;
   #finishing: number | undefined;
+  /** What an earlier conversion has done, which this one goes on with: how many bytes of data, and the share of all. */
+  #before = { data: 0, share: 0 };
   #share = 0;
 
   constructor(private readonly conversion: Conversion) {
@@ -57,9 +59,15 @@ export class Course {
 
   update(progress: Progress): void {
     const now = performance.now() / 1000;
-    if (progress.phase === 'converting') this.#began ??= now;
+    const begins = this.#began === undefined && progress.phase === 'converting';
+    if (begins) this.#began = now;
     if (progress.phase === 'finalizing') this.#finishing ??= now;
     this.#progress = progress;
+    if (begins && progress.dataDone === 0) {
+      // What was written is about as much data: only zeros in it were not.
+      this.#before.data = progress.bytesWritten;
+      this.#before.share = this.#converted();
+    }
   }
 
   /** How far it is now. Ask regularly: not every phase reports progress. */
@@ -88,7 +96,7 @@ export class Course {
     if (taken) return virtualSize > 0 ? Math.min(1, taken() / virtualSize) : 0;
     // Without a total, `virtualSize` is the size of the file.
     const done = guestTotal === undefined ? bytesRead : guestDone;
-    const share = data ? dataDone / data : virtualSize > 0 ? done / virtualSize : 0;
+    const share = data ? (this.#before.data + dataDone) / data : virtualSize > 0 ? done / virtualSize : 0;
     return Math.min(1, share);
   }
 
@@ -97,9 +105,10 @@ export class Course {
     const { converting, finishing } = this.#prediction;
     const learned = this.conversion.rates && this.conversion.data !== undefined ? converting * (1 - done) : undefined;
     const elapsed = now - this.#began;
-    const seen = done > 0 && elapsed > 0 ? (elapsed / done) * (1 - done) : undefined;
+    const here = done - this.#before.share;
+    const seen = here > 0 && elapsed > 0 ? (elapsed / here) * (1 - done) : undefined;
     if (seen === undefined) return learned === undefined ? undefined : learned + finishing;
-    const weight = learned === undefined ? 1 : Math.min(1, done / KNOWN);
+    const weight = learned === undefined ? 1 : Math.min(1, here / (1 - this.#before.share) / KNOWN);
     return seen * weight + (learned ?? 0) * (1 - weight) + finishing;
   }
 

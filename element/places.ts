@@ -47,11 +47,14 @@ export async function outputAt(
   }
 }
 
-/** A sentence on what a conversion that did not succeed has left at `place`; `undefined` where only the page knows. */
-export async function leftBehind(place: Place, texts: Texts): Promise<string | undefined> {
+/**
+ * A sentence on what a conversion that did not succeed has left at `place`; `undefined` where only the page knows. `isKept`
+ * says whether what is done is kept, to be gone on with.
+ */
+export async function leftBehind(place: Place, isKept: boolean, texts: Texts): Promise<string | undefined> {
   switch (place.kind) {
     case 'stored':
-      return texts.nothingLeft;
+      return isKept ? texts.partKept : texts.nothingLeft;
     case 'streamed':
       // Chromium leaves nothing. Firefox and WebKit leave a part of the file.
       return texts.streamLeft(place.name);

@@ -1,6 +1,6 @@
 // From an image to a saved disk: asks for the place, then converts.
 
-import { DecantError, type OutputFormat, type Progress, type Result } from 'decant';
+import { DecantError, type Image, type OutputFormat, type Progress, type Result } from 'decant';
 import { Course } from './course.js';
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
@@ -10,6 +10,7 @@ import type { Opener } from './opener.js';
 import { sourcesOf } from './opening.js';
 import { leftBehind, outputAt } from './places.js';
 import { learn, predict } from './rates.js';
+import { keptDownload } from './resuming.js';
 import type { Stage } from './stage.js';
 import { methodOf, type Place, type Step } from './state.js';
 import type { Way } from './ways.js';
@@ -105,9 +106,18 @@ export class Saver {
   /** Answers a question about an existing file: uses a name that is free. */
   async useFreeName(): Promise<void> {
     const asking = this.#ready?.asking;
-    if (!asking || asking.kind === 'noFolder') return;
+    if (asking?.kind !== 'replace' && asking?.kind !== 'source') return;
     this.rename(asking.freeName);
     await this.convert('folder');
+  }
+
+  /** Answers a question about a download that was cut off: goes on with it, or begins anew. */
+  async download(goesOn: boolean): Promise<void> {
+    const asking = this.#ready?.asking;
+    if (asking?.kind !== 'goOn') return;
+    const { turn } = this.stage;
+    if (!goesOn) await this.#whilePlacing(turn, () => asking.kept.discard());
+    if (!turn.aborted) await this.#convertTo({ kind: 'stored', name: asking.name, resumes: true });
   }
 
   cancel(): void {
@@ -140,8 +150,15 @@ export class Saver {
       return { kind: 'folder', folder, name, replaces: undefined };
     }
     if (way === 'host') return { kind: 'host', name };
+    const kept = await keptDownload(state.image, name, state.output);
+    const { virtualSize = 0 } = state.image.info;
+    if (kept && kept.guestDone > 0) {
+      // It has its room in the storage already, whatever else fits there.
+      this.#change(turn, { asking: { kind: 'goOn', name, share: kept.guestDone / virtualSize, kept } });
+      return undefined;
+    }
     const method = state.choices.find((choice) => choice.way === 'download')?.method;
-    return { kind: method === 'streamed' ? 'streamed' : 'stored', name };
+    return method === 'streamed' ? { kind: 'streamed', name } : { kind: 'stored', name, resumes: kept !== undefined };
   }
 
   /** Whether `folder` has no file called `name`. If it has one, asks the person what to do. */
@@ -263,7 +280,8 @@ export class Saver {
         if (picture) picture.done = progress.cells;
         this.stage.host.tell('decant-progress', progress);
       };
-      const result = await image.convert(output, { format: format.name, signal, onProgress });
+      const resume = place.kind === 'stored' && place.resumes;
+      const result = await image.convert(output, { format: format.name, signal, onProgress, resume });
       if (picture) picture.done = undefined;
       // A compressed output says nothing about the speed of writing: compressing takes most of the time.
       if (!format.compressed) learn(method, result, course.dataDone);
@@ -276,13 +294,23 @@ export class Saver {
       const ending = cancel.signal.aborted && !hasBegun ? new DecantError('cancelled', texts.cancelled) : thrown;
       // A folder that failed is not offered again.
       if (place.kind === 'folder' && asError(ending).kind === 'sink') this.opener.folder = undefined;
+      const isKept = await this.#settleKept(place, image, format, cancel.signal.aborted);
       if (turn.aborted) return;
-      const left = hasBegun ? leftBehind(place, texts) : Promise.resolve(texts.nothingLeft);
+      const left = hasBegun ? leftBehind(place, isKept, texts) : Promise.resolve(texts.nothingLeft);
       await this.failed(turn, ending, texts.notConverted(name), left);
     } finally {
       clearInterval(ticking);
       release();
     }
+  }
+
+  /** Whether something is kept of a conversion that did not succeed. Who has cancelled it does not want that. */
+  async #settleKept(place: Place, image: Image, format: OutputFormat, isCancelled: boolean): Promise<boolean> {
+    if (place.kind !== 'stored' || !place.resumes) return false;
+    const kept = await keptDownload(image, place.name, format);
+    // What cannot be removed now is asked about the next time.
+    if (isCancelled) await kept?.discard().catch(() => {});
+    return !isCancelled && kept !== undefined && kept.guestDone > 0;
   }
 
   /** Shows how far the conversion is. */

@@ -9,6 +9,7 @@ import { askToNotify } from './notification.js';
 import { Opener, snapshotPlace } from './opener.js';
 import { beginOpening, type Opening, sourcesOf } from './opening.js';
 import { Queue } from './queue.js';
+import { withoutKept } from './resuming.js';
 import { Saver } from './saving.js';
 import { type Sorted, sort, sortImages } from './sorting.js';
 import { Stage } from './stage.js';
@@ -272,6 +273,11 @@ export class Session {
     this.#run(this.#saver.useFreeName());
   }
 
+  /** Goes on with a download that was cut off, or begins it anew. */
+  download(goesOn: boolean): void {
+    this.#run(this.#saver.download(goesOn));
+  }
+
   /** Asks whether the end may be notified. */
   askToNotify(): void {
     this.#run(askToNotify().then(() => this.#stage.refresh()));
@@ -314,11 +320,12 @@ export class Session {
     const [left, next] = await Promise.all([whatIsLeft, nextSteps(error, opening, turn)]);
     if (turn.aborted) return;
     const cancelled = error.kind === 'cancelled';
-    this.queue.settle('failed', cancelled ? this.texts.queued.cancelled : sentence(error.message));
+    const message = sentence(withoutKept(error.message));
+    this.queue.settle('failed', cancelled ? this.texts.queued.cancelled : message);
     this.#stage.show(turn, {
       step: 'failed',
       title: cancelled ? this.texts.cancelled : title,
-      message: cancelled ? undefined : sentence(error.message),
+      message: cancelled ? undefined : message,
       left,
       next,
     });

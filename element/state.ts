@@ -1,6 +1,6 @@
 // What the page can be showing.
 
-import type { Image, Need, OutputFormat, Result } from 'decant';
+import type { Image, Kept, Need, OutputFormat, Result } from 'decant';
 import type { Given } from './given.js';
 import type { DiskPicture } from './picture/disk-picture.js';
 import type { Method } from './rates.js';
@@ -29,7 +29,9 @@ export type Asking =
   /** The folder's file of the name is the image, or belongs to it. */
   | { kind: 'source'; folder: FileSystemDirectoryHandle; name: string; freeName: string }
   /** The dialog for a folder was closed without one. */
-  | { kind: 'noFolder' };
+  | { kind: 'noFolder' }
+  /** A download of this disk was cut off when so much of it was done: 0 to 1. */
+  | { kind: 'goOn'; name: string; share: number; kept: Kept };
 
 /** A file that was handed over for a need, and the reasons why it may be the wrong one. */
 export interface Doubt {
@@ -45,7 +47,9 @@ export type Place =
   /** `replaces` is the file that was there before, if any. */
   | { kind: 'folder'; folder: FileSystemDirectoryHandle; name: string; replaces: File | undefined }
   | { kind: 'dialog'; handle: FileSystemFileHandle; name: string }
-  | { kind: 'stored' | 'streamed' | 'host'; name: string };
+  /** Whether what is done is kept where it is cut off. */
+  | { kind: 'stored'; name: string; resumes: boolean }
+  | { kind: 'streamed' | 'host'; name: string };
 
 export const methodOf = ({ kind }: Place): Method => (kind === 'folder' || kind === 'dialog' ? 'picked' : kind);
 

@@ -204,6 +204,17 @@ function askingView(asking: Asking, session: Session): TemplateResult {
           </div>
         `,
       );
+    case 'goOn':
+      return box(
+        texts.goOnTitle(asking.share),
+        html`
+          <p id="asking-text">${texts.goOnQuestion}</p>
+          <div class="actions">
+            <button @click=${() => session.download(true)}>${texts.goOn}</button>
+            <button @click=${() => session.download(false)}>${texts.beginAnew}</button>
+          </div>
+        `,
+      );
     case 'noFolder':
       return box(
         texts.noFolderTitle,

@@ -14,7 +14,6 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
@@ -22,11 +21,11 @@ import { listening, start } from '../support/command.js';
 import { expectSame, images, small } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
-import { type RemoteFile, serveFile } from '../support/remote.js';
+import { type SlowFile, serveSlowly as slow } from '../support/slow.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
 
-let remote: RemoteFile | undefined;
+let remote: SlowFile | undefined;
 test.afterEach(async () => {
   await remote?.close();
   remote = undefined;
@@ -34,36 +33,6 @@ test.afterEach(async () => {
 test.afterAll(() => decant.dispose());
 
 const MIB = 1 << 20;
-/** For how long a conversion of `slow` takes at least, in milliseconds. */
-const WHOLE = 1500;
-
-/** Serves `path` slowly: all of it takes about `WHOLE`. `sent` counts its bytes. */
-async function slow(path: string, etag = () => '"now"'): Promise<RemoteFile & { sent: number }> {
-  const file = readFileSync(path);
-  const pace = (file.length / WHOLE) * 20;
-  const answer = (range: string | undefined, response: ServerResponse): boolean => {
-    const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '')!;
-    const [start, end] = [Number(first), Math.min(Number(last) + 1, file.length)];
-    const range_ = `bytes ${start}-${end - 1}/${file.length}`;
-    response.writeHead(206, { ETag: etag(), 'Content-Range': range_, 'Content-Length': end - start });
-    let at = start;
-    const send = () => {
-      if (response.destroyed) return;
-      const part = file.subarray(at, Math.min(end, at + pace / 2));
-      at += part.length;
-      server.sent += part.length;
-      response.write(part);
-      if (at < end) setTimeout(send, 20);
-      else response.end();
-    };
-    send();
-    return true;
-  };
-  const served = await serveFile(file, { answer: ({ headers }, response) => answer(headers.range, response) });
-  const server = Object.assign(served, { sent: 0 });
-  return server;
-}
-
 const KEPT = /\.resumable(\.journal)?$/;
 const leftIn = (folder: string): string[] => readdirSync(folder).filter((name) => name.startsWith('.'));
 const keptIn = (folder: string): string[] => leftIn(folder).filter((name) => KEPT.test(name));
@@ -143,7 +112,7 @@ for (const [format, expected] of [
 test('Ctrl-C keeps what is done, tells so, and the rest alone is fetched later', async ({ folder }) => {
   const path = images.zlib();
   remote = await slow(path);
-  const server = remote as RemoteFile & { sent: number };
+  const server = remote;
   const output = join(folder, 'disk.raw');
   const told = await cutOff(remote.url, output, 'SIGINT');
   expect(told.trim()).toBe(
@@ -239,7 +208,7 @@ for (const [what, tamper] of Object.entries(TAMPERED)) {
     const output = join(folder, 'disk.raw');
     await cutOff(remote.url, output, 'SIGKILL');
     tamper(await journalIn(folder));
-    const server = remote as RemoteFile & { sent: number };
+    const server = remote;
     server.sent = 0;
     expect(await start('convert', '--resume', remote.url, output).ended).toMatchObject({ status: 0, stderr: '' });
     expectSame(output, small.raw());
@@ -260,7 +229,7 @@ test('a journal that ends in the middle of a line counts up to the line before, 
   expect(offsets).toEqual(offsets.toSorted((a, b) => a - b));
   expect(offsets.at(-1)).toBeLessThanOrEqual(statSync(small.raw()).size);
   appendFileSync(journal, '99999999999');
-  const server = remote as RemoteFile & { sent: number };
+  const server = remote;
   server.sent = 0;
   expect(await start('convert', '--resume', remote.url, output).ended).toMatchObject({ status: 0, stderr: '' });
   expectSame(output, small.raw());
@@ -273,7 +242,7 @@ test('an image that is another one by now is converted from its start', async ({
   const output = join(folder, 'disk.raw');
   await cutOff(remote.url, output, 'SIGKILL');
   etag = '"two"';
-  const server = remote as RemoteFile & { sent: number };
+  const server = remote;
   server.sent = 0;
   expect(await start('convert', '--resume', remote.url, output).ended).toMatchObject({ status: 0, stderr: '' });
   expectSame(output, small.raw());

@@ -236,6 +236,10 @@ export const english = {
   sourceTitle: (name: string) => `${shownText(name)} in that folder is the image itself, or a file that it needs`,
   sourceHint: 'It cannot be replaced by what is made of it.',
   saveAs: (name: string) => `Save as ${shownText(name)}`,
+  goOnTitle: (share: number) => `${Math.floor(share * 100)} % of this disk are done already`,
+  goOnQuestion: "A download of it was cut off. What was done is in the browser's storage. Go on from there?",
+  goOn: 'Go on',
+  beginAnew: 'Begin anew',
   noFolderTitle: 'No folder was picked',
   noFolderHint:
     'Browsers refuse some folders, such as the home folder, Desktop and Downloads. A folder inside one of them works: make a new one in the dialog.',
@@ -318,6 +322,7 @@ export const english = {
   notConverted: (name: string) => `${shownText(name)} could not be converted`,
   cancelled: 'Cancelled.',
   nothingLeft: 'Nothing was left behind.',
+  partKept: "What was done is kept in the browser's storage for a week. To go on from there, convert the image again.",
   streamLeft: (name: string) =>
     `The browser's list of downloads shows that ${shownText(name)} has failed. If it kept a part of it, that is no whole disk.`,
   asItWas: (name: string) => `${shownText(name)} is as it was before.`,

@@ -247,6 +247,11 @@ export function german({ size, binarySize, duration }: Units): Texts {
     sourceTitle: (name) => `${shownText(name)} in diesem Ordner ist das Abbild selbst oder eine Datei, die dazugehört`,
     sourceHint: 'Sie kann nicht durch das ersetzt werden, was daraus entsteht.',
     saveAs: (name) => `Als ${shownText(name)} speichern`,
+    goOnTitle: (share) => `${Math.floor(share * 100)} % dieser Platte sind schon fertig`,
+    goOnQuestion:
+      'Ein Download davon wurde unterbrochen. Was fertig war, liegt im Speicher des Browsers. Dort weitermachen?',
+    goOn: 'Weitermachen',
+    beginAnew: 'Von vorn beginnen',
     noFolderTitle: 'Es wurde kein Ordner ausgewählt',
     noFolderHint:
       'Browser lehnen manche Ordner ab, etwa den persönlichen Ordner, Schreibtisch und Downloads. Ein Ordner darin geht: legen Sie im Dialog einen neuen an.',
@@ -332,6 +337,8 @@ export function german({ size, binarySize, duration }: Units): Texts {
     notConverted: (name) => `${shownText(name)} konnte nicht konvertiert werden`,
     cancelled: 'Abgebrochen.',
     nothingLeft: 'Nichts ist zurückgeblieben.',
+    partKept:
+      'Was fertig war, bleibt eine Woche lang im Speicher des Browsers. Um dort weiterzumachen, wandeln Sie das Abbild noch einmal um.',
     streamLeft: (name) =>
       `Die Liste der Downloads zeigt, dass ${shownText(name)} gescheitert ist. Was davon geblieben ist, ist keine ganze Platte.`,
     asItWas: (name) => `${shownText(name)} ist, wie es war.`,

@@ -1,0 +1,18 @@
+// Downloads that were cut off: a disk in the browser's storage of which a part is done.
+
+import type { Image, Kept, OutputFormat } from 'decant';
+
+/** What a download of the image would go on with; undefined where it could not go on. */
+export async function keptDownload(image: Image, name: string, format: OutputFormat): Promise<Kept | undefined> {
+  try {
+    return await image.kept({ download: name }, { format: format.name });
+  } catch {
+    // Without a storage nothing is kept, and a conversion says so itself.
+    return undefined;
+  }
+}
+
+/** How a message of the package ends where something is kept. The page says that in its own words. */
+const KEPT = /; the part that is done is kept, to be gone on with by resume$/;
+
+export const withoutKept = (message: string): string => message.replace(KEPT, '');
