@@ -117,7 +117,7 @@ export class Saver {
     if (asking?.kind !== 'goOn') return;
     const { turn } = this.stage;
     if (!goesOn) await this.#whilePlacing(turn, () => asking.kept.discard());
-    if (!turn.aborted) await this.#convertTo({ kind: 'stored', name: asking.name, resumes: true });
+    if (!turn.aborted) await this.#convertTo({ kind: 'stored', name: asking.name, kept: asking.kept });
   }
 
   cancel(): void {
@@ -158,7 +158,7 @@ export class Saver {
       return undefined;
     }
     const method = state.choices.find((choice) => choice.way === 'download')?.method;
-    return method === 'streamed' ? { kind: 'streamed', name } : { kind: 'stored', name, resumes: kept !== undefined };
+    return method === 'streamed' ? { kind: 'streamed', name } : { kind: 'stored', name, kept };
   }
 
   /** Whether `folder` has no file called `name`. If it has one, asks the person what to do. */
@@ -280,7 +280,7 @@ export class Saver {
         if (picture) picture.done = progress.cells;
         this.stage.host.tell('decant-progress', progress);
       };
-      const resume = place.kind === 'stored' && place.resumes;
+      const resume = place.kind === 'stored' && place.kept !== undefined;
       const result = await image.convert(output, { format: format.name, signal, onProgress, resume });
       if (picture) picture.done = undefined;
       // A compressed output says nothing about the speed of writing: compressing takes most of the time.
@@ -294,7 +294,7 @@ export class Saver {
       const ending = cancel.signal.aborted && !hasBegun ? new DecantError('cancelled', texts.cancelled) : thrown;
       // A folder that failed is not offered again.
       if (place.kind === 'folder' && asError(ending).kind === 'sink') this.opener.folder = undefined;
-      const isKept = await this.#settleKept(place, image, format, cancel.signal.aborted);
+      const isKept = await this.#settleKept(place, image, format, cancel.signal.aborted || turn.aborted);
       if (turn.aborted) return;
       const left = hasBegun ? leftBehind(place, isKept, texts) : Promise.resolve(texts.nothingLeft);
       await this.failed(turn, ending, texts.notConverted(name), left);
@@ -306,11 +306,11 @@ export class Saver {
 
   /** Whether something is kept of a conversion that did not succeed. Who has cancelled it does not want that. */
   async #settleKept(place: Place, image: Image, format: OutputFormat, isCancelled: boolean): Promise<boolean> {
-    if (place.kind !== 'stored' || !place.resumes) return false;
-    const kept = await keptDownload(image, place.name, format);
+    if (place.kind !== 'stored' || !place.kept) return false;
+    if (!isCancelled) return ((await keptDownload(image, place.name, format))?.guestDone ?? 0) > 0;
     // What cannot be removed now is asked about the next time.
-    if (isCancelled) await kept?.discard().catch(() => {});
-    return !isCancelled && kept !== undefined && kept.guestDone > 0;
+    await place.kept.discard().catch(() => {});
+    return false;
   }
 
   /** Shows how far the conversion is. */

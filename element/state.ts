@@ -47,8 +47,8 @@ export type Place =
   /** `replaces` is the file that was there before, if any. */
   | { kind: 'folder'; folder: FileSystemDirectoryHandle; name: string; replaces: File | undefined }
   | { kind: 'dialog'; handle: FileSystemFileHandle; name: string }
-  /** Whether what is done is kept where it is cut off. */
-  | { kind: 'stored'; name: string; resumes: boolean }
+  /** What is done is kept where it is cut off, unless `kept` is undefined. */
+  | { kind: 'stored'; name: string; kept: Kept | undefined }
   | { kind: 'streamed' | 'host'; name: string };
 
 export const methodOf = ({ kind }: Place): Method => (kind === 'folder' || kind === 'dialog' ? 'picked' : kind);

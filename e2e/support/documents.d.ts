@@ -10,6 +10,7 @@ declare global {
   const addressWithSignature: string;
   const otherAddressWithSignature: string;
   function freshToken(): Promise<string>;
+  function presigned(request: { method: string; query: string }): Promise<string>;
   function ask(question: string): Promise<string>;
   function bytesOfMyServer(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array>;
   function makeTarget(): import('../../dist/testing.js').Target;
