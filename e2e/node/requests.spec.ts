@@ -55,6 +55,23 @@ for (const { name, image, share, excess } of ROWS) {
   });
 }
 
+test('what does not fit into a request is asked for by the next one, at the same time', async () => {
+  const held: (() => void)[] = [];
+  remote = await serveFile(Buffer.alloc(40 * MIB));
+  const holding: typeof fetch = async (...request) => {
+    const range = new Headers(request[1]?.headers).get('range')!;
+    if (!range.startsWith('bytes=0-')) await new Promise<void>((go) => held.push(go));
+    return fetch(...request);
+  };
+  const source = await decant.httpSource(remote.url, { fetch: holding });
+  // Of the first 4 MiB the last part reaches into the next ones.
+  const ranges = Array.from({ length: 300 }, (_, at) => ({ offset: MIB + 1000 + at * 131072, length: 65536 }));
+  source.expect!(ranges);
+  await expect.poll(() => held.length).toBe(4);
+  source.expect!([]);
+  for (const go of held) go();
+});
+
 test('100 GiB without data: at most 4 requests', async ({ folder }) => {
   remote = await serveFile(readFileSync(images.empty()));
   const opened = await decant.open(remote.url);

@@ -103,7 +103,7 @@ export class Queue {
 
   /**
    * The range of a request for the waiting part at `first` and its neighbours: those behind it first. It is whole where it
-   * has as many bytes as may be, or the next one behind it is too far away.
+   * has as many bytes as may be, or the next one behind it is too far away, or would make it too large.
    */
   #extend(first: number): Range & { isWhole: boolean } {
     const { gap } = this.pace;
@@ -115,8 +115,8 @@ export class Queue {
     for (let at = first + 1; at < this.#waiting.length && end - start < MOST; at += 1) {
       const part = this.#waiting[at]!;
       const between = Math.max(0, part.start - end);
-      isWhole = !mayJoin(between);
-      if (isWhole || part.start - start >= MOST) break;
+      isWhole = !mayJoin(between) || part.start - start >= MOST;
+      if (isWhole) break;
       gaps += between;
       end = Math.max(end, part.end);
     }
