@@ -55,7 +55,9 @@ export class S3 implements Protocol {
   }
 
   async part(part: Part): Promise<void> {
-    await this.#flight.begin(() => this.#send(part));
+    // While others are on their way.
+    const digest = await this.#digestOf(part);
+    await this.#flight.begin(() => this.#send(part, digest));
   }
 
   async complete(): Promise<void> {
@@ -133,8 +135,7 @@ export class S3 implements Protocol {
     return { action: 'abort', method: 'DELETE', query: this.#query() };
   }
 
-  async #send(part: Part): Promise<void> {
-    const digest = await this.#digestOf(part);
+  async #send(part: Part, digest: Uint8Array): Promise<void> {
     const query = `partNumber=${part.number + 1}&${this.#query()}`;
     const request = { action: 'part', method: 'PUT', query, partNumber: part.number + 1 } as const;
     const call = async () => ({ method: request.method, url: await this.sign(request), body: part.bytes });
