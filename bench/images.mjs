@@ -90,6 +90,17 @@ export const part = () =>
     rmSync(raw);
   });
 
+/** 1 GiB of data in clusters of 64 KiB, of which every second one belongs to a snapshot alone. */
+export const halves = () =>
+  once('halves.qcow2', (path) => {
+    qemuImg('create', '-q', '-f', 'qcow2', path, '1G');
+    const numbers = (count, command) => Array.from({ length: count }, (_, number) => ['-c', command(number)]).flat();
+    const qemuIo = (commands) => execFileSync('qemu-io', [...commands, path], { stdio: 'ignore' });
+    qemuIo(numbers(1024, (number) => `write -q -P ${1 + (number % 255)} ${number}M 1M`));
+    qemuImg('snapshot', '-c', 'before', path);
+    qemuIo(numbers(8192, (number) => `discard -q ${number * 128}k 64k`));
+  });
+
 /** The same size as `disk`, of which only a tenth is there. */
 export const mostlyEmpty = () =>
   once('mostly-empty.qcow2', (path) => {

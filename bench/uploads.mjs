@@ -1,0 +1,141 @@
+// Uploads to S3 behind a network of 20 ms and 100 MB/s: beside converting to a file, and sending that file by curl.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { AwsClient } from 'aws4fetch';
+import { KEYS, s3Server } from '../e2e/support/real-servers.mjs';
+import { at, part } from './images.mjs';
+import { alternate, median, OUT, perBuild, print, printRatios, table, timed } from './report.mjs';
+import { ImageServer, startProxy } from './servers.mjs';
+
+/** As many requests at once, and as large ones, as an upload has. */
+const CONNECTIONS = 4;
+const PART = '8M';
+
+/** S3 behind a network. */
+class S3 {
+  static async start() {
+    const self = new S3();
+    self.folder = at('s3');
+    rmSync(self.folder, { recursive: true, force: true });
+    mkdirSync(self.folder);
+    self.server = await s3Server(self.folder);
+    self.proxy = await startProxy(new URL(self.server.url).port);
+    self.url = self.server.url.replace(/:\d+/, `:${self.proxy.port}`);
+    return self;
+  }
+
+  /** Seconds of an upload whose parts curl sends: from its beginning to the object. */
+  async curl(path) {
+    const folder = at('parts');
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder);
+    execFileSync('split', ['-b', PART, '-a', '4', path, `${folder}/`]);
+    const start = performance.now();
+    const begun = await this.#ask('POST', 'uploads=');
+    const id = /<UploadId>(.+)<\/UploadId>/.exec(begun)[1];
+    const etags = await this.#sendParts(folder, id);
+    const list = etags.map(([n, etag]) => `<Part><PartNumber>${n}</PartNumber><ETag>${etag}</ETag></Part>`);
+    const body = `<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`;
+    await this.#ask('POST', `uploadId=${id}`, body);
+    const seconds = (performance.now() - start) / 1000;
+    rmSync(folder, { recursive: true });
+    return seconds;
+  }
+
+  /** Has curl send the files in `folder`; answers with the number and the ETag of each part. */
+  async #sendParts(folder, id) {
+    const requests = [];
+    for (const [at, name] of readdirSync(folder).toSorted().entries()) {
+      const number = at + 1;
+      const url = await this.#signed('PUT', `partNumber=${number}&uploadId=${id}`);
+      const told = `write-out = "${number} %header{etag}\\n"`;
+      requests.push(
+        `upload-file = "${folder}/${name}"\nurl = "${url}"\noutput = "/dev/null"\nfail\nsilent\nshow-error\n${told}`,
+      );
+    }
+    const file = at('curl.txt');
+    writeFileSync(file, requests.join('\nnext\n'));
+    const parallel = ['--parallel', '--parallel-max', String(CONNECTIONS), '--parallel-immediate'];
+    const options = { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] };
+    const printed = execFileSync('curl', [...parallel, '--config', file], options);
+    const etags = printed
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' '));
+    return etags.toSorted(([a], [b]) => a - b);
+  }
+
+  async #ask(method, query, body) {
+    const answer = await fetch(await this.#signed(method, query), { method, body });
+    const text = await answer.text();
+    if (!answer.ok || text.includes('<Error>')) throw new Error(`${method} ${query}: ${answer.status} ${text}`);
+    return text;
+  }
+
+  async #signed(method, query) {
+    const client = new AwsClient({ ...KEYS, service: 's3', region: 'us-east-1' });
+    const url = new URL(this.url);
+    url.search = query;
+    return (await client.sign(url, { method, aws: { signQuery: true } })).url;
+  }
+
+  async stop() {
+    this.proxy.stop();
+    await this.server.stop();
+  }
+}
+
+/** The time of what does both against the slower of the two. */
+function printBoth(times, both, alone) {
+  const slower = alone.toSorted((a, b) => median(times[b]) - median(times[a]))[0];
+  printRatios(times, slower);
+  const rows = both.map((name) => [name, slower, `${(median(times[name]) / median(times[slower])).toFixed(2)} ×`]);
+  table(['', 'the slower of the two alone', 'time against that'], rows);
+}
+
+async function localToS3(path, format, s3) {
+  const file = at(`output.${format}`);
+  const convert = ({ command }, output, ...more) =>
+    timed(process.execPath, command, 'convert', '-O', format, ...more, path, output).real;
+  const toS3 = perBuild('to S3', (build) => convert(build, s3.url, '--upload', 's3'));
+  const toFile = perBuild('to a file', (build) => convert(build, OUT));
+  const [one] = Object.values(perBuild('', (build) => convert(build, file)));
+  one();
+  print(`\n## A local qcow2 to S3 as ${format}, ${(statSync(file).size / 1e6).toFixed(0)} MB`);
+  const name = 'curl, the file alone';
+  const times = await alternate({ ...toFile, [name]: () => s3.curl(file), ...toS3 });
+  printBoth(times, Object.keys(toS3), [Object.keys(toFile)[0], name]);
+  rmSync(file);
+}
+
+async function addressToS3(path, s3) {
+  const server = await ImageServer.start();
+  try {
+    const url = `${server.origin}/${path.split('/').at(-1)}`;
+    const convert = ({ command }, input, output, ...more) =>
+      timed(process.execPath, command, 'convert', ...more, input, output).real;
+    print('\n## From a server to S3 as raw, with nothing on the disk');
+    const both = perBuild('from a server to S3', (build) => convert(build, url, s3.url, '--upload', 's3'));
+    const there = perBuild('from a server to a file', (build) => convert(build, url, OUT));
+    const on = perBuild('from a file to S3', (build) => convert(build, path, s3.url, '--upload', 's3'));
+    const times = await alternate({ ...there, ...on, ...both });
+    printBoth(times, Object.keys(both), [Object.keys(there)[0], Object.keys(on)[0]]);
+  } finally {
+    await server.stop();
+  }
+}
+
+export async function uploads() {
+  process.env.AWS_ACCESS_KEY_ID = KEYS.accessKeyId;
+  process.env.AWS_SECRET_ACCESS_KEY = KEYS.secretAccessKey;
+  const s3 = await S3.start();
+  try {
+    const path = part();
+    await localToS3(path, 'raw', s3);
+    await localToS3(path, 'raw.gz', s3);
+    await addressToS3(path, s3);
+  } finally {
+    await s3.stop();
+  }
+}
