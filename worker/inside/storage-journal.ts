@@ -1,23 +1,19 @@
 // The journal of a file in the origin's private file system: what is certain to be in it. It is written where the file is.
 
-import { lineOf, nextNote } from '../targets/journal-lines.js';
+import { Notes, wholeLines } from '../targets/journal-lines.js';
 import type { Begun } from '../targets/route.js';
 
-const LINE_END = '\n'.charCodeAt(0);
-
 export class StorageJournal {
-  #latest: Begun | undefined;
-  #next = nextNote(performance.now(), performance.now());
-  #noting: Promise<void> | undefined;
-  /** Nothing can be noted any more. */
-  #isBroken = false;
+  readonly #notes: Notes;
 
   private constructor(
     private readonly handle: FileSystemSyncAccessHandle,
-    private readonly flushData: () => Promise<void>,
-  ) {}
+    flushData: () => Promise<void>,
+  ) {
+    this.#notes = new Notes({ flushData, append: async (line) => this.#append(line) });
+  }
 
-  /** Begins the journal in `file` by the line `head`, or goes on with it. `flushData` gets the data to the disk. */
+  /** Begins the journal by the line `head`, or goes on with it. `flushData` gets the data to the disk. */
   static begin(
     handle: FileSystemSyncAccessHandle,
     head: string,
@@ -33,35 +29,15 @@ export class StorageJournal {
     return journal;
   }
 
-  /** So much is written. It is noted when it is certain, now and then. */
+  /** So much is written. */
   settled(begun: Begun): void {
-    this.#latest = begun;
-    const now = performance.now();
-    if (this.#noting || now < this.#next) return;
-    this.#noting = this.#note().finally(() => {
-      this.#next = nextNote(now, performance.now());
-      this.#noting = undefined;
-    });
+    this.#notes.settled(begun);
   }
 
-  /** Ends it; with `note`, after noting what is written. */
-  async end(note: boolean): Promise<void> {
-    await this.#noting;
-    if (note) await this.#note();
+  /** Ends it, after noting what is written where that is to be kept. */
+  async end(keeps: boolean): Promise<void> {
+    await (keeps ? this.#notes.keep() : this.#notes.end());
     this.handle.close();
-  }
-
-  /** The data first: nothing is noted that a power failure could take away. A failure makes less certain, and no more. */
-  async #note(): Promise<void> {
-    const latest = this.#latest;
-    this.#latest = undefined;
-    if (!latest || this.#isBroken) return;
-    try {
-      await this.flushData();
-      this.#append(lineOf(latest));
-    } catch {
-      this.#isBroken = true;
-    }
   }
 
   #append(text: string): void {
@@ -72,10 +48,9 @@ export class StorageJournal {
     this.handle.flush();
   }
 
-  /** The next line must not continue one without an end. */
   #cutLine(): void {
     const bytes = new Uint8Array(this.handle.getSize());
     this.handle.read(bytes, { at: 0 });
-    this.handle.truncate(bytes.lastIndexOf(LINE_END) + 1);
+    this.handle.truncate(wholeLines(bytes));
   }
 }

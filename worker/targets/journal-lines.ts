@@ -1,16 +1,14 @@
-// What a journal of a partial file says, in Node and in browsers: a line for the conversion, and one for each time at which
-// more was certain to be there.
+// The journal of a partial file, in Node and in browsers: a line for the conversion, and one for each time at which more
+// was certain to be there.
 
 import type { Begun } from './route.js';
 
 /** How long to wait before what is done is made certain once more: so many milliseconds, and as many times as it took. */
 const INTERVAL = 500;
 const TIMES = 10;
+const NOTHING: Begun = { guest: 0, written: 0 };
 
-/** When to make certain what is done, after that took from `start` to `end`, in milliseconds. */
-export const nextNote = (start: number, end: number): number => end + Math.max(INTERVAL, TIMES * (end - start));
-
-export const lineOf = ({ guest, written }: Begun): string => `${guest} ${written}\n`;
+const lineOf = ({ guest, written }: Begun): string => `${guest} ${written}\n`;
 
 /** The line for the conversion, and what is certain to be there; undefined where the text has not even the line. */
 export function readLines(text: string): { head: string; begun: Begun | undefined } | undefined {
@@ -23,4 +21,73 @@ export function readLines(text: string): { head: string; begun: Begun | undefine
 function begunOf(line: string): Begun | undefined {
   const [, guest, written] = /^(\d{1,16}) (\d{1,16})$/.exec(line) ?? [];
   return guest === undefined ? undefined : { guest: Number(guest), written: Number(written) };
+}
+
+/** Where a line ends that the next one must not continue: in `journal`, behind its last whole line. */
+export const wholeLines = (journal: Uint8Array): number => journal.lastIndexOf('\n'.charCodeAt(0)) + 1;
+
+/** What is to be done for a line: the data first, so that nothing is noted that a power failure could take away. */
+export interface JournalFile {
+  flushData(): Promise<void>;
+  /** Resolves when the line is on the disk. */
+  append(line: string): Promise<void>;
+}
+
+/** Notes in a journal what is done, now and then. A failure makes less certain, and no more. */
+export class Notes {
+  #latest: Begun;
+  #noted: Begun;
+  /** When it is to be noted next. */
+  #next = performance.now() + INTERVAL;
+  #noting: Promise<void> | undefined;
+  #isBroken = false;
+
+  /** `begun` is noted already. */
+  constructor(
+    private readonly file: JournalFile,
+    begun = NOTHING,
+  ) {
+    this.#latest = begun;
+    this.#noted = begun;
+  }
+
+  /** Whether anything is certain. */
+  get hasAny(): boolean {
+    return this.#noted.guest > 0;
+  }
+
+  /** So much is written. */
+  settled(begun: Begun): void {
+    this.#latest = begun;
+    const start = performance.now();
+    if (this.#noting || start < this.#next) return;
+    this.#noting = this.#note().finally(() => {
+      const end = performance.now();
+      this.#next = end + Math.max(INTERVAL, TIMES * (end - start));
+      this.#noting = undefined;
+    });
+  }
+
+  /** Waits for what is being noted. */
+  async end(): Promise<void> {
+    await this.#noting;
+  }
+
+  /** Notes what is written, and ends. */
+  async keep(): Promise<void> {
+    await this.#noting;
+    if (this.#latest.guest > this.#noted.guest) await this.#note();
+  }
+
+  async #note(): Promise<void> {
+    if (this.#isBroken) return;
+    const latest = this.#latest;
+    try {
+      await this.file.flushData();
+      await this.file.append(lineOf(latest));
+      this.#noted = latest;
+    } catch {
+      this.#isBroken = true;
+    }
+  }
 }

@@ -3,11 +3,10 @@
 import { type BigIntStats, constants, fsync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { lineOf, nextNote, readLines } from './journal-lines.js';
+import { Notes, readLines, wholeLines } from './journal-lines.js';
 import type { Begun } from './route.js';
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDONLY, O_RDWR, O_WRONLY } = constants;
-const LINE_END = '\n'.charCodeAt(0);
 const OWNER_ONLY = 0o600;
 /** Upper bound on a journal that is read, in bytes. */
 const MOST = 16 << 20;
@@ -35,23 +34,20 @@ export async function readJournal(partial: Buffer, identity: string): Promise<Be
 }
 
 export class Journal {
-  #latest: Begun;
-  #noted: Begun;
-  /** When it is to be noted next. */
-  #next = nextNote(performance.now(), performance.now());
-  #noting: Promise<void> | undefined;
-  /** Why nothing can be noted any more. */
-  #failure: unknown;
+  readonly #notes: Notes;
 
   private constructor(
     private readonly file: FileHandle,
     /** The partial file. */
-    private readonly fd: number,
+    fd: number,
     private readonly path: Buffer,
-    begun: Begun,
+    begun?: Begun,
   ) {
-    this.#latest = begun;
-    this.#noted = begun;
+    const append = async (line: string) => {
+      await file.write(line);
+      await file.sync();
+    };
+    this.#notes = new Notes({ flushData: () => promisify(fsync)(fd), append }, begun);
   }
 
   /** Begins one for the file `partial`, which is open as `fd`. */
@@ -59,60 +55,37 @@ export class Journal {
     const path = journalOf(partial);
     const file = await open(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND, OWNER_ONLY);
     await file.write(`${identity}\n`);
-    return new Journal(file, fd, path, { guest: 0, written: 0 });
+    return new Journal(file, fd, path);
   }
 
   /** Goes on with the one of `partial`, which says that `begun` is there. */
   static async goOn(partial: Buffer, fd: number, begun: Begun): Promise<Journal> {
     const path = journalOf(partial);
     const file = await open(path, O_RDWR | O_APPEND | O_NOFOLLOW);
-    // The next line must not continue one without an end.
-    const whole = (await file.readFile()).lastIndexOf(LINE_END) + 1;
-    await file.truncate(whole);
+    await file.truncate(wholeLines(await file.readFile()));
     return new Journal(file, fd, path, begun);
   }
 
   /** Whether anything is certain. */
   get hasAny(): boolean {
-    return this.#noted.guest > 0;
+    return this.#notes.hasAny;
   }
 
-  /** So much is written. It is noted when it is certain, now and then. */
+  /** So much is written. */
   settled(begun: Begun): void {
-    this.#latest = begun;
-    const now = performance.now();
-    if (this.#noting || now < this.#next) return;
-    this.#noting = this.#note().finally(() => {
-      this.#next = nextNote(now, performance.now());
-      this.#noting = undefined;
-    });
+    this.#notes.settled(begun);
   }
 
   /** Notes what is written, and ends. */
   async keep(): Promise<void> {
-    await this.#noting;
-    if (this.#latest.guest > this.#noted.guest) await this.#note();
+    await this.#notes.keep();
     await this.file.close();
   }
 
   /** Removes it. */
   async remove(): Promise<void> {
-    await this.#noting;
+    await this.#notes.end();
     await this.file.close();
     await unlink(this.path);
-  }
-
-  /** The data first: nothing is noted that a power failure could take away. A failure makes less certain, and no more. */
-  async #note(): Promise<void> {
-    if (this.#failure !== undefined) return;
-    const latest = this.#latest;
-    try {
-      await promisify(fsync)(this.fd);
-      await this.file.write(lineOf(latest));
-      await this.file.sync();
-      this.#noted = latest;
-    } catch (thrown) {
-      this.#failure = thrown;
-    }
   }
 }

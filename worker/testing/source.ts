@@ -1,4 +1,4 @@
-// Tests the contract of `Source` in types.ts.
+// Tests the contract of `Source` in types.contracts.ts.
 
 import type { Source } from '../types.js';
 import { Findings, firstDifference } from './findings.js';

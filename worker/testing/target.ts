@@ -1,4 +1,4 @@
-// Tests the contract of `Target` in types.ts.
+// Tests the contract of `Target` in types.contracts.ts.
 
 import { DecantError } from '../errors.js';
 import type { Target } from '../types.js';
