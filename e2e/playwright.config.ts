@@ -18,7 +18,10 @@ const chromium = {
 const LONG = /@long/;
 
 /** A part of the tests in Chromium, so that both of two workers have something to do until the end. */
-const MORE = ['**/{queue,rates,same-files,shown,streamed,unhandled,uploads,wrong-files}.spec.ts'];
+const MORE = ['**/{queue,rates,resume-page,same-files,shown,streamed,unhandled,uploads,wrong-files}.spec.ts'];
+
+/** What goes over networks, in Node. */
+const NETWORK = ['**/{http,nginx,requests,resume,resume-upload,uploads}.spec.ts'];
 
 /** The tag of the consumers that `npm test` runs. */
 const SHORT = /@short/;
@@ -41,9 +44,10 @@ export default defineConfig({
   // With `--workers=2` two projects run side by side, each one test after the other.
   projects: [
     { name: 'chromium', testDir: 'browser', testIgnore: MORE, grepInvert: LONG, use: { launchOptions: chromium } },
-    { name: 'node', testDir: 'node' },
+    { name: 'node', testDir: 'node', testIgnore: NETWORK },
     { name: 'chromium-more', testDir: 'browser', testMatch: MORE, grepInvert: LONG, use: { launchOptions: chromium } },
     { name: 'chromium-long', testDir: 'browser', grep: LONG, use: { launchOptions: chromium } },
+    { name: 'node-network', testDir: 'node', testMatch: NETWORK },
     { name: 'sizes', testDir: 'sizes', use: { launchOptions: chromium } },
     { name: 'servers', testDir: 'servers' },
     { name: 'consumers', ...consumers },

@@ -22,7 +22,8 @@ const PARTS = {
     checks();
     rustTests();
     narrowRustTests();
-    playwright(['chromium', 'node', 'chromium-more', 'sizes', 'consumers-short'], {}, '--workers=2');
+    const projects = ['chromium', 'node', 'chromium-more', 'node-network', 'sizes', 'consumers-short'];
+    playwright(projects, {}, '--workers=2');
   },
   /** The whole matrices and random runs of the core, their images through the command, and all pairs in Node and Chromium. */
   matrix() {
@@ -38,10 +39,11 @@ const PARTS = {
   sizes() {
     playwright(['sizes'], LONG);
   },
-  /** Uploads to servers of others. */
-  async servers() {
+  /** Images on servers, uploads, and what is cut off: long random runs, kills, and servers of others. */
+  async network() {
     await uploadServers();
-    playwright(['servers'], LONG);
+    playwright(['node-network', 'servers'], LONG);
+    playwright(['chromium'], LONG, 'browser/http.spec', 'browser/resume.spec');
   },
   /** The packed package with every bundler, framework, runtime and test runner. */
   consumers() {
