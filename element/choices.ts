@@ -40,10 +40,14 @@ export function newEnvironment({ host, texts }: Stage): Environment {
   };
 }
 
-/** Fills in `environment` for a file of `size` bytes. Calls `changed` each time something becomes known. */
+/**
+ * Fills in `environment` for a file of `size` bytes. If it `isKept`, it has its room in the storage already. Calls `changed`
+ * each time something becomes known.
+ */
 export async function explore(
   environment: Environment,
   size: number,
+  isKept: Promise<boolean>,
   { host, texts }: Stage,
   turn: AbortSignal,
   changed: () => void,
@@ -60,9 +64,7 @@ export async function explore(
       take(streamObstacle(host, texts).then((obstacle) => ({ stream: { obstacle } }))),
       // If the trial itself fails, the storage is not relied on.
       take(
-        canStore(size)
-          .catch(() => false)
-          .then((fits) => ({ fits })),
+        Promise.all([canStore(size).catch(() => false), isKept]).then(([fits, isKept]) => ({ fits: fits || isKept })),
       ),
     ]);
   }

@@ -10,6 +10,7 @@ import { type Given, isSame, mayBeSame, sourceOf, without } from './given.js';
 import { suggestName } from './names.js';
 import { isMissing, type Opening, openingOptions, sourcesOf } from './opening.js';
 import { DiskPicture } from './picture/disk-picture.js';
+import { keptDownload } from './resuming.js';
 import { baseName } from './sorting.js';
 import type { Stage } from './stage.js';
 import type { FileNeed, Step } from './state.js';
@@ -214,7 +215,8 @@ export class Opener {
     }, PATIENCE);
     turn.addEventListener('abort', () => clearTimeout(due));
     show();
-    const explored = explore(this.environment, largestOutput(image), this.stage, turn, show);
+    const isKept = keptDownload(image, 'disk', image.outputs[0]!).then((kept) => (kept?.guestDone ?? 0) > 0);
+    const explored = explore(this.environment, largestOutput(image), isKept, this.stage, turn, show);
     await Promise.all([explored, this.#survey(image, turn, survey, show), lookInto(image, turn, survey, show)]);
   }
 

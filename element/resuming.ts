@@ -13,6 +13,6 @@ export async function keptDownload(image: Image, name: string, format: OutputFor
 }
 
 /** How a message of the package ends where something is kept. The page says that in its own words. */
-const KEPT = /; the part that is done is kept, to be gone on with by resume$/;
+const KEPT = /; what is done is kept: convert again with resume to go on$/;
 
 export const withoutKept = (message: string): string => message.replace(KEPT, '');

@@ -152,6 +152,8 @@ export class Saver {
     if (way === 'host') return { kind: 'host', name };
     const kept = await keptDownload(state.image, name, state.output);
     const { virtualSize = 0 } = state.image.info;
+    // Another way may have been chosen meanwhile.
+    if (this.stage.state.step === 'ready' && this.stage.state.way !== way) return undefined;
     if (kept && kept.guestDone > 0) {
       // It has its room in the storage already, whatever else fits there.
       this.#change(turn, { asking: { kind: 'goOn', name, share: kept.guestDone / virtualSize, kept } });

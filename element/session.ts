@@ -205,7 +205,7 @@ export class Session {
   /** Chooses a place in the list of snapshots; -1 is the active disk. */
   chooseSnapshot(at: number): void {
     const { state } = this;
-    if (state.step === 'ready') this.#stage.show(this.#stage.turn, { ...state, chosenSnapshot: at });
+    if (state.step === 'ready') this.#stage.show(this.#stage.turn, { ...state, chosenSnapshot: at, asking: undefined });
   }
 
   /** Opens the snapshot that is chosen. */

@@ -65,10 +65,10 @@ export type TargetSpec =
   /** An open file of Node, or a block device, which gets its holes as zeros; `name` is what the caller calls it. */
   | { file: OpenFile; name: string; isDevice: boolean; sync: boolean };
 
-/** For a file that a later conversion can go on with: the first line of its journal, and how many bytes are there already. */
+/** For a file that a later conversion can go on with: the first line of its journal, and what is there already. */
 export interface Resume {
   head: string;
-  begun: number;
+  begun: { guest: number; written: number };
 }
 
 /** Pieces of the output go to the calling side. */

@@ -109,8 +109,8 @@ export interface TargetPlan {
   /** Whether writes and holes come in ascending order. */
   ascending: boolean;
   /**
-   * Given where `resume` is asked for: a line of text without secrets that is the same for the same output of the same
-   * images. What was kept for another one must not be gone on with.
+   * Given where `resume` is asked for: a word without secrets that is the same for the same output of the same images. What
+   * was kept for another one must not be gone on with.
    */
   identity?: string;
 }

@@ -327,7 +327,8 @@ export interface CommonConvertOptions {
    * Keeps what is done where the conversion ends early, and goes on from there when it is made once more with `resume`: the
    * same disk to the same output. For outputs that are not compressed, and images that tell their states (files, and what is
    * on most servers). The output is a path in Node, `{ opfs }` or `{ download }` in a browser, or a target that `resumes`. Else
-   * it is refused with `usage`. What is kept is removed after a week, and when the output is made without `resume`.
+   * it is refused with `usage`. What is kept is removed after a week, and, but for a download, when the output is made
+   * without `resume`.
    */
   resume?: boolean;
   /** Cancels the conversion. */

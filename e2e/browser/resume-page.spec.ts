@@ -12,10 +12,8 @@ const OPEN_TO_ALL = {
 };
 
 let remote: SlowFile;
-let etag: string;
 test.beforeEach(async () => {
-  etag = '"now"';
-  remote = await serveSlowly(small.zlib(), () => etag, OPEN_TO_ALL, 4000);
+  remote = await serveSlowly(small.zlib(), undefined, OPEN_TO_ALL, 4000);
 });
 test.afterEach(() => remote.close());
 
@@ -31,7 +29,7 @@ async function begin(context: BrowserContext): Promise<Page> {
   return page;
 }
 
-/** Waits until a part of a disk is noted in the storage. */
+/** Waits until it was noted a few times what of a disk is in the storage. */
 async function noted(page: Page): Promise<void> {
   const lines = () =>
     page.evaluate(async () => {
@@ -45,7 +43,7 @@ async function noted(page: Page): Promise<void> {
       }
       return 0;
     });
-  await expect.poll(lines, { timeout: 30_000 }).toBeGreaterThan(2);
+  await expect.poll(lines, { timeout: 30_000 }).toBeGreaterThan(4);
 }
 
 const files = async (page: Page): Promise<number> => (await storage(page)).names.length;
@@ -60,7 +58,7 @@ async function cutOff(context: BrowserContext): Promise<void> {
 test('a tab that was closed: the page asks, goes on, and the disk is right', async ({ context }, testInfo) => {
   await cutOff(context);
   const page = await begin(context);
-  await expect(page.getByRole('heading', { name: /^\d+ % of this disk are done already$/ })).toBeFocused();
+  await expect(page.getByRole('heading', { name: /^\d+ % of this disk is done already$/ })).toBeFocused();
   await look(page, testInfo, 'go-on');
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Go on' }).click();
@@ -71,7 +69,6 @@ test('a tab that was closed: the page asks, goes on, and the disk is right', asy
     return shown > 0;
   };
   await expect.poll(isShown, { intervals: [20] }).toBe(true);
-  // The first quarter and more of the data was there already.
   expect(shown).toBeGreaterThan(0.1);
   expect(hashFile(await (await downloading).path())).toBe(hashFile(small.raw()));
   expect(remote.sent).toBeLessThan(6_000_000);
@@ -99,17 +96,13 @@ test('a cancel leaves nothing, and nothing is asked afterwards', async ({ contex
   expect(hashFile(await (await downloading).path())).toBe(hashFile(small.raw()));
 });
 
-for (const [what, fail, left] of [
-  ['a token has expired', () => (remote.refuses = true), /^What was done is kept in the browser's storage for a week/],
-  ['the image is another one', () => (etag = '"later"'), /^Nothing was left behind\.$/],
-] as const) {
-  test(`after a failure the page says what is kept: ${what}`, async ({ context }, testInfo) => {
-    const page = await begin(context);
-    await noted(page);
-    fail();
-    await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
-    await expect(page.getByText(left)).toBeVisible();
-    await expect(page.locator('decant-converter')).not.toContainText('by resume');
-    await look(page, testInfo, 'failed');
-  });
-}
+test('after a failure the page says what is kept', async ({ context }, testInfo) => {
+  const page = await begin(context);
+  await noted(page);
+  remote.refuses = true;
+  const title = page.getByRole('heading', { name: 'disk.qcow2 could not be converted' });
+  await expect(title).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByText(/^What was done is kept in the browser's storage for a week/)).toBeVisible();
+  await expect(page.locator('decant-converter')).not.toContainText('with resume');
+  await look(page, testInfo, 'failed');
+});

@@ -9,7 +9,7 @@ const MIB = 1 << 20;
 const LONG = process.env.DECANT_LONG === '1';
 const TABS = LONG ? 50 : 5;
 const CRASHES = LONG ? 50 : 2;
-const KEPT = 'The conversion was cancelled; the part that is done is kept, to be gone on with by resume';
+const KEPT = 'The conversion was cancelled; what is done is kept: convert again with resume to go on';
 
 interface Run {
   output: { opfs: string } | { download: string };
@@ -172,7 +172,7 @@ const MEANWHILE: Record<string, { change: (page: Page) => Promise<void>; goesOn:
     goesOn: true,
   },
   'another conversion': {
-    change: (page) => rewrite(page, /journal$/, { text: (all) => all.replace('version', 'version_') }),
+    change: (page) => rewrite(page, /journal$/, { text: (all) => all.replace('"]', '_"]') }),
     goesOn: false,
   },
   'no line': {

@@ -78,3 +78,48 @@ for (const { name, image, options } of TABLE) {
     expect(hash).toBe(hashPieces(images.raw(), PIECE));
   });
 }
+
+test('a conversion that was cancelled goes on, where something was kept of it', async ({
+  session,
+  chooseImage,
+  browserUnderTest,
+}) => {
+  await chooseImage(images.zlib());
+  const run = (most: number) =>
+    session.run(async (most) => {
+      const image = await window.decant.open(window.file);
+      const ending = new AbortController();
+      let first: number | undefined;
+      try {
+        await image.convert(
+          { opfs: 'disk.raw' },
+          {
+            resume: true,
+            signal: ending.signal,
+            onProgress({ phase, guestDone }) {
+              if (phase !== 'converting') return;
+              first ??= guestDone;
+              if (guestDone > most) ending.abort();
+            },
+          },
+        );
+        return { end: 'done', first };
+      } catch (thrown) {
+        return { end: (thrown as Error).message, first };
+      } finally {
+        await image.close();
+      }
+    }, most);
+  const cancelled = await run(64 << 20);
+  if (browserUnderTest.room === 0) {
+    expect(cancelled.end).toContain("needs the browser's private storage");
+    return;
+  }
+  expect(cancelled.end).toMatch(/^The conversion was cancelled(; what is done is kept: .* to go on)?$/);
+  const isKept = cancelled.end.includes('kept');
+  const { end, first } = await run(Number.MAX_SAFE_INTEGER);
+  expect(end).toBe('done');
+  expect(first! > 0).toBe(isKept);
+  test.info().annotations.push({ type: 'kept', description: `${first} bytes` });
+  expect(await session.run(hashStored, ['disk.raw', PIECE] as const)).toBe(hashPieces(images.raw(), PIECE));
+});

@@ -236,7 +236,7 @@ export const english = {
   sourceTitle: (name: string) => `${shownText(name)} in that folder is the image itself, or a file that it needs`,
   sourceHint: 'It cannot be replaced by what is made of it.',
   saveAs: (name: string) => `Save as ${shownText(name)}`,
-  goOnTitle: (share: number) => `${Math.floor(share * 100)} % of this disk are done already`,
+  goOnTitle: (share: number) => `${Math.floor(share * 100)} % of this disk is done already`,
   goOnQuestion: "A download of it was cut off. What was done is in the browser's storage. Go on from there?",
   goOn: 'Go on',
   beginAnew: 'Begin anew',

@@ -19,7 +19,7 @@ import type { Platform } from './platform.js';
 import { Meter } from './progress.js';
 
 /** After these failures a later conversion can go on. */
-const PASSING: ErrorKind[] = ['cancelled', 'source', 'sink', 'internal'];
+const PASSING: ErrorKind[] = ['cancelled', 'source', 'sink', 'password', 'missing-file', 'usage', 'internal'];
 
 /** What a conversion is about. */
 export interface Conversion {
@@ -51,7 +51,7 @@ export async function convertImage(conversion: Conversion, output: Output, optio
 
 /** What a conversion with `resume` would go on with; undefined where it could not be resumed, or only its target knows. */
 export async function keptOf(
-  { platform, opening, info, outputs }: Conversion,
+  { platform, opening, opened, info, outputs }: Conversion,
   output: Output,
   options: ConvertOptions,
 ): Promise<Kept | undefined> {
@@ -59,7 +59,8 @@ export async function keptOf(
   if (isStream(output) || isTarget(output)) return undefined;
   const route = platform.route(output, opening.sources.all, options);
   const { name, compressed } = chosenFormat(outputs, options);
-  const identity = identityOf(opening, info, name, compressed, options);
+  const { comesInOrder } = opened;
+  const identity = await identityOf(opening, { info, comesInOrder }, name, compressed, options);
   return typeof identity === 'string' ? route.kept?.(identity) : undefined;
 }
 
@@ -80,7 +81,10 @@ async function convertTo(
   const memory = settleMemory(options, workers, platform, sources.expect);
   const { name: format, size, compressed } = chosenFormat(outputs, options);
   if (options.resume && !route.resumes) throw new DecantError('usage', 'An output of this kind cannot be resumed');
-  const identity = options.resume ? identityOf(opening, info, format, compressed, options) : undefined;
+  const { comesInOrder } = opened;
+  const identity = options.resume
+    ? await identityOf(opening, { info, comesInOrder }, format, compressed, options)
+    : undefined;
   if (typeof identity === 'object') {
     throw new DecantError('usage', `The conversion cannot be resumed: ${identity.reason}`);
   }

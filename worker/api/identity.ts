@@ -11,16 +11,17 @@ export interface Refusal {
   reason: string;
 }
 
-/** One line of text, or why a conversion cannot be resumed. */
-export function identityOf(
+/** A digest, or why a conversion cannot be resumed. What it is made of may be secret. */
+export async function identityOf(
   { sources, settings }: Opening,
-  info: Info,
+  { info, comesInOrder }: { info: Info; comesInOrder: boolean },
   format: string,
   compressed: boolean,
   { formatOptions = {} }: CommonConvertOptions,
-): string | Refusal {
+): Promise<string | Refusal> {
   if (compressed) return { reason: `an output in ${format} is made in one go` };
   if (settings.salvage) return { reason: 'what is lost is found in one go' };
+  if (comesInOrder) return { reason: 'a disk that is packed in is read in one go' };
   // Without a check of its password the same image could be two disks.
   if (info.layers.some(({ encryption }) => encryption === 'aes'))
     return { reason: 'the image is encrypted by the old AES method' };
@@ -28,5 +29,8 @@ export function identityOf(
   if (states.includes(undefined)) return { reason: 'nothing tells later whether the image is still the same' };
   const { companions } = sources;
   const { format: opened, snapshot } = settings;
-  return JSON.stringify({ version: VERSION, format, formatOptions, opened, snapshot, states, companions });
+  if (crypto.subtle === undefined) return { reason: 'the page is not served over https' };
+  const text = JSON.stringify({ version: VERSION, format, formatOptions, opened, snapshot, states, companions });
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

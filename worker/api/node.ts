@@ -1,6 +1,7 @@
 // Node, from the calling side.
 
 import { close, constants, fstat, open } from 'node:fs';
+import { realpath } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -42,14 +43,14 @@ async function openFile(path: string): Promise<OpenedSource> {
   try {
     // A pipe must be refused, not waited for.
     fd = await promisify(open)(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const { size, mtimeNs, mode, dev, ino } = await stat(fd);
+    const { size, mtimeNs, ctimeNs, mode, dev, ino } = await stat(fd);
     if ((mode & 0o170000n) !== 0o100000n) throw new DecantError('usage', `'${path}' is not a regular file`);
     const opened = fd;
     return {
       spec: { file: { fd, path, device: dev, inode: ino }, size: Number(size) },
       identity: `${dev}:${ino}`,
-      // The number of a device may be another one after a restart.
-      state: `${ino}:${size}:${mtimeNs}`,
+      // The number of a device may be another one after a restart. Nobody can set the time of the last change.
+      state: JSON.stringify([await realpath(path), `${ino}:${size}:${mtimeNs}:${ctimeNs}`]),
       name: path,
       size: Number(size),
       async verify() {

@@ -13,7 +13,7 @@ const OPTIONS: { kind?: ErrorKind; end: RegExp; option: string }[] = [
   { kind: 'password', end: /to be assumed right$/, option: '--assume-password' },
   // Raw disks are read, but never guessed.
   { kind: 'not-recognised', end: /\braw$/, option: '-f raw' },
-  { end: /gone on with by resume$/, option: '--resume' },
+  { end: /with resume to go on$/, option: '--resume' },
 ];
 
 export function failureText({ kind, message }: { kind: ErrorKind; message: string }): string {

@@ -24,25 +24,29 @@ function stateFolder(): string {
   return local ? join(local, 'decant') : join(homedir(), '.local', 'state', 'decant');
 }
 
-/** The journal of uploads to the object at `url`. Its name tells nothing of the address. */
-export function uploadJournal(url: string): UploadJournal {
+/** Its name tells nothing of the address. */
+function placeOf(url: string): Place {
   const { origin, pathname } = new URL(url);
   const name = createHash('sha256').update(`${origin}${pathname}`).digest('hex').slice(0, 32);
-  return new FileJournal({ folder: Buffer.from(stateFolder()), name: Buffer.from(name) });
+  return { folder: Buffer.from(stateFolder()), name: Buffer.from(name) };
 }
+
+/** The journal of uploads to the object at `url`. Nothing is looked up before it is used. */
+export const uploadJournal = (url: string): UploadJournal => new FileJournal(url);
 
 class FileJournal implements UploadJournal {
   #held: { path: Buffer; file: FileHandle } | undefined;
 
-  constructor(private readonly place: Place) {}
+  constructor(private readonly url: string) {}
 
   async read(): Promise<string | undefined> {
-    const folder = await lstat(this.place.folder, { bigint: true }).catch(() => undefined);
+    const place = placeOf(this.url);
+    const folder = await lstat(place.folder, { bigint: true }).catch(() => undefined);
     if (!folder) return undefined;
     const now = BigInt(Date.now()) * 1_000_000n;
-    await sweep(this.place, now, [], false);
-    for (const path of await resumables(this.place, now)) {
-      const text = await this.#takeOver(path);
+    await sweep(place, now, [], false);
+    for (const path of await resumables(place, now)) {
+      const text = await this.#takeOver(path, newPath(place));
       if (text !== undefined) return text;
     }
     return undefined;
@@ -64,8 +68,7 @@ class FileJournal implements UploadJournal {
   }
 
   /** What the file at `path` says; undefined where another process was faster, or it is not this user's alone. */
-  async #takeOver(path: Buffer): Promise<string | undefined> {
-    const own = this.#newPath();
+  async #takeOver(path: Buffer, own: Buffer): Promise<string | undefined> {
     try {
       await rename(path, own);
     } catch {
@@ -82,12 +85,11 @@ class FileJournal implements UploadJournal {
   }
 
   async #create(): Promise<{ path: Buffer; file: FileHandle }> {
-    await mkdir(this.place.folder, { recursive: true, mode: FOLDER_OWNER_ONLY });
-    const path = this.#newPath();
+    const place = placeOf(this.url);
+    await mkdir(place.folder, { recursive: true, mode: FOLDER_OWNER_ONLY });
+    const path = newPath(place);
     return { path, file: await open(path, O_CREAT | O_EXCL | O_RDWR | O_APPEND, OWNER_ONLY) };
   }
-
-  #newPath(): Buffer {
-    return pathIn(this.place.folder, partialName(this.place, 'resumable'));
-  }
 }
+
+const newPath = (place: Place): Buffer => pathIn(place.folder, partialName(place, 'resumable'));

@@ -55,12 +55,30 @@ async function syncHandle(file: FileSystemFileHandle): Promise<FileSystemSyncAcc
   return hasSyncHandles ? file.createSyncAccessHandle() : undefined;
 }
 
+/** How long a worker that was ended may still hold a file, in milliseconds, and how often that is looked at. */
+const HELD = 3000;
+const PAUSE = 50;
+
+/** Opens a file that somebody may hold who ends just now. */
+async function patiently<T>(open: () => Promise<T>): Promise<T> {
+  const start = performance.now();
+  for (;;) {
+    try {
+      return await open();
+    } catch (thrown) {
+      const isHeld = thrown instanceof DOMException && thrown.name === 'NoModificationAllowedError';
+      if (!isHeld || performance.now() - start > HELD) throw thrown;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    }
+  }
+}
+
 /**
  * Gives a file its length; answers whether it has it then: a full storage need not throw. What it has behind its first `kept`
  * bytes is zeros then.
  */
 async function setLength(file: FileSystemFileHandle, length: number, kept = 0): Promise<boolean> {
-  const handle = await syncHandle(file);
+  const handle = await (kept > 0 ? patiently(() => syncHandle(file)) : syncHandle(file));
   if (handle) {
     try {
       handle.truncate(kept);
@@ -77,27 +95,35 @@ async function setLength(file: FileSystemFileHandle, length: number, kept = 0): 
 }
 
 /**
- * The journal of the temporary file `name`. `handle` is the one way to it, where there is only one. Undefined where it cannot
- * be written: then no conversion goes on with the file.
+ * The journal of the temporary file `name`; undefined where it cannot be written: then no conversion goes on with the file.
+ * Where one is to be gone on with, it is opened before the file is changed, and fails where it cannot be: who has been ended
+ * and still writes to it must be gone.
  */
 async function journalFor(
   name: string,
   { head, begun }: Resume,
-  handle?: FileSystemSyncAccessHandle,
+  flushData: () => Promise<void>,
 ): Promise<StorageJournal | undefined> {
-  const flushData = async () => {
-    const file = await temporaryFile(name);
-    const own = handle ?? (await sharedHandle(file));
-    own.flush();
-    if (!handle) own.close();
-  };
-  let own: FileSystemSyncAccessHandle | undefined;
+  const goesOn = begun.guest > 0;
+  let handle: FileSystemSyncAccessHandle | undefined;
   try {
-    own = await syncHandle(await (await storageFolder()).getFileHandle(journalName(name), { create: true }));
-    return own && StorageJournal.begin(own, head, begun > 0, flushData);
-  } catch {
-    own?.close();
+    const file = await (await storageFolder()).getFileHandle(journalName(name), { create: true });
+    handle = await (goesOn ? patiently(() => syncHandle(file)) : syncHandle(file));
+    return handle && StorageJournal.begin(handle, head, begun, flushData);
+  } catch (thrown) {
+    handle?.close();
+    if (goesOn) throw thrown;
     return undefined;
+  }
+}
+
+/** Gets to the disk what was written to `file`. */
+async function flush(open: () => Promise<FileSystemSyncAccessHandle>): Promise<void> {
+  const handle = await open();
+  try {
+    handle.flush();
+  } finally {
+    handle.close();
   }
 }
 
@@ -173,6 +199,36 @@ class SharedFile implements ObjectTarget {
   }
 }
 
+/** A temporary file that this worker alone writes. */
+async function openAlone(file: FileSystemFileHandle, resume: Resume | undefined): Promise<OpenTarget> {
+  let handle: FileSystemSyncAccessHandle | undefined;
+  const flushData = async () => {
+    try {
+      handle!.flush();
+    } catch {
+      // It is closed when all is written, or nothing more will be.
+      await flush(() => file.createSyncAccessHandle());
+    }
+  };
+  const journal = resume && (await journalFor(file.name, resume, flushData));
+  const kept = resume?.begun.guest ?? 0;
+  try {
+    handle = await (kept > 0 ? patiently(() => syncHandle(file)) : syncHandle(file));
+    if (!handle) {
+      if (kept > 0) throw new DecantError('sink', 'Could not write the output: this browser cannot go on with it');
+      await journal?.end(false);
+      return await replacing(file);
+    }
+    // What lies behind it is not certain.
+    handle.truncate(kept);
+    return { target: { handle }, shared: false, journal };
+  } catch (thrown) {
+    handle?.close();
+    await journal?.end(false);
+    throw thrown;
+  }
+}
+
 export const browserHost: Host = {
   port,
 
@@ -186,16 +242,11 @@ export const browserHost: Host = {
     if ('port' in spec) return { target: { object: new PortTarget(spec) }, shared: false };
     const file = await fileOf(spec);
     const resume = 'opfs' in spec ? spec.resume : undefined;
-    const kept = resume?.begun ?? 0;
     if (poolWorkers && canShare()) {
-      const journal = resume && (await journalFor(file.name, resume));
-      return { target: { object: new SharedFile(file, kept) }, shared: true, journal };
+      const journal = resume && (await journalFor(file.name, resume, () => flush(() => sharedHandle(file))));
+      return { target: { object: new SharedFile(file, resume?.begun.guest ?? 0) }, shared: true, journal };
     }
-    const handle = await syncHandle(file);
-    if (!handle) return replacing(file);
-    // What lies behind it is not certain.
-    handle.truncate(kept);
-    return { target: { handle }, shared: false, journal: resume && (await journalFor(file.name, resume, handle)) };
+    return openAlone(file, resume);
   },
 
   async tryLength(name, size) {

@@ -20,6 +20,8 @@ export interface OpenedImage {
   image: number;
   info: CrateInfo;
   outputs: OutputFormat[];
+  /** Whether the disk is read once, in order: what it is packed in allows no more. */
+  comesInOrder: boolean;
 }
 
 /** Answers where an image cannot even be opened by this build. */
@@ -165,7 +167,7 @@ export function coordinatorMethods(
         const image = nextId++;
         images.set(image, opened);
         const outputs = crateImage.outputs() as OutputFormat[];
-        return { image, info, outputs };
+        return { image, info, outputs, comesInOrder: crateImage.comesInOrder() };
       } catch (thrown) {
         // After a trap nothing more can be asked of the wasm.
         if (!(thrown instanceof WebAssembly.RuntimeError)) crateImage.free();
@@ -256,7 +258,8 @@ export function coordinatorMethods(
         } catch (thrown) {
           // What the crate has aborted already may be aborted again; why it was is told.
           await abort(place.target).catch(() => {});
-          await place.journal?.end(true).catch(() => {});
+          // What a system has failed to write it does not tell again: nothing more is certain then.
+          await place.journal?.end((thrown as { kind?: string }).kind !== 'sink').catch(() => {});
           throw thrown;
         }
       };

@@ -1,6 +1,6 @@
 // The journal of a file in the origin's private file system: what is certain to be in it. It is written where the file is.
 
-import { Notes, wholeLines } from '../targets/journal-lines.js';
+import { lineOf, Notes, wholeLines } from '../targets/journal-lines.js';
 import type { Begun } from '../targets/route.js';
 
 export class StorageJournal {
@@ -9,20 +9,26 @@ export class StorageJournal {
   private constructor(
     private readonly handle: FileSystemSyncAccessHandle,
     flushData: () => Promise<void>,
+    begun: Begun,
   ) {
-    this.#notes = new Notes({ flushData, append: async (line) => this.#append(line) });
+    this.#notes = new Notes({ flushData, append: async (line) => this.#append(line) }, begun);
   }
 
-  /** Begins the journal by the line `head`, or goes on with it. `flushData` gets the data to the disk. */
+  /**
+   * Begins the journal by the line `head`, or goes on with it from `begun`: what it says of more is not gone on with, and must
+   * not be later. `flushData` gets the data to the disk.
+   */
   static begin(
     handle: FileSystemSyncAccessHandle,
     head: string,
-    goesOn: boolean,
+    begun: Begun,
     flushData: () => Promise<void>,
   ): StorageJournal {
-    const journal = new StorageJournal(handle, flushData);
-    if (goesOn) journal.#cutLine();
-    else {
+    const journal = new StorageJournal(handle, flushData, begun);
+    if (begun.guest > 0) {
+      journal.#cutLine();
+      journal.#append(lineOf(begun));
+    } else {
       handle.truncate(0);
       journal.#append(`${head}\n`);
     }
@@ -48,6 +54,7 @@ export class StorageJournal {
     this.handle.flush();
   }
 
+  /** Removes a last line without an end, which the next one must not continue. */
   #cutLine(): void {
     const bytes = new Uint8Array(this.handle.getSize());
     this.handle.read(bytes, { at: 0 });

@@ -1,7 +1,7 @@
 // A file on a server as a source: fetched by ranges, each of them checked to be of one state of the file.
 
 import { cancelled, DecantError, orCancelled, reasonOf } from '../errors.js';
-import { type Address, addressOf } from '../http/address.js';
+import { type Address, addressOf, lastingQuery } from '../http/address.js';
 import {
   Changed,
   checkPart,
@@ -198,12 +198,12 @@ export class HttpSource implements Source {
     return { received: this.#received, sent: 0, retries: count, silence };
   }
 
-  /** Without what may be secret. */
   get state(): string | undefined {
     if (this.#isChanged) return undefined;
     const { etag, modified, size } = this.known;
+    const { shown, url } = this.client.address;
     const told = etag ?? modified;
-    return told === undefined ? undefined : JSON.stringify([this.client.address.shown, size, told]);
+    return told === undefined ? undefined : JSON.stringify([shown, lastingQuery(url), size, told]);
   }
 
   expect(ranges: readonly { offset: number; length: number }[]): void {

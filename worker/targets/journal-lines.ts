@@ -8,7 +8,7 @@ const INTERVAL = 500;
 const TIMES = 10;
 const NOTHING: Begun = { guest: 0, written: 0 };
 
-const lineOf = ({ guest, written }: Begun): string => `${guest} ${written}\n`;
+export const lineOf = ({ guest, written }: Begun): string => `${guest} ${written}\n`;
 
 /** The line for the conversion, and what is certain to be there; undefined where the text has not even the line. */
 export function readLines(text: string): { head: string; begun: Begun | undefined } | undefined {
@@ -33,7 +33,7 @@ export interface JournalFile {
   append(line: string): Promise<void>;
 }
 
-/** Notes in a journal what is done, now and then. A failure makes less certain, and no more. */
+/** Notes in a journal what is done, now and then. A failure of the journal makes less certain, and no more. */
 export class Notes {
   #latest: Begun;
   #noted: Begun;
@@ -41,6 +41,8 @@ export class Notes {
   #next = performance.now() + INTERVAL;
   #noting: Promise<void> | undefined;
   #isBroken = false;
+  /** Why the data did not get to the disk. The system tells it once. */
+  flushFailure: unknown;
 
   /** `begun` is noted already. */
   constructor(
@@ -80,10 +82,15 @@ export class Notes {
   }
 
   async #note(): Promise<void> {
-    if (this.#isBroken) return;
+    if (this.#isBroken || this.flushFailure !== undefined) return;
     const latest = this.#latest;
     try {
       await this.file.flushData();
+    } catch (thrown) {
+      this.flushFailure = thrown;
+      return;
+    }
+    try {
       await this.file.append(lineOf(latest));
       this.#noted = latest;
     } catch {

@@ -3,10 +3,10 @@
 import { type BigIntStats, constants, fsync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { Notes, readLines, wholeLines } from './journal-lines.js';
+import { lineOf, Notes, readLines } from './journal-lines.js';
 import type { Begun } from './route.js';
 
-const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDONLY, O_RDWR, O_WRONLY } = constants;
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDONLY, O_WRONLY } = constants;
 const OWNER_ONLY = 0o600;
 /** Upper bound on a journal that is read, in bytes. */
 const MOST = 16 << 20;
@@ -16,8 +16,9 @@ export const journalOf = (partial: Buffer): Buffer => Buffer.concat([partial, Bu
 /** Whether this user alone can have put something into the file. */
 export function isOwn({ uid, nlink, mode }: BigIntStats): boolean {
   const isFile = (mode & 0o170000n) === 0o100000n;
-  const isForOthers = (mode & 0o022n) !== 0n;
-  return isFile && nlink === 1n && !isForOthers && (!process.getuid || Number(uid) === process.getuid());
+  // Windows tells neither.
+  const isOfUser = !process.getuid || (Number(uid) === process.getuid() && (mode & 0o022n) === 0n);
+  return isFile && nlink === 1n && isOfUser;
 }
 
 /** What is there of the conversion `identity`, as the journal of `partial` says; undefined where it says nothing of it. */
@@ -44,26 +45,25 @@ export class Journal {
     begun?: Begun,
   ) {
     const append = async (line: string) => {
-      await file.write(line);
+      // All of it, or it fails.
+      await file.appendFile(line);
       await file.sync();
     };
     this.#notes = new Notes({ flushData: () => promisify(fsync)(fd), append }, begun);
   }
 
-  /** Begins one for the file `partial`, which is open as `fd`. */
-  static async create(partial: Buffer, fd: number, identity: string): Promise<Journal> {
+  /** Begins one for the file `partial`, which is open as `fd`, and of which `begun` is there. */
+  static async create(partial: Buffer, fd: number, identity: string, begun?: Begun): Promise<Journal> {
     const path = journalOf(partial);
     const file = await open(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND, OWNER_ONLY);
-    await file.write(`${identity}\n`);
-    return new Journal(file, fd, path);
+    await file.appendFile(`${identity}\n${begun ? lineOf(begun) : ''}`);
+    await file.sync();
+    return new Journal(file, fd, path, begun);
   }
 
-  /** Goes on with the one of `partial`, which says that `begun` is there. */
-  static async goOn(partial: Buffer, fd: number, begun: Begun): Promise<Journal> {
-    const path = journalOf(partial);
-    const file = await open(path, O_RDWR | O_APPEND | O_NOFOLLOW);
-    await file.truncate(wholeLines(await file.readFile()));
-    return new Journal(file, fd, path, begun);
+  /** Why the data did not get to the disk, where the system has told so. */
+  get flushFailure(): unknown {
+    return this.#notes.flushFailure;
   }
 
   /** Whether anything is certain. */
@@ -76,9 +76,9 @@ export class Journal {
     this.#notes.settled(begun);
   }
 
-  /** Notes what is written, and ends. */
-  async keep(): Promise<void> {
-    await this.#notes.keep();
+  /** Ends it; with `note`, after noting what is written. */
+  async keep(note: boolean): Promise<void> {
+    await (note ? this.#notes.keep() : this.#notes.end());
     await this.file.close();
   }
 

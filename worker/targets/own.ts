@@ -4,7 +4,7 @@ import { cancelled, DecantError, orCancelled, toTargetError } from '../errors.js
 import type { Piece, Taken, TargetSpec } from '../messages.js';
 import type { Network, Target, TargetBegun } from '../types.js';
 import { isObject, isStream } from '../values.js';
-import { type Begun, isKept, type Route, requireSize, type Sizes } from './route.js';
+import { type Begun, keptError, type Route, requireSize, type Sizes } from './route.js';
 import { streamTarget } from './stream.js';
 
 /** A target that does not react to its end within this time, in milliseconds, is not waited for. */
@@ -114,7 +114,7 @@ export class TargetRoute implements Route {
     const aborted = (async () => this.target.abort(reason, keep))().catch(() => {
       // It has failed already, or fails to clean up: why it is given up is what is told.
     });
-    if ((await within(PATIENCE, aborted)) === true && keep) throw isKept();
+    if ((await within(PATIENCE, aborted)) === true && keep) throw keptError();
   }
 
   /** Takes what the target says that is there. */

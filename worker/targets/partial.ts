@@ -9,8 +9,11 @@ import { isSame, type Place, pathIn } from './target.js';
 const LONGEST = 150;
 /** What no process here is known to hold is left alone for so long after its last change, in nanoseconds. */
 const ABANDONED = 7n * 24n * 3600n * 1_000_000_000n;
-/** What another system may still write is gone on with no sooner, in nanoseconds. */
-const RESTED = 60n * 1_000_000_000n;
+/**
+ * What a process of another system, or of another container, or of one that does not tell, may still write is gone on with
+ * no sooner, in nanoseconds: it may wait for a server for 10 minutes.
+ */
+const RESTED = 15n * 60n * 1_000_000_000n;
 
 /** The number of no process. */
 const NOBODY = 0;
@@ -34,11 +37,13 @@ const here: string | undefined = (() => {
 })();
 
 /** When a process has started, in ticks of the system's clock: its number alone is given away again. */
-function startOf(pid: number | 'self'): string | undefined {
+const startOf = (pid: number | 'self'): string | undefined => statOf(pid)?.[19];
+
+/** What the system tells of a process behind the name of its program, which is in parentheses and may have spaces. */
+function statOf(pid: number | 'self'): string[] | undefined {
   try {
-    // The name of the program, in parentheses, may have spaces; the start is the 20th field behind it.
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
     return undefined;
   }
@@ -149,5 +154,8 @@ function isRunning(pid: number, start: string): boolean {
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === 'ESRCH') return false;
   }
-  return (startOf(pid) ?? start) === start;
+  const stat = statOf(pid);
+  // One that is dead and whose parent has not looked has a number still.
+  if (stat?.[0] === 'Z' || stat?.[0] === 'X') return false;
+  return (stat?.[19] ?? start) === start;
 }

@@ -13,7 +13,7 @@ import { deviceOf, deviceSize, filesBehind } from './device.js';
 import { Journal } from './journal.js';
 import { partialName, sweep } from './partial.js';
 import { keptFor, letGo, takeOver } from './resumable.js';
-import { type Begun, isKept, type Route, requireSize, type Sizes } from './route.js';
+import { type Begun, keptError, type Route, requireSize, type Sizes } from './route.js';
 import { findTarget, isSame, type Place, pathIn } from './target.js';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
@@ -82,15 +82,15 @@ export class PathRoute implements Route {
     this.#journal?.settled(begun);
   }
 
-  async discard(_reason: DecantError, keep: boolean): Promise<void> {
+  async discard({ kind }: DecantError, keep: boolean): Promise<void> {
     const journal = this.#journal;
     this.#journal = undefined;
     if (journal && keep) {
-      await journal.keep();
-      if (journal.hasAny) {
+      // What a system has failed to write it does not tell again: nothing more is certain then.
+      await journal.keep(kind !== 'sink');
+      if (journal.hasAny && (await letGo(this.#place!, this.#temporary!, this.#made!))) {
         await this.#close();
-        await letGo(this.#place!, this.#temporary!, this.#made!);
-        throw isKept();
+        throw keptError();
       }
     }
     await journal?.remove().catch(() => {});
@@ -165,7 +165,8 @@ export class PathRoute implements Route {
     // A folder that cannot be listed may have leftovers; it is no reason not to convert.
     await sweep(place, this.#made.mtimeNs, kept, identity === undefined).catch(() => {});
     const file = openFile(this.#fd, temporary, this.#made);
-    return { file, name: this.path, isDevice: false, sync: this.sync };
+    // What is resumed is certain before its journal goes.
+    return { file, name: this.path, isDevice: false, sync: this.sync || identity !== undefined };
   }
 
   /** Goes on with what an earlier conversion has left, if it has, instead of the new file. Returns the path of what is used. */
@@ -208,6 +209,7 @@ export class PathRoute implements Route {
 
   /** Puts the finished file into its place, if it is still what was written, and in the place where it was to go. */
   async #replace(place: Place, temporary: Buffer, size: number): Promise<void> {
+    if (this.#journal?.flushFailure !== undefined) throw this.#journal.flushFailure;
     const made = await about(this.#fd!);
     requireSize(Number(made.size), size, `'${this.path}'`);
     if (!(await this.#isOurs(temporary))) {

@@ -23,8 +23,11 @@ export interface Resumed {
  * journal says, and nothing behind. `now` is the time by the clock of the folder.
  */
 export async function takeOver(place: Place, identity: string, now: bigint): Promise<Resumed | undefined> {
-  const [best] = await leftFor(place, identity, now);
-  return best && claim(place, best.path, best.begun);
+  for (const { path, begun } of await leftFor(place, identity, now)) {
+    const resumed = await claim(place, path, identity, begun);
+    if (resumed) return resumed;
+  }
+  return undefined;
 }
 
 /** What `takeOver` would go on with. */
@@ -57,42 +60,58 @@ function unlessGone(thrown: NodeJS.ErrnoException): void {
   if (thrown.code !== 'ENOENT') throw thrown;
 }
 
-/** Lets go of what this process has made, so that others, and this one, can go on with it. It has a journal. */
-export async function letGo(place: Place, path: Buffer, made: BigIntStats): Promise<void> {
-  // Where it cannot be renamed, it is gone on with when this process is gone.
-  await isRenamed(path, pathIn(place.folder, partialName(place, 'resumable', 'nobody')), made);
-}
+/**
+ * Lets go of what this process has made, so that others, and this one, can go on with it. It has a journal. Returns whether it
+ * is still there.
+ */
+export const letGo = (place: Place, path: Buffer, made: BigIntStats): Promise<boolean> =>
+  isRenamed(path, pathIn(place.folder, partialName(place, 'resumable', 'nobody')), made);
 
-/** Undefined where another process was faster, or the file is not what it should be. */
-async function claim(place: Place, left: Buffer, begun: Begun): Promise<Resumed | undefined> {
+/**
+ * Undefined where another process was faster, or the file is not what it should be. Its journal is a new one: whoever made the
+ * file may not be gone after all, and notes in the old one what is cut off here.
+ */
+async function claim(place: Place, left: Buffer, identity: string, begun: Begun): Promise<Resumed | undefined> {
   const fd = await promisify(open)(left, O_RDWR | O_NOFOLLOW).catch(() => undefined);
   if (fd === undefined) return undefined;
+  let journal: Journal | undefined;
   try {
     const stats = await promisify(fstat)(fd, { bigint: true });
     if (isOwn(stats) && stats.size >= begun.guest) {
       const path = pathIn(place.folder, partialName(place, 'resumable'));
-      if (await isRenamed(left, path, stats)) {
+      journal = await Journal.create(path, fd, identity, begun);
+      if (await isMoved(left, path, stats)) {
         // A system that stopped may have left anything behind what is certain.
         await promisify(ftruncate)(fd, begun.guest);
-        return { path, fd, begun, journal: await Journal.goOn(path, fd, begun) };
+        await unlink(journalOf(left)).catch(unlessGone);
+        return { path, fd, begun, journal };
       }
     }
   } catch (thrown) {
     await promisify(close)(fd);
     throw thrown;
   }
+  await journal?.remove();
   await promisify(close)(fd);
   return undefined;
 }
 
-/** Renames the file and its journal: of several processes one can. */
-async function isRenamed(left: Buffer, path: Buffer, { dev, ino }: BigIntStats): Promise<boolean> {
+/** Renames the file: of several processes one can. */
+async function isMoved(left: Buffer, path: Buffer, { dev, ino }: BigIntStats): Promise<boolean> {
   try {
     await rename(left, path);
-    await rename(journalOf(left), journalOf(path));
   } catch {
     return false;
   }
   const there = await lstat(path, { bigint: true });
   return there.dev === dev && there.ino === ino;
+}
+
+/** Renames the file and its journal. */
+async function isRenamed(left: Buffer, path: Buffer, made: BigIntStats): Promise<boolean> {
+  if (!(await isMoved(left, path, made))) return false;
+  return rename(journalOf(left), journalOf(path)).then(
+    () => true,
+    () => false,
+  );
 }

@@ -50,8 +50,8 @@ export interface Route {
 }
 
 /** That what is done stays, as `discard` tells it. */
-export const isKept = (): DecantError =>
-  new DecantError('sink', 'the part that is done is kept, to be gone on with by resume');
+export const keptError = (): DecantError =>
+  new DecantError('sink', 'what is done is kept: convert again with resume to go on');
 
 /** Fails with `sink` unless the finished `output` has the `size` that was written. */
 export function requireSize(found: number, size: number, output = 'the output'): void {

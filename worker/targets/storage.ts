@@ -8,6 +8,8 @@ import { isMissing, unlessMissing } from './missing.js';
 import { removeUnlessBusy } from './remove.js';
 import type { Begun } from './route.js';
 
+/** So long a worker may hold a file after it was ended, in milliseconds. */
+const HELD = 60_000;
 /** So long another tab may have a file that it only sweeps, in milliseconds. */
 const SWEPT = 500;
 /** What nobody has gone on with for so long is removed, in milliseconds. */
@@ -134,7 +136,9 @@ export class TemporaryFile {
     const journal = journalName(this.handle.name);
     await this.handle.move(folder, name);
     // One that stays is swept.
-    await (await storageFolder()).removeEntry(journal).catch(() => {});
+    await storageFolder()
+      .then((files) => files.removeEntry(journal))
+      .catch(() => {});
     this.release();
   }
 
@@ -148,16 +152,32 @@ export class TemporaryFile {
     this.release();
   }
 
-  /** With its journal. */
+  /** With its journal. What a worker still holds that was ended is removed later: until then nobody else has it. */
   async remove(): Promise<void> {
-    try {
-      const files = await storageFolder();
-      // What is left is swept the next time.
-      for (const name of [journalName(this.name), this.name]) await removeUnlessBusy(files, name, async () => true);
-    } finally {
-      this.release();
-    }
+    const isGone = await this.#tryRemove().catch(() => true);
+    const removed = isGone ? Promise.resolve() : this.#removeLater();
+    // What is left for another reason is swept.
+    removed.catch(() => {}).finally(() => this.release());
   }
+
+  async #removeLater(): Promise<void> {
+    const until = Date.now() + HELD;
+    while (!(await this.#tryRemove()) && Date.now() < until);
+  }
+
+  /** The journal first: without it nobody goes on with the file. */
+  async #tryRemove(): Promise<boolean> {
+    const files = await storageFolder();
+    const names = [journalName(this.name), this.name];
+    const gone = await Promise.all(names.map((name) => removeUnlessBusy(files, name, async () => true)));
+    return gone.every(Boolean);
+  }
+}
+
+/** The names of the files that somebody has. */
+export async function heldNames(): Promise<Set<string>> {
+  const { held = [] } = await navigator.locks.query();
+  return new Set(held.flatMap(({ name }) => (name?.startsWith(lockName('')) ? [name.slice(lockName('').length)] : [])));
 }
 
 /**

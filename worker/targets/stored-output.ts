@@ -3,8 +3,8 @@
 import type { DecantError } from '../errors.js';
 import type { TargetSpec } from '../messages.js';
 import type { Kept } from '../types.js';
-import { type Begun, isKept, requireSize, type Sizes } from './route.js';
-import { askForRoom, linesOf, storageFolder, TemporaryFile } from './storage.js';
+import { type Begun, keptError, requireSize, type Sizes } from './route.js';
+import { askForRoom, heldNames, linesOf, storageFolder, TemporaryFile } from './storage.js';
 
 /** What a conversion has left, which others may hold. */
 interface Left {
@@ -36,7 +36,8 @@ export class StoredOutput {
     this.#file ??= await TemporaryFile.create(declined ? (head) => this.#isHere(head) : undefined);
     if (outputSize !== undefined) await askForRoom(outputSize, signal);
     const { name } = this.#file;
-    return head === undefined ? { opfs: name } : { opfs: name, resume: { head, begun: this.begun?.guest ?? 0 } };
+    const begun = this.begun ?? { guest: 0, written: 0 };
+    return head === undefined ? { opfs: name } : { opfs: name, resume: { head, begun } };
   }
 
   /** What was written, if it has `size` bytes. */
@@ -49,13 +50,13 @@ export class StoredOutput {
   async discard(_reason: DecantError, keep: boolean): Promise<void> {
     const file = this.#file;
     if (!file) return;
-    const lines = keep ? await linesOf(await storageFolder(), file.name) : undefined;
+    const lines = keep ? await linesOf(await storageFolder(), file.name).catch(() => undefined) : undefined;
     if (!lines?.begun) {
       await file.remove();
       return;
     }
     file.letGo();
-    throw isKept();
+    throw keptError();
   }
 
   /** What a conversion `identity` could go on with. */
@@ -83,9 +84,8 @@ export class StoredOutput {
     for (const { name } of await this.#left(head)) {
       const file = await TemporaryFile.take(name);
       if (!file) continue;
-      // Somebody may have gone on with it meanwhile.
-      const begun = (await linesOf(await storageFolder(), name))?.begun;
-      if (begun && (await file.handle.getFile()).size >= begun.guest) {
+      const begun = await certainIn(file).catch(() => undefined);
+      if (begun) {
         this.#file = file;
         this.begun = begun;
         return;
@@ -96,12 +96,20 @@ export class StoredOutput {
 
   /** What conversions with the same line have left, the most first. */
   async #left(head: string): Promise<Left[]> {
-    const files = await storageFolder();
+    const [files, held] = [await storageFolder(), await heldNames()];
     const left: Left[] = [];
     for await (const name of files.keys()) {
-      const lines = await linesOf(files, name);
+      if (held.has(name)) continue;
+      // One that cannot be read is none.
+      const lines = await linesOf(files, name).catch(() => undefined);
       if (lines?.head === head && lines.begun) left.push({ name, begun: lines.begun });
     }
     return left.toSorted((a, b) => b.begun.guest - a.begun.guest);
   }
+}
+
+/** What its journal says that is there. Somebody may have gone on with it since it was found. */
+async function certainIn(file: TemporaryFile): Promise<Begun | undefined> {
+  const begun = (await linesOf(await storageFolder(), file.name))?.begun;
+  return begun && (await file.handle.getFile()).size >= begun.guest ? begun : undefined;
 }

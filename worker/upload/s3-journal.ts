@@ -30,6 +30,7 @@ export interface LeftUpload extends S3Upload {
 export class S3Journal {
   #hasAny = false;
   #isCut = false;
+  #isEnded = false;
   /** One line is added at a time. A failure makes less certain, and no more. */
   #adding: Promise<boolean> = Promise.resolve(true);
 
@@ -47,7 +48,11 @@ export class S3Journal {
     this.#isCut = text !== '' && !text.endsWith('\n');
     const [head = '', ...lines] = text.split('\n').slice(0, -1);
     const upload = uploadOf(head);
-    if (!upload) return undefined;
+    if (!upload) {
+      // What follows must not stand behind it.
+      if (text !== '') await this.clear();
+      return undefined;
+    }
     const noted = lines.map(partOf);
     const left: LeftUpload = { ...upload, parts: [], written: [] };
     for (;;) {
@@ -68,19 +73,31 @@ export class S3Journal {
     if (await this.#add(`${number} ${written} ${digest ? toHex(digest) : '-'} ${etag}`)) this.#hasAny = true;
   }
 
+  /** Nothing is added from now on. Resolves when nothing is being added any more. */
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    await this.#adding;
+  }
+
+  /** Removes what is noted. Where that fails, nothing is added: it would stand behind what is there. */
   async clear(): Promise<void> {
     await this.#adding;
     this.#hasAny = false;
     this.#isCut = false;
-    await this.journal.clear();
+    try {
+      await this.journal.clear();
+    } catch {
+      await this.end();
+    }
   }
 
   /** Whether it could be added. */
   #add(line: string): Promise<boolean> {
     const append = async (isRight: boolean) => {
-      if (isRight) await this.journal.append(`${this.#isCut ? '\n' : ''}${line}\n`);
+      if (!isRight || this.#isEnded) return false;
+      await this.journal.append(`${this.#isCut ? '\n' : ''}${line}\n`);
       this.#isCut = false;
-      return isRight;
+      return true;
     };
     this.#adding = this.#adding.then(append).catch(() => false);
     return this.#adding;

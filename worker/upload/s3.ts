@@ -16,6 +16,9 @@ import type { Protocol, UploadBegun } from './target.js';
 const AT_ONCE = 4;
 const MEMORY = 256 << 20;
 
+/** The server does not know the upload, or does not tell what it has. */
+const NOT_LISTED = [403, 404, 405, 501];
+
 /** How often a part may arrive as something else. */
 const MOST_WRONG = 3;
 const WRONG =
@@ -73,20 +76,18 @@ export class S3 implements Protocol {
     };
     await requests.retrying(attempt);
     this.#upload = undefined;
-    // One that stays tells of an upload that is no longer there.
-    await this.journal?.clear().catch(() => {});
+    await this.journal?.clear();
   }
 
   async abort(keep: boolean): Promise<boolean> {
-    if (keep && this.#upload && this.journal?.hasAny) {
-      await this.requests.end();
-      return true;
-    }
-    // What the journal tells of one that was not even looked at stays.
     const isBegun = this.#upload !== undefined;
-    await this.requests.end(isBegun ? () => this.#call(this.#removal()) : undefined);
-    if (isBegun) await this.journal?.clear();
-    return false;
+    const isKept = keep && isBegun && this.journal?.hasAny === true;
+    await this.journal?.end();
+    // First: the next upload may have begun with the journal when the server has answered. What it tells of one that was not
+    // even looked at stays.
+    if (isBegun && !isKept) await this.journal?.clear();
+    await this.requests.end(isBegun && !isKept ? () => this.#call(this.#removal()) : undefined);
+    return isKept;
   }
 
   /** Goes on with the upload that the journal tells of, if it is this one's and still there. Any other one is aborted. */
@@ -102,13 +103,14 @@ export class S3 implements Protocol {
       this.begun = { parts: count, written: left.written[count - 1]! };
       return true;
     }
-    await this.#ask(this.#removal(), [204, 200, 404]);
+    // Where the server does not allow it, a rule of the bucket removes what is left.
+    await this.requests.once(() => this.#call(this.#removal()), [204, 200, 404]).catch(() => {});
     this.#upload = undefined;
     await this.journal!.clear();
     return false;
   }
 
-  /** What the journal tells of. Where nothing is to be gone on with, one that cannot be read is none. */
+  /** What the journal tells of. Without `resume` one that cannot be read counts as empty. */
   async #left(identity: string | undefined): Promise<LeftUpload | undefined> {
     try {
       return await this.journal?.read();
@@ -122,8 +124,8 @@ export class S3 implements Protocol {
   async #countThere({ parts, size }: LeftUpload): Promise<number> {
     for (let count = 0; ; ) {
       const query = `part-number-marker=${count}&${this.#query()}`;
-      const { status, text } = await this.#ask({ action: 'list', method: 'GET', query }, [200, 404]);
-      if (status === 404) return 0;
+      const { status, text } = await this.#ask({ action: 'list', method: 'GET', query }, [200, ...NOT_LISTED]);
+      if (status !== 200) return 0;
       const listed = partsIn(text);
       const before = count;
       while (count < parts.length && isPart(listed.get(count + 1), parts[count]!, size)) count += 1;

@@ -41,6 +41,11 @@ export class OpenedImage {
     return this.#session.opened.info;
   }
 
+  /** Whether the disk is read once, in order. */
+  get comesInOrder(): boolean {
+    return this.#session.opened.comesInOrder;
+  }
+
   get outputs(): OutputFormat[] {
     return this.#session.opened.outputs;
   }
