@@ -47,7 +47,7 @@ export function newEnvironment({ host, texts }: Stage): Environment {
 export async function explore(
   environment: Environment,
   size: number,
-  isKept: Promise<boolean>,
+  isKept: () => Promise<boolean>,
   { host, texts }: Stage,
   turn: AbortSignal,
   changed: () => void,
@@ -64,7 +64,7 @@ export async function explore(
       take(streamObstacle(host, texts).then((obstacle) => ({ stream: { obstacle } }))),
       // If the trial itself fails, the storage is not relied on.
       take(
-        Promise.all([canStore(size).catch(() => false), isKept]).then(([fits, isKept]) => ({ fits: fits || isKept })),
+        Promise.all([canStore(size).catch(() => false), isKept()]).then(([fits, isKept]) => ({ fits: fits || isKept })),
       ),
     ]);
   }

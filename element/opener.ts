@@ -215,7 +215,7 @@ export class Opener {
     }, PATIENCE);
     turn.addEventListener('abort', () => clearTimeout(due));
     show();
-    const isKept = keptDownload(image, 'disk', image.outputs[0]!).then((kept) => (kept?.guestDone ?? 0) > 0);
+    const isKept = async () => ((await keptDownload(image, 'disk', image.outputs[0]!))?.guestDone ?? 0) > 0;
     const explored = explore(this.environment, largestOutput(image), isKept, this.stage, turn, show);
     await Promise.all([explored, this.#survey(image, turn, survey, show), lookInto(image, turn, survey, show)]);
   }
