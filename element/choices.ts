@@ -64,10 +64,13 @@ export async function explore(
       take(streamObstacle(host, texts).then((obstacle) => ({ stream: { obstacle } }))),
       // If the trial itself fails, the storage is not relied on.
       take(
-        Promise.all([canStore(size).catch(() => false), isKept()]).then(([fits, isKept]) => ({ fits: fits || isKept })),
+        canStore(size)
+          .catch(() => false)
+          .then((fits) => ({ fits })),
       ),
     ]);
   }
+  if (environment.fits === false && (await isKept())) await take(Promise.resolve({ fits: true }));
   await take(Promise.resolve({ complete: true }));
   if (environment.fits === false) await take(roomBelow(size, turn).then((room) => ({ room })));
 }
