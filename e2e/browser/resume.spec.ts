@@ -18,6 +18,8 @@ interface Run {
   resume?: boolean;
   format?: string;
   engine?: 'workers' | 'threads';
+  /** How long the image takes where it has a state, in milliseconds. */
+  whole?: number;
   /** Cancels when so many bytes are done. */
   most?: number;
 }
@@ -28,43 +30,46 @@ interface End {
   bytesWritten?: number;
 }
 
-/** Converts `window.file`. With a state it is a source that takes about 1.5 seconds. */
+/** Converts `window.file`. With a state it is a source that takes its time. */
 const convert = (page: Page, run: Run): Promise<End> =>
-  page.evaluate(async ({ output, state, resume = true, format = 'raw', engine = 'auto', most = Infinity }) => {
-    const { file } = window;
-    let due = performance.now();
-    const slow = {
-      size: file.size,
-      name: file.name,
-      state: state!,
-      async read(offset: number, length: number) {
-        due = Math.max(due, performance.now()) + (length / file.size) * 1500;
-        await new Promise((done) => setTimeout(done, due - performance.now()));
-        return new Uint8Array(await file.slice(offset, offset + length).arrayBuffer());
-      },
-    };
-    const image = await window.decant.open(state === undefined ? file : slow, { engine: engine as 'auto' });
-    const ending = new AbortController();
-    let first: number | undefined;
-    try {
-      const { bytesWritten } = await image.convert(output, {
-        resume,
-        format,
-        signal: ending.signal,
-        onProgress({ phase, guestDone }) {
-          if (phase !== 'converting') return;
-          first ??= guestDone;
-          (window as unknown as { done: number }).done = guestDone;
-          if (guestDone > most) ending.abort();
+  page.evaluate(
+    async ({ output, state, resume = true, format = 'raw', engine = 'auto', whole = 1500, most = Infinity }) => {
+      const { file } = window;
+      let due = performance.now();
+      const slow = {
+        size: file.size,
+        name: file.name,
+        state: state!,
+        async read(offset: number, length: number) {
+          due = Math.max(due, performance.now()) + (length / file.size) * whole;
+          await new Promise((done) => setTimeout(done, due - performance.now()));
+          return new Uint8Array(await file.slice(offset, offset + length).arrayBuffer());
         },
-      });
-      return { end: 'done', first: first!, bytesWritten };
-    } catch (thrown) {
-      return { end: (thrown as Error).message, first: first! };
-    } finally {
-      await image.close();
-    }
-  }, run);
+      };
+      const image = await window.decant.open(state === undefined ? file : slow, { engine: engine as 'auto' });
+      const ending = new AbortController();
+      let first: number | undefined;
+      try {
+        const { bytesWritten } = await image.convert(output, {
+          resume,
+          format,
+          signal: ending.signal,
+          onProgress({ phase, guestDone }) {
+            if (phase !== 'converting') return;
+            first ??= guestDone;
+            (window as unknown as { done: number }).done = guestDone;
+            if (guestDone > most) ending.abort();
+          },
+        });
+        return { end: 'done', first: first!, bytesWritten };
+      } catch (thrown) {
+        return { end: (thrown as Error).message, first: first! };
+      } finally {
+        await image.close();
+      }
+    },
+    run,
+  );
 
 async function openTab(context: BrowserContext, path: string): Promise<Page> {
   const page = await context.newPage();
@@ -72,6 +77,12 @@ async function openTab(context: BrowserContext, path: string): Promise<Page> {
   await loadApi(page);
   await giveFile(page, path);
   return page;
+}
+
+/** Waits until something is done, and then for so many milliseconds. */
+async function into(page: Page, milliseconds: number): Promise<void> {
+  await page.waitForFunction(() => ((window as unknown as { done?: number }).done ?? 0) > 0);
+  await page.waitForTimeout(milliseconds);
 }
 
 const names = async (page: Page): Promise<string[]> => (await storage(page)).names;
@@ -82,8 +93,8 @@ test(`tabs that are closed at random moments, ${TABS} of them: the disk is right
   let furthest = 0;
   for (let tab = 0; tab < TABS; tab += 1) {
     const page = await openTab(context, small.zlib());
-    const work = convert(page, { output: { opfs: 'out.raw' }, state: 'one' }).catch(() => undefined);
-    await page.waitForTimeout(600 + next() * 1000);
+    const work = convert(page, { output: { opfs: 'out.raw' }, state: 'one', whole: 6000 }).catch(() => undefined);
+    await into(page, 600 + next() * 600);
     await page.close();
     furthest = Math.max(furthest, (await work)?.first ?? 0);
   }
@@ -103,7 +114,7 @@ test(`browsers that crash at random moments, ${CRASHES} of them: the disk is rig
   test.setTimeout(600_000);
   const next = random(8);
   const firsts: number[] = [];
-  const run: Run = { output: { opfs: 'out.raw' }, state: 'one' };
+  const run: Run = { output: { opfs: 'out.raw' }, state: 'one', whole: 6000 };
   for (let crashes = 0; ; crashes += 1) {
     const profile = testInfo.outputPath('profile');
     const context = await chromium.launchPersistentContext(profile, { ...launchOptions, baseURL: baseURL! });
@@ -119,7 +130,7 @@ test(`browsers that crash at random moments, ${CRASHES} of them: the disk is rig
       break;
     }
     const lost = work.catch(() => undefined);
-    await page.waitForTimeout(700 + next() * 700);
+    await into(page, 800 + next() * 1000);
     const closed = new Promise((done) => context.once('close', done));
     const client = await context.newCDPSession(page);
     client.send('Browser.crash').catch(() => {});
