@@ -27,7 +27,7 @@ const AWS = { AWS_ACCESS_KEY_ID: KEYS.accessKeyId, AWS_SECRET_ACCESS_KEY: KEYS.s
 const PART = 8 << 20;
 /** So long each answer takes where an upload is to be cut off, in milliseconds. */
 const SLOW = 150;
-const KILLS = process.env.DECANT_LONG ? 100 : 3;
+const KILLS = process.env.DECANT_LONG ? 100 : 5;
 
 const url = (): string => `${server.origin}/s3/disk.raw`;
 const object = (): Buffer | undefined => server.objects.get('/s3/disk.raw');

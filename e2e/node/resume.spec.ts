@@ -63,7 +63,7 @@ async function cutOff(input: string, output: string, signal: NodeJS.Signals, ...
   return (await ended).stderr;
 }
 
-const KILLS = process.env.DECANT_LONG ? 100 : 3;
+const KILLS = process.env.DECANT_LONG ? 100 : 5;
 
 for (const [format, expected] of [
   ['raw', images.raw],
