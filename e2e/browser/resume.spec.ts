@@ -93,6 +93,7 @@ test(`tabs that are closed at random moments, ${TABS} of them: the disk is right
   let furthest = 0;
   for (let tab = 0; tab < TABS; tab += 1) {
     const page = await openTab(context, small.zlib());
+    // A page that is closed answers no more.
     const work = convert(page, { output: { opfs: 'out.raw' }, state: 'one', whole: 6000 }).catch(() => undefined);
     await into(page, 600 + next() * 600);
     await page.close();
@@ -129,6 +130,7 @@ test(`browsers that crash at random moments, ${CRASHES} of them: the disk is rig
       await context.close();
       break;
     }
+    // A browser that has crashed answers no more.
     const lost = work.catch(() => undefined);
     await into(page, 800 + next() * 1000);
     const closed = new Promise((done) => context.once('close', done));
