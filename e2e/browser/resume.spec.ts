@@ -315,6 +315,20 @@ test('two tabs that go on at once: one goes on, the other begins anew, and both 
   expect(await hashOpfs(one, 'out.raw')).toBe(hashFile(small.raw()));
 });
 
+test('what two tabs have left is gone once the disk is complete', async ({ context }) => {
+  for (const output of [{ opfs: 'out.raw' }, { download: 'out.raw' }]) {
+    const run: Run = { output, state: 'one', whole: 4000 };
+    const tabs = [await openTab(context, small.zlib()), await openTab(context, small.zlib())];
+    const ends = await Promise.all(tabs.map((tab) => convert(tab, { ...run, most: 16 * MIB })));
+    expect(ends.map(({ end }) => end)).toEqual([KEPT, KEPT]);
+    expect(await kept(tabs[0]!, run)).toBeGreaterThan(4 * MIB);
+    expect((await names(tabs[0]!)).filter((name) => name.endsWith('.journal'))).toHaveLength(2);
+    expect((await convert(tabs[0]!, run)).end).toBe('done');
+    expect(await kept(tabs[0]!, run)).toBe(0);
+    expect((await names(tabs[0]!)).filter((name) => name.endsWith('.journal'))).toEqual([]);
+  }
+});
+
 test('refused: outputs that cannot be resumed', async ({ context }) => {
   const page = await openTab(context, small.zlib());
   const run: Run = { output: { opfs: 'out.raw' }, state: 'one' };

@@ -254,6 +254,26 @@ for (const [what, { change, first }] of Object.entries(MEANWHILE)) {
   });
 }
 
+test('an object that the server refuses to make: nothing is kept of the upload', async () => {
+  let refuses = true;
+  await server.close();
+  server = await takeUploads({
+    fault: (_, { method, url }) =>
+      refuses && method === 'POST' && url!.includes('uploadId') ? 'status 400' : undefined,
+  });
+  const journal = inMemory();
+  const image = await decant.open(small.zlib());
+  await expect(image.convert(signed(journal).target, { resume: true })).rejects.toMatchObject({
+    message: expect.stringMatching(/the server answered 400 Bad Request$/),
+  });
+  expect(journal.text).toBe('');
+  await expect.poll(() => server.begun.size).toBe(0);
+  refuses = false;
+  await image.convert(signed(journal).target, { resume: true });
+  await image.close();
+  expect(object()!.equals(readFileSync(small.raw()))).toBe(true);
+});
+
 test('a journal that cannot be written: all is uploaded, and nothing is kept of what is cut off', async () => {
   const broken = {
     read: () => undefined,

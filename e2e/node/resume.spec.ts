@@ -1,5 +1,6 @@
 // Conversions that are cut off, and go on from where they were.
 
+import { randomBytes } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
@@ -175,6 +176,24 @@ test('in one process what was cancelled goes on, too', async ({ folder }) => {
   expect(first).toBeGreaterThan(4 * MIB);
   expectSame(output, small.raw());
   expect(leftIn(folder)).toEqual([]);
+});
+
+test('a disk that ends within a block: what was written counts once', async ({ folder }) => {
+  const [input, output] = [join(folder, 'disk.img'), join(folder, 'out.raw')];
+  const disk = randomBytes(8 * MIB + 512);
+  writeFileSync(input, disk);
+  const ending = new AbortController();
+  const onProgress = ({ phase }: Decant.Progress) => {
+    if (phase === 'finalizing') ending.abort();
+  };
+  const image = await decant.open(input, { format: 'raw' });
+  const cut = image.convert(output, { resume: true, signal: ending.signal, onProgress });
+  await expect(cut).rejects.toMatchObject({ message: KEPT_SENTENCE });
+  expect((await journalIn(folder)).guest).toBe(disk.length);
+  const { bytesWritten } = await image.convert(output, { resume: true });
+  await image.close();
+  expect(bytesWritten).toBe(disk.length);
+  expect(readFileSync(output).equals(disk)).toBe(true);
 });
 
 test('a local image goes on as well, and one that was changed does not', async ({ folder }) => {

@@ -15,7 +15,9 @@ export const UPLOAD_FAULTS = {
   'status 503': 'passes',
   'status 429': 'passes',
   'status 408': 'passes',
+  'late body': 'passes',
   // What does not.
+  'status 400': 'lasts',
   'status 403': 'lasts',
   'status 404': 'lasts',
   'status 413': 'lasts',
@@ -59,7 +61,7 @@ export interface UploadServer {
 
 interface Options {
   /** What to do at a request instead of answering it, by its number. */
-  fault?: (number: number) => UploadFault | undefined;
+  fault?: (number: number, request: IncomingMessage) => UploadFault | undefined;
   /** Damages the bytes of a request before they are stored, by its number. */
   damages?: (number: number) => boolean;
   headers?: Record<string, string>;
@@ -270,7 +272,7 @@ export async function takeUploads({
       response.writeHead(204).end();
       return;
     }
-    const wrong = method === 'DELETE' ? undefined : fault(number);
+    const wrong = method === 'DELETE' ? undefined : fault(number, request);
     const body = await bodyOf(request).catch(() => undefined);
     entry.length = body?.length ?? 0;
     const isCut = wrong === 'cut' && /^\/(gcs|tus)\//.test(url!);
@@ -312,6 +314,10 @@ function fail(fault: UploadFault, response: ServerResponse): void {
   if (fault === 'silent') return;
   if (fault === 'redirect') {
     response.writeHead(307, { Location: '/elsewhere' }).end();
+    return;
+  }
+  if (fault === 'late body') {
+    response.writeHead(400).end('<Error><Code>RequestTimeout</Code></Error>');
     return;
   }
   const status = /^status (\d+)$/.exec(fault)?.[1];

@@ -2,6 +2,7 @@
 // with other headers counts as another build. All files but the page itself have a digest in their names, so a page
 // gets the files of its own build, whatever was deployed since.
 
+import { bytesToHex } from '@noble/hashes/utils.js';
 import { keptPrefix } from './kept.js';
 
 declare const self: ServiceWorkerGlobalScope;
@@ -52,7 +53,7 @@ async function fetchWhole(url: string, init: RequestInit = {}): Promise<Response
 async function cacheOf({ id }: Build, page: Response): Promise<string> {
   const headers = JSON.stringify(HEADERS.map((name) => page.headers.get(name)));
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(headers)));
-  return `${prefix}${id} ${[...digest.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+  return `${prefix}${id} ${bytesToHex(digest.slice(0, 8))}`;
 }
 
 /**

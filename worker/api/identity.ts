@@ -1,5 +1,6 @@
 // What tells a conversion from all others, for resuming it: the same text stands for the same bytes of output.
 
+import { bytesToHex } from '@noble/hashes/utils.js';
 import type { CommonConvertOptions, Info } from '../types.js';
 import type { Opening } from '../workers/session.js';
 
@@ -32,5 +33,5 @@ export async function identityOf(
   if (crypto.subtle === undefined) return { reason: 'the page is not served over https' };
   const text = JSON.stringify({ version: VERSION, format, formatOptions, opened, snapshot, states, companions });
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return bytesToHex(digest);
 }

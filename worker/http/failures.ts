@@ -18,6 +18,16 @@ export class Overloaded extends Passing {}
 /** No server has answered: it may be down, or may not be there. */
 export class Unanswered extends Passing {}
 
+/** The server will not do it: another attempt is of no use. */
+export class Refused extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
 /** 408 Request Timeout, 425 Too Early, 429 Too Many Requests; besides, all from 500 on. */
 const PASSING = [408, 425, 429];
 /** 429 Too Many Requests, 503 Service Unavailable. */
@@ -35,13 +45,13 @@ const READING: Record<number, string> = {
 };
 
 /** What an answer of `status` means, where that is no success; `hints` say more of some. */
-export function refusal({ status, statusText, headers }: Response, hints = READING): Error {
+export function refusal({ status, statusText, headers }: Response, hints = READING): Passing | Refused {
   const reason = `the server answered ${status}${statusText && ` ${statusText}`}`;
   if (PASSING.includes(status) || (status >= 500 && !LASTING.includes(status))) {
     const Kind = OVERLOADED.includes(status) ? Overloaded : Passing;
     return new Kind(reason, secondsOf(headers.get('Retry-After')));
   }
-  return new Error(reason + (hints[status] ?? ''));
+  return new Refused(reason + (hints[status] ?? ''), status);
 }
 
 /** Retry-After: a number of seconds, or a date. */

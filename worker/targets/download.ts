@@ -35,6 +35,7 @@ export class DownloadRoute implements Route {
     link.href = URL.createObjectURL(file);
     link.download = this.name;
     link.click();
+    await this.#output.removeOthers();
     setTimeout(() => void giveBack(copy, link.href), copyLifetime(size));
   }
 

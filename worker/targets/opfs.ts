@@ -54,6 +54,7 @@ export class OpfsRoute implements Route {
       }
       await file.moveTo(folder, this.#name);
     });
+    await this.#output.removeOthers();
   }
 
   discard(reason: DecantError, keep: boolean): Promise<void> {

@@ -14,6 +14,8 @@ interface Left {
 
 export class StoredOutput {
   #file: TemporaryFile | undefined;
+  /** The line that its journal begins with, if it has one. */
+  #line: string | undefined;
   begun: Begun | undefined;
 
   /** `place` is where the output is to go. */
@@ -32,6 +34,7 @@ export class StoredOutput {
     declined: boolean,
   ): Promise<TargetSpec> {
     const head = identity === undefined ? undefined : this.#head(identity);
+    this.#line = head;
     if (head !== undefined) await this.#takeOver(head);
     this.#file ??= await TemporaryFile.create(declined ? (head) => this.#isHere(head) : undefined);
     if (outputSize !== undefined) await askForRoom(outputSize, signal);
@@ -65,10 +68,18 @@ export class StoredOutput {
     const [best] = await this.#left(head);
     return {
       guestDone: best?.begun.guest ?? 0,
-      discard: async () => {
-        for (const { name } of await this.#left(head)) await (await TemporaryFile.take(name))?.remove();
-      },
+      discard: () => this.#removeLeft(head),
     };
+  }
+
+  /** The output is complete: nobody needs what was left for it by others, another tab for instance. */
+  async removeOthers(): Promise<void> {
+    // What cannot be removed now is swept after a week.
+    if (this.#line !== undefined) await this.#removeLeft(this.#line).catch(() => {});
+  }
+
+  async #removeLeft(head: string): Promise<void> {
+    for (const { name } of await this.#left(head)) await (await TemporaryFile.take(name))?.remove();
   }
 
   /** The line that a journal begins with. */

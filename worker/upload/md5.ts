@@ -38,11 +38,4 @@ export async function md5(bytes: Uint8Array): Promise<Uint8Array> {
   return digest.end();
 }
 
-export const toHex = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-
-/** Of what `toHex` returns. */
-export const fromHex = (text: string): Uint8Array =>
-  Uint8Array.from(text.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
-
 export const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));

@@ -1,7 +1,7 @@
 // Requests of one upload: counted, tried again where that may help, and ended together.
 
 import { DecantError, reasonOf } from '../errors.js';
-import { Passing, refusal, Unanswered } from '../http/failures.js';
+import { Passing, Refused, refusal, Unanswered } from '../http/failures.js';
 import { headersOf } from '../http/headers.js';
 import { Retries } from '../http/retry.js';
 import type { Network } from '../types.js';
@@ -181,7 +181,9 @@ function refused(response: Response, text: string): Error {
   const words = wordsOf(text);
   if (words === '') return error;
   const message = `${error.message} (${words})`;
-  return error instanceof Passing ? new Passing(message, error.wait) : new Error(message);
+  if (error instanceof Passing) return new Passing(message, error.wait);
+  // S3 says by 400 too that a body did not arrive in time.
+  return words.startsWith('RequestTimeout') ? new Passing(message) : new Refused(message, error.status);
 }
 
 /** The code and the message of an error in XML, as S3 and Azure send it, or in JSON, as Google does. */

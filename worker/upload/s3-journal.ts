@@ -1,7 +1,7 @@
 // What is noted of an upload to S3, so that a later conversion can go on with it: a line for the upload, and one for each
 // part that the server has, once its answer was checked.
 
-import { fromHex, toHex } from './md5.js';
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import type { UploadJournal } from './types.js';
 
 /** What the server calls a part, and the digest of one that it calls by its digest. */
@@ -70,7 +70,7 @@ export class S3Journal {
   }
 
   async add(number: number, { etag, digest }: StoredPart, written: number): Promise<void> {
-    if (await this.#add(`${number} ${written} ${digest ? toHex(digest) : '-'} ${etag}`)) this.#hasAny = true;
+    if (await this.#add(`${number} ${written} ${digest ? bytesToHex(digest) : '-'} ${etag}`)) this.#hasAny = true;
   }
 
   /** Nothing is added from now on. Resolves when nothing is being added any more. */
@@ -117,6 +117,6 @@ function uploadOf(line: string): S3Upload | undefined {
 function partOf(line: string): { number: number; part: StoredPart; written: number } | undefined {
   const [, number, written, digest, etag] = /^(\d{1,5}) (\d{1,16}) (-|[0-9a-f]{32}) (\S+)$/.exec(line) ?? [];
   if (etag === undefined) return undefined;
-  const part = { etag, digest: digest === '-' ? undefined : fromHex(digest!) };
+  const part = { etag, digest: digest === '-' ? undefined : hexToBytes(digest!) };
   return { number: Number(number), part, written: Number(written) };
 }

@@ -1,10 +1,11 @@
 // S3's multipart upload: parts in any order, then a list of them all.
 // Amazon S3 API Reference: CreateMultipartUpload, UploadPart, ListParts, CompleteMultipartUpload, AbortMultipartUpload.
 
-import { Passing } from '../http/failures.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { Passing, Refused } from '../http/failures.js';
 import type { TargetPlan } from '../types.js';
 import { Flight } from './flight.js';
-import { md5, toHex } from './md5.js';
+import { md5 } from './md5.js';
 import type { Part } from './parts.js';
 import type { Answer, Call, Requests } from './requests.js';
 import type { LeftUpload, S3Journal, StoredPart } from './s3-journal.js';
@@ -31,6 +32,8 @@ export class S3 implements Protocol {
   #flight!: Flight;
   readonly #parts: StoredPart[] = [];
   #digestOfZeros: Promise<Uint8Array> | undefined;
+  /** Whether the server has refused to make the object of its parts: to go on with them would be of no use. */
+  #isRefused = false;
   begun: UploadBegun | undefined;
 
   /** With a journal it can go on with an upload that was cut off. */
@@ -70,6 +73,7 @@ export class S3 implements Protocol {
     const attempt = async (): Promise<void> => {
       const text = await this.#completeOnce(isUncertain).catch((thrown) => {
         isUncertain = true;
+        this.#isRefused = thrown instanceof Refused && thrown.status === 400;
         throw thrown;
       });
       await this.#checkObject(text);
@@ -81,7 +85,7 @@ export class S3 implements Protocol {
 
   async abort(keep: boolean): Promise<boolean> {
     const isBegun = this.#upload !== undefined;
-    const isKept = keep && isBegun && this.journal?.hasAny === true;
+    const isKept = keep && isBegun && !this.#isRefused && this.journal?.hasAny === true;
     await this.journal?.end();
     // First: the next upload may have begun with the journal when the server has answered. What it tells of one that was not
     // even looked at stays.
@@ -162,7 +166,7 @@ export class S3 implements Protocol {
     // With keys of its own it calls parts by something else.
     const isDigest = hex !== undefined && !headers.get('x-amz-server-side-encryption')?.startsWith('aws:kms');
     if (!isDigest) return { etag, digest: undefined };
-    return hex.toLowerCase() === toHex(digest) ? { etag, digest } : undefined;
+    return hex.toLowerCase() === bytesToHex(digest) ? { etag, digest } : undefined;
   }
 
   #digestOf({ bytes, isZero, isLast }: Part): Promise<Uint8Array> {
@@ -199,7 +203,7 @@ export class S3 implements Protocol {
     const count = Number(found[2]);
     const digests = this.#parts.flatMap(({ digest }) => (digest ? [...digest] : []));
     const isAllKnown = this.#parts.every(({ digest }) => digest);
-    const digest = isAllKnown ? toHex(await md5(Uint8Array.from(digests))) : found[1]!.toLowerCase();
+    const digest = isAllKnown ? bytesToHex(await md5(Uint8Array.from(digests))) : found[1]!.toLowerCase();
     if (count === this.#parts.length && digest === found[1]!.toLowerCase()) return;
     throw new Error('the object on the server is not the one that was uploaded');
   }

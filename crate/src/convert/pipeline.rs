@@ -163,8 +163,9 @@ pub async fn go_on<E: Executor>(
     cancel: &Cancel,
 ) -> Result<Converted> {
     let limits = output.limits(executor.job_bytes());
-    // A block is written by one job.
-    let guest = begun.guest.min(image.virtual_size()) / limits.unit * limits.unit;
+    let end = image.virtual_size();
+    // A block is written by one job. The last one of the disk may be short.
+    let guest = if begun.guest >= end { end } else { begun.guest / limits.unit * limits.unit };
     let begun = Begun { guest, ..begun };
     run(|| Plan::of_image(image, limits, begun), executor, output, begun, progress, cancel).await
 }
