@@ -18,7 +18,7 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
-import { listening, start } from '../support/command.js';
+import { asRoot, cli, listening, start, startProgram, sudo } from '../support/command.js';
 import { expectSame, images, small } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
@@ -207,6 +207,60 @@ test('a local image goes on as well, and one that was changed does not', async (
   expect(first).toBeGreaterThan(32 * MIB);
   utimesSync(input, 1, 1);
   expect((await convertUntil(input, output, 0)).first).toBeLessThan(first);
+});
+
+/** Who may have made what is left: the name of a file changed so, and whether it is gone on with at once. */
+const MAKERS: Record<string, { rename: (name: string) => string; isAtOnce: boolean }> = {
+  'before the system was started anew': {
+    rename: (name) => name.replace(/\.[0-9a-f]{32}-/, `.${'0'.repeat(32)}-`),
+    isAtOnce: true,
+  },
+  'in another container': { rename: (name) => name.replace(/(\.[0-9a-f]{32})-\d+-/, '$1-1-'), isAtOnce: false },
+};
+for (const [where, { rename, isAtOnce }] of Object.entries(MAKERS)) {
+  test(`left ${where}: gone on with ${isAtOnce ? 'at once' : 'after 15 minutes'}`, async ({ folder }) => {
+    remote = await slow(small.zlib());
+    const output = join(folder, 'disk.raw');
+    await cutOff(remote.url, output, 'SIGKILL');
+    for (const name of leftIn(folder)) renameSync(join(folder, name), join(folder, rename(name)));
+    const left = keptIn(folder);
+    const image = await decant.open(remote.url);
+    const guestDone = async () => (await image.kept(output))!.guestDone;
+    if (!isAtOnce) {
+      const since = async (minutes: number) => {
+        const then = Date.now() / 1000 - minutes * 60;
+        for (const name of left) utimesSync(join(folder, name), then, then);
+        return guestDone();
+      };
+      expect(await since(14)).toBe(0);
+      expect(await since(16)).toBeGreaterThan(0);
+    }
+    const before = await guestDone();
+    await image.close();
+    expect(before).toBeGreaterThan(0);
+    expect(await convertUntil(remote.url, output)).toEqual({ first: before, end: 'done' });
+    expectSame(output, small.raw());
+    expect(leftIn(folder)).toEqual([]);
+  });
+}
+
+test('where a system does not tell of its processes, what a killed one has left goes on', async ({ folder }) => {
+  remote = await slow(small.zlib());
+  const [output, number] = [join(folder, 'disk.raw'), join(folder, 'number')];
+  const convert = `echo $$ > '${number}'; exec '${process.execPath}' '${cli}' convert --resume '${remote.url}' '${output}'`;
+  const inside = `mount -t tmpfs none /proc && ${convert}`;
+  const run = () =>
+    startProgram('sh', ['-c', `exec ${sudo.join(' ')} unshare --mount sh -c "${inside.replaceAll('$', '\\$')}"`]);
+  const { ended } = run();
+  await journalIn(folder);
+  asRoot('kill', '-9', readFileSync(number, 'utf8').trim());
+  await ended;
+  const server = remote;
+  server.sent = 0;
+  expect(await run().ended).toMatchObject({ status: 0, stderr: '' });
+  expectSame(output, small.raw());
+  expect(server.sent).toBeLessThan(statSync(small.zlib()).size * 0.95);
+  expect(leftIn(folder)).toEqual([]);
 });
 
 const TAMPERED: Record<string, (left: { partial: string; journal: string }) => void> = {

@@ -1,8 +1,9 @@
 // The temporary file beside a target, and what processes that are gone have left of theirs.
 
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { type BigIntStats, readFileSync, readlinkSync } from 'node:fs';
-import { lstat, readdir, unlink } from 'node:fs/promises';
+import { lstat, readdir, statfs, unlink } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { isSame, type Place, pathIn } from './target.js';
 
 /** A name may have 255 bytes; so many are the target's. */
@@ -10,8 +11,8 @@ const LONGEST = 150;
 /** What no process here is known to hold is left alone for so long after its last change, in nanoseconds. */
 const ABANDONED = 7n * 24n * 3600n * 1_000_000_000n;
 /**
- * What a process of another system, or of another container, or of one that does not tell, may still write is gone on with
- * no sooner, in nanoseconds: it may wait for a server for 10 minutes.
+ * What a process of another system, or of another container, may still write is gone on with no sooner, in nanoseconds: it may
+ * wait for a server for 10 minutes.
  */
 const RESTED = 15n * 60n * 1_000_000_000n;
 
@@ -25,16 +26,30 @@ export type Kind = 'partial' | 'resumable';
 const NAME = /^\..*\.([0-9a-f]+)-([0-9]+)-([0-9]+)-([0-9]+)-[0-9a-f]{16}\.(partial|resumable)(\.journal)?$/s;
 
 /** Where process numbers mean what they mean to this process: one run of one system, one namespace of it. */
-const here: string | undefined = (() => {
+interface Where {
+  boot: string;
+  namespace: string;
+  /** Whether nobody else says the same. */
+  isCertain: boolean;
+}
+const here: Where = (() => {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').replace(/[^0-9a-f]/g, '');
-    const namespace = /[0-9]+/.exec(readlinkSync('/proc/self/ns/pid', 'latin1'))!;
-    return `${boot}-${namespace}`;
+    const [namespace] = /[0-9]+/.exec(readlinkSync('/proc/self/ns/pid', 'latin1'))!;
+    return { boot, namespace, isCertain: true };
   } catch {
-    // Only Linux tells.
-    return undefined;
+    // Only Linux tells. The name of a machine is most likely its own.
+    const boot = createHash('sha256').update(hostname()).digest('hex').slice(0, 32);
+    return { boot, namespace: '0', isCertain: false };
   }
 })();
+
+/** File systems that one system at a time has mounted, by their numbers in Linux (statfs(2)): ext, XFS, Btrfs and others. */
+const LOCAL = new Set([
+  ...[0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1, 0x3153464a, 0x52654973],
+  // Below overlays, and in memory.
+  ...[0x794c7630, 0x01021994],
+]);
 
 /** When a process has started, in ticks of the system's clock: its number alone is given away again. */
 const startOf = (pid: number | 'self'): string | undefined => statOf(pid)?.[19];
@@ -60,16 +75,17 @@ function prefixOf({ name }: Place): Buffer {
 /** A name that was never used, beside the target, of a file that this process holds, or nobody. */
 export function partialName(place: Place, kind: Kind = 'partial', holder: 'self' | 'nobody' = 'self'): Buffer {
   const process_ = holder === 'self' ? `${process.pid}-${startOf('self') ?? 0}` : `${NOBODY}-0`;
-  const maker = `${here ?? '0-0'}-${process_}-${randomBytes(8).toString('hex')}`;
+  const maker = `${here.boot}-${here.namespace}-${process_}-${randomBytes(8).toString('hex')}`;
   return Buffer.concat([prefixOf(place), Buffer.from(`${maker}.${kind}`)]);
 }
 
 /**
- * The files for `place` that a later conversion can go on with: their processes are gone. Of another system or container
- * that cannot be known; then nobody has changed it for a while before `now`.
+ * The files for `place` that a later conversion can go on with: their processes are gone. Of another system that may have
+ * the folder too, or of another container, that cannot be known; then nobody has changed it for a while before `now`.
  */
 export async function resumables(place: Place, now: bigint): Promise<Buffer[]> {
   const found: Buffer[] = [];
+  const isAlone = here.isCertain && (await isLocal(place.folder));
   for (const name of await readdir(place.folder, 'buffer')) {
     const maker = makerOf(name);
     if (maker?.kind !== 'resumable' || maker.isJournal || !isFor(name, place)) continue;
@@ -78,10 +94,18 @@ export async function resumables(place: Place, now: bigint): Promise<Buffer[]> {
       ({ mtimeNs }) => now - mtimeNs,
       () => 0n,
     );
-    if (isGone(maker, age, RESTED)) found.push(file);
+    const isBeforeStart = isAlone && maker.boot !== here.boot;
+    if (isBeforeStart || isGone(maker, isHere(maker), age, RESTED)) found.push(file);
   }
   return found;
 }
+
+/** Whether no other system has the folder: then whatever ran before this one's start is gone. */
+const isLocal = (folder: Buffer): Promise<boolean> =>
+  statfs(folder).then(
+    ({ type }) => LOCAL.has(type),
+    () => false,
+  );
 
 /** Whether a file is for the target, and not for one whose name begins like its. */
 function isFor(name: Buffer, place: Place): boolean {
@@ -93,7 +117,8 @@ function isFor(name: Buffer, place: Place): boolean {
 const MAKER = /^[0-9a-f]+-[0-9]+-[0-9]+-[0-9]+-[0-9a-f]{16}\.\w+(\.journal)?$/;
 
 interface Maker {
-  system: string;
+  boot: string;
+  namespace: string;
   pid: number;
   start: string;
   kind: Kind;
@@ -104,13 +129,15 @@ function makerOf(name: Buffer): Maker | undefined {
   const [, boot, namespace, pid, start, kind, journal] = NAME.exec(name.toString('latin1')) ?? [];
   if (boot === undefined) return undefined;
   const isJournal = journal !== undefined;
-  return { system: `${boot}-${namespace}`, pid: Number(pid), start: start!, kind: kind as Kind, isJournal };
+  return { boot, namespace: namespace!, pid: Number(pid), start: start!, kind: kind as Kind, isJournal };
 }
 
-/** Whether a file's process is gone. Where that cannot be known, nobody has changed the file for so long, in nanoseconds. */
-function isGone({ system, pid, start }: Maker, age: bigint, rest: bigint): boolean {
+const isHere = ({ boot, namespace }: Maker): boolean => boot === here.boot && namespace === here.namespace;
+
+/** Whether a file's process is gone. Unless it ran here, nobody has changed the file for so long then, in nanoseconds. */
+function isGone({ pid, start }: Maker, wasHere: boolean, age: bigint, rest: bigint): boolean {
   if (pid === NOBODY) return true;
-  return system === here ? !isRunning(pid, start) : age > rest;
+  return wasHere ? !isRunning(pid, start) : age > rest;
 }
 
 /**
@@ -144,7 +171,8 @@ async function sweepOne(
   const stats = await lstat(file, { bigint: true });
   if (!stats.isFile() || kept.some((file) => file && isSame(file, stats))) return;
   const age = now - stats.mtimeNs;
-  if (isGone(maker, age, ABANDONED) && (!mayGoOn || age > ABANDONED)) await unlink(file);
+  if (isGone(maker, here.isCertain && isHere(maker), age, ABANDONED) && (!mayGoOn || age > ABANDONED))
+    await unlink(file);
 }
 
 /** Where the start of a process is not told, one of the number counts as the one that is meant: it is too early to sweep. */
