@@ -101,6 +101,20 @@ export const halves = () =>
     qemuIo(numbers(8192, (number) => `discard -q ${number * 128}k 64k`));
   });
 
+/** A disk of 100 GiB with the data of `disk`. */
+export const large = () =>
+  once('large.qcow2', (path) => {
+    qemuImg('convert', '-f', 'raw', '-O', 'qcow2', disk(), path);
+    qemuImg('resize', '-q', path, '100G');
+  });
+
+/** The ranges of the file that have data of the disk, each from `start` to `end`. */
+export function allocated(path) {
+  const map = JSON.parse(execFileSync('qemu-img', ['map', '--output=json', path], { maxBuffer: 1 << 28 }));
+  const hosts = map.filter(({ data }) => data).map(({ offset, length }) => ({ start: offset, end: offset + length }));
+  return hosts.toSorted((a, b) => a.start - b.start);
+}
+
 /** The same size as `disk`, of which only a tenth is there. */
 export const mostlyEmpty = () =>
   once('mostly-empty.qcow2', (path) => {

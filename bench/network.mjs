@@ -1,9 +1,8 @@
 // Images on a server behind a network of 20 ms and 100 MB/s, beside curl with as many connections.
 
-import { execFileSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { builds } from './arguments.mjs';
-import { at, halves, image, part } from './images.mjs';
+import { allocated, at, halves, image, part } from './images.mjs';
 import { alternate, median, OUT, perBuild, print, printRatios, table, timed } from './report.mjs';
 import { ImageServer } from './servers.mjs';
 
@@ -18,13 +17,6 @@ const everything = (path) => {
     return { start, end: Math.min(start + REQUEST, size) };
   });
 };
-
-/** The ranges of the file that have data of the disk. */
-function allocated(path) {
-  const map = JSON.parse(execFileSync('qemu-img', ['map', '--output=json', path], { maxBuffer: 1 << 28 }));
-  const hosts = map.filter(({ data }) => data).map(({ offset, length }) => ({ start: offset, end: offset + length }));
-  return hosts.toSorted((a, b) => a.start - b.start);
-}
 
 /** Seconds that curl takes for `ranges` of the file at `url`. */
 function curl(url, ranges) {

@@ -8,11 +8,16 @@ import { at } from './images.mjs';
 
 const PROXY = fileURLToPath(new URL('proxy.mjs', import.meta.url));
 
-/** A network to `port` of this machine: the port of its near end, and what ends it. */
+/** A network to `port` of this machine: the port of its near end, and what ends it and resolves to the bytes that were sent. */
 export async function startProxy(port) {
   const proxy = spawn(process.execPath, [PROXY, port], { stdio: ['pipe', 'pipe', 'inherit'] });
   const near = await new Promise((resolve) => proxy.stdout.once('data', (data) => resolve(String(data).trim())));
-  return { port: near, stop: () => proxy.stdin.end() };
+  const stop = () => {
+    const sent = new Promise((resolve) => proxy.stdout.once('data', (data) => resolve(Number(data))));
+    proxy.stdin.end();
+    return sent;
+  };
+  return { port: near, stop };
 }
 
 export class ImageServer {
@@ -36,7 +41,7 @@ export class ImageServer {
   }
 
   async stop() {
-    this.proxy.stop();
+    await this.proxy.stop();
     await this.nginx.stop();
   }
 }

@@ -3,8 +3,9 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { AwsClient } from 'aws4fetch';
-import { KEYS, s3Server } from '../e2e/support/real-servers.mjs';
-import { at, part } from './images.mjs';
+import { azureServer, KEYS, s3Server } from '../e2e/support/real-servers.mjs';
+import { builds } from './arguments.mjs';
+import { allocated, at, large, part } from './images.mjs';
 import { alternate, median, OUT, perBuild, print, printRatios, table, timed } from './report.mjs';
 import { ImageServer, startProxy } from './servers.mjs';
 
@@ -48,7 +49,7 @@ class S3 {
     const requests = [];
     for (const [at, name] of readdirSync(folder).toSorted().entries()) {
       const number = at + 1;
-      const url = await this.#signed('PUT', `partNumber=${number}&uploadId=${id}`);
+      const url = await this.signed('PUT', `partNumber=${number}&uploadId=${id}`);
       const told = `write-out = "${number} %header{etag}\\n"`;
       requests.push(
         `upload-file = "${folder}/${name}"\nurl = "${url}"\noutput = "/dev/null"\nfail\nsilent\nshow-error\n${told}`,
@@ -67,13 +68,14 @@ class S3 {
   }
 
   async #ask(method, query, body) {
-    const answer = await fetch(await this.#signed(method, query), { method, body });
+    const answer = await fetch(await this.signed(method, query), { method, body });
     const text = await answer.text();
     if (!answer.ok || text.includes('<Error>')) throw new Error(`${method} ${query}: ${answer.status} ${text}`);
     return text;
   }
 
-  async #signed(method, query) {
+  /** An address for a request. */
+  async signed(method, query) {
     const client = new AwsClient({ ...KEYS, service: 's3', region: 'us-east-1' });
     const url = new URL(this.url);
     url.search = query;
@@ -81,20 +83,22 @@ class S3 {
   }
 
   async stop() {
-    this.proxy.stop();
+    await this.proxy.stop();
     await this.server.stop();
   }
 }
 
-/** The time of what does both against the slower of the two. */
-function printBoth(times, both, alone) {
-  const slower = alone.toSorted((a, b) => median(times[b]) - median(times[a]))[0];
-  printRatios(times, slower);
-  const rows = both.map((name) => [name, slower, `${(median(times[name]) / median(times[slower])).toFixed(2)} ×`]);
+/** Prints all times; then, for each of `pairs`, the times of what does both against the slower of the two alone. */
+function printBoth(times, pairs) {
+  printRatios(times, pairs[0].alone[0]);
+  const rows = pairs.flatMap(({ both, alone }) => {
+    const slower = alone.toSorted((a, b) => median(times[b]) - median(times[a]))[0];
+    return both.map((name) => [name, slower, `${(median(times[name]) / median(times[slower])).toFixed(2)} ×`]);
+  });
   table(['', 'the slower of the two alone', 'time against that'], rows);
 }
 
-async function localToS3(path, format, s3) {
+async function localToS3(path, format, s3, browser) {
   const file = at(`output.${format}`);
   const convert = ({ command }, output, ...more) =>
     timed(process.execPath, command, 'convert', '-O', format, ...more, path, output).real;
@@ -104,8 +108,15 @@ async function localToS3(path, format, s3) {
   one();
   print(`\n## A local qcow2 to S3 as ${format}, ${(statSync(file).size / 1e6).toFixed(0)} MB`);
   const name = 'curl, the file alone';
-  const times = await alternate({ ...toFile, [name]: () => s3.curl(file), ...toS3 });
-  printBoth(times, Object.keys(toS3), [Object.keys(toFile)[0], name]);
+  const inBrowser = (output) => (build) => browser.convert(build, path, 'auto', { output, format });
+  const pageToS3 = perBuild('Chromium to S3', inBrowser('s3'));
+  const pageToFile = perBuild('Chromium to OPFS', inBrowser('storage'));
+  const curl = { [name]: () => s3.curl(file) };
+  const times = await alternate({ ...toFile, ...pageToFile, ...curl, ...toS3, ...pageToS3 });
+  printBoth(times, [
+    { both: Object.keys(toS3), alone: [Object.keys(toFile)[0], name] },
+    { both: Object.keys(pageToS3), alone: [Object.keys(pageToFile)[0], name] },
+  ]);
   rmSync(file);
 }
 
@@ -120,22 +131,42 @@ async function addressToS3(path, s3) {
     const there = perBuild('from a server to a file', (build) => convert(build, url, OUT));
     const on = perBuild('from a file to S3', (build) => convert(build, path, s3.url, '--upload', 's3'));
     const times = await alternate({ ...there, ...on, ...both });
-    printBoth(times, Object.keys(both), [Object.keys(there)[0], Object.keys(on)[0]]);
+    printBoth(times, [{ both: Object.keys(both), alone: [Object.keys(there)[0], Object.keys(on)[0]] }]);
   } finally {
     await server.stop();
   }
 }
 
-export async function uploads() {
+/** What is sent to a page blob, whose holes are not. */
+async function toPageBlob() {
+  const folder = at('azure');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  const server = await azureServer(folder);
+  const proxy = await startProxy(new URL(server.url).port);
+  const path = large();
+  print('\n## A local qcow2 of 100 GiB to a page blob, as VHD');
+  const url = server.url.replace(/:\d+/, `:${proxy.port}`);
+  const { real } = timed(process.execPath, builds[0].command, 'convert', '-O', 'vpc', '--upload', 'azure', path, url);
+  const [sent, data] = [await proxy.stop(), allocated(path).reduce((sum, { start, end }) => sum + end - start, 0)];
+  const row = [real.toFixed(2), sent, data, `${(sent / data).toFixed(3)} ×`];
+  table(['s', 'bytes sent, with all that HTTP adds', 'bytes of data', 'against those'], [row]);
+  await server.stop();
+  rmSync(folder, { recursive: true });
+}
+
+export async function uploads(browser) {
   process.env.AWS_ACCESS_KEY_ID = KEYS.accessKeyId;
   process.env.AWS_SECRET_ACCESS_KEY = KEYS.secretAccessKey;
   const s3 = await S3.start();
   try {
     const path = part();
-    await localToS3(path, 'raw', s3);
-    await localToS3(path, 'raw.gz', s3);
+    await browser.restartToUpload(async ({ method, query }) => s3.signed(method, query));
+    await localToS3(path, 'raw', s3, browser);
+    await localToS3(path, 'raw.gz', s3, browser);
     await addressToS3(path, s3);
   } finally {
     await s3.stop();
   }
+  await toPageBlob();
 }
