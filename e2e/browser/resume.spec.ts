@@ -347,3 +347,20 @@ test('refused: outputs that cannot be resumed', async ({ context }) => {
   expect(refusal).toBe('An output of this kind cannot be resumed');
   expect(await names(page)).toEqual([]);
 });
+
+test('a storage that is full: what is done stays, and goes on when there is room', async ({ context }) => {
+  const page = await openTab(context, images.zlib());
+  const run: Run = { output: { opfs: 'out.raw' } };
+  expect((await convert(page, { ...run, most: 128 * MIB })).end).toBe(KEPT);
+  const [client, { origin }] = [await context.newCDPSession(page), new URL(page.url())];
+  await client.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 200 * MIB });
+  expect((await convert(page, run)).end).toBe(
+    'Could not write the output: the storage is full; what is done is kept: convert again with resume to go on',
+  );
+  await client.send('Storage.overrideQuotaForOrigin', { origin });
+  const { end, first } = await convert(page, run);
+  expect(end).toBe('done');
+  expect(first).toBeGreaterThan(64 * MIB);
+  expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+  expect(await names(page)).toEqual(['out.raw']);
+});
