@@ -19,7 +19,7 @@ const upload = (await import(dist('upload'))) as typeof Upload;
 
 const LONG = process.env.DECANT_LONG === '1';
 /** Waits for little: faults pass at once here. */
-const QUICK = { timeout: 0.5, patience: 20 };
+const QUICK = { timeout: 2, patience: 20 };
 
 let server: UploadServer | undefined;
 test.afterEach(async () => {

@@ -272,8 +272,10 @@ export async function takeUploads({
       response.writeHead(204).end();
       return;
     }
-    const wrong = method === 'DELETE' ? undefined : fault(number, request);
+    const meant = method === 'DELETE' ? undefined : fault(number, request);
     const body = await bodyOf(request).catch(() => undefined);
+    // What has no body cannot be late.
+    const wrong = meant === 'late body' && body?.length === 0 ? undefined : meant;
     entry.length = body?.length ?? 0;
     const isCut = wrong === 'cut' && /^\/(gcs|tus)\//.test(url!);
     if (!body || (wrong !== undefined && wrong !== 'lost answer' && !isCut)) {
