@@ -85,26 +85,13 @@ export class Browser {
     await this.page.waitForFunction(() => globalThis.picked !== undefined);
   }
 
-  /** A browser that sends to other origins without asking them, by the addresses for S3 that `sign` resolves to. */
-  async restartToUpload(sign) {
-    await this.end();
-    await this.launch({ args: [...ARGS, '--disable-web-security'] });
-    await this.page.exposeFunction('sign', sign);
-  }
-
   /** Seconds from the call to the finished file; a file in the private storage is removed outside of that. */
   async convert(build, path, engine, { output = 'storage', format = 'raw' } = {}) {
     await this.page.locator('input').setInputFiles(path);
     return this.page.evaluate(
       async ({ name, engine, output, format }) => {
         const file = document.querySelector('input').files[0];
-        const { picked, s3Target, sign } = globalThis;
-        const target = {
-          storage: { opfs: 'out.raw' },
-          picked,
-          download: { download: 'out.raw' },
-          s3: s3Target({ sign }),
-        };
+        const target = { storage: { opfs: 'out.raw' }, picked: globalThis.picked, download: { download: 'out.raw' } };
         const start = performance.now();
         const image = await builds[name].open(file, { engine });
         // A build from before engines were chosen at `open` takes it here.

@@ -34,7 +34,7 @@ await containers();
 await outputs(browser);
 await ownObjects();
 await network(browser);
-if (!quick) await uploads(browser);
+if (!quick) await uploads();
 await limits(browser);
 if (!quick) await realFiles(browser);
 await browser.stop();

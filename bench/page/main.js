@@ -2,13 +2,11 @@
 
 import * as decant from 'decant';
 import { threads } from 'decant/threads';
-import { s3Target } from 'decant/upload';
 import * as other from 'decant-other';
 
 decant.configure({ threads });
 /** By the names that bench/arguments.mjs gives them. */
 globalThis.builds = { Decant: decant, 'the other build': other };
-globalThis.s3Target = s3Target;
 /** Starts the worker of rivals.js. */
 globalThis.startRival = () => new Worker(new URL('rivals.js', import.meta.url), { type: 'module' });
 
