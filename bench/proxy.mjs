@@ -1,5 +1,6 @@
 // A network: `node proxy.mjs PORT` passes connections on to PORT of this machine, and prints the port of its own. It ends with
-// its standard input, and prints how many bytes were sent to PORT. Each round trip takes 20 ms, each connection and all together carry 100 MB/s in either direction.
+// its standard input, and prints how many bytes were sent to PORT. Each round trip takes 20 ms, each connection and all
+// together carry 100 MB/s in either direction.
 
 import { connect, createServer } from 'node:net';
 
