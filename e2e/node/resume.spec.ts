@@ -215,6 +215,10 @@ const MAKERS: Record<string, { rename: (name: string) => string; isAtOnce: boole
     rename: (name) => name.replace(/\.[0-9a-f]{32}-/, `.${'0'.repeat(32)}-`),
     isAtOnce: true,
   },
+  'where a system does not tell of its starts': {
+    rename: (name) => name.replace(/\.[0-9a-f]{32}-\d+-/, `.${'0'.repeat(32)}-0-`),
+    isAtOnce: false,
+  },
   'in another container': { rename: (name) => name.replace(/(\.[0-9a-f]{32})-\d+-/, '$1-1-'), isAtOnce: false },
 };
 for (const [where, { rename, isAtOnce }] of Object.entries(MAKERS)) {

@@ -25,6 +25,9 @@ export type Kind = 'partial' | 'resumable';
 /** `.TARGET.BOOT-NAMESPACE-PROCESS-START-RANDOM.KIND`: who made it. A resumable one has a journal. */
 const NAME = /^\..*\.([0-9a-f]+)-([0-9]+)-([0-9]+)-([0-9]+)-[0-9a-f]{16}\.(partial|resumable)(\.journal)?$/s;
 
+/** The namespace in the names of files whose system does not tell of its starts. */
+const UNTOLD = '0';
+
 /** Where process numbers mean what they mean to this process: one run of one system, one namespace of it. */
 interface Where {
   boot: string;
@@ -40,14 +43,14 @@ const here: Where = (() => {
   } catch {
     // Only Linux tells. The name of a machine is most likely its own.
     const boot = createHash('sha256').update(hostname()).digest('hex').slice(0, 32);
-    return { boot, namespace: '0', isCertain: false };
+    return { boot, namespace: UNTOLD, isCertain: false };
   }
 })();
 
 /** File systems that one system at a time has mounted, by their numbers in Linux (statfs(2)): ext, XFS, Btrfs and others. */
 const LOCAL = new Set([
   ...[0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1, 0x3153464a, 0x52654973],
-  // Below overlays, and in memory.
+  // Overlays, and what is in memory.
   ...[0x794c7630, 0x01021994],
 ]);
 
@@ -94,7 +97,7 @@ export async function resumables(place: Place, now: bigint): Promise<Buffer[]> {
       ({ mtimeNs }) => now - mtimeNs,
       () => 0n,
     );
-    const isBeforeStart = isAlone && maker.boot !== here.boot;
+    const isBeforeStart = isAlone && maker.namespace !== UNTOLD && maker.boot !== here.boot;
     if (isBeforeStart || isGone(maker, isHere(maker), age, RESTED)) found.push(file);
   }
   return found;
