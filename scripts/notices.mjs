@@ -114,7 +114,7 @@ function npmPackages() {
   };
   // Only a helper of Vite gets into the page, and nothing of the packages that Vite contains.
   const vite = packaged('vite', undefined, (text) => text.split('# Licenses of bundled dependencies')[0].trim());
-  const uploads = ['@noble/hashes', 'aws4fetch'].map((name) => packaged(name, 'in decant/upload only'));
+  const uploads = ['@noble/hashes', 'aws4fetch', 'hash-wasm'].map((name) => packaged(name, 'in decant/upload only'));
   return [...[...found].map((name) => packaged(name)), vite, ...uploads];
 }
 

@@ -80,9 +80,9 @@ export class Gcs implements Protocol {
   }
 
   /** How far the server has come by its answer to a request at `offset`. */
-  #endOf(answer: Answer, offset: number): number {
+  async #endOf(answer: Answer, offset: number): Promise<number> {
     if (answer.status !== INCOMPLETE) {
-      this.#check(answer);
+      await this.#check(answer);
       return this.#size;
     }
     const range = answer.headers.get('Range');
@@ -95,12 +95,12 @@ export class Gcs implements Protocol {
   }
 
   /** Fails where the object is not what was sent. */
-  #check({ headers, text }: Answer): void {
+  async #check({ headers, text }: Answer): Promise<void> {
     const size = /"size":\s*"(\d+)"/.exec(text)?.[1];
     const digest =
       /"md5Hash":\s*"([^"]+)"/.exec(text)?.[1] ?? /md5=([\w+/=]+)/.exec(headers.get('x-goog-hash') ?? '')?.[1];
     const isOther = size !== undefined && Number(size) !== this.#size;
-    const hasOthers = digest !== undefined && digest !== toBase64(this.#digest.end());
+    const hasOthers = digest !== undefined && digest !== toBase64(await this.#digest.end());
     if (isOther || hasOthers) throw new Error('the object on the server is not the one that was uploaded');
   }
 }
