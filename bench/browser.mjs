@@ -2,37 +2,19 @@
 // save.
 
 import { spawn } from 'node:child_process';
-import { createReadStream, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { chromium } from 'playwright';
 import { save, startDisplay } from '../e2e/support/save-dialog.mjs';
 import { bin, root, run } from '../scripts/lib.mjs';
 import { builds } from './arguments.mjs';
-import { at } from './images.mjs';
+import { PageServer } from './page-server.mjs';
 
-const TYPES = { '.js': 'text/javascript', '.wasm': 'application/wasm' };
 const ARGS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
   ...['--disable-component-update', '--disable-sync'],
 ];
-const PAGE = at('page');
-
-/** Serves the page that Vite has made, isolated: both engines can run there. */
-function serve() {
-  const server = createServer((request, response) => {
-    response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
-    response.setHeader('Cross-Origin-Embedder-Policy', 'require-corp');
-    const { pathname: path, searchParams } = new URL(request.url, 'http://bench');
-    if (path === '/tell') server.emit('told', searchParams.get('seconds'));
-    response.setHeader('Content-Type', TYPES[extname(path)] ?? 'text/html');
-    createReadStream(join(PAGE, path === '/' ? 'index.html' : path))
-      .on('error', () => response.writeHead(404).end())
-      .pipe(response);
-  });
-  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
-}
 
 export class Browser {
   static async start() {
@@ -40,7 +22,7 @@ export class Browser {
     const env = { ...process.env, ...(other && { OTHER_DECANT: other.browserPackage }) };
     run('Building the page of the benchmark', bin('vite'), ['build', 'bench/page', '--logLevel', 'warn'], { env });
     const self = new Browser();
-    self.server = await serve();
+    self.server = await PageServer.start();
     await self.launch({});
     self.version = self.context.browser()?.version() ?? '';
     return self;
@@ -54,7 +36,7 @@ export class Browser {
       ...options,
     });
     this.page = this.context.pages()[0] ?? (await this.context.newPage());
-    await this.page.goto(`http://localhost:${this.server.address().port}/`);
+    await this.page.goto(this.server.url);
   }
 
   async end() {
@@ -105,16 +87,30 @@ export class Browser {
     );
   }
 
+  /** Seconds of a conversion of the image at `url` to the private storage. */
+  convertAddress(build, url) {
+    return this.#undriven({ build: build.name, url });
+  }
+
+  /** Seconds of a conversion to `sink`: 'storage', or 's3', whose addresses `sign` resolves to. */
+  convertUndriven(build, image, { sink, format, sign }) {
+    this.server.sign = sign;
+    return this.#undriven({ build: build.name, image, sink, format });
+  }
+
   /**
-   * Seconds of a conversion of the image at `url` to the private storage, in a browser that nobody drives: what drives one
-   * keeps what comes over the network for its tools, which was measured to take four times as long as the rest.
+   * Seconds of a task of the page (page/task.js) in a browser that nobody drives: what drives one keeps what goes over the
+   * network for its tools, which was measured to take four times as long as the rest.
    */
-  async convertAddress(build, url) {
+  async #undriven(task) {
     const profile = mkdtempSync(join(root, '.cache', 'profile-'));
-    const told = new Promise((resolve) => this.server.once('told', resolve));
-    const page = new URL(`http://localhost:${this.server.address().port}/`);
-    page.search = new URLSearchParams({ build: build.name, url });
-    const args = [...ARGS, '--headless', `--user-data-dir=${profile}`, page.href];
+    const told = new Promise((resolve) => {
+      this.server.told = resolve;
+    });
+    const page = new URL(this.server.url);
+    page.search = new URLSearchParams(task);
+    // The server for S3 has no rules for other origins.
+    const args = [...ARGS, '--headless', '--disable-web-security', `--user-data-dir=${profile}`, page.href];
     const browser = spawn('/usr/bin/chromium', args, { stdio: 'ignore' });
     const closed = new Promise((resolve) => browser.on('close', resolve));
     const seconds = await told;
@@ -243,7 +239,7 @@ export class Browser {
   async stop() {
     await this.end();
     this.display?.stop();
-    this.server.close();
+    this.server.stop();
   }
 }
 

@@ -34,7 +34,7 @@ await containers();
 await outputs(browser);
 await ownObjects();
 await network(browser);
-if (!quick) await uploads();
+if (!quick) await uploads(browser);
 await limits(browser);
 if (!quick) await realFiles(browser);
 await browser.stop();

@@ -49,7 +49,7 @@ class S3 {
     const requests = [];
     for (const [at, name] of readdirSync(folder).toSorted().entries()) {
       const number = at + 1;
-      const url = await this.#signed('PUT', `partNumber=${number}&uploadId=${id}`);
+      const url = await this.signed('PUT', `partNumber=${number}&uploadId=${id}`);
       const told = `write-out = "${number} %header{etag}\\n"`;
       requests.push(
         `upload-file = "${folder}/${name}"\nurl = "${url}"\noutput = "/dev/null"\nfail\nsilent\nshow-error\n${told}`,
@@ -68,13 +68,14 @@ class S3 {
   }
 
   async #ask(method, query, body) {
-    const answer = await fetch(await this.#signed(method, query), { method, body });
+    const answer = await fetch(await this.signed(method, query), { method, body });
     const text = await answer.text();
     if (!answer.ok || text.includes('<Error>')) throw new Error(`${method} ${query}: ${answer.status} ${text}`);
     return text;
   }
 
-  async #signed(method, query) {
+  /** An address for a request. */
+  async signed(method, query) {
     const client = new AwsClient({ ...KEYS, service: 's3', region: 'us-east-1' });
     const url = new URL(this.url);
     url.search = query;
@@ -87,15 +88,17 @@ class S3 {
   }
 }
 
-/** The time of what does both against the slower of the two. */
-function printBoth(times, both, alone) {
-  const slower = alone.toSorted((a, b) => median(times[b]) - median(times[a]))[0];
-  printRatios(times, slower);
-  const rows = both.map((name) => [name, slower, `${(median(times[name]) / median(times[slower])).toFixed(2)} ×`]);
+/** Prints all times; then, for each of `pairs`, the time of what does both against the slower of the two alone. */
+function printBoth(times, pairs) {
+  printRatios(times, pairs[0].alone[0]);
+  const rows = pairs.flatMap(({ both, alone }) => {
+    const slower = alone.toSorted((a, b) => median(times[b]) - median(times[a]))[0];
+    return both.map((name) => [name, slower, `${(median(times[name]) / median(times[slower])).toFixed(2)} ×`]);
+  });
   table(['', 'the slower of the two alone', 'time against that'], rows);
 }
 
-async function localToS3(path, format, s3) {
+async function localToS3(path, format, s3, browser) {
   const file = at(`output.${format}`);
   const convert = ({ command }, output, ...more) =>
     timed(process.execPath, command, 'convert', '-O', format, ...more, path, output).real;
@@ -104,9 +107,17 @@ async function localToS3(path, format, s3) {
   const [one] = Object.values(perBuild('', (build) => convert(build, file)));
   one();
   print(`\n## A local qcow2 to S3 as ${format}, ${(statSync(file).size / 1e6).toFixed(0)} MB`);
+  const sign = ({ method, query }) => s3.signed(method, query);
+  const inPage = (sink) => (build) => browser.convertUndriven(build, path, { sink, format, sign });
+  const pageToS3 = perBuild('Chromium to S3', inPage('s3'));
+  const pageToFile = perBuild('Chromium to OPFS', inPage('storage'));
   const name = 'curl, the file alone';
-  const times = await alternate({ ...toFile, [name]: () => s3.curl(file), ...toS3 });
-  printBoth(times, Object.keys(toS3), [Object.keys(toFile)[0], name]);
+  const curl = { [name]: () => s3.curl(file) };
+  const times = await alternate({ ...toFile, ...pageToFile, ...curl, ...toS3, ...pageToS3 });
+  printBoth(times, [
+    { both: Object.keys(toS3), alone: [Object.keys(toFile)[0], name] },
+    { both: Object.keys(pageToS3), alone: [Object.keys(pageToFile)[0], name] },
+  ]);
   rmSync(file);
 }
 
@@ -121,7 +132,7 @@ async function addressToS3(path, s3) {
     const there = perBuild('from a server to a file', (build) => convert(build, url, OUT));
     const on = perBuild('from a file to S3', (build) => convert(build, path, s3.url, '--upload', 's3'));
     const times = await alternate({ ...there, ...on, ...both });
-    printBoth(times, Object.keys(both), [Object.keys(there)[0], Object.keys(on)[0]]);
+    printBoth(times, [{ both: Object.keys(both), alone: [Object.keys(there)[0], Object.keys(on)[0]] }]);
   } finally {
     await server.stop();
   }
@@ -145,14 +156,14 @@ async function toPageBlob() {
   rmSync(folder, { recursive: true });
 }
 
-export async function uploads() {
+export async function uploads(browser) {
   process.env.AWS_ACCESS_KEY_ID = KEYS.accessKeyId;
   process.env.AWS_SECRET_ACCESS_KEY = KEYS.secretAccessKey;
   const s3 = await S3.start();
   try {
     const path = part();
-    await localToS3(path, 'raw', s3);
-    await localToS3(path, 'raw.gz', s3);
+    await localToS3(path, 'raw', s3, browser);
+    await localToS3(path, 'raw.gz', s3, browser);
     await addressToS3(path, s3);
   } finally {
     await s3.stop();

@@ -1,0 +1,56 @@
+// The server of the benchmark's page. It is isolated, so that both engines can run there.
+
+import { createReadStream } from 'node:fs';
+import { createServer } from 'node:http';
+import { extname, join } from 'node:path';
+import { at } from './images.mjs';
+
+const TYPES = { '.js': 'text/javascript', '.wasm': 'application/wasm' };
+const PAGE = at('page');
+
+export class PageServer {
+  /** Resolves to an address for a request to S3, whose method and query it is given. */
+  sign;
+  /** Is called with what the page tells: seconds, or what has failed. */
+  told;
+
+  static async start() {
+    const self = new PageServer();
+    self.server = createServer((request, response) => self.#answer(request, response));
+    await new Promise((resolve) => self.server.listen(0, '127.0.0.1', resolve));
+    return self;
+  }
+
+  get url() {
+    return `http://localhost:${this.server.address().port}/`;
+  }
+
+  #answer(request, response) {
+    response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
+    response.setHeader('Cross-Origin-Embedder-Policy', 'require-corp');
+    const { pathname: path, searchParams } = new URL(request.url, this.url);
+    const query = Object.fromEntries(searchParams);
+    if (path === '/sign') this.#signed(query, response);
+    else if (path === '/image') createReadStream(query.path).pipe(response);
+    else if (path === '/tell') response.end(this.told(query.seconds));
+    else this.#file(path === '/' ? 'index.html' : path, response);
+  }
+
+  #signed(request, response) {
+    this.sign(request).then(
+      (url) => response.end(url),
+      (thrown) => response.writeHead(500).end(thrown.message),
+    );
+  }
+
+  #file(path, response) {
+    response.setHeader('Content-Type', TYPES[extname(path)] ?? 'text/html');
+    createReadStream(join(PAGE, path))
+      .on('error', () => response.writeHead(404).end())
+      .pipe(response);
+  }
+
+  stop() {
+    this.server.close();
+  }
+}
