@@ -1,136 +1,22 @@
 // `npm run build`: everything that ships, in dist/ (the package), and site/ (the page). What is up
 // to date is skipped.
 
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bindings, bundle } from './bundle.mjs';
-import { bin, fail, root, run, say, unlessDone } from './lib.mjs';
+import { bin, root, run, say, unlessDone } from './lib.mjs';
 import { notices } from './notices.mjs';
-import { checkNode, compiler, npmPackages, rust, toolchain } from './setup.mjs';
+import { checkNode, npmPackages } from './setup.mjs';
 import { types } from './types.mjs';
-
-/** zstd without its second decoder for literals, and without the one for far larger windows: as fast for clusters. */
-const ZSTD = '-DHUF_FORCE_DECOMPRESS_X1=1 -DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT=1 -DZSTD_STRIP_ERROR_STRINGS=1';
-
-const threads = {
-  config: 'threads',
-  cflags: `-msimd128 -mbulk-memory -matomics ${ZSTD}`,
-  optimise: ['--enable-threads'],
-};
-const plain = {
-  config: 'plain',
-  cflags: `-msimd128 -mbulk-memory ${ZSTD}`,
-  optimise: [],
-};
-/** A std of our own: shared memory needs one with atomics, and one built for size spares a tenth of the wasm. */
-const STD = ['-Z', 'build-std=std,panic_abort', '-Z', 'build-std-features=optimize_for_size'];
-/** Nobody reads the message of a panic in wasm: without them there is 6 % less to load. */
-const PANIC = ['-Z', 'panic-immediate-abort', '--config', 'profile.release.panic="immediate-abort"'];
-
-/** The builds of the crate: for the engine with workers a small one, for qcow2 and raw, and a full one; full ones else. */
-const VARIANTS = {
-  plain: { ...plain, features: [] },
-  extras: { ...plain, features: ['extras'] },
-  threads: { ...threads, features: ['threads', 'extras'] },
-};
-
-/** Inlining repeats code in ways that brotli does not find again: without it there is less to load. */
-const OPTIMISE = ['-O3', '--skip-pass=inlining-optimizing'];
-
-const FEATURES = [
-  'simd',
-  'bulk-memory',
-  'mutable-globals',
-  'reference-types',
-  'multivalue',
-  'sign-ext',
-  'nontrapping-float-to-int',
-];
-
-const cargo = (doing, args, env = {}) =>
-  run(doing, 'cargo', [`+${toolchain()}`, ...args], {
-    env: { ...process.env, ...env },
-    todo: 'The compiler says above what is wrong.',
-  });
-
-function bindgen(input, output) {
-  const target = join(root, 'target', 'bindgen');
-  cargo('Building the binding generator', [
-    'build',
-    '-q',
-    '--locked',
-    '--manifest-path',
-    'tools/bindgen/Cargo.toml',
-    '--target-dir',
-    target,
-  ]);
-  run('Generating the bindings', join(target, 'debug', 'bindgen'), [input, output]);
-}
-
-/**
- * Changes to wasm-bindgen-rayon's worker. Its threads run the script that the coordinator runs, so that it is one file
- * without imports. And a thread that fails rejects a promise that nobody sees: thrown, it reaches whoever started the
- * worker.
- */
-function adaptWorkerHelpers(output) {
-  const snippets = join(output, 'snippets');
-  const changes = [
-    [
-      "  const pkg = await import('../../..');\n  await pkg.default(init);\n",
-      '  pkg.initSync({ module: init.module_or_path, memory: init.memory });\n',
-    ],
-    ['function waitForMsgType', "import * as pkg from '../../../index.js';\n\nfunction waitForMsgType"],
-    ["new URL('./workerHelpers.js', import.meta.url)", 'self.location.href'],
-    [
-      'pkg.wbg_rayon_start_worker(receiver);\n});',
-      'pkg.wbg_rayon_start_worker(receiver);\n}).catch((error) => setTimeout(() => { throw error; }));',
-    ],
-  ];
-  for (const folder of readdirSync(snippets)) {
-    const file = join(snippets, folder, 'src', 'workerHelpers.js');
-    let source = readFileSync(file, 'utf8').replaceAll('\r\n', '\n');
-    for (const [before, after] of changes) {
-      if (!source.includes(before)) {
-        fail(`${file} no longer has '${before}'.`, 'Adapt scripts/build.mjs to the new wasm-bindgen-rayon.');
-      }
-      source = source.replace(before, after);
-    }
-    writeFileSync(file, source);
-  }
-}
-
-function wasm(name) {
-  const { config, cflags, features, optimise } = VARIANTS[name];
-  say(`building the ${name} wasm`);
-  const target = join(root, 'target', config);
-  const output = bindings(name);
-  rmSync(output, { recursive: true, force: true });
-  mkdirSync(output, { recursive: true });
-  cargo(
-    `Building the ${name} wasm`,
-    [
-      ...['build', '-q', '--locked', '--release', '-p', 'decant-wasm', '--lib', '--target', 'wasm32-unknown-unknown'],
-      ...['--features', features.join(',')],
-      ...['--target-dir', target, '--config', `scripts/wasm-${config}.toml`, ...STD, ...PANIC],
-    ],
-    // Stable Rust builds its std only so.
-    { RUSTC_BOOTSTRAP: '1', CFLAGS_wasm32_unknown_unknown: cflags },
-  );
-  bindgen(join(target, 'wasm32-unknown-unknown', 'release', 'decant_wasm.wasm'), output);
-  const file = join(output, 'index_bg.wasm');
-  const enabled = FEATURES.map((feature) => `--enable-${feature}`);
-  run('Optimising the wasm', bin('wasm-opt'), [...OPTIMISE, ...enabled, ...optimise, file, '-o', file]);
-  if (config === 'threads') adaptWorkerHelpers(output);
-}
+import { CRATE, NAMES, wasm } from './wasm.mjs';
 
 async function npmPackage() {
   say('building the package');
   const dist = join(root, 'dist');
   rmSync(dist, { recursive: true, force: true });
   await bundle(dist);
-  for (const name of Object.keys(VARIANTS))
-    copyFileSync(join(bindings(name), 'index_bg.wasm'), join(dist, `${name}.wasm`));
+  for (const name of NAMES) copyFileSync(join(bindings(name), 'index_bg.wasm'), join(dist, `${name}.wasm`));
   await types(dist);
   chmodSync(join(dist, 'cli.js'), 0o755);
   writeFileSync(join(dist, 'THIRD-PARTY-NOTICES.txt'), notices());
@@ -139,29 +25,10 @@ async function npmPackage() {
 export async function build() {
   checkNode();
   await npmPackages();
-  const crate = [
-    'crate/src',
-    'crate/Cargo.toml',
-    'crate/codec',
-    'crate/wasm',
-    'Cargo.toml',
-    'Cargo.lock',
-    'rust-toolchain.toml',
-    'tools/bindgen',
-  ];
-  const scripts = ['build.mjs', 'lib.mjs', 'wasm-plain.toml', 'wasm-threads.toml'].map((name) => `scripts/${name}`);
-  const build = [...scripts, 'package-lock.json'];
-  for (const name of Object.keys(VARIANTS)) {
-    const done = { inputs: [...crate, ...build], output: `target/wasm/${name}/index_bg.wasm` };
-    await unlessDone(`wasm-${name}`, done, () => {
-      compiler();
-      rust();
-      wasm(name);
-    });
-  }
+  await wasm();
   const licences = ['LICENSE-MIT', 'LICENSE-APACHE', 'scripts/notices.mjs'];
   const packaging = ['scripts/bundle.mjs', 'scripts/types.mjs', 'scripts/globals', 'docs/api', 'element'];
-  const library = [...crate, ...build, ...licences, ...packaging, 'worker', 'package.json'];
+  const library = [...CRATE, 'scripts/build.mjs', ...licences, ...packaging, 'worker', 'package.json'];
   await unlessDone('package', { inputs: library, output: 'dist/THIRD-PARTY-NOTICES.txt' }, npmPackage);
   await unlessDone('page', { inputs: [...library, 'web'], output: 'site/index.html' }, () => {
     say('building the page');

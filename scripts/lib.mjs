@@ -71,14 +71,19 @@ function fingerprint(inputs) {
   return hash.digest('hex');
 }
 
-/**
- * Runs `work`, unless `output` exists and `inputs` have not changed since `work` last succeeded. Their digest is kept
- * in `.cache`.
- */
-export async function unlessDone(name, { inputs, output }, work) {
-  const stamp = join(root, '.cache', `${name}.stamp`);
-  const now = fingerprint(inputs);
-  if (existsSync(join(root, output)) && existsSync(stamp) && readFileSync(stamp, 'utf8') === now) return;
+const stampFile = (name) => join(root, '.cache', `${name}.stamp`);
+
+/** Whether `output` exists, and `inputs` have not changed since what made it last succeeded. */
+export function isDone(name, { inputs, output }) {
+  const stamp = stampFile(name);
+  return existsSync(join(root, output)) && existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint(inputs);
+}
+
+/** Runs `work`, unless it is done. The digest of its inputs is kept in `.cache`. */
+export async function unlessDone(name, made, work) {
+  const stamp = stampFile(name);
+  const now = fingerprint(made.inputs);
+  if (isDone(name, made)) return;
   // Until `work` is done, the output is incomplete.
   rmSync(stamp, { force: true });
   await work();
