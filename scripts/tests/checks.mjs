@@ -18,7 +18,7 @@ export function checks() {
   ]) {
     check(`clippy, ${name} wasm`, 'cargo', cargo('clippy', ...plain, ...features, ...wasm, ...lint));
   }
-  const threads = [bare, '-Z', 'build-std=std,panic_abort', '--config', 'scripts/wasm-threads.toml'];
+  const threads = [bare, '--config', 'scripts/wasm-threads.toml'];
   const arguments_ = cargo('clippy', ...threads, '--features', 'threads,extras', ...wasm, ...lint);
   check('clippy, threads wasm', 'cargo', arguments_, { RUSTC_BOOTSTRAP: '1' });
   check('Biome', bin('biome'), ['ci', '.']);
