@@ -1,8 +1,6 @@
 //! An output of which a part is there already is completed as if it had been made in one go.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use decant::convert::{Begun, Cancel, Output, go_on};
 use decant::native::Inline;
 use decant::target::{Abilities, Run, Target, TargetHandle};

@@ -1,9 +1,7 @@
 //! Chains: which companion a name means, what is read of each layer, and what cannot be a chain.
 
-mod common;
-
-use common::small::*;
-use common::*;
+use crate::common::small::*;
+use crate::common::*;
 use decant::chain::{Companion, MAX_LAYERS};
 use decant::convert::{Output, convert};
 use decant::info::Need;

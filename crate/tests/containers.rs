@@ -1,9 +1,7 @@
 //! What all containers have in common: what is wrong inside of one is said of what it holds, damage, and what is read.
 
-mod common;
-
-use common::small::*;
-use common::*;
+use crate::common::small::*;
+use crate::common::*;
 use decant::damage::Lost;
 use decant::format::HEAD;
 use decant::format::qcow2::damage::CLUSTER_TRUNCATED;

@@ -1,10 +1,8 @@
 //! Compressed clusters with deflate: streams that end in every way, beside what qemu-img makes of the same image; and
 //! clusters that are referred to twice.
 
-mod common;
-
-use common::small::*;
-use common::*;
+use crate::common::small::*;
+use crate::common::*;
 use decant::ErrorKind;
 use decant::damage::Lost;
 use decant::damage::decoding::COMPRESSED_INVALID;

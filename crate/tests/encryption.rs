@@ -1,9 +1,7 @@
 //! Encrypted images: every cipher, mode and hash that qemu-img can make and this reads, key slots, and the
 //! legacy method.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use decant::ErrorKind;
 use std::path::Path;
 

@@ -1,8 +1,6 @@
 //! What a conversion reads is told to sources that expect it.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use decant::convert::{Budget, Cancel, MAX_JOB, Output, convert};
 use decant::native::Inline;
 use decant::source::{Files, Profile};

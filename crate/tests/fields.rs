@@ -1,12 +1,10 @@
 //! Images of which one field is changed: each gives the error that it must, or the right bytes where the
 //! change does no harm.
 
-mod common;
-
-use common::small::*;
-use common::table::Reads::{Bytes, Fails, Same};
-use common::table::{Row, check_changes};
-use common::*;
+use crate::common::small::*;
+use crate::common::table::Reads::{Bytes, Fails, Same};
+use crate::common::table::{Row, check_changes};
+use crate::common::*;
 use decant::ErrorKind::*;
 
 fn be32(value: u32) -> [u8; 4] {

@@ -3,9 +3,7 @@
 //! were written, and qemu-img must agree. What was made stays in `target/matrix` with a list, where
 //! the tests of the command find it.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,6 @@
 //! Raw disks in gzip and as streams: the bytes of the disk, or one clear error, whatever the file holds.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use decant::target::{Abilities, Holes};
 use decant::writer::OUTPUT_FORMATS;
 use decant::{ErrorKind, Input, OpenOptions, Opened, open};

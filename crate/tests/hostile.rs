@@ -1,9 +1,7 @@
 //! Malformed, truncated and foreign files: right bytes or one clear error, never a panic.
 
-mod common;
-
-use common::small::*;
-use common::*;
+use crate::common::small::*;
+use crate::common::*;
 use decant::{ErrorKind, OpenOptions};
 
 fn patched(patches: Patch) -> Vec<u8> {

@@ -2,10 +2,7 @@
 //! random, and everything that can follow when the output is full. Both must accept the same streams and make the same
 //! bytes of them.
 
-mod common;
-#[path = "common/zlib.rs"]
-mod zlib;
-
+use crate::common::zlib;
 use decant::decode::inflate::{InflateError, Inflater, Stream, StreamEnd};
 use miniz_oxide::deflate::compress_to_vec;
 
@@ -174,7 +171,7 @@ fn many_at_once_are_as_one_by_one() {
 
 #[test]
 fn changed_streams_are_taken_as_zlib_does() {
-    let rounds = if common::long() { 200_000 } else { 4_000 };
+    let rounds = if crate::common::long() { 200_000 } else { 4_000 };
     let mut inflater = Inflater::default();
     let mut random = random_numbers();
     let mut good = 0;
@@ -443,7 +440,7 @@ fn what_follows_a_full_output_counts_as_zlib_has_it() {
 fn anything_may_follow_a_full_output() {
     let mut inflater = Inflater::default();
     let mut random = random_numbers();
-    let rounds = if common::long() { 3_000_000 } else { 60_000 };
+    let rounds = if crate::common::long() { 3_000_000 } else { 60_000 };
     let fillings = fillings();
     let (mut good, mut cases) = (0, 0);
     for round in 0..rounds {

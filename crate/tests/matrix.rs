@@ -1,8 +1,6 @@
 //! Images of every version, cluster size and cluster kind, compared with `qemu-img convert`.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use decant::target::{Abilities, Holes};
 use std::path::Path;
 

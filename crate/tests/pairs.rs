@@ -1,9 +1,7 @@
 //! A generated matrix of the four roles: source x format x writer x target, each row with a small image. A format or
 //! writer that is registered is taken in by itself. By default each two that meet are run; in the long run, all.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use decant::convert::{Cancel, Output, convert};
 use decant::format;
 use decant::native::{FileSource, FileTarget, Inline};

@@ -1,8 +1,6 @@
 //! Parts of the disk as the guest reads them.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use decant::ErrorKind;
 use decant::convert::read;
 use decant::units::GuestRange;

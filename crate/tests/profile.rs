@@ -1,8 +1,6 @@
 //! A source is read as its profile says.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use decant::convert::{Cancel, Output, convert};
 use decant::native::Inline;
 use decant::source::Profile;

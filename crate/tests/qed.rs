@@ -1,11 +1,9 @@
 //! QED: cluster and table sizes, backing files, and damage.
 
-mod common;
-
-use common::qed::*;
-use common::small::{changed, overlay};
-use common::table::{Reads::*, Row, check_changes};
-use common::*;
+use crate::common::qed::*;
+use crate::common::small::{changed, overlay};
+use crate::common::table::{Reads::*, Row, check_changes};
+use crate::common::*;
 use decant::ErrorKind::*;
 use decant::damage::Lost;
 use decant::format::qed::*;
@@ -15,7 +13,7 @@ use std::path::Path;
 const JOBS: [u64; 3] = [512, 8 << 10, 4 << 20];
 
 /// What `small` reads as with one of its clusters filled with `byte`.
-fn filled<'a>(cluster: usize, byte: u8) -> common::table::Reads<'a> {
+fn filled<'a>(cluster: usize, byte: u8) -> crate::common::table::Reads<'a> {
     let mut disk = small_disk();
     disk[cluster * CLUSTER..(cluster + 1) * CLUSTER].fill(byte);
     Bytes(disk)

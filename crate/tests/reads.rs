@@ -1,8 +1,6 @@
 //! Which ranges are read: few, large, and no metadata twice.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use decant::target::Abilities;
 use std::collections::HashMap;
 

@@ -1,9 +1,7 @@
 //! Salvage: what can be read is right, the rest is zeros and listed.
 
-mod common;
-
-use common::small::*;
-use common::*;
+use crate::common::small::*;
+use crate::common::*;
 use decant::damage::decoding::COMPRESSED_INVALID;
 use decant::damage::{Damage, Losses, Lost, MOST_LISTED};
 use decant::format::qcow2::damage::*;

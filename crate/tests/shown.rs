@@ -1,10 +1,8 @@
 //! The rule by which texts are shown, and every place where one gets into a message.
 //! `e2e/node/shown.spec.ts` runs the same cases in TypeScript.
 
-mod common;
-
-use common::small::*;
-use common::*;
+use crate::common::small::*;
+use crate::common::*;
 use decant::shown::{LONGEST_MESSAGE, shown};
 
 #[derive(serde::Deserialize)]

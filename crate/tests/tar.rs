@@ -1,8 +1,6 @@
 //! Images in tar archives, made by GNU tar and Python in every format, and archives that are wrong.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use decant::chain::Companion;
 use decant::extent::ExtentKind;
 use decant::source::FileId;

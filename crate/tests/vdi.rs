@@ -1,13 +1,11 @@
 //! VDI: versions, block sizes, types, chains by UUID, and damage. What qemu-img can make it makes; the rest is
 //! written here.
 
-mod common;
-
-use common::small::{changed, overlay};
-use common::table::{Reads::*, Row, check_changes};
-use common::vdi::Block::{Data, Free, Zero};
-use common::vdi::*;
-use common::*;
+use crate::common::small::{changed, overlay};
+use crate::common::table::{Reads::*, Row, check_changes};
+use crate::common::vdi::Block::{Data, Free, Zero};
+use crate::common::vdi::*;
+use crate::common::*;
 use decant::ErrorKind::{self, *};
 use decant::damage::Lost;
 use decant::extent::{Extent, ExtentKind};

@@ -1,15 +1,11 @@
 //! VMDK: what every kind of it reads as, beside qemu-img where that is right.
 
-mod common;
-#[path = "common/vmdk.rs"]
-mod writer;
-
-use common::*;
+use crate::common::vmdk::*;
+use crate::common::*;
 use decant::ErrorKind::{self, *};
 use decant::target::{Abilities, Holes};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use writer::*;
 
 const SUBFORMATS: [&str; 5] =
     ["monolithicSparse", "monolithicFlat", "twoGbMaxExtentSparse", "twoGbMaxExtentFlat", "streamOptimized"];

@@ -1,21 +1,17 @@
 //! VMDKs of which one field is changed or a part is missing: the error that it must give, or the right bytes where the
 //! change does no harm; and what salvage leaves of them.
 
-mod common;
-#[path = "common/vmdk.rs"]
-mod writer;
-
-use common::small::{Patch, changed};
-use common::table::Reads::{self, Fails, Same};
-use common::table::{Row, check_changes};
-use common::*;
+use crate::common::small::{Patch, changed};
+use crate::common::table::Reads::{self, Fails, Same};
+use crate::common::table::{Row, check_changes};
+use crate::common::vmdk::*;
+use crate::common::*;
 use decant::ErrorKind::*;
 use decant::damage::Damage;
 use decant::damage::decoding::{GRAIN_CUT, GRAIN_INVALID, GRAIN_MISPLACED};
 use decant::format::vmdk::damage::*;
 use decant::target::Abilities;
 use std::time::{Duration, Instant};
-use writer::*;
 
 /// The grains of all images here: of 8 sectors, number 0 and 3 and the last one with data.
 fn grains() -> Vec<Grain> {

@@ -1,8 +1,6 @@
 //! What is made of a disk: each output format, field by field and as qemu-img reads it.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use decant::ErrorKind;
 use decant::target::{Abilities, Holes};
 use decant::writer::{self, OUTPUT_FORMATS, Stamp, Writer};

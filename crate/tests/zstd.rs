@@ -1,10 +1,8 @@
 //! Compressed clusters with zstd: every shape of frames, hostile ones too, beside what qemu-img makes of
 //! the same image.
 
-mod common;
-
-use common::small::*;
-use common::*;
+use crate::common::small::*;
+use crate::common::*;
 use std::hash::Hasher;
 use std::path::Path;
 use std::process::Command;

@@ -8,6 +8,8 @@ pub mod qed;
 pub mod small;
 pub mod table;
 pub mod vdi;
+pub mod vmdk;
+pub mod zlib;
 
 pub use held::*;
 
