@@ -58,12 +58,13 @@ fn everything_that_is_compressed_comes_back() {
 }
 
 #[test]
-fn a_program_takes_no_more_than_with_gzip() {
-    let mut program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-    program.truncate(16 << 20);
-    let ours = Deflater::new().unwrap().deflate(&program, &mut vec![0; Deflater::bound(program.len())]);
-    let theirs = filter(Command::new("gzip").arg("-6c"), program).len();
-    assert!(ours as f64 <= theirs as f64 * 1.03, "{ours} bytes, gzip {theirs}");
+fn programs_take_hardly_more_than_with_gzip() {
+    for path in ["/usr/bin/qemu-img", "/usr/bin/bash", "/usr/bin/perl"] {
+        let program = std::fs::read(path).unwrap();
+        let ours = Deflater::new().unwrap().deflate(&program, &mut vec![0; Deflater::bound(program.len())]);
+        let theirs = filter(Command::new("gzip").arg("-6c"), program).len();
+        assert!(ours as f64 <= theirs as f64 * 1.01, "{path}: {ours} bytes, gzip {theirs}");
+    }
 }
 
 /// What `command` makes of `input`.
