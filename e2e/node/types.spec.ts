@@ -78,7 +78,7 @@ const USING = `
 
 const NEWEST = 'node_modules/typescript';
 const OLDER = 'tools/typescript/node_modules';
-const COMPILERS = [`${OLDER}/typescript-5.0`, `${OLDER}/typescript-5.9`, NEWEST];
+const COMPILERS = [`${OLDER}/typescript-5.0`, ...(process.env.DECANT_LONG ? [`${OLDER}/typescript-5.9`] : []), NEWEST];
 const RESOLUTIONS = [
   { module: 'nodenext', moduleResolution: 'nodenext' },
   { module: 'node16', moduleResolution: 'node16' },
