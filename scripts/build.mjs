@@ -9,7 +9,7 @@ import { bin, root, run, say, unlessDone } from './lib.mjs';
 import { notices } from './notices.mjs';
 import { checkNode, npmPackages } from './setup.mjs';
 import { types } from './types.mjs';
-import { CRATE, NAMES, wasm } from './wasm.mjs';
+import { INPUTS, NAMES, wasm } from './wasm.mjs';
 
 async function npmPackage() {
   say('building the package');
@@ -28,7 +28,7 @@ export async function build() {
   await wasm();
   const licences = ['LICENSE-MIT', 'LICENSE-APACHE', 'scripts/notices.mjs'];
   const packaging = ['scripts/bundle.mjs', 'scripts/types.mjs', 'scripts/globals', 'docs/api', 'element'];
-  const library = [...CRATE, 'scripts/build.mjs', ...licences, ...packaging, 'worker', 'package.json'];
+  const library = [...INPUTS, 'scripts/build.mjs', ...licences, ...packaging, 'worker', 'package.json'];
   await unlessDone('package', { inputs: library, output: 'dist/THIRD-PARTY-NOTICES.txt' }, npmPackage);
   await unlessDone('page', { inputs: [...library, 'web'], output: 'site/index.html' }, () => {
     say('building the page');

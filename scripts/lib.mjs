@@ -73,17 +73,20 @@ function fingerprint(inputs) {
 
 const stampFile = (name) => join(root, '.cache', `${name}.stamp`);
 
-/** Whether `output` exists, and `inputs` have not changed since what made it last succeeded. */
-export function isDone(name, { inputs, output }) {
+/** Whether `output` exists, and was made of what has the digest `now`. */
+function isMadeOf(now, name, output) {
   const stamp = stampFile(name);
-  return existsSync(join(root, output)) && existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint(inputs);
+  return existsSync(join(root, output)) && existsSync(stamp) && readFileSync(stamp, 'utf8') === now;
 }
 
+/** Whether `output` exists, and `inputs` have not changed since what made it last succeeded. */
+export const isDone = (name, { inputs, output }) => isMadeOf(fingerprint(inputs), name, output);
+
 /** Runs `work`, unless it is done. The digest of its inputs is kept in `.cache`. */
-export async function unlessDone(name, made, work) {
+export async function unlessDone(name, { inputs, output }, work) {
+  const now = fingerprint(inputs);
+  if (isMadeOf(now, name, output)) return;
   const stamp = stampFile(name);
-  const now = fingerprint(made.inputs);
-  if (isDone(name, made)) return;
   // Until `work` is done, the output is incomplete.
   rmSync(stamp, { force: true });
   await work();

@@ -123,7 +123,7 @@ function make(name) {
 }
 
 /** What all of it is made of. */
-export const CRATE = [
+export const INPUTS = [
   'crate/src',
   'crate/Cargo.toml',
   'crate/codec',
@@ -141,7 +141,7 @@ export const NAMES = Object.keys(VARIANTS);
 const LISTS = [['plain', 'extras'], ['threads']];
 
 const stampOf = (name) => `wasm-${name}`;
-const madeOf = (name) => ({ inputs: CRATE, output: `target/wasm/${name}/index_bg.wasm` });
+const madeOf = (name) => ({ inputs: INPUTS, output: `target/wasm/${name}/index_bg.wasm` });
 
 /** Makes what is not up to date: the lists at the same time, since a compiler that optimises a whole program uses one core. */
 export async function wasm() {
@@ -150,13 +150,13 @@ export async function wasm() {
   if (due.length === 0) return;
   compiler();
   rust();
-  const statuses = await Promise.all(due.map(aside));
+  const statuses = await Promise.all(due.map(makeAside));
   // They have said what has failed.
   if (statuses.some((status) => status !== 0)) process.exit(1);
 }
 
 /** Makes `names` in a process of their own. Resolves to how that ended. */
-function aside(names) {
+function makeAside(names) {
   const script = fileURLToPath(import.meta.url);
   return new Promise((resolve) =>
     spawn(process.execPath, [script, ...names], { stdio: 'inherit' }).on('close', resolve),
