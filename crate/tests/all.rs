@@ -1,5 +1,5 @@
-//! The tests as one program, which is linked once. Those that count what is allocated, and what fuzzing
-//! shares, are programs of their own.
+//! The tests as one program, which is linked once. Those that count allocations, or have the fuzzer's code, are
+//! programs of their own: Cargo.toml names them.
 
 mod begun;
 mod chains;
@@ -28,3 +28,15 @@ mod vmdk;
 mod vmdk_damage;
 mod writers;
 mod zstd;
+
+#[test]
+fn no_file_of_tests_is_forgotten() {
+    let [own, manifest] = [include_str!("all.rs"), include_str!("../Cargo.toml")];
+    let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests")).unwrap();
+    let names = folder.map(|file| file.unwrap().file_name().into_string().unwrap());
+    for name in names.filter_map(|name| Some(name.strip_suffix(".rs")?.to_owned())) {
+        let is_named =
+            own.contains(&format!("\nmod {name};\n")) || manifest.contains(&format!("[[test]]\nname = \"{name}\"\n"));
+        assert!(is_named, "{name}");
+    }
+}

@@ -1,7 +1,8 @@
 // Runs the core's tests: natively, and with words of 32 bits.
 
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from '../lib.mjs';
+import { fail, root } from '../lib.mjs';
 import { rustTarget, toolchain } from '../setup.mjs';
 import { count, start } from './tally.mjs';
 
@@ -28,13 +29,14 @@ export function narrowRustTests(env) {
     include(join(root, 'scripts', 'i686')),
   ];
   const target = ['--target', NARROW, '--config', 'scripts/i686.toml'];
-  const compiler = { CC_i686_unknown_linux_musl: 'clang', CFLAGS_i686_unknown_linux_musl: flags.join(' ') };
+  const narrow = { ...env, CC_i686_unknown_linux_musl: 'clang', CFLAGS_i686_unknown_linux_musl: flags.join(' ') };
+  for (const name of NARROW_TESTS) {
+    if (!existsSync(join(root, 'crate', 'tests', `${name}.rs`)))
+      fail(`There are no tests '${name}'.`, 'Adapt scripts/tests/rust.mjs.');
+  }
   const tests = ['--test', 'all', '--', ...NARROW_TESTS.map((name) => `${name}::`)];
-  run('Rust tests of modules and of the corpus, 32 bits', [...target, '--lib', '--test', 'corpus'], {
-    ...env,
-    ...compiler,
-  });
-  run('Rust tests, 32 bits', [...target, ...tests], { ...env, ...compiler });
+  run('Rust tests of modules and of the corpus, 32 bits', [...target, '--lib', '--test', 'corpus'], narrow);
+  run('Rust tests, 32 bits', [...target, ...tests], narrow);
 }
 
 function run(name, args, env) {
