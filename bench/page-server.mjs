@@ -32,7 +32,7 @@ export class PageServer {
     const query = Object.fromEntries(searchParams);
     if (path === '/sign') this.#signed(query, response);
     else if (path === '/image') createReadStream(query.path).pipe(response);
-    else if (path === '/tell') response.end(this.told(query.seconds));
+    else if (path === '/tell') this.#tell(query, response);
     else this.#file(path === '/' ? 'index.html' : path, response);
   }
 
@@ -41,6 +41,11 @@ export class PageServer {
       (url) => response.end(url),
       (thrown) => response.writeHead(500).end(thrown.message),
     );
+  }
+
+  #tell({ seconds }, response) {
+    this.told(seconds);
+    response.end();
   }
 
   #file(path, response) {
