@@ -114,8 +114,9 @@ function npmPackages() {
   };
   // Only a helper of Vite gets into the page, and nothing of the packages that Vite contains.
   const vite = packaged('vite', undefined, (text) => text.split('# Licenses of bundled dependencies')[0].trim());
-  const uploads = ['@noble/hashes', 'aws4fetch', 'hash-wasm'].map((name) => packaged(name, 'in decant/upload only'));
-  return [...[...found].map((name) => packaged(name)), vite, ...uploads];
+  const everywhere = packaged('@noble/hashes', 'in the package and the page');
+  const uploads = ['aws4fetch', 'hash-wasm'].map((name) => packaged(name, 'in decant/upload only'));
+  return [...[...found].map((name) => packaged(name)), vite, everywhere, ...uploads];
 }
 
 /** Each text once, under the titles of the works that it covers. Of two that are alike, an archive keeps one. */
