@@ -9,7 +9,6 @@ import { expect, test } from '../support/node.js';
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const CLUSTER = 512;
 const ENTRIES = CLUSTER / 8;
-const MANY = process.env.DECANT_LONG ? 1_000_000 : 200_000;
 
 /** An image of clusters of 512 bytes, of which every other one, `lost` of them, is said to lie behind the file's end. */
 function damaged(lost: number): Buffer {
@@ -31,7 +30,8 @@ function damaged(lost: number): Buffer {
 for (const [lost, more] of [
   [10_000, ''],
   [10_001, 'decant: lost: 1 more range, not listed\n'],
-  [MANY, `decant: lost: ${MANY - 10_000} more ranges, not listed\n`],
+  [200_000, 'decant: lost: 190000 more ranges, not listed\n'],
+  ...(process.env.DECANT_LONG ? [[1_000_000, 'decant: lost: 990000 more ranges, not listed\n'] as const] : []),
 ] as const) {
   test(`of ${lost} lost ranges the first 10,000 are listed, and all are counted`, ({ folder }) => {
     const [image, output] = [join(folder, 'image.qcow2'), join(folder, 'out.raw')];
