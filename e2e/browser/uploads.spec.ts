@@ -2,16 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 import { expect, type Page, test } from '../support/browser.js';
-import { takeUploads, type UploadFault, type UploadServer } from '../support/uploads.js';
+import { CORS, EXPOSED, takeUploads, type UploadFault, type UploadServer } from '../support/uploads.js';
 
 test.use({ isolated: false });
-
-const CORS = {
-  'Access-Control-Allow-Origin': '*',
-  'Access-Control-Allow-Methods': '*',
-  'Access-Control-Allow-Headers': '*',
-};
-const EXPOSED = { ...CORS, 'Access-Control-Expose-Headers': 'ETag, Location, Range, Upload-Offset, x-ms-meta-decant' };
 
 let server: UploadServer | undefined;
 test.beforeEach(({ servers }) => {

@@ -4,6 +4,18 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+/** Pages of any origin may send what they like. */
+export const CORS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Allow-Methods': '*',
+  'Access-Control-Allow-Headers': '*',
+};
+/** And they see what an upload is told by. */
+export const EXPOSED = {
+  ...CORS,
+  'Access-Control-Expose-Headers': 'ETag, Location, Range, Upload-Offset, x-ms-meta-decant',
+};
+
 /** What the server can do instead of answering as it should. */
 export const UPLOAD_FAULTS = {
   // What passes, unless the protocol has one request only.

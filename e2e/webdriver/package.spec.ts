@@ -1,8 +1,9 @@
 // The package in Firefox and WebKit: images opened, unlocked, converted by every route that the browser has.
 
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { expectSame, images, PASSWORD } from '../support/images.js';
 import { convert, convertToStream, hashPieces, hashStored } from '../support/in-page.js';
+import { EXPOSED, takeUploads } from '../support/uploads.js';
 import { expect, test } from '../support/webdriver/browsers.js';
 
 const PIECE = 4 << 20;
@@ -123,3 +124,30 @@ test('a conversion that was cancelled goes on, where something was kept of it', 
   test.info().annotations.push({ type: 'kept', description: `${first} bytes` });
   expect(await session.run(hashStored, ['disk.raw', PIECE] as const)).toBe(hashPieces(images.raw(), PIECE));
 });
+
+for (const kind of ['s3', 'azure'] as const) {
+  test(`an upload, whose parts are told by their digests: ${kind}`, async ({ session, chooseImage }) => {
+    const server = await takeUploads({ headers: EXPOSED });
+    try {
+      await chooseImage(images.zlib());
+      await session.run(
+        async ({ kind, origin }) => {
+          const path = '/dist/upload.js';
+          const upload = (await import(path)) as typeof import('../../dist/upload.js');
+          const targets = {
+            s3: () => upload.s3Target({ sign: ({ query }) => `${origin}/s3/disk?${query}` }),
+            azure: () => upload.azureBlockBlobTarget(`${origin}/azure/disk?sig=x`),
+          };
+          const image = await window.decant.open(window.file);
+          await image.convert(targets[kind]());
+          await image.close();
+        },
+        { kind, origin: server.origin },
+      );
+      const [object] = [...server.objects.values()];
+      expect(object!.equals(readFileSync(images.raw()))).toBe(true);
+    } finally {
+      await server.close();
+    }
+  });
+}
