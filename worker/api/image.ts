@@ -3,6 +3,7 @@
 import { cancelled, DecantError, toDecantError } from '../errors.js';
 import type { ConvertOptions, Input, OpenOptions, Output } from '../given.js';
 import type { CrateExtent } from '../inside/coordinator.js';
+import { anyOf } from '../signals.js';
 import { Sources } from '../sources/sources.js';
 import { giveUp } from '../targets/own.js';
 import type {
@@ -238,7 +239,7 @@ export class OpenImage implements CommonImage {
   /** Aborted by `signal`, and when the image is closed. A signal of its own: Node warns where many listen to one. */
   #until(signal: AbortSignal | undefined): AbortSignal {
     const closing = this.#closing.signal;
-    return AbortSignal.any(signal ? [signal, closing] : [closing]);
+    return anyOf(signal ? [signal, closing] : [closing]);
   }
 
   /** `doing` says what is cancelled, where `work` does not. */

@@ -1,6 +1,7 @@
 // Listeners of callers, which may throw.
 
 import { toDecantError } from '../errors.js';
+import { anyOf } from '../signals.js';
 
 /**
  * Runs `work` with a signal and a listener that throws nothing. What the caller's `listener` throws aborts the signal, and
@@ -12,7 +13,7 @@ export async function listened<T, R>(
   work: (signal: AbortSignal, listener: (detail: T) => void) => Promise<R>,
 ): Promise<R> {
   const failed = new AbortController();
-  const either = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal;
+  const either = signal ? anyOf([signal, failed.signal]) : failed.signal;
   const guarded = (detail: T) => {
     try {
       listener(detail);

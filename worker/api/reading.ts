@@ -1,6 +1,7 @@
 // Parts of the disk as the guest reads them.
 
 import { cancelled, DecantError } from '../errors.js';
+import { anyOf } from '../signals.js';
 import type { Session } from '../workers/session.js';
 
 /** The bytes that are asked for at once: few enough that others get their turn, and that a cancel is soon obeyed. */
@@ -66,7 +67,7 @@ export function streamOf(
   signal: AbortSignal | undefined,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const ending = new AbortController();
-  const either = signal ? AbortSignal.any([signal, ending.signal]) : ending.signal;
+  const either = signal ? anyOf([signal, ending.signal]) : ending.signal;
   let at = start;
   let fail = () => {};
   const settle = () => signal?.removeEventListener('abort', fail);
