@@ -24,8 +24,9 @@ export const open = (source: Input, options?: OpenOptions): Promise<Image> => op
 
 /**
  * A file on a server as a source: for `open`, and as a companion. It is fetched by ranges, as they are needed. Every answer is
- * checked to be of one state of the file; what fails and may pass is tried again. Fails with `source` where the server does
- * not answer, or not to range requests.
+ * checked to be of one state of the file; what fails and may pass is tried again. A large file of a server that sends only whole
+ * files is read once, in order, by one `open`. Fails with `source` where the server does not answer, and with `unsupported` where
+ * it sends a large file as a whole and does not say its size.
  */
 export const httpSource = (url: string | URL, options?: HttpOptions): Promise<Source> => openHttp(http, url, options);
 

@@ -42,6 +42,11 @@ export interface Source {
    * neighbouring ranges are read in one call where that saves calls; with it they are read by themselves.
    */
   expect?(ranges: readonly { readonly offset: number; readonly length: number }[]): void;
+  /**
+   * Called when a conversion has read all that it needs, before the output is completed. What it fails with is told as
+   * `source`: the bytes may be of more than one state of the file.
+   */
+  verify?(options: { signal: AbortSignal }): Promise<void>;
 }
 
 /**

@@ -112,7 +112,7 @@ async function convertTo(
       const { guestDone } = progress;
       const isWhole = guestDone === (info.virtualSize ?? guestDone);
       if (!isWhole) throw new DecantError('internal', 'A part of the disk was left out');
-      await sources.verify();
+      await sources.confirm(signal);
       await ofSink(route.verify?.());
       if (signal.aborted) throw cancelled();
     };

@@ -35,6 +35,12 @@ export function lengthOf({ headers }: Response): number | undefined {
   return value !== null && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
+/** How the body is encoded, where it is and that can be seen. */
+export function codingOf({ headers }: Response): string | undefined {
+  const coding = headers.get('Content-Encoding')?.trim().toLowerCase();
+  return coding === '' || coding === 'identity' ? undefined : coding;
+}
+
 /** Whether a file comes as a whole, and not empty. */
 export const isWhole = (response: Response): boolean => response.status === 200 && lengthOf(response) !== 0;
 
@@ -48,9 +54,9 @@ export function checkPart(response: Response, asked: Range): { end: number; size
   if (response.status === 416) return { end: asked.start, size: contentRange(response)?.size };
   if (response.status !== 206) throw refusal(response);
   const { headers } = response;
-  const encoding = headers.get('Content-Encoding');
-  if (encoding !== null && encoding !== 'identity') {
-    throw new Error(`the server sends the file encoded as ${encoding}, of which no range is one of the file`);
+  const coding = codingOf(response);
+  if (coding !== undefined) {
+    throw new Error(`the server sends the file encoded as ${coding}, of which no range is one of the file`);
   }
   if (headers.get('Content-Type')?.startsWith('multipart/')) throw wrongPart('several parts', asked);
   const told = contentRange(response);

@@ -4,6 +4,7 @@ import { orCancelled, reasonOf } from '../errors.js';
 import type { Address } from './address.js';
 import { Overloaded, Passing, Unanswered } from './failures.js';
 import { headersOf } from './headers.js';
+import { timeOf } from './seconds.js';
 import type { Fetch, HttpOptions } from './types.js';
 
 /** What differs between browsers and Node. */
@@ -15,7 +16,11 @@ export interface HttpPlatform {
 }
 
 const MOST_REDIRECTS = 10;
+/** What is no longer where it was, or no longer open: Unauthorized, Forbidden, Not Found, Gone. */
+const MOVED = [401, 403, 404, 410];
 const TIMEOUT = 30;
+
+type Asking = RequestInit & { signal: AbortSignal };
 
 /** A request under way. */
 export interface Exchange {
@@ -28,13 +33,15 @@ export interface Exchange {
 
 export class Client {
   readonly #timeout: number;
+  /** Where the address was redirected to, which may be another place each time: it is asked directly as long as that works. */
+  #found: URL | undefined;
 
   constructor(
     readonly address: Address,
     private readonly platform: HttpPlatform,
     private readonly options: HttpOptions,
   ) {
-    this.#timeout = (options.timeout ?? TIMEOUT) * 1000;
+    this.#timeout = timeOf('timeout', options.timeout ?? TIMEOUT);
   }
 
   /** Fails with `Passing` where no answer comes. */
@@ -69,9 +76,11 @@ export class Client {
       return { response, next, end };
     } catch (thrown) {
       end();
-      if (signal.aborted || !(thrown instanceof Refused)) throw thrown;
+      if (signal.aborted) throw thrown;
+      if (clock.hasRung) throw new Unanswered(this.#silence, undefined, { cause: thrown });
+      if (!(thrown instanceof Refused)) throw thrown;
       const { cause } = thrown;
-      throw new Unanswered(clock.hasRung ? this.#silence : this.#unanswered(cause), undefined, { cause });
+      throw new Unanswered(this.#unanswered(cause), undefined, { cause });
     }
   }
 
@@ -89,16 +98,33 @@ export class Client {
   }
 
   async #fetch(method: string, range: string | undefined, signal: AbortSignal): Promise<Response> {
-    const own = await this.#headers();
+    const own = await orCancelled(signal, this.#headers());
+    const ask = (url: URL) => this.#ask(url, this.#request(method, range, url, own, signal));
+    return (await this.#askFound(ask)) ?? this.#follow(ask);
+  }
+
+  /** What the place answers to which the address was redirected; `undefined` where that has to be asked for again. */
+  async #askFound(ask: (url: URL) => Promise<Response>): Promise<Response | undefined> {
+    const found = this.#found;
+    if (!found) return undefined;
+    // Unless it answers.
+    this.#found = undefined;
+    const response = await ask(found);
+    if (isMoved(response)) {
+      await response.body?.cancel();
+      return undefined;
+    }
+    this.#found = found;
+    return response;
+  }
+
+  async #follow(ask: (url: URL) => Promise<Response>): Promise<Response> {
     let { url } = this.address;
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
-      const headers = new Headers(url.origin === this.address.url.origin ? own : []);
-      if (range !== undefined) headers.set('Range', range);
-      const init: RequestInit = { method, headers, signal, cache: 'no-store', redirect: this.#redirect(own) };
-      if (this.options.credentials) init.credentials = this.options.credentials;
-      const response = await this.#ask(url, init);
+      const response = await ask(url);
       const location = response.headers.get('Location');
       if (!this.platform.seesRedirects || response.status < 300 || response.status > 399 || location === null) {
+        if (redirects > 0 && response.ok) this.#found = url;
         return response;
       }
       await response.body?.cancel();
@@ -107,10 +133,20 @@ export class Client {
     throw new Error(`the server redirects more than ${MOST_REDIRECTS} times`);
   }
 
-  async #ask(url: URL, init: RequestInit): Promise<Response> {
+  /** The caller's headers go to the origin that it has named. */
+  #request(method: string, range: string | undefined, { origin }: URL, own: Headers, signal: AbortSignal): Asking {
+    const headers = new Headers(origin === this.address.url.origin ? own : []);
+    if (range !== undefined) headers.set('Range', range);
+    const { credentials } = this.options;
+    const redirect = this.#redirect(own);
+    return { method, headers, signal, cache: 'no-store', redirect, ...(credentials ? { credentials } : {}) };
+  }
+
+  async #ask(url: URL, init: Asking): Promise<Response> {
     try {
       const ask = this.options.fetch ?? (await this.platform.fetch?.()) ?? fetch;
-      return await ask(url, init);
+      // One of the caller's own may not listen to it.
+      return await orCancelled(init.signal, ask(url, init));
     } catch (cause) {
       throw new Refused(cause);
     }
@@ -137,7 +173,11 @@ class Refused extends Error {
   }
 }
 
+const isMoved = ({ status }: Response): boolean => (status >= 300 && status < 400) || MOVED.includes(status);
+
 function followed(from: URL, location: string): URL {
+  // What it fails with has both addresses, which may hold secrets.
+  if (!URL.canParse(location, from)) throw new Error('the server redirects to what is no address');
   const url = new URL(location, from);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new Error(`the server redirects to an address of ${url.protocol}`);

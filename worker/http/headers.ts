@@ -1,8 +1,30 @@
 // The headers that a caller gives.
 
+import { DecantError, reasonOf } from '../errors.js';
+import { Unanswered } from './failures.js';
 import type { HttpOptions } from './types.js';
 
-export async function headersOf(headers: HttpOptions['headers']): Promise<Headers> {
-  const given = typeof headers === 'function' ? await headers() : (headers ?? {});
-  return new Headers(Symbol.iterator in given ? ([...given] as [string, string][]) : given);
+/** Fails with `usage` where one cannot be sent, and with `Unanswered` where they were fetched and that has failed. */
+export async function headersOf(given: HttpOptions['headers'] = {}): Promise<Headers> {
+  const pairs = typeof given === 'function' ? await made(given) : given;
+  const headers = new Headers();
+  for (const [name, value] of Symbol.iterator in pairs ? pairs : Object.entries(pairs)) {
+    try {
+      headers.append(name, value);
+    } catch {
+      // What the platform says has the value, which may be a secret.
+      throw new DecantError('usage', `The header '${name}' has a character that no header may have, as a line break`);
+    }
+  }
+  return headers;
+}
+
+/** Where a token has to be fetched, the network may be what fails: `fetch` says so by a `TypeError`. */
+export async function made<T>(make: () => T | Promise<T>): Promise<T> {
+  try {
+    return await make();
+  } catch (thrown) {
+    if (!(thrown instanceof TypeError)) throw thrown;
+    throw new Unanswered(reasonOf(thrown), undefined, { cause: thrown });
+  }
 }

@@ -17,7 +17,8 @@ async function throughProxies(): Promise<Fetch> {
   if (!NAMES.some((name) => process.env[name])) return fetch;
   // Loaded by those who need it.
   const { EnvHttpProxyAgent, fetch: ask } = await import('undici');
-  const dispatcher = new EnvHttpProxyAgent();
+  // As others do: many proxies make tunnels for https only.
+  const dispatcher = new EnvHttpProxyAgent({ proxyTunnel: false });
   const proxied = (url: string | URL, init: RequestInit) => ask(url, { ...init, dispatcher });
   return proxied as unknown as Fetch;
 }

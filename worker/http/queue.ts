@@ -1,6 +1,7 @@
 // Which requests are made for what is wanted: neighbours together, a bounded number at once.
 
 import type { Range } from './answer.js';
+import type { Host } from './host.js';
 import type { Pace } from './pace.js';
 import { type Part, Wanted } from './wanted.js';
 
@@ -25,10 +26,12 @@ export class Queue {
   #waiting: Part[] = [];
   readonly #active = new Set<Request>();
   #order = 0;
+  readonly #restart = () => this.start();
 
   constructor(
     private readonly fetchRange: FetchRange,
     private readonly pace: Pace,
+    private readonly host: Host,
   ) {}
 
   /** Fetches `range` after all that is wanted already, when a request is worth it or somebody waits for it. */
@@ -55,9 +58,11 @@ export class Queue {
   /** Makes the requests that are due. */
   start(): void {
     while (this.#active.size < this.pace.limit && this.#waiting.length > 0) {
+      if (!this.host.hasRoom(this.#restart)) return;
       const request = this.#next();
       if (!request) return;
       this.#active.add(request);
+      this.host.begin();
       this.#run(request);
     }
   }
@@ -143,6 +148,8 @@ export class Queue {
     };
     const leave = () => {
       this.#active.delete(request);
+      // Others have waited for longer.
+      this.host.end();
       this.start();
     };
     this.fetchRange({ start, end }, take, ending.signal).catch(fail).then(leave, leave);

@@ -2,6 +2,7 @@
 
 import { orCancelled } from '../errors.js';
 import { Passing, Unanswered } from './failures.js';
+import { LONGEST_TIMER } from './seconds.js';
 
 /** The wait after the first failure and the longest one, in milliseconds. It doubles in between. */
 const FIRST = 250;
@@ -39,7 +40,7 @@ export class Retries {
    * anything has come since it was last called.
    */
   async run<T>(attempt: () => Promise<T>, progressed: () => boolean, signal: AbortSignal): Promise<T> {
-    let since = performance.now();
+    let since: number | undefined;
     try {
       for (let attempts = 1; ; attempts += 1) {
         try {
@@ -47,9 +48,11 @@ export class Retries {
         } catch (thrown) {
           signal.throwIfAborted();
           if (!(thrown instanceof Passing)) throw thrown;
-          if (progressed()) [since, attempts] = [performance.now(), 1];
-          const wait = thrown.wait === undefined ? backoff(attempts) : thrown.wait * 1000;
-          const isOver = performance.now() + wait - since > this.patience;
+          const now = performance.now();
+          // A request may take long before it fails: what counts is how long nothing but failures has come.
+          if (progressed() || since === undefined) [since, attempts] = [now, 1];
+          const wait = Math.min(LONGEST_TIMER, Math.max(backoff(attempts), (thrown.wait ?? 0) * 1000));
+          const isOver = now + wait - since > this.patience;
           const isNobody = thrown instanceof Unanswered && !this.#answered && attempts >= FIRST_ATTEMPTS;
           if (isOver || isNobody) throw thrown;
           this.#failing.add(attempt);

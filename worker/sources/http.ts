@@ -14,17 +14,18 @@ import {
   unnoticed,
 } from '../http/answer.js';
 import { Client, type Exchange, type HttpPlatform } from '../http/client.js';
-import { Overloaded, Passing, Unanswered } from '../http/failures.js';
+import { Overloaded, Passing, refusal, Unanswered } from '../http/failures.js';
+import { Host } from '../http/host.js';
 import { Pace } from '../http/pace.js';
-import { Queue } from '../http/queue.js';
+import { type FetchRange, Queue } from '../http/queue.js';
 import { Retries } from '../http/retry.js';
+import { timeOf } from '../http/seconds.js';
 import type { HttpOptions } from '../http/types.js';
 import type { Wanted } from '../http/wanted.js';
 import type { Network, Source } from '../types.js';
 import type { OpenedSource } from './opened-source.js';
 import { openOwn } from './own.js';
-import { openStream } from './stream.js';
-import { ComingFile, KeptFile, receiveWhole, unnoticedEnd } from './whole.js';
+import { ComingFile, KeptFile, openComing, receiveWhole, unnoticedEnd } from './whole.js';
 
 /** The first request brings as many bytes: the headers and first tables of most images. */
 const HEAD = 64 << 10;
@@ -32,18 +33,15 @@ const PATIENCE = 600;
 
 /**
  * Asks the server for the size of the file; one that sends only whole files, for the file. Fails with `source` where it
- * does not answer, with `unsupported` where it sends a large file as a whole, and with `cancelled` when `options.signal` is aborted.
+ * does not answer, with `unsupported` where it sends a large file as a whole without a word of its size, and with `cancelled`
+ * when `options.signal` is aborted.
  */
-export async function openHttp(
-  platform: HttpPlatform,
-  url: string | URL,
-  options: HttpOptions = {},
-): Promise<HttpSource | KeptFile> {
+export async function openHttp(platform: HttpPlatform, url: string | URL, options: HttpOptions = {}): Promise<Opened> {
   const { opened, address } = await ask(platform, url, options);
-  if (!(opened instanceof ComingFile)) return opened;
+  if (!(opened instanceof ComingFile) || opened.length !== undefined) return opened;
   await opened.stream.cancel();
   const reason =
-    "its server sends only whole files, and this one is large: hand the address to 'open', which reads it once";
+    "its server sends only whole files, and this one is large and of unknown size: hand the address to 'open', which reads it once";
   throw new DecantError('unsupported', `Could not open '${address.shown}': ${reason}`);
 }
 
@@ -54,9 +52,8 @@ export async function openAddress(
   signal: AbortSignal | undefined,
 ): Promise<OpenedSource> {
   const { opened, address } = await ask(platform, url, signal ? { signal } : {});
-  if (!(opened instanceof ComingFile)) return { ...openOwn(opened), identity: address.url.href };
-  const { unnoticed, name } = opened;
-  return { ...openStream(opened.stream, opened), name, ...(unnoticed === undefined ? {} : { unnoticed }) };
+  if (opened instanceof ComingFile) return openComing(opened);
+  return { ...openOwn(opened), identity: address.url.href };
 }
 
 type Opened = HttpSource | KeptFile | ComingFile;
@@ -68,7 +65,7 @@ async function ask(
 ): Promise<{ opened: Opened; address: Address }> {
   const address = addressOf(url);
   const client = new Client(address, platform, options);
-  const retries = new Retries((options.patience ?? PATIENCE) * 1000);
+  const retries = new Retries(timeOf('patience', options.patience ?? PATIENCE));
   // What is opened lives longer than the caller's signal counts.
   const ending = new AbortController();
   const cancel = () => ending.abort();
@@ -95,8 +92,15 @@ const notOpened = ({ shown }: Address, reason: string, options?: ErrorOptions): 
 
 /** The first request. */
 async function begin(client: Client, retries: Retries, signal: AbortSignal): Promise<Opened> {
+  const host = Host.of(client.address.url);
+  await host.enter(signal);
+  return beginAtOnce(client, retries, signal).finally(() => host.end());
+}
+
+async function beginAtOnce(client: Client, retries: Retries, signal: AbortSignal): Promise<Opened> {
   const asked = { start: 0, end: HEAD };
   const exchange = await client.ask('GET', rangeHeader(asked), signal);
+  retries.came();
   let opened: Opened | undefined;
   try {
     opened = isWhole(exchange.response)
@@ -117,7 +121,6 @@ async function beginParts(
 ): Promise<HttpSource> {
   const { response } = exchange;
   const part = checkPart(response, asked);
-  retries.came();
   const size = part.size ?? (await sizeOf(client, signal));
   const head = new Uint8Array(Math.min(size, part.end));
   await receive(exchange, head.length, (bytes, at) => head.set(bytes, at));
@@ -126,7 +129,6 @@ async function beginParts(
 }
 
 async function beginWhole(client: Client, retries: Retries, exchange: Exchange): Promise<KeptFile | ComingFile> {
-  retries.came();
   const { name, shown, url } = client.address;
   const unnoticed = unnoticedEnd(exchange.response, url.origin);
   const came = await receiveWhole(exchange);
@@ -134,17 +136,31 @@ async function beginWhole(client: Client, retries: Retries, exchange: Exchange):
   return new KeptFile(came.bytes, name, unnoticed, { received: came.bytes.length, sent: 0, retries: retries.count });
 }
 
-/** The size where Content-Range cannot be seen. Some servers allow no HEAD: presigned addresses are for one method. */
+/**
+ * The size where Content-Range cannot be seen, of a file that is not empty. Some servers allow no HEAD: presigned addresses
+ * are for one method, and so are many rules for other origins. Some say that its body is empty, as it is.
+ */
 async function sizeOf(client: Client, signal: AbortSignal): Promise<number> {
-  for (const method of ['HEAD', 'GET'] as const) {
-    const { response, end } = await client.ask(method, undefined, signal);
-    end();
-    const length = lengthOf(response);
-    if (response.status === 200 && length !== undefined) return length;
-  }
+  const size = (response: Response) => (response.status === 200 ? lengthOf(response) || undefined : undefined);
+  const head = await answerTo(client, 'HEAD', signal).catch((thrown) => {
+    if (!(thrown instanceof Unanswered)) throw thrown;
+  });
+  const told = head && size(head);
+  if (told !== undefined) return told;
+  const whole = await answerTo(client, 'GET', signal);
+  const length = size(whole);
+  if (length !== undefined) return length;
+  const failure = whole.status === 200 ? undefined : refusal(whole);
+  if (failure instanceof Passing) throw failure;
   throw new Error(
     'the server does not say how large the file is; it can send Access-Control-Expose-Headers: Content-Range',
   );
+}
+
+async function answerTo(client: Client, method: 'HEAD' | 'GET', signal: AbortSignal): Promise<Response> {
+  const { response, end } = await client.ask(method, undefined, signal);
+  end();
+  return response;
 }
 
 const rangeHeader = ({ start, end }: Range): string => `bytes=${start}-${end - 1}`;
@@ -176,7 +192,7 @@ export class HttpSource implements Source {
   #received: number;
   #isChanged = false;
   readonly #pace = new Pace();
-  readonly #queue = new Queue((range, take, signal) => this.#fetchAll(range, take, signal), this.#pace);
+  readonly #queue: Queue;
   /** What will be read, by its offset. */
   readonly #expected = new Map<number, Wanted[]>();
 
@@ -188,6 +204,8 @@ export class HttpSource implements Source {
     private readonly head: Uint8Array,
     readonly unnoticed: string | undefined,
   ) {
+    const fetchRange: FetchRange = (range, take, signal) => this.#fetchAll(range, take, signal);
+    this.#queue = new Queue(fetchRange, this.#pace, Host.of(client.address.url));
     this.size = known.size;
     this.#received = head.length;
     this.name = client.address.name;
@@ -204,6 +222,16 @@ export class HttpSource implements Source {
     const { shown, url } = this.client.address;
     const told = etag ?? modified;
     return told === undefined ? undefined : JSON.stringify([shown, lastingQuery(url), size, told]);
+  }
+
+  /** Asks once more for the state of the file: an answer tells the one with which it began. */
+  async verify({ signal }: { signal: AbortSignal }): Promise<void> {
+    const isKnown = this.known.etag !== undefined || this.known.modified !== undefined;
+    if (!isKnown || this.size === 0) return;
+    const first = this.#queue.fetch({ start: 0, end: 1 });
+    await orCancelled(signal, first.complete).finally(() => {
+      if (signal.aborted) this.#queue.drop(first);
+    });
   }
 
   expect(ranges: readonly { offset: number; length: number }[]): void {

@@ -4,6 +4,7 @@ import { cancelled, DecantError, orCancelled, reasonOf } from '../errors.js';
 import type { Source } from '../types.js';
 import { isObject } from '../values.js';
 import type { OpenedSource } from './opened-source.js';
+import { ComingFile, openComing } from './whole.js';
 
 /** Whether `value` is meant as a source of the caller's own. */
 export const isOwn = (value: unknown): value is Source =>
@@ -14,6 +15,7 @@ export const expects = (source: Source): boolean => typeof source.expect === 'fu
 
 /** Checks `source`. Fails with `usage` where its size or its name cannot be one. */
 export function openOwn(source: Source): OpenedSource {
+  if (source instanceof ComingFile) return openComing(source);
   const { size, name, unnoticed, state }: { size: unknown; name?: unknown; unnoticed?: unknown; state?: unknown } =
     source;
   if (!Number.isSafeInteger(size) || (size as number) < 0) {
@@ -38,8 +40,18 @@ export function openOwn(source: Source): OpenedSource {
     verify: async () => {
       if (source.state !== state) throw failed('the file was changed while it was read; open it again');
     },
+    ...(typeof source.verify === 'function' ? { confirm: (signal) => confirm(source, signal) } : {}),
     close: async () => {},
   };
+}
+
+async function confirm(source: Source, signal: AbortSignal): Promise<void> {
+  try {
+    await orCancelled(signal, (async () => source.verify?.({ signal }))());
+  } catch (thrown) {
+    if (signal.aborted) throw cancelled();
+    throw failed(reasonOf(thrown), { cause: thrown });
+  }
 }
 
 const failed = (reason: string, cause?: { cause: unknown }): DecantError =>

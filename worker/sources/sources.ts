@@ -86,6 +86,12 @@ export class Sources {
     for (const source of this.all) await source.verify();
   }
 
+  /** The same at the end of a conversion, when those that have the files are asked too. */
+  async confirm(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.all.map(async (source) => source.confirm?.(signal)));
+    await this.verify();
+  }
+
   async close(): Promise<void> {
     for (const source of this.all) await source.close();
   }

@@ -1,9 +1,12 @@
 // A file of a server that sends only whole files: kept in memory where it is small, otherwise read once, in order.
 
 import { reasonOf } from '../errors.js';
-import { lengthOf } from '../http/answer.js';
+import { codingOf, lengthOf } from '../http/answer.js';
 import type { Exchange } from '../http/client.js';
+import { Passing } from '../http/failures.js';
 import type { Network, Source } from '../types.js';
+import type { OpenedSource } from './opened-source.js';
+import { openStream } from './stream.js';
 
 /** The most that is kept in memory, in bytes. */
 const MOST_KEPT = 64 << 20;
@@ -13,6 +16,23 @@ export const unnoticedEnd = (response: Response, origin: string): string | undef
   lengthOf(response) === undefined
     ? `${origin} does not say how large the file is, so one that is cut off may go unnoticed`
     : undefined;
+
+/** Those that every `fetch` takes off. */
+const CODINGS = ['gzip', 'x-gzip', 'deflate', 'br'];
+
+/** Fails where the body is not the file, and no `fetch` makes it that. */
+function checkCoding(response: Response): void {
+  const coding = codingOf(response);
+  if (coding === undefined || CODINGS.includes(coding)) return;
+  throw new Error(`the server sends the file encoded as ${coding}, which not every system undoes`);
+}
+
+/** Fails with `Passing` where the body of so many bytes has ended before its end. */
+function checkEnd(response: Response, received: number): void {
+  // The length is that of what travels, and other origins need not say whether that is encoded.
+  const length = codingOf(response) === undefined && response.type !== 'cors' ? lengthOf(response) : undefined;
+  if (length !== undefined && received < length) throw new Passing('the connection broke');
+}
 
 /** A file that was fetched as a whole. */
 export class KeptFile implements Source {
@@ -32,9 +52,11 @@ export class KeptFile implements Source {
   }
 }
 
-/** A file that comes in order. */
-export class ComingFile {
+/** A file that comes in order. For `open` it is a stream; nobody else can read of it. */
+export class ComingFile implements Source {
   readonly stream: ReadableStream<Uint8Array>;
+  /** In bytes, where the server says it. */
+  readonly length: number | undefined;
   #received = 0;
 
   /** `begun` are the bytes that have come already. */
@@ -45,8 +67,9 @@ export class ComingFile {
     readonly shown: string,
     readonly unnoticed: string | undefined,
   ) {
+    this.length = codingOf(exchange.response) === undefined ? lengthOf(exchange.response) : undefined;
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
-      const bytes = begun.shift() ?? (await next(exchange));
+      const bytes = begun.shift() ?? (await next(exchange, this.#received));
       this.#received += bytes?.length ?? 0;
       if (bytes) controller.enqueue(bytes);
       else controller.close();
@@ -57,13 +80,30 @@ export class ComingFile {
   get network(): Network {
     return { received: this.#received, sent: 0, retries: 0 };
   }
+
+  get size(): number {
+    return this.length ?? 0;
+  }
+
+  async read(): Promise<Uint8Array> {
+    throw new Error(`${this.shown} comes as a whole, and is read once, by 'open'`);
+  }
 }
 
-async function next(exchange: Exchange): Promise<Uint8Array | undefined> {
+/** Fails with `usage` where it was opened before. */
+export function openComing(file: ComingFile): OpenedSource {
+  const { unnoticed, name } = file;
+  return { ...openStream(file.stream, file), name, ...(unnoticed === undefined ? {} : { unnoticed }) };
+}
+
+/** The next bytes of the file behind those that were `received`. */
+async function next(exchange: Exchange, received: number): Promise<Uint8Array | undefined> {
   try {
     const bytes = await exchange.next();
-    if (!bytes) exchange.end();
-    return bytes;
+    if (bytes) return bytes;
+    exchange.end();
+    checkEnd(exchange.response, received);
+    return undefined;
   } catch (thrown) {
     exchange.end();
     const reason = `${reasonOf(thrown)}; the server sends only whole files, so reading cannot go on from there`;
@@ -73,12 +113,16 @@ async function next(exchange: Exchange): Promise<Uint8Array | undefined> {
 
 /** The bytes of the answer if they are few, which ends it; otherwise those that have come. Fails with `Passing`. */
 export async function receiveWhole(exchange: Exchange): Promise<{ bytes: Uint8Array } | { begun: Uint8Array[] }> {
+  checkCoding(exchange.response);
   const begun: Uint8Array[] = [];
   let length = 0;
   const isLarge = (lengthOf(exchange.response) ?? 0) > MOST_KEPT;
   while (!isLarge && length <= MOST_KEPT) {
     const bytes = await exchange.next();
-    if (!bytes) return { bytes: joined(begun, length) };
+    if (!bytes) {
+      checkEnd(exchange.response, length);
+      return { bytes: joined(begun, length) };
+    }
     begun.push(bytes);
     length += bytes.length;
   }
