@@ -7,8 +7,8 @@ import { Cells } from './cells.js';
 
 /** At most ten reports a second. */
 const INTERVAL = 100;
-/** How often is told that a network is silent, in milliseconds. */
-const SILENT_INTERVAL = 1000;
+/** How often is told what networks do while nothing else happens, in milliseconds. */
+const NETWORK_INTERVAL = 1000;
 /** Speed is that of about this long, in milliseconds. */
 const WINDOW = 3000;
 
@@ -17,11 +17,13 @@ export class Meter {
   #phase: Phase = 'preparing';
   #phaseStart = performance.now();
   #lastReport = Number.NEGATIVE_INFINITY;
+  /** What had been sent over networks then. */
+  #sent = 0;
   #marks: { at: number; done: number; read: number }[] = [];
   #last: CrateProgress;
   #unlocked = 0;
   readonly #cells: Cells | undefined;
-  /** Where a network is silent nothing else brings reports. */
+  /** Where a network is silent, or brings the last of an output to its place, nothing else brings reports. */
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(
@@ -38,8 +40,9 @@ export class Meter {
     this.#cells = guestTotal === undefined ? undefined : new Cells(guestTotal);
     this.#report();
     this.#timer = setInterval(() => {
-      if (longest(this.networks()) > 0) this.#report();
-    }, SILENT_INTERVAL);
+      const { network } = sum(this.networks());
+      if (network && (network.silence || network.sent !== this.#sent)) this.#report();
+    }, NETWORK_INTERVAL);
   }
 
   /** Unlocking has begun, or has come so far. */
@@ -95,6 +98,8 @@ export class Meter {
     const seconds = first ? (this.#lastReport - first.at) / 1000 : 0;
     const bytesPerSecond = first && seconds > 0 ? (guestDone - first.done) / seconds : 0;
     const secondsLeft = this.#phase === 'converting' ? this.#secondsLeft(seconds) : undefined;
+    const { network } = sum(this.networks());
+    this.#sent = network?.sent ?? 0;
     this.listener?.({
       phase: this.#phase,
       unlocked: this.#unlocked,
@@ -104,7 +109,7 @@ export class Meter {
       dataDone,
       bytesRead: read,
       bytesWritten: written,
-      ...sum(this.networks()),
+      ...(network ? { network } : {}),
       bytesPerSecond,
       ...(secondsLeft === undefined ? {} : { secondsLeft }),
     });

@@ -7,10 +7,16 @@ import { Digest, toBase64 } from './md5.js';
 import { appendPart } from './offsets.js';
 import type { Part } from './parts.js';
 import type { Answer, Call, Requests } from './requests.js';
-import type { Protocol } from './target.js';
+import { type Protocol, refusedSize } from './target.js';
 
 /** A multiple of 256 KiB, as the protocol wants it. */
 const CHUNK = 16 << 20;
+/** Cloud Storage documentation, "Quotas and limits". */
+const LARGEST = 5 * 2 ** 40;
+/** How often an answer may say nothing of what was sent: it has nothing of it, or the page does not see what it says. */
+const MOST_UNSEEN = 3;
+const UNSEEN =
+  "the server does not say how much it has, or this page does not see it: the bucket's CORS rules have to name Range";
 const INCOMPLETE = 308;
 const COMPLETE = [200, 201];
 
@@ -18,6 +24,7 @@ export class Gcs implements Protocol {
   readonly #flight = new Flight(1);
   readonly #digest = new Digest();
   #size = 0;
+  #unseen = 0;
 
   constructor(
     readonly requests: Requests,
@@ -26,7 +33,8 @@ export class Gcs implements Protocol {
     private session: string | undefined,
   ) {}
 
-  async begin(_: TargetPlan): Promise<number> {
+  async begin({ outputSize = 0 }: TargetPlan): Promise<number> {
+    if (outputSize > LARGEST) throw refusedSize(`An object has at most ${LARGEST} bytes, not ${outputSize}`);
     this.session ??= await this.#begin(this.url!);
     return CHUNK;
   }
@@ -38,7 +46,7 @@ export class Gcs implements Protocol {
       const total = part.isLast ? String(this.#size) : '*';
       await appendPart(this.requests, part, {
         append: (offset, bytes) => this.#append(offset, bytes, total),
-        end: () => this.#end(total),
+        end: async () => this.#endOf(await this.#put({ 'Content-Range': `bytes */${total}` }), total, 0),
       });
     });
   }
@@ -67,11 +75,8 @@ export class Gcs implements Protocol {
 
   async #append(offset: number, bytes: Uint8Array, total: string): Promise<number> {
     const range = bytes.length === 0 ? `*/${total}` : `${offset}-${offset + bytes.length - 1}/${total}`;
-    return this.#endOf(await this.#put({ 'Content-Range': `bytes ${range}` }, bytes), offset);
-  }
-
-  async #end(total: string): Promise<number> {
-    return this.#endOf(await this.#put({ 'Content-Range': `bytes */${total}` }), 0);
+    const answer = await this.#put({ 'Content-Range': `bytes ${range}` }, bytes);
+    return this.#endOf(answer, total, offset + bytes.length);
   }
 
   #put(headers: Record<string, string>, body?: Uint8Array): Promise<Answer> {
@@ -79,19 +84,22 @@ export class Gcs implements Protocol {
     return this.requests.once(() => call, [...COMPLETE, INCOMPLETE]);
   }
 
-  /** How far the server has come by its answer to a request at `offset`. */
-  async #endOf(answer: Answer, offset: number): Promise<number> {
+  /** How far the server has come by its answer to a request that has sent all up to `sent`, of `total`. */
+  async #endOf(answer: Answer, total: string, sent: number): Promise<number> {
     if (answer.status !== INCOMPLETE) {
+      if (total === '*') throw new Error('the server says that the upload is complete before it is');
       await this.#check(answer);
       return this.#size;
     }
     const range = answer.headers.get('Range');
-    if (range === null && offset > 0) {
-      throw new Error(
-        "the server does not say how much it has, or this page does not see it: the bucket's CORS rules have to name Range",
-      );
+    if (range !== null) {
+      this.#unseen = 0;
+      return Number(/-(\d+)$/.exec(range)?.[1] ?? Number.NaN) + 1;
     }
-    return range === null ? 0 : Number(/-(\d+)$/.exec(range)?.[1] ?? Number.NaN) + 1;
+    // A server that has nothing says nothing.
+    if (sent > 0) this.#unseen += 1;
+    if (sent > CHUNK || this.#unseen >= MOST_UNSEEN) throw new Error(UNSEEN);
+    return 0;
   }
 
   /** Fails where the object is not what was sent. */

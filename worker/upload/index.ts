@@ -13,7 +13,7 @@ import { S3 } from './s3.js';
 import { S3Journal } from './s3-journal.js';
 import { signerOf } from './s3-sign.js';
 import type { S3Options } from './s3-types.js';
-import { UploadTarget } from './target.js';
+import { OneConversion, type Protocol, UploadTarget } from './target.js';
 import { Tus } from './tus.js';
 import type { GcsOptions, TusOptions, UploadOptions } from './types.js';
 
@@ -30,6 +30,8 @@ function place(url: string | URL, options: UploadOptions): { url: URL; requests:
   return { url: address.url, requests: new Requests(address.shown, { ...options, headers }) };
 }
 
+const upload = (protocol: Protocol): Target => new OneConversion(new UploadTarget(protocol));
+
 /**
  * An object of S3, or of what speaks as S3 does, by a multipart upload: it appears when it is complete, and replaces what
  * had its name then. 4 parts of 8 MiB are on their way at once; they are larger for more than 80 GB. Each part is checked
@@ -40,13 +42,13 @@ export function s3Target(options: S3Options): Target {
   const journal = options.journal && new S3Journal(options.journal);
   if ('sign' in options) {
     const requests = new Requests(undefined, options);
-    return new UploadTarget(new S3(requests, async (request) => new URL(await options.sign(request)).href, journal));
+    return upload(new S3(requests, async (request) => new URL(await options.sign(request)).href, journal));
   }
   if (globalThis.process?.versions?.node === undefined) {
     throw new DecantError('usage', "Keys belong in no page; presign the requests on a server of yours ('sign')");
   }
   const { url, requests } = place(options.url, options);
-  return new UploadTarget(new S3(requests, signerOf(url, options.keys), journal));
+  return upload(new S3(requests, signerOf(url, options.keys), journal));
 }
 
 /**
@@ -56,10 +58,10 @@ export function s3Target(options: S3Options): Target {
 export function gcsTarget(options: GcsOptions): Target {
   if ('session' in options) {
     const { url, requests } = place(options.session, options);
-    return new UploadTarget(new Gcs(requests, undefined, url.href));
+    return upload(new Gcs(requests, undefined, url.href));
   }
   const { url, requests } = place(options.url, options);
-  return new UploadTarget(new Gcs(requests, url, undefined));
+  return upload(new Gcs(requests, url, undefined));
 }
 
 /**
@@ -69,7 +71,7 @@ export function gcsTarget(options: GcsOptions): Target {
  */
 export function tusTarget(url: string | URL, options: TusOptions = {}): Target {
   const { url: at, requests } = place(url, options);
-  return new UploadTarget(new Tus(requests, at, options.name));
+  return upload(new Tus(requests, at, options.name));
 }
 
 /**
@@ -78,7 +80,7 @@ export function tusTarget(url: string | URL, options: TusOptions = {}): Target {
  */
 export function putTarget(url: string | URL, options: UploadOptions = {}): Target {
   const { url: at, requests } = place(url, options);
-  return new Put(requests, at, options);
+  return new OneConversion(new Put(requests, at, options));
 }
 
 /**
@@ -88,7 +90,7 @@ export function putTarget(url: string | URL, options: UploadOptions = {}): Targe
  */
 export function azurePageBlobTarget(url: string | URL, options: UploadOptions = {}): Target {
   const { url: at, requests } = place(url, options);
-  return new PageBlob(new Blob(requests, at));
+  return new OneConversion(new PageBlob(new Blob(requests, at)));
 }
 
 /**
@@ -97,5 +99,5 @@ export function azurePageBlobTarget(url: string | URL, options: UploadOptions = 
  */
 export function azureBlockBlobTarget(url: string | URL, options: UploadOptions = {}): Target {
   const { url: at, requests } = place(url, options);
-  return new UploadTarget(new BlockBlob(new Blob(requests, at)));
+  return upload(new BlockBlob(new Blob(requests, at)));
 }

@@ -1,5 +1,6 @@
 // Uploads in one order, where the server knows how far it has come: after a failure it is asked.
 
+import { Passing } from '../http/failures.js';
 import type { Part } from './parts.js';
 import type { Requests } from './requests.js';
 
@@ -21,8 +22,11 @@ export async function appendPart(requests: Requests, part: Part, { append, end }
       if (at === last) return;
     }
     isSure = false;
-    do at = checked(await append(at, part.bytes.subarray(at - part.offset)), part);
-    while (at < last);
+    do {
+      const before = at;
+      at = checked(await append(at, part.bytes.subarray(at - part.offset)), part);
+      if (at === before && at < last) throw new Passing('the server has taken nothing of what was sent');
+    } while (at < last);
   });
 }
 

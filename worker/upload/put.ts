@@ -1,6 +1,7 @@
 // One plain PUT, whose body is the output. RFC 9110, section 9.3.4.
 
 import { DecantError, reasonOf } from '../errors.js';
+import { timeOf } from '../http/seconds.js';
 import type { Network, Target, TargetPlan } from '../types.js';
 import { PATIENCE, type Requests, TIMEOUT } from './requests.js';
 import type { UploadOptions } from './types.js';
@@ -13,9 +14,12 @@ export class Put implements Target {
   readonly ordered = true;
   readonly #body = new TransformStream<Uint8Array, Uint8Array>();
   readonly #writer = this.#body.writable.getWriter();
+  /** In milliseconds. */
   readonly #timeout: number;
   readonly #patience: number;
   #sent = 0;
+  /** The last bytes so far, which are held back: with them the server has a whole object. */
+  #last: Uint8Array | undefined;
   #size: number | undefined;
   #answer!: Promise<unknown>;
   /** Fails as the answer does, and is never fulfilled. */
@@ -27,8 +31,8 @@ export class Put implements Target {
     private readonly url: URL,
     { timeout = TIMEOUT, patience = PATIENCE }: UploadOptions,
   ) {
-    this.#timeout = timeout;
-    this.#patience = patience;
+    this.#timeout = timeOf('timeout', timeout);
+    this.#patience = timeOf('patience', patience);
   }
 
   get network(): Network {
@@ -59,9 +63,10 @@ export class Put implements Target {
   }
 
   async write(_offset: number, bytes: Uint8Array): Promise<void> {
-    this.#requireUnanswered();
-    await this.#within(this.#timeout, this.#writer.write(bytes));
-    this.#sent += bytes.length;
+    if (bytes.length === 0) return;
+    const before = this.#last;
+    this.#last = bytes;
+    await this.#send(before);
   }
 
   async hole(offset: number, length: number): Promise<void> {
@@ -71,6 +76,7 @@ export class Put implements Target {
   }
 
   async close(): Promise<void> {
+    await this.#send(this.#last);
     // With a length the server knows by itself that it has all.
     if (this.#size === undefined) this.#requireUnanswered();
     await this.#within(this.#timeout, this.#writer.close());
@@ -82,16 +88,23 @@ export class Put implements Target {
     await this.#writer.abort(reason).catch(() => {});
   }
 
+  async #send(bytes: Uint8Array | undefined): Promise<void> {
+    this.#requireUnanswered();
+    if (!bytes) return;
+    await this.#within(this.#timeout, this.#writer.write(bytes));
+    this.#sent += bytes.length;
+  }
+
   #requireUnanswered(): void {
     if (this.#isAnswered) throw this.requests.failed('the server answered before it had everything');
   }
 
-  /** Waits for `work`, unless the request fails or nothing happens for so many `seconds`. What was sent cannot be sent again. */
-  async #within(seconds: number, work: Promise<unknown>): Promise<void> {
+  /** Waits for `work`, unless the request fails or nothing happens for `time`, in milliseconds. What was sent cannot be sent again. */
+  async #within(time: number, work: Promise<unknown>): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
-      const silence = `nothing has happened for ${seconds} seconds`;
-      timer = setTimeout(() => reject(this.requests.failed(silence)), seconds * 1000);
+      const silence = `nothing has happened for ${time / 1000} seconds`;
+      timer = setTimeout(() => reject(this.requests.failed(silence)), time);
     });
     // The body breaks when the request does, which says more.
     const working = work.catch(() => this.#failure);

@@ -2,8 +2,9 @@
 
 import { DecantError, reasonOf } from '../errors.js';
 import { Passing, Refused, refusal, Unanswered } from '../http/failures.js';
-import { headersOf } from '../http/headers.js';
+import { headersOf, made } from '../http/headers.js';
 import { Retries } from '../http/retry.js';
+import { LONGEST_TIMER, timeOf } from '../http/seconds.js';
 import type { Network } from '../types.js';
 import type { UploadOptions } from './types.js';
 
@@ -12,8 +13,12 @@ export const PATIENCE = 600;
 export const TIMEOUT = 30;
 /** For each so many bytes of its body a request may take `timeout` longer. */
 const SLOWEST = 2 << 20;
-/** How long a server is asked to forget an upload, in seconds. */
-const FAREWELL = 10;
+/** A body that was too slow for that may take twice as long when it is sent again, and so may all others: up to so often. */
+const MOST_SLOWNESS = 16;
+/** How long a server is asked to forget an upload, in milliseconds. */
+const FAREWELL = 10_000;
+/** The most of an answer that is read, in bytes. */
+const MOST_ANSWER = 16 << 20;
 /** How much of a server's own words is told, in characters. */
 const MOST_WORDS = 200;
 
@@ -50,15 +55,18 @@ export class Requests {
   #sent = 0;
   readonly #ending = new AbortController();
   readonly #retries: Retries;
+  /** In milliseconds. */
   readonly #timeout: number;
+  /** How many times longer than expected a body takes. */
+  #slowness = 1;
 
   constructor(
     /** What messages call the place that is uploaded to, if it is known. */
     private readonly shown: string | undefined,
     private readonly options: UploadOptions,
   ) {
-    this.#retries = new Retries((options.patience ?? PATIENCE) * 1000);
-    this.#timeout = options.timeout ?? TIMEOUT;
+    this.#retries = new Retries(timeOf('patience', options.patience ?? PATIENCE));
+    this.#timeout = timeOf('timeout', options.timeout ?? TIMEOUT);
   }
 
   /** Bytes count as sent when they are answered. */
@@ -98,25 +106,33 @@ export class Requests {
   /** The same, once. Fails with `Passing` where another attempt may help. */
   async once(make: MakeCall, accepted: readonly number[]): Promise<Answer> {
     const call = await made(make);
-    const length = typeof call.body === 'string' || call.body instanceof Uint8Array ? call.body.length : 0;
-    const { response, text } = await this.#ask(call, this.#timeout * (1 + length / SLOWEST), this.#ending.signal);
+    const { length } = call.body instanceof ReadableStream ? '' : (call.body ?? '');
+    const time = this.#timeout * (1 + (length / SLOWEST) * this.#slowness);
+    const { response, text } = await this.#ask(call, Math.min(LONGEST_TIMER, time), this.#ending.signal);
     this.#retries.came();
     const { status, headers } = response;
-    if (!accepted.includes(status)) throw refused(response, text);
+    if (!accepted.includes(status) || isRedirect(response)) throw refused(response, text);
     this.#sent += length;
     return { status, headers, text };
   }
 
-  /** Ends all that is under way, and makes the last `call`, which is no matter where it fails. */
+  /** Ends all that is under way, and makes the last `call`, for a while again where it fails; what comes of it is no matter. */
   async end(call?: MakeCall): Promise<void> {
     this.#ending.abort();
     if (!call) return;
-    const farewell = async () => this.#ask(await call(), FAREWELL, new AbortController().signal);
-    await farewell().catch(() => {});
+    const attempt = async () => {
+      const { response, text } = await this.#ask(await made(call), FAREWELL, new AbortController().signal);
+      if (!response.ok) throw refused(response, text);
+    };
+    const farewell = new Retries(FAREWELL).run(attempt, () => false, new AbortController().signal);
+    await farewell.catch(() => {});
   }
 
-  /** Fails with `Unanswered` where no answer comes within `seconds`, and in any way once `signal` is aborted. */
-  async #ask(call: Call, seconds: number, signal: AbortSignal): Promise<{ response: Response; text: string }> {
+  /**
+   * Fails with `Unanswered` where no answer comes within `time`, in milliseconds, or nothing more of it, and in any way once
+   * `signal` is aborted.
+   */
+  async #ask(call: Call, time: number, signal: AbortSignal): Promise<{ response: Response; text: string }> {
     const ending = new AbortController();
     const end = () => ending.abort();
     let isOverdue = false;
@@ -125,14 +141,22 @@ export class Requests {
       end();
     };
     // Who sends a stream sees whether it is taken.
-    const timer = call.body instanceof ReadableStream ? undefined : setTimeout(ring, seconds * 1000);
+    let timer = call.body instanceof ReadableStream ? undefined : setTimeout(ring, time);
     signal.addEventListener('abort', end);
     try {
       signal.throwIfAborted();
       const response = await this.#fetch(call, ending.signal);
-      return { response, text: await response.text() };
+      const text = await textOf(response, () => {
+        clearTimeout(timer);
+        timer = setTimeout(ring, this.#timeout);
+      });
+      return { response, text };
     } catch (thrown) {
-      const reason = isOverdue ? `no answer came within ${Math.ceil(seconds)} seconds` : unanswered(call, thrown);
+      if (isOverdue) this.#slowness = Math.min(MOST_SLOWNESS, this.#slowness * 2);
+      // What still comes is nobody's.
+      end();
+      if (thrown instanceof Endless) throw thrown;
+      const reason = isOverdue ? `no answer came within ${Math.ceil(time / 1000)} seconds` : unanswered(call, thrown);
       throw new Unanswered(reason, undefined, { cause: thrown });
     } finally {
       clearTimeout(timer);
@@ -147,7 +171,7 @@ export class Requests {
       headers,
       signal,
       cache: 'no-store',
-      redirect: sees308 ? 'follow' : 'manual',
+      redirect: sees308 && !SEES_REDIRECTS ? 'follow' : 'manual',
       ...(body === undefined ? {} : { body: body as BodyInit }),
       ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
       ...(credentials ? { credentials } : {}),
@@ -155,13 +179,22 @@ export class Requests {
   }
 }
 
-/** Where a signature or a token has to be fetched, the network may be what fails: `fetch` says so by a `TypeError`. */
-async function made(call: MakeCall): Promise<Call> {
-  try {
-    return await call();
-  } catch (thrown) {
-    if (!(thrown instanceof TypeError)) throw thrown;
-    throw new Unanswered(reasonOf(thrown), undefined, { cause: thrown });
+/** Node shows redirects as they are. */
+const SEES_REDIRECTS = globalThis.process?.versions?.node !== undefined && typeof document === 'undefined';
+
+class Endless extends Error {}
+
+/** The text of an answer; `came` is called whenever something has come of it. Fails with `Endless` where it has too much. */
+async function textOf({ body }: Response, came: () => void): Promise<string> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  for (;;) {
+    came();
+    const { value } = (await reader?.read()) ?? {};
+    if (!value) return text + decoder.decode();
+    text += decoder.decode(value, { stream: true });
+    if (text.length > MOST_ANSWER) throw new Endless('the answer of the server does not end');
   }
 }
 
@@ -173,9 +206,12 @@ function unanswered({ url }: Call, cause: unknown): string {
   return `no answer came from ${origin}, or it does not allow pages of other origins to write there: then its CORS rules have to name this page's origin, the method and the headers`;
 }
 
+/** Whether it is one, or was followed by the browser. */
+const isRedirect = ({ type, redirected }: Response): boolean => type === 'opaqueredirect' || redirected;
+
 /** A failure as the server tells it, with its own words where it has some. */
 function refused(response: Response, text: string): Error {
-  const isElsewhere = response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400);
+  const isElsewhere = isRedirect(response) || (response.status >= 300 && response.status < 400);
   if (isElsewhere) return new Error('the server redirects elsewhere; give the address that it redirects to');
   const error = refusal(response, HINTS);
   const words = wordsOf(text);

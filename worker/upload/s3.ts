@@ -17,13 +17,14 @@ import type { Protocol, UploadBegun } from './target.js';
 const AT_ONCE = 4;
 const MEMORY = 256 << 20;
 
-/** The server does not know the upload, or does not tell what it has. */
-const NOT_LISTED = [403, 404, 405, 501];
+/** The server does not know the upload, or does not know how to tell what it has. */
+const NOT_LISTED = [404, 405, 501];
 
 /** How often a part may arrive as something else. */
 const MOST_WRONG = 3;
 const WRONG =
   'the server has stored other bytes than were sent; if it encrypts by keys of its own, it has to expose x-amz-server-side-encryption';
+const UNCERTAIN = 'it is not known whether the upload was completed: the server does not say what is there';
 const NO_ETAG =
   "the server's answer has no ETag, or this page does not see it: the bucket's CORS rules have to expose ETag";
 
@@ -50,11 +51,14 @@ export class S3 implements Protocol {
   async begin(plan: TargetPlan): Promise<number> {
     const size = partSize(plan);
     this.#flight = new Flight(Math.max(1, Math.min(AT_ONCE, Math.floor(MEMORY / size))));
-    if (await this.#goOn(size, plan)) return size;
+    const left = await this.#left(plan.identity);
+    if (left && (await this.#goOn(left, size, plan))) return size;
     const { text } = await this.#ask({ action: 'create', method: 'POST', query: 'uploads=' }, [200]);
     const id = /<UploadId>([^<]+)</.exec(text)?.[1];
     if (id === undefined) throw this.requests.failed('the server does not say the ID of the upload');
     this.#upload = { id: unescapeXml(id) };
+    // Not before: where nothing can be begun, what is left stays as it is.
+    if (left) await this.#remove(left);
     const { identity } = plan;
     if (identity !== undefined) await this.journal?.begin({ identity, size, ...this.#upload });
     return size;
@@ -94,10 +98,8 @@ export class S3 implements Protocol {
     return isKept;
   }
 
-  /** Goes on with the upload that the journal tells of, if it is this one's and still there. Any other one is aborted. */
-  async #goOn(size: number, { identity, virtualSize = 0 }: TargetPlan): Promise<boolean> {
-    const left = await this.#left(identity);
-    if (!left) return false;
+  /** Goes on with the upload that is `left`, if it is this one's and still there. */
+  async #goOn(left: LeftUpload, size: number, { identity, virtualSize = 0 }: TargetPlan): Promise<boolean> {
     this.#upload = { id: left.id };
     const there = left.identity === identity && left.size === size ? await this.#countThere(left) : 0;
     // An output may have more than the disk.
@@ -107,11 +109,14 @@ export class S3 implements Protocol {
       this.begun = { parts: count, written: left.written[count - 1]! };
       return true;
     }
-    // Where the server does not allow it, a rule of the bucket removes what is left.
-    await this.requests.once(() => this.#call(this.#removal()), [204, 200, 404]).catch(() => {});
     this.#upload = undefined;
-    await this.journal!.clear();
     return false;
+  }
+
+  /** Has the server forget an upload that is left. Where it does not allow it, a rule of the bucket removes that. */
+  async #remove({ id }: LeftUpload): Promise<void> {
+    await this.#ask(this.#removal(id), [200, 204, 404, 403, 405, 501]);
+    await this.journal!.clear();
   }
 
   /** What the journal tells of. Without `resume` one that cannot be read counts as empty. */
@@ -137,8 +142,8 @@ export class S3 implements Protocol {
     }
   }
 
-  #removal(): S3Request {
-    return { action: 'abort', method: 'DELETE', query: this.#query() };
+  #removal(id = this.#upload!.id): S3Request {
+    return { action: 'abort', method: 'DELETE', query: queryOf(id) };
   }
 
   async #send(part: Part, digest: Uint8Array): Promise<void> {
@@ -198,11 +203,13 @@ export class S3 implements Protocol {
     const found = /^"?([0-9a-f]{32})-(\d+)"?$/i.exec(unescapeXml(etag ?? ''));
     if (!found) {
       if (text !== undefined) return;
-      throw new Error('it is not known whether the upload was completed: the server does not say what is there');
+      throw new Error(UNCERTAIN);
     }
     const count = Number(found[2]);
     const digests = this.#parts.flatMap(({ digest }) => (digest ? [...digest] : []));
     const isAllKnown = this.#parts.every(({ digest }) => digest);
+    // An older object may have as many parts.
+    if (!isAllKnown && text === undefined) throw new Error(UNCERTAIN);
     const digest = isAllKnown ? bytesToHex(await md5(Uint8Array.from(digests))) : found[1]!.toLowerCase();
     if (count === this.#parts.length && digest === found[1]!.toLowerCase()) return;
     throw new Error('the object on the server is not the one that was uploaded');
@@ -216,7 +223,7 @@ export class S3 implements Protocol {
   }
 
   #query(): string {
-    return `uploadId=${encodeURIComponent(this.#upload!.id)}`;
+    return queryOf(this.#upload!.id);
   }
 
   #ask(request: S3Request, accepted: readonly number[]): Promise<Answer> {
@@ -227,6 +234,8 @@ export class S3 implements Protocol {
     return { method: request.method, url: await this.sign(request) };
   }
 }
+
+const queryOf = (id: string): string => `uploadId=${encodeURIComponent(id)}`;
 
 /** A part as a server lists it. */
 interface ListedPart {

@@ -1,7 +1,7 @@
 // What the targets of this package have in common that upload in ascending order.
 
 import { DecantError } from '../errors.js';
-import type { Network, Target, TargetBegun, TargetPlan } from '../types.js';
+import type { Bytes, Network, Target, TargetBegun, TargetPlan } from '../types.js';
 import { type Part, Parts } from './parts.js';
 import type { Requests } from './requests.js';
 
@@ -64,6 +64,54 @@ export class UploadTarget implements Target {
 
   async abort(_reason: Error, keep = false): Promise<boolean> {
     return (await this.protocol.abort(keep)) === true;
+  }
+}
+
+/** A target that is good for one conversion: another one that is given it fails, and changes nothing. */
+export class OneConversion implements Target {
+  readonly ordered = true;
+  #isTaken = false;
+  #isComplete = false;
+  /** How many conversions were refused and have not given it up yet. */
+  #refused = 0;
+
+  constructor(private readonly target: Target & Required<Pick<Target, 'network' | 'open' | 'hole'>>) {}
+
+  get network(): Network {
+    return this.target.network;
+  }
+
+  get resumes(): boolean {
+    return this.target.resumes ?? false;
+  }
+
+  // biome-ignore lint/suspicious/noConfusingVoidType: as the contract has it
+  async open(plan: TargetPlan): Promise<TargetBegun | void> {
+    if (this.#isTaken) {
+      this.#refused += 1;
+      throw new DecantError('sink', 'The target of an upload is good for one conversion; make another one');
+    }
+    this.#isTaken = true;
+    return this.target.open(plan);
+  }
+
+  async write(offset: number, bytes: Bytes): Promise<void> {
+    await this.target.write(offset, bytes);
+  }
+
+  async hole(offset: number, length: number): Promise<void> {
+    await this.target.hole(offset, length);
+  }
+
+  async close(): Promise<void> {
+    await this.target.close();
+    this.#isComplete = true;
+  }
+
+  // biome-ignore lint/suspicious/noConfusingVoidType: as the contract has it
+  async abort(reason: Error, keep?: boolean): Promise<boolean | void> {
+    if (this.#refused > 0) this.#refused -= 1;
+    else if (!this.#isComplete) return this.target.abort(reason, keep);
   }
 }
 

@@ -17,6 +17,8 @@ export class Tus implements Protocol {
   readonly #flight = new Flight(1);
   #file: URL | undefined;
   #isDeferred = false;
+  /** Whether the server knows the length: it takes it once. */
+  #isDeclared = false;
   #size = 0;
 
   constructor(
@@ -42,11 +44,9 @@ export class Tus implements Protocol {
     this.#size = part.offset + part.bytes.length;
     // Of an upload without bytes all is there.
     if (this.#size === 0 && !this.#isDeferred) return;
-    const length: Record<string, string> =
-      part.isLast && this.#isDeferred ? { 'Upload-Length': String(this.#size) } : {};
     await this.#flight.begin(() =>
       appendPart(this.requests, part, {
-        append: (offset, bytes) => this.#append(offset, bytes, length),
+        append: (offset, bytes) => this.#append(offset, bytes, part.isLast),
         end: () => this.#end(),
       }),
     );
@@ -62,16 +62,20 @@ export class Tus implements Protocol {
     await this.requests.end(this.#file && this.#call('DELETE', this.#file, {}));
   }
 
-  async #append(offset: number, body: Uint8Array, length: Record<string, string>): Promise<number> {
+  async #append(offset: number, body: Uint8Array, isLast: boolean): Promise<number> {
+    const isDue = isLast && this.#isDeferred && !this.#isDeclared;
+    const length: Record<string, string> = isDue ? { 'Upload-Length': String(this.#size) } : {};
     const own = { 'Content-Type': 'application/offset+octet-stream', 'Upload-Offset': String(offset), ...length };
     const answer = await this.requests.once(this.#call('PATCH', this.#file!, own, body), [204, ...BUSY]);
     if (BUSY.includes(answer.status)) throw new Passing(`the server answered ${answer.status}`);
+    this.#isDeclared ||= isDue;
     return offsetOf(answer);
   }
 
   async #end(): Promise<number> {
     const answer = await this.requests.once(this.#call('HEAD', this.#file!, {}), [200, 204, ...BUSY]);
     if (BUSY.includes(answer.status)) throw new Passing(`the server answered ${answer.status}`);
+    this.#isDeclared ||= answer.headers.has('Upload-Length');
     return offsetOf(answer);
   }
 
