@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
 import { DecantError } from '../errors.js';
 import { isHttp } from '../http/address.js';
+import { shownInput } from './remote.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
 import { UPLOADS, type Upload } from './upload.js';
 
@@ -121,7 +122,7 @@ export function parse(argv: string[]): Command {
     case '--version':
       return { name: 'version' };
     default:
-      throw usage(`There is no command '${name}'`);
+      throw usage(`There is no command '${shownInput(name)}'`);
   }
 }
 
@@ -172,7 +173,7 @@ function read<T extends Parsed>(parseArguments: () => T, operands: string[]): T 
   const missing = operands[parsed.positionals.length];
   if (missing) throw usage(`The ${missing} is missing`);
   const surplus = parsed.positionals[operands.length];
-  if (surplus !== undefined) throw usage(`'${surplus}' is one argument too many`);
+  if (surplus !== undefined) throw usage(`'${shownInput(surplus)}' is one argument too many`);
   return parsed;
 }
 

@@ -1,5 +1,6 @@
 // `decant convert`.
 
+import { DecantError } from '../errors.js';
 import { isHttp } from '../http/address.js';
 import type { Image, Output } from '../node.js';
 import { shownText } from '../shown.js';
@@ -45,9 +46,13 @@ async function run(image: Image, command: Extract<Command, { name: 'convert' }>,
 
 /** What `convert` takes for the argument. */
 async function outputOf(command: Extract<Command, { name: 'convert' }>, signal: AbortSignal): Promise<Output> {
-  const { output, upload, uploadHeaderFile, format } = command;
+  const { output, upload, uploadHeaderFile, format, image } = command;
   if (output === STANDARD_OUTPUT) return standardOutput();
   if (!isHttp(output)) return output;
+  // A server may write to a file in place.
+  if (upload === undefined && isHttp(image) && shownInput(image) === shownInput(output)) {
+    throw new DecantError('sink', `Could not upload to '${shownInput(output)}': it is the image itself`);
+  }
   return uploadTarget({ url: output, upload, headerFile: uploadHeaderFile, format }, signal);
 }
 

@@ -8,6 +8,7 @@ import { isatty, ReadStream } from 'node:tty';
 import { promisify } from 'node:util';
 import { cancelled } from '../errors.js';
 import { fileError } from '../file-error.js';
+import { shownInput } from './remote.js';
 import { STANDARD_INPUT } from './standard-input.js';
 
 /** Opens a file, a pipe or a terminal. Does not block on a pipe without a writer, so the wait can be cancelled. */
@@ -29,6 +30,6 @@ export async function readSecret(path: string, what: string, signal: AbortSignal
     return await buffer(addAbortSignal(signal, stream));
   } catch (thrown) {
     if (signal.aborted) throw cancelled();
-    throw fileError(thrown, 'source', `read ${what} from '${path}'`);
+    throw fileError(thrown, 'source', `read ${what} from '${shownInput(path)}'`);
   }
 }
