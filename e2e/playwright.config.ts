@@ -21,7 +21,7 @@ const LONG = /@long/;
 const MORE = ['**/{queue,rates,resume-page,same-files,shown,streamed,unhandled,uploads,wrong-files}.spec.ts'];
 
 /** What goes over networks, in Node. */
-const NETWORK = ['**/{http,nginx,requests,resume,resume-upload,uploads}.spec.ts'];
+const NETWORK = ['**/{http,http-answers,nginx,requests,resume,resume-upload,upload-answers,uploads}.spec.ts'];
 
 /** The tag of the consumers that `npm test` runs. */
 const SHORT = /@short/;

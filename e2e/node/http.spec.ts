@@ -209,6 +209,11 @@ for (const hasLength of [true, false]) {
     const disk = largeDisk();
     remote = await serveWhole(disk, { hasLength });
     const output = join(folder, 'out.raw');
+    if (hasLength) {
+      await convert(await decant.httpSource(remote.url), output, { format: 'raw' });
+      expect(Buffer.compare(readFileSync(output), disk)).toBe(0);
+      remote.asked.length = 0;
+    }
     let network: Decant.Progress['network'];
     const image = await decant.open(remote.url, { format: 'raw' });
     expect(image.info.name).toBe('disk.qcow2');
@@ -227,8 +232,12 @@ test('a server of whole files: what cannot be read in order, or not from an addr
   expect(await failure(decant.open(remote.url))).toMatch(
     /^unsupported: Could not open 'http:\S+\/disk\.qcow2': its server sends only whole files, from start to end\. .*save it as a file first$/,
   );
+  const source = await decant.httpSource(remote.url);
+  expect(await failure(decant.open(source))).toMatch(/^unsupported: .*its server sends only whole files/);
+  await remote.close();
+  remote = await serveWhole(large, { hasLength: false });
   expect(await failure(decant.httpSource(remote.url))).toMatch(
-    /^unsupported: Could not open 'http:\S+\/disk\.qcow2': its server sends only whole files, and this one is large: /,
+    /^unsupported: Could not open 'http:\S+\/disk\.qcow2': its server sends only whole files, and this one is large and of/,
   );
 });
 
@@ -329,7 +338,7 @@ async function startProxy(): Promise<{ url: string; seen: string[]; close(): voi
     request.pipe(onwards);
   });
   server.on('connect', ({ url }, socket) => {
-    seen.push(url!);
+    seen.push(`CONNECT ${url}`);
     const [host, port] = url!.split(':') as [string, string];
     const onwards = connect(Number(port), host, () => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
@@ -361,6 +370,8 @@ test('the command: through the proxies that the environment names', async ({ fol
     proxy.seen.length = 0;
     const ended = await startProgram(process.execPath, [cli, 'convert', remote!.url, output], env).ended;
     expect(ended).toMatchObject({ status: 0, stderr: '' });
+    // What is not encrypted needs no tunnel, and many proxies make none for it.
+    expect(proxy.seen.filter((line) => line.startsWith('CONNECT'))).toEqual([]);
     return proxy.seen.length > 0;
   };
   expect(await run({ http_proxy: proxy.url }, output)).toBe(true);

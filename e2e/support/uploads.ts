@@ -74,6 +74,10 @@ export interface UploadServer {
 interface Options {
   /** What to do at a request instead of answering it, by its number. */
   fault?: (number: number, request: IncomingMessage) => UploadFault | undefined;
+  /** The same at requests to give an upload up. */
+  faultAtEnd?: () => UploadFault | undefined;
+  /** Answers in another way, whatever its body; returns whether it has. */
+  answer?: (request: IncomingMessage, response: ServerResponse, body: Buffer) => boolean;
   /** Damages the bytes of a request before they are stored, by its number. */
   damages?: (number: number) => boolean;
   headers?: Record<string, string>;
@@ -198,7 +202,10 @@ function tus(objects: Map<string, Buffer>, begun: Set<string>): Protocol {
     }
     const file = files.get(pathname);
     if (!file) return { status: 404 };
-    if (method === 'HEAD') return { status: 200, headers: { 'Upload-Offset': file.bytes.length } };
+    if (method === 'HEAD') {
+      const length: Record<string, number> = file.length === undefined ? {} : { 'Upload-Length': file.length };
+      return { status: 200, headers: { 'Upload-Offset': file.bytes.length, ...length } };
+    }
     if (method === 'DELETE') {
       objects.delete(pathname);
       begun.delete(pathname);
@@ -206,6 +213,8 @@ function tus(objects: Map<string, Buffer>, begun: Set<string>): Protocol {
       return { status: 204 };
     }
     if (Number(headers['upload-offset']) !== file.bytes.length) return { status: 409 };
+    // It is said once.
+    if (headers['upload-length'] !== undefined && file.length !== undefined) return BAD;
     if (headers['upload-length'] !== undefined) file.length = Number(headers['upload-length']);
     file.bytes = Buffer.concat([file.bytes, body]);
     finish(pathname);
@@ -265,6 +274,8 @@ function azure(objects: Map<string, Buffer>, begun: Set<string>): Protocol {
 /** Takes uploads below `/s3`, `/gcs`, `/tus`, `/put` and `/azure`. */
 export async function takeUploads({
   fault = () => undefined,
+  faultAtEnd = () => undefined,
+  answer: other = () => false,
   damages = () => false,
   headers = {},
 }: Options = {}): Promise<UploadServer> {
@@ -284,8 +295,9 @@ export async function takeUploads({
       response.writeHead(204).end();
       return;
     }
-    const meant = method === 'DELETE' ? undefined : fault(number, request);
+    const meant = method === 'DELETE' ? faultAtEnd() : fault(number, request);
     const body = await bodyOf(request).catch(() => undefined);
+    if (body && other(request, response, body)) return;
     // What has no body cannot be late.
     const wrong = meant === 'late body' && body?.length === 0 ? undefined : meant;
     entry.length = body?.length ?? 0;
