@@ -2,7 +2,7 @@
 
 import { appendFileSync, copyFileSync } from 'node:fs';
 import { expect, giveFile, hashOpfs, loadApi, type Page, storage, test } from '../support/browser.js';
-import { hashFile, images } from '../support/images.js';
+import { DISK_SIZE, hashFile, images } from '../support/images.js';
 
 type Target = 'opfs' | 'handle';
 
@@ -81,7 +81,7 @@ test('cancelled while finalizing', async ({ apiPage: page }) => {
     const root = await navigator.storage.getDirectory();
     return (await (await root.getFileHandle('out.raw')).getFile()).size;
   });
-  expect(size).toBe(ended.kind === 'done' ? 300 << 20 : 0);
+  expect(size).toBe(ended.kind === 'done' ? DISK_SIZE : 0);
 });
 
 test('files that cannot be converted leave nothing', async ({ apiPage: page }) => {

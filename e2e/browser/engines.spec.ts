@@ -4,7 +4,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from '@playwright/test';
 import { expect, giveFile, hashOpfs, loadApi, storage, test } from '../support/browser.js';
-import { diskUsage, hashFile, images, PASSWORD } from '../support/images.js';
+import { DISK_SIZE, diskUsage, hashFile, images, PASSWORD } from '../support/images.js';
 import { watchUnhandled } from '../support/unhandled.js';
 
 type Route = 'opfs' | 'handle' | 'download';
@@ -59,7 +59,7 @@ for (const row of rows) {
         },
         { engine, workers, route, password: PASSWORD },
       );
-      expect(result).toMatchObject({ engine, workers, virtualSize: 300 << 20 });
+      expect(result).toMatchObject({ engine, workers, virtualSize: DISK_SIZE });
       const unlocking = image === 'luks' ? ['unlocking'] : [];
       expect(result.phases).toEqual(['preparing', ...unlocking, 'converting', 'finalizing']);
       const expected = images.raw();

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { asRoot, cli, decant, listening, program, sudo } from '../support/command.js';
-import { diskUsage, flush, hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
+import { DISK_SIZE, diskUsage, flush, hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 for (const image of ['zlib', 'plain', 'scattered', 'tiny'] as const) {
@@ -148,7 +148,7 @@ test('salvage ends with 3 and lists what is lost', ({ folder }) => {
   expect(stderr).toMatch(/^decant: lost: \d+ bytes at \d+: .*does not decompress/m);
   expect(stderr).toMatch(/^decant: lost: \d+ bytes at \d+: the file ends/m);
   expect(stderr).toMatch(/is damaged: \d+ bytes of the disk are lost and are zeros now\n$/);
-  expect(statSync(output).size).toBe(300 << 20);
+  expect(statSync(output).size).toBe(DISK_SIZE);
   const map = decant('map', '--output=json', '--salvage', images.damaged());
   expect(map).toMatchObject({ status: 3, stderr: expect.stringMatching(/^decant: lost: \d+ bytes at \d+: the file/m) });
 });
@@ -309,8 +309,8 @@ test('a block device is written in place, holes as zeros', ({ folder }) => {
   const backing = join(folder, 'backing');
   writeFileSync(backing, '');
   truncateSync(backing, 400 << 20);
-  execFileSync('sh', ['-c', `tr '\\0' '\\377' < /dev/zero | head -c 314572800 > '${backing}.new'`]);
-  truncateSync(`${backing}.new`, 310 << 20);
+  execFileSync('sh', ['-c', `tr '\\0' '\\377' < /dev/zero | head -c ${DISK_SIZE} > '${backing}.new'`]);
+  truncateSync(`${backing}.new`, DISK_SIZE + (10 << 20));
   const device = asRoot('losetup', '--find', '--show', `${backing}.new`);
   try {
     if (sudo.length > 0) asRoot('chmod', '666', device);
@@ -319,7 +319,7 @@ test('a block device is written in place, holes as zeros', ({ folder }) => {
       stderr: expect.stringContaining('larger device'),
     });
     expect(decant('convert', images.zlib(), device)).toMatchObject({ status: 0, stderr: '' });
-    execFileSync('cmp', ['-n', String(300 << 20), device, images.raw()]);
+    execFileSync('cmp', ['-n', String(DISK_SIZE), device, images.raw()]);
   } finally {
     asRoot('losetup', '--detach', device);
   }

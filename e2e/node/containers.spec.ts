@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { cli, decant, program, run } from '../support/command.js';
-import { diskUsage, flush, hashFile, images, qemuImg } from '../support/images.js';
+import { DISK_SIZE, diskUsage, flush, hashFile, images, qemuImg } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 const MIB = 2 ** 20;
@@ -59,7 +59,7 @@ test('an image in a tar archive is read where it lies', ({ folder }) => {
   expect(hashFile(join(folder, 'out'))).toBe(hashFile(raw()));
   const info = JSON.parse(decant('info', '--output=json', file).stdout);
   const containers = [{ name: 'tar', member: basename(image) }];
-  expect(info).toMatchObject({ format: 'qcow2', 'virtual-size': 300 * MIB, decant: { containers } });
+  expect(info).toMatchObject({ format: 'qcow2', 'virtual-size': DISK_SIZE, decant: { containers } });
   expect(info.decant['file-size']).toBe(statSync(image).size);
   // Places in the file are those of the archive: data follows three headers and a short file.
   const plain = images.plain();
@@ -160,8 +160,8 @@ test('an archive that ends inside its disk is salvaged', ({ folder }) => {
   // The first block of the archive is a header.
   const left = 50 * MIB - 512;
   expect(status).toBe(3);
-  expect(stderr).toContain(`lost: ${300 * MIB - left} bytes at ${left}: the file ends before the end of the disk`);
-  expect(statSync(join(folder, 'out')).size).toBe(300 * MIB);
+  expect(stderr).toContain(`lost: ${DISK_SIZE - left} bytes at ${left}: the file ends before the end of the disk`);
+  expect(statSync(join(folder, 'out')).size).toBe(DISK_SIZE);
   expect(
     shell(folder, `cmp -n ${left} out '${raw()}' && tail -c +${left + 1} out | tr -d '\\0' | wc -c`),
   ).toMatchObject({

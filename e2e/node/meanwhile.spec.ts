@@ -4,7 +4,7 @@ import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'n
 import { join } from 'node:path';
 import { cli, program, programIn, run, sudo } from '../support/command.js';
 import { type Fault, withFaults } from '../support/faults.js';
-import { hashFile, images } from '../support/images.js';
+import { DISK_SIZE, hashFile, images } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 interface Ended {
@@ -91,7 +91,7 @@ for (const { name, meanwhile, said, left, out } of [
   {
     name: 'the temporary file is cut',
     meanwhile: 'const written = fs.statSync(partial).size; fs.truncateSync(partial, written + 512)',
-    said: `and not the ${300 << 20} that it should have`,
+    said: `and not the ${DISK_SIZE} that it should have`,
     left: ['out.raw'],
     out: OLD,
   },

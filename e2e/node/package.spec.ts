@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { hashFile, images } from '../support/images.js';
+import { DISK_SIZE, hashFile, images } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -93,7 +93,7 @@ test('installs, converts by its API and by its command, and leaves no process be
   const reports = lines.map((line) => JSON.parse(line));
   expect(reports).toHaveLength(5);
   for (const report of reports.slice(0, 3)) {
-    expect(report).toMatchObject({ engine: 'workers', workers: 2, format: 'qcow2', virtualSize: 300 << 20 });
+    expect(report).toMatchObject({ engine: 'workers', workers: 2, format: 'qcow2', virtualSize: DISK_SIZE });
     expect(report.phases).toEqual(['preparing', 'converting', 'finalizing']);
   }
   expect(reports[3]).toEqual([]);

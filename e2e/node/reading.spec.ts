@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { program } from '../support/command.js';
-import { hashFile, images, PASSWORD } from '../support/images.js';
+import { DISK_SIZE, hashFile, images, PASSWORD } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 const own = new URL('../support/own.mjs', import.meta.url).href;
@@ -80,12 +80,12 @@ test('a stream of a part begins and ends where it is told', () => {
     `const [path, start, end] = args;
      const image = await decant.open(path);
      const hashes = [];
-     for (const range of [[+start, +end], [0, 1], [70, 70], [300 << 20, 300 << 20]]) {
+     for (const range of [[+start, +end], [0, 1], [70, 70], [${DISK_SIZE}, ${DISK_SIZE}]]) {
        const parts = [];
        for await (const part of image.readable({ start: range[0], end: range[1] })) parts.push(part);
        hashes.push(sha256(...parts));
      }
-     hashes.push((await image.read(0, 0)).length, (await image.read(300 << 20, 0)).length);
+     hashes.push((await image.read(0, 0)).length, (await image.read(${DISK_SIZE}, 0)).length);
      await image.close();
      console.log(JSON.stringify(hashes));`,
     images.zlib(),
@@ -195,7 +195,7 @@ test('a stream reads no further than it is taken, and nothing when it is cancell
      const held = image.readable({ signal: abort.signal }).getReader();
      await held.read();
      await pause();
-     const read = image.read(0, 200 << 20, { signal: abort.signal }).catch(({ kind }) => kinds.push(kind));
+     const read = image.read(0, ${DISK_SIZE}, { signal: abort.signal }).catch(({ kind }) => kinds.push(kind));
      abort.abort();
      await read;
      await held.read().then(() => held.read()).catch(({ kind }) => kinds.push(kind));

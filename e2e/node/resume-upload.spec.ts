@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
 import type * as Upload from '../../dist/upload.js';
 import { cli, listening, startProgram } from '../support/command.js';
-import { images, small } from '../support/images.js';
+import { DISK_SIZE, images, small } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
 import { takeUploads, type UploadServer } from '../support/uploads.js';
@@ -138,13 +138,10 @@ for (const [what, { input = images.zlib, more = [] }] of Object.entries(DECLINED
     await cutOff(folder, images.zlib(), 'SIGKILL');
     const since = server.asked.length;
     expect(await start(folder, input(), ...more).ended).toMatchObject({ status: 0, stderr: '' });
-    expect(server.asked[since]!.method).toBe('DELETE');
+    // It is removed when the next one is begun, and not before.
+    expect(server.asked.slice(since, since + 2).map(({ method }) => method)).toEqual(['POST', 'DELETE']);
     expect(partsSince(since)).toContain(1);
-    expect(
-      object()!
-        .subarray(0, 300 << 20)
-        .equals(readFileSync(images.raw())),
-    ).toBe(true);
+    expect(object()!.subarray(0, DISK_SIZE).equals(readFileSync(images.raw()))).toBe(true);
     expect(server.begun.size).toBe(0);
     expect(journals(folder)).toEqual([]);
   });
@@ -323,4 +320,30 @@ test('a target without a journal is refused, and one that says nonsense', async 
     expect(await refusal(saying({ offset, written }))).toMatch(/A target cannot go on from byte .*, of which .* were/);
   }
   await image.close();
+});
+
+test('a server that refuses for a moment to say what it has: what is noted stays', async () => {
+  let refuses = true;
+  await server.close();
+  server = await takeUploads({
+    fault: (_, { method }) => (refuses && method === 'GET' ? 'status 403' : undefined),
+  });
+  const journal = inMemory();
+  const image = await decant.open(images.zlib());
+  await cancelled(image, journal);
+  const next = nextIn(journal.text);
+  await expect(image.convert(signed(journal).target, { resume: true })).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /the server answered 403 .*; what is done is kept: convert again with resume to go on$/,
+    ),
+  });
+  expect(nextIn(journal.text)).toBe(next);
+  expect(server.begun.size).toBe(1);
+  refuses = false;
+  const since = server.asked.length;
+  await image.convert(signed(journal).target, { resume: true });
+  await image.close();
+  expect(Math.min(...partsSince(since))).toBe(next);
+  expect(object()!.equals(readFileSync(images.raw()))).toBe(true);
+  expect(server.begun.size).toBe(0);
 });

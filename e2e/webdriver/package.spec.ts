@@ -1,7 +1,7 @@
 // The package in Firefox and WebKit: images opened, unlocked, converted by every route that the browser has.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { expectSame, images, PASSWORD } from '../support/images.js';
+import { DISK_SIZE, expectSame, images, PASSWORD } from '../support/images.js';
 import { convert, convertToStream, hashPieces, hashStored } from '../support/in-page.js';
 import { EXPOSED, takeUploads } from '../support/uploads.js';
 import { expect, test } from '../support/webdriver/browsers.js';
@@ -27,8 +27,8 @@ test('an image tells what it is, and where its data lies', async ({ session, cho
     await image.close();
     return { info: image.info, end };
   });
-  expect(info).toMatchObject({ format: 'qcow2', virtualSize: 300 << 20, compression: 'zlib' });
-  expect(end).toBe(300 << 20);
+  expect(info).toMatchObject({ format: 'qcow2', virtualSize: DISK_SIZE, compression: 'zlib' });
+  expect(end).toBe(DISK_SIZE);
 });
 
 test('a wrong password is refused, the right one taken', async ({ session, chooseImage }) => {
@@ -64,7 +64,7 @@ for (const { name, image, options } of TABLE) {
     const { failed } = await session.run(convert, [{ download: 'disk.raw' }, options] as const);
     if (browserUnderTest.room > 0) {
       expect(failed).toBeUndefined();
-      expectSame(await session.downloaded('disk.raw', 300 << 20), images.raw());
+      expectSame(await session.downloaded('disk.raw', DISK_SIZE), images.raw());
     } else {
       expect(failed).toEqual(REFUSED);
       expect(readdirSync(session.downloads)).toEqual([]);

@@ -1,9 +1,7 @@
 // The page in Firefox and WebKit, by its controls.
 
-import { expectSame, images, PASSWORD, sparse } from '../support/images.js';
+import { DISK_SIZE, expectSame, images, PASSWORD, sparse } from '../support/images.js';
 import { test } from '../support/webdriver/browsers.js';
-
-const SIZE = 300 << 20;
 
 test.beforeEach(async ({ session, server }) => {
   await session.goto(server.url);
@@ -15,7 +13,7 @@ test('an image becomes a download of the right bytes', async ({ session }) => {
   await session.sees('As a download');
   await session.click('Convert');
   await session.sees('Done');
-  expectSame(await session.downloaded('zlib.raw', SIZE), images.raw());
+  expectSame(await session.downloaded('zlib.raw', DISK_SIZE), images.raw());
 });
 
 test('an encrypted image too, when its password was given', async ({ session }) => {
@@ -28,7 +26,7 @@ test('an encrypted image too, when its password was given', async ({ session }) 
   await session.sees('As a download');
   await session.click('Convert');
   await session.sees('Done');
-  expectSame(await session.downloaded('luks.raw', SIZE), images.raw());
+  expectSame(await session.downloaded('luks.raw', DISK_SIZE), images.raw());
 });
 
 test('a disk of 3 GiB becomes a download', async ({ session }) => {
