@@ -30,7 +30,11 @@ async function converted(
 ): Promise<string> {
   try {
     const image = await decant.open(await input, options);
-    await image.convert(output).finally(() => image.close());
+    try {
+      await image.convert(output);
+    } finally {
+      await image.close();
+    }
     return 'right';
   } catch (thrown) {
     if (!decant.DecantError.is(thrown)) throw thrown;

@@ -36,7 +36,11 @@ async function converted(
 ): Promise<string> {
   try {
     const image = await decant.open(input instanceof Buffer ? new Uint8Array(input) : input, { format: 'raw' });
-    await image.convert(target, options).finally(() => image.close());
+    try {
+      await image.convert(target, options);
+    } finally {
+      await image.close();
+    }
     return 'right';
   } catch (thrown) {
     if (!decant.DecantError.is(thrown)) throw thrown;
