@@ -13,7 +13,7 @@ export const PATIENCE = 600;
 export const TIMEOUT = 30;
 /** For each so many bytes of its body a request may take `timeout` longer. */
 const SLOWEST = 2 << 20;
-/** A body that was too slow for that may take twice as long when it is sent again, and so may all others: up to so often. */
+/** A network may be slower by this factor. */
 const MOST_SLOWNESS = 16;
 /** How long a server is asked to forget an upload, in milliseconds. */
 const FAREWELL = 10_000;
@@ -57,7 +57,7 @@ export class Requests {
   readonly #retries: Retries;
   /** In milliseconds. */
   readonly #timeout: number;
-  /** How many times longer than expected a body takes. */
+  /** Bodies may take so many times as long: twice as long after one that was too slow, until one is fast again. */
   #slowness = 1;
 
   constructor(
@@ -107,8 +107,7 @@ export class Requests {
   async once(make: MakeCall, accepted: readonly number[]): Promise<Answer> {
     const call = await made(make);
     const { length } = call.body instanceof ReadableStream ? '' : (call.body ?? '');
-    const time = this.#timeout * (1 + (length / SLOWEST) * this.#slowness);
-    const { response, text } = await this.#ask(call, Math.min(LONGEST_TIMER, time), this.#ending.signal);
+    const { response, text } = await this.#askInTime(call, length);
     this.#retries.came();
     const { status, headers } = response;
     if (!accepted.includes(status) || isRedirect(response)) throw refused(response, text);
@@ -116,16 +115,34 @@ export class Requests {
     return { status, headers, text };
   }
 
+  /** Asks by `call`, whose body has `length` bytes, and learns how long bodies take. */
+  async #askInTime(call: Call, length: number): Promise<{ response: Response; text: string }> {
+    const slowness = this.#slowness;
+    const [begin, usual] = [performance.now(), (this.#timeout * length) / SLOWEST];
+    try {
+      const answer = await this.#ask(call, this.#timeout + usual * slowness, this.#ending.signal);
+      const factor = usual > 0 ? (2 * (performance.now() - begin)) / usual : MOST_SLOWNESS;
+      this.#slowness = Math.max(1, Math.min(this.#slowness, factor));
+      return answer;
+    } catch (thrown) {
+      const isSlow = thrown instanceof Overdue && length > 0;
+      if (isSlow) this.#slowness = Math.max(this.#slowness, Math.min(MOST_SLOWNESS, slowness * 2));
+      throw thrown;
+    }
+  }
+
   /** Ends all that is under way, and makes the last `call`, for a while again where it fails; what comes of it is no matter. */
   async end(call?: MakeCall): Promise<void> {
     this.#ending.abort();
     if (!call) return;
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), FAREWELL);
     const attempt = async () => {
-      const { response, text } = await this.#ask(await made(call), FAREWELL, new AbortController().signal);
+      const { response, text } = await this.#ask(await made(call), FAREWELL, late.signal);
       if (!response.ok) throw refused(response, text);
     };
-    const farewell = new Retries(FAREWELL).run(attempt, () => false, new AbortController().signal);
-    await farewell.catch(() => {});
+    const farewell = new Retries(FAREWELL).run(attempt, () => false, late.signal);
+    await farewell.catch(() => {}).finally(() => clearTimeout(timer));
   }
 
   /**
@@ -141,7 +158,7 @@ export class Requests {
       end();
     };
     // Who sends a stream sees whether it is taken.
-    let timer = call.body instanceof ReadableStream ? undefined : setTimeout(ring, time);
+    let timer = call.body instanceof ReadableStream ? undefined : setTimeout(ring, Math.min(LONGEST_TIMER, time));
     signal.addEventListener('abort', end);
     try {
       signal.throwIfAborted();
@@ -152,12 +169,12 @@ export class Requests {
       });
       return { response, text };
     } catch (thrown) {
-      if (isOverdue) this.#slowness = Math.min(MOST_SLOWNESS, this.#slowness * 2);
       // What still comes is nobody's.
       end();
       if (thrown instanceof Endless) throw thrown;
+      const Kind = isOverdue ? Overdue : Unanswered;
       const reason = isOverdue ? `no answer came within ${Math.ceil(time / 1000)} seconds` : unanswered(call, thrown);
-      throw new Unanswered(reason, undefined, { cause: thrown });
+      throw new Kind(reason, undefined, { cause: thrown });
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', end);
@@ -182,6 +199,8 @@ export class Requests {
 /** Node shows redirects as they are. */
 const SEES_REDIRECTS = globalThis.process?.versions?.node !== undefined && typeof document === 'undefined';
 
+/** No answer has come in time. */
+class Overdue extends Unanswered {}
 class Endless extends Error {}
 
 /** The text of an answer; `came` is called whenever something has come of it. Fails with `Endless` where it has too much. */
