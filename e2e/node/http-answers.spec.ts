@@ -158,6 +158,30 @@ test('headers that never come, or not at once', async ({ folder }) => {
   expectSame(output, small.raw());
 });
 
+test('tokens that expire: a fresh one for each request, or an error', async ({ folder }) => {
+  const LIFE = 300;
+  const age = () => Math.floor(Date.now() / LIFE);
+  const tokenOf = (age: number) => `Bearer ${age}`;
+  remote = await serveFile(readFileSync(small.zlib()), {
+    answer: ({ headers }, response) => {
+      const isGood = [age(), age() - 1].map(tokenOf).includes(headers.authorization ?? '');
+      if (!isGood) response.writeHead(401).end();
+      return !isGood;
+    },
+  });
+  const now = () => ({ Authorization: tokenOf(age()) });
+  const sources = [
+    [await decant.httpSource(remote.url, { ...QUICK, headers: now }), 'fresh.raw', 'right'],
+    [await decant.httpSource(remote.url, { ...QUICK, headers: now() }), 'fixed.raw', 'it asks for a user or a token'],
+  ] as const;
+  await new Promise((done) => setTimeout(done, 3 * LIFE));
+  for (const [source, name, told] of sources) {
+    expect(await converted(source, join(folder, name))).toContain(told);
+  }
+  expectSame(join(folder, 'fresh.raw'), small.raw());
+  expect(existsSync(join(folder, 'fixed.raw'))).toBe(false);
+});
+
 test('a server that asks to come back at once is not overrun', async () => {
   remote = await serveFile(Buffer.alloc(MIB), { fault: () => '429, until' });
   await expect(decant.httpSource(remote.url, { patience: 2 })).rejects.toMatchObject({ kind: 'source' });

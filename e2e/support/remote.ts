@@ -29,6 +29,12 @@ export const FAULTS = {
   redirect: (_, response, request) => {
     response.writeHead(302, { Location: `${request.url}${request.url!.includes('?') ? '&' : '?'}again` }).end();
   },
+  // Another name of this server, and so another origin.
+  'redirect elsewhere': (_, response, { headers, url }) => {
+    const port = headers.host!.split(':')[1];
+    const isElsewhere = headers.host!.startsWith('localhost');
+    response.writeHead(302, { Location: `http://${isElsewhere ? '127.0.0.1' : 'localhost'}:${port}${url}` }).end();
+  },
   // What does not.
   'another range': ({ bytes, head, start, size }, response) => {
     response.writeHead(206, { ...head, 'Content-Range': `bytes ${start + 1}-${start + bytes.length}/${size}` });
@@ -86,6 +92,7 @@ export const PASSING: Fault[] = [
   'stall',
   'fewer, as it says',
   'redirect',
+  'redirect elsewhere',
 ];
 
 const refuse = (response: ServerResponse, status: number, headers = {}): unknown =>
