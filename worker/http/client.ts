@@ -2,7 +2,7 @@
 
 import { orCancelled, reasonOf } from '../errors.js';
 import type { Address } from './address.js';
-import { Overloaded, Passing, Unanswered } from './failures.js';
+import { Overloaded, Passing, refusal, Unanswered } from './failures.js';
 import { headersOf } from './headers.js';
 import { timeOf } from './seconds.js';
 import type { Fetch, HttpOptions } from './types.js';
@@ -16,8 +16,8 @@ export interface HttpPlatform {
 }
 
 const MOST_REDIRECTS = 10;
-/** What is no longer where it was, or no longer open: Unauthorized, Forbidden, Not Found, Gone. */
-const MOVED = [401, 403, 404, 410];
+/** Range Not Satisfiable: an answer like that of the file. */
+const NOT_THERE = 416;
 const TIMEOUT = 30;
 
 type Asking = RequestInit & { signal: AbortSignal };
@@ -110,12 +110,14 @@ export class Client {
     // Unless it answers.
     this.#found = undefined;
     const response = await ask(found);
-    if (isMoved(response)) {
-      await response.body?.cancel();
-      return undefined;
+    if (response.ok || response.status === NOT_THERE) {
+      this.#found = found;
+      return response;
     }
-    this.#found = found;
-    return response;
+    // The next attempt asks the address again.
+    if (response.status >= 400 && refusal(response) instanceof Passing) return response;
+    await response.body?.cancel();
+    return undefined;
   }
 
   async #follow(ask: (url: URL) => Promise<Response>): Promise<Response> {
@@ -172,8 +174,6 @@ class Refused extends Error {
     super('', { cause });
   }
 }
-
-const isMoved = ({ status }: Response): boolean => (status >= 300 && status < 400) || MOVED.includes(status);
 
 function followed(from: URL, location: string): URL {
   // What it fails with has both addresses, which may hold secrets.

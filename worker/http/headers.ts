@@ -4,7 +4,7 @@ import { DecantError, reasonOf } from '../errors.js';
 import { Unanswered } from './failures.js';
 import type { HttpOptions } from './types.js';
 
-/** Fails with `usage` where one cannot be sent, and with `Unanswered` where they were fetched and that has failed. */
+/** Fails with a `DecantError` where one cannot be sent, and with `Unanswered` where they were fetched and that has failed. */
 export async function headersOf(given: HttpOptions['headers'] = {}): Promise<Headers> {
   const pairs = typeof given === 'function' ? await made(given) : given;
   const headers = new Headers();

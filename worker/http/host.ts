@@ -10,7 +10,7 @@ const hosts = new Map<string, Host>();
 
 export class Host {
   #underWay = 0;
-  /** Called when a request has ended: they would have begun one. */
+  /** Who would begin a request, in the order in which they came: they are called when one may. */
   readonly #waiting = new Set<() => void>();
 
   static of({ origin }: URL): Host {
@@ -19,24 +19,33 @@ export class Host {
     return host;
   }
 
-  /** Whether another request may begin. If not, `start` is called when that may have changed. */
+  /** Whether another request may begin. If not, `start` is called once when it may. */
   hasRoom(start: () => void): boolean {
     const hasRoom = this.#underWay < MOST;
     if (!hasRoom) this.#waiting.add(start);
     return hasRoom;
   }
 
-  /** Waits until another request may begin, and begins it. */
+  /** Waits until another request may begin, and begins it. Fails with `cancelled` when `signal` is aborted. */
   async enter(signal: AbortSignal): Promise<void> {
-    for (let hasRoom = false; !hasRoom; ) {
-      let freed = () => {};
-      const waiting = new Promise<void>((resolve) => {
-        freed = resolve;
-      });
-      hasRoom = this.hasRoom(freed);
-      if (!hasRoom) await orCancelled(signal, waiting);
+    let hasBegun = false;
+    let take = () => {};
+    const begun = new Promise<void>((resolve) => {
+      // At once: otherwise another one takes the place.
+      take = () => {
+        hasBegun = true;
+        this.begin();
+        resolve();
+      };
+    });
+    if (this.hasRoom(take)) take();
+    try {
+      await orCancelled(signal, begun);
+    } catch (thrown) {
+      this.#waiting.delete(take);
+      if (hasBegun) this.end();
+      throw thrown;
     }
-    this.begin();
   }
 
   begin(): void {
@@ -45,8 +54,11 @@ export class Host {
 
   end(): void {
     this.#underWay -= 1;
-    const waiting = [...this.#waiting];
-    this.#waiting.clear();
-    for (const start of waiting) start();
+    // Whoever wants more than one waits anew, behind all others.
+    for (const start of this.#waiting) {
+      if (this.#underWay >= MOST) return;
+      this.#waiting.delete(start);
+      start();
+    }
   }
 }

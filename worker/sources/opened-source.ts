@@ -22,7 +22,7 @@ export interface OpenedSource {
   unnoticed?: string;
   /** Fails with `source` where the file is no longer what it was when it was opened. */
   verify(): Promise<void>;
-  /** Fails with `source` where whoever has the bytes says that they have changed. */
+  /** Fails with `source` where whoever has the bytes says that they have changed, or says nothing. */
   confirm?(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

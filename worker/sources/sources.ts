@@ -86,9 +86,9 @@ export class Sources {
     for (const source of this.all) await source.verify();
   }
 
-  /** The same at the end of a conversion, when those that have the files are asked too. */
+  /** The same at the end of a conversion, when those that have the files are asked too. Fails where they do not answer. */
   async confirm(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.all.map(async (source) => source.confirm?.(signal)));
+    for (const source of this.all) await source.confirm?.(signal);
     await this.verify();
   }
 
