@@ -1,7 +1,7 @@
 // `decant convert`.
 
 import { DecantError } from '../errors.js';
-import { isHttp } from '../http/address.js';
+import { addressOf, isHttp, lastingQuery } from '../http/address.js';
 import type { Image, Output } from '../node.js';
 import { shownText } from '../shown.js';
 import type { Result } from '../types.js';
@@ -50,10 +50,16 @@ async function outputOf(command: Extract<Command, { name: 'convert' }>, signal: 
   if (output === STANDARD_OUTPUT) return standardOutput();
   if (!isHttp(output)) return output;
   // A server may write to a file in place.
-  if (upload === undefined && isHttp(image) && shownInput(image) === shownInput(output)) {
+  if (upload === undefined && isHttp(image) && placeOf(image) === placeOf(output)) {
     throw new DecantError('sink', `Could not upload to '${shownInput(output)}': it is the image itself`);
   }
   return uploadTarget({ url: output, upload, headerFile: uploadHeaderFile, format }, signal);
+}
+
+/** Which file an address names, whatever signature it has. */
+function placeOf(address: string): string {
+  const { shown, url } = addressOf(address);
+  return JSON.stringify([shown, lastingQuery(url)]);
 }
 
 function warn({ notice, lost, lostRanges, lostBytes, unusedCompanions }: Result, output: string): void {
