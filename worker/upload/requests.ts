@@ -1,6 +1,6 @@
 // Requests of one upload: counted, tried again where that may help, and ended together.
 
-import { DecantError, reasonOf } from '../errors.js';
+import { DecantError, orCancelled, reasonOf } from '../errors.js';
 import { Passing, Refused, refusal, Unanswered } from '../http/failures.js';
 import { headersOf, made } from '../http/headers.js';
 import { Retries } from '../http/retry.js';
@@ -105,7 +105,7 @@ export class Requests {
 
   /** The same, once. Fails with `Passing` where another attempt may help. */
   async once(make: MakeCall, accepted: readonly number[]): Promise<Answer> {
-    const call = await made(make);
+    const call = await orCancelled(this.#ending.signal, made(make));
     const { length } = call.body instanceof ReadableStream ? '' : (call.body ?? '');
     const { response, text } = await this.#askInTime(call, length);
     this.#retries.came();
@@ -138,10 +138,14 @@ export class Requests {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), FAREWELL);
     const attempt = async () => {
-      const { response, text } = await this.#ask(await made(call), FAREWELL, late.signal);
+      const asking = await orCancelled(late.signal, made(call));
+      const { response, text } = await this.#ask(asking, FAREWELL, late.signal);
       if (!response.ok) throw refused(response, text);
     };
-    const farewell = new Retries(FAREWELL).run(attempt, () => false, late.signal);
+    const retries = new Retries(FAREWELL);
+    // It was there before.
+    retries.came();
+    const farewell = retries.run(attempt, () => false, late.signal);
     await farewell.catch(() => {}).finally(() => clearTimeout(timer));
   }
 
@@ -162,8 +166,9 @@ export class Requests {
     signal.addEventListener('abort', end);
     try {
       signal.throwIfAborted();
-      const response = await this.#fetch(call, ending.signal);
-      const text = await textOf(response, () => {
+      // A fetch of the caller's own may not listen to it.
+      const response = await orCancelled(ending.signal, this.#fetch(call, ending.signal));
+      const text = await textOf(response, ending.signal, () => {
         clearTimeout(timer);
         timer = setTimeout(ring, this.#timeout);
       });
@@ -204,13 +209,13 @@ class Overdue extends Unanswered {}
 class Endless extends Error {}
 
 /** The text of an answer; `came` is called whenever something has come of it. Fails with `Endless` where it has too much. */
-async function textOf({ body }: Response, came: () => void): Promise<string> {
+async function textOf({ body }: Response, signal: AbortSignal, came: () => void): Promise<string> {
   const reader = body?.getReader();
   const decoder = new TextDecoder();
   let text = '';
   for (;;) {
     came();
-    const { value } = (await reader?.read()) ?? {};
+    const { value } = (reader && (await orCancelled(signal, reader.read()))) ?? {};
     if (!value) return text + decoder.decode();
     text += decoder.decode(value, { stream: true });
     if (text.length > MOST_ANSWER) throw new Endless('the answer of the server does not end');

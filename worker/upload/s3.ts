@@ -35,6 +35,8 @@ export class S3 implements Protocol {
   #digestOfZeros: Promise<Uint8Array> | undefined;
   /** Whether the server has refused to make the object of its parts: to go on with them would be of no use. */
   #isRefused = false;
+  /** Whether the journal tells of this upload. */
+  #isNoted = false;
   begun: UploadBegun | undefined;
 
   /** With a journal it can go on with an upload that was cut off. */
@@ -60,7 +62,10 @@ export class S3 implements Protocol {
     // Not before: where nothing can be begun, what is left stays as it is.
     if (left) await this.#remove(left);
     const { identity } = plan;
-    if (identity !== undefined) await this.journal?.begin({ identity, size, ...this.#upload });
+    if (identity !== undefined) {
+      this.#isNoted = true;
+      await this.journal?.begin({ identity, size, ...this.#upload });
+    }
     return size;
   }
 
@@ -89,11 +94,11 @@ export class S3 implements Protocol {
 
   async abort(keep: boolean): Promise<boolean> {
     const isBegun = this.#upload !== undefined;
-    const isKept = keep && isBegun && !this.#isRefused && this.journal?.hasAny === true;
+    const isKept = keep && isBegun && this.#isNoted && !this.#isRefused && this.journal?.hasAny === true;
     await this.journal?.end();
     // First: the next upload may have begun with the journal when the server has answered. What it tells of one that was not
     // even looked at stays.
-    if (isBegun && !isKept) await this.journal?.clear();
+    if (isBegun && this.#isNoted && !isKept) await this.journal?.clear();
     await this.requests.end(isBegun && !isKept ? () => this.#call(this.#removal()) : undefined);
     return isKept;
   }
@@ -101,6 +106,7 @@ export class S3 implements Protocol {
   /** Goes on with the upload that is `left`, if it is this one's and still there. */
   async #goOn(left: LeftUpload, size: number, { identity, virtualSize = 0 }: TargetPlan): Promise<boolean> {
     this.#upload = { id: left.id };
+    this.#isNoted = true;
     const there = left.identity === identity && left.size === size ? await this.#countThere(left) : 0;
     // An output may have more than the disk.
     const count = Math.min(there, Math.floor(virtualSize / size));
@@ -110,12 +116,13 @@ export class S3 implements Protocol {
       return true;
     }
     this.#upload = undefined;
+    this.#isNoted = false;
     return false;
   }
 
-  /** Has the server forget an upload that is left. Where it does not allow it, a rule of the bucket removes that. */
+  /** Has the server forget an upload that is left. Where it does not, a rule of the bucket removes that. */
   async #remove({ id }: LeftUpload): Promise<void> {
-    await this.#ask(this.#removal(id), [200, 204, 404, 403, 405, 501]);
+    await this.#ask(this.#removal(id), [200, 204, 404]).catch(() => {});
     await this.journal!.clear();
   }
 
