@@ -196,19 +196,21 @@ for (const [name, target, format] of [
   });
 }
 
-test('what a server is asked to forget it is asked again where it is busy', async () => {
-  let busy = 2;
-  server = await takeUploads({
-    fault: (_, { method }) => (method === 'PUT' ? 'status 403' : undefined),
-    faultAtEnd: () => {
-      busy -= 1;
-      return busy >= 0 ? 'status 503' : undefined;
-    },
+for (const fault of ['status 503', 'drop'] as const) {
+  test(`what a server is asked to forget it is asked again: ${fault}`, async () => {
+    let busy = 3;
+    server = await takeUploads({
+      fault: (_, { method }) => (method === 'PUT' ? 'status 403' : undefined),
+      faultAtEnd: () => {
+        busy -= 1;
+        return busy >= 0 ? fault : undefined;
+      },
+    });
+    expect(await converted(RAW, s3())).toContain('403');
+    await expect.poll(() => server!.begun.size).toBe(0);
+    expect(busy).toBe(-1);
   });
-  expect(await converted(RAW, s3())).toContain('403');
-  await expect.poll(() => server!.begun.size).toBe(0);
-  expect(busy).toBe(-1);
-});
+}
 
 test('a network that is slower than was thought gets the time that it needs', async () => {
   // A part has 8 MiB: it may take 1.25 s at first.
