@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
 import { startProgram } from '../support/command.js';
+import { failure } from '../support/failure.js';
 import { expectSame, images, small } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
@@ -32,16 +33,6 @@ async function convert(input: Decant.Input, output: string, options?: Decant.Ope
     await image.close();
   }
 }
-
-/** What fails, as a person sees it. */
-const failure = (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => 'nothing failed',
-    (thrown: unknown) => {
-      if (!decant.DecantError.is(thrown)) throw thrown;
-      return `${thrown.kind}: ${thrown.message}`;
-    },
-  );
 
 test('an address is an image: as text, as a URL, as a source', async ({ folder }) => {
   remote = await serveFile(readFileSync(small.zlib()));

@@ -8,6 +8,7 @@ import { gunzipSync } from 'node:zlib';
 import type * as Decant from '../../dist/node.js';
 import type * as Upload from '../../dist/upload.js';
 import { startProgram } from '../support/command.js';
+import { failure } from '../support/failure.js';
 import { small } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
@@ -91,15 +92,6 @@ function objectOf({ objects }: UploadServer): Buffer | undefined {
   expect(objects.size).toBeLessThanOrEqual(1);
   return [...objects.values()][0];
 }
-
-const failure = (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => 'nothing failed',
-    (thrown: unknown) => {
-      if (!decant.DecantError.is(thrown)) throw thrown;
-      return `${thrown.kind}: ${thrown.message}`;
-    },
-  );
 
 /** A VHD has an identifier and a time of its own. */
 const withoutFooter = (bytes: Buffer, format: string | undefined): Buffer =>
