@@ -68,7 +68,8 @@ export interface Target {
   write(offset: number, bytes: Bytes): Promise<void>;
   /**
    * Says that `length` bytes from `offset` on are zeros. Zeros that were found in data are holes too, in blocks of 4
-   * KiB. Every byte of the output is either written or in a hole. Without this method, holes are written as zeros.
+   * KiB. A large hole comes in parts, about 1024 for a whole disk: progress counts each one when it is handed over. Every
+   * byte of the output is either written or in a hole. Without this method, holes are written as zeros.
    */
   hole?(offset: number, length: number): Promise<void>;
   /** Called once, after the last write. When it resolves, the output is complete. */

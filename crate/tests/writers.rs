@@ -159,7 +159,7 @@ fn a_fixed_vhd_is_the_disk_and_a_footer() {
 }
 
 #[test]
-fn holes_of_a_target_that_wants_to_know_them_are_told_whole() {
+fn a_target_that_wants_to_know_holes_is_told_of_them() {
     // A disk of 8 MiB: data in its first and its last cluster, and a cluster of zeros in the middle of the file.
     let folder = tempfile::tempdir().unwrap();
     let image = folder.path().join("image.qcow2");
@@ -178,6 +178,10 @@ fn holes_of_a_target_that_wants_to_know_them_are_told_whole() {
     let (holes, data) = told(Holes::Told, "raw", 8 << 20);
     assert_eq!((holes.iter().map(|(_, len)| len).sum::<u64>(), data), (8 * MIB - (128 << 10), 128 << 10));
     assert!(holes.len() <= 3, "{holes:?}");
+    // A large one is told in parts: the target may have to send it.
+    let (holes, _) = told(Holes::Told, "raw", 1 << 20);
+    assert_eq!(holes.iter().map(|(_, len)| len).sum::<u64>(), 8 * MIB - (128 << 10));
+    assert!(holes.len() >= 7 && holes.iter().all(|(_, len)| *len <= 2 * MIB), "{holes:?}");
     // Where holes are filled, zeros in data are data, and a hole is told in parts, so that progress is seen.
     let (holes, data) = told(Holes::Filled, "raw", 1 << 20);
     assert_eq!((holes.iter().map(|(_, len)| len).sum::<u64>(), data), (8 * MIB - (192 << 10), 192 << 10));

@@ -68,6 +68,8 @@ export interface UploadServer {
   asked: Asked[];
   /** How long each answer takes, in milliseconds. */
   pause: number;
+  /** What each PUT waits for before that. */
+  hold: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -306,6 +308,7 @@ export async function takeUploads({
       fail(wrong ?? 'drop', response);
       return;
     }
+    if (method === 'PUT') await taken.hold();
     if (taken.pause > 0) await new Promise((done) => setTimeout(done, taken.pause));
     if (damages(number) && body.length > 0) body[0]! ^= 1;
     const [, protocol] = protocols.find(([prefix]) => url!.startsWith(prefix)) ?? [];
@@ -328,6 +331,7 @@ export async function takeUploads({
     begun,
     asked,
     pause: 0,
+    hold: async () => {},
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

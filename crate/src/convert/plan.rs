@@ -31,6 +31,8 @@ const MAX_LOST: usize = 4096;
 const RECENT: usize = 16;
 /// Upper bound, in bytes, on the holes of one job without data in an encoded output, which stores something for them.
 const ENCODED_HOLE: u64 = 4 << 30;
+/// The holes of a disk are divided into about so many parts where its target is told of them: that may be free, or take long.
+const TOLD_HOLES: u64 = 1024;
 
 /// What the jobs of a conversion must be like.
 #[derive(Clone, Copy, Debug)]
@@ -46,17 +48,29 @@ pub struct JobLimits {
 }
 
 impl JobLimits {
-    /// Upper bound, in bytes, on the guest range of a job without data. Where holes take time they are divided, so that
-    /// progress is seen.
-    fn max_hole(&self) -> u64 {
+    /// The limits for the holes of a disk of `virtual_size` bytes. Where holes may take time they are divided, so that progress
+    /// is seen.
+    fn hole_limits(&self, virtual_size: u64) -> HoleLimits {
+        let none = HoleLimits { job: u64::MAX, hole: u64::MAX };
         if self.encoding != Encoding::Plain {
-            return ENCODED_HOLE;
+            return HoleLimits { job: ENCODED_HOLE, ..none };
         }
+        let divided = self.bytes.max(self.unit);
         match self.abilities.holes {
-            Holes::Implied | Holes::Told => u64::MAX,
-            Holes::Filled => self.bytes.max(self.unit),
+            Holes::Implied => none,
+            Holes::Told => HoleLimits { hole: divided.max(virtual_size / TOLD_HOLES), ..none },
+            Holes::Filled => HoleLimits { job: divided, ..none },
         }
     }
+}
+
+/// Upper bounds in bytes. They do not grow from job to job, as [`JobLimits::bytes`] does.
+#[derive(Clone, Copy)]
+struct HoleLimits {
+    /// On the guest range of a job, if it has holes.
+    job: u64,
+    /// On what of a hole is in one job.
+    hole: u64,
 }
 
 /// Turns the extents of an image into jobs, in guest order.
@@ -104,7 +118,7 @@ impl Planner {
 
     /// The next job; `None` at the end of the disk. The last job may have no data and only account for a hole.
     pub async fn next(&mut self) -> Result<Option<Job>> {
-        let mut draft = Draft::new(self.planned, self.next_limits(), self.limits.max_hole());
+        let mut draft = Draft::new(self.planned, self.next_limits(), self.limits.hole_limits(self.virtual_size));
         while let Some(extent) = self.next_extent().await? {
             let taken = draft.take_in(extent, &self.files);
             if let (_, Some(rest)) = extent.split(taken) {
@@ -173,8 +187,7 @@ impl Planner {
 struct Draft {
     /// The limits of this job.
     limits: JobLimits,
-    /// See [`JobLimits::max_hole`]. It does not grow from job to job, as `limits` do.
-    max_hole: u64,
+    hole_limits: HoleLimits,
     /// The guest range that the job accounts for.
     start: u64,
     end: u64,
@@ -190,10 +203,10 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(start: u64, limits: JobLimits, max_hole: u64) -> Self {
+    fn new(start: u64, limits: JobLimits, hole_limits: HoleLimits) -> Self {
         Self {
             limits,
-            max_hole,
+            hole_limits,
             start,
             end: start,
             data_end: None,
@@ -272,8 +285,10 @@ impl Draft {
     fn fitting_hole(&self, extent: Extent) -> u64 {
         let in_shared_unit =
             if self.shares_unit(extent.start) { to_boundary(extent.start, self.limits.unit) } else { 0 };
-        let left = self.max_hole.saturating_sub(self.end - self.start);
-        extent.len.min(left.max(in_shared_unit))
+        let hole_start = self.data_end.unwrap_or(self.start);
+        let left_of_job = self.hole_limits.job.saturating_sub(self.end - self.start);
+        let left_of_hole = self.hole_limits.hole.saturating_sub(self.end - hole_start);
+        extent.len.min(left_of_job.min(left_of_hole).max(in_shared_unit))
     }
 
     /// How many bytes of input and of output the job may still take in.
