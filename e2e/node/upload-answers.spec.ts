@@ -303,3 +303,18 @@ test('holes that are sent are done when they are', async ({ folder }) => {
   // Only what is under way at once.
   expect(ahead).toBeLessThan(128 * MIB);
 });
+
+test('a target of a conversion under way stays its own', async () => {
+  server = await takeUploads();
+  const held: (() => void)[] = [];
+  server.hold = () => new Promise((resolve) => held.push(resolve));
+  const target = s3({ timeout: 60 });
+  const converting = converted(RAW, target);
+  await expect.poll(() => held.length).toBe(3);
+  const other = Buffer.alloc(MIB);
+  expect(await converted(other, target, { format: 'other' })).toContain("There is no output format 'other'");
+  expect(await converted(other, target)).toContain('Another conversion writes to this target');
+  for (const answer of held) answer();
+  expect(await converting).toBe('nothing failed');
+  expect([...server.objects.values()][0]!.equals(RAW)).toBe(true);
+});

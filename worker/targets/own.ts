@@ -20,6 +20,9 @@ const BLOCK = 4096;
 
 const METHODS = ['write', 'close', 'abort'] as const;
 
+/** The targets of the conversions under way. */
+const taken = new WeakSet<Target>();
+
 /** Whether `value` is meant as a target of the caller's own. */
 export const isTarget = (value: unknown): value is Target =>
   isObject(value) && METHODS.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
@@ -46,6 +49,7 @@ export class TargetRoute implements Route {
   #port: MessagePort | undefined;
   #size = 0;
   #ended = false;
+  #hasTaken = false;
   failure: DecantError | undefined;
   begun: Begun | undefined;
 
@@ -61,6 +65,7 @@ export class TargetRoute implements Route {
 
   async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
     const { target } = this;
+    this.#takeTarget();
     const { virtualSize, outputSize } = sizes;
     const ordered = target.ordered === true;
     this.#concurrency = target.concurrency ?? (ordered ? 1 : CONCURRENCY);
@@ -90,7 +95,7 @@ export class TargetRoute implements Route {
     // Also where nobody waits for it any more: what is closed is not aborted.
     const closed = closing.then(
       () => {
-        this.#ended = true;
+        this.#end();
         return true;
       },
       () => false,
@@ -101,20 +106,35 @@ export class TargetRoute implements Route {
       // A cancel while it is closed comes too late, unless it would wait.
       if (!signal.aborted || !(await within(PATIENCE, closed))) throw thrown;
     }
-    this.#ended = true;
     this.#port?.close();
+    this.#end();
   }
 
   /** What the target itself fails with is not told. */
   async discard(reason: DecantError, keep: boolean): Promise<void> {
     this.#port?.close();
     this.#queue.length = 0;
-    if (this.#ended) return;
+    // What another conversion writes to stays as it is.
+    if (this.#ended || (taken.has(this.target) && !this.#hasTaken)) return;
     this.#ended = true;
     const aborted = (async () => this.target.abort(reason, keep))().catch(() => {
       // It has failed already, or fails to clean up: why it is given up is what is told.
     });
-    if ((await within(PATIENCE, aborted)) === true && keep) throw keptError();
+    const isKept = await within(PATIENCE, aborted);
+    this.#end();
+    if (isKept === true && keep) throw keptError();
+  }
+
+  #takeTarget(): void {
+    if (taken.has(this.target)) throw new DecantError('usage', 'Another conversion writes to this target');
+    taken.add(this.target);
+    this.#hasTaken = true;
+  }
+
+  #end(): void {
+    this.#ended = true;
+    if (this.#hasTaken) taken.delete(this.target);
+    this.#hasTaken = false;
   }
 
   /** Takes what the target says that is there. */

@@ -67,13 +67,10 @@ export class UploadTarget implements Target {
   }
 }
 
-/** A target that is good for one conversion: another one that is given it fails, and changes nothing. */
+/** A target that is good for one conversion: a later one that is given it fails, and changes nothing. */
 export class OneConversion implements Target {
   readonly ordered = true;
-  #isTaken = false;
-  #isComplete = false;
-  /** How many conversions were refused and have not given it up yet. */
-  #refused = 0;
+  #state: 'new' | 'open' | 'over' = 'new';
 
   constructor(private readonly target: Target & Required<Pick<Target, 'network' | 'open' | 'hole'>>) {}
 
@@ -87,11 +84,10 @@ export class OneConversion implements Target {
 
   // biome-ignore lint/suspicious/noConfusingVoidType: as the contract has it
   async open(plan: TargetPlan): Promise<TargetBegun | void> {
-    if (this.#isTaken) {
-      this.#refused += 1;
+    if (this.#state !== 'new') {
       throw new DecantError('sink', 'The target of an upload is good for one conversion; make another one');
     }
-    this.#isTaken = true;
+    this.#state = 'open';
     return this.target.open(plan);
   }
 
@@ -105,13 +101,14 @@ export class OneConversion implements Target {
 
   async close(): Promise<void> {
     await this.target.close();
-    this.#isComplete = true;
+    this.#state = 'over';
   }
 
   // biome-ignore lint/suspicious/noConfusingVoidType: as the contract has it
   async abort(reason: Error, keep?: boolean): Promise<boolean | void> {
-    if (this.#refused > 0) this.#refused -= 1;
-    else if (!this.#isComplete) return this.target.abort(reason, keep);
+    if (this.#state !== 'open') return;
+    this.#state = 'over';
+    return this.target.abort(reason, keep);
   }
 }
 
