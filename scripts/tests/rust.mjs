@@ -20,7 +20,22 @@ export function rustTests(env) {
   run('Rust tests', [], env);
 }
 
+/** The modules and the corpus with words of 32 bits. */
+export function narrowCorpus(env) {
+  runNarrow('Rust tests of modules and of the corpus, 32 bits', ['--lib', '--test', 'corpus'], env);
+}
+
+/** The other tests with words of 32 bits. */
 export function narrowRustTests(env) {
+  for (const name of NARROW_TESTS) {
+    if (!existsSync(join(root, 'crate', 'tests', `${name}.rs`)))
+      fail(`There are no tests '${name}'.`, 'Adapt scripts/tests/rust.mjs.');
+  }
+  const tests = NARROW_TESTS.map((name) => `${name}::`);
+  runNarrow('Rust tests, 32 bits', ['--test', 'all', '--', ...tests], env);
+}
+
+function runNarrow(name, args, env) {
   rustTarget(NARROW);
   const include = (folder) => `-I${folder}`;
   const flags = [
@@ -28,15 +43,8 @@ export function narrowRustTests(env) {
     include('/usr/include/x86_64-linux-gnu'),
     include(join(root, 'scripts', 'i686')),
   ];
-  const target = ['--target', NARROW, '--config', 'scripts/i686.toml'];
   const narrow = { ...env, CC_i686_unknown_linux_musl: 'clang', CFLAGS_i686_unknown_linux_musl: flags.join(' ') };
-  for (const name of NARROW_TESTS) {
-    if (!existsSync(join(root, 'crate', 'tests', `${name}.rs`)))
-      fail(`There are no tests '${name}'.`, 'Adapt scripts/tests/rust.mjs.');
-  }
-  const tests = ['--test', 'all', '--', ...NARROW_TESTS.map((name) => `${name}::`)];
-  run('Rust tests of modules and of the corpus, 32 bits', [...target, '--lib', '--test', 'corpus'], narrow);
-  run('Rust tests, 32 bits', [...target, ...tests], narrow);
+  run(name, ['--target', NARROW, '--config', 'scripts/i686.toml', ...args], narrow);
 }
 
 function run(name, args, env) {
