@@ -51,7 +51,7 @@ export const CONSUMERS: Consumer[] = [
     short: true,
   },
   { name: 'vite8', short: true },
-  { name: 'webpack5', path: '/', short: true },
+  { name: 'webpack5', path: '/' },
   { name: 'vite7-react' },
   { name: 'vite6-svelte' },
   { name: 'vite5-vue' },
