@@ -43,8 +43,8 @@ export interface Source {
    */
   expect?(ranges: readonly { readonly offset: number; readonly length: number }[]): void;
   /**
-   * Called when a conversion has read all that it needs, before the output is completed. What it fails with is told as
-   * `source`: the bytes may be of more than one state of the file.
+   * Called when a conversion or a `readable` has read all that it needs, before the output is completed or the stream ends.
+   * What it fails with is told as `source`: the bytes may be of more than one state of the file.
    */
   verify?(options: { signal: AbortSignal }): Promise<void>;
 }

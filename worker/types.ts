@@ -414,7 +414,8 @@ export interface CommonImage {
   read(offset: number, length: number, options?: ReadOptions): Promise<Bytes>;
   /**
    * The bytes of the disk from `start` (0) to before `end` (the virtual size), in pieces of at most 4 MiB, as fast as they
-   * are taken. It fails as `read` does; when it is cancelled, nothing is read any more.
+   * are taken. It fails as `read` does, and at its end where the file was changed meanwhile; when it is cancelled, nothing is
+   * read any more.
    */
   readable(options?: ReadableOptions): ReadableStream<Bytes>;
   /** Ends what is under way with this image and frees what it holds. */

@@ -153,7 +153,8 @@ export class OpenImage implements CommonImage {
     checkRange(start, end, virtualSize);
     const read = (offset: number, length: number, signal: AbortSignal) =>
       this.#read(offset, length, this.#until(signal));
-    return streamOf(start, end, read, signal);
+    const confirm = (signal: AbortSignal) => this.#use(this.opening.sources.confirm(this.#until(signal)), READING);
+    return streamOf(start, end, read, confirm, signal);
   }
 
   async convert(output: Output, options: ConvertOptions = {}): Promise<Result> {

@@ -59,11 +59,15 @@ export function checkRange(start: number, end: number, size: number): void {
   throw new DecantError('usage', `${sentence}, unlike ${start} to ${end}`);
 }
 
-/** The bytes of the disk from `start` to before `end`, as fast as they are taken; `read` reads a part of it. */
+/**
+ * The bytes of the disk from `start` to before `end`, as fast as they are taken; `read` reads a part of it. The stream ends
+ * when `confirm` has said that they are of one disk.
+ */
 export function streamOf(
   start: number,
   end: number,
   read: (offset: number, length: number, signal: AbortSignal) => Promise<Uint8Array<ArrayBuffer>>,
+  confirm: (signal: AbortSignal) => Promise<void>,
   signal: AbortSignal | undefined,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const ending = new AbortController();
@@ -71,6 +75,10 @@ export function streamOf(
   let at = start;
   let fail = () => {};
   const settle = () => signal?.removeEventListener('abort', fail);
+  const failed = (thrown: unknown): never => {
+    settle();
+    throw thrown;
+  };
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       start(controller) {
@@ -83,14 +91,12 @@ export function streamOf(
         if (at < end) {
           // Chunks end at multiples of their length, and so never inside of a cluster.
           const length = Math.min(end - at, CHUNK - (at % CHUNK));
-          const bytes = await read(at, length, either).catch((thrown) => {
-            settle();
-            throw thrown;
-          });
+          const bytes = await read(at, length, either).catch(failed);
           at += length;
           controller.enqueue(bytes);
         }
         if (at < end) return;
+        if (start < end) await confirm(either).catch(failed);
         settle();
         controller.close();
       },
