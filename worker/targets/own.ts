@@ -20,8 +20,8 @@ const BLOCK = 4096;
 
 const METHODS = ['write', 'close', 'abort'] as const;
 
-/** The targets of the conversions under way. */
-const taken = new WeakSet<Target>();
+/** The conversion under way that writes to a target. */
+const writers = new WeakMap<Target, TargetRoute>();
 
 /** Whether `value` is meant as a target of the caller's own. */
 export const isTarget = (value: unknown): value is Target =>
@@ -49,7 +49,6 @@ export class TargetRoute implements Route {
   #port: MessagePort | undefined;
   #size = 0;
   #ended = false;
-  #hasTaken = false;
   failure: DecantError | undefined;
   begun: Begun | undefined;
 
@@ -65,7 +64,8 @@ export class TargetRoute implements Route {
 
   async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
     const { target } = this;
-    this.#takeTarget();
+    if (writers.has(target)) throw new DecantError('usage', 'Another conversion writes to this target');
+    writers.set(target, this);
     const { virtualSize, outputSize } = sizes;
     const ordered = target.ordered === true;
     this.#concurrency = target.concurrency ?? (ordered ? 1 : CONCURRENCY);
@@ -107,15 +107,16 @@ export class TargetRoute implements Route {
       if (!signal.aborted || !(await within(PATIENCE, closed))) throw thrown;
     }
     this.#port?.close();
-    this.#end();
   }
 
   /** What the target itself fails with is not told. */
   async discard(reason: DecantError, keep: boolean): Promise<void> {
     this.#port?.close();
     this.#queue.length = 0;
+    if (this.#ended) return;
+    const writer = writers.get(this.target) ?? this;
     // What another conversion writes to stays as it is.
-    if (this.#ended || (taken.has(this.target) && !this.#hasTaken)) return;
+    if (writer !== this) return;
     this.#ended = true;
     const aborted = (async () => this.target.abort(reason, keep))().catch(() => {
       // It has failed already, or fails to clean up: why it is given up is what is told.
@@ -125,16 +126,9 @@ export class TargetRoute implements Route {
     if (isKept === true && keep) throw keptError();
   }
 
-  #takeTarget(): void {
-    if (taken.has(this.target)) throw new DecantError('usage', 'Another conversion writes to this target');
-    taken.add(this.target);
-    this.#hasTaken = true;
-  }
-
   #end(): void {
     this.#ended = true;
-    if (this.#hasTaken) taken.delete(this.target);
-    this.#hasTaken = false;
+    if (writers.get(this.target) === this) writers.delete(this.target);
   }
 
   /** Takes what the target says that is there. */
