@@ -80,7 +80,7 @@ test('a file that is written to while the last answers come is not taken for one
   expect(existsSync(output)).toBe(false);
 });
 
-test('nor is it by a stream of the disk', async () => {
+test('a stream of the disk fails where the file is written to while the last answer comes', async () => {
   remote = await serveWhileWritten();
   const image = await decant.open(await decant.httpSource(remote.url, QUICK), { format: 'raw' });
   expect(await failure(new Response(image.readable({ start: 7 * MIB })).arrayBuffer())).toMatch(CHANGED);

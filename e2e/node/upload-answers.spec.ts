@@ -273,7 +273,7 @@ test('a header that cannot be sent is told without its value', async () => {
 });
 
 test('what is sent when all was read is told while it is sent', async () => {
-  // Each part gets its answer once what was sent before it is told.
+  // The answer to a part is held until progress has told what was sent before.
   const held: (() => void)[] = [];
   server = await takeUploads();
   server.hold = () => new Promise((resolve) => held.push(resolve));

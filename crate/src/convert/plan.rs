@@ -31,7 +31,8 @@ const MAX_LOST: usize = 4096;
 const RECENT: usize = 16;
 /// Upper bound, in bytes, on the holes of one job without data in an encoded output, which stores something for them.
 const ENCODED_HOLE: u64 = 4 << 30;
-/// The holes of a disk are divided into about so many parts where its target is told of them: that may be free, or take long.
+/// A target that is told of holes is told of those of a whole disk in about so many parts: a hole may cost it nothing, or the
+/// time to send it.
 const TOLD_HOLES: u64 = 1024;
 
 /// What the jobs of a conversion must be like.
@@ -69,7 +70,7 @@ impl JobLimits {
 struct HoleLimits {
     /// On the guest range of a job, if it has holes.
     job: u64,
-    /// On what of a hole is in one job.
+    /// On the part of a hole that one job takes.
     hole: u64,
 }
 
