@@ -78,7 +78,7 @@ export interface Target {
   /**
    * Discards what was written. Called at most once, at any time: perhaps before `open`, perhaps while other calls are
    * under way, but never after `close` has resolved. A conversion waits for it for at most 0.2 s. If `keep` is true, a later
-   * conversion may go on with what was written: a target that keeps it resolves to `true`.
+   * conversion may go on with what was written: a target that keeps it resolves to `true`, within 10 s.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: most targets return nothing
   abort(reason: Error, keep?: boolean): Promise<boolean | void>;

@@ -2,6 +2,7 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as later } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
 import type * as Upload from '../../dist/upload.js';
@@ -250,6 +251,27 @@ for (const [what, { change, first }] of Object.entries(MEANWHILE)) {
     expect(journal.text).toBe('');
   });
 }
+
+test('a journal that takes its time: that something is kept is told', async () => {
+  const journal = inMemory();
+  const slow: Upload.UploadJournal = {
+    ...journal,
+    append: async (text) => {
+      await later(500);
+      journal.append(text);
+    },
+  };
+  const image = await decant.open(images.zlib());
+  const ending = new AbortController();
+  server.pause = SLOW;
+  const { target } = signed(slow);
+  const work = image.convert(target, { resume: true, signal: ending.signal }).catch((thrown: Error) => thrown.message);
+  await expect.poll(() => journal.text.split('\n').length).toBeGreaterThan(3);
+  ending.abort();
+  expect(await work).toMatch(/; what is done is kept: convert again with resume to go on$/);
+  server.pause = 0;
+  await image.close();
+});
 
 test('an object that the server refuses to make: nothing is kept of the upload', async () => {
   let refuses = true;

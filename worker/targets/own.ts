@@ -9,6 +9,8 @@ import { streamTarget } from './stream.js';
 
 /** A target that does not react to its end within this time, in milliseconds, is not waited for. */
 const PATIENCE = 200;
+/** The same where it is to keep what was written: whether it does is told. */
+const PATIENCE_TO_KEEP = 10_000;
 /** Writes at once, unless the target says how many. */
 const CONCURRENCY = 4;
 const MAX_CONCURRENCY = 64;
@@ -121,7 +123,7 @@ export class TargetRoute implements Route {
     const aborted = (async () => this.target.abort(reason, keep))().catch(() => {
       // It has failed already, or fails to clean up: why it is given up is what is told.
     });
-    const isKept = await within(PATIENCE, aborted);
+    const isKept = await within(keep ? PATIENCE_TO_KEEP : PATIENCE, aborted);
     this.#end();
     if (isKept === true && keep) throw keptError();
   }
