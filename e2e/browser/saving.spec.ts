@@ -132,24 +132,28 @@ test.describe('where nothing can stream', () => {
     await expect(page.getByRole('radio', { name: 'As a download' })).toBeDisabled();
   });
 
-  test('an output of unknown size is tried: it may be far smaller than the disk', async ({ page }, testInfo) => {
-    const image = large(testInfo.outputPath('large.qcow2'));
-    await choose(page, image);
-    await expect(page.getByText('it cannot be sent to the downloads')).toBeVisible({ timeout: 20_000 });
-    await page.getByLabel('What to make of it').selectOption('raw.gz');
-    await expect(page.getByText('Whether the result fits is known only when it is made.')).toBeVisible();
-    await look(page, testInfo, 'unknown-size');
-    const [saved, expected] = [testInfo.outputPath('large.raw.gz'), testInfo.outputPath('expected.raw')];
-    await download(page, saved);
-    execFileSync('qemu-img', ['convert', '-O', 'raw', image, expected]);
-    execFileSync('sh', ['-c', `gunzip -c '${saved}' | cmp - '${expected}'`]);
-    // The disk itself is refused as before.
-    await page.getByRole('button', { name: 'Convert another image' }).click();
-    await choose(page, image);
-    await page.getByLabel('What to make of it').selectOption('raw');
-    await expect(page.getByText('it cannot be sent to the downloads')).toBeVisible({ timeout: 20_000 });
-    await expect(page.getByRole('radio', { name: 'As a download' })).toBeDisabled();
-  });
+  test(
+    'an output of unknown size is tried: it may be far smaller than the disk',
+    { tag: '@long' },
+    async ({ page }, testInfo) => {
+      const image = large(testInfo.outputPath('large.qcow2'));
+      await choose(page, image);
+      await expect(page.getByText('it cannot be sent to the downloads')).toBeVisible({ timeout: 20_000 });
+      await page.getByLabel('What to make of it').selectOption('raw.gz');
+      await expect(page.getByText('Whether the result fits is known only when it is made.')).toBeVisible();
+      await look(page, testInfo, 'unknown-size');
+      const [saved, expected] = [testInfo.outputPath('large.raw.gz'), testInfo.outputPath('expected.raw')];
+      await download(page, saved);
+      execFileSync('qemu-img', ['convert', '-O', 'raw', image, expected]);
+      execFileSync('sh', ['-c', `gunzip -c '${saved}' | cmp - '${expected}'`]);
+      // The disk itself is refused as before.
+      await page.getByRole('button', { name: 'Convert another image' }).click();
+      await choose(page, image);
+      await page.getByLabel('What to make of it').selectOption('raw');
+      await expect(page.getByText('it cannot be sent to the downloads')).toBeVisible({ timeout: 20_000 });
+      await expect(page.getByRole('radio', { name: 'As a download' })).toBeDisabled();
+    },
+  );
 });
 
 // (what was measured, image, advice)

@@ -25,7 +25,7 @@ import { fileURLToPath } from 'node:url';
 import { disk } from './pairs.mjs';
 
 /** What the disk has whose images most tests convert, in bytes: less in the run of all tests, which is to be short. */
-export const DISK_SIZE = (process.env.DECANT_LONG ? 300 : 160) << 20;
+export const DISK_SIZE = (process.env.DECANT_LONG ? 300 : 96) << 20;
 
 const folder = fileURLToPath(new URL(`../../.cache/images-${DISK_SIZE >> 20}`, import.meta.url));
 mkdirSync(folder, { recursive: true });
