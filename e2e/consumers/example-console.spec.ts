@@ -82,7 +82,7 @@ for (const { name, files, raw, password } of [
       await page.getByRole('button', { name: 'Unlock' }).click();
     }
     await begin(page);
-    await expect(page.getByRole('heading', { name: 'Imported' })).toBeVisible({ timeout: MINUTE });
+    await expect(page.getByRole('heading', { name: 'Imported' })).toBeVisible({ timeout: 5 * MINUTE });
     const [made] = readdirSync(join(console_.data, 'disks'));
     expectSame(disk(made!), raw());
     await expect(page.getByRole('cell', { name: made! })).toBeVisible();
@@ -153,19 +153,19 @@ test('a part that is lost on the way is sent again', async ({ page }) => {
   });
   await choose(page, images.zlib());
   await begin(page);
-  await expect(page.getByRole('heading', { name: 'Imported' })).toBeVisible({ timeout: 2 * MINUTE });
+  await expect(page.getByRole('heading', { name: 'Imported' })).toBeVisible({ timeout: 5 * MINUTE });
   expect(hashFile(disk('zlib.raw'))).toBe(hashFile(images.raw()));
 });
 
 test('what the server refuses is said, and nothing is left', async ({ page }) => {
   await choose(page, images.zlib());
   await begin(page);
-  await expect(page.getByRole('heading', { name: 'Imported' })).toBeVisible({ timeout: MINUTE });
+  await expect(page.getByRole('heading', { name: 'Imported' })).toBeVisible({ timeout: 5 * MINUTE });
   const before = statSync(disk('zlib.raw')).ino;
   await page.getByRole('button', { name: 'Import another image' }).click();
   await page.locator('decant-converter input[type=file]').setInputFiles(images.zlib());
   await begin(page);
-  await expect(page.getByText('There is a disk called zlib.raw already').first()).toBeVisible({ timeout: MINUTE });
+  await expect(page.getByText('There is a disk called zlib.raw already').first()).toBeVisible({ timeout: 5 * MINUTE });
   expect(statSync(disk('zlib.raw')).ino).toBe(before);
   await expect.poll(incoming).toEqual([]);
 });
