@@ -6,7 +6,7 @@ import { fail, say } from './lib.mjs';
 import { compiler, olderCompilers, otherBrowsers, rust, testPrograms, uploadServers } from './setup.mjs';
 import { checks } from './tests/checks.mjs';
 import { playwright } from './tests/playwright.mjs';
-import { narrowCorpus, narrowRustTests, rustTests } from './tests/rust.mjs';
+import { narrowRustTests, rustTests } from './tests/rust.mjs';
 import { count, counted } from './tests/tally.mjs';
 
 /** The environment of the long parts: whole matrices instead of samples, long random runs, large disks. */
@@ -21,7 +21,6 @@ const PARTS = {
   short() {
     checks();
     rustTests();
-    narrowCorpus();
     const projects = ['chromium', 'node', 'chromium-more', 'node-network', 'sizes', 'consumers-short'];
     playwright(projects, {}, '--workers=2');
   },
@@ -33,7 +32,6 @@ const PARTS = {
   },
   /** The tests of the core once more, where a pointer has 32 bits, as in WebAssembly. */
   narrow() {
-    narrowCorpus(LONG);
     narrowRustTests(LONG);
   },
   /** Large disks in Chromium, in a profile and in private windows. */

@@ -20,18 +20,14 @@ export function rustTests(env) {
   run('Rust tests', [], env);
 }
 
-/** The modules and the corpus with words of 32 bits. */
-export function narrowCorpus(env) {
-  runNarrow('Rust tests of modules and of the corpus, 32 bits', ['--lib', '--test', 'corpus'], env);
-}
-
-/** The other tests with words of 32 bits. */
+/** All but the matrices with words of 32 bits. */
 export function narrowRustTests(env) {
   for (const name of NARROW_TESTS) {
     if (!existsSync(join(root, 'crate', 'tests', `${name}.rs`)))
       fail(`There are no tests '${name}'.`, 'Adapt scripts/tests/rust.mjs.');
   }
   const tests = NARROW_TESTS.map((name) => `${name}::`);
+  runNarrow('Rust tests of modules and of the corpus, 32 bits', ['--lib', '--test', 'corpus'], env);
   runNarrow('Rust tests, 32 bits', ['--test', 'all', '--', ...tests], env);
 }
 
