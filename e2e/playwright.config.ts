@@ -18,7 +18,7 @@ const chromium = {
 const LONG = /@long/;
 
 /** A part of the tests in Chromium, so that both of two workers have something to do until the end. */
-const MORE = ['**/{queue,rates,resume-page,same-files,shown,streamed,unhandled,uploads,wrong-files}.spec.ts'];
+const MORE = ['**/{offline,queue,rates,resume-page,same-files,shown,streamed,unhandled,uploads,wrong-files}.spec.ts'];
 
 /** What goes over networks, in Node. */
 const NETWORK = ['**/{http,http-answers,nginx,requests,resume,resume-upload,upload-answers,uploads}.spec.ts'];
