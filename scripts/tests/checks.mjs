@@ -10,11 +10,17 @@ export function checks() {
   const wasm = ['--target', 'wasm32-unknown-unknown', '--target-dir', 'target/lint'];
   check('rustfmt', 'cargo', cargo('fmt', '--check'));
   check('clippy', 'cargo', cargo('clippy', '--all-targets', ...lint));
-  const bare = ['--no-default-features', '--config'];
-  // The build between the two, with extras and without threads, has no code of its own.
-  check('clippy, plain wasm', 'cargo', cargo('clippy', ...bare, 'scripts/wasm-plain.toml', ...wasm, ...lint));
-  const threads = [...bare, 'scripts/wasm-threads.toml', '--features', 'threads,extras'];
-  check('clippy, threads wasm', 'cargo', cargo('clippy', ...threads, ...wasm, ...lint), { RUSTC_BOOTSTRAP: '1' });
+  const bare = '--no-default-features';
+  const plain = ['--config', 'scripts/wasm-plain.toml', bare];
+  for (const [name, features] of [
+    ['plain', []],
+    ['plain-extras', ['--features', 'extras']],
+  ]) {
+    check(`clippy, ${name} wasm`, 'cargo', cargo('clippy', ...plain, ...features, ...wasm, ...lint));
+  }
+  const threads = [bare, '--config', 'scripts/wasm-threads.toml'];
+  const arguments_ = cargo('clippy', ...threads, '--features', 'threads,extras', ...wasm, ...lint);
+  check('clippy, threads wasm', 'cargo', arguments_, { RUSTC_BOOTSTRAP: '1' });
   check('Biome', bin('biome'), ['ci', '.']);
   check('oxlint', bin('oxlint'), ['worker', 'element', 'web', 'examples', 'e2e', 'scripts', 'bench']);
   for (const part of ['worker', 'element', 'web', 'web/service-worker', 'e2e'])
