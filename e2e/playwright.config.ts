@@ -1,4 +1,5 @@
 import { defineConfig } from '@playwright/test';
+import { leftOut } from './support/scope.js';
 
 /** Chromium as Debian ships it; as root it needs no sandbox, and it is to ask nobody anything. */
 const chromium = {
@@ -14,7 +15,7 @@ const chromium = {
   ],
 };
 
-/** The tag of tests that take minutes: a project of their own runs them. */
+/** The tag of tests that take minutes: in Chromium, a project of their own runs them. */
 const LONG = /@long/;
 
 /** A part of the tests in Chromium, so that both of two workers have something to do until the end. */
@@ -43,9 +44,9 @@ export default defineConfig({
   reporter: [['list'], ['json', { outputFile: '../.cache/playwright.json' }]],
   // With `--workers=2` two projects run side by side, each one test after the other.
   projects: [
-    { name: 'chromium', testDir: 'browser', testIgnore: MORE, grepInvert: LONG, use: { launchOptions: chromium } },
+    { name: 'chromium', testDir: 'browser', testIgnore: MORE, grepInvert: [LONG, leftOut], use: { launchOptions: chromium } },
     { name: 'node', testDir: 'node', testIgnore: NETWORK },
-    { name: 'chromium-more', testDir: 'browser', testMatch: MORE, grepInvert: LONG, use: { launchOptions: chromium } },
+    { name: 'chromium-more', testDir: 'browser', testMatch: MORE, grepInvert: [LONG, leftOut], use: { launchOptions: chromium } },
     { name: 'chromium-long', testDir: 'browser', grep: LONG, use: { launchOptions: chromium } },
     { name: 'node-network', testDir: 'node', testMatch: NETWORK },
     { name: 'sizes', testDir: 'sizes', use: { launchOptions: chromium } },
@@ -53,5 +54,5 @@ export default defineConfig({
     { name: 'consumers', ...consumers },
     { name: 'consumers-short', ...consumers, grep: SHORT },
     ...OTHER_BROWSERS.map((name) => ({ name, testDir: 'webdriver' })),
-  ].map((project) => ({ ...project, workers: 1 })),
+  ].map((project) => ({ grepInvert: leftOut, ...project, workers: 1 })),
 });

@@ -52,9 +52,10 @@ export function which(program) {
 /** The path of a binary of an installed npm package. */
 export const bin = (name) => join(root, 'node_modules', '.bin', name);
 
+/** The files that a build is made of: tests beside them do not count. */
 function* files(path) {
   if (!statSync(path).isDirectory()) {
-    yield path;
+    if (!path.endsWith('.test.ts')) yield path;
     return;
   }
   for (const name of readdirSync(path).sort()) {

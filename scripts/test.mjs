@@ -10,7 +10,7 @@ import { narrowRustTests, rustTests } from './tests/rust.mjs';
 import { count, counted } from './tests/tally.mjs';
 
 /** The environment of the long parts: whole matrices instead of samples, long random runs, large disks. */
-const LONG = { DECANT_LONG: '1' };
+const LONG = { DECANT_TESTS: 'long' };
 
 /** The projects for other browsers: see e2e/support/webdriver/browsers.ts. */
 const OTHER_BROWSERS = ['firefox', 'firefox-private', 'webkit', 'webkit-as-safari', 'webkit-as-safari-private'];

@@ -90,11 +90,11 @@ fn random_inputs(run: fn(&[u8]) -> fuzz::examine::Seen) -> (usize, usize, usize)
         state
     };
     let (mut opened, mut compared) = (0, 0);
-    let rounds = match std::env::var_os("DECANT_LONG") {
-        None => 3_000,
+    let rounds = match std::env::var("DECANT_TESTS").as_deref() {
         // Words of 32 bits are slower: the million runs natively.
-        Some(_) if cfg!(target_pointer_width = "32") => 200_000,
-        Some(_) => 1_000_000,
+        Ok("long") if cfg!(target_pointer_width = "32") => 200_000,
+        Ok("long") => 1_000_000,
+        _ => 3_000,
     };
     for _ in 0..rounds {
         let count = 2 + 8 * (1 + random() as usize % 3);

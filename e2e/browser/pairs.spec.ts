@@ -6,9 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { expect, giveFile, type Page, test } from '../support/browser.js';
 import { images, pair, pairsOf } from '../support/images.js';
 import * as pairs from '../support/pairs.mjs';
+import { byScope } from '../support/scope.js';
 
 const MODULE = '/pairs.mjs';
-const long = process.env.DECANT_LONG !== undefined;
+const long = byScope({ short: false, long: true });
 
 type Engine = import('../../dist/browser.js').Engine;
 const ENGINES: Engine[] = ['workers', 'threads'];

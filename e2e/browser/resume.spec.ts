@@ -4,9 +4,10 @@ import { type BrowserContext, chromium } from '@playwright/test';
 import { expect, giveFile, hashOpfs, loadApi, type Page, storage, test } from '../support/browser.js';
 import { DISK_SIZE, hashFile, images, small } from '../support/images.js';
 import { random } from '../support/random.js';
+import { byScope } from '../support/scope.js';
 
 const MIB = 1 << 20;
-const LONG = process.env.DECANT_LONG === '1';
+const LONG = byScope({ short: false, long: true });
 const TABS = LONG ? 50 : 5;
 const CRASHES = LONG ? 50 : 2;
 const KEPT = 'The conversion was cancelled; what is done is kept: convert again with resume to go on';

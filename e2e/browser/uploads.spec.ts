@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { expect, type Page, test } from '../support/browser.js';
+import { byScope } from '../support/scope.js';
 import { CORS, EXPOSED, takeUploads, type UploadFault, type UploadServer } from '../support/uploads.js';
 
 test.use({ isolated: false });
@@ -21,7 +22,7 @@ const KINDS = ['s3', 'gcs', 'tus', 'page blob', 'block blob', 'put'] as const;
 type Kind = (typeof KINDS)[number];
 
 /** Where an answer is lost, a server has more than the page knows. */
-const FAULTS: UploadFault[] = process.env.DECANT_LONG === '1' ? ['drop', 'status 503', 'lost answer'] : ['lost answer'];
+const FAULTS = byScope<UploadFault[]>({ short: ['lost answer'], long: ['drop', 'status 503', 'lost answer'] });
 
 const RAW = Buffer.concat([randomBytes(9 << 20), Buffer.alloc(9 << 20), randomBytes(4096 + 512)]);
 

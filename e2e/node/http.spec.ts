@@ -12,6 +12,7 @@ import { expectSame, images, small } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
 import { FAULTS, type Fault, PASSING, type RemoteFile, serveFile } from '../support/remote.js';
+import { byScope } from '../support/scope.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
 
@@ -400,7 +401,7 @@ for (const [what, args, sentence] of [
   });
 }
 
-const SEEDS = process.env.DECANT_LONG ? 1000 : 50;
+const SEEDS = byScope({ short: 50, long: 1000 });
 
 test(`a server that fails at random, ${SEEDS} seeds`, async ({ folder }) => {
   test.setTimeout(3_600_000);

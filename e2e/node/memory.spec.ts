@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hashFile, images } from '../support/images.js';
 import { expect, test } from '../support/node.js';
+import { byScope } from '../support/scope.js';
 import { packageWithMemory } from '../support/wasm-memory.js';
 
 const program = fileURLToPath(new URL('../support/convert-once.mjs', import.meta.url));
@@ -14,7 +15,7 @@ const program = fileURLToPath(new URL('../support/convert-once.mjs', import.meta
 /** By how many pages of 64 KiB the memory may grow: from none to enough. */
 const SAMPLE = [0, 2, 8, 32, 128, 2048];
 const ALL = Array.from({ length: 40 }, (_, at) => at * 4).concat(2048);
-const LIMITS = process.env.DECANT_LONG ? ALL : SAMPLE;
+const LIMITS = byScope({ short: SAMPLE, long: ALL });
 
 /** How a conversion ended: what has no memory answers so, or is a trap that ends its worker. */
 function end(message: string | undefined): string {

@@ -9,8 +9,9 @@ import { makeDevice } from '../support/device.js';
 import { images, pair, pairsOf } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import * as pairs from '../support/pairs.mjs';
+import { byScope } from '../support/scope.js';
 
-const long = process.env.DECANT_LONG !== undefined;
+const long = byScope({ short: false, long: true });
 
 const SOURCES: Record<string, (path: string) => decant.Input> = {
   path: (path) => path,

@@ -8,6 +8,7 @@ import { expectSame, images, qemuImg, small } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
 import { type Asked, FAULTS, type Fault, PASSING, type RemoteFile, serveFile } from '../support/remote.js';
+import { byScope } from '../support/scope.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
 
@@ -163,7 +164,7 @@ test('a source that expects is told each range before it is read, and in the end
   expect(most).toBeLessThan(64 * MIB);
 });
 
-const SEEDS = process.env.DECANT_LONG ? 300 : 20;
+const SEEDS = byScope({ short: 20, long: 300 });
 
 test(`ranges that overlap, given up and forgotten, from a server that fails: ${SEEDS} seeds`, async () => {
   test.setTimeout(600_000);

@@ -10,6 +10,7 @@ import { cli, listening, startProgram } from '../support/command.js';
 import { DISK_SIZE, images, small } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
+import { byScope } from '../support/scope.js';
 import { takeUploads, type UploadServer } from '../support/uploads.js';
 
 const dist = (name: string) => fileURLToPath(new URL(`../../dist/${name}.js`, import.meta.url));
@@ -28,7 +29,7 @@ const AWS = { AWS_ACCESS_KEY_ID: KEYS.accessKeyId, AWS_SECRET_ACCESS_KEY: KEYS.s
 const PART = 8 << 20;
 /** So long each answer takes where an upload is to be cut off, in milliseconds. */
 const SLOW = 150;
-const KILLS = process.env.DECANT_LONG ? 100 : 5;
+const KILLS = byScope({ short: 1, full: 5, long: 100 });
 
 const url = (): string => `${server.origin}/s3/disk.raw`;
 const object = (): Buffer | undefined => server.objects.get('/s3/disk.raw');

@@ -22,6 +22,7 @@ import { asRoot, cli, listening, start, startProgram, sudo } from '../support/co
 import { expectSame, images, small } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
+import { byScope } from '../support/scope.js';
 import { type SlowFile, serveSlowly as slow } from '../support/slow.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
@@ -64,7 +65,7 @@ async function cutOff(input: string, output: string, signal: NodeJS.Signals, ...
   return (await ended).stderr;
 }
 
-const KILLS = process.env.DECANT_LONG ? 100 : 5;
+const KILLS = byScope({ short: 1, full: 5, long: 100 });
 
 for (const [format, expected] of [
   ['raw', images.raw],

@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '../support/node.js';
+import { byScope } from '../support/scope.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const bin = (name: string) => join(root, 'node_modules', '.bin', name);
@@ -78,12 +79,12 @@ const USING = `
 
 const NEWEST = 'node_modules/typescript';
 const OLDER = 'tools/typescript/node_modules';
-const COMPILERS = [`${OLDER}/typescript-5.0`, ...(process.env.DECANT_LONG ? [`${OLDER}/typescript-5.9`] : []), NEWEST];
+const COMPILERS = [`${OLDER}/typescript-5.0`, ...byScope({ short: [], long: [`${OLDER}/typescript-5.9`] }), NEWEST];
 const RESOLUTIONS = [
   { module: 'nodenext', moduleResolution: 'nodenext' },
   { module: 'esnext', moduleResolution: 'bundler' },
   // The compilers here find for it what they find for nodenext.
-  ...(process.env.DECANT_LONG ? [{ module: 'node16', moduleResolution: 'node16' }] : []),
+  ...byScope({ short: [], long: [{ module: 'node16', moduleResolution: 'node16' }] }),
 ];
 
 interface Case {

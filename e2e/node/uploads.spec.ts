@@ -12,13 +12,14 @@ import { failure } from '../support/failure.js';
 import { small } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
+import { byScope } from '../support/scope.js';
 import { takeUploads, UPLOAD_FAULTS, type UploadFault, type UploadServer } from '../support/uploads.js';
 
 const dist = (name: string) => fileURLToPath(new URL(`../../dist/${name}.js`, import.meta.url));
 const decant = (await import(dist('node'))) as typeof Decant;
 const upload = (await import(dist('upload'))) as typeof Upload;
 
-const LONG = process.env.DECANT_LONG === '1';
+const LONG = byScope({ short: false, long: true });
 /** Waits for little: faults pass at once here. */
 const QUICK = { timeout: 2, patience: 20 };
 

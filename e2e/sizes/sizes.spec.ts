@@ -6,10 +6,11 @@ import { giveFile, loadApi, storage } from '../support/browser.js';
 import { expectSame, sparse } from '../support/images.js';
 import { convert, convertToStream, hashPieces, hashStored } from '../support/in-page.js';
 import { choose } from '../support/page.js';
+import { byScope } from '../support/scope.js';
 import { expect, test, type Window } from '../support/windows.js';
 
 /** In GiB. */
-const SIZES = process.env.DECANT_LONG ? [1, 3, 11, 20] : [0.5];
+const SIZES = byScope({ short: [0.5], long: [1, 3, 11, 20] });
 const PIECE = 16 << 20;
 
 const REFUSED = { kind: 'sink', message: expect.stringContaining("the browser's storage has no room for") };

@@ -23,9 +23,10 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { disk } from './pairs.mjs';
+import { byScope } from './scope.js';
 
-/** What the disk has whose images most tests convert, in bytes: less in the run of all tests, which is to be short. */
-export const DISK_SIZE = (process.env.DECANT_LONG ? 300 : 96) << 20;
+/** The size of the disk whose images most tests convert, in bytes. `DECANT_DISK_MIB` sets another one. */
+export const DISK_SIZE = Number(process.env.DECANT_DISK_MIB ?? byScope({ short: 96, long: 300 })) << 20;
 
 const folder = fileURLToPath(new URL(`../../.cache/images-${DISK_SIZE >> 20}`, import.meta.url));
 mkdirSync(folder, { recursive: true });

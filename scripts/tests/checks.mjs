@@ -25,6 +25,8 @@ export function checks() {
   check('oxlint', bin('oxlint'), ['worker', 'element', 'web', 'examples', 'e2e', 'scripts', 'bench']);
   for (const part of ['worker', 'element', 'web', 'web/service-worker', 'e2e'])
     check(`tsc, ${part}`, bin('tsc'), ['-p', part, '--noEmit']);
+  check('tsc, tests beside their sources', bin('tsc'), ['-p', 'tsconfig.tests.json']);
+  check('tests beside their sources', bin('vitest'), ['run']);
   say('import cycles');
   count('import cycles', hasNoCycles() ? { passed: 1 } : { failed: 1 });
 }

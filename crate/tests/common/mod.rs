@@ -32,7 +32,7 @@ use std::rc::Rc;
 
 /// Whether whole matrices run, not samples of them.
 pub fn long() -> bool {
-    std::env::var_os("DECANT_LONG").is_some()
+    std::env::var("DECANT_TESTS").is_ok_and(|scope| scope == "long")
 }
 
 /// Does `work` with each number below `count`, two at once: a program that makes an image keeps one core busy.

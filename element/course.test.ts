@@ -2,9 +2,9 @@
 // holes are anything but evenly spread, as in every real disk.
 
 import type { Progress } from 'decant';
-import { Course } from '../../element/course.js';
-import type { Rates } from '../../element/rates.js';
-import { expect, test } from '../support/node.js';
+import { expect, test } from 'vitest';
+import { Course } from './course.js';
+import type { Rates } from './rates.js';
 
 const DATA = 1e9;
 const GUEST = 10e9;

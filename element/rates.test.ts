@@ -1,8 +1,8 @@
 // The page's rates where nothing can be probed: no private file system is here, as in some private windows.
 
 import type { Result } from 'decant';
-import { currentRates, learn, TYPICAL } from '../../element/rates.js';
-import { expect, test } from '../support/node.js';
+import { expect, test } from 'vitest';
+import { currentRates, learn, TYPICAL } from './rates.js';
 
 /** Runs `work` with what the page has kept. */
 async function withKept(work: (kept: Map<string, string>) => Promise<void>): Promise<void> {

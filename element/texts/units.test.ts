@@ -1,7 +1,7 @@
 // Sizes and times as the page shows them.
 
-import { unitsOf } from '../../element/texts/units.js';
-import { expect, test } from '../support/node.js';
+import { expect, test } from 'vitest';
+import { unitsOf } from './units.js';
 
 const { binarySize, duration, size } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
 

@@ -1,8 +1,8 @@
 // Which password the page tries for which layer.
 
 import type { Layer } from 'decant';
-import { Passwords } from '../../element/passwords.js';
-import { expect, test } from '../support/node.js';
+import { expect, test } from 'vitest';
+import { Passwords } from './passwords.js';
 
 const layer = (name: string, encryption: 'luks' | 'aes') => ({ name, encryption }) as Layer;
 

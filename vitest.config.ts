@@ -1,0 +1,9 @@
+// Tests of plain functions and classes, beside the sources that they test: no build, no browser.
+
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  resolve: { alias: { decant: fileURLToPath(new URL('worker/browser.ts', import.meta.url)) } },
+  test: { include: ['{worker,element,web}/**/*.test.ts'], restoreMocks: true, unstubGlobals: true },
+});
