@@ -18,14 +18,11 @@ const chromium = {
 /** The tag of tests that take minutes: in Chromium, a project of their own runs them. */
 const LONG = /@long/;
 
-/** A part of the tests in Chromium, so that both of two workers have something to do until the end. */
-const MORE = ['**/{offline,queue,rates,resume-page,same-files,shown,streamed,unhandled,uploads,wrong-files}.spec.ts'];
-
 /** What goes over networks, in Node. */
 const NETWORK = ['**/{http,http-answers,nginx,requests,resume,resume-upload,upload-answers,uploads}.spec.ts'];
 
-/** The tag of the consumers that `npm test` runs. */
-const SHORT = /@short/;
+/** What converts the images that Rust's tests have made. */
+const MATRIX = ['**/matrix.spec.ts'];
 
 /** The package in projects of others; `projects` has what these consist of. */
 const consumers = { testDir: 'consumers', testIgnore: '**/projects/**', use: { launchOptions: chromium } };
@@ -42,17 +39,15 @@ export default defineConfig({
   workers: 1,
   forbidOnly: true,
   reporter: [['list'], ['json', { outputFile: '../.cache/playwright.json' }]],
-  // With `--workers=2` two projects run side by side, each one test after the other.
   projects: [
-    { name: 'chromium', testDir: 'browser', testIgnore: MORE, grepInvert: [LONG, leftOut], use: { launchOptions: chromium } },
-    { name: 'node', testDir: 'node', testIgnore: NETWORK },
-    { name: 'chromium-more', testDir: 'browser', testMatch: MORE, grepInvert: [LONG, leftOut], use: { launchOptions: chromium } },
+    { name: 'chromium', testDir: 'browser', grepInvert: [LONG, leftOut], use: { launchOptions: chromium } },
+    { name: 'node', testDir: 'node', testIgnore: [...NETWORK, ...MATRIX] },
     { name: 'chromium-long', testDir: 'browser', grep: LONG, use: { launchOptions: chromium } },
     { name: 'node-network', testDir: 'node', testMatch: NETWORK },
+    { name: 'matrix', testDir: 'node', testMatch: MATRIX },
     { name: 'sizes', testDir: 'sizes', use: { launchOptions: chromium } },
     { name: 'servers', testDir: 'servers' },
     { name: 'consumers', ...consumers },
-    { name: 'consumers-short', ...consumers, grep: SHORT },
     ...OTHER_BROWSERS.map((name) => ({ name, testDir: 'webdriver' })),
-  ].map((project) => ({ grepInvert: leftOut, ...project, workers: 1 })),
+  ].map((project) => ({ grepInvert: leftOut, ...project })),
 });

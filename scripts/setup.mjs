@@ -25,11 +25,14 @@ const TESTS = [
   { there: has('qemu-img'), packages: ['qemu-utils'], why: 'tests compare with what it converts' },
   { there: has('mkfs.ext4'), packages: ['e2fsprogs'], why: 'tests convert real file systems' },
   { there: has('Xvfb'), packages: ['xvfb'], why: 'a real save dialog needs a display' },
-  { there: has('nginx'), packages: ['nginx-light'], why: 'images are read from it' },
-  { there: has('openssl'), packages: ['openssl'], why: 'it makes a certificate for nginx' },
   { there: has('xdotool'), packages: ['xdotool'], why: 'it operates the save dialog' },
   PIGZ,
   { there: has('python3'), packages: ['python3'], why: 'tests read the archives that its library writes' },
+];
+/** Besides these, for all scopes but the short one. */
+const FULL_TESTS = [
+  { there: has('nginx'), packages: ['nginx-light'], why: 'images are read from it' },
+  { there: has('openssl'), packages: ['openssl'], why: 'it makes a certificate for nginx' },
 ];
 /** Tests look into disks that these make. */
 const DISKS = [
@@ -173,7 +176,8 @@ function debian(needs) {
 
 export const compiler = () => debian(COMPILER);
 export const testPrograms = () => debian([...TESTS, ...DISKS]);
-export const benchmarkPrograms = () => debian([...TESTS, ...BENCHMARK]);
+export const fullTestPrograms = () => debian(FULL_TESTS);
+export const benchmarkPrograms = () => debian([...TESTS, ...FULL_TESTS, ...BENCHMARK]);
 export const otherBrowsers = () => debian(OTHER_BROWSERS);
 
 if (!existsSync(join(root, 'package-lock.json'))) fail('package-lock.json is missing.', 'Use a complete checkout.');

@@ -1,70 +1,102 @@
-// `npm test` runs the part `short`. `npm run test:long` runs all parts, or those that are named:
-// `npm run test:long -- matrix browsers`. Installs what a part needs. The last line is "N passed, N failed".
+// `npm test` runs the tests of the scope `short`, `npm run test:full` those of `full`. `npm run test:long` runs all parts
+// of the long run, or those that are named: `npm run test:long -- matrix browsers`. Installs what the tests need. Prints
+// the time of each step and of the slowest files. The last line is "N passed, N failed".
 
 import { build } from './build.mjs';
 import { fail, say } from './lib.mjs';
-import { compiler, olderCompilers, otherBrowsers, rust, testPrograms, uploadServers } from './setup.mjs';
-import { checks } from './tests/checks.mjs';
+import {
+  compiler,
+  fullTestPrograms,
+  olderCompilers,
+  otherBrowsers,
+  rust,
+  testPrograms,
+  uploadServers,
+} from './setup.mjs';
+import { moreRustChecks, rustChecks, scriptChecks } from './tests/checks.mjs';
 import { playwright } from './tests/playwright.mjs';
 import { narrowRustTests, rustTests } from './tests/rust.mjs';
-import { count, counted } from './tests/tally.mjs';
+import { count, counted, printTimes } from './tests/tally.mjs';
+import { vitest } from './tests/vitest.mjs';
 
-/** The environment of the long parts: whole matrices instead of samples, long random runs, large disks. */
+/** Whole matrices instead of samples, long random runs, large disks: e2e/support/scope.ts. */
 const LONG = { DECANT_TESTS: 'long' };
+const FULL = { DECANT_TESTS: 'full' };
 
-/** The projects for other browsers: see e2e/support/webdriver/browsers.ts. */
+/** See e2e/support/webdriver/browsers.ts. */
 const OTHER_BROWSERS = ['firefox', 'firefox-private', 'webkit', 'webkit-as-safari', 'webkit-as-safari-private'];
 
-/** Each part takes less than 45 minutes on two cores; `short` takes less than 30. */
+/** What runs in Chromium and Node, two tests at a time. */
+const PROJECTS = ['chromium', 'node', 'node-network', 'sizes', 'consumers'];
+
+/** Runs Rust's part and that of the scripts side by side: they do not wait for each other. */
+async function everything(env, lints) {
+  const core = async () => {
+    await rustTests(env);
+    for (const lint of lints) await lint();
+  };
+  const scripts = async () => {
+    await scriptChecks();
+    await vitest();
+    await playwright(PROJECTS, env, '--workers=2');
+  };
+  await Promise.all([core(), scripts()]);
+}
+
+const short = () => everything({}, [rustChecks]);
+
+async function full() {
+  await everything(FULL, [rustChecks, moreRustChecks]);
+  // It converts the images that Rust's tests have made.
+  await playwright(['matrix'], FULL);
+}
+
+/** Each part takes less than 45 minutes on two cores. */
 const PARTS = {
-  /** All tests, with samples of the matrices. */
-  short() {
-    checks();
-    rustTests();
-    const projects = ['chromium', 'node', 'chromium-more', 'node-network', 'sizes', 'consumers-short'];
-    playwright(projects, {}, '--workers=2');
-  },
+  /** What `npm run test:full` runs. */
+  full,
   /** The whole matrices and random runs of the core, their images through the command, and all pairs in Node and Chromium. */
-  matrix() {
-    rustTests(LONG);
-    playwright(['node'], LONG);
-    playwright(['chromium'], LONG, 'pairs.spec');
+  async matrix() {
+    await rustTests(LONG);
+    await playwright(['node', 'matrix'], LONG);
+    await playwright(['chromium'], LONG, 'pairs.spec');
   },
   /** The tests of the core once more, where a pointer has 32 bits, as in WebAssembly. */
-  narrow() {
-    narrowRustTests(LONG);
-  },
+  narrow: () => narrowRustTests(LONG),
   /** Large disks in Chromium, in a profile and in private windows. */
-  sizes() {
-    playwright(['sizes'], LONG);
-  },
+  sizes: () => playwright(['sizes'], LONG),
   /** Images on servers, uploads, and what is cut off: long random runs, kills, and servers of others. */
   async network() {
     await uploadServers();
-    playwright(['node-network', 'servers'], LONG);
-    playwright(['chromium'], LONG, 'browser/http.spec', 'browser/resume.spec');
+    await playwright(['node-network', 'servers'], LONG);
+    await playwright(['chromium'], LONG, 'browser/http.spec', 'browser/resume.spec');
   },
   /** The packed package with every bundler, framework, runtime and test runner. */
-  consumers() {
-    playwright(['consumers'], LONG);
-  },
+  consumers: () => playwright(['consumers'], LONG),
   /** The long tests in Chromium, and the other browsers. */
-  browsers() {
+  async browsers() {
     otherBrowsers();
-    playwright(['chromium-long', ...OTHER_BROWSERS], LONG);
+    await playwright(['chromium-long', ...OTHER_BROWSERS], LONG);
   },
 };
 
-const named = process.argv.slice(2).filter((argument) => argument !== '--long');
-const unknown = named.find((name) => !Object.hasOwn(PARTS, name));
-if (unknown !== undefined) fail(`There is no part '${unknown}'.`, `The parts are: ${Object.keys(PARTS).join(', ')}.`);
-const all = process.argv.includes('--long') ? Object.keys(PARTS) : ['short'];
-const parts = named.length > 0 ? named : all;
+/** The parts that the arguments ask for, by their names. */
+function chosen() {
+  const [option, ...names] = process.argv.slice(2);
+  if (option === undefined) return { short };
+  if (option === '--full') return { full };
+  const unknown = names.find((name) => !Object.hasOwn(PARTS, name));
+  if (unknown !== undefined) fail(`There is no part '${unknown}'.`, `The parts are: ${Object.keys(PARTS).join(', ')}.`);
+  return names.length === 0 ? PARTS : Object.fromEntries(names.map((name) => [name, PARTS[name]]));
+}
+
+const parts = chosen();
 
 let complete = false;
 // Printed even if set-up or a build has ended the script.
 process.on('exit', () => {
   if (!complete) count('set-up', { failed: 1 });
+  printTimes();
   const { passed, failed } = counted();
   console.log(`${passed} passed, ${failed} failed`);
   process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
@@ -74,13 +106,16 @@ await build();
 compiler();
 rust();
 testPrograms();
-await olderCompilers();
-for (const part of parts) {
+if (!('short' in parts)) {
+  fullTestPrograms();
+  await olderCompilers();
+}
+for (const [name, part] of Object.entries(parts)) {
   const before = counted();
-  say(`part ${part}`);
-  await PARTS[part]();
+  say(`part ${name}`);
+  await part();
   const { passed, failed } = counted();
-  say(`part ${part}: ${passed - before.passed} passed, ${failed - before.failed} failed`);
+  say(`part ${name}: ${passed - before.passed} passed, ${failed - before.failed} failed`);
 }
 
 complete = true;

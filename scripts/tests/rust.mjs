@@ -16,22 +16,20 @@ const NARROW_TESTS = [
 
 export const cargo = (...args) => [`+${toolchain()}`, ...args];
 
-export function rustTests(env) {
-  run('Rust tests', [], env);
-}
+export const rustTests = (env) => run('Rust tests', [], env);
 
 /** All but the matrices with words of 32 bits. */
-export function narrowRustTests(env) {
+export async function narrowRustTests(env) {
   for (const name of NARROW_TESTS) {
     if (!existsSync(join(root, 'crate', 'tests', `${name}.rs`)))
       fail(`There are no tests '${name}'.`, 'Adapt scripts/tests/rust.mjs.');
   }
   const tests = NARROW_TESTS.map((name) => `${name}::`);
-  runNarrow('Rust tests of modules and of the corpus, 32 bits', ['--lib', '--test', 'corpus'], env);
-  runNarrow('Rust tests, 32 bits', ['--test', 'all', '--', ...tests], env);
+  await runNarrow('Rust tests of modules and of the corpus, 32 bits', ['--lib', '--test', 'corpus'], env);
+  await runNarrow('Rust tests, 32 bits', ['--test', 'all', '--', ...tests], env);
 }
 
-function runNarrow(name, args, env) {
+async function runNarrow(name, args, env) {
   rustTarget(NARROW);
   const include = (folder) => `-I${folder}`;
   const flags = [
@@ -40,15 +38,15 @@ function runNarrow(name, args, env) {
     include(join(root, 'scripts', 'i686')),
   ];
   const narrow = { ...env, CC_i686_unknown_linux_musl: 'clang', CFLAGS_i686_unknown_linux_musl: flags.join(' ') };
-  run(name, ['--target', NARROW, '--config', 'scripts/i686.toml', ...args], narrow);
+  await run(name, ['--target', NARROW, '--config', 'scripts/i686.toml', ...args], narrow);
 }
 
-function run(name, args, env) {
+async function run(name, args, env) {
   const command = cargo('test', '--locked', '--no-fail-fast', ...args);
-  const { ok, stdout } = start(name, 'cargo', command, { env, capture: true });
+  const { ok, stdout, seconds } = await start(name, 'cargo', command, { env });
   const results = [...stdout.matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/gm)];
   const sum = (at) => results.reduce((so_far, result) => so_far + Number(result[at]), 0);
   // An ignored test counts as failed, and so does a runner that broke off.
   const failed = sum(2) + sum(3);
-  count(name, { passed: sum(1), failed: failed === 0 && (!ok || results.length === 0) ? 1 : failed });
+  count(name, { passed: sum(1), failed: failed === 0 && (!ok || results.length === 0) ? 1 : failed, seconds });
 }

@@ -1,31 +1,70 @@
-// Runs commands and counts what passed and failed.
+// Runs commands, counts what passed and failed, and keeps how long each took.
 
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { root, say } from '../lib.mjs';
 
-const total = { passed: 0, failed: 0 };
+/** `{ name, passed, failed, seconds }` of each step that has ended. */
+const steps = [];
+/** Seconds of files of tests, by their names. */
+const files = new Map();
 
-export function count(name, { passed = 0, failed = 0 }) {
-  total.passed += passed;
-  total.failed += failed;
-  if (failed > 0) say(`FAILED: ${name}`);
+/** How many files the summary lists. */
+const SLOWEST = 25;
+
+export function count(name, { passed = 0, failed = 0, seconds = 0 }) {
+  steps.push({ name, passed, failed, seconds });
+  say(`${failed > 0 ? 'FAILED' : 'ended'} after ${seconds.toFixed(0)} s: ${name}`);
 }
 
-/** The counts so far. */
-export const counted = () => ({ ...total });
+/** Adds to the time of a file of tests. */
+export function took(file, seconds) {
+  files.set(file, (files.get(file) ?? 0) + seconds);
+}
 
-/** Runs a command and returns whether it succeeded, and what it printed (if `capture`). */
-export function start(name, command, args, { env = {}, capture = false } = {}) {
-  say(name);
-  const stdio = ['ignore', capture ? 'pipe' : 'inherit', 'inherit'];
-  const options = { cwd: root, env: { ...process.env, ...env }, stdio, encoding: 'utf8', maxBuffer: 1 << 28 };
-  const { status, stdout } = spawnSync(command, args, options);
-  if (capture) process.stdout.write(stdout ?? '');
-  return { ok: status === 0, stdout: stdout ?? '' };
+const sum = (field) => steps.reduce((total, step) => total + step[field], 0);
+
+/** The counts so far. */
+export const counted = () => ({ passed: sum('passed'), failed: sum('failed') });
+
+/** Prints the seconds of each step and of the slowest files. */
+export function printTimes() {
+  const line = (seconds, name) => console.log(`${seconds.toFixed(1).padStart(8)} s  ${name}`);
+  say('time of each step');
+  for (const { name, seconds } of steps) line(seconds, name);
+  say(`time of each file of tests, the slowest ${SLOWEST} of ${files.size}`);
+  const sorted = [...files].toSorted(([, a], [, b]) => b - a);
+  for (const [name, seconds] of sorted.slice(0, SLOWEST)) line(seconds, name);
+}
+
+/**
+ * Runs a command. Resolves to whether it succeeded, what it printed to standard output, and its seconds. What it prints
+ * is shown when it has ended, so that steps that run side by side do not mix; with `live`, as it comes.
+ */
+export async function start(name, command, args, { env = {}, live = false } = {}) {
+  say(`begins: ${name}`);
+  const begin = performance.now();
+  const stdio = ['ignore', live ? 'inherit' : 'pipe', live ? 'inherit' : 'pipe'];
+  const child = spawn(command, args, { cwd: root, env: { ...process.env, ...env }, stdio });
+  const [stdout, all] = [[], []];
+  child.stdout?.on('data', (data) => {
+    stdout.push(data);
+    all.push(data);
+  });
+  child.stderr?.on('data', (data) => all.push(data));
+  const status = await new Promise((done) => {
+    child.on('error', (error) => {
+      all.push(Buffer.from(`${error.message}\n`));
+      done(1);
+    });
+    child.on('close', done);
+  });
+  process.stdout.write(Buffer.concat(all));
+  const seconds = (performance.now() - begin) / 1000;
+  return { ok: status === 0, stdout: Buffer.concat(stdout).toString(), seconds };
 }
 
 /** Runs a command that counts as one test. */
-export function check(name, command, args, env) {
-  const { ok } = start(name, command, args, { env });
-  count(name, ok ? { passed: 1 } : { failed: 1 });
+export async function check(name, command, args, env) {
+  const { ok, seconds } = await start(name, command, args, { env });
+  count(name, ok ? { passed: 1, seconds } : { failed: 1, seconds });
 }
