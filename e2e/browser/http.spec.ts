@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { expect, hashOpfs, type Page, test } from '../support/browser.js';
 import { hashFile, small } from '../support/images.js';
 import { random } from '../support/random.js';
-import { PASSING, type RemoteFile, serveFile } from '../support/remote.js';
+import { type RemoteFile, serveFile } from '../support/remote.js';
+import { PASSING } from '../support/replies.js';
 import type { TestServer } from '../support/server.js';
 
 test.use({ isolated: false });

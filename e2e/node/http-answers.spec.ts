@@ -9,7 +9,8 @@ import { cli, program, run, startProgram } from '../support/command.js';
 import { failure } from '../support/failure.js';
 import { expectSame, small } from '../support/images.js';
 import { expect, test } from '../support/node.js';
-import { type Fault, type RemoteFile, serveFile } from '../support/remote.js';
+import { type RemoteFile, serveFile } from '../support/remote.js';
+import type { Fault } from '../support/replies.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
 

@@ -11,7 +11,8 @@ import { failure } from '../support/failure.js';
 import { expectSame, images, small } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
-import { FAULTS, type Fault, PASSING, type RemoteFile, serveFile } from '../support/remote.js';
+import { type RemoteFile, serveFile } from '../support/remote.js';
+import { FAULTS, type Fault, PASSING } from '../support/replies.js';
 import { byScope } from '../support/scope.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;

@@ -7,7 +7,8 @@ import type * as Decant from '../../dist/node.js';
 import { expectSame, images, qemuImg, small } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
-import { type Asked, FAULTS, type Fault, PASSING, type RemoteFile, serveFile } from '../support/remote.js';
+import { type Asked, type RemoteFile, serveFile } from '../support/remote.js';
+import { type Fault, PASSING } from '../support/replies.js';
 import { byScope } from '../support/scope.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
@@ -212,7 +213,7 @@ test('a server that is asked too much is asked less', async ({ folder }) => {
       });
       if (underWay <= 1) return false;
       refused += 1;
-      FAULTS['status 503']({} as never, response);
+      response.writeHead(503).end();
       return true;
     },
   });
