@@ -1,0 +1,174 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Overloaded, Passing, Unanswered } from './failures.js';
+import { Retries } from './retry.js';
+import { LONGEST_TIMER } from './seconds.js';
+
+const never = new AbortController().signal;
+const nothing = () => false;
+const ENDLESS = Number.POSITIVE_INFINITY;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.setTimerTickMode('nextTimerAsync');
+  // The longest wait that the jitter makes.
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** An attempt that fails with `failures`, one after the other, then succeeds; when each was made, in milliseconds. */
+function failing(...failures: unknown[]): { attempt: () => Promise<string>; times: number[] } {
+  const times: number[] = [];
+  const begin = performance.now();
+  const attempt = async () => {
+    const failure = failures[times.length];
+    times.push(performance.now() - begin);
+    if (failure !== undefined) throw failure;
+    return 'done';
+  };
+  return { attempt, times };
+}
+
+const passing = (count: number, wait?: number) => Array.from({ length: count }, () => new Passing('busy', wait));
+
+test('the wait doubles up to 15 seconds', async () => {
+  const retries = new Retries(ENDLESS);
+  const { attempt, times } = failing(...passing(9));
+  expect(await retries.run(attempt, nothing, never)).toBe('done');
+  const waits = times.slice(1).map((time, at) => time - times[at]!);
+  expect(waits).toEqual([250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000]);
+  expect(retries.count).toBe(9);
+});
+
+test('the jitter makes a wait shorter, by at most a half', async () => {
+  vi.mocked(Math.random).mockReturnValueOnce(0).mockReturnValueOnce(0.5);
+  const { attempt, times } = failing(...passing(2));
+  await new Retries(ENDLESS).run(attempt, nothing, never);
+  expect(times).toEqual([0, 125, 125 + 375]);
+});
+
+test.for([
+  ['shorter than its own', 0, 250],
+  ['longer than its own', 60, 60_000],
+  ['longer than a timer can', 1e9, LONGEST_TIMER],
+] as const)('the wait that a server asks for: %s', async ([, wait, waited]) => {
+  const { attempt, times } = failing(...passing(1, wait));
+  await new Retries(ENDLESS).run(attempt, nothing, never);
+  expect(times).toEqual([0, waited]);
+});
+
+test('a failure that does not pass is thrown at once', async () => {
+  const lasting = new Error('gone');
+  const { attempt, times } = failing(new Passing('busy'), lasting);
+  await expect(new Retries(ENDLESS).run(attempt, nothing, never)).rejects.toBe(lasting);
+  expect(times).toHaveLength(2);
+});
+
+test.for([
+  // Waits of 250, 500 and 1000 milliseconds.
+  [249, 1],
+  [250, 2],
+  [749, 2],
+  [750, 3],
+  [1749, 3],
+  [1750, 4],
+])('a patience of %d milliseconds is over after %d attempts', async ([patience, attempts]) => {
+  const failures = passing(9);
+  const { attempt, times } = failing(...failures);
+  await expect(new Retries(patience!).run(attempt, nothing, never)).rejects.toBe(failures[attempts! - 1]);
+  expect(times).toHaveLength(attempts!);
+});
+
+test('patience ends before a wait that a server asks for and that is longer', async () => {
+  const { attempt, times } = failing(...passing(9, 11));
+  await expect(new Retries(10_000).run(attempt, nothing, never)).rejects.toThrow('busy');
+  expect(times).toEqual([0]);
+});
+
+test('patience and waits begin anew where something has come', async () => {
+  const { attempt, times } = failing(...passing(6));
+  // Before the fourth failure.
+  const progressed = vi.fn(nothing).mockReturnValueOnce(false).mockReturnValueOnce(false).mockReturnValueOnce(false);
+  progressed.mockReturnValueOnce(true);
+  await new Retries(1750).run(attempt, progressed, never);
+  const waits = times.slice(1).map((time, at) => time - times[at]!);
+  expect(waits).toEqual([250, 500, 1000, 250, 500, 1000]);
+});
+
+test('patience counts from the first failure, however long an attempt takes before it', async () => {
+  let attempts = 0;
+  const slow = async () => {
+    attempts += 1;
+    await new Promise((resolve) => setTimeout(resolve, 60_000));
+    if (attempts < 3) throw new Passing('busy');
+    return 'done';
+  };
+  await expect(new Retries(60_749).run(slow, nothing, never)).rejects.toThrow('busy');
+  expect(attempts).toBe(2);
+  attempts = 0;
+  expect(await new Retries(60_750).run(slow, nothing, never)).toBe('done');
+});
+
+test('a server that has never answered is asked three times', async () => {
+  const { attempt, times } = failing(...Array.from({ length: 9 }, () => new Unanswered('nobody')));
+  await expect(new Retries(ENDLESS).run(attempt, nothing, never)).rejects.toThrow('nobody');
+  expect(times).toHaveLength(3);
+});
+
+test('one that has answered, if only that it is busy, is asked as long as patience lasts', async () => {
+  const unanswered = Array.from({ length: 9 }, () => new Unanswered('nobody'));
+  const answered = new Retries(ENDLESS);
+  answered.came();
+  expect(await answered.run(failing(...unanswered).attempt, nothing, never)).toBe('done');
+  // It was busy twice, so that the third attempt is the third failure.
+  const busy = new Retries(ENDLESS);
+  const attempts = failing(new Overloaded('busy'), new Overloaded('busy'), ...unanswered);
+  await expect(busy.run(attempts.attempt, nothing, never)).rejects.toThrow('nobody');
+});
+
+test('a cancel ends a wait', async () => {
+  const cancel = new AbortController();
+  const { attempt, times } = failing(...passing(9, 1000));
+  setTimeout(() => cancel.abort(), 500);
+  await expect(new Retries(ENDLESS).run(attempt, nothing, cancel.signal)).rejects.toMatchObject({ kind: 'cancelled' });
+  expect(times).toHaveLength(1);
+  expect(performance.now()).toBeLessThan(1000);
+});
+
+test('what fails since it was cancelled is not tried again', async () => {
+  const cancel = new AbortController();
+  const attempt = vi.fn(async () => {
+    cancel.abort(new Error('enough'));
+    throw new Passing('broken');
+  });
+  await expect(new Retries(ENDLESS).run(attempt, nothing, cancel.signal)).rejects.toThrow('enough');
+  expect(attempt).toHaveBeenCalledOnce();
+});
+
+test('a network that is back ends a wait', async () => {
+  const page = new EventTarget();
+  vi.stubGlobal('addEventListener', page.addEventListener.bind(page));
+  vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page));
+  const { attempt, times } = failing(...passing(1, 1000));
+  setTimeout(() => page.dispatchEvent(new Event('online')), 70);
+  await new Retries(ENDLESS).run(attempt, nothing, never);
+  expect(times).toEqual([0, 70]);
+});
+
+test('silence counts from what came last, while something fails', async () => {
+  const retries = new Retries(ENDLESS);
+  const told: number[] = [];
+  let attempts = 0;
+  const attempt = async () => {
+    told.push(retries.silence);
+    attempts += 1;
+    if (attempts <= 3) throw new Passing('busy', 10);
+  };
+  await new Promise((resolve) => setTimeout(resolve, 5000));
+  expect(retries.silence).toBe(0);
+  retries.came();
+  await retries.run(attempt, nothing, never);
+  expect(told).toEqual([0, 10, 20, 30]);
+  expect(retries.silence).toBe(0);
+});
