@@ -1,0 +1,131 @@
+// Servers that send only whole files.
+
+import { expect, test } from 'vitest';
+import { type Reply, responseOf } from '../../e2e/support/replies.js';
+import type { Exchange } from '../http/client.js';
+import { Passing } from '../http/failures.js';
+import { ComingFile, KeptFile, openComing, receiveWhole, unnoticedEnd } from './whole.js';
+
+const MIB = 1 << 20;
+const never = new AbortController().signal;
+
+/** An exchange that brings `reply`, and whether it was ended. */
+function exchangeOf(reply: Reply): Exchange & { isEnded: boolean } {
+  const response = responseOf(reply);
+  const reader = response.body?.getReader();
+  const exchange = {
+    response,
+    isEnded: false,
+    next: async () => (await reader?.read())?.value,
+    end() {
+      exchange.isEnded = true;
+    },
+  };
+  return exchange;
+}
+
+/** `length` bytes by `Content-Length`, or by none, of which so many come. */
+const fileOf = (came: number, length: number | undefined, headers = {}): Reply => ({
+  status: 200,
+  headers: { ...(length === undefined ? {} : { 'Content-Length': length }), ...headers },
+  body: new Uint8Array(came).fill(7),
+});
+
+async function received(reply: Reply): Promise<string> {
+  try {
+    const got = await receiveWhole(exchangeOf(reply));
+    return 'bytes' in got ? `${got.bytes.length} bytes` : `begun: ${got.begun.length} parts`;
+  } catch (thrown) {
+    return `${thrown instanceof Passing ? 'may pass' : 'fails'}: ${(thrown as Error).message}`;
+  }
+}
+
+test.for([
+  ['with its length', fileOf(250_000, 250_000), '250000 bytes'],
+  ['without a length', fileOf(250_000, undefined), '250000 bytes'],
+  ['an empty one', fileOf(0, undefined), '0 bytes'],
+  ['cut off', fileOf(1000, 5000), 'may pass: the connection broke'],
+  ['as large as is kept', fileOf(64 * MIB, 64 * MIB), `${64 * MIB} bytes`],
+  ['as large as is kept, without a length', fileOf(64 * MIB, undefined), `${64 * MIB} bytes`],
+  ['larger, as its length says', fileOf(0, 64 * MIB + 1), 'begun: 0 parts'],
+  ['larger, without a length', fileOf(64 * MIB + 1, undefined), 'begun: 672 parts'],
+  // The length is that of what travels.
+  ['encoded by gzip', fileOf(5000, 1000, { 'Content-Encoding': 'gzip' }), '5000 bytes'],
+  ['encoded by gzip, and shorter', fileOf(500, 1000, { 'Content-Encoding': 'gzip' }), '500 bytes'],
+  ...['x-gzip', 'deflate', 'br', 'identity'].map((coding): [string, Reply, string] => [
+    coding,
+    fileOf(10, 10, { 'Content-Encoding': coding }),
+    '10 bytes',
+  ]),
+  ...['zstd', 'compress', 'x-other', 'gzip, br'].map((coding): [string, Reply, string] => [
+    coding,
+    fileOf(10, 10, { 'Content-Encoding': coding }),
+    `fails: the server sends the file encoded as ${coding}, which not every system undoes`,
+  ]),
+] as [string, Reply, string][])('a whole file, %s', async ([, reply, expected]) => {
+  expect(await received(reply)).toBe(expected);
+});
+
+test('a kept file gives copies of its parts', async () => {
+  const network = { received: 3, sent: 0, retries: 0 };
+  const kept = new KeptFile(Uint8Array.of(1, 2, 3), 'disk', undefined, network);
+  expect(kept).toMatchObject({ size: 3, name: 'disk', network });
+  const part = await kept.read(1, 2);
+  part.fill(0);
+  expect(await kept.read(1, 2)).toEqual(Uint8Array.of(2, 3));
+});
+
+const comingFile = (exchange: Exchange, begun: Uint8Array[] = []) =>
+  new ComingFile(exchange, begun, 'disk', 'http://host/disk', undefined);
+
+test('a file that comes in order is the bytes that have come and those that follow', async () => {
+  const exchange = exchangeOf(fileOf(250_000, 250_004));
+  const file = comingFile(exchange, [Uint8Array.of(1, 2), Uint8Array.of(3, 4)]);
+  expect(file.size).toBe(250_004);
+  const bytes = new Uint8Array(await new Response(file.stream).arrayBuffer());
+  expect([...bytes.subarray(0, 6)]).toEqual([1, 2, 3, 4, 7, 7]);
+  expect(bytes).toHaveLength(250_004);
+  expect(file.network).toEqual({ received: 250_004, sent: 0, retries: 0 });
+  expect(exchange.isEnded).toBe(true);
+});
+
+const ONCE = 'the server sends only whole files, so reading cannot go on from there';
+test.for([
+  ['breaks off', { ...fileOf(1000, 5000), end: 'broken' }, `terminated; ${ONCE}`],
+  ['ends early', fileOf(1000, 5000), `the connection broke; ${ONCE}`],
+] as [string, Reply, string][])('a file that comes in order and %s', async ([, reply, message]) => {
+  const exchange = exchangeOf(reply);
+  const reading = new Response(comingFile(exchange).stream).arrayBuffer();
+  await expect(reading).rejects.toThrow(message);
+  expect(exchange.isEnded).toBe(true);
+});
+
+test('a file that comes in order is read by open only, once', async () => {
+  const file = comingFile(exchangeOf(fileOf(10, 10)));
+  await expect(file.read()).rejects.toThrow("http://host/disk comes as a whole, and is read once, by 'open'");
+  const opened = openComing(file);
+  expect(opened).toMatchObject({ name: 'disk', size: undefined });
+  expect(() => openComing(file)).toThrow(expect.objectContaining({ kind: 'usage' }));
+  const { stream } = opened.spec as Extract<typeof opened.spec, { stream: unknown }>;
+  expect(await stream.read(0, 20, never)).toHaveLength(10);
+});
+
+test('a file that nobody wants any more is not fetched', async () => {
+  const exchange = exchangeOf(fileOf(10, 10));
+  await openComing(comingFile(exchange)).close();
+  expect(exchange.isEnded).toBe(true);
+});
+
+test('the size of an encoded file is not its length', () => {
+  expect(comingFile(exchangeOf(fileOf(10, 5, { 'Content-Encoding': 'gzip' })))).toMatchObject({
+    length: undefined,
+    size: 0,
+  });
+});
+
+test.for([
+  [{ 'Content-Length': '10' }, undefined],
+  [{}, 'http://host does not say how large the file is, so one that is cut off may go unnoticed'],
+] as const)('an end that may go unnoticed: %o', ([headers, sentence]) => {
+  expect(unnoticedEnd(new Response(null, { headers }), 'http://host')).toBe(sentence);
+});
