@@ -175,20 +175,24 @@ export interface FakeFile {
   asked: Asked[];
 }
 
-/** `whole` at any address; `fault` is what is wrong with an answer, by its number, and `answer` replies otherwise. */
+interface Options {
+  /** What is wrong with the answer for a range, by the number of the request. */
+  fault?: (number: number) => Fault | undefined;
+  /** Replies in another way. */
+  answer?: (asked: Asked, number: number) => Reply | undefined;
+  /** Resolves when a request may be answered. */
+  before?: (asked: Asked, number: number) => Promise<unknown> | undefined;
+}
+
+/** `whole` at any address. */
 export function fakeFile(
   whole: Uint8Array,
-  {
-    fault = () => undefined,
-    answer = () => undefined,
-  }: {
-    fault?: (number: number) => Fault | undefined;
-    answer?: (asked: Asked, number: number) => Reply | Promise<Reply> | undefined;
-  } = {},
+  { fault = () => undefined, answer = () => undefined, before = () => undefined }: Options = {},
 ): FakeFile {
   const asked: Asked[] = [];
-  const fetch = fetchBy((request) => {
+  const fetch = fetchBy(async (request) => {
     const number = asked.push(request) - 1;
+    await before(request, number);
     return answer(request, number) ?? replyOf(whole, request, fault(number));
   });
   return { fetch, asked };

@@ -1,0 +1,203 @@
+// Real ports: the test is the coordinator that asks.
+
+import { afterEach, expect, test } from 'vitest';
+import { DecantError } from '../errors.js';
+import type { Answer, Asked } from '../messages.js';
+import type { Source } from '../types.js';
+import { Loan } from './loan.js';
+import { StreamReader } from './stream.js';
+
+let loan: Loan | undefined;
+let ports: MessagePort[] = [];
+afterEach(() => {
+  loan?.end();
+  for (const port of ports) port.close();
+  ports = [];
+});
+
+/** What a coordinator asks by `port`, and the answers. */
+function coordinator(port: MessagePort) {
+  ports.push(port);
+  const waiting = new Map<number, (answer: Answer) => void>();
+  port.onmessage = ({ data }) => {
+    const answer = data as Answer;
+    waiting.get(answer.id)?.(answer);
+  };
+  const post = (asked: Asked) => port.postMessage(asked);
+  let last = 0;
+  return {
+    post,
+    async read(offset: number, length: number): Promise<string | number[]> {
+      last += 1;
+      const id = last;
+      const answered = new Promise<Answer>((resolve) => waiting.set(id, resolve));
+      post({ id, offset, length });
+      const answer = await answered;
+      return 'bytes' in answer ? [...answer.bytes] : `${answer.error.kind}: ${answer.error.message}`;
+    },
+  };
+}
+
+function lend(source: Source): ReturnType<typeof coordinator> {
+  loan = new Loan();
+  return coordinator(loan.lend(source));
+}
+
+/** Answers from `content`, by `cut`. */
+const sourceOf = (content: Uint8Array, cut: (offset: number, length: number) => Uint8Array): Source => ({
+  size: content.length,
+  read: async (offset, length) => cut(offset, length),
+});
+
+const CONTENT = [1, 2, 3, 4, 5];
+/** In milliseconds. */
+const AT_ONCE = { interval: 1 };
+
+test('an array that is all of its buffer is moved', async () => {
+  const given: Uint8Array[] = [];
+  const content = Uint8Array.from(CONTENT);
+  const source = sourceOf(content, (offset, length) => {
+    const part = content.slice(offset, offset + length);
+    given.push(part);
+    return part;
+  });
+  expect(await lend(source).read(1, 3)).toEqual([2, 3, 4]);
+  expect(given[0]!.length).toBe(0);
+});
+
+test.for([
+  ['a part of a buffer', () => new Uint8Array(8)],
+  ['memory that is shared', () => new Uint8Array(new SharedArrayBuffer(5))],
+  ['memory of an instance', () => new Uint8Array(new WebAssembly.Memory({ initial: 1 }).buffer)],
+] as const)('%s is copied, and stays as it is', async ([, make]) => {
+  const content = make();
+  content.set(CONTENT);
+  const { read } = lend(sourceOf(content, (offset, length) => content.subarray(offset, offset + length)));
+  expect(await read(1, 3)).toEqual([2, 3, 4]);
+  expect(await read(0, 5)).toEqual(CONTENT);
+  expect([...content.subarray(0, 5)]).toEqual(CONTENT);
+});
+
+test('all of the memory of an instance cannot be moved, and is copied', async () => {
+  const memory = new Uint8Array(new WebAssembly.Memory({ initial: 1 }).buffer);
+  memory.set(CONTENT);
+  const { read } = lend(sourceOf(memory, () => memory));
+  expect(((await read(0, memory.length)) as number[]).slice(0, 5)).toEqual(CONTENT);
+  expect([...memory.subarray(0, 5)]).toEqual(CONTENT);
+});
+
+test('reads at once, answered in any order', async () => {
+  const held: (() => void)[] = [];
+  const source: Source = {
+    size: 100,
+    read: (offset, length) => new Promise((resolve) => held.push(() => resolve(new Uint8Array(length).fill(offset)))),
+  };
+  const { read } = lend(source);
+  const reads = [10, 20, 30].map((offset) => read(offset, 2));
+  await expect.poll(() => held.length, AT_ONCE).toBe(3);
+  for (const go of held.reverse()) go();
+  expect(await Promise.all(reads)).toEqual([
+    [10, 10],
+    [20, 20],
+    [30, 30],
+  ]);
+});
+
+test('a read that is given up is aborted, the others are not', async () => {
+  const signals: AbortSignal[] = [];
+  const source: Source = {
+    size: 100,
+    read: (_, __, { signal }) => {
+      signals.push(signal);
+      return new Promise(() => {});
+    },
+  };
+  const { read, post } = lend(source);
+  const reads = [read(0, 1), read(1, 1)];
+  await expect.poll(() => signals.length, AT_ONCE).toBe(2);
+  post({ givenUp: 1 });
+  expect(await reads[0]).toMatch(/^cancelled: /);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+});
+
+test('a loan that is cancelled gives up what is read, and all that follows', async () => {
+  const signals: AbortSignal[] = [];
+  const told: unknown[] = [];
+  const source: Source = {
+    size: 100,
+    expect: (ranges) => told.push(ranges),
+    read: (_, __, { signal }) => {
+      signals.push(signal);
+      return new Promise(() => {});
+    },
+  };
+  const { read, post } = lend(source);
+  post({ expected: Float64Array.of(1, 2, 3, 4) });
+  const reading = read(0, 1);
+  await expect.poll(() => signals.length, AT_ONCE).toBe(1);
+  loan!.cancel();
+  expect(await reading).toMatch(/^cancelled: /);
+  expect(signals[0]!.aborted).toBe(true);
+  post({ expected: Float64Array.of(5, 6) });
+  expect(await read(0, 1)).toMatch(/^cancelled: /);
+  expect(signals).toHaveLength(1);
+  const expected = [
+    { offset: 1, length: 2 },
+    { offset: 3, length: 4 },
+  ];
+  expect(told).toEqual([expected, []]);
+});
+
+test('a stream is read in order, and may have less', async () => {
+  loan = new Loan();
+  const stream = new Blob([Uint8Array.from(CONTENT)]).stream();
+  const { read } = coordinator(loan.lendStream(new StreamReader(stream)));
+  expect(await read(0, 3)).toEqual([1, 2, 3]);
+  expect(await read(3, 10)).toEqual([4, 5]);
+  expect(await read(0, 1)).toMatch(/^usage: /);
+});
+
+test('a failure gets the cause that stayed on this side, the last one of those that say the same', async () => {
+  const thrown = [1, 2].map((number) => Object.assign(new Error('gone'), { number }));
+  const failures = [...thrown, new Error('other')];
+  const { read } = lend({ size: 100, read: () => Promise.reject(failures.shift()) });
+  for (let count = 0; count < 3; count += 1) expect(await read(0, 1)).toMatch(/^source: /);
+  const told = loan!.explain(new DecantError('source', "In 'base': Could not read the image: gone"));
+  expect(told).toMatchObject({
+    kind: 'source',
+    message: "In 'base': Could not read the image: gone",
+    cause: thrown[1],
+  });
+});
+
+test.for([
+  ['of another kind', new DecantError('corrupt', 'Could not read the image: gone')],
+  ['that says something else', new DecantError('source', 'Could not read the image: lost')],
+] as const)('an error %s stays as it is', async ([, error]) => {
+  const { read } = lend({ size: 100, read: () => Promise.reject(new Error('gone')) });
+  await read(0, 1);
+  expect(loan!.explain(error)).toBe(error);
+});
+
+test('sixteen failures are kept', async () => {
+  let count = 0;
+  const { read } = lend({ size: 100, read: () => Promise.reject(new Error(`failure ${count++}`)) });
+  for (let reads = 0; reads < 17; reads += 1) await read(0, 1);
+  const causeOf = (number: number) =>
+    loan!.explain(new DecantError('source', `Could not read the image: failure ${number}`)).cause;
+  expect(causeOf(0)).toBeUndefined();
+  expect(causeOf(1)).toMatchObject({ message: 'failure 1' });
+  expect(causeOf(16)).toMatchObject({ message: 'failure 16' });
+});
+
+test('what cannot be read in order is told of the server that sends only whole files', () => {
+  const network = { received: 0, sent: 0, retries: 0 };
+  const lent = new Loan();
+  lent.lendStream(new StreamReader(new ReadableStream(), { shown: 'http://host/disk', network }));
+  const told = lent.explain(new DecantError('unsupported', 'Save it first'));
+  lent.end();
+  for (const port of lent.ports) port.close();
+  expect(told.message).toBe(
+    "Could not open 'http://host/disk': its server sends only whole files, from start to end. Save it first",
+  );
+});

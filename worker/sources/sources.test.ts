@@ -1,0 +1,121 @@
+// An image and its companions: which of them are one file, what they are called, and that all are closed.
+
+import { afterEach, expect, test } from 'vitest';
+import type { Companion, Input } from '../given.js';
+import type { Source } from '../types.js';
+import type { OpenedSource } from './opened-source.js';
+import { openOwn } from './own.js';
+import { Sources } from './sources.js';
+import { openStream } from './stream.js';
+
+const closed: (string | undefined)[] = [];
+afterEach(() => {
+  closed.length = 0;
+});
+
+/** A source of the name, whose content nobody reads. */
+const own = (name: string | undefined, more: Partial<Source> = {}): Source => ({
+  size: 1,
+  ...(name === undefined ? {} : { name }),
+  ...more,
+  read: async () => new Uint8Array(1),
+});
+
+async function openSource(input: Input): Promise<OpenedSource> {
+  if (input instanceof ReadableStream)
+    return { ...openStream(input), name: 'stream', close: async () => void closed.push('stream') };
+  const opened = openOwn(input as Source);
+  const close = async () => void closed.push(opened.name);
+  return { ...opened, close };
+}
+
+const open = (input: Input, ...companions: Companion[]) => Sources.open(openSource, input, companions, undefined);
+
+test('companions by their names, or by the names that are given', async () => {
+  const sources = await open(
+    own('top'),
+    own('middle'),
+    { name: 'base', source: own('other') },
+    { name: 'bare', source: own(undefined) },
+  );
+  expect(sources.companions).toEqual([
+    { name: 'middle', standsFor: undefined, isImage: false },
+    { name: 'other', standsFor: 'base', isImage: false },
+    { name: 'bare', standsFor: 'bare', isImage: false },
+  ]);
+  expect(sources.all.map(({ name }) => name)).toEqual(['top', 'middle', 'other', undefined]);
+});
+
+test('the same file twice is one companion, unless it stands for another name', async () => {
+  const [top, base] = [own('top'), own('base')];
+  const sources = await open(top, base, base, { name: 'other', source: base }, top);
+  expect(sources.companions).toEqual([
+    { name: 'base', standsFor: undefined, isImage: false },
+    { name: 'base', standsFor: 'other', isImage: false },
+    { name: 'top', standsFor: undefined, isImage: true },
+  ]);
+  expect(closed).toEqual(['base']);
+});
+
+test.for([
+  ['without a name', own(undefined), 'A companion without a name of its own needs one: { name, source }', undefined],
+  [
+    'that is a stream',
+    new ReadableStream(),
+    'A companion is read at any position, which a stream does not allow',
+    'stream',
+  ],
+] as const)('a companion %s is refused, and all are closed', async ([, companion, message, name]) => {
+  await expect(open(own('top'), own('base'), companion as Companion)).rejects.toMatchObject({ kind: 'usage', message });
+  expect(closed).toEqual([name, 'top', 'base']);
+});
+
+test('what the sources together say: whether they expect, go over networks, could change unnoticed', async () => {
+  const network = { received: 5, sent: 0, retries: 1 };
+  const bare = await open(own('top'));
+  expect([bare.expect, bare.networks, bare.unnoticed, bare.isStream]).toEqual([false, [], [], false]);
+  const sources = await open(
+    own('top', { network, unnoticed: 'a sentence' }),
+    own('middle', { expect: () => {}, unnoticed: 'a sentence' }),
+    own('base', { network, unnoticed: 'another sentence' }),
+  );
+  expect([sources.expect, sources.networks, sources.unnoticed]).toEqual([
+    true,
+    [network, network],
+    ['a sentence', 'another sentence'],
+  ]);
+  const stream = await Sources.open(
+    async () => openStream(new ReadableStream(), { shown: 'disk', network }),
+    '',
+    [],
+    undefined,
+  );
+  expect([stream.isStream, stream.networks]).toEqual([true, [network]]);
+});
+
+test('at the end whoever has the files is asked, and a state that has changed is told', async () => {
+  const asked: string[] = [];
+  const verifying = (name: string) => own(name, { verify: async () => void asked.push(name) });
+  const changing: { state?: string } & Source = { ...verifying('base'), state: 'a' };
+  const sources = await open(verifying('top'), changing);
+  const never = new AbortController().signal;
+  await sources.confirm(never);
+  expect(asked).toEqual(['top', 'base']);
+  Object.assign(changing, { state: 'b' });
+  await expect(sources.confirm(never)).rejects.toMatchObject({ kind: 'source' });
+});
+
+test('what is lent: ports for own sources and streams', async () => {
+  const settings = { salvage: false };
+  const sources = await open(own('top', { size: 7, expect: () => {} }), own('base', { size: 3 }));
+  const loan = sources.lend(settings);
+  expect(loan.image).toMatchObject({
+    salvage: false,
+    source: { size: 7, expects: true, port: loan.ports[0] },
+    companions: [{ name: 'base', source: { size: 3, expects: false, port: loan.ports[1] } }],
+  });
+  loan.end();
+  const stream = (await open(new ReadableStream())).lend(settings);
+  expect(stream.image.source).toEqual({ stream: stream.ports[0] });
+  stream.end();
+});
