@@ -266,6 +266,13 @@ test('a cancel ends a request, before its answer and within', async () => {
   await expect(next()).rejects.toThrow();
 });
 
+test('a request that was cancelled before is not made', async () => {
+  const { asked, ask } = clientOf(() => ({ end: 'silent' }));
+  await expect(ask(AbortSignal.abort())).rejects.toThrow();
+  expect(asked).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
 test('a request that was ended is aborted, and leaves no timer', async () => {
   let signal: AbortSignal | null | undefined;
   const fetch = async (_: unknown, init?: RequestInit) => {

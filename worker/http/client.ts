@@ -46,6 +46,7 @@ export class Client {
 
   /** Fails with `Passing` where no answer comes. */
   async ask(method: 'GET' | 'HEAD', range: string | undefined, signal: AbortSignal): Promise<Exchange> {
+    signal.throwIfAborted();
     const ending = new AbortController();
     const clock = new Clock(this.#timeout, ending);
     const stop = () => ending.abort();

@@ -256,8 +256,11 @@ test('headers that never come', async () => {
   expect(await told(opening)).toBe(`source: ${OPENED}no byte came for 30 seconds`);
   const cancel = new AbortController();
   const cancelled = openFrom(whole, {}, { headers: never, signal: cancel.signal });
+  const begin = performance.now();
   cancel.abort();
   expect(await told(cancelled.opening)).toBe('cancelled: The operation was cancelled');
+  // Not after the time-out.
+  expect(performance.now()).toBe(begin);
   expect([...asked, ...cancelled.asked]).toEqual([]);
 });
 
