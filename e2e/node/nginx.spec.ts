@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
 import { start } from '../support/command.js';
-import { expectSame, small } from '../support/images.js';
+import { expectSame, sparse } from '../support/images.js';
 import { startNginx } from '../support/nginx.mjs';
 import { expect, test } from '../support/node.js';
 
@@ -15,14 +15,15 @@ test.afterAll(() => decant.dispose());
 test('nginx: an image by the package and by the command, with the sentences of what is not there', async ({
   folder,
 }) => {
-  linkSync(small.zlib(), join(folder, 'disk.qcow2'));
+  const disk = sparse(64 << 20);
+  linkSync(disk.image, join(folder, 'disk.qcow2'));
   const nginx = await startNginx(join(folder, 'nginx'), folder);
   try {
     const output = join(folder, 'out.raw');
     const image = await decant.open(`${nginx.http}/disk.qcow2`);
     expect(await image.convert(output)).toMatchObject({ verified: true });
     await image.close();
-    expectSame(output, small.raw());
+    expectSame(output, disk.raw);
     await expect.poll(() => nginx.served().length).toBeGreaterThan(2);
     expect(
       nginx
@@ -32,7 +33,7 @@ test('nginx: an image by the package and by the command, with the sentences of w
     ).toBe(true);
     const command = start('convert', '--resume', `${nginx.http}/disk.qcow2`, output);
     expect(await command.ended).toMatchObject({ status: 0, stderr: '' });
-    expectSame(output, small.raw());
+    expectSame(output, disk.raw);
     await expect(decant.open(`${nginx.http}/gone.qcow2`)).rejects.toThrow(/404 Not Found; there is no such file$/);
   } finally {
     await nginx.stop();

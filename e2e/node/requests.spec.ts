@@ -1,14 +1,14 @@
 // How images on servers are asked for: how many requests, which bytes, and when.
 
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
-import { expectSame, images, qemuImg, small } from '../support/images.js';
+import { expectSame, images, qemuImg, sparse } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
-import { type Asked, type RemoteFile, serveFile } from '../support/remote.js';
-import { type Fault, PASSING } from '../support/replies.js';
+import { type RemoteFile, serveFile } from '../support/remote.js';
+import { type Fault, PASSING, rangeOf } from '../support/replies.js';
 import { byScope } from '../support/scope.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
@@ -22,24 +22,24 @@ test.afterAll(() => decant.dispose());
 
 const MIB = 1 << 20;
 
-function rangeOf({ range }: Asked): { start: number; end: number } {
-  const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range!)!;
-  return { start: Number(first), end: Number(last) + 1 };
-}
+/** What only permutes here what tests beside the sources try in every way (worker/http, worker/sources). */
+const FULL = { tag: '@full' };
 
 /** How many of the first `size` bytes were asked for. */
 const asked = ({ asked }: RemoteFile, size: number): number =>
-  asked.map(rangeOf).reduce((sum, { start, end }) => sum + Math.min(end, size) - Math.min(start, size), 0);
+  asked
+    .map((one) => rangeOf(one)!)
+    .reduce((sum, { start, end }) => sum + Math.min(end, size) - Math.min(start, size), 0);
 
 // The bars: for each 4 MiB that are needed one request, and 16 more; 1.02 × the bytes; where every second cluster is
 // needed, 2.1 ×.
 const ROWS = [
-  { name: 'compressed', image: images.zlib, share: 1, excess: 1.02 },
-  { name: 'uncompressed', image: images.plain, share: 1, excess: 1.02 },
-  { name: 'every second cluster', image: images.halves, share: 0.5, excess: 2.1 },
+  { name: 'compressed', image: images.zlib, share: 1, excess: 1.02, tagged: {} },
+  { name: 'uncompressed', image: images.plain, share: 1, excess: 1.02, tagged: FULL },
+  { name: 'every second cluster', image: images.halves, share: 0.5, excess: 2.1, tagged: {} },
 ];
-for (const { name, image, share, excess } of ROWS) {
-  test(`an image on a server, ${name}: few requests, and no byte without need`, async ({ folder }) => {
+for (const { name, image, share, excess, tagged } of ROWS) {
+  test(`an image on a server, ${name}: few requests, and no byte without need`, tagged, async ({ folder }) => {
     test.setTimeout(300_000);
     const [path, output, expected] = [image(), join(folder, 'out.raw'), join(folder, 'expected.raw')];
     qemuImg('convert', '-O', 'raw', path, expected);
@@ -57,23 +57,6 @@ for (const { name, image, share, excess } of ROWS) {
   });
 }
 
-test('what does not fit into a request is asked for by the next one, at the same time', async () => {
-  const held: (() => void)[] = [];
-  remote = await serveFile(Buffer.alloc(40 * MIB));
-  const holding: typeof fetch = async (...request) => {
-    const range = new Headers(request[1]?.headers).get('range')!;
-    if (!range.startsWith('bytes=0-')) await new Promise<void>((go) => held.push(go));
-    return fetch(...request);
-  };
-  const source = await decant.httpSource(remote.url, { fetch: holding });
-  // Of the first 4 MiB the last part reaches into the next ones.
-  const ranges = Array.from({ length: 300 }, (_, at) => ({ offset: MIB + 1000 + at * 131072, length: 65536 }));
-  source.expect!(ranges);
-  await expect.poll(() => held.length).toBe(4);
-  source.expect!([]);
-  for (const go of held) go();
-});
-
 test('100 GiB without data: at most 4 requests', async ({ folder }) => {
   remote = await serveFile(readFileSync(images.empty()));
   const opened = await decant.open(remote.url);
@@ -82,11 +65,13 @@ test('100 GiB without data: at most 4 requests', async ({ folder }) => {
   expect(remote.asked.length).toBeLessThanOrEqual(4);
 });
 
-/** Answers only when nothing more is asked for: each time is one round trip. */
+/** Answers only when nothing more was asked for during `pause` milliseconds: each time is one round trip. */
 class RoundTrips {
   count = 0;
   #waiting: (() => void)[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly pause: number) {}
 
   /** Resolves with the next answers. */
   next(): Promise<void> {
@@ -94,19 +79,19 @@ class RoundTrips {
     this.#timer = setTimeout(() => {
       this.count += 1;
       for (const go of this.#waiting.splice(0)) go();
-    }, 150);
+    }, this.pause);
     return new Promise((go) => this.#waiting.push(go));
   }
 }
 
-test('the first byte of the output is there after at most 6 round trips', async () => {
-  remote = await serveFile(readFileSync(images.zlib()));
-  const trips = new RoundTrips();
+/** How many round trips a conversion takes until the first byte of its output. */
+async function tripsToFirstByte(url: string, pause: number): Promise<number> {
+  const trips = new RoundTrips(pause);
   const slowly: typeof fetch = async (...request) => {
     await trips.next();
     return fetch(...request);
   };
-  const opened = await decant.open(await decant.httpSource(remote.url, { fetch: slowly }));
+  const opened = await decant.open(await decant.httpSource(url, { fetch: slowly }));
   const opening = trips.count;
   let first: number | undefined;
   const target = {
@@ -119,21 +104,35 @@ test('the first byte of the output is there after at most 6 round trips', async 
   };
   await opened.convert(target);
   await opened.close();
-  expect(first).toBeLessThanOrEqual(6);
-  test.info().annotations.push({ type: 'counts', description: `${first} round trips, ${opening} for opening` });
+  return first!;
+}
+
+test('the first byte of the output is there after at most 6 round trips', FULL, async () => {
+  remote = await serveFile(readFileSync(images.zlib()));
+  // What a busy machine asks for too late for one trip counts as another: never too few are counted.
+  let pause = 150;
+  let fewest = Number.POSITIVE_INFINITY;
+  while (fewest > 6 && pause < 10_000) {
+    fewest = Math.min(fewest, await tripsToFirstByte(remote.url, pause));
+    pause *= 4;
+  }
+  expect(fewest).toBeLessThanOrEqual(6);
+  test.info().annotations.push({ type: 'counts', description: `${fewest} round trips` });
 });
 
 test('a source that expects is told each range before it is read, and in the end that nothing is left', async ({
   folder,
 }) => {
-  const fd = openSync(images.zlib(), 'r');
+  // 64 MiB of data.
+  const path = images.halves();
+  const fd = openSync(path, 'r');
   const told: { offset: number; length: number }[] = [];
   const reads: string[] = [];
   let waiting = 0;
   let most = 0;
   let last: unknown;
   const source: Decant.Source = {
-    size: readFileSync(images.zlib()).length,
+    size: statSync(path).size,
     expect(ranges) {
       last = ranges;
       told.push(...ranges);
@@ -152,11 +151,12 @@ test('a source that expects is told each range before it is read, and in the end
   };
   const image = await decant.open(source);
   reads.length = 0;
-  const output = join(folder, 'out.raw');
+  const [output, expected] = [join(folder, 'out.raw'), join(folder, 'expected.raw')];
   await image.convert(output);
   await image.close();
   closeSync(fd);
-  expectSame(output, images.raw());
+  qemuImg('convert', '-O', 'raw', path, expected);
+  expectSame(output, expected);
   expect(told).toEqual([]);
   expect(last).toEqual([]);
   // Tables alone.
@@ -167,7 +167,7 @@ test('a source that expects is told each range before it is read, and in the end
 
 const SEEDS = byScope({ short: 20, long: 300 });
 
-test(`ranges that overlap, given up and forgotten, from a server that fails: ${SEEDS} seeds`, async () => {
+test(`ranges that overlap, given up and forgotten, from a server that fails: ${SEEDS} seeds`, FULL, async () => {
   test.setTimeout(600_000);
   const bytes = Buffer.from(Uint32Array.from({ length: 2 * MIB }, (_, at) => Math.imul(at, 2_654_435_761)).buffer);
   for (let seed = 0; seed < SEEDS; seed += 1) {
@@ -175,7 +175,7 @@ test(`ranges that overlap, given up and forgotten, from a server that fails: ${S
     const below = (most: number) => Math.floor(next() * most);
     const fault = () => (next() < 0.1 ? PASSING[below(PASSING.length)] : undefined);
     const server = await serveFile(bytes, { fault: fault as () => Fault | undefined });
-    const source = await decant.httpSource(server.url, { timeout: 0.5, patience: 60 });
+    const source = await decant.httpSource(server.url, { timeout: 1 });
     const some = () => {
       const length = 1 + below(next() < 0.2 ? 3 * MIB : 50_000);
       return { offset: below(bytes.length - length), length };
@@ -201,8 +201,9 @@ test(`ranges that overlap, given up and forgotten, from a server that fails: ${S
   }
 });
 
-test('a server that is asked too much is asked less', async ({ folder }) => {
-  const file = readFileSync(small.zlib());
+test('a server that is asked too much is asked less', FULL, async ({ folder }) => {
+  const disk = sparse(64 * MIB);
+  const file = readFileSync(disk.image);
   let underWay = 0;
   let refused = 0;
   remote = await serveFile(file, {
@@ -221,6 +222,6 @@ test('a server that is asked too much is asked less', async ({ folder }) => {
   const opened = await decant.open(remote.url);
   await opened.convert(output);
   await opened.close();
-  expectSame(output, small.raw());
+  expectSame(output, disk.raw);
   expect(refused).toBeLessThan(20);
 });

@@ -78,7 +78,7 @@ export async function startNginx(folder, root) {
   const http = `http://127.0.0.1:${ports.http}`;
   for (let attempt = 0; ; attempt += 1) {
     if (await fetch(http, { method: 'HEAD' }).catch(() => undefined)) break;
-    if (attempt > 100) throw new Error(`nginx does not answer: ${readFileSync(join(folder, 'errors'), 'utf8')}`);
+    if (attempt > 1000) throw new Error(`nginx does not answer: ${readFileSync(join(folder, 'errors'), 'utf8')}`);
     await new Promise((done) => setTimeout(done, 50));
   }
   return {
