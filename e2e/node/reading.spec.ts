@@ -1,9 +1,9 @@
 // Parts of the disk: `image.read` and `image.readable`.
 
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { program } from '../support/command.js';
-import { DISK_SIZE, hashFile, images, PASSWORD } from '../support/images.js';
+import { hashFile, images, PASSWORD, sparse } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 const own = new URL('../support/own.mjs', import.meta.url).href;
@@ -20,16 +20,19 @@ const run = <T>(code: string, ...args: string[]): T =>
 
 const chain = () => images.chain();
 
-for (const [name, image, raw, companions] of [
-  ['zlib', images.zlib, images.raw, []],
-  ['uncompressed', images.plain, images.raw, []],
-  ['out of order', images.scattered, images.raw, []],
-  ['clusters of 512 bytes', images.tiny, images.raw, []],
-  ['zstd', images.zstd, images.raw, []],
-  ['encrypted', images.luks, images.raw, []],
-  ['a chain', () => chain().top, () => chain().raw, () => chain().below],
+/** What only permutes here what crate/tests tries in every way. */
+const FULL = { tag: '@full' };
+
+for (const [name, tagged, image, raw, companions] of [
+  ['zlib', {}, images.zlib, images.raw, []],
+  ['uncompressed', FULL, images.plain, images.raw, []],
+  ['out of order', FULL, images.scattered, images.raw, []],
+  ['clusters of 512 bytes', FULL, images.tiny, images.raw, []],
+  ['zstd', FULL, images.zstd, images.raw, []],
+  ['encrypted', {}, images.luks, images.raw, []],
+  ['a chain', {}, () => chain().top, () => chain().raw, () => chain().below],
 ] as const) {
-  test(`any ranges at once, and a stream of all: ${name}`, () => {
+  test(`any ranges at once, and a stream of all: ${name}`, tagged, () => {
     const path = raw();
     const { parts, whole, most } = run<{ parts: boolean[]; whole: string; most: number }>(
       `const { openSync, readSync, fstatSync } = await import('node:fs');
@@ -69,26 +72,29 @@ for (const [name, image, raw, companions] of [
     expect(parts.length).toBeGreaterThan(50);
     expect(parts.every((right) => right)).toBe(true);
     expect(whole).toBe(hashFile(path));
-    expect(most).toBe(4 << 20);
+    expect(most).toBe(Math.min(4 << 20, statSync(path).size));
   });
 }
 
+/** In bytes. */
+const SIZE = 64 << 20;
+
 test('a stream of a part begins and ends where it is told', () => {
-  const path = images.raw();
+  const { image, raw: path } = sparse(SIZE);
   const [start, end] = [5_000_001, 14_000_007];
   const seen = run<(string | number)[]>(
     `const [path, start, end] = args;
      const image = await decant.open(path);
      const hashes = [];
-     for (const range of [[+start, +end], [0, 1], [70, 70], [${DISK_SIZE}, ${DISK_SIZE}]]) {
+     for (const range of [[+start, +end], [0, 1], [70, 70], [${SIZE}, ${SIZE}]]) {
        const parts = [];
        for await (const part of image.readable({ start: range[0], end: range[1] })) parts.push(part);
        hashes.push(sha256(...parts));
      }
-     hashes.push((await image.read(0, 0)).length, (await image.read(${DISK_SIZE}, 0)).length);
+     hashes.push((await image.read(0, 0)).length, (await image.read(${SIZE}, 0)).length);
      await image.close();
      console.log(JSON.stringify(hashes));`,
-    images.zlib(),
+    image,
     String(start),
     String(end),
   );
@@ -98,7 +104,7 @@ test('a stream of a part begins and ends where it is told', () => {
   closeSync(file);
   const sha256 = (part: Buffer) => createHash('sha256').update(part).digest('hex');
   const nothing = Buffer.alloc(0);
-  const hashes = [bytes, Buffer.alloc(1), nothing, nothing].map(sha256);
+  const hashes = [bytes, Buffer.alloc(1, 1), nothing, nothing].map(sha256);
   expect(seen).toEqual([...hashes, 0, 0]);
 });
 
@@ -146,7 +152,7 @@ test('damage fails where it is read, and is zeros where the image is salvaged', 
      try { for await (const part of image.readable()); } catch ({ kind }) { kinds.push(kind); }
      const zeros = (await salvaged.read(start, length)).every((byte) => byte === 0);
      // The cluster before may have been hit too, without contradicting the format of its stream.
-     const before = Buffer.alloc(start - (1 << 20));
+     const before = Buffer.alloc(Math.max(0, start - (1 << 20)));
      readSync(openSync(raw), before, 0, before.length, 0);
      const rest = before.equals(await image.read(0, before.length));
      await image.close();
@@ -177,27 +183,36 @@ test('a stream reads no further than it is taken, and nothing when it is cancell
   const { ahead, later, kinds } = run<{ ahead: number; later: number; kinds: string[] }>(
     `const source = await fileSource(args[0]);
      let bytes = 0;
-     const counted = { size: source.size, read: (offset, length) => { bytes += length; return source.read(offset, length); } };
-     const image = await decant.open(counted);
-     const pause = () => new Promise((resolve) => setTimeout(resolve, 300));
+     const own = new Set();
+     let isOwn = true;
+     const read = (offset, length) => {
+       if (isOwn) own.add(offset + ' ' + length);
+       if (!own.has(offset + ' ' + length)) bytes += length;
+       return source.read(offset, length);
+     };
+     const image = await decant.open({ size: source.size, read });
+     // Whoever reads ahead has asked for more when others have been answered so often. What these read does not count.
+     const wait = async () => { for (let turn = 0; turn < 50; turn += 1) await image.read(${SIZE} - 1, 1); };
+     await wait();
+     isOwn = false;
      const kinds = [];
      const reader = image.readable().getReader();
      await reader.read();
-     await pause();
+     await wait();
      const ahead = bytes;
      await reader.cancel();
-     await pause();
+     await wait();
      const before = bytes;
-     await pause();
+     await wait();
      const later = bytes - before;
      // By a signal: what is read, and what is only held.
      const abort = new AbortController();
      const held = image.readable({ signal: abort.signal }).getReader();
      await held.read();
-     await pause();
-     const read = image.read(0, ${DISK_SIZE}, { signal: abort.signal }).catch(({ kind }) => kinds.push(kind));
+     await wait();
+     const reading = image.read(0, ${SIZE}, { signal: abort.signal }).catch(({ kind }) => kinds.push(kind));
      abort.abort();
-     await read;
+     await reading;
      await held.read().then(() => held.read()).catch(({ kind }) => kinds.push(kind));
      await image.readable({ signal: abort.signal }).getReader().read().catch(({ kind }) => kinds.push(kind));
      // A closed image ends its streams.
@@ -207,42 +222,44 @@ test('a stream reads no further than it is taken, and nothing when it is cancell
      try { for (;;) await last.read(); } catch ({ kind }) { kinds.push(kind); }
      await source.close();
      console.log(JSON.stringify({ ahead, later, kinds }));`,
-    images.plain(),
+    sparse(SIZE).image,
   );
-  // The chunk that was taken, the one ahead of it, tables and headers.
+  // The chunk that was taken, the one ahead of it, tables and headers: a third of the disk's data is never reached.
   expect(ahead).toBeLessThan(10 << 20);
   expect(later).toBe(0);
   expect(kinds).toEqual(['cancelled', 'cancelled', 'cancelled', expect.stringMatching('cancelled|usage')]);
 });
 
 test('reads that never settle are given up, and leave room for others', () => {
-  const seen = run<{ kinds: string[]; aborted: number; time: number; right: boolean }>(
+  const seen = run<{ kinds: string[]; aborted: number; right: boolean }>(
     `const source = await fileSource(args[0]);
-     let hangs = false, aborted = 0, begun = 0;
+     let hangs = false, aborted = 0, begun = 0, go;
+     const eight = new Promise((resolve) => { go = resolve; });
      const read = (offset, length, { signal }) => {
        if (!hangs) return source.read(offset, length);
        begun += 1;
+       if (begun === 8) go();
        signal.addEventListener('abort', () => { aborted += 1; });
        return new Promise(() => {});
      };
      const image = await decant.open({ size: source.size, read });
-     const expected = await image.read(1 << 20, 100);
+     // Every second cluster has data.
+     const dataAt = (at) => (at << 20) + 65536;
+     const expected = await image.read(dataAt(1), 100);
      hangs = true;
      const abort = new AbortController();
-     const reads = Array.from({ length: 30 }, (_, at) => image.read(at << 20, 100, { signal: abort.signal }));
+     const reads = Array.from({ length: 30 }, (_, at) => image.read(dataAt(at), 100, { signal: abort.signal }));
      const kinds = Promise.all(reads.map((read) => read.then(() => 'read', ({ kind }) => kind)));
-     while (begun < 8) await new Promise((resolve) => setTimeout(resolve, 10));
-     const start = performance.now();
+     await eight;
      abort.abort();
      const told = [...new Set(await kinds)];
-     const time = performance.now() - start;
      hangs = false;
-     const right = Buffer.from(expected).equals(await image.read(1 << 20, 100));
+     const right = Buffer.from(expected).equals(await image.read(dataAt(1), 100));
      await image.close();
      await source.close();
-     console.log(JSON.stringify({ kinds: told, aborted: aborted - begun, time, right }));`,
-    images.plain(),
+     console.log(JSON.stringify({ kinds: told, aborted: aborted - begun, right }));`,
+    images.halves(),
   );
-  expect(seen).toMatchObject({ kinds: ['cancelled'], aborted: 0, right: true });
-  expect(seen.time).toBeLessThan(1000);
+  // They never settle: what ends is what was given up.
+  expect(seen).toEqual({ kinds: ['cancelled'], aborted: 0, right: true });
 });
