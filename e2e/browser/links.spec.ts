@@ -59,10 +59,10 @@ for (const [how, give] of [
   ['dropped', dropLink],
 ] as const) {
   test(`an address that is ${how} becomes a disk`, async ({ page }) => {
-    remote = await serveFile(readFileSync(small.zlib()), { headers: OPEN_TO_ALL });
+    remote = await serveFile(readFileSync(images.states()), { headers: OPEN_TO_ALL });
     await give(page, `${remote.url}?token=secret`);
     await expect(page.getByRole('heading', { name: 'disk.qcow2', exact: true })).toBeVisible();
-    expect(hashFile(await download(page))).toBe(hashFile(small.raw()));
+    expect(hashFile(await download(page))).toBe(hashFile(images.filled(2)));
     await expect(page.locator('decant-converter')).not.toContainText('secret');
   });
 }
@@ -90,12 +90,17 @@ test('the file that an image needs, by its address', async ({ page }) => {
 });
 
 test('a network that is gone is told, and waited for', async ({ page }, testInfo) => {
+  await page.clock.install();
+  await page.goto('/');
   let isGone = false;
-  remote = await serveFile(readFileSync(images.zlib()), {
+  let lost = 0;
+  remote = await serveFile(readFileSync(small.zlib()), {
     headers: OPEN_TO_ALL,
     answer: (_, response) => {
-      if (isGone) response.destroy();
-      return isGone;
+      if (!isGone) return false;
+      lost += 1;
+      response.destroy();
+      return true;
     },
   });
   await type(page, remote.url);
@@ -104,13 +109,16 @@ test('a network that is gone is told, and waited for', async ({ page }, testInfo
   isGone = true;
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert' }).click();
-  await expect(page.locator('.notice')).toContainText(/The network has brought nothing for \d+ s\b/, {
-    timeout: 30_000,
-  });
+  await expect.poll(() => lost).toBeGreaterThan(0);
+  const notice = page.locator('.notice');
+  await expect(async () => {
+    await page.clock.fastForward(6000);
+    await expect(notice).toContainText(/The network has brought nothing for \d+ s\b/, { timeout: 1000 });
+  }).toPass();
   await look(page, testInfo, 'silent');
   isGone = false;
   await page.evaluate(() => window.dispatchEvent(new Event('online')));
-  expect(hashFile(await (await downloading).path())).toBe(hashFile(images.raw()));
+  expect(hashFile(await (await downloading).path())).toBe(hashFile(small.raw()));
 });
 
 test('the field for an address, light and dark, wide and narrow', async ({ page }, testInfo) => {

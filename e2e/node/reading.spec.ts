@@ -29,7 +29,7 @@ for (const [name, tagged, image, raw, companions] of [
   ['out of order', FULL, images.scattered, images.raw, []],
   ['clusters of 512 bytes', FULL, images.tiny, images.raw, []],
   ['zstd', FULL, images.zstd, images.raw, []],
-  ['encrypted', {}, images.luks, images.raw, []],
+  ['encrypted', FULL, images.luks, images.raw, []],
   ['a chain', {}, () => chain().top, () => chain().raw, () => chain().below],
 ] as const) {
   test(`any ranges at once, and a stream of all: ${name}`, tagged, () => {
