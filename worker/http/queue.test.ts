@@ -254,6 +254,7 @@ test('a request that fails fails what has not come whole, and no other', async (
   requests[0]!.bring(1.5 * MIB);
   requests[0]!.end(new Error('broken'));
   expect(await isRight(wanted[0]!)).toBe(true);
+  expect(wanted.map(({ isDropped }) => isDropped)).toEqual([false, true, true, true]);
   for (const lost of wanted.slice(1)) await expect(lost.complete).rejects.toThrow('broken');
 });
 

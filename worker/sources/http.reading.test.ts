@@ -115,7 +115,7 @@ test.for(LASTING)('a fault in between that does not pass: %s', async (fault) => 
   expect(source.state === undefined).toBe(SENTENCES[fault] === CHANGED);
 });
 
-const SEEDS = byScope({ short: 60, full: 200, long: 2000 });
+const SEEDS = byScope({ short: 40, full: 200, long: 2000 });
 
 test(`a server that fails at random: ${SEEDS} seeds`, { timeout: 600_000 }, async () => {
   const kinds = Object.keys(FAULTS) as Fault[];
@@ -287,6 +287,30 @@ test('a server that is asked too much is asked less', async () => {
   });
   expect(await convert(await open(fetch), SCATTERED)).toBe(true);
   expect(refused).toBeLessThan(20);
+});
+
+test.for([
+  'silent',
+  'drop',
+  '429, wait',
+  'stall',
+] as const)('a server that is overloaded (%s) is asked less', async (fault) => {
+  let underWay = 0;
+  const counts: number[] = [];
+  const { fetch } = fakeFile(whole, {
+    before: async () => {
+      underWay += 1;
+      counts.push(underWay);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      underWay -= 1;
+    },
+    // Each of the first four requests once.
+    fault: (number) => (number >= 1 && number <= 4 ? fault : undefined),
+  });
+  expect(await convert(await open(fetch), SCATTERED)).toBe(true);
+  // The first one, four at once, these again; then one alone.
+  expect(counts.slice(1, 5)).toEqual([1, 2, 3, 4]);
+  expect(counts[9]).toBe(1);
 });
 
 test('one server is asked for little at once, however many files it has', async () => {

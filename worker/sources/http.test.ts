@@ -109,6 +109,16 @@ test.for(PASSING)('the first answer, which passes: %s', async (fault) => {
   expect(Buffer.compare(await readAll(source), whole)).toBe(0);
 });
 
+test('a first answer that ends early, by a fetch that does not notice, is asked for again', async () => {
+  const answer = (_: unknown, number: number): Reply | undefined => {
+    const headers = { ETag: '"now"', 'Content-Range': `bytes 0-65535/${whole.length}` };
+    return number === 0 ? { status: 206, headers, body: whole.subarray(0, 1000) } : undefined;
+  };
+  const { asked, opening } = openFrom(whole, { answer });
+  expect(Buffer.compare(await readAll(await opening), whole)).toBe(0);
+  expect(asked[1]?.range).toBe('bytes=0-65535');
+});
+
 test('a server that is not there is asked three times', async () => {
   const { asked, opening } = openFrom(whole, { fault: () => 'drop' });
   expect(await told(opening)).toBe(`source: ${OPENED}no answer came from https://127.0.0.1 (other side closed)`);
