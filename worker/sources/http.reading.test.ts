@@ -308,9 +308,9 @@ test.for([
     fault: (number) => (number >= 1 && number <= 4 ? fault : undefined),
   });
   expect(await convert(await open(fetch), SCATTERED)).toBe(true);
-  // The first one, four at once, these again; then one alone.
-  expect(counts.slice(1, 5)).toEqual([1, 2, 3, 4]);
-  expect(counts[9]).toBe(1);
+  // The first one, four at once, these again; then fewer.
+  expect(counts.slice(1, 9)).toEqual([1, 2, 3, 4, 1, 2, 3, 4]);
+  expect(Math.max(...counts.slice(9))).toBeLessThan(4);
 });
 
 test('one server is asked for little at once, however many files it has', async () => {
