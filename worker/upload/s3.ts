@@ -44,6 +44,7 @@ export class S3 implements Protocol {
     readonly requests: Requests,
     private readonly sign: (request: S3Request) => Promise<string>,
     private readonly journal: S3Journal | undefined,
+    private readonly partSizeOf = partSize,
   ) {}
 
   get resumes(): boolean {
@@ -51,7 +52,7 @@ export class S3 implements Protocol {
   }
 
   async begin(plan: TargetPlan): Promise<number> {
-    const size = partSize(plan);
+    const size = this.partSizeOf(plan);
     this.#flight = new Flight(Math.max(1, Math.min(AT_ONCE, Math.floor(MEMORY / size))));
     const left = await this.#left(plan.identity);
     if (left && (await this.#goOn(left, size, plan))) return size;

@@ -1,0 +1,233 @@
+// How clouds take uploads: each protocol as a function from a request to its answer. An object in `objects` is complete.
+
+import { createHash, randomUUID } from 'node:crypto';
+
+/** Header names are in lower case. */
+export type Headers = Record<string, string | undefined>;
+
+export interface Request {
+  method: string;
+  url: URL;
+  headers: Headers;
+  body: Buffer;
+  /** The connection broke after these bytes. */
+  isCut: boolean;
+}
+
+export interface Answer {
+  status: number;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+type Protocol = (request: Request) => Answer;
+
+/** What a server has. */
+export interface Stored {
+  /** The objects that are complete, by their paths. */
+  objects: Map<string, Buffer>;
+  /** Uploads that were begun and neither completed nor given up. */
+  begun: Set<string>;
+}
+
+/** The smallest part that S3 takes, other than the last, in bytes. */
+const SMALLEST_PART = 5 << 20;
+
+/** Finds the protocol spoken below `/s3`, `/gcs`, `/tus`, `/put` or `/azure`. */
+export function protocolsOf(stored: Stored, smallestPart = SMALLEST_PART): (path: string) => Protocol | undefined {
+  const protocols: Record<string, Protocol> = {
+    s3: s3(stored, smallestPart),
+    gcs: gcs(stored),
+    tus: tus(stored),
+    put: put(stored),
+    azure: azure(stored),
+  };
+  return (path) => protocols[path.split('/')[1]!];
+}
+
+const md5 = (bytes: Buffer | string) => createHash('md5').update(bytes).digest();
+const BAD: Answer = { status: 400, body: '<Error><Code>InvalidRequest</Code><Message>No</Message></Error>' };
+
+/** How many parts a list of them has at most. */
+const PAGE = 3;
+
+/** S3's multipart uploads. */
+function s3({ objects, begun }: Stored, smallestPart: number): Protocol {
+  const etags = new Map<string, string>();
+  const uploads = new Map<string, Map<number, Buffer>>();
+  return ({ method, url: { pathname, searchParams }, body }) => {
+    const id = searchParams.get('uploadId');
+    if (method === 'HEAD') {
+      const etag = etags.get(pathname);
+      return etag === undefined ? { status: 404 } : { status: 200, headers: { ETag: etag } };
+    }
+    if (method === 'POST' && searchParams.has('uploads')) {
+      const id = `${randomUUID()}&<`;
+      uploads.set(id, new Map());
+      begun.add(id);
+      return { status: 200, body: `<R><UploadId>${id.replace('&', '&amp;').replace('<', '&lt;')}</UploadId></R>` };
+    }
+    const parts = uploads.get(id ?? '');
+    if (!parts) return { status: 404, body: '<Error><Code>NoSuchUpload</Code></Error>' };
+    if (method === 'PUT') {
+      parts.set(Number(searchParams.get('partNumber')), body);
+      return { status: 200, headers: { ETag: `"${md5(body).toString('hex')}"` } };
+    }
+    if (method === 'GET') {
+      const marker = Number(searchParams.get('part-number-marker'));
+      const numbers = [...parts.keys()].toSorted((a, b) => a - b).filter((number) => number > marker);
+      const list = numbers.slice(0, PAGE).map((number) => {
+        const part = parts.get(number)!;
+        const etag = `&quot;${md5(part).toString('hex')}&quot;`;
+        return `<Part><ETag>${etag}</ETag><PartNumber>${number}</PartNumber><Size>${part.length}</Size></Part>`;
+      });
+      return { status: 200, body: `<ListPartsResult>${list.join('\n')}</ListPartsResult>` };
+    }
+    begun.delete(id!);
+    uploads.delete(id!);
+    if (method === 'DELETE') return { status: 204 };
+    const listed = [...body.toString().matchAll(/<PartNumber>(\d+)<.*?<ETag>(?:&quot;|")(\w+)/g)];
+    const found = listed.map(([, number]) => parts.get(Number(number)));
+    const isRight = found.every((part, at) => part && md5(part).toString('hex') === listed[at]![2]);
+    const isLarge = found.slice(0, -1).every((part) => part && part.length >= smallestPart);
+    if (listed.length === 0 || !isRight || !isLarge) return BAD;
+    const etag = `"${md5(Buffer.concat(found.map((part) => md5(part!)))).toString('hex')}-${found.length}"`;
+    objects.set(pathname, Buffer.concat(found as Buffer[]));
+    etags.set(pathname, etag);
+    return { status: 200, body: `<R><ETag>${etag.replaceAll('"', '&quot;')}</ETag></R>` };
+  };
+}
+
+/** Google Cloud Storage's resumable uploads. */
+function gcs({ objects, begun }: Stored): Protocol {
+  const sessions = new Map<string, { name: string; bytes: Buffer; isComplete: boolean }>();
+  return ({ method, url, headers, body, isCut }) => {
+    const id = url.searchParams.get('upload_id');
+    if (method === 'POST') {
+      if (headers['x-goog-resumable'] !== 'start') return BAD;
+      const id = randomUUID();
+      sessions.set(id, { name: url.pathname, bytes: Buffer.alloc(0), isComplete: false });
+      begun.add(id);
+      return { status: 201, headers: { Location: `${url.pathname}?upload_id=${id}` } };
+    }
+    const session = sessions.get(id ?? '');
+    if (!session) return { status: 404 };
+    if (method === 'DELETE') {
+      begun.delete(id!);
+      sessions.delete(id!);
+      return { status: 499 };
+    }
+    const [, start, end, total] = /^bytes (?:(\d+)-(\d+)|\*)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
+    if (total === undefined) return BAD;
+    if (start !== undefined && !session.isComplete) {
+      const isWhole = isCut || Number(end) - Number(start) + 1 === body.length;
+      if (Number(start) !== session.bytes.length || !isWhole) return BAD;
+      if (total === '*' && body.length % (256 << 10) !== 0 && !isCut) return BAD;
+      session.bytes = Buffer.concat([
+        session.bytes,
+        body.subarray(0, body.length - (isCut ? body.length % (256 << 10) : 0)),
+      ]);
+    }
+    const { bytes, name } = session;
+    if (total === '*' || Number(total) !== bytes.length) {
+      return { status: 308, headers: bytes.length > 0 ? { Range: `bytes=0-${bytes.length - 1}` } : {} };
+    }
+    session.isComplete = true;
+    begun.delete(id!);
+    objects.set(name, bytes);
+    return {
+      status: 200,
+      body: JSON.stringify({ size: String(bytes.length), md5Hash: md5(bytes).toString('base64') }, null, 2),
+    };
+  };
+}
+
+/** tus 1.0.0. */
+function tus({ objects, begun }: Stored): Protocol {
+  const files = new Map<string, { bytes: Buffer; length: number | undefined }>();
+  const finish = (path: string) => {
+    const { bytes, length } = files.get(path)!;
+    if (bytes.length !== length) return;
+    begun.delete(path);
+    objects.set(path, bytes);
+  };
+  return ({ method, url: { pathname }, headers, body }) => {
+    if (headers['tus-resumable'] !== '1.0.0') return BAD;
+    if (method === 'POST') {
+      const length = headers['upload-length'];
+      if (length === undefined && headers['upload-defer-length'] !== '1') return BAD;
+      const path = `${pathname}/${randomUUID()}`;
+      files.set(path, { bytes: Buffer.alloc(0), length: length === undefined ? undefined : Number(length) });
+      begun.add(path);
+      finish(path);
+      return { status: 201, headers: { Location: path } };
+    }
+    const file = files.get(pathname);
+    if (!file) return { status: 404 };
+    if (method === 'HEAD') {
+      const length: Record<string, string> = file.length === undefined ? {} : { 'Upload-Length': String(file.length) };
+      return { status: 200, headers: { 'Upload-Offset': String(file.bytes.length), ...length } };
+    }
+    if (method === 'DELETE') {
+      objects.delete(pathname);
+      begun.delete(pathname);
+      files.delete(pathname);
+      return { status: 204 };
+    }
+    if (Number(headers['upload-offset']) !== file.bytes.length) return { status: 409 };
+    // It is said once.
+    if (headers['upload-length'] !== undefined && file.length !== undefined) return BAD;
+    if (headers['upload-length'] !== undefined) file.length = Number(headers['upload-length']);
+    file.bytes = Buffer.concat([file.bytes, body]);
+    finish(pathname);
+    return { status: 204, headers: { 'Upload-Offset': String(file.bytes.length) } };
+  };
+}
+
+/** A plain PUT. */
+const put =
+  ({ objects }: Stored): Protocol =>
+  ({ method, url: { pathname }, body }) => {
+    if (method !== 'PUT') return { status: 405 };
+    objects.set(pathname, body);
+    return { status: 201 };
+  };
+
+/** Azure's page blobs and block blobs. */
+function azure({ objects, begun }: Stored): Protocol {
+  const marks = new Map<string, string>();
+  const blocks = new Map<string, Buffer>();
+  const isSent = (headers: Headers, body: Buffer) => headers['content-md5'] === md5(body).toString('base64');
+  return ({ method, url: { pathname, searchParams }, headers, body }) => {
+    const blob = objects.get(pathname);
+    const what = searchParams.get('comp');
+    if (headers['x-ms-version'] === undefined) return BAD;
+    if (method === 'HEAD') {
+      return blob ? { status: 200, headers: { 'x-ms-meta-decant': marks.get(pathname) ?? '' } } : { status: 404 };
+    }
+    if (method === 'DELETE') return { status: objects.delete(pathname) ? 202 : 404 };
+    if (what === null) {
+      if (blob && headers['if-none-match'] === '*') return { status: 409 };
+      objects.set(pathname, Buffer.alloc(Number(headers['x-ms-blob-content-length'])));
+      marks.set(pathname, String(headers['x-ms-meta-decant']));
+      return { status: 201 };
+    }
+    if (what === 'blocklist') {
+      const list = [...body.toString().matchAll(/<Latest>([^<]+)</g)].map(([, id]) => blocks.get(`${pathname} ${id}`));
+      if (list.some((block) => !block)) return BAD;
+      begun.clear();
+      objects.set(pathname, Buffer.concat(list as Buffer[]));
+      return { status: 201 };
+    }
+    if (!isSent(headers, body)) return { ...BAD, body: '<Error><Code>Md5Mismatch</Code></Error>' };
+    if (what === 'block') {
+      blocks.set(`${pathname} ${searchParams.get('blockid')}`, body);
+      return { status: 201 };
+    }
+    const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(String(headers['x-ms-range'])) ?? [];
+    const isPages = Number(start) % 512 === 0 && (Number(end) + 1) % 512 === 0 && body.length <= 4 << 20;
+    if (!blob || !isPages || Number(end) - Number(start) + 1 !== body.length) return BAD;
+    body.copy(blob, Number(start));
+    return { status: 201 };
+  };
+}

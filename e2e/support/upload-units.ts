@@ -1,0 +1,145 @@
+// What unit tests of uploads share: targets with small parts over a cloud without a network, a disk with holes, and a clock
+// that runs ahead.
+
+import { vi } from 'vitest';
+import type { Target, TargetPlan } from '../../worker/types.js';
+import { Blob } from '../../worker/upload/azure.js';
+import { BlockBlob } from '../../worker/upload/azure-block.js';
+import { PageBlob } from '../../worker/upload/azure-page.js';
+import { Gcs } from '../../worker/upload/gcs.js';
+import { Put } from '../../worker/upload/put.js';
+import { Requests } from '../../worker/upload/requests.js';
+import { S3 } from '../../worker/upload/s3.js';
+import { S3Journal } from '../../worker/upload/s3-journal.js';
+import { type Protocol, UploadTarget } from '../../worker/upload/target.js';
+import { Tus } from '../../worker/upload/tus.js';
+import type { UploadJournal, UploadOptions } from '../../worker/upload/types.js';
+import { Cloud, type CloudOptions } from './cloud.js';
+import { random } from './random.js';
+
+const ORIGIN = 'https://cloud.test';
+/** The size of parts, in bytes. */
+export const PART = 4096;
+/** Google takes whole pieces of 256 KiB only; half of such a chunk is one. */
+export const GCS_CHUNK = 512 << 10;
+
+/** Lets timers ring as soon as nothing else happens, until `work` ends. Needs `vi.useFakeTimers()`. */
+export async function runClock<T>(work: Promise<T>): Promise<T> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  work.then(end, end);
+  while (!isOver) await vi.advanceTimersToNextTimerAsync();
+  return work;
+}
+
+/** A cloud whose S3 takes parts of any size. */
+export const cloudOf = (options: CloudOptions = {}): Cloud => new Cloud({ smallestPart: 0, ...options });
+
+/** `protocol` with parts of `size` bytes. */
+const withParts = (protocol: Protocol, size: number): Protocol =>
+  Object.create(protocol, {
+    begin: { value: (plan: TargetPlan) => protocol.begin(plan).then(() => size) },
+    requests: { value: protocol.requests },
+    part: { value: protocol.part.bind(protocol) },
+    complete: { value: protocol.complete.bind(protocol) },
+    abort: { value: protocol.abort.bind(protocol) },
+  });
+
+export const requestsTo = (cloud: Pick<Cloud, 'fetch'>, options: UploadOptions = {}): Requests =>
+  new Requests(`${ORIGIN}/disk`, { fetch: cloud.fetch, ...options });
+
+type Make = (cloud: Pick<Cloud, 'fetch'>, options?: UploadOptions) => Target;
+
+/** S3, presigned, perhaps with a journal. `signed` gets what was signed. */
+export function s3Over(
+  cloud: Pick<Cloud, 'fetch'>,
+  { journal, signed = [], ...options }: UploadOptions & { journal?: UploadJournal; signed?: string[] } = {},
+): Target {
+  const sign = async ({ action, query }: { action: string; query: string }) => {
+    signed.push(action);
+    return `${ORIGIN}/s3/disk?${query}`;
+  };
+  const notes = journal && new S3Journal(journal);
+  return new UploadTarget(new S3(requestsTo(cloud, options), sign, notes, () => PART));
+}
+
+const blobOver: (...given: Parameters<Make>) => Blob = (cloud, options) =>
+  new Blob(requestsTo(cloud, options), new URL(`${ORIGIN}/azure/disk?sig=secret`));
+
+/** A target of each kind. */
+export const TARGETS = {
+  s3: s3Over,
+  gcs: (cloud, options) => {
+    const protocol = new Gcs(requestsTo(cloud, options), new URL(`${ORIGIN}/gcs/disk`), undefined);
+    return new UploadTarget(withParts(protocol, GCS_CHUNK));
+  },
+  tus: (cloud, options) => {
+    const protocol = new Tus(requestsTo(cloud, options), new URL(`${ORIGIN}/tus/files`), undefined);
+    return new UploadTarget(withParts(protocol, PART));
+  },
+  put: (cloud, options = {}) => new Put(requestsTo(cloud, options), new URL(`${ORIGIN}/put/disk`), options),
+  'page blob': (cloud, options) => new PageBlob(blobOver(cloud, options)),
+  'block blob': (cloud, options) => new UploadTarget(withParts(new BlockBlob(blobOver(cloud, options)), PART)),
+} satisfies Record<string, Make>;
+export type Kind = keyof typeof TARGETS;
+export const KINDS = Object.keys(TARGETS) as Kind[];
+
+const disks = new Map<number, Buffer>();
+
+/** A disk of four parts and a sector, in which data and holes of half a part take turns. */
+export function diskFor(kind: Kind): Buffer {
+  const part = kind === 'gcs' ? GCS_CHUNK : PART;
+  const disk = disks.get(part) ?? makeDisk(part);
+  disks.set(part, disk);
+  return disk;
+}
+
+function makeDisk(part: number): Buffer {
+  const next = random(1);
+  const disk = Buffer.alloc(4 * part + 512);
+  for (let at = 0; at < disk.length; at += part) {
+    for (let byte = at; byte < Math.min(at + part / 2, disk.length); byte += 1)
+      disk[byte] = 1 + Math.floor(next() * 255);
+  }
+  return disk;
+}
+
+export const planOf = (disk: Buffer): TargetPlan => ({
+  virtualSize: disk.length,
+  outputSize: disk.length,
+  ascending: true,
+});
+
+/** Uploads `disk` as a conversion does: writes, holes, and `close` or `abort`. */
+export async function upload(target: Target, disk: Buffer, plan: TargetPlan = planOf(disk)): Promise<void> {
+  try {
+    const begun = await target.open?.(plan);
+    for (let at = begun?.offset ?? 0; at < disk.length; ) {
+      const isHole = disk[at] === 0;
+      let end = at + 1;
+      while (end < disk.length && (disk[end] === 0) === isHole) end += 1;
+      if (isHole) await target.hole!(at, end - at);
+      else await target.write(at, new Uint8Array(disk.subarray(at, end)));
+      at = end;
+    }
+    await target.close();
+  } catch (thrown) {
+    await target.abort(thrown as Error, plan.identity !== undefined);
+    throw thrown;
+  }
+}
+
+/** The message of what `work` fails with, or 'nothing failed'. */
+export const failure = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'nothing failed',
+    (thrown: Error) => thrown.message,
+  );
+
+/** The one object of a cloud; `undefined` where it has none. */
+export function objectIn({ objects }: Cloud): Buffer | undefined {
+  if (objects.size > 1) throw new Error(`there are ${objects.size} objects`);
+  return [...objects.values()][0];
+}

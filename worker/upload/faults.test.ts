@@ -1,0 +1,109 @@
+// Clouds that fail: every fault at every request of every protocol, then at random. The object is right, or there is an
+// error and never a part of an object.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ALL_FAULTS, UPLOAD_FAULTS, type UploadFault } from '../../e2e/support/cloud.js';
+import { random } from '../../e2e/support/random.js';
+import {
+  cloudOf,
+  diskFor,
+  failure,
+  KINDS,
+  type Kind,
+  objectIn,
+  runClock,
+  TARGETS,
+  upload,
+} from '../../e2e/support/upload-units.js';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** One PUT has one attempt. */
+const isLasting = (kind: Kind, fault: UploadFault): boolean => UPLOAD_FAULTS[fault] === 'lasts' || kind === 'put';
+
+/** Whether nobody knows of the upload that the first request has begun. */
+function isOrphaning(kind: Kind, fault: UploadFault): boolean {
+  if (fault === 'cut') return ['gcs', 'tus'].includes(kind);
+  return fault === 'lost answer' && ['s3', 'gcs', 'tus'].includes(kind);
+}
+
+/** How many requests an upload makes where nothing fails. */
+async function countRequests(kind: Kind): Promise<number> {
+  const cloud = cloudOf();
+  await runClock(upload(TARGETS[kind](cloud), diskFor(kind)));
+  return cloud.asked.length;
+}
+
+test.each(
+  KINDS.flatMap((kind) => ALL_FAULTS.map((fault) => [kind, fault] as const)),
+)('%s, %s at each request: the right object or an error', async (kind, fault) => {
+  const disk = diskFor(kind);
+  const count = await countRequests(kind);
+  expect(count).toBe({ s3: 7, gcs: 6, tus: 7, put: 1, 'page blob': 6, 'block blob': 6 }[kind]);
+  for (let at = 0; at < count; at += 1) {
+    const cloud = cloudOf({ fault: (number) => (number === at ? fault : undefined) });
+    const target = TARGETS[kind](cloud);
+    const failed = await runClock(failure(upload(target, disk)));
+    const object = objectIn(cloud);
+    const isHarmless = fault === 'late body' && cloud.asked[at]!.length === 0;
+    if (isHarmless || !isLasting(kind, fault)) {
+      expect(failed, `at ${at}`).toBe('nothing failed');
+      expect(object?.equals(disk), `at ${at}`).toBe(true);
+      expect(target.network?.retries, `at ${at}`).toBe(isHarmless ? 0 : 1);
+      expect(cloud.begun.size, `at ${at}`).toBe(at === 0 && isOrphaning(kind, fault) ? 1 : 0);
+    } else {
+      expect(failed, `at ${at}`).toMatch(/^Could not upload to 'https:\/\/cloud\.test\/disk': /);
+      expect(failed).not.toContain('secret');
+      // Without an answer nobody knows whether all has arrived.
+      if (fault !== 'lost answer') expect(object, `at ${at}`).toBeUndefined();
+      expect(cloud.begun.size, `at ${at}`).toBe(0);
+    }
+  }
+});
+
+test.each(KINDS)('%s: a silent cloud is given up after the time that its patience states', async (kind) => {
+  const cloud = cloudOf({ fault: () => 'silent' });
+  const before = performance.now();
+  const failed = await runClock(failure(upload(TARGETS[kind](cloud, { timeout: 2, patience: 20 }), diskFor(kind))));
+  if (kind === 'put') expect(failed).toMatch(/: nothing has happened for 20 seconds$/);
+  else expect(failed).toMatch(/: no answer came within [23] seconds$/);
+  // A place that has never answered is asked three times; four blocks are under way at once.
+  expect(cloud.asked).toHaveLength({ put: 1, 'block blob': 12 }[kind as string] ?? 3);
+  expect(performance.now() - before).toBeLessThanOrEqual(20_000);
+});
+
+const SEEDS = 50;
+const BLOCKS = Array.from({ length: 12 }, (_, block) => block);
+
+test.each(
+  BLOCKS,
+)(`clouds that fail at random, ${SEEDS} seeds of block %i: the right object or an error`, async (block) => {
+  for (let seed = block * SEEDS; seed < (block + 1) * SEEDS; seed += 1) {
+    const kind = KINDS[seed % KINDS.length]!;
+    const next = random(seed * 7919 + 1);
+    vi.spyOn(Math, 'random').mockImplementation(next);
+    const isMild = Math.floor(seed / KINDS.length) % 2 === 0;
+    const choice = isMild ? ALL_FAULTS.filter((fault) => UPLOAD_FAULTS[fault] === 'passes') : ALL_FAULTS;
+    const share = next() * 0.3;
+    const met = new Set<UploadFault>();
+    const fault = () => {
+      if (next() >= share) return undefined;
+      const kind = choice[Math.floor(next() * choice.length)]!;
+      met.add(kind);
+      return kind;
+    };
+    const cloud = cloudOf({ fault });
+    const disk = diskFor(kind);
+    const failed = await runClock(failure(upload(TARGETS[kind](cloud), disk)));
+    const object = objectIn(cloud);
+    const isRight = object?.equals(disk) ?? false;
+    const row = `seed ${seed}, ${kind}, ${[...met].join(', ')}: ${failed}`;
+    if (failed === 'nothing failed') expect(isRight, row).toBe(true);
+    else {
+      expect(failed, row).toMatch(/^Could not upload to 'https:/);
+      expect(object === undefined || (met.has('lost answer') && isRight), row).toBe(true);
+    }
+    if (isMild && kind !== 'put') expect(failed, row).toBe('nothing failed');
+  }
+});
