@@ -1,0 +1,365 @@
+// Requests of an upload: what is tried again and when, how long a body may take, and how an upload is given up.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { failure, runClock } from '../../e2e/support/upload-units.js';
+import { type Call, Requests } from './requests.js';
+import type { UploadOptions } from './types.js';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  // Waits are not jittered.
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+});
+afterEach(() => void vi.useRealTimers());
+
+const PLACE = 'https://cloud.test/disk';
+const MIB = 1 << 20;
+
+/** An answer by its status, no answer at once or ever, or an answer that a function makes. */
+type Reply = number | 'drop' | 'silent' | (() => Response | Promise<Response>);
+
+/** A `fetch` that gives `replies` in turn, the last one for ever; `calls` has the time and what was asked. */
+function scripted(...replies: Reply[]) {
+  const calls: { at: number; url: string; init: RequestInit }[] = [];
+  const fetch = async (url: unknown, init: RequestInit = {}): Promise<Response> => {
+    const reply = replies[Math.min(calls.length, replies.length - 1)]!;
+    calls.push({ at: performance.now(), url: String(url), init });
+    if (reply === 'silent') return new Promise(() => {});
+    if (reply === 'drop') throw new TypeError('fetch failed', { cause: new Error('the connection broke') });
+    return typeof reply === 'number' ? new Response(null, { status: reply }) : reply();
+  };
+  /** The waits between requests, in milliseconds. */
+  const waits = () => calls.slice(1).map(({ at }, number) => at - calls[number]!.at);
+  return { fetch: fetch as typeof globalThis.fetch, calls, waits };
+}
+
+const putting = (length = 1): (() => Call) => {
+  const call = { method: 'PUT', url: PLACE, body: new Uint8Array(length) };
+  return () => call;
+};
+
+/** Sends a body of `length` bytes; the message of the failure, if there is one. */
+function sending(requests: Requests, length = 1): Promise<string> {
+  return runClock(failure(requests.send(putting(length), [200])));
+}
+
+function over(replies: Reply[], options: UploadOptions = {}) {
+  const server = scripted(...replies);
+  return { ...server, requests: new Requests(PLACE, { fetch: server.fetch, ...options }) };
+}
+
+test.each([408, 425, 429, 500, 502, 503, 504, 599])('%i is tried again', async (status) => {
+  const { requests, waits } = over([status, 200]);
+  expect(await sending(requests)).toBe('nothing failed');
+  expect(waits()).toEqual([250]);
+  expect(requests.network).toEqual({ received: 0, sent: 1, retries: 1, silence: 0 });
+});
+
+test.each([
+  [400, ''],
+  [401, '; it asks for a user or a token'],
+  [403, '; it does not allow this, or the address has expired'],
+  [404, '; there is no such place, or the upload has expired'],
+  [410, '; the upload has expired'],
+  [412, '; something is there already'],
+  [413, '; it takes no file of this size'],
+  [501, ''],
+  [505, ''],
+  [507, '; it is full'],
+])('%i is final', async (status, hint) => {
+  const { requests, calls } = over([status]);
+  expect(await sending(requests)).toBe(`Could not upload to '${PLACE}': the server answered ${status}${hint}`);
+  expect(calls).toHaveLength(1);
+  expect(requests.network.sent).toBe(0);
+});
+
+test.each([301, 302, 303, 307, 308])('a redirect by %i is final, and not followed', async (status) => {
+  const { requests, calls } = over([() => new Response(null, { status, headers: { Location: '/login?secret' } })]);
+  expect(await sending(requests)).toBe(
+    `Could not upload to '${PLACE}': the server redirects elsewhere; give the address that it redirects to`,
+  );
+  expect(calls.map(({ init }) => init.redirect)).toEqual(['manual']);
+});
+
+test('an answer that a browser reached by a redirect is a redirect', async () => {
+  const { requests } = over([() => Object.defineProperty(new Response('ok'), 'redirected', { value: true })]);
+  expect(await sending(requests)).toMatch(/the server redirects elsewhere/);
+});
+
+test.each([
+  ['<Error><Code>AccessDenied</Code><Message>No such luck\nnor more</Message></Error>', 'AccessDenied: No such luck'],
+  ['<Error><Code>AccessDenied</Code></Error>', 'AccessDenied'],
+  ['{ "error": { "code": 403, "message": "No access" } }', 'No access'],
+  [`<Error><Message>${'a'.repeat(300)}</Message></Error>`, 'a'.repeat(200)],
+])("the server's own words are in the message: %s", async (body, words) => {
+  const { requests } = over([() => new Response(body, { status: 403 })]);
+  expect(await sending(requests)).toMatch(new RegExp(`has expired \\(${words}\\)$`));
+});
+
+test('400 with RequestTimeout is tried again', async () => {
+  const late = () => new Response('<Error><Code>RequestTimeout</Code></Error>', { status: 400 });
+  const { requests, calls } = over([late, 200]);
+  expect(await sending(requests)).toBe('nothing failed');
+  expect(calls).toHaveLength(2);
+});
+
+test('waits double up to 15 seconds, and end when patience does', async () => {
+  const { requests, waits } = over([200, 503], { patience: 60 });
+  await sending(requests);
+  expect(await sending(requests)).toMatch(/the server answered 503$/);
+  expect(waits().slice(1)).toEqual([250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000]);
+});
+
+test('waits are jittered down to a half', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+  const { requests, waits } = over([503, 503, 200]);
+  await sending(requests);
+  expect(waits()).toEqual([125, 250]);
+});
+
+test.each([
+  ['7', 7000],
+  ['0', 250],
+  [() => new Date(Date.now() + 90_000).toUTCString(), 90_000],
+])('Retry-After is obeyed: %s', async (value, wait) => {
+  vi.setSystemTime(Date.UTC(2030, 0));
+  const header = typeof value === 'string' ? value : value();
+  const busy = () => new Response(null, { status: 503, headers: { 'Retry-After': header } });
+  const { requests, waits } = over([busy, 200]);
+  expect(await sending(requests)).toBe('nothing failed');
+  expect(waits()).toEqual([wait]);
+});
+
+test('a place that has never answered is asked three times', async () => {
+  const { requests, calls } = over(['drop']);
+  expect(await sending(requests)).toBe(
+    `Could not upload to '${PLACE}': no answer came from https://cloud.test (the connection broke)`,
+  );
+  expect(calls).toHaveLength(3);
+});
+
+test('a place that has answered is asked until patience ends', async () => {
+  const { requests, calls } = over([200, 'drop'], { patience: 20 });
+  await sending(requests);
+  expect(await sending(requests)).toMatch(/the connection broke/);
+  // 0.25, 0.5, 1, 2, 4 and 8 seconds after the first attempt; the next one would be too late.
+  expect(calls).toHaveLength(1 + 7);
+  expect(requests.network.retries).toBe(6);
+});
+
+test('while attempts fail, silence counts from the last answer', async () => {
+  const { requests } = over([200, 'drop'], { patience: 60 });
+  await sending(requests);
+  const work = failure(requests.send(putting(), [200]));
+  await vi.advanceTimersByTimeAsync(600);
+  expect(requests.network).toEqual({ received: 0, sent: 1, retries: 1, silence: 0.6 });
+  await runClock(work);
+  expect(requests.network.silence).toBe(0);
+});
+
+test.each([
+  [0, 2],
+  [2 * MIB, 4],
+  [8 * MIB, 10],
+  [9 * MIB, 11],
+])('a body of %i bytes may take %i seconds, with 2 seconds of time-out', async (length, seconds) => {
+  const { requests, calls } = over(['silent'], { timeout: 2 });
+  const work = failure(requests.once(putting(length), [200]));
+  await vi.advanceTimersByTimeAsync(seconds * 1000 - 1);
+  expect(calls[0]!.init.signal!.aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(calls[0]!.init.signal!.aborted).toBe(true);
+  expect(await work).toBe(`no answer came within ${seconds} seconds`);
+});
+
+test('after a time-out bodies may take twice as long, up to 16 times, until one is fast', async () => {
+  const answers = Array<Reply>(6).fill('silent');
+  const { requests, waits } = over([200, ...answers, 200, 'silent', 200], { timeout: 1 });
+  await sending(requests, 0);
+  expect(await sending(requests, 2 * MIB)).toBe('nothing failed');
+  const backoffs = [250, 500, 1000, 2000, 4000, 8000];
+  const times = waits()
+    .slice(1, 7)
+    .map((wait, number) => wait - backoffs[number]!);
+  expect(times).toEqual([2000, 3000, 5000, 9000, 17_000, 17_000]);
+  // It was answered at once.
+  const before = performance.now();
+  expect(await sending(requests, 2 * MIB)).toBe('nothing failed');
+  expect(performance.now() - before).toBe(2000 + 250);
+});
+
+test('a network that takes six times as long as was thought is waited for', async () => {
+  const slow = () => new Promise<Response>((done) => setTimeout(() => done(new Response()), 6 * 4000));
+  const { requests, calls } = over([200, slow], { timeout: 1 });
+  await sending(requests, 0);
+  expect(await sending(requests, 8 * MIB)).toBe('nothing failed');
+  // 1 + 4, 1 + 8, 1 + 16 and 1 + 32 seconds.
+  expect(calls).toHaveLength(1 + 4);
+  // The next one, as slow, has the time at once.
+  expect(await sending(requests, 8 * MIB)).toBe('nothing failed');
+  expect(calls).toHaveLength(1 + 5);
+});
+
+/** A body that gets `pieces`, one each `milliseconds`, and ends unless it `hangs`. */
+function trickle(pieces: string[], milliseconds: number, hangs = false): Response {
+  const left = [...pieces];
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    await new Promise((done) => setTimeout(done, milliseconds));
+    const piece = left.shift();
+    if (piece !== undefined) controller.enqueue(new TextEncoder().encode(piece));
+    else if (hangs) await new Promise(() => {});
+    else controller.close();
+  };
+  return new Response(new ReadableStream({ pull }, { highWaterMark: 0 }));
+}
+
+test('an answer of which more keeps coming is waited for', async () => {
+  const { requests, calls } = over([() => trickle([' ', ' ', ' ', '<R/>'], 900)], { timeout: 1 });
+  const { text } = await runClock(requests.send(putting(), [200]));
+  expect(text).toBe('   <R/>');
+  expect(calls).toHaveLength(1);
+});
+
+test('an answer that stops in the middle is asked for again', async () => {
+  const { requests, calls } = over([() => trickle(['<R'], 100, true), () => new Response('<R/>')], { timeout: 1 });
+  const { text } = await runClock(requests.send(putting(), [200]));
+  expect(text).toBe('<R/>');
+  expect(calls).toHaveLength(2);
+});
+
+test('characters that are cut between two pieces of an answer are whole', async () => {
+  const bytes = new TextEncoder().encode('<Code>ü</Code>');
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+      controller.close();
+    },
+  });
+  const { requests } = over([() => new Response(body, { status: 403 })]);
+  expect(await sending(requests)).toMatch(/\(ü\)$/);
+});
+
+test('an answer that does not end is not kept, nor asked for again', async () => {
+  let pieces = 0;
+  const endless = () =>
+    new Response(
+      new ReadableStream<Uint8Array>({
+        pull: (controller) => {
+          pieces += 1;
+          controller.enqueue(new Uint8Array(MIB).fill(97));
+        },
+      }),
+    );
+  const { requests, calls } = over([endless]);
+  expect(await sending(requests)).toMatch(/: the answer of the server does not end$/);
+  expect(calls).toHaveLength(1);
+  expect(calls[0]!.init.signal!.aborted).toBe(true);
+  expect(pieces).toBeLessThanOrEqual(18);
+});
+
+test('a call is made anew for each attempt', async () => {
+  const { requests, calls } = over([503, 503, 200]);
+  let made = 0;
+  const make = async () => {
+    made += 1;
+    return { method: 'PUT', url: `${PLACE}?signature=${made}` };
+  };
+  await runClock(requests.send(make, [200]));
+  expect(calls.map(({ url }) => url.split('=')[1])).toEqual(['1', '2', '3']);
+});
+
+test('a call that cannot be made is made again where it fails with a TypeError, as fetch does', async () => {
+  const { requests, calls } = over([200]);
+  let failures = 2;
+  const make = () => {
+    failures -= 1;
+    if (failures >= 0) throw new TypeError('Failed to fetch');
+    return putting()();
+  };
+  await runClock(requests.send(make, [200]));
+  expect(calls).toHaveLength(1);
+  expect(requests.network.retries).toBe(2);
+  const broken = () => Promise.reject(new Error('no keys'));
+  expect(await runClock(failure(requests.send(broken, [200])))).toBe(`Could not upload to '${PLACE}': no keys`);
+  expect(requests.network.retries).toBe(2);
+});
+
+test('headers of the caller are asked for each time, and travel in lower case', async () => {
+  let token = 0;
+  const headers = async () => {
+    token += 1;
+    return { 'X-Token': String(token) };
+  };
+  const requests = new Requests(PLACE, { headers });
+  expect([await requests.headers(), await requests.headers()]).toEqual([{ 'x-token': '1' }, { 'x-token': '2' }]);
+});
+
+test('a header that cannot be sent is named without its value, before any request', async () => {
+  const { requests, calls } = over([200], { headers: { Authorization: 'Basic a\nsecret' } });
+  const make = async () => ({ method: 'PUT', url: PLACE, headers: await requests.headers() });
+  const failed = await runClock(failure(requests.send(make, [200])));
+  expect(failed).toContain("The header 'Authorization' has a character that no header may have");
+  expect(failed).not.toContain('secret');
+  expect(calls).toEqual([]);
+});
+
+test('what fetch gets', async () => {
+  const { requests, calls } = over([200], { credentials: 'include' });
+  await runClock(requests.send(() => ({ method: 'PUT', url: PLACE, headers: { a: 'b' }, body: 'text' }), [200]));
+  const { signal, ...init } = calls[0]!.init;
+  expect(signal).toBeInstanceOf(AbortSignal);
+  const expected = { method: 'PUT', headers: { a: 'b' }, body: 'text', redirect: 'manual', cache: 'no-store' };
+  expect(init).toEqual({ ...expected, credentials: 'include' });
+});
+
+test('an unknown place is not in messages', async () => {
+  const requests = new Requests(undefined, { fetch: scripted(403).fetch });
+  expect(await sending(requests)).toMatch(/^Could not upload: the server answered 403/);
+});
+
+test.each([
+  ['timeout', { timeout: -1 }],
+  ['patience', { patience: Number.NaN }],
+])('%s has to be a number from 0 on', (name, options) => {
+  expect(() => new Requests(PLACE, options)).toThrow(new RegExp(`^'${name}' is a number of seconds from 0 on`));
+});
+
+test('the end stops what is under way, though fetch does not listen, and what waits', async () => {
+  const { requests, calls } = over(['silent']);
+  const silent = failure(requests.send(putting(), [200]));
+  await vi.advanceTimersByTimeAsync(10);
+  await requests.end();
+  expect(await silent).not.toBe('nothing failed');
+  expect(calls[0]!.init.signal!.aborted).toBe(true);
+  const waiting = over([503]);
+  const work = failure(waiting.requests.send(putting(), [200]));
+  await vi.advanceTimersByTimeAsync(10);
+  await waiting.requests.end();
+  expect(await work).not.toBe('nothing failed');
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(waiting.calls).toHaveLength(1);
+});
+
+const removing = () => ({ method: 'DELETE', url: PLACE });
+
+test.each<[string, Reply[]]>([
+  ['status 503', [503, 503, 503, 204]],
+  ['a broken connection', ['drop', 'drop', 'drop', 204]],
+])('a cloud is asked again to forget an upload: %s', async (_, replies) => {
+  const { requests, calls } = over(replies);
+  await runClock(requests.end(removing));
+  expect(calls).toHaveLength(4);
+});
+
+test.each<[string, Reply, number]>([
+  ['silent', 'silent', 1],
+  ['down', 'drop', 6],
+  ['busy', 503, 6],
+  ['unwilling', 403, 1],
+])('a cloud that is %s is not asked to forget an upload for more than 10 seconds', async (_, reply, count) => {
+  const { requests, calls } = over([reply]);
+  const before = performance.now();
+  expect(await runClock(failure(requests.end(removing)))).toBe('nothing failed');
+  expect(performance.now() - before).toBeLessThanOrEqual(10_000);
+  expect(calls).toHaveLength(count);
+});

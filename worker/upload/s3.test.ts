@@ -1,0 +1,249 @@
+// Multipart uploads to S3: parts, their ETags, and an object whose completion is uncertain.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Asked, Cloud, CloudOptions } from '../../e2e/support/cloud.js';
+import {
+  cloudOf,
+  diskFor,
+  failure,
+  objectIn,
+  PART,
+  planOf,
+  requestsTo,
+  runClock,
+  s3Over,
+  upload,
+} from '../../e2e/support/upload-units.js';
+import { S3 } from './s3.js';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const DISK = diskFor('s3');
+const uploading = (target: ReturnType<typeof s3Over>, disk = DISK, plan = planOf(disk)) =>
+  runClock(failure(upload(target, disk, plan)));
+
+const isCompletion = ({ method, url }: Pick<Asked, 'method' | 'url'>): boolean =>
+  method === 'POST' && url.includes('uploadId');
+
+test('each request is signed by what it does', async () => {
+  const cloud = cloudOf();
+  const seen: string[] = [];
+  const sign = async ({ action, method, query, partNumber }: Parameters<ConstructorParameters<typeof S3>[1]>[0]) => {
+    seen.push([action, method, query.replace(/uploadId=.*/, 'uploadId'), partNumber].join(' ').trim());
+    return `https://cloud.test/s3/disk?${query}`;
+  };
+  const protocol = new S3(requestsTo(cloud), sign, undefined, () => PART);
+  expect(await protocol.begin(planOf(DISK))).toBe(PART);
+  const part = { number: 0, offset: 0, bytes: new Uint8Array(DISK), isZero: false, isLast: true, written: 0 };
+  await runClock(protocol.part(part));
+  await runClock(protocol.complete());
+  expect(seen).toEqual(['create POST uploads=', 'part PUT partNumber=1&uploadId 1', 'complete POST uploadId']);
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
+test('an upload that fails is aborted by a signed request', async () => {
+  const cloud = cloudOf({ fault: (number) => (number === 3 ? 'status 403' : undefined) });
+  const signed: string[] = [];
+  await uploading(s3Over(cloud, { signed }));
+  expect(signed.at(-1)).toBe('abort');
+  expect(cloud.begun.size).toBe(0);
+});
+
+test('an empty output is one empty part', async () => {
+  const cloud = cloudOf();
+  expect(await uploading(s3Over(cloud), Buffer.alloc(0))).toBe('nothing failed');
+  expect(objectIn(cloud)).toEqual(Buffer.alloc(0));
+});
+
+test('an output of zeros only is sent', async () => {
+  const cloud = cloudOf();
+  expect(await uploading(s3Over(cloud), Buffer.alloc(3 * PART + 512))).toBe('nothing failed');
+  expect(objectIn(cloud)).toEqual(Buffer.alloc(3 * PART + 512));
+});
+
+test('four parts at most are under way at once', async () => {
+  const cloud = cloudOf();
+  let [underWay, most] = [0, 0];
+  cloud.before = async ({ method }) => {
+    if (method !== 'PUT') return;
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await new Promise((done) => setTimeout(done, 1000));
+    underWay -= 1;
+  };
+  const disk = Buffer.concat([DISK, DISK, DISK]);
+  expect(await uploading(s3Over(cloud), disk)).toBe('nothing failed');
+  expect(most).toBe(4);
+  expect(objectIn(cloud)?.equals(disk)).toBe(true);
+});
+
+test.each([
+  [64 << 20, 4],
+  [128 << 20, 2],
+  [256 << 20, 1],
+  [512 << 20, 1],
+])('parts of %i bytes: %i under way at once', async (size, expected) => {
+  const held: (() => void)[] = [];
+  const cloud = cloudOf();
+  cloud.before = ({ method }) => (method === 'PUT' ? new Promise<void>((done) => held.push(done)) : undefined);
+  const protocol = new S3(
+    requestsTo(cloud),
+    async ({ query }) => `https://cloud.test/s3/disk?${query}`,
+    undefined,
+    () => size,
+  );
+  await protocol.begin(planOf(DISK));
+  const bytes = new Uint8Array(8);
+  const parts = Array.from({ length: 6 }, (_, number) => ({
+    number,
+    offset: 0,
+    bytes,
+    isZero: false,
+    isLast: false,
+    written: 0,
+  }));
+  const work = (async () => {
+    for (const part of parts) await protocol.part(part);
+  })();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(held).toHaveLength(expected);
+  await protocol.abort(false);
+  await failure(work);
+});
+
+test('a part that arrives damaged is sent again', async () => {
+  const cloud = cloudOf({ damages: (number) => number === 2 });
+  expect(await uploading(s3Over(cloud))).toBe('nothing failed');
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+  expect(cloud.asked).toHaveLength(8);
+});
+
+test('a part that arrives damaged three times is refused', async () => {
+  const cloud = cloudOf({ damages: (number) => number > 0 });
+  expect(await uploading(s3Over(cloud))).toMatch(/: the server has stored other bytes than were sent; if it encrypts/);
+  expect(cloud.asked.filter(({ url }) => url.includes('partNumber=1&'))).toHaveLength(3);
+  expect(cloud.objects.size).toBe(0);
+  expect(cloud.begun.size).toBe(0);
+});
+
+test('ETags that are no digests are not compared, and listed as they are', async () => {
+  let number = 0;
+  const cloud = cloudOf();
+  const listed: string[] = [];
+  const etags = async (url: string | URL | Request, init: RequestInit = {}) => {
+    const response = await cloud.fetch(url, init);
+    if (isCompletion({ method: init.method!, url: String(url) })) {
+      for (const [, etag] of String(init.body).matchAll(/<ETag>([^<]*)</g)) listed.push(etag!);
+      return new Response('<R><ETag>"anything"</ETag></R>');
+    }
+    if (init.method !== 'PUT') return response;
+    number += 1;
+    return new Response(null, { headers: { ETag: `"<&${number}"` } });
+  };
+  expect(await uploading(s3Over({ fetch: etags }))).toBe('nothing failed');
+  expect(listed).toEqual([1, 2, 3, 4, 5].map((part) => `&quot;&lt;&amp;${part}&quot;`));
+});
+
+test('an answer without an ETag is told, with how to change that', async () => {
+  const cloud = cloudOf({ answer: ({ method }) => (method === 'PUT' ? { status: 200 } : undefined) });
+  expect(await uploading(s3Over(cloud))).toMatch(/has no ETag, or this page does not see it: .* have to expose ETag$/);
+});
+
+test('an answer without an upload ID is told', async () => {
+  const cloud = cloudOf({ answer: () => ({ status: 200, body: '<html>' }) });
+  expect(await uploading(s3Over(cloud))).toMatch(/the server does not say the ID of the upload$/);
+});
+
+test('an error in the answer to the completion is tried again', async () => {
+  let failures = 2;
+  const cloud = cloudOf({
+    answer: (asked) => {
+      if (!isCompletion(asked) || failures === 0) return undefined;
+      failures -= 1;
+      return { status: 200, body: '<Error>\n<Code>InternalError</Code></Error>' };
+    },
+  });
+  expect(await uploading(s3Over(cloud))).toBe('nothing failed');
+  expect(cloud.asked.filter(isCompletion)).toHaveLength(3);
+});
+
+test('an error in every answer to the completion is told', async () => {
+  const body = '<Error><Code>InternalError</Code></Error>';
+  const cloud = cloudOf({ answer: (asked) => (isCompletion(asked) ? { status: 200, body } : undefined) });
+  expect(await uploading(s3Over(cloud))).toMatch(/: the server could not complete the upload \(InternalError\)$/);
+  expect(cloud.begun.size).toBe(0);
+});
+
+/** A cloud that loses its first answer to a completion. What `answer` returns comes first. */
+function losingCompletion(options: CloudOptions = {}): Cloud {
+  let losses = 1;
+  const fault = (_: number, asked: Asked) => {
+    if (!isCompletion(asked) || losses === 0) return undefined;
+    losses -= 1;
+    return 'lost answer';
+  };
+  return cloudOf({ fault, ...options });
+}
+
+test('where the answer to the completion is lost, the object is looked at', async () => {
+  const signed: string[] = [];
+  expect(await uploading(s3Over(losingCompletion(), { signed }))).toBe('nothing failed');
+  expect(signed.slice(-3)).toEqual(['complete', 'complete', 'head']);
+});
+
+test.each([
+  [
+    'an older object has the name',
+    `"${'0'.repeat(32)}-5"`,
+    {},
+    /: the object on the server is not the one that was uploaded$/,
+  ],
+  [
+    'an object of one PUT has the name',
+    `"${'0'.repeat(32)}"`,
+    {},
+    /: it is not known whether the upload was completed/,
+  ],
+  ['nothing is said of the object', undefined, {}, /: it is not known whether the upload was completed/],
+  [
+    'ETags are no digests, and an older object has as many parts',
+    `"${'0'.repeat(32)}-5"`,
+    { 'x-amz-server-side-encryption': 'aws:kms' },
+    /: it is not known whether the upload was completed/,
+  ],
+])('where the answer to the completion is lost and %s: an error', async (_, etag, headers, sentence) => {
+  const found = { status: 200, headers: etag === undefined ? {} : { ETag: etag } };
+  const cloud = losingCompletion({ headers, answer: ({ method }) => (method === 'HEAD' ? found : undefined) });
+  expect(await uploading(s3Over(cloud))).toMatch(sentence);
+});
+
+test('an object of other parts is no success', async () => {
+  const body = `<R><ETag>&quot;${'0'.repeat(32)}-5&quot;</ETag></R>`;
+  const cloud = cloudOf({ answer: (asked) => (isCompletion(asked) ? { status: 200, body } : undefined) });
+  expect(await uploading(s3Over(cloud))).toMatch(/: the object on the server is not the one that was uploaded$/);
+});
+
+test('404 at the first completion is no success', async () => {
+  const cloud = cloudOf({ fault: (_, asked) => (isCompletion(asked) ? 'status 404' : undefined) });
+  expect(await uploading(s3Over(cloud))).toMatch(/the server answered 404/);
+});
+
+test('a cloud that shows that it still completes the object is waited for', async () => {
+  const cloud = cloudOf();
+  let completions = 0;
+  const fetch = async (url: string | URL | Request, init: RequestInit = {}) => {
+    if (!isCompletion({ method: init.method!, url: String(url) })) return cloud.fetch(url, init);
+    completions += 1;
+    let spaces = 40;
+    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      await new Promise((done) => setTimeout(done, 900));
+      spaces -= 1;
+      controller.enqueue(new TextEncoder().encode(spaces > 0 ? ' ' : '<R></R>'));
+      if (spaces === 0) controller.close();
+    };
+    return new Response(new ReadableStream({ pull }, { highWaterMark: 0 }));
+  };
+  expect(await uploading(s3Over({ fetch }, { timeout: 1 }))).toBe('nothing failed');
+  expect(completions).toBe(1);
+});
