@@ -30,9 +30,10 @@ export class Tus implements Protocol {
 
   async begin({ outputSize }: TargetPlan): Promise<number> {
     this.#isDeferred = outputSize === undefined;
-    const name = this.name === undefined ? {} : { 'Upload-Metadata': `filename ${base64(this.name)}` };
-    const length = outputSize === undefined ? { 'Upload-Defer-Length': '1' } : { 'Upload-Length': String(outputSize) };
-    const call = this.#call('POST', this.url, { ...length, ...name });
+    const own: Record<string, string> =
+      outputSize === undefined ? { 'Upload-Defer-Length': '1' } : { 'Upload-Length': String(outputSize) };
+    if (this.name !== undefined) own['Upload-Metadata'] = `filename ${base64(this.name)}`;
+    const call = this.#call('POST', this.url, own);
     const { headers } = await this.requests.send(call, [201]);
     const location = headers.get('Location');
     if (location === null) throw this.requests.failed('the server does not say where the upload is (Location)');
