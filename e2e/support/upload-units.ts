@@ -131,6 +131,17 @@ export async function upload(target: Target, disk: Buffer, plan: TargetPlan = pl
   }
 }
 
+/** Work that ends when a test says so. */
+export function held(): { work: () => Promise<void>; succeed: () => void; fail: (why: string) => void } {
+  let succeed = () => {};
+  let fail: (why: string) => void = () => {};
+  const promise = new Promise<void>((resolve, reject) => {
+    succeed = resolve;
+    fail = (why) => reject(new Error(why));
+  });
+  return { work: () => promise, succeed, fail };
+}
+
 /** The message of what `work` fails with, or 'nothing failed'. */
 export const failure = (work: Promise<unknown>): Promise<string> =>
   work.then(

@@ -1,0 +1,71 @@
+// MD5 digests, by Node and by WebAssembly as in browsers.
+
+import { createHash } from 'node:crypto';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import * as byNode from './md5.js';
+
+vi.stubGlobal('process', { ...process, getBuiltinModule: undefined });
+vi.resetModules();
+const byWasm: typeof byNode = await import('./md5.js');
+vi.unstubAllGlobals();
+
+afterEach(() => void vi.restoreAllMocks());
+
+const MIB = 1 << 20;
+const bytesOf = (length: number) => Uint8Array.from({ length }, (_, at) => at * 7 + (at >> 8));
+const expected = (bytes: Uint8Array) => createHash('md5').update(bytes).digest('hex');
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+
+describe.each([
+  ['Node', byNode],
+  ['WebAssembly', byWasm],
+])('by %s', (name, { Digest, md5 }) => {
+  test('it is the one that was meant', async () => {
+    const createHash = vi.spyOn(process.getBuiltinModule('node:crypto'), 'createHash');
+    await md5(new Uint8Array(1));
+    expect(createHash).toHaveBeenCalledTimes(name === 'Node' ? 1 : 0);
+  });
+
+  test.each([0, 1, 64, MIB - 1, MIB, MIB + 1, 3 * MIB])('%i bytes', async (length) => {
+    const bytes = bytesOf(length);
+    expect(hex(await md5(bytes))).toBe(expected(bytes));
+  });
+
+  test('pieces', async () => {
+    const bytes = bytesOf(2 * MIB + 100);
+    const digest = new Digest();
+    for (const [start, end] of [
+      [0, 5],
+      [5, MIB + 6],
+      [MIB + 6, MIB + 6],
+      [MIB + 6, bytes.length],
+    ]) {
+      await digest.add(bytes.subarray(start, end));
+    }
+    expect(hex(await digest.end())).toBe(expected(bytes));
+    // It may be asked for again.
+    expect(hex(await digest.end())).toBe(expected(bytes));
+  });
+
+  test('several at once do not disturb each other', async () => {
+    const all = [2 * MIB, 10, 3 * MIB + 1, 0, MIB].map(bytesOf);
+    const digests = await Promise.all(all.map(md5));
+    expect(digests.map(hex)).toEqual(all.map(expected));
+    // Nor does one that begins where another has ended.
+    expect(hex(await md5(all[0]!))).toBe(expected(all[0]!));
+  });
+});
+
+test('a large piece leaves others their turn', async () => {
+  let turns = 0;
+  const timer = setInterval(() => {
+    turns += 1;
+  });
+  await byNode.md5(new Uint8Array(64 * MIB));
+  clearInterval(timer);
+  expect(turns).toBeGreaterThan(0);
+});
+
+test('Base64', () => {
+  expect(byNode.toBase64(Uint8Array.of(0, 255, 128))).toBe('AP+A');
+});

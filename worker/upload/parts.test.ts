@@ -1,0 +1,117 @@
+// Cutting an output into parts.
+
+import { expect, test } from 'vitest';
+import { random } from '../../e2e/support/random.js';
+import { held } from '../../e2e/support/upload-units.js';
+import { type Part, Parts } from './parts.js';
+
+const SIZE = 8;
+
+/** Cuts what `pieces` bring: bytes, or as many zeros as a number says. */
+async function cut(pieces: (number[] | number)[], begun = { parts: 0, written: 0 }): Promise<Part[]> {
+  const parts: Part[] = [];
+  const cutter = new Parts(SIZE, begun, async (part) => void parts.push(part));
+  for (const piece of pieces) {
+    if (typeof piece === 'number') await cutter.addZeros(piece);
+    else await cutter.add(Uint8Array.from(piece));
+  }
+  await cutter.end();
+  return parts;
+}
+
+/** What of a part is told by most rows. */
+const shown = ({ bytes, isZero, isLast, written }: Part) => [bytes.join(''), isZero, isLast, written];
+
+test.each<[string, (number[] | number)[], unknown[]]>([
+  ['nothing: one part without bytes', [], [['', true, true, 0]]],
+  ['less than a part', [[1, 2]], [['12', false, true, 2]]],
+  ['a part exactly: it is the last one', [[1, 2, 3, 4, 5, 6, 7, 8]], [['12345678', false, true, 8]]],
+  ['zeros of a part exactly', [SIZE], [['00000000', true, true, 0]]],
+  [
+    'a part and a byte',
+    [[1, 2, 3, 4, 5, 6, 7, 8, 9]],
+    [
+      ['12345678', false, false, 8],
+      ['9', false, true, 9],
+    ],
+  ],
+  [
+    'bytes, zeros and bytes in a part',
+    [[1, 2], 3, [3], 4],
+    [
+      ['12000300', false, false, 3],
+      ['00', true, true, 3],
+    ],
+  ],
+  [
+    'zeros over several parts',
+    [[1], 2 * SIZE + 1, [2]],
+    [
+      ['10000000', false, false, 1],
+      ['00000000', true, false, 1],
+      ['002', false, true, 2],
+    ],
+  ],
+])('%s', async (_, pieces, expected) => {
+  expect((await cut(pieces)).map(shown)).toEqual(expected);
+});
+
+test('what was cut off goes on at its number, its offset and its count', async () => {
+  const parts = await cut([[1, 2, 3, 4, 5, 6, 7, 8, 9]], { parts: 3, written: 20 });
+  expect(parts.map(({ number, offset, written }) => [number, offset, written])).toEqual([
+    [3, 24, 28],
+    [4, 32, 29],
+  ]);
+});
+
+test('parts of zeros share one buffer, and a later part has none of the bytes of an earlier one', async () => {
+  const parts = await cut([2 * SIZE, [1, 1, 1, 1, 1, 1, 1, 1], [2], SIZE]);
+  expect(parts[0]!.bytes.buffer).toBe(parts[1]!.bytes.buffer);
+  expect(parts[2]!.bytes.buffer).not.toBe(parts[1]!.bytes.buffer);
+  expect(parts[3]!.bytes.join('')).toBe('20000000');
+  expect(parts[1]!.bytes.join('')).toBe('00000000');
+});
+
+test('no part is made while the one before is being taken', async () => {
+  const taken: Part[] = [];
+  const { work, succeed } = held();
+  const cutter = new Parts(SIZE, { parts: 0, written: 0 }, async (part) => {
+    taken.push(part);
+    await work();
+  });
+  const adding = cutter.add(new Uint8Array(4 * SIZE));
+  await new Promise((done) => setImmediate(done));
+  expect(taken).toHaveLength(1);
+  succeed();
+  await adding;
+  expect(taken).toHaveLength(3);
+});
+
+test('a failure of a part is one of what brings the next', async () => {
+  const cutter = new Parts(SIZE, { parts: 0, written: 0 }, () => Promise.reject(new Error('full')));
+  await cutter.addZeros(SIZE);
+  await expect(cutter.addZeros(1)).rejects.toThrow('full');
+});
+
+test('pieces of random sizes: the parts are what came (40 seeds)', async () => {
+  for (let seed = 0; seed < 40; seed += 1) {
+    const next = random(seed);
+    const pieces = Array.from({ length: 12 }, () => {
+      const length = Math.floor(next() * 3 * SIZE);
+      return next() < 0.5 ? length : Array.from({ length }, () => 1 + Math.floor(next() * 9));
+    });
+    const all = pieces.flatMap((piece) => (typeof piece === 'number' ? Array<number>(piece).fill(0) : piece));
+    const parts = await cut(pieces);
+    expect(
+      parts.flatMap(({ bytes }) => [...bytes]),
+      `seed ${seed}`,
+    ).toEqual(all);
+    expect(parts.at(-1)!.written, `seed ${seed}`).toBe(all.filter((byte) => byte > 0).length);
+    for (const [number, part] of parts.entries()) {
+      const isLast = number === parts.length - 1;
+      expect(part, `seed ${seed}`).toMatchObject({ number, offset: number * SIZE, isLast });
+      expect(part.isZero, `seed ${seed}`).toBe(part.bytes.every((byte) => byte === 0));
+      if (!isLast) expect(part.bytes, `seed ${seed}`).toHaveLength(SIZE);
+    }
+  }
+});

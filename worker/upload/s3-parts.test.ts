@@ -1,0 +1,46 @@
+// The size of parts: S3 takes 10,000 of them.
+
+import { expect, test } from 'vitest';
+import { partSize } from './s3-parts.js';
+
+const MIB = 2 ** 20;
+const GIB = 2 ** 30;
+const TIB = 2 ** 40;
+const ascending = true;
+
+test.each([
+  [0, 8],
+  [1, 8],
+  [8 * MIB * 10_000, 8],
+  [8 * MIB * 10_000 + 1, 16],
+  [16 * MIB * 10_000, 16],
+  [TIB, 112],
+  [512 * MIB * 10_000, 512],
+])('%i bytes: parts of %i MiB', (outputSize, size) => {
+  expect(partSize({ outputSize, ascending })).toBe(size * MIB);
+  expect(Math.ceil(outputSize / partSize({ outputSize, ascending }))).toBeLessThanOrEqual(10_000);
+});
+
+test('an output that has no room in an upload is refused', () => {
+  const outputSize = 512 * MIB * 10_000 + 1;
+  expect(() => partSize({ outputSize, ascending })).toThrow(
+    /^An upload to S3 takes at most 5368709120000 bytes, and the output may have 5368709120001$/,
+  );
+});
+
+test.each([
+  [0, 8],
+  [70 * GIB, 8],
+  // 80 GiB and a hundredth are more than 10,000 parts of 8 MiB.
+  [80 * GIB, 16],
+])('a disk of %i bytes, compressed: parts of %i MiB', (virtualSize, size) => {
+  expect(partSize({ virtualSize, ascending })).toBe(size * MIB);
+});
+
+test('a compressed disk that may have no room in an upload is refused', () => {
+  expect(() => partSize({ virtualSize: 5 * TIB, ascending })).toThrow(/takes at most 5368709120000 bytes/);
+});
+
+test('nothing is known of the size: parts of 64 MiB', () => {
+  expect(partSize({ ascending })).toBe(64 * MIB);
+});
