@@ -1,0 +1,193 @@
+// Page blobs and block blobs of Azure.
+
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Asked } from '../../e2e/support/cloud.js';
+import {
+  cloudOf,
+  diskFor,
+  failure,
+  objectIn,
+  PART,
+  planOf,
+  requestsTo,
+  runClock,
+  TARGETS,
+  upload,
+} from '../../e2e/support/upload-units.js';
+import { Blob } from './azure.js';
+import { BlockBlob } from './azure-block.js';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const DISK = diskFor('page blob');
+const MIB = 1 << 20;
+const TIB = 2 ** 40;
+const PATH = '/azure/disk';
+const uploading = (
+  cloud: ReturnType<typeof cloudOf>,
+  kind: 'page blob' | 'block blob',
+  disk = DISK,
+  plan = planOf(disk),
+) => runClock(failure(upload(TARGETS[kind](cloud), disk, plan)));
+const ranges = ({ asked }: { asked: Asked[] }) =>
+  asked.flatMap(({ headers }) => headers['x-ms-range']?.replace('bytes=', '') ?? []);
+
+test.each([
+  'page blob',
+  'block blob',
+] as const)('%s: each request has the version, the signature and a digest', async (kind) => {
+  const cloud = cloudOf();
+  const digests: (string | undefined)[] = [];
+  const bodies: string[] = [];
+  const fetch = (url: string | URL | Request, init: RequestInit = {}) => {
+    if (init.body instanceof Uint8Array) {
+      digests.push(new Headers(init.headers).get('content-md5')!);
+      bodies.push(createHash('md5').update(init.body).digest('base64'));
+    }
+    return cloud.fetch(url, init);
+  };
+  expect(await runClock(failure(upload(TARGETS[kind]({ fetch }), DISK)))).toBe('nothing failed');
+  expect(digests).toEqual(bodies);
+  expect(digests).toHaveLength(5);
+  for (const { url, headers } of cloud.asked) {
+    expect(url).toContain('sig=secret');
+    expect(headers['x-ms-version']).toBe('2021-12-02');
+  }
+});
+
+test.each(['page blob', 'block blob'] as const)('%s: bytes that arrive damaged are refused', async (kind) => {
+  const cloud = cloudOf({ damages: (number) => number === 2 });
+  expect(await uploading(cloud, kind)).toMatch(/the server answered 400 \(Md5Mismatch\)$/);
+  expect(cloud.objects.size).toBe(0);
+});
+
+test('page blob: holes are not sent, and the end comes last', async () => {
+  const cloud = cloudOf();
+  expect(await uploading(cloud, 'page blob')).toBe('nothing failed');
+  expect(ranges(cloud)).toEqual(['0-2047', '4096-6143', '8192-10239', '12288-14335', '16384-16895']);
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
+test('page blob: the end is sent when all before has arrived', async () => {
+  const cloud = cloudOf();
+  const held: (() => void)[] = [];
+  cloud.before = ({ headers }) =>
+    headers['x-ms-range'] === undefined ? undefined : new Promise<void>((done) => held.push(done));
+  const work = failure(upload(TARGETS['page blob'](cloud), DISK));
+  await vi.advanceTimersByTimeAsync(100);
+  expect(held).toHaveLength(4);
+  for (const go of held.slice(0, 3)) go();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(held).toHaveLength(4);
+  held[3]!();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(held).toHaveLength(5);
+  held[4]!();
+  expect(await work).toBe('nothing failed');
+});
+
+test('page blob: what is written without a gap goes together, 4 MiB at most', async () => {
+  const cloud = cloudOf();
+  const size = 9 * MIB + 512;
+  const target = TARGETS['page blob'](cloud);
+  const disk = Buffer.alloc(size, 'data');
+  await runClock(
+    (async () => {
+      await target.open({ outputSize: size, ascending: true });
+      for (let at = 0; at < size; at += MIB) await target.write(at, new Uint8Array(disk.subarray(at, at + MIB)));
+      await target.close();
+    })(),
+  );
+  expect(ranges(cloud)).toEqual(['0-4194303', '4194304-8388607', '8388608-9437695']);
+  expect(objectIn(cloud)?.equals(disk)).toBe(true);
+});
+
+test('page blob: one that is there is left as it is', async () => {
+  const cloud = cloudOf();
+  const there = Buffer.from('of somebody else');
+  cloud.objects.set(PATH, there);
+  expect(await uploading(cloud, 'page blob')).toMatch(
+    /: there is a blob of this name already; remove it, or choose another name$/,
+  );
+  expect(objectIn(cloud)).toBe(there);
+  expect(cloud.asked.map(({ method }) => method)).toEqual(['PUT', 'HEAD']);
+});
+
+test('page blob: one that is there through a request whose answer was lost is used', async () => {
+  const cloud = cloudOf({ fault: (number) => (number === 0 ? 'lost answer' : undefined) });
+  expect(await uploading(cloud, 'page blob')).toBe('nothing failed');
+  expect(cloud.asked.slice(0, 3).map(({ method }) => method)).toEqual(['PUT', 'PUT', 'HEAD']);
+});
+
+test.each([
+  [
+    'of unknown size',
+    undefined,
+    /^A page blob takes an output whose size is known before and is a whole number of 512 bytes/,
+  ],
+  ['that is no whole number of pages', 513, /^A page blob takes an output whose size/],
+  ['of more than 8 TiB', 8 * TIB + 512, /^A page blob has at most 8796093022208 bytes, not 8796093022720$/],
+])('page blob: an output %s is refused before the first request', async (_, outputSize, sentence) => {
+  const cloud = cloudOf();
+  const plan = { ascending: true, ...(outputSize === undefined ? {} : { outputSize }) };
+  expect(await uploading(cloud, 'page blob', DISK, plan)).toMatch(sentence);
+  expect(cloud.asked).toEqual([]);
+});
+
+test('block blob: the list has all blocks in order, whatever order they arrive in', async () => {
+  const cloud = cloudOf();
+  let number = 0;
+  cloud.before = ({ url }) => {
+    number += 1;
+    return url.includes('blockid') ? new Promise((done) => setTimeout(done, 1000 - 100 * number)) : undefined;
+  };
+  expect(await uploading(cloud, 'block blob')).toBe('nothing failed');
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+  const ids = cloud.asked.flatMap(({ url }) => new URL(url, 'https://cloud.test').searchParams.get('blockid') ?? []);
+  expect(ids.map((id) => atob(id).slice(-6))).toEqual(['-00000', '-00001', '-00002', '-00003', '-00004']);
+  // All have one length, as Azure wants it.
+  expect(new Set(ids.map((id) => id.length)).size).toBe(1);
+  expect(cloud.asked.at(-1)!.headers['x-ms-blob-content-type']).toBe('application/octet-stream');
+});
+
+test('block blob: four blocks at most are under way at once', async () => {
+  const cloud = cloudOf();
+  let [underWay, most] = [0, 0];
+  cloud.before = async ({ url }) => {
+    if (!url.includes('blockid')) return;
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await new Promise((done) => setTimeout(done, 1000));
+    underWay -= 1;
+  };
+  expect(await uploading(cloud, 'block blob', Buffer.concat([DISK, DISK]))).toBe('nothing failed');
+  expect(most).toBe(4);
+});
+
+test('block blob: an empty output is an empty list', async () => {
+  const cloud = cloudOf();
+  expect(await uploading(cloud, 'block blob', Buffer.alloc(0))).toBe('nothing failed');
+  expect(objectIn(cloud)).toEqual(Buffer.alloc(0));
+  expect(cloud.asked).toHaveLength(1);
+});
+
+test.each([
+  [{ outputSize: PART }, 8],
+  [{ outputSize: 8 * MIB * 50_000 }, 8],
+  [{ outputSize: 8 * MIB * 50_000 + 1 }, 16],
+  [{ outputSize: 128 * MIB * 50_000 }, 128],
+  [{ virtualSize: 8 * MIB * 50_000 }, 16],
+  [{}, 8],
+])('block blob: blocks for %o have %i MiB', async (plan, size) => {
+  const protocol = new BlockBlob(new Blob(requestsTo(cloudOf()), new URL('https://cloud.test/azure/disk')));
+  expect(await protocol.begin({ ascending: true, ...plan })).toBe(size * MIB);
+});
+
+test('block blob: an output that has no room is refused', async () => {
+  const cloud = cloudOf();
+  const plan = { ascending: true, outputSize: 128 * MIB * 50_000 + 1 };
+  expect(await uploading(cloud, 'block blob', DISK, plan)).toBe('A block blob takes at most 6710886400000 bytes here');
+  expect(cloud.asked).toEqual([]);
+});

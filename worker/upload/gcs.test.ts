@@ -1,0 +1,157 @@
+// Resumable uploads to Google Cloud Storage.
+
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Asked, CloudOptions } from '../../e2e/support/cloud.js';
+import {
+  cloudOf,
+  diskFor,
+  failure,
+  GCS_CHUNK,
+  objectIn,
+  planOf,
+  requestsTo,
+  runClock,
+  TARGETS,
+  upload,
+} from '../../e2e/support/upload-units.js';
+import { Gcs } from './gcs.js';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const DISK = diskFor('gcs');
+const uploading = (options: CloudOptions, disk = DISK, plan = planOf(disk)) => {
+  const cloud = cloudOf(options);
+  return { cloud, work: runClock(failure(upload(TARGETS.gcs(cloud), disk, plan))) };
+};
+const failing = (options: CloudOptions) => uploading(options).work;
+const isChunk = ({ method }: Asked) => method === 'PUT';
+/** Whether it is the last chunk, which states the size. */
+const isLast = ({ headers }: Asked) => /\/\d+$/.test(headers['content-range'] ?? '');
+
+test('chunks state where they lie, and the last one the size', async () => {
+  const { cloud, work } = uploading({});
+  expect(await work).toBe('nothing failed');
+  expect(cloud.asked.map(({ method, headers }) => [method, headers['content-range']])).toEqual([
+    ['POST', undefined],
+    ['PUT', 'bytes 0-524287/*'],
+    ['PUT', 'bytes 524288-1048575/*'],
+    ['PUT', 'bytes 1048576-1572863/*'],
+    ['PUT', 'bytes 1572864-2097151/*'],
+    ['PUT', 'bytes 2097152-2097663/2097664'],
+  ]);
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
+test.each([
+  ['nothing', Buffer.alloc(0)],
+  ['less than a chunk', DISK.subarray(0, 100)],
+  ['a chunk exactly', DISK.subarray(0, GCS_CHUNK)],
+])('an output of %s', async (_, disk) => {
+  const { cloud, work } = uploading({}, disk);
+  expect(await work).toBe('nothing failed');
+  expect(objectIn(cloud)?.equals(disk)).toBe(true);
+});
+
+test('after a chunk of which half has arrived, the other half is sent', async () => {
+  const { cloud, work } = uploading({ fault: (number) => (number === 2 ? 'cut' : undefined) });
+  expect(await work).toBe('nothing failed');
+  const ranges = cloud.asked.slice(2, 5).map(({ headers }) => headers['content-range']);
+  expect(ranges).toEqual(['bytes 524288-1048575/*', 'bytes */*', 'bytes 786432-1048575/*']);
+});
+
+test.each([302, 303, 307])('a chunk that is redirected by %i goes nowhere else', async (status) => {
+  const { cloud, work } = uploading({
+    answer: (asked) =>
+      isChunk(asked) && isLast(asked) ? { status, headers: { Location: 'https://elsewhere.test/login' } } : undefined,
+  });
+  expect(await work).toContain('the server redirects elsewhere');
+  expect(cloud.objects.size).toBe(0);
+  expect(cloud.begun.size).toBe(0);
+});
+
+test('an upload that the server calls complete before it is', async () => {
+  const answer = (asked: Asked) => (isChunk(asked) ? { status: 200 } : undefined);
+  expect(await failing({ answer })).toContain('the server says that the upload is complete before it is');
+});
+
+test('a server that never says how much it has is asked three times', async () => {
+  const { cloud, work } = uploading({ answer: (asked) => (isChunk(asked) ? { status: 308 } : undefined) });
+  expect(await work).toContain("the bucket's CORS rules have to name Range");
+  expect(cloud.asked.filter(isChunk)).toHaveLength(5);
+});
+
+test('a server that says once nothing of what it has is asked again', async () => {
+  let silences = 2;
+  const { cloud, work } = uploading({
+    answer: (asked) => {
+      if (!isChunk(asked) || silences === 0) return undefined;
+      silences -= 1;
+      return { status: 308 };
+    },
+  });
+  expect(await work).toBe('nothing failed');
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
+test.each([
+  ['less than it had', 'bytes=0-99', /the server has 100 bytes, where 524288 to 1048576 were sent$/],
+  ['more than was sent', 'bytes=0-9999999', /the server has 10000000 bytes, where 524288 to 1048576 were sent$/],
+  ['no number', 'bytes=0-', /the server has NaN bytes/],
+])('a server that has %s', async (_, range, sentence) => {
+  const answer = ({ headers }: Asked) =>
+    headers['content-range']?.startsWith('bytes 524288-') ? { status: 308, headers: { Range: range } } : undefined;
+  expect(await failing({ answer })).toMatch(sentence);
+});
+
+const md5 = (bytes: Buffer) => createHash('md5').update(bytes).digest('base64');
+test.each<[string, string, Record<string, string>, boolean]>([
+  ['nothing', '', {}, true],
+  ['the size and the digest', `{ "size": "${DISK.length}", "md5Hash": "${md5(DISK)}" }`, {}, true],
+  ['the digest in a header', '', { 'x-goog-hash': `crc32c=AAAAAA==,md5=${md5(DISK)}` }, true],
+  ['another size', `{ "size": "${DISK.length - 1}" }`, {}, false],
+  ['another digest', `{ "md5Hash": "${md5(Buffer.alloc(1))}" }`, {}, false],
+  ['another digest in a header', '', { 'x-goog-hash': `md5=${md5(Buffer.alloc(1))}` }, false],
+])('an object of which the server says %s', async (_, body, headers, isRight) => {
+  const answer = (asked: Asked) => (isChunk(asked) && isLast(asked) ? { status: 200, body, headers } : undefined);
+  const sentence = /the object on the server is not the one that was uploaded$/;
+  expect(await failing({ answer })).toMatch(isRight ? /^nothing failed$/ : sentence);
+});
+
+test('an answer without the address of the session', async () => {
+  const answer = ({ method }: Asked) => (method === 'POST' ? { status: 201 } : undefined);
+  expect(await failing({ answer })).toMatch(/have to name Location$/);
+});
+
+test('a disk that is larger than an object may be is refused before the first request', async () => {
+  const { cloud, work } = uploading({}, DISK, { ...planOf(DISK), outputSize: 5 * 2 ** 40 + 1 });
+  expect(await work).toBe('An object has at most 5497558138880 bytes, not 5497558138881');
+  expect(cloud.asked).toEqual([]);
+});
+
+/** The requests of an upload by a session or a place. */
+async function askedBy(make: (requests: ReturnType<typeof requestsTo>) => Gcs): Promise<Asked[]> {
+  const cloud = cloudOf();
+  const protocol = make(requestsTo(cloud, { headers: { 'X-Token': 'secret' } }));
+  expect(await protocol.begin(planOf(DISK))).toBe(16 << 20);
+  return cloud.asked;
+}
+
+test('headers of the caller go to where the session is begun', async () => {
+  const [asked] = await askedBy((requests) => new Gcs(requests, new URL('https://cloud.test/gcs/disk'), undefined));
+  expect(asked!.headers).toMatchObject({ 'x-token': 'secret', 'x-goog-resumable': 'start' });
+});
+
+test('the interface for JSON gets no header of the one for XML', async () => {
+  const cloud = cloudOf({ answer: () => ({ status: 200, headers: { Location: '/session' } }) });
+  const url = new URL('https://cloud.test/gcs/disk?uploadType=resumable');
+  await new Gcs(requestsTo(cloud), url, undefined).begin(planOf(DISK));
+  expect(cloud.asked[0]!.headers['x-goog-resumable']).toBeUndefined();
+});
+
+test('a session that was begun elsewhere is used as it is', async () => {
+  expect(await askedBy((requests) => new Gcs(requests, undefined, 'https://cloud.test/gcs/disk?upload_id=1'))).toEqual(
+    [],
+  );
+});

@@ -1,0 +1,187 @@
+// One plain PUT.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import {
+  cloudOf,
+  diskFor,
+  failure,
+  objectIn,
+  planOf,
+  requestsTo,
+  runClock,
+  TARGETS,
+  upload,
+} from '../../e2e/support/upload-units.js';
+import type { TargetPlan } from '../types.js';
+import { Put } from './put.js';
+import type { UploadOptions } from './types.js';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const DISK = diskFor('put');
+const UNKNOWN = { ascending: true };
+
+test('the size is stated where it is known', async () => {
+  const cloud = cloudOf();
+  const target = TARGETS.put(cloud);
+  expect(await runClock(failure(upload(target, DISK)))).toBe('nothing failed');
+  expect(cloud.asked[0]!.headers).toMatchObject({
+    'content-length': String(DISK.length),
+    'content-type': 'application/octet-stream',
+  });
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+  expect(target.network).toMatchObject({ sent: DISK.length, retries: 0 });
+});
+
+test('the size is left out where nobody knows it', async () => {
+  const cloud = cloudOf();
+  expect(await runClock(failure(upload(TARGETS.put(cloud), DISK, UNKNOWN)))).toBe('nothing failed');
+  expect(cloud.asked[0]!.headers['content-length']).toBeUndefined();
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
+test('an empty output', async () => {
+  const cloud = cloudOf();
+  expect(await runClock(failure(upload(TARGETS.put(cloud), Buffer.alloc(0))))).toBe('nothing failed');
+  expect(objectIn(cloud)).toEqual(Buffer.alloc(0));
+});
+
+test('holes are sent as zeros, also those larger than a piece', async () => {
+  const cloud = cloudOf();
+  const target = TARGETS.put(cloud);
+  const size = (2 << 20) + 512;
+  await runClock(
+    (async () => {
+      await target.open({ outputSize: size, ascending: true });
+      await target.hole(0, size);
+      await target.close();
+    })(),
+  );
+  expect(objectIn(cloud)?.equals(Buffer.alloc(size))).toBe(true);
+});
+
+test('headers of the caller travel, and may replace the type', async () => {
+  const cloud = cloudOf();
+  const headers = async () => ({ 'X-Token': 'fresh', 'Content-Type': 'application/x-raw-disk' });
+  await runClock(upload(TARGETS.put(cloud, { headers }), DISK));
+  expect(cloud.asked[0]!.headers).toMatchObject({ 'x-token': 'fresh' });
+});
+
+const settle = () => vi.advanceTimersByTimeAsync(10);
+const PIECE = new Uint8Array(512);
+
+/** A target that is open, whose request is read and answered by the test. */
+async function opened(options: UploadOptions = {}, plan: TargetPlan = UNKNOWN) {
+  let answer: (response: Response) => void = () => {};
+  let body!: ReadableStream<Uint8Array>;
+  const fetch = (_: unknown, init: RequestInit = {}): Promise<Response> => {
+    body = init.body as ReadableStream<Uint8Array>;
+    return new Promise((done) => {
+      answer = done;
+    });
+  };
+  const target = TARGETS.put({ fetch }, options);
+  await target.open(plan);
+  await settle();
+  const reader = body.getReader();
+  const read = async () => (await reader.read()).value?.length;
+  return { target, read, answer: (status: number) => answer(new Response(null, { status })) };
+}
+
+test('the last piece leaves when the output is closed', async () => {
+  const { target, read, answer } = await opened({}, { outputSize: 1024, ascending: true });
+  await target.write(0, PIECE);
+  const first = read();
+  let isSent = false;
+  first.then(
+    () => {
+      isSent = true;
+    },
+    () => {},
+  );
+  await settle();
+  expect(isSent).toBe(false);
+  const second = target.write(512, PIECE);
+  expect(await first).toBe(512);
+  await second;
+  const closing = target.close();
+  expect(await read()).toBe(512);
+  answer(201);
+  await closing;
+});
+
+test.each([200, 201, 202, 204])('%i is success', async (status) => {
+  const { target, read, answer } = await opened();
+  const closing = failure(target.close());
+  expect(await read()).toBeUndefined();
+  answer(status);
+  expect(await closing).toBe('nothing failed');
+});
+
+test.each<[string, (target: Put) => Promise<void>]>([
+  ['the next piece', (target) => target.write(512, PIECE)],
+  ['the end', (target) => target.close()],
+])('an answer before everything was sent fails %s', async (_, next) => {
+  const { target, answer } = await opened();
+  await target.write(0, PIECE);
+  answer(200);
+  await settle();
+  expect(await failure(next(target))).toMatch(/: the server answered before it had everything$/);
+});
+
+test('a refusal in the middle is what the next write tells', async () => {
+  const { target, answer } = await opened();
+  await target.write(0, PIECE);
+  answer(413);
+  await settle();
+  expect(await failure(target.write(512, PIECE))).toMatch(/: the server answered 413; it takes no file of this size$/);
+});
+
+test('a server that reads nothing is given up after the time-out', async () => {
+  const { target } = await opened({ timeout: 2, patience: 20 });
+  await target.write(0, PIECE);
+  const before = performance.now();
+  // Streams may take a piece ahead.
+  const writing = (async () => {
+    for (let at = 512; ; at += 512) await target.write(at, PIECE);
+  })();
+  expect(await runClock(failure(writing))).toMatch(/: nothing has happened for 2 seconds$/);
+  expect(performance.now() - before).toBe(2000);
+});
+
+test('a server that has all is waited for as long as patience lasts', async () => {
+  const { target, read } = await opened({ timeout: 2, patience: 20 });
+  const closing = failure(target.close());
+  await read();
+  const before = performance.now();
+  expect(await runClock(closing)).toMatch(/: nothing has happened for 20 seconds$/);
+  expect(performance.now() - before).toBe(20_000);
+});
+
+test('what is given up never arrives as a whole', async () => {
+  const cloud = cloudOf();
+  const target = TARGETS.put(cloud);
+  await target.open(planOf(DISK));
+  await target.write(0, new Uint8Array(DISK));
+  await target.abort(new Error('cancelled'));
+  await settle();
+  expect(cloud.objects.size).toBe(0);
+});
+
+test('a platform that would send a stream as a text is refused before any request', async () => {
+  const requested: string[] = [];
+  vi.stubGlobal(
+    'Request',
+    class {
+      headers = new Headers({ 'Content-Type': 'text/plain;charset=UTF-8' });
+    },
+  );
+  const fetch = async (url: unknown) => {
+    requested.push(String(url));
+    return new Response();
+  };
+  const target = new Put(requestsTo({ fetch }), new URL('https://cloud.test/put/disk'), {});
+  expect(await failure(target.open(UNKNOWN))).toMatch(/^This browser cannot send what is still being made by one PUT/);
+  expect(requested).toEqual([]);
+});

@@ -1,0 +1,143 @@
+// Targets of uploads as a conversion sees them: good for one conversion, and made by the functions of the package.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Cloud } from '../../e2e/support/cloud.js';
+import { cloudOf, diskFor, failure, objectIn, runClock, upload } from '../../e2e/support/upload-units.js';
+import {
+  azureBlockBlobTarget,
+  azurePageBlobTarget,
+  gcsTarget,
+  putTarget,
+  s3Target,
+  type Target,
+  tusTarget,
+  type UploadOptions,
+} from './index.js';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const ORIGIN = 'https://cloud.test';
+const KEYS = { accessKeyId: 'public', secretAccessKey: 'secret' };
+const DISK = diskFor('s3');
+
+/** A target of each function, at an address with a user, a password and a query. */
+const MAKERS: Record<string, (options: UploadOptions) => Target> = {
+  s3: (options) => s3Target({ sign: ({ query }) => `${ORIGIN}/s3/disk?${query}`, ...options }),
+  gcs: (options) => gcsTarget({ url: 'https://me:secret@cloud.test/gcs/disk', ...options }),
+  tus: (options) => tusTarget('https://me:secret@cloud.test/tus/files', options),
+  put: (options) => putTarget('https://me:secret@cloud.test/put/disk?key=secret', options),
+  'page blob': (options) => azurePageBlobTarget('https://me:secret@cloud.test/azure/disk?sig=secret', options),
+  'block blob': (options) =>
+    azureBlockBlobTarget(new URL('https://me:secret@cloud.test/azure/disk?sig=secret'), options),
+};
+const KINDS = Object.keys(MAKERS);
+const made = (kind: string, { fetch }: Pick<Cloud, 'fetch'>, options: UploadOptions = {}) =>
+  MAKERS[kind]!({ fetch, ...options });
+
+test.each(KINDS)('%s: the object is the disk', async (kind) => {
+  const cloud = cloudOf();
+  const target = made(kind, cloud);
+  expect(target.ordered).toBe(true);
+  expect(target.resumes).toBe(false);
+  expect(target.network).toEqual({ received: 0, sent: 0, retries: 0, silence: 0 });
+  expect(await runClock(failure(upload(target, DISK)))).toBe('nothing failed');
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+  expect(target.network!.sent).toBeGreaterThanOrEqual(kind === 'page blob' ? 8704 : DISK.length);
+});
+
+test.each(
+  KINDS.filter((kind) => kind !== 's3'),
+)('%s: user and password travel as a header, unless the caller has headers', async (kind) => {
+  const cloud = cloudOf();
+  await runClock(upload(made(kind, cloud), DISK));
+  expect(cloud.asked[0]!.headers.authorization).toBe(`Basic ${btoa('me:secret')}`);
+  const other = cloudOf();
+  await runClock(upload(made(kind, other, { headers: { Authorization: 'Bearer token' } }), DISK));
+  expect(other.asked[0]!.headers.authorization).toBe('Bearer token');
+});
+
+test.each(KINDS)('%s: no message shows what may be secret', async (kind) => {
+  const cloud = cloudOf({ fault: () => 'status 403' });
+  const failed = await runClock(failure(upload(made(kind, cloud), DISK)));
+  expect(failed).toMatch(/^Could not upload( to 'https:\/\/cloud\.test\/[^?@]*')?: the server answered 403/);
+  expect(failed).not.toContain('secret');
+});
+
+test.each(
+  KINDS.filter((kind) => kind !== 's3'),
+)('%s: a header that cannot be sent is named without its value', async (kind) => {
+  const cloud = cloudOf();
+  const headers = { Authorization: 'Basic a\nsecret' };
+  const failed = await runClock(failure(upload(made(kind, cloud, { headers }), DISK)));
+  expect(failed).toContain("The header 'Authorization' has a character that no header may have");
+  expect(failed).not.toContain('secret');
+  expect(cloud.asked).toEqual([]);
+});
+
+test.each(KINDS)('%s: a target is good for one conversion, whose object stays', async (kind) => {
+  const cloud = cloudOf();
+  const target = made(kind, cloud);
+  await runClock(upload(target, DISK));
+  const count = cloud.asked.length;
+  const other = Buffer.alloc(512, 1);
+  expect(await runClock(failure(upload(target, other)))).toBe(
+    'The target of an upload is good for one conversion; make another one',
+  );
+  expect(cloud.asked).toHaveLength(count);
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
+test.each(KINDS)('%s: a target whose conversion has failed is not good for another one', async (kind) => {
+  const cloud = cloudOf({ fault: (number) => (number === 0 ? 'status 403' : undefined) });
+  const target = made(kind, cloud);
+  await runClock(failure(upload(target, DISK)));
+  expect(await runClock(failure(upload(target, DISK)))).toMatch(/good for one conversion/);
+  expect(cloud.objects.size).toBe(0);
+});
+
+test.each(KINDS)('%s: an abort before the conversion asks for nothing', async (kind) => {
+  const cloud = cloudOf();
+  await runClock(Promise.resolve(made(kind, cloud).abort(new Error('cancelled'))));
+  expect(cloud.asked).toEqual([]);
+});
+
+test.each(KINDS)('%s: a cancel leaves nothing', async (kind) => {
+  const cloud = cloudOf({ fault: (number) => (number > 1 || kind === 'put' ? 'silent' : undefined) });
+  const target = made(kind, cloud);
+  const work = failure(
+    (async () => {
+      await target.open!({ virtualSize: 24 << 20, outputSize: 24 << 20, ascending: true });
+      await target.write(0, new Uint8Array(24 << 20));
+      await target.close();
+    })(),
+  );
+  await vi.advanceTimersByTimeAsync(400);
+  await runClock(Promise.resolve(target.abort(new Error('cancelled'))));
+  expect(await work).not.toBe('nothing failed');
+  expect(cloud.begun.size).toBe(0);
+  expect(cloud.objects.size).toBe(0);
+});
+
+test('an upload to S3 with a journal can be resumed', () => {
+  const journal = { read: () => undefined, append: () => {}, clear: () => {} };
+  expect(s3Target({ url: `${ORIGIN}/s3/disk`, keys: KEYS, journal }).resumes).toBe(true);
+});
+
+test('keys belong in no page', () => {
+  const message = "Keys belong in no page; presign the requests on a server of yours ('sign')";
+  vi.stubGlobal('process', undefined);
+  expect(() => s3Target({ url: `${ORIGIN}/s3/disk`, keys: KEYS })).toThrow(message);
+});
+
+test.each(['ftp://cloud.test/disk', 'disk.img', ''])('%s is no address', (address) => {
+  for (const make of [
+    () => putTarget(address),
+    () => tusTarget(address),
+    () => gcsTarget({ url: address }),
+    () => azurePageBlobTarget(address),
+    () => s3Target({ url: address, keys: KEYS }),
+  ]) {
+    expect(make).toThrow(expect.objectContaining({ kind: 'usage' }));
+  }
+});

@@ -1,0 +1,159 @@
+// Uploads by tus.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Asked, CloudOptions, UploadFault } from '../../e2e/support/cloud.js';
+import {
+  cloudOf,
+  diskFor,
+  failure,
+  objectIn,
+  PART,
+  planOf,
+  requestsTo,
+  runClock,
+  TARGETS,
+  upload,
+} from '../../e2e/support/upload-units.js';
+import { Tus } from './tus.js';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const DISK = diskFor('tus');
+const OF_UNKNOWN_SIZE = { virtualSize: DISK.length, ascending: true };
+const uploading = (options: CloudOptions, disk = DISK, plan: ReturnType<typeof planOf> = planOf(disk)) => {
+  const cloud = cloudOf(options);
+  return { cloud, work: runClock(failure(upload(TARGETS.tus(cloud), disk, plan))) };
+};
+const stating = ({ headers }: Asked) => headers['upload-length'] !== undefined;
+
+test('chunks state where they lie', async () => {
+  const { cloud, work } = uploading({});
+  expect(await work).toBe('nothing failed');
+  expect(cloud.asked.map(({ method, headers }) => [method, headers['upload-offset']])).toEqual([
+    ['POST', undefined],
+    ...[0, 1, 2, 3, 4].map((part) => ['PATCH', String(part * PART)]),
+    ['HEAD', undefined],
+  ]);
+  expect(cloud.asked[0]!.headers['upload-length']).toBe(String(DISK.length));
+  expect(cloud.asked.every(({ headers }) => headers['tus-resumable'] === '1.0.0')).toBe(true);
+});
+
+test.each([
+  ['a known size', planOf(Buffer.alloc(0))],
+  ['an unknown size', { ascending: true }],
+])('an empty output of %s', async (_, plan) => {
+  const { cloud, work } = uploading({}, Buffer.alloc(0), plan);
+  expect(await work).toBe('nothing failed');
+  expect(objectIn(cloud)).toEqual(Buffer.alloc(0));
+});
+
+test('a size that nobody knows is stated with the last chunk', async () => {
+  const { cloud, work } = uploading({}, DISK, OF_UNKNOWN_SIZE);
+  expect(await work).toBe('nothing failed');
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+  expect(cloud.asked[0]!.headers).toMatchObject({ 'upload-defer-length': '1' });
+  expect(cloud.asked.filter(stating).map(({ headers }) => headers['upload-offset'])).toEqual([String(4 * PART)]);
+});
+
+test.each<UploadFault>([
+  'lost answer',
+  'drop',
+  'cut',
+  'status 503',
+  'silent',
+])('a size that nobody knows, %s at the last chunk: the server takes it once', async (fault) => {
+  let left = 1;
+  const { cloud, work } = uploading(
+    {
+      fault: (_, asked) => {
+        if (!stating(asked) || left === 0) return undefined;
+        left -= 1;
+        return fault;
+      },
+    },
+    DISK,
+    OF_UNKNOWN_SIZE,
+  );
+  expect(await work).toBe('nothing failed');
+  expect(left).toBe(0);
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
+test.each([409, 423])('a file that somebody else holds (%i) is waited for', async (status) => {
+  let busy = 3;
+  const { cloud, work } = uploading({
+    answer: ({ method }) => {
+      if (method === 'POST' || busy === 0) return undefined;
+      busy -= 1;
+      return { status };
+    },
+  });
+  expect(await work).toBe('nothing failed');
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
+test('a server that takes nothing of a chunk is asked ever more slowly, until patience ends', async () => {
+  const cloud = cloudOf({
+    answer: ({ method }) => (method === 'PATCH' ? { status: 204, headers: { 'Upload-Offset': '0' } } : undefined),
+  });
+  const failed = await runClock(failure(upload(TARGETS.tus(cloud, { patience: 600 }), DISK)));
+  expect(failed).toContain('the server has taken nothing of what was sent');
+  // Waits double up to 15 seconds.
+  const patches = cloud.asked.filter(({ method }) => method === 'PATCH').length;
+  expect(patches).toBeGreaterThan(40);
+  expect(patches).toBeLessThan(90);
+});
+
+test('a server that has less at the end than was sent', async () => {
+  const answer = ({ method }: Asked) =>
+    method === 'HEAD' ? { status: 200, headers: { 'Upload-Offset': '9' } } : undefined;
+  const { work } = uploading({ answer });
+  expect(await work).toMatch(new RegExp(`: the server has 9 of ${DISK.length} bytes$`));
+});
+
+test.each([undefined, 'many', '-1', '1.5'])('a server that states the offset %s', async (offset) => {
+  const headers: Record<string, string> = offset === undefined ? {} : { 'Upload-Offset': offset };
+  const { work } = uploading({ answer: ({ method }) => (method === 'PATCH' ? { status: 204, headers } : undefined) });
+  expect(await work).toMatch(/the server does not say how much it has \(Upload-Offset\)$/);
+});
+
+test('an answer that does not say where the file is', async () => {
+  const { work } = uploading({ answer: () => ({ status: 201 }) });
+  expect(await work).toMatch(/the server does not say where the upload is \(Location\)$/);
+});
+
+test('a file that fails is removed', async () => {
+  const { cloud, work } = uploading({ fault: (number) => (number === 3 ? 'status 403' : undefined) });
+  expect(await work).toMatch(/403/);
+  expect(cloud.asked.at(-1)!.method).toBe('DELETE');
+  expect(cloud.begun.size).toBe(0);
+});
+
+test.each([
+  ['https://cloud.test/tus/1', 'secret'],
+  ['https://elsewhere.test/tus/1', undefined],
+])('headers of the caller stay at the origin that it has named: %s', async (location, token) => {
+  const seen: [string, string | null][] = [];
+  const fetch = async (url: string | URL | Request, { headers, method }: RequestInit = {}) => {
+    seen.push([String(url), new Headers(headers).get('x-token')]);
+    if (method === 'POST') return new Response(null, { status: 201, headers: { Location: location } });
+    return new Response(null, { status: 200, headers: { 'Upload-Offset': '0' } });
+  };
+  const requests = requestsTo({ fetch }, { headers: { 'X-Token': 'secret' } });
+  const protocol = new Tus(requests, new URL('https://cloud.test/tus/files'), undefined);
+  expect(await protocol.begin(planOf(DISK))).toBe(16 << 20);
+  await protocol.complete();
+  expect(seen).toEqual([
+    ['https://cloud.test/tus/files', 'secret'],
+    [location, token ?? null],
+  ]);
+});
+
+test('the name of the file is metadata, in Base64 of UTF-8', async () => {
+  const cloud = cloudOf();
+  const protocol = new Tus(requestsTo(cloud), new URL('https://cloud.test/tus/files'), 'Größe.img');
+  await protocol.begin(planOf(DISK));
+  const [, name] = cloud.asked[0]!.headers['upload-metadata']!.split(' ');
+  expect(Buffer.from(name!, 'base64').toString()).toBe('Größe.img');
+});
