@@ -85,6 +85,8 @@ export class Put implements Target {
 
   async abort(reason: Error): Promise<void> {
     await this.requests.end();
+    // Where no request was made, nobody reads the body, and a write under way would never end.
+    if (!this.#body.readable.locked) await this.#body.readable.cancel(reason).catch(() => {});
     await this.#writer.abort(reason).catch(() => {});
   }
 
