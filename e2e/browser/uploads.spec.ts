@@ -17,29 +17,37 @@ test.afterEach(async ({ servers }) => {
   await server.close();
 });
 
-const KINDS = ['s3', 'gcs', 'tus', 'page blob', 'block blob', 'put'] as const;
-type Kind = (typeof KINDS)[number];
+type Kind = 's3' | 'gcs' | 'tus' | 'page blob' | 'block blob' | 'put';
 
 /** Where an answer is lost, a server has more than the page knows. */
 const FAULTS = byScope<UploadFault[]>({ short: ['lost answer'], long: ['drop', 'status 503', 'lost answer'] });
 
-/** Three parts of S3, two chunks of Google and tus; zeros in the middle. */
-const SIZE = (17 << 20) + 512;
-const ZEROS = [4 << 20, 13 << 20] as const;
+const MIB = 1 << 20;
 
-/** The disk that a page uploads; a page makes it by this function, too. */
-function makeDisk([size, [from, to]]: readonly [number, readonly [number, number]]): Uint8Array<ArrayBuffer> {
+/** What each protocol uploads, in bytes, and the requests whose answers are lost, by their numbers from 0 on. */
+const LOST: Record<Exclude<Kind, 'put'>, { size: number; at: number[] }> = {
+  s3: { size: 9 * MIB + 512, at: [2] },
+  // The last of two chunks. Chromium itself sends a request again whose connection breaks: of the first chunk this server
+  // would refuse that, as Google's does not.
+  gcs: { size: 17 * MIB + 512, at: [2] },
+  tus: { size: 9 * MIB + 512, at: [1] },
+  // The blob itself, and one of its pages.
+  'page blob': { size: 9 * MIB + 512, at: [0, 3] },
+  'block blob': { size: 9 * MIB + 512, at: [2] },
+};
+
+/** The disk that a page uploads, with zeros in its middle; a page makes it by this function, too. */
+function makeDisk(size: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size);
   const words = new Uint32Array(bytes.buffer, 0, size >> 2);
   for (let at = 0; at < words.length; at += 1) words[at] = Math.imul(at + 1, 2_654_435_761);
-  return bytes.fill(0, from, to);
+  return bytes.fill(0, size >> 2, size >> 1);
 }
-const RAW = Buffer.from(makeDisk([SIZE, ZEROS]));
 
 /** Uploads a raw disk; resolves to the message of what has failed. */
-async function convert(page: Page, kind: Kind, origin: string): Promise<string> {
+async function convert(page: Page, kind: Kind, origin: string, size = MIB): Promise<string> {
   await page.goto('/blank');
-  const disk = await page.evaluateHandle(makeDisk, [SIZE, ZEROS] as const);
+  const disk = await page.evaluateHandle(makeDisk, size);
   return page.evaluate(
     async ([kind, origin, disk]) => {
       const { open } = (await import('/dist/browser.js' as string)) as typeof import('../../dist/browser.js');
@@ -67,15 +75,23 @@ async function convert(page: Page, kind: Kind, origin: string): Promise<string> 
   );
 }
 
-for (const kind of KINDS.filter((kind) => kind !== 'put')) {
+for (const [kind, { size, at }] of Object.entries(LOST)) {
   for (const fault of FAULTS) {
     test(`${kind}, ${fault}: the object is the disk`, async ({ page }) => {
-      server = await takeUploads({ headers: EXPOSED, fault: (number) => (number === 2 ? fault : undefined) });
-      expect(await convert(page, kind, server.origin)).toBe('');
+      let met = 0;
+      server = await takeUploads({
+        headers: EXPOSED,
+        fault: (number) => {
+          if (!at.includes(number)) return undefined;
+          met += 1;
+          return fault;
+        },
+      });
+      expect(await convert(page, kind as Kind, server.origin, size)).toBe('');
+      expect(met).toBe(at.length);
       const [object] = [...server.objects.values()];
-      expect(object!.subarray(0, RAW.length).equals(RAW)).toBe(true);
+      expect(object!.subarray(0, size).equals(makeDisk(size))).toBe(true);
       expect(server.objects.size).toBe(1);
-      expect(server.asked.length).toBeGreaterThan(3);
     });
   }
 }
