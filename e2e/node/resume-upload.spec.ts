@@ -31,7 +31,8 @@ const KEYS = { accessKeyId: 'public', secretAccessKey: 'secret' };
 const AWS = { AWS_ACCESS_KEY_ID: KEYS.accessKeyId, AWS_SECRET_ACCESS_KEY: KEYS.secretAccessKey };
 const PART = 8 << 20;
 const PARTS = 6;
-const RAW = rawDisk((PARTS - 1) * PART + 4096);
+/** Of whole MiB, so that a VHD has nothing but a footer besides. */
+const RAW = rawDisk((PARTS - 1) * PART + (1 << 20));
 /** For polls: longer than anything takes on a busy machine. */
 const PATIENTLY = { timeout: 60_000 };
 
