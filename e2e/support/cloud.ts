@@ -1,6 +1,6 @@
 // A cloud that takes uploads and fails where a test says so, over HTTP (uploads.ts) or as a `fetch`.
 
-import { type Answer, type Headers, protocolsOf, type Stored } from './upload-protocols.js';
+import { type Answer, type Headers, type Limits, protocolsOf, type Stored } from './upload-protocols.js';
 
 /** What a cloud can do instead of answering properly, and whether another attempt helps where the protocol allows one. */
 export const UPLOAD_FAULTS = {
@@ -46,8 +46,7 @@ export interface CloudOptions {
   damages?: (number: number) => boolean;
   /** Headers of every answer. */
   headers?: Record<string, string>;
-  /** The smallest part that S3 takes, in bytes. */
-  smallestPart?: number;
+  limits?: Partial<Limits>;
 }
 
 export class Cloud implements Stored {
@@ -61,7 +60,7 @@ export class Cloud implements Stored {
   readonly #protocolOf;
 
   constructor(readonly options: CloudOptions = {}) {
-    this.#protocolOf = protocolsOf(this, options.smallestPart);
+    this.#protocolOf = protocolsOf(this, options.limits);
   }
 
   /** Notes a request when its headers are there. Returns what carries it out; `undefined` stands for a body that broke off. */

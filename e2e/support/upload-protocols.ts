@@ -30,14 +30,21 @@ export interface Stored {
   begun: Set<string>;
 }
 
-/** The smallest part that S3 takes, other than the last, in bytes. */
-const SMALLEST_PART = 5 << 20;
+/** What servers accept, in bytes. */
+export interface Limits {
+  /** The smallest part of S3 but for the last one. */
+  smallestPart: number;
+  /** All chunks for Google but for the last one are multiples of it. */
+  chunkUnit: number;
+}
+const LIMITS: Limits = { smallestPart: 5 << 20, chunkUnit: 256 << 10 };
 
 /** Finds the protocol spoken below `/s3`, `/gcs`, `/tus`, `/put` or `/azure`. */
-export function protocolsOf(stored: Stored, smallestPart = SMALLEST_PART): (path: string) => Protocol | undefined {
+export function protocolsOf(stored: Stored, limits: Partial<Limits> = {}): (path: string) => Protocol | undefined {
+  const { smallestPart, chunkUnit } = { ...LIMITS, ...limits };
   const protocols: Record<string, Protocol> = {
     s3: s3(stored, smallestPart),
-    gcs: gcs(stored),
+    gcs: gcs(stored, chunkUnit),
     tus: tus(stored),
     put: put(stored),
     azure: azure(stored),
@@ -99,7 +106,7 @@ function s3({ objects, begun }: Stored, smallestPart: number): Protocol {
 }
 
 /** Google Cloud Storage's resumable uploads. */
-function gcs({ objects, begun }: Stored): Protocol {
+function gcs({ objects, begun }: Stored, chunkUnit: number): Protocol {
   const sessions = new Map<string, { name: string; bytes: Buffer; isComplete: boolean }>();
   return ({ method, url, headers, body, isCut }) => {
     const id = url.searchParams.get('upload_id');
@@ -122,10 +129,10 @@ function gcs({ objects, begun }: Stored): Protocol {
     if (start !== undefined && !session.isComplete) {
       const isWhole = isCut || Number(end) - Number(start) + 1 === body.length;
       if (Number(start) !== session.bytes.length || !isWhole) return BAD;
-      if (total === '*' && body.length % (256 << 10) !== 0 && !isCut) return BAD;
+      if (total === '*' && body.length % chunkUnit !== 0 && !isCut) return BAD;
       session.bytes = Buffer.concat([
         session.bytes,
-        body.subarray(0, body.length - (isCut ? body.length % (256 << 10) : 0)),
+        body.subarray(0, body.length - (isCut ? body.length % chunkUnit : 0)),
       ]);
     }
     const { bytes, name } = session;

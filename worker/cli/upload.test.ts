@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { cloudOf, diskFor, failure, upload } from '../../e2e/support/upload-units.js';
+import { Cloud } from '../../e2e/support/cloud.js';
+import { DISK, failure, upload } from '../../e2e/support/upload-units.js';
 import { type Destination, uploadTarget } from './upload.js';
 
-const DISK = diskFor('s3');
 const KEYS = { AWS_ACCESS_KEY_ID: 'public', AWS_SECRET_ACCESS_KEY: 'hidden' };
 const NAMES = [
   ...Object.keys(KEYS),
@@ -29,7 +29,7 @@ afterEach(() => {
 });
 
 const { signal } = new AbortController();
-const cloud = cloudOf({ smallestPart: 5 << 20 });
+const cloud = new Cloud();
 vi.mock('../http/proxies.js', () => ({ environmentFetch: async () => cloud.fetch }));
 
 /** The requests of an upload to `url`. */

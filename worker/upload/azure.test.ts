@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asked } from '../../e2e/support/cloud.js';
 import {
   cloudOf,
-  diskFor,
+  DISK,
   failure,
   objectIn,
   PART,
@@ -21,7 +21,6 @@ import { BlockBlob } from './azure-block.js';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const DISK = diskFor('page blob');
 const MIB = 1 << 20;
 const TIB = 2 ** 40;
 const PATH = '/azure/disk';

@@ -6,7 +6,7 @@ import { ALL_FAULTS, UPLOAD_FAULTS, type UploadFault } from '../../e2e/support/c
 import { random } from '../../e2e/support/random.js';
 import {
   cloudOf,
-  diskFor,
+  DISK,
   failure,
   KINDS,
   type Kind,
@@ -31,25 +31,24 @@ function isOrphaning(kind: Kind, fault: UploadFault): boolean {
 /** How many requests an upload makes where nothing fails. */
 async function countRequests(kind: Kind): Promise<number> {
   const cloud = cloudOf();
-  await runClock(upload(TARGETS[kind](cloud), diskFor(kind)));
+  await runClock(upload(TARGETS[kind](cloud), DISK));
   return cloud.asked.length;
 }
 
 test.each(
   KINDS.flatMap((kind) => ALL_FAULTS.map((fault) => [kind, fault] as const)),
 )('%s, %s at each request: the right object or an error', async (kind, fault) => {
-  const disk = diskFor(kind);
   const count = await countRequests(kind);
   expect(count).toBe({ s3: 7, gcs: 6, tus: 7, put: 1, 'page blob': 6, 'block blob': 6 }[kind]);
   for (let at = 0; at < count; at += 1) {
     const cloud = cloudOf({ fault: (number) => (number === at ? fault : undefined) });
     const target = TARGETS[kind](cloud);
-    const failed = await runClock(failure(upload(target, disk)));
+    const failed = await runClock(failure(upload(target, DISK)));
     const object = objectIn(cloud);
     const isHarmless = fault === 'late body' && cloud.asked[at]!.length === 0;
     if (isHarmless || !isLasting(kind, fault)) {
       expect(failed, `at ${at}`).toBe('nothing failed');
-      expect(object?.equals(disk), `at ${at}`).toBe(true);
+      expect(object?.equals(DISK), `at ${at}`).toBe(true);
       expect(target.network?.retries, `at ${at}`).toBe(isHarmless ? 0 : 1);
       expect(cloud.begun.size, `at ${at}`).toBe(at === 0 && isOrphaning(kind, fault) ? 1 : 0);
     } else {
@@ -65,7 +64,7 @@ test.each(
 test.each(KINDS)('%s: a silent cloud is given up after the time that its patience states', async (kind) => {
   const cloud = cloudOf({ fault: () => 'silent' });
   const before = performance.now();
-  const failed = await runClock(failure(upload(TARGETS[kind](cloud, { timeout: 2, patience: 20 }), diskFor(kind))));
+  const failed = await runClock(failure(upload(TARGETS[kind](cloud, { timeout: 2, patience: 20 }), DISK)));
   if (kind === 'put') expect(failed).toMatch(/: nothing has happened for 20 seconds$/);
   else expect(failed).toMatch(/: no answer came within [23] seconds$/);
   // A place that has never answered is asked three times; four blocks are under way at once.
@@ -94,10 +93,9 @@ test.each(
       return kind;
     };
     const cloud = cloudOf({ fault });
-    const disk = diskFor(kind);
-    const failed = await runClock(failure(upload(TARGETS[kind](cloud), disk)));
+    const failed = await runClock(failure(upload(TARGETS[kind](cloud), DISK)));
     const object = objectIn(cloud);
-    const isRight = object?.equals(disk) ?? false;
+    const isRight = object?.equals(DISK) ?? false;
     const row = `seed ${seed}, ${kind}, ${[...met].join(', ')}: ${failed}`;
     if (failed === 'nothing failed') expect(isRight, row).toBe(true);
     else {

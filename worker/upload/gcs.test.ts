@@ -5,10 +5,10 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asked, CloudOptions } from '../../e2e/support/cloud.js';
 import {
   cloudOf,
-  diskFor,
+  DISK,
   failure,
-  GCS_CHUNK,
   objectIn,
+  PART,
   planOf,
   requestsTo,
   runClock,
@@ -20,7 +20,6 @@ import { Gcs } from './gcs.js';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const DISK = diskFor('gcs');
 const uploading = (options: CloudOptions, disk = DISK, plan = planOf(disk)) => {
   const cloud = cloudOf(options);
   return { cloud, work: runClock(failure(upload(TARGETS.gcs(cloud), disk, plan))) };
@@ -35,11 +34,11 @@ test('chunks state where they lie, and the last one the size', async () => {
   expect(await work).toBe('nothing failed');
   expect(cloud.asked.map(({ method, headers }) => [method, headers['content-range']])).toEqual([
     ['POST', undefined],
-    ['PUT', 'bytes 0-524287/*'],
-    ['PUT', 'bytes 524288-1048575/*'],
-    ['PUT', 'bytes 1048576-1572863/*'],
-    ['PUT', 'bytes 1572864-2097151/*'],
-    ['PUT', 'bytes 2097152-2097663/2097664'],
+    ['PUT', 'bytes 0-4095/*'],
+    ['PUT', 'bytes 4096-8191/*'],
+    ['PUT', 'bytes 8192-12287/*'],
+    ['PUT', 'bytes 12288-16383/*'],
+    ['PUT', 'bytes 16384-16895/16896'],
   ]);
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
 });
@@ -47,7 +46,7 @@ test('chunks state where they lie, and the last one the size', async () => {
 test.each([
   ['nothing', Buffer.alloc(0)],
   ['less than a chunk', DISK.subarray(0, 100)],
-  ['a chunk exactly', DISK.subarray(0, GCS_CHUNK)],
+  ['a chunk exactly', DISK.subarray(0, PART)],
 ])('an output of %s', async (_, disk) => {
   const { cloud, work } = uploading({}, disk);
   expect(await work).toBe('nothing failed');
@@ -58,7 +57,7 @@ test('after a chunk of which half has arrived, the other half is sent', async ()
   const { cloud, work } = uploading({ fault: (number) => (number === 2 ? 'cut' : undefined) });
   expect(await work).toBe('nothing failed');
   const ranges = cloud.asked.slice(2, 5).map(({ headers }) => headers['content-range']);
-  expect(ranges).toEqual(['bytes 524288-1048575/*', 'bytes */*', 'bytes 786432-1048575/*']);
+  expect(ranges).toEqual(['bytes 4096-8191/*', 'bytes */*', 'bytes 6144-8191/*']);
 });
 
 test.each([302, 303, 307])('a chunk that is redirected by %i goes nowhere else', async (status) => {
@@ -96,12 +95,12 @@ test('a server that says once nothing of what it has is asked again', async () =
 });
 
 test.each([
-  ['less than it had', 'bytes=0-99', /the server has 100 bytes, where 524288 to 1048576 were sent$/],
-  ['more than was sent', 'bytes=0-9999999', /the server has 10000000 bytes, where 524288 to 1048576 were sent$/],
+  ['less than it had', 'bytes=0-99', /the server has 100 bytes, where 4096 to 8192 were sent$/],
+  ['more than was sent', 'bytes=0-9999999', /the server has 10000000 bytes, where 4096 to 8192 were sent$/],
   ['no number', 'bytes=0-', /the server has NaN bytes/],
 ])('a server that has %s', async (_, range, sentence) => {
   const answer = ({ headers }: Asked) =>
-    headers['content-range']?.startsWith('bytes 524288-') ? { status: 308, headers: { Range: range } } : undefined;
+    headers['content-range']?.startsWith('bytes 4096-') ? { status: 308, headers: { Range: range } } : undefined;
   expect(await failing({ answer })).toMatch(sentence);
 });
 

@@ -4,6 +4,9 @@ import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import * as byNode from './md5.js';
 
+/** Longer than anything takes on a busy machine. */
+vi.setConfig({ testTimeout: 60_000 });
+
 vi.stubGlobal('process', { ...process, getBuiltinModule: undefined });
 vi.resetModules();
 const byWasm: typeof byNode = await import('./md5.js');

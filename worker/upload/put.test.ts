@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
   cloudOf,
-  diskFor,
+  DISK,
   failure,
   objectIn,
   planOf,
@@ -19,7 +19,6 @@ import type { UploadOptions } from './types.js';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const DISK = diskFor('put');
 const UNKNOWN = { ascending: true };
 
 test('the size is stated where it is known', async () => {

@@ -4,12 +4,12 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asked, Cloud } from '../../e2e/support/cloud.js';
 import {
   cloudOf,
-  diskFor,
   failure,
   objectIn,
   PART,
   planOf,
   runClock,
+  DISK as SMALL,
   s3Over,
   upload,
 } from '../../e2e/support/upload-units.js';
@@ -20,7 +20,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** Nine parts: more than a page of the list. The last one is short. */
-const DISK = Buffer.concat([diskFor('s3').subarray(0, 4 * PART), diskFor('s3')]);
+const DISK = Buffer.concat([SMALL.subarray(0, 4 * PART), SMALL]);
 const PARTS = 9;
 const resuming = (identity = 'one', disk = DISK) => ({ ...planOf(disk), identity });
 

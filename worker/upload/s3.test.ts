@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asked, Cloud, CloudOptions } from '../../e2e/support/cloud.js';
 import {
   cloudOf,
-  diskFor,
+  DISK,
   failure,
   objectIn,
   PART,
@@ -19,7 +19,6 @@ import { S3 } from './s3.js';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const DISK = diskFor('s3');
 const uploading = (target: ReturnType<typeof s3Over>, disk = DISK, plan = planOf(disk)) =>
   runClock(failure(upload(target, disk, plan)));
 

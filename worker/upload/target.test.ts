@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Cloud } from '../../e2e/support/cloud.js';
-import { cloudOf, diskFor, failure, objectIn, runClock, upload } from '../../e2e/support/upload-units.js';
+import { cloudOf, DISK, failure, objectIn, runClock, upload } from '../../e2e/support/upload-units.js';
 import {
   azureBlockBlobTarget,
   azurePageBlobTarget,
@@ -19,7 +19,6 @@ afterEach(() => void vi.useRealTimers());
 
 const ORIGIN = 'https://cloud.test';
 const KEYS = { accessKeyId: 'public', secretAccessKey: 'secret' };
-const DISK = diskFor('s3');
 
 /** A target of each function, at an address with a user, a password and a query. */
 const MAKERS: Record<string, (options: UploadOptions) => Target> = {

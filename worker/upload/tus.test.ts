@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asked, CloudOptions, UploadFault } from '../../e2e/support/cloud.js';
 import {
   cloudOf,
-  diskFor,
+  DISK,
   failure,
   objectIn,
   PART,
@@ -19,7 +19,6 @@ import { Tus } from './tus.js';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const DISK = diskFor('tus');
 const OF_UNKNOWN_SIZE = { virtualSize: DISK.length, ascending: true };
 const uploading = (options: CloudOptions, disk = DISK, plan: ReturnType<typeof planOf> = planOf(disk)) => {
   const cloud = cloudOf(options);
