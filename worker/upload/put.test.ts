@@ -129,6 +129,16 @@ test.each<[string, (target: Put) => Promise<void>]>([
   expect(await failure(next(target))).toMatch(/: the server answered before it had everything$/);
 });
 
+test('an answer while the last piece is being sent is too early where no size was stated', async () => {
+  const { target, read, answer } = await opened();
+  await target.write(0, PIECE);
+  const closing = failure(target.close());
+  answer(200);
+  await settle();
+  await read();
+  expect(await closing).toMatch(/: the server answered before it had everything$/);
+});
+
 test('a refusal in the middle is what the next write tells', async () => {
   const { target, answer } = await opened();
   await target.write(0, PIECE);

@@ -31,8 +31,8 @@ test('an output that has no room in an upload is refused', () => {
 test.each([
   [0, 8],
   [70 * GIB, 8],
-  // 80 GiB and a hundredth are more than 10,000 parts of 8 MiB.
-  [80 * GIB, 16],
+  // It fits into 10,000 parts of 8 MiB; with a hundredth more it does not.
+  [83_500_000_256, 16],
 ])('a disk of %i bytes, compressed: parts of %i MiB', (virtualSize, size) => {
   expect(partSize({ virtualSize, ascending })).toBe(size * MIB);
 });
