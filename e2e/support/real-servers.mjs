@@ -38,7 +38,8 @@ const listen = (server) =>
  */
 async function started(origin, program, args) {
   const child = spawn(program, args, { stdio: 'ignore' });
-  for (let attempt = 0; attempt < 200; attempt += 1) {
+  // Two minutes: longer than any of them takes to start on a busy machine.
+  for (let attempt = 0; attempt < 1200; attempt += 1) {
     if (await fetch(origin).catch(() => undefined)) return child;
     if (child.exitCode !== null) break;
     await new Promise((done) => setTimeout(done, 100));
