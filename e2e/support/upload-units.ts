@@ -40,14 +40,13 @@ export const cloudOf = (options: CloudOptions = {}): Cloud =>
   new Cloud({ limits: { smallestPart: 0, chunkUnit: PART / 2 }, ...options });
 
 /** `protocol` with small parts. */
-const withParts = (protocol: Protocol): Protocol =>
-  Object.create(protocol, {
-    begin: { value: (plan: TargetPlan) => protocol.begin(plan).then(() => PART) },
-    requests: { value: protocol.requests },
-    part: { value: protocol.part.bind(protocol) },
-    complete: { value: protocol.complete.bind(protocol) },
-    abort: { value: protocol.abort.bind(protocol) },
-  });
+const withParts = (protocol: Protocol): Protocol => ({
+  requests: protocol.requests,
+  begin: (plan) => protocol.begin(plan).then(() => PART),
+  part: (part) => protocol.part(part),
+  complete: () => protocol.complete(),
+  abort: (keep) => protocol.abort(keep),
+});
 
 export const requestsTo = (cloud: Pick<Cloud, 'fetch'>, options: UploadOptions = {}): Requests =>
   new Requests(`${ORIGIN}/disk`, { fetch: cloud.fetch, ...options });
