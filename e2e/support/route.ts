@@ -1,0 +1,49 @@
+// Vitest: a conversion to a path, of which the test does the coordinator's part.
+
+import { ftruncateSync, writeSync } from 'node:fs';
+import { cancelled } from '../../worker/errors.js';
+import type { OpenFile } from '../../worker/messages.js';
+import { PathRoute } from '../../worker/targets/path.js';
+
+/** In bytes: what a conversion of these tests writes. */
+export const SIZE = 8192;
+
+interface Options {
+  sources?: ConstructorParameters<typeof PathRoute>[1];
+  sync?: boolean;
+  identity?: string;
+}
+
+export interface Begun {
+  route: PathRoute;
+  /** The temporary file, or the device. */
+  file: OpenFile;
+  /** Puts the output into its place; `size` is what should have been written. */
+  commit(size?: number): Promise<void>;
+  /** Gives the conversion up, as after a cancel. */
+  cancel(keep?: boolean): Promise<void>;
+}
+
+/** Begins a conversion to `path` and writes all of it. */
+export async function beginTo(path: string, { sources = [], sync = false, identity }: Options = {}): Promise<Begun> {
+  const route = new PathRoute(path, sources, sync);
+  const { signal } = new AbortController();
+  const spec = await route.prepare({ virtualSize: SIZE, outputSize: SIZE }, signal, identity).catch(async (thrown) => {
+    await route.discard(thrown, false);
+    throw thrown;
+  });
+  if (!('file' in spec)) throw new Error('not a file');
+  const { file } = spec;
+  ftruncateSync(file.fd, SIZE);
+  writeSync(file.fd, Buffer.alloc(SIZE, 'new'), 0, SIZE, 0);
+  return {
+    route,
+    file,
+    commit: (size = SIZE) =>
+      route.commit(size).catch(async (thrown) => {
+        await route.discard(thrown, false);
+        throw thrown;
+      }),
+    cancel: (keep = false) => route.discard(cancelled(), keep),
+  };
+}

@@ -1,0 +1,280 @@
+// A path as an output: what other programs do while a conversion runs. Nothing of theirs is lost, and nothing half made is left.
+
+import {
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { test } from '../../e2e/support/folder.js';
+import { beginTo, SIZE } from '../../e2e/support/route.js';
+import type { FileSpec } from '../messages.js';
+
+const NEW = Buffer.alloc(SIZE, 'new').toString();
+const OTHER = 'of somebody else';
+
+/** The file at `path` as a source, with `content`. */
+function source(path: string, content = 'image'): FileSpec {
+  writeFileSync(path, content);
+  const fd = openSync(path, 'r');
+  const { dev, ino } = statSync(path, { bigint: true });
+  return { file: { fd, path, device: dev, inode: ino }, size: content.length };
+}
+
+/** What is at `path`: a kind, or the content of a file. */
+function found(path: string): string | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats?.isSymbolicLink()) return 'a link';
+  return stats?.isDirectory() ? 'a folder' : stats && readFileSync(path, 'utf8');
+}
+
+describe('what happens while a file is replaced:', () => {
+  interface Paths {
+    output: string;
+    image: string;
+    precious: string;
+    partial: string;
+  }
+  for (const [what, act, said, left] of [
+    [
+      'the image is renamed to the output',
+      ({ image, output }) => renameSync(image, output),
+      'is the image itself; choose another output',
+      { output: 'image' },
+    ],
+    [
+      'the output becomes a link',
+      ({ output, precious }) => {
+        unlinkSync(output);
+        symlinkSync(precious, output);
+      },
+      'is no regular file; choose another output',
+      { output: 'a link' },
+    ],
+    [
+      'the output becomes a folder',
+      ({ output }) => {
+        unlinkSync(output);
+        mkdirSync(output);
+      },
+      'is no regular file; choose another output',
+      { output: 'a folder' },
+    ],
+    [
+      'the output becomes another file',
+      ({ output, precious }) => renameSync(precious, output),
+      'has written',
+      { output: 'precious', precious: undefined },
+    ],
+    [
+      'the output is removed and made anew',
+      ({ output }) => {
+        unlinkSync(output);
+        writeFileSync(output, OTHER);
+      },
+      'has written',
+      { output: OTHER },
+    ],
+    [
+      'the temporary file is removed',
+      ({ partial }) => unlinkSync(partial),
+      'has removed or replaced the file that was to become',
+      { partial: undefined },
+    ],
+    [
+      'the temporary file is replaced',
+      ({ precious, partial }) => renameSync(precious, partial),
+      'has removed or replaced the file that was to become',
+      { partial: 'precious', precious: undefined },
+    ],
+    [
+      'the temporary file is cut',
+      ({ partial }) => truncateSync(partial, SIZE - 512),
+      `it has ${SIZE - 512} bytes and not the ${SIZE} that it should have`,
+      {},
+    ],
+    [
+      'the temporary file is extended',
+      ({ partial }) => truncateSync(partial, SIZE + 512),
+      `it has ${SIZE + 512} bytes and not the ${SIZE} that it should have`,
+      {},
+    ],
+  ] as [string, (paths: Paths) => void, string, Partial<Record<keyof Paths, string | undefined>>][]) {
+    test(what, async ({ folder }) => {
+      const [output, image, precious] = ['out.raw', 'image', 'precious'].map((name) => join(folder, name)) as [
+        string,
+        string,
+        string,
+      ];
+      writeFileSync(output, 'old');
+      writeFileSync(precious, 'precious');
+      const sources = [source(image)];
+      const { file, commit } = await beginTo(output, { sources });
+      const partial = file.path.toString();
+      act({ output, image, precious, partial });
+      await expect(commit()).rejects.toMatchObject({ message: expect.stringContaining(said) });
+      const expected = { output: 'old', precious: 'precious', partial: undefined, ...left };
+      expect({ output: found(output), precious: found(precious), partial: found(partial) }).toEqual(expected);
+    });
+  }
+
+  test('nothing: the new file is there, and nothing else', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    writeFileSync(output, 'old');
+    const { commit } = await beginTo(output);
+    await commit();
+    expect(found(output)).toBe(NEW);
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+  });
+
+  test('it is cancelled', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    writeFileSync(output, 'old');
+    const { cancel } = await beginTo(output);
+    await cancel();
+    expect(found(output)).toBe('old');
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+  });
+});
+
+describe('what happens while a new file is made:', () => {
+  test('another program makes one under its name', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    const { commit } = await beginTo(output);
+    writeFileSync(output, OTHER);
+    await expect(commit()).rejects.toMatchObject({ kind: 'sink', message: expect.stringContaining('has written') });
+    expect(found(output)).toBe(OTHER);
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+  });
+
+  test('another program makes a link under its name, to nothing', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    const { commit } = await beginTo(output);
+    symlinkSync('nothing', output);
+    await expect(commit()).rejects.toMatchObject({ message: expect.stringContaining('is no regular file') });
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+  });
+
+  test('the umask holds, and the temporary file has another name', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    const { file, commit } = await beginTo(output);
+    expect(existsSync(output)).toBe(false);
+    await commit();
+    expect(existsSync(file.path)).toBe(false);
+    expect(statSync(output).mode & 0o777).toBe(0o666 & ~process.umask());
+  });
+});
+
+describe('of many conversions at once to one name one is done', () => {
+  for (const before of [undefined, 'old']) {
+    test(before === undefined ? 'where nothing was' : 'over a file', async ({ folder }) => {
+      const output = join(folder, 'out.raw');
+      if (before !== undefined) writeFileSync(output, before);
+      const begun = await Promise.all(Array.from({ length: 8 }, () => beginTo(output)));
+      const ends = await Promise.allSettled(begun.map(({ commit }) => commit()));
+      const failures = ends.flatMap((end) => (end.status === 'rejected' ? [(end.reason as Error).message] : []));
+      expect(failures).toEqual(
+        Array(7).fill(`Another program has written '${output}' meanwhile; choose another output`),
+      );
+      expect(found(output)).toBe(NEW);
+      expect(readdirSync(folder)).toEqual(['out.raw']);
+    });
+  }
+});
+
+describe('the image, or a companion, as the output', () => {
+  for (const [what, name] of [
+    ['its own name', (path: string) => path],
+    [
+      'a hard link',
+      (path: string) => {
+        linkSync(path, `${path}.hard`);
+        return `${path}.hard`;
+      },
+    ],
+    [
+      'a link to a link',
+      (path: string) => {
+        symlinkSync(path, `${path}.soft`);
+        symlinkSync(`${path}.soft`, `${path}.softer`);
+        return `${path}.softer`;
+      },
+    ],
+  ] as const) {
+    test(`is refused by ${what}`, async ({ folder }) => {
+      const sources = ['top', 'base'].map((file) => source(join(folder, file), file));
+      for (const [file, said] of [
+        ['top', 'is the image itself; choose another output'],
+        ['base', 'is a file that the image needs; choose another output'],
+      ] as const) {
+        const output = name(join(folder, file));
+        await expect(beginTo(output, { sources })).rejects.toMatchObject({
+          kind: 'usage',
+          message: `'${output}' ${said}`,
+        });
+        expect(readFileSync(join(folder, file), 'utf8')).toBe(file);
+      }
+      expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual([]);
+    });
+  }
+
+  test('a copy of it is another file', async ({ folder }) => {
+    const sources = [source(join(folder, 'image'))];
+    const output = join(folder, 'copy');
+    writeFileSync(output, 'image');
+    await (await beginTo(output, { sources })).commit();
+    expect(found(output)).toBe(NEW);
+  });
+});
+
+describe('a conversion with resume', () => {
+  test('keeps what is done, continues it, and leaves nothing at its end', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    const first = await beginTo(output, { identity: 'it' });
+    expect(first.route.begun).toBeUndefined();
+    expect(statSync(first.file.path).mode & 0o777).toBe(0o600);
+    first.route.settled({ guest: 4096, written: 4096 });
+    await expect(first.cancel(true)).rejects.toMatchObject({ message: /^what is done is kept/ });
+    expect(existsSync(output)).toBe(false);
+    const second = await beginTo(output, { identity: 'it' });
+    expect(second.route.begun).toEqual({ guest: 4096, written: 4096 });
+    await second.commit();
+    expect(found(output)).toBe(NEW);
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+    expect(statSync(output).mode & 0o777).toBe(0o666 & ~process.umask());
+  });
+
+  test('keeps nothing where nothing was settled, or where it shall not', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    await (await beginTo(output, { identity: 'it' })).cancel(true);
+    expect(readdirSync(folder)).toEqual([]);
+    const begun = await beginTo(output, { identity: 'it' });
+    begun.route.settled({ guest: 4096, written: 4096 });
+    await begun.cancel(false);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('of another image begins at its start, beside what is left', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    const first = await beginTo(output, { identity: 'it' });
+    first.route.settled({ guest: 4096, written: 4096 });
+    await first.cancel(true).catch(() => {});
+    const second = await beginTo(output, { identity: 'another' });
+    expect(second.route.begun).toBeUndefined();
+    expect((await second.route.kept('it')).guestDone).toBe(4096);
+    await second.commit();
+    // The place is taken: what was left for it goes.
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+  });
+});

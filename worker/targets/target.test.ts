@@ -1,0 +1,142 @@
+// The file that is written is the one that the system itself chooses.
+
+import { spawnSync } from 'node:child_process';
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect } from 'vitest';
+import { test } from '../../e2e/support/folder.js';
+import { beginTo } from '../../e2e/support/route.js';
+import { findTarget, isSame } from './target.js';
+
+const before = process.cwd();
+afterEach(() => process.chdir(before));
+
+/** Everything below a folder: what a file holds, or that it was written. */
+function tree(folder: string, within = ''): string[] {
+  return readdirSync(join(folder, within))
+    .flatMap((entry) => {
+      const name = `${within}${entry}`;
+      const path = join(folder, name);
+      const kind = lstatSync(path);
+      if (kind.isDirectory()) return [`${name}/`, ...tree(folder, `${name}/`)];
+      if (kind.isSymbolicLink()) return [`${name} -> ${readlinkSync(path)}`];
+      return [`${name}: ${kind.size < 100 ? readFileSync(path, 'utf8') : 'written'}`];
+    })
+    .toSorted();
+}
+
+/** Files, folders and links of many kinds in the new folder `folder`. */
+function make(folder: string): string {
+  for (const name of ['far/away/deep', 'folder']) mkdirSync(join(folder, name), { recursive: true });
+  writeFileSync(join(folder, 'file'), 'old');
+  writeFileSync(join(folder, 'out.raw'), 'not this one');
+  writeFileSync(join(folder, 'far', 'file'), 'old and far');
+  for (const [link, to] of [
+    ['link', 'far/away'],
+    ['to-file', 'file'],
+    ['to-link', 'to-file'],
+    ['to-nothing', 'folder/new'],
+    ['to-slash', 'file/'],
+    ['to-missing-slash', 'missing/'],
+    ['to-parent', 'link/../file'],
+    ['to-absolute', '/proc/self/cwd/far/new'],
+    ['folder/up', '../file'],
+    ['far/away/aside', '../file'],
+    ['far/away/deep/aside', 'up-there'],
+    ['circle', 'circle'],
+    ['to-itself', '/proc/self/cwd/file'],
+  ] as const) {
+    symlinkSync(to, join(folder, link));
+  }
+  return folder;
+}
+
+const FOLDERS = ['file/', 'file/.', 'missing/', 'folder/..', 'folder/.', 'to-slash', '.', '..', '/', ''];
+const CHOICES = [
+  ...['out.raw', './out.raw', 'folder//new', 'folder/../file', '-', 'a\nb', ' ', 'new'],
+  ...['link/../out.raw', 'link/../file', 'link/deep/../../out.raw', 'link/new', 'link/aside', 'link/deep/aside'],
+  ...['to-file', 'to-link', 'to-nothing', 'to-parent', 'to-absolute', 'folder/up', 'to-itself'],
+  ...['file/..', 'file/x', 'link/', 'folder', 'folder/', 'missing/x', 'missing/../out.raw'],
+  ...['to-missing-slash', 'to-nothing/', 'circle', 'circle/x', '/dev/null/x'],
+  ...['x'.repeat(255), '\u{1F4BE}'.repeat(63), 'x'.repeat(256)],
+  ...FOLDERS,
+];
+
+describe('a shell and a conversion write the same, or both nothing:', () => {
+  for (const path of CHOICES) {
+    test(JSON.stringify(path), async ({ folder }) => {
+      const [system, ours] = [make(join(folder, 'system')), make(join(folder, 'ours'))];
+      const shell = ['-c', 'printf %0200d 0 > "$1"', 'sh', path];
+      const isWritten = spawnSync('sh', shell, { cwd: system }).status === 0;
+      process.chdir(ours);
+      const isConverted = await beginTo(path)
+        .then(({ commit }) => commit())
+        .then(
+          () => true,
+          () => false,
+        );
+      expect(tree(ours)).toEqual(tree(system));
+      expect(isConverted).toBe(isWritten);
+    });
+  }
+});
+
+describe('findTarget', () => {
+  for (const path of FOLDERS) {
+    test(`${JSON.stringify(path)} names a folder`, async ({ folder }) => {
+      process.chdir(make(join(folder, 'it')));
+      await expect(findTarget(path)).rejects.toMatchObject({
+        kind: 'usage',
+        message: expect.stringContaining('names a folder; name a file'),
+      });
+    });
+  }
+
+  test('a circle of links is refused', async ({ folder }) => {
+    await expect(findTarget(join(make(join(folder, 'it')), 'circle'))).rejects.toMatchObject({
+      kind: 'usage',
+      message: expect.stringContaining('is a link in a circle'),
+    });
+  });
+
+  for (const [links, isFound] of [
+    [40, true],
+    [41, false],
+  ] as const) {
+    test(`${links} links are ${isFound ? 'followed' : 'too many'}`, async ({ folder }) => {
+      for (let at = 0; at < links; at += 1) symlinkSync(`link${at + 1}`, join(folder, `link${at}`));
+      const found = findTarget(join(folder, 'link0'));
+      if (isFound) expect((await found).name.toString()).toBe(`link${links}`);
+      else await expect(found).rejects.toThrow('is a link in a circle');
+    });
+  }
+
+  test('names that are no text are found by their bytes', async ({ folder }) => {
+    const name = Buffer.from('caf\xe9', 'latin1');
+    symlinkSync(name, join(folder, 'link'));
+    expect((await findTarget(join(folder, 'link'))).name).toEqual(name);
+  });
+});
+
+test('isSame compares what two mounts of one file have in common', ({ folder }) => {
+  writeFileSync(join(folder, 'a'), 'content');
+  const file = statSync(join(folder, 'a'), { bigint: true });
+  const like = (changes: object) => Object.assign(Object.create(file), changes);
+  const dev = file.dev + 1n;
+  expect(isSame(file, file)).toBe(true);
+  expect(isSame(file, like({ dev }))).toBe(true);
+  expect(isSame(file, like({ ino: file.ino + 1n }))).toBe(false);
+  expect(isSame(file, like({ size: 1n }))).toBe(true);
+  for (const changes of [{ size: 1n }, { mtimeNs: 1n }, { ctimeNs: 1n }]) {
+    expect(isSame(file, like({ dev, ...changes }))).toBe(false);
+  }
+});
