@@ -1,6 +1,7 @@
 // Targets of callers: how they are called, and how they end.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { soon } from '../../e2e/support/soon.js';
 import { cancelled, DecantError } from '../errors.js';
 import { PortTarget } from '../inside/port-target.js';
 import type { Target, TargetPlan } from '../types.js';
@@ -103,10 +104,10 @@ describe('writes at once', () => {
       const write = vi.fn(() => new Promise<void>((resolve) => waiting.push(resolve)));
       const { port } = await begin(noting({ ...options, write }));
       const written = Array.from({ length: 20 }, (_, at) => port.write(at * MIB, new Uint8Array(MIB)));
-      await vi.waitFor(() => expect(write).toHaveBeenCalledTimes(most));
+      await soon(() => expect(write).toHaveBeenCalledTimes(most));
       // One that ends lets one more begin.
       waiting.shift()!();
-      await vi.waitFor(() => expect(write).toHaveBeenCalledTimes(most + 1));
+      await soon(() => expect(write).toHaveBeenCalledTimes(most + 1));
       expect(waiting).toHaveLength(most);
       const offsets = (write.mock.calls as unknown as [number][]).map(([offset]) => offset);
       expect(offsets).toEqual(offsets.map((_, at) => at * MIB));
@@ -371,14 +372,14 @@ describe('an output of a conversion that does not begin', () => {
   test('is aborted', async () => {
     const target = noting();
     giveUp(target, reason);
-    await vi.waitFor(() => expect(target.calls).toEqual([['abort', reason, false]]));
+    await soon(() => expect(target.calls).toEqual([['abort', reason, false]]));
   });
 
   test('is aborted where it is a stream, unless somebody else writes to it', async () => {
     const abort = vi.fn();
     const stream = new WritableStream({ abort });
     giveUp(stream, reason);
-    await vi.waitFor(() => expect(abort).toHaveBeenCalledWith(reason));
+    await soon(() => expect(abort).toHaveBeenCalledWith(reason));
     const locked = new WritableStream({ abort });
     locked.getWriter();
     giveUp(locked, reason);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, vi } from 'vitest';
 import { test } from '../../e2e/support/folder.js';
 import { beginTo, SIZE } from '../../e2e/support/route.js';
+import { soon } from '../../e2e/support/soon.js';
 import { DecantError } from '../errors.js';
 
 type Call = 'fchmod' | 'fchown' | 'fsync' | 'folder' | 'link' | 'rename' | 'unlink';
@@ -233,7 +234,7 @@ describe('with resume', () => {
     refuse('fsync', 'EIO');
     vi.spyOn(performance, 'now').mockReturnValue(Number.MAX_SAFE_INTEGER);
     route.settled({ guest: 4096, written: 4096 });
-    await vi.waitFor(() => expect(system.calls.at(-1)).toBe('fsync'));
+    await soon(() => expect(system.calls.at(-1)).toBe('fsync'));
     await new Promise(setImmediate);
     await expect(commit()).rejects.toMatchObject({
       message: `Could not write '${output}': the disk reports an error`,

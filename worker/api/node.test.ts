@@ -1,0 +1,148 @@
+// Paths and other images and outputs in Node, and files that change while they are read.
+
+import {
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect } from 'vitest';
+import { test } from '../../e2e/support/folder.js';
+import type { Input, Output } from '../given.js';
+import { node } from './node.js';
+
+const open = (input: unknown) => node.openSource(input as Input, undefined);
+const routeTo = (output: unknown) => node.route(output as Output, [], {});
+const usage = (message: unknown) => expect.objectContaining({ kind: 'usage', message });
+
+/** Opens a new file of 10 bytes. */
+async function openNew(folder: string) {
+  const path = join(folder, 'image');
+  writeFileSync(path, '0123456789');
+  utimesSync(path, 1, 1);
+  return { path, source: await open(path) };
+}
+
+describe('a path that names no file', () => {
+  for (const [what, path, message] of [
+    ['half a character', 'a\ud800', "'a\ufffd' is no name that a file can have"],
+    ['a zero', 'a\0b', 'is no name that a file can have'],
+    ['a URL that is no text', new URL('file:///%E9'), 'is no path of this system'],
+    ['a URL of another machine', new URL('file://elsewhere/x'), 'is no path of this system'],
+    ['a URL of another kind', new URL('ftp://x/y'), "'ftp://x' is no file"],
+  ] as const) {
+    test(`is refused: ${what}`, async () => {
+      await expect(open(path)).rejects.toMatchObject({ name: 'DecantError', kind: 'usage' });
+      expect(() => routeTo(path)).toThrow(expect.objectContaining({ name: 'DecantError', kind: 'usage' }));
+      if (!message.includes('\ufffd')) expect(() => routeTo(path)).toThrow(message);
+    });
+  }
+});
+
+describe('an image', () => {
+  test('is a file, by its path or its URL', async ({ folder }) => {
+    const { path, source } = await openNew(folder);
+    const other = await open(pathToFileURL(path));
+    expect(source).toMatchObject({ size: 10, name: path });
+    expect(other.identity).toBe(source.identity);
+    expect(other.state).toBe(source.state);
+    await source.close();
+    await other.close();
+  });
+
+  test('is no folder, no device, and nothing that is missing', async ({ folder }) => {
+    mkdirSync(join(folder, 'folder'));
+    await expect(open(join(folder, 'folder'))).rejects.toThrow(usage(`'${folder}/folder' is not a regular file`));
+    await expect(open('/dev/null')).rejects.toThrow(usage("'/dev/null' is not a regular file"));
+    await expect(open(join(folder, 'missing'))).rejects.toMatchObject({
+      kind: 'source',
+      message: `Could not open '${folder}/missing': there is no such file or folder`,
+    });
+  });
+
+  test('is a Blob or bytes', async () => {
+    for (const input of [new Blob(['abc']), Uint8Array.of(1, 2, 3), Uint8Array.of(1, 2, 3).buffer]) {
+      expect(await open(input)).toMatchObject({ size: 3, name: undefined });
+    }
+    expect(await open(new File(['abc'], 'name'))).toMatchObject({ size: 3, name: 'name' });
+  });
+
+  test.for([7, null, undefined, {}, []])('is not %j', async (input) => {
+    await expect(open(input)).rejects.toThrow(usage(expect.stringContaining('In Node an image is a path')));
+  });
+});
+
+describe('a file that is read', () => {
+  for (const [what, change] of [
+    ['cut', (path) => truncateSync(path, 5)],
+    ['extended', (path) => truncateSync(path, 15)],
+    ['written to', (path) => void writeSync(openSync(path, 'r+'), 'x')],
+    ['touched', (path) => utimesSync(path, 2, 2)],
+  ] as [string, (path: string) => void][]) {
+    test(`and ${what} is told`, async ({ folder }) => {
+      const { path, source } = await openNew(folder);
+      await source.verify();
+      change(path);
+      const message = `'${path}' was changed while it was read; convert it when nothing writes to it`;
+      await expect(source.verify()).rejects.toMatchObject({ kind: 'source', message });
+      await source.close();
+    });
+  }
+
+  for (const [what, change] of [
+    ['removed', (path) => unlinkSync(path)],
+    [
+      'replaced',
+      (path) => {
+        writeFileSync(`${path}.other`, 'of another program');
+        renameSync(`${path}.other`, path);
+      },
+    ],
+    ['given another name', (path) => renameSync(path, `${path}.moved`)],
+  ] as [string, (path: string) => void][]) {
+    test(`and whose name is ${what} is still what was opened`, async ({ folder }) => {
+      const { path, source } = await openNew(folder);
+      change(path);
+      await source.verify();
+      await source.close();
+    });
+  }
+
+  test('has another state when it was changed, moved or made anew', async ({ folder }) => {
+    const states = new Set<string | undefined>();
+    const { path, source } = await openNew(folder);
+    states.add(source.state);
+    utimesSync(path, 2, 2);
+    states.add((await open(path)).state);
+    renameSync(path, `${path}.moved`);
+    states.add((await open(`${path}.moved`)).state);
+    rmSync(`${path}.moved`);
+    states.add((await openNew(folder)).source.state);
+    expect(states).toHaveLength(4);
+  });
+});
+
+describe('an output', () => {
+  test('is a path, a URL of a file, a stream or a target', () => {
+    const method = async () => {};
+    expect(routeTo('/tmp/x').resumes).toBe(true);
+    expect(routeTo(new URL('file:///tmp/x')).resumes).toBe(true);
+    expect(routeTo(new WritableStream()).resumes).toBe(false);
+    expect(routeTo({ write: method, close: method, abort: method }).resumes).toBe(false);
+  });
+
+  test('is no address of a server', () => {
+    expect(() => routeTo('http://127.0.0.1/x')).toThrow(usage(expect.stringContaining('no address of a server')));
+  });
+
+  test.for([7, null, undefined, {}, new Blob([])])('is not %j', (output) => {
+    expect(() => routeTo(output)).toThrow(usage(expect.stringContaining('In Node an output is a path')));
+  });
+});

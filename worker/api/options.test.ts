@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { checkCall, checkObject, checkOpening, settle, settleMemory } from './options.js';
+import type { Platform } from './platform.js';
+
+const MIB = 1 << 20;
+const platform = (changes: Partial<Platform> = {}) =>
+  ({ cores: 4, noThreads: undefined, memoryPerWorker: 16 * MIB, ...changes }) as Platform;
+const usage = (message: string) => expect.objectContaining({ kind: 'usage', message });
+
+describe('workers', () => {
+  test.each([
+    [undefined, 1, 1],
+    [undefined, 8, 8],
+    [undefined, 9, 8],
+    [undefined, 128, 8],
+    [1, 4, 1],
+    [64, 4, 64],
+  ])('%s on %i cores: %i', (workers, cores, expected) => {
+    expect(settle(workers === undefined ? {} : { workers }, platform({ cores })).workers).toBe(expected);
+  });
+
+  test.each([0, 65, 1.5, -1, Number.NaN, '2'])('%j is refused', (workers) => {
+    const message = `'workers' is ${workers}, but must be a whole number from 1 to 64`;
+    expect(() => settle({ workers: workers as number }, platform())).toThrow(usage(message));
+  });
+});
+
+describe('engine', () => {
+  test.each([
+    [undefined, 'workers', 'the faster engine'],
+    ['auto', 'workers', 'the faster engine'],
+    ['workers', 'workers', 'asked for'],
+    ['threads', 'threads', 'asked for'],
+  ] as const)('%s', (engine, expected, engineReason) => {
+    expect(settle(engine === undefined ? {} : { engine }, platform())).toMatchObject({
+      engine: expected,
+      engineReason,
+    });
+  });
+
+  test('threads where they cannot run', () => {
+    const message = 'The threads engine cannot run: the page is not isolated';
+    expect(() => settle({ engine: 'threads' }, platform({ noThreads: 'the page is not isolated' }))).toThrow(
+      usage(message),
+    );
+  });
+
+  test('one that there is not', () => {
+    const message = "There is no engine 'turbo'; choose auto, threads or workers";
+    expect(() => settle({ engine: 'turbo' as 'auto' }, platform())).toThrow(usage(message));
+  });
+});
+
+describe('memory', () => {
+  test.each([
+    ['at least 32 MiB', 1, false, 32],
+    ['by the workers', 4, false, 64],
+    ['by the workers, and what is fetched ahead', 4, true, 96],
+    ['at least 32 MiB, and what is fetched ahead', 1, true, 64],
+    ['at most 2 GiB', 64, true, 64 * 16 + 32],
+  ])('%s', (_, workers, readsAhead, mib) => {
+    expect(settleMemory({}, workers, platform(), readsAhead)).toBe(mib * MIB);
+  });
+
+  test('at most 2 GiB by default', () => {
+    expect(settleMemory({}, 64, platform({ memoryPerWorker: 64 * MIB }), true)).toBe(2048 * MIB);
+  });
+
+  test.each([32 * MIB, 2048 * MIB])('of %i bytes is taken', (memory) => {
+    expect(settleMemory({ memory }, 4, platform(), true)).toBe(memory);
+  });
+
+  test.each([0, 32 * MIB - 1, 2048 * MIB + 1, 33.5 * MIB + 0.5, '64'])('of %j bytes is refused', (memory) => {
+    const message = `'memory' is ${memory}, but must be a whole number from ${32 * MIB} to ${2048 * MIB} bytes`;
+    expect(() => settleMemory({ memory: memory as number }, 4, platform(), false)).toThrow(usage(message));
+  });
+});
+
+describe('what callers without types hand over', () => {
+  test.each([null, undefined, 7, 'text'])('options that are %j', (options) => {
+    expect(() => checkObject('options', options)).toThrow(usage("'options' is no object"));
+  });
+
+  test.each([{}, 'text', 7])('a signal that is %j', (signal) => {
+    expect(() => checkCall({ signal: signal as unknown as AbortSignal })).toThrow(usage("'signal' is no AbortSignal"));
+  });
+
+  test('a signal', () => {
+    checkCall({ signal: new AbortController().signal });
+    checkCall({});
+  });
+
+  test.each(['format', 'name', 'snapshot'])('a %s that is a number', (name) => {
+    expect(() => checkOpening({ [name]: 7 })).toThrow(usage(`'${name}' is no string`));
+    checkOpening({ [name]: 'text' });
+  });
+
+  test.each([7, null, {}, ['a']])('a password that is %j', (password) => {
+    const message = "'password' is neither a string nor a Uint8Array nor a function";
+    expect(() => checkOpening({ password: password as unknown as string })).toThrow(usage(message));
+  });
+
+  test.each(['text', new Uint8Array(3), () => undefined])('a password that is right: %s', (password) => {
+    checkOpening({ password: password as string });
+  });
+});
