@@ -3,10 +3,11 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cli, decant, run } from '../support/command.js';
+import { cli, decant, run, startProgram } from '../support/command.js';
 import { makeDevice } from '../support/device.js';
 import { type Fault, withFaults } from '../support/faults.js';
-import { hashFile, images, PASSWORD } from '../support/images.js';
+import { serveDisk } from '../support/held.js';
+import { hashFile, images } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 function withDevice(folder: string, size: number, room: number, use: (device: string) => void): void {
@@ -18,19 +19,29 @@ function withDevice(folder: string, size: number, room: number, use: (device: st
   }
 }
 
-for (const options of [[], ['--sync'], ['-m', '1']]) {
-  test(`a device that holds less than it says fails the conversion ${options.join(' ')}`, ({ folder }) => {
-    withDevice(folder, 64 << 20, 8 << 20, (device) => {
-      const full = join(folder, 'full.raw');
-      writeFileSync(full, Buffer.alloc(64 << 20, 7));
-      const result = decant('convert', ...options, '-f', 'raw', full, device);
-      expect(result).toMatchObject({
-        status: 1,
-        stdout: '',
-        stderr: expect.stringContaining('the disk reports an error'),
+for (const [options, tag] of [
+  [[], []],
+  [['--sync'], ['@full']],
+  [['-m', '1'], ['@full']],
+] as const) {
+  test(
+    `a device that holds less than it says fails the conversion ${options.join(' ')}`,
+    {
+      tag: [...tag],
+    },
+    ({ folder }) => {
+      withDevice(folder, 64 << 20, 8 << 20, (device) => {
+        const full = join(folder, 'full.raw');
+        writeFileSync(full, Buffer.alloc(64 << 20, 7));
+        const result = decant('convert', ...options, '-f', 'raw', full, device);
+        expect(result).toMatchObject({
+          status: 1,
+          stdout: '',
+          stderr: expect.stringContaining('the disk reports an error'),
+        });
       });
-    });
-  });
+    },
+  );
 }
 
 test('a device that holds what it says is written', ({ folder }) => {
@@ -52,12 +63,17 @@ function convertWith(folder: string, fault: Fault, ...options: string[]) {
   return { target, result };
 }
 
-for (const { fault, options, said } of [
-  { fault: 'write zero', options: [], said: 'the system took no byte of it' },
-  { fault: 'truncate nothing', options: [], said: 'it has \\d+ bytes and not the 10485760 that it should have' },
-  { fault: 'fsync EIO', options: ['--sync'], said: 'the disk reports an error' },
+for (const { fault, options, said, tag } of [
+  { fault: 'write zero', options: [], said: 'the system took no byte of it', tag: [] },
+  {
+    fault: 'truncate nothing',
+    options: [],
+    said: 'it has \\d+ bytes and not the 10485760 that it should have',
+    tag: ['@full'],
+  },
+  { fault: 'fsync EIO', options: ['--sync'], said: 'the disk reports an error', tag: [] },
 ] as const) {
-  test(`${fault} ${options.join()} fails the conversion, and the old file stays`, ({ folder }) => {
+  test(`${fault} ${options.join()} fails the conversion, and the old file stays`, { tag: [...tag] }, ({ folder }) => {
     const { target, result } = convertWith(folder, fault, ...options);
     const stderr = expect.stringMatching(`^decant: Could not write '${target}': ${said}`);
     expect(result).toMatchObject({ status: 1, stdout: '', stderr });
@@ -72,7 +88,7 @@ for (const [fault, options] of [
   // A folder may be there to be written to only.
   ['folder EACCES', ['--sync']],
 ] as const) {
-  test(`${fault} does not disturb a conversion`, ({ folder }) => {
+  test(`${fault} does not disturb a conversion`, { tag: '@full' }, ({ folder }) => {
     const { target, result } = convertWith(folder, fault, ...options);
     expect(result).toMatchObject({ status: 0, stderr: '' });
     const raw = join(folder, 'plain.raw');
@@ -81,13 +97,13 @@ for (const [fault, options] of [
   });
 }
 
-const NAMINGS: { where: string; before?: string; fault?: Fault; naming: string[] }[] = [
-  { where: 'where nothing was', naming: ['link'] },
+const NAMINGS: { where: string; before?: string; fault?: Fault; naming: string[]; tag?: string }[] = [
+  { where: 'where nothing was', naming: ['link'], tag: '@full' },
   { where: 'where the system has no links', fault: 'link EPERM', naming: ['link', 'rename'] },
-  { where: 'over another file', before: 'old', naming: ['rename'] },
+  { where: 'over another file', before: 'old', naming: ['rename'], tag: '@full' },
 ];
-for (const { where, before, fault, naming } of NAMINGS) {
-  test(`--sync flushes the file before it gets its name, and the folder after it, ${where}`, ({ folder }) => {
+for (const { where, before, fault, naming, tag = [] } of NAMINGS) {
+  test(`--sync flushes the file before it gets its name, and the folder after it, ${where}`, { tag }, ({ folder }) => {
     const [trace, target] = [join(folder, 'trace'), join(folder, 'out.raw')];
     if (before) writeFileSync(target, before);
     const env = withFaults({ log: trace, ...(fault ? { fault } : {}) });
@@ -98,11 +114,17 @@ for (const { where, before, fault, naming } of NAMINGS) {
   });
 }
 
-for (const { when, image, reason, left } of [
-  { when: 'the output is complete', image: images.kinds, reason: "'.*out.raw' is complete, but ", left: ['out.raw'] },
-  { when: 'the image is damaged', image: images.corrupt, reason: 'The image is corrupt: .*; ', left: [] },
+for (const { when, image, reason, left, tag } of [
+  {
+    when: 'the output is complete',
+    image: images.kinds,
+    reason: "'.*out.raw' is complete, but ",
+    left: ['out.raw'],
+    tag: ['@full'],
+  },
+  { when: 'the image is damaged', image: images.corrupt, reason: 'The image is corrupt: .*; ', left: [], tag: [] },
 ]) {
-  test(`a temporary file that cannot be removed is told: ${when}`, ({ folder }) => {
+  test(`a temporary file that cannot be removed is told: ${when}`, { tag }, ({ folder }) => {
     const env = withFaults({ fault: 'unlink EPERM' });
     const result = run(process.execPath, [cli, 'convert', image(), join(folder, 'out.raw')], { env });
     const partial = readdirSync(folder).find((name) => name.endsWith('.partial'));
@@ -116,22 +138,17 @@ for (const { when, image, reason, left } of [
   });
 }
 
-test('a temporary file that cannot be removed is told: interrupted', ({ folder }) => {
-  const password = join(folder, 'password');
-  writeFileSync(password, PASSWORD);
-  const env = withFaults({ fault: 'unlink EPERM' });
-  const convert = [
-    process.execPath,
-    cli,
-    'convert',
-    '--password-file',
-    password,
-    images.luksSlow(),
-    join(folder, 'out'),
-  ];
-  // It is still being unlocked then.
-  const result = run('timeout', ['--preserve-status', '-s', 'INT', '3', ...convert], { env });
-  const partial = readdirSync(folder).find((name) => name.endsWith('.partial'));
-  const stderr = `decant: interrupted; '${join(folder, partial!)}' could not be removed: the operation is not permitted\n`;
-  expect(result).toEqual({ status: 130, stdout: '', stderr });
+test('a temporary file that cannot be removed is told: interrupted', { tag: '@full' }, async ({ folder }) => {
+  // Nothing is sent behind its start: it is still being converted then.
+  const remote = await serveDisk();
+  remote.allow(1 << 20);
+  const convert = [cli, 'convert', '-f', 'raw', remote.url, join(folder, 'out')];
+  const env = withFaults({ fault: 'unlink EPERM' }) as Record<string, string>;
+  const { child, ended } = startProgram(process.execPath, convert, env);
+  const partials = () => readdirSync(folder).filter((name) => name.endsWith('.partial'));
+  await expect.poll(partials, { timeout: 60_000 }).toHaveLength(1);
+  child.kill('SIGINT');
+  const stderr = `decant: interrupted; '${join(folder, partials()[0]!)}' could not be removed: the operation is not permitted\n`;
+  expect(await ended).toEqual({ status: 130, stdout: '', stderr });
+  await remote.close();
 });

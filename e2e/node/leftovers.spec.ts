@@ -4,20 +4,33 @@
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asRoot, cli, decant, start, startProgram, sudo } from '../support/command.js';
+import { type HeldFile, heldDisk, serveDisk } from '../support/held.js';
 import { hashFile, images } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { test as base, expect } from '../support/node.js';
+
+/** `remote` is an image that holds its conversion until all of it is allowed. */
+const test = base.extend<{ remote: HeldFile }>({
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern
+  remote: async ({}, use) => {
+    const remote = await serveDisk();
+    remote.allow(heldDisk.length / 2);
+    await use(remote);
+    await remote.close();
+  },
+});
 
 const partials = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.partial'));
+const isHeld = (folder: string) => expect.poll(() => partials(folder), { timeout: 60_000 }).toHaveLength(1);
 
-/** A conversion of `tiny`, which takes a while, once it has begun to write. */
-async function begin(folder: string, name: string) {
-  const { child, ended } = start('convert', '-m', '1', images.tiny(), join(folder, name));
-  await expect.poll(() => partials(folder), { intervals: [2] }).toHaveLength(1);
+/** A conversion that has begun to write, and is held there. */
+async function begin({ url }: HeldFile, folder: string, name: string) {
+  const { child, ended } = start('convert', '-f', 'raw', url, join(folder, name));
+  await isHeld(folder);
   return { child, ended };
 }
 
-test('a killed conversion is swept by the next one to its folder', async ({ folder }) => {
-  const { child, ended } = await begin(folder, 'killed.raw');
+test('a killed conversion is swept by the next one to its folder', async ({ folder, remote }) => {
+  const { child, ended } = await begin(remote, folder, 'killed.raw');
   child.kill('SIGKILL');
   expect((await ended).status).toBeNull();
   expect(partials(folder)).toHaveLength(1);
@@ -25,23 +38,24 @@ test('a killed conversion is swept by the next one to its folder', async ({ fold
   expect(readdirSync(folder)).toEqual(['out.raw']);
 });
 
-test('a conversion that runs, even one that was stopped, keeps its file', async ({ folder }) => {
-  const { child, ended } = await begin(folder, 'slow.raw');
+test('a conversion that runs, even one that was stopped, keeps its file', async ({ folder, remote }) => {
+  const { child, ended } = await begin(remote, folder, 'slow.raw');
   child.kill('SIGSTOP');
   const before = partials(folder);
   expect(decant('convert', images.kinds(), join(folder, 'out.raw')).status).toBe(0);
   expect(partials(folder)).toEqual(before);
   child.kill('SIGCONT');
+  remote.allowAll();
   expect(await ended).toMatchObject({ status: 0, stderr: '' });
-  expect(hashFile(join(folder, 'slow.raw'))).toBe(hashFile(images.raw()));
+  expect(readFileSync(join(folder, 'slow.raw')).equals(heldDisk)).toBe(true);
   expect(readdirSync(folder).toSorted()).toEqual(['out.raw', 'slow.raw']);
 });
 
-test('a conversion in another namespace of processes keeps its file', async ({ folder }) => {
-  const inside = `exec '${process.execPath}' '${cli}' convert -m 1 '${images.tiny()}' '${join(folder, 'slow.raw')}'`;
+test('a conversion in another namespace of processes keeps its file', { tag: '@full' }, async ({ folder, remote }) => {
+  const inside = `exec '${process.execPath}' '${cli}' convert -f raw '${remote.url}' '${join(folder, 'slow.raw')}'`;
   const script = `${sudo.join(' ')} unshare --pid --fork --mount-proc --kill-child sh -c "${inside}"`;
   const { child, ended } = startProgram('sh', ['-c', `exec ${script}`]);
-  await expect.poll(() => partials(folder), { intervals: [2] }).toHaveLength(1);
+  await isHeld(folder);
   const [name] = partials(folder);
   // It is not told which number the process has out here.
   expect(decant('convert', images.kinds(), join(folder, 'out.raw')).status).toBe(0);
@@ -51,21 +65,29 @@ test('a conversion in another namespace of processes keeps its file', async ({ f
   await ended;
 });
 
-for (const before of [undefined, 'old']) {
-  test(`of two conversions to one target the second to end fails, over ${before ?? 'nothing'}`, async ({ folder }) => {
-    const target = join(folder, 'out.raw');
-    if (before) writeFileSync(target, before);
-    const { child, ended } = await begin(folder, 'out.raw');
-    child.kill('SIGSTOP');
-    expect(decant('convert', images.zlib(), target)).toMatchObject({ status: 0, stderr: '' });
-    child.kill('SIGCONT');
-    expect(await ended).toMatchObject({ status: 1, stderr: expect.stringContaining('has written') });
-    expect(hashFile(target)).toBe(hashFile(images.raw()));
-    expect(readdirSync(folder)).toEqual(['out.raw']);
-  });
+for (const [before, tag] of [
+  [undefined, ['@full']],
+  ['old', []],
+] as const) {
+  test(
+    `of two conversions to one target the second to end fails, over ${before ?? 'nothing'}`,
+    {
+      tag: [...tag],
+    },
+    async ({ folder, remote }) => {
+      const target = join(folder, 'out.raw');
+      if (before) writeFileSync(target, before);
+      const { ended } = await begin(remote, folder, 'out.raw');
+      expect(decant('convert', images.zlib(), target)).toMatchObject({ status: 0, stderr: '' });
+      remote.allowAll();
+      expect(await ended).toMatchObject({ status: 1, stderr: expect.stringContaining('has written') });
+      expect(hashFile(target)).toBe(hashFile(images.raw()));
+      expect(readdirSync(folder)).toEqual(['out.raw']);
+    },
+  );
 }
 
-test.describe('by name and age', () => {
+test.describe('by name and age', { tag: '@full' }, () => {
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').replace(/[^0-9a-f]/g, '');
   const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0];
   const RANDOM = '0123456789abcdef';

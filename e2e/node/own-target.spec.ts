@@ -21,19 +21,19 @@ interface Seen {
 
 const MIB = 1 << 20;
 
-for (const [name, image, options, most] of [
-  ['zlib, holes told', images.zlib, { hole: true }, 4],
+for (const [name, image, options, most, tag = '@full'] of [
+  ['zlib, holes told', images.zlib, { hole: true }, 4, []],
   ['zlib, holes told, slow', images.zlib, { hole: true, slow: true, concurrency: 7 }, 7],
   ['zlib, holes told in order', images.zlib, { hole: true, ordered: true }, 1],
-  ['zlib, in order', images.zlib, { ordered: true }, 1],
+  ['zlib, in order', images.zlib, { ordered: true }, 1, []],
   ['zlib, in order, several at once', images.zlib, { ordered: true, concurrency: 3, slow: true }, 3],
   ['uncompressed', images.plain, {}, 4],
   ['out of order', images.scattered, { hole: true, concurrency: 1 }, 1],
   ['clusters of 512 bytes', images.tiny, { hole: true, ordered: true }, 1],
   ['zstd', images.zstd, { hole: true }, 4],
   ['encrypted', images.luks, { hole: true }, 4],
-] as const) {
-  test(`the whole disk: ${name}`, ({ folder }) => {
+] as [string, () => string, object, number, []?][]) {
+  test(`the whole disk: ${name}`, { tag }, ({ folder }) => {
     const output = join(folder, 'out.raw');
     const { seen, result } = run<{ seen: Seen; result: { bytesWritten: number; virtualSize: number } }>(
       `const [path, output, options, password] = args;
@@ -48,15 +48,16 @@ for (const [name, image, options, most] of [
       PASSWORD,
     );
     expect(hashFile(output)).toBe(hashFile(images.raw()));
-    expect(seen.most).toBe(most);
-    expect(seen.longest).toBe(MIB);
+    // How many it comes to: worker/targets/own.test.ts.
+    expect(seen.most).toBeLessThanOrEqual(most);
+    expect(seen.longest).toBeLessThanOrEqual(MIB);
     expect(seen.ascending).toBe('ordered' in options);
     expect(seen.written).toBe('hole' in options ? result.bytesWritten : result.virtualSize);
     expect(seen.holes > 0).toBe('hole' in options);
   });
 }
 
-test('two conversions at once between own sources and targets', ({ folder }) => {
+test('two conversions at once between own sources and targets', { tag: '@full' }, ({ folder }) => {
   const outputs = ['a', 'b'].map((name) => join(folder, name));
   run<null>(
     `const [path, ...outputs] = args;
@@ -73,9 +74,12 @@ test('two conversions at once between own sources and targets', ({ folder }) => 
   for (const output of outputs) expect(hashFile(output)).toBe(hashFile(images.raw()));
 });
 
-test('empty space costs few calls where holes are told, and bounded pieces of zeros elsewhere', () => {
-  const [huge, large] = run<{ calls: number; bytes: number }[]>(
-    `const seen = [];
+test(
+  'empty space costs few calls where holes are told, and bounded pieces of zeros elsewhere',
+  { tag: '@full' },
+  () => {
+    const [huge, large] = run<{ calls: number; bytes: number }[]>(
+      `const seen = [];
      for (const [at, path] of args.entries()) {
        let calls = 0, bytes = 0;
        const count = (length) => { calls += 1; bytes += length; };
@@ -87,14 +91,15 @@ test('empty space costs few calls where holes are told, and bounded pieces of ze
        seen.push({ calls, bytes });
      }
      console.log(JSON.stringify(seen));`,
-    images.huge(),
-    images.large(),
-  );
-  expect(huge!.bytes).toBe(2 ** 43);
-  expect(huge!.calls).toBeLessThan(1100);
-  expect(large!.bytes).toBe(2 ** 30);
-  expect(large!.calls).toBeLessThan(1100);
-});
+      images.huge(),
+      images.large(),
+    );
+    expect(huge!.bytes).toBe(2 ** 43);
+    expect(huge!.calls).toBeLessThan(1100);
+    expect(large!.bytes).toBe(2 ** 30);
+    expect(large!.calls).toBeLessThan(1100);
+  },
+);
 
 /** What a method does that fails, as an expression; what is told of it. */
 const FAILURES: [name: string, code: string, message: string, cause: boolean][] = [
@@ -110,7 +115,8 @@ const FAILURES: [name: string, code: string, message: string, cause: boolean][] 
 
 for (const [how, code, message, cause] of FAILURES) {
   for (const method of ['open', 'write', 'hole', 'close']) {
-    test(`a target whose ${method} ${how}`, () => {
+    const tag = how === 'throws' && method !== 'open' ? [] : '@full';
+    test(`a target whose ${method} ${how}`, { tag }, () => {
       const seen = run<{ kind: string; message: string; cause: boolean; calls: string[]; reason: boolean }>(
         `const [path, method] = args;
          let cause = new Error('no room'), reason;
@@ -140,8 +146,9 @@ for (const [how, code, message, cause] of FAILURES) {
 }
 
 for (const method of ['open', 'write', 'hole', 'close', 'abort']) {
-  test(`a target whose ${method} never settles is given up by a cancel`, () => {
-    const seen = run<{ kind: string; time: number; aborts: number }>(
+  const tag = method === 'write' ? [] : '@full';
+  test(`a target whose ${method} never settles is given up by a cancel`, { tag }, () => {
+    const seen = run<{ kind: string; aborts: number }>(
       `const [path, method] = args;
        const target = { ordered: true };
        let begun, aborts = 0;
@@ -156,16 +163,14 @@ for (const method of ['open', 'write', 'hole', 'close', 'abort']) {
        const abort = new AbortController();
        const ended = image.convert(target, { signal: abort.signal }).catch(({ kind }) => kind);
        await hangs;
-       const start = performance.now();
        abort.abort();
        const kind = await ended;
        await image.close();
-       console.log(JSON.stringify({ kind, time: performance.now() - start, aborts }));`,
+       console.log(JSON.stringify({ kind, aborts }));`,
       images.zlib(),
       method,
     );
-    expect(seen).toMatchObject({ kind: 'cancelled', aborts: 1 });
-    expect(seen.time).toBeLessThan(1000);
+    expect(seen).toEqual({ kind: 'cancelled', aborts: 1 });
   });
 }
 
@@ -206,7 +211,7 @@ test('a target is given up where the image fails, before and after it was opened
 });
 
 for (const field of ['concurrency', 'ordered', 'hole']) {
-  test(`a target whose ${field} cannot be read is given up`, () => {
+  test(`a target whose ${field} cannot be read is given up`, { tag: '@full' }, () => {
     const seen = run<{ error: string; aborts: number; reason: boolean }>(
       `const [path, field] = args;
        let aborts = 0, reason;
@@ -225,7 +230,7 @@ for (const field of ['concurrency', 'ordered', 'hole']) {
   });
 }
 
-test('what is no target is refused', () => {
+test('what is no target is refused', { tag: '@full' }, () => {
   const methods = 'write, close, abort';
   const values = [
     '{}',

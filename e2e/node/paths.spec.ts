@@ -93,7 +93,7 @@ const CHOICES = [
   ...['/dev/null/x', 'x'.repeat(255), '\u{1F4BE}'.repeat(63), 'x'.repeat(256)],
 ];
 
-test('what is written is what a shell writes, and refused is what a shell refuses', ({ folder }) => {
+test('what is written is what a shell writes, and refused is what a shell refuses', { tag: '@full' }, ({ folder }) => {
   const roots = (name: string) => CHOICES.map((_, at) => make(join(folder, name, String(at))));
   const [system, ours] = [roots('system'), roots('ours')];
   const written = CHOICES.map((path, at) => {
@@ -118,7 +118,7 @@ test('what is written is what a shell writes, and refused is what a shell refuse
   }
 });
 
-test('a folder in the way is told before the work', ({ folder }) => {
+test('a folder in the way is told before the work', { tag: '@full' }, ({ folder }) => {
   make(folder);
   for (const path of ['file/', 'file/.', 'missing/', 'folder/..', 'to-slash']) {
     expect(decant('convert', images.kinds(), `${folder}/${path}`), path).toMatchObject({
@@ -132,16 +132,16 @@ test('a folder in the way is told before the work', ({ folder }) => {
 const NO_TEXT = 'caf\xe9';
 const REPLACEMENT = 'caf\xef\xbf\xbd';
 
-for (const { script, written } of [
-  { script: 'decant convert "$image" "$name"', written: [] },
+for (const { script, written, tag = '@full' } of [
+  { script: 'decant convert "$image" "$name"', written: [], tag: [] },
   { script: 'mkdir "$name" && decant convert "$image" "$name/out"', written: [] },
   { script: 'cp "$other" "$name" && decant convert -f raw "$name" out', written: [] },
   { script: 'decant convert --with "$name" "$image" out', written: [] },
-  { script: 'ln -s "$name" link && decant convert "$image" link', written: [NO_TEXT] },
+  { script: 'ln -s "$name" link && decant convert "$image" link', written: [NO_TEXT], tag: [] },
   { script: 'mkdir "$name" && cd "$name" && decant convert "$image" out', written: [`${NO_TEXT}/out`] },
   { script: `decant convert "$image" "$other"`, written: [REPLACEMENT] },
 ]) {
-  test(`a name that is not UTF-8: ${script}`, () => {
+  test(`a name that is not UTF-8: ${script}`, { tag }, () => {
     // Not among the results of the tests, which linters and others look through.
     const folder = mkdtempSync(join(tmpdir(), 'decant-'));
     // The bytes of the replacement character are a name like any other, and not the one that is meant.
@@ -157,7 +157,7 @@ for (const { script, written } of [
   });
 }
 
-test('a path of the API that names no file is refused', ({ folder }) => {
+test('a path of the API that names no file is refused', { tag: '@full' }, ({ folder }) => {
   writeFileSync(join(folder, 'a\uFFFD'), 'precious');
   const kinds = program<string[]>(
     `const image = await decant.open(args[0]);

@@ -1,13 +1,11 @@
-// Conversions that are cut off, and go on from where they were.
+// Conversions that are cut off, and continue from where they were. Each is held by its server when it is cut off.
 
-import { randomBytes } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
   copyFileSync,
   existsSync,
   linkSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -18,170 +16,172 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
-import { asRoot, cli, listening, start, startProgram, sudo } from '../support/command.js';
-import { expectSame, images, small } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { asRoot, decant as command, start, startProgram, sudo } from '../support/command.js';
+import { heldDisk, serveDisk } from '../support/held.js';
+import { hashFile, images } from '../support/images.js';
+import { test as base, expect } from '../support/node.js';
 import { random } from '../support/random.js';
+import {
+  ALL,
+  type Cut,
+  converting,
+  cutOff,
+  finish,
+  keptIn,
+  type Left,
+  leftIn,
+  leftOf,
+  restOf,
+  untilNoted,
+} from '../support/resuming.js';
 import { byScope } from '../support/scope.js';
-import { type SlowFile, serveSlowly as slow } from '../support/slow.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
 
-let remote: SlowFile | undefined;
-test.afterEach(async () => {
-  await remote?.close();
-  remote = undefined;
+const test = base.extend<{ cut: Cut }>({
+  cut: async ({ folder }, use) => {
+    const remote = await serveDisk();
+    await use({ remote, folder, output: join(folder, 'disk.raw') });
+    await remote.close();
+  },
 });
 test.afterAll(() => decant.dispose());
 
-const MIB = 1 << 20;
-const KEPT = /\.resumable(\.journal)?$/;
-const leftIn = (folder: string): string[] => readdirSync(folder).filter((name) => name.startsWith('.'));
-const keptIn = (folder: string): string[] => leftIn(folder).filter((name) => KEPT.test(name));
+const KEPT = 'what is done is kept: convert again with resume to go on';
 
-/** Waits until something is certain; returns the file and its journal. */
-async function journalIn(folder: string): Promise<{ partial: string; journal: string; guest: number }> {
-  let journal = '';
-  await expect
-    .poll(
-      () => {
-        const name = readdirSync(folder).find((name) => name.endsWith('.journal'));
-        journal = name ? join(folder, name) : '';
-        return name ? readFileSync(journal, 'utf8').split('\n').length : 0;
-      },
-      { timeout: 30_000, intervals: [50] },
-    )
-    .toBeGreaterThan(2);
-  const guest = Number(readFileSync(journal, 'utf8').trim().split('\n').at(-1)!.split(' ')[0]);
-  return { journal, partial: journal.replace(/\.journal$/, ''), guest };
+/** Fails unless the output begins with the disk. */
+function expectDisk(output: string): void {
+  expect(readFileSync(output).subarray(0, ALL).equals(heldDisk)).toBe(true);
 }
 
-/** Begins a conversion, ends it by `signal` when something is certain, and returns what it has printed. */
-async function cutOff(input: string, output: string, signal: NodeJS.Signals, ...more: string[]): Promise<string> {
-  const { child, ended } = start('convert', '--resume', ...more, input, output);
-  await listening(child);
-  await journalIn(join(output, '..'));
-  child.kill(signal);
-  return (await ended).stderr;
-}
-
-const KILLS = byScope({ short: 1, full: 5, long: 100 });
-
-for (const [format, expected] of [
-  ['raw', images.raw],
-  ['vpc', images.raw],
-] as const) {
-  test(`killed at random moments, ${format}: the disk is right`, async ({ folder }) => {
-    test.setTimeout(3_600_000);
-    const path = images.zlib();
-    remote = await slow(path);
-    const next = random(format.length);
-    const output = join(folder, `disk.${format}`);
-    let kills = 0;
-    let resumed = 0;
-    while (kills < KILLS) {
-      const { child, ended } = start('convert', '--resume', '-O', format, remote.url, output);
-      const timer = setTimeout(() => child.kill('SIGKILL'), 300 + next() * 2000);
-      const { status } = await ended;
-      clearTimeout(timer);
-      if (status === 0) {
-        check();
-        continue;
-      }
-      kills += 1;
-      // Nothing looks complete that is not. It may have been killed right after it was.
-      if (existsSync(output)) expectDisk();
-      resumed += keptIn(folder).some((name) => name.endsWith('.journal')) ? 1 : 0;
-    }
-    const { status, stderr } = await start('convert', '--resume', '-O', format, remote.url, output).ended;
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    check();
-    expect(resumed).toBeGreaterThan(0);
-
-    function expectDisk(): void {
-      const disk = readFileSync(output).subarray(0, statSync(expected()).size);
-      expect(Buffer.compare(disk, readFileSync(expected()))).toBe(0);
-      renameSync(output, join(folder, 'before'));
-    }
-
-    function check(): void {
-      expectDisk();
-      expect(leftIn(folder)).toEqual([]);
-    }
-  });
-}
-
-test('Ctrl-C keeps what is done, tells so, and the rest alone is fetched later', async ({ folder }) => {
-  const path = images.zlib();
-  remote = await slow(path);
-  const server = remote;
-  const output = join(folder, 'disk.raw');
-  const told = await cutOff(remote.url, output, 'SIGINT');
-  expect(told.trim()).toBe('decant: interrupted; what is done is kept: convert again with resume to go on (--resume)');
-  expect(existsSync(output)).toBe(false);
-  const [{ guest }, before] = [await journalIn(folder), server.sent];
-  expect(guest).toBeGreaterThan(0);
-  server.sent = 0;
-  let first: number | undefined;
-  const image = await decant.open(remote.url);
-  const result = await image.convert(output, {
-    resume: true,
-    onProgress: ({ phase, guestDone }) => {
-      if (phase === 'converting') first ??= guestDone;
-    },
-  });
-  const whole = await image.convert(join(folder, 'whole.raw'));
-  await image.close();
-  expectSame(output, images.raw());
-  expect(first).toBeGreaterThanOrEqual(Math.floor(guest / 4096) * 4096);
-  expect(before).toBeGreaterThan(MIB);
-  expect(server.sent).toBeLessThan(statSync(path).size * 2 - MIB);
-  expect(result).toMatchObject({
-    bytesWritten: whole.bytesWritten,
-    holeBytes: whole.holeBytes,
-    outputSize: whole.outputSize,
-  });
+function expectComplete({ output, folder }: Cut): void {
+  expectDisk(output);
   expect(leftIn(folder)).toEqual([]);
-  expect(statSync(output).mode & 0o777).toBe(0o666 & ~process.umask());
-});
+}
 
-/** Converts with `resume`, and cancels once more than `most` bytes are done; resolves to how many were at first, and its end. */
-async function convertUntil(
-  input: string,
-  output: string,
-  most = Number.POSITIVE_INFINITY,
-): Promise<{ first: number; end: string }> {
-  const ending = new AbortController();
+/** What was sent at once before each kill, as a part of the disk; what follows is sent bit by bit. */
+const POINTS = byScope({ short: [1 / 2], full: [0, 1 / 8, 1 / 4, 3 / 8, 1 / 2] });
+
+for (const [format, tag] of [
+  ['raw', []],
+  ['vpc', ['@full']],
+] as const) {
+  test(
+    `killed ${POINTS.length} times, ${format}: the rest alone is fetched, and the disk is right`,
+    { tag: [...tag] },
+    async ({ cut }) => {
+      const formatted = { ...cut, options: ['-O', format] };
+      let guest = 0;
+      for (const point of POINTS) {
+        await cutOff({ ...formatted, point: point * ALL }, 'SIGKILL', guest);
+        expect(existsSync(cut.output)).toBe(false);
+        guest = leftOf(cut.folder)!.guest;
+      }
+      expect(await finish(formatted)).toBeLessThanOrEqual(restOf(guest));
+      expectComplete(cut);
+    },
+  );
+}
+
+for (const [format, seed] of [
+  ['raw', 3],
+  ['vpc', 4],
+] as const) {
+  test(
+    `killed 100 times at random moments, ${format}, seed ${seed}: the disk is right`,
+    { tag: '@long' },
+    async ({ cut }) => {
+      test.setTimeout(3_600_000);
+      const next = random(seed);
+      const formatted = { ...cut, options: ['-O', format] };
+      const { remote, output, folder } = cut;
+      let resumed = 0;
+      for (let kills = 0; kills < 100; ) {
+        remote.hold();
+        // All of it takes about a second and a half.
+        let end = 0;
+        const pace = setInterval(() => {
+          end += Math.ceil(ALL / 75);
+          remote.allow(end);
+        }, 20);
+        const { child, ended } = startProgram(process.execPath, converting(formatted));
+        const timer = setTimeout(() => child.kill('SIGKILL'), 300 + next() * 2000);
+        const { status } = await ended;
+        clearTimeout(timer);
+        clearInterval(pace);
+        // Nothing looks complete that is not. It may have been killed right after it was.
+        if (existsSync(output)) {
+          expectDisk(output);
+          renameSync(output, join(folder, 'before'));
+        }
+        if (status === 0) {
+          expect(leftIn(folder)).toEqual([]);
+          continue;
+        }
+        kills += 1;
+        resumed += keptIn(folder).some((name) => name.endsWith('.journal')) ? 1 : 0;
+      }
+      await finish(formatted);
+      expectComplete(cut);
+      expect(resumed).toBeGreaterThan(0);
+    },
+  );
+}
+
+/** Converts with `resume`; `first` is how many bytes of the disk are done when it begins. */
+async function convertFrom(
+  { remote, output }: Cut,
+  signal?: AbortSignal,
+): Promise<{ first: number; end: string; result?: Decant.Result }> {
   let first: number | undefined;
   const onProgress = ({ phase, guestDone }: Decant.Progress) => {
-    if (phase !== 'converting') return;
-    first ??= guestDone;
-    if (guestDone > most) ending.abort();
+    if (phase !== 'preparing') first ??= guestDone;
   };
-  const image = await decant.open(input, { workers: 1 });
-  const end = await image.convert(output, { resume: true, signal: ending.signal, onProgress }).then(
-    () => 'done',
-    (thrown: Error) => thrown.message,
-  );
-  await image.close();
-  return { first: first!, end };
+  const image = await decant.open(remote.url, { format: 'raw', workers: 1 });
+  try {
+    const result = await image.convert(output, { resume: true, signal, onProgress });
+    return { first: first!, end: 'done', result };
+  } catch (thrown) {
+    return { first: first!, end: (thrown as Error).message };
+  } finally {
+    await image.close();
+  }
 }
-const KEPT_SENTENCE = 'The conversion was cancelled; what is done is kept: convert again with resume to go on';
 
-test('in one process what was cancelled goes on, too', async ({ folder }) => {
-  remote = await slow(small.zlib());
-  const output = join(folder, 'disk.raw');
-  expect((await convertUntil(remote.url, output, 8 * MIB)).end).toBe(KEPT_SENTENCE);
-  const { first, end } = await convertUntil(remote.url, output);
+test('Ctrl-C keeps what is done, tells so, and the rest alone is fetched later', async ({ cut }) => {
+  const told = await cutOff(cut, 'SIGINT');
+  expect(told.trim()).toBe(`decant: interrupted; ${KEPT} (--resume)`);
+  expect(existsSync(cut.output)).toBe(false);
+  const { guest } = leftOf(cut.folder)!;
+  const { remote } = cut;
+  remote.allowAll();
+  remote.sent = 0;
+  const { first, result } = await convertFrom(cut);
+  expect(first).toBeGreaterThanOrEqual(Math.floor(guest / 4096) * 4096);
+  expect(remote.sent).toBeLessThanOrEqual(restOf(guest));
+  expectComplete(cut);
+  expect(result).toMatchObject({ bytesWritten: ALL, holeBytes: 0, outputSize: ALL });
+  expect(statSync(cut.output).mode & 0o777).toBe(0o666 & ~process.umask());
+});
+
+test('in one process what was cancelled continues, too', async ({ cut }) => {
+  const cancel = new AbortController();
+  cut.remote.allow(ALL / 2);
+  const converted = convertFrom(cut, cancel.signal);
+  await untilNoted(cut.folder, cut.remote);
+  cancel.abort();
+  expect((await converted).end).toBe(`The conversion was cancelled; ${KEPT}`);
+  const { guest } = leftOf(cut.folder)!;
+  cut.remote.allowAll();
+  const { first, end } = await convertFrom(cut);
   expect(end).toBe('done');
-  expect(first).toBeGreaterThan(4 * MIB);
-  expectSame(output, small.raw());
-  expect(leftIn(folder)).toEqual([]);
+  expect(first).toBeGreaterThanOrEqual(guest);
+  expectComplete(cut);
 });
 
 test('a disk that ends within a block: what was written counts once', async ({ folder }) => {
   const [input, output] = [join(folder, 'disk.img'), join(folder, 'out.raw')];
-  const disk = randomBytes(8 * MIB + 512);
+  const disk = heldDisk.subarray(0, (8 << 20) + 512);
   writeFileSync(input, disk);
   const ending = new AbortController();
   const onProgress = ({ phase }: Decant.Progress) => {
@@ -189,28 +189,51 @@ test('a disk that ends within a block: what was written counts once', async ({ f
   };
   const image = await decant.open(input, { format: 'raw' });
   const cut = image.convert(output, { resume: true, signal: ending.signal, onProgress });
-  await expect(cut).rejects.toMatchObject({ message: KEPT_SENTENCE });
-  expect((await journalIn(folder)).guest).toBe(disk.length);
+  await expect(cut).rejects.toMatchObject({ message: `The conversion was cancelled; ${KEPT}` });
+  expect(leftOf(folder)!.guest).toBe(disk.length);
   const { bytesWritten } = await image.convert(output, { resume: true });
   await image.close();
   expect(bytesWritten).toBe(disk.length);
   expect(readFileSync(output).equals(disk)).toBe(true);
 });
 
-test('a local image goes on as well, and one that was changed does not', async ({ folder }) => {
-  // Large enough to be cut off.
-  const [input, output] = [join(folder, 'disk.qcow2'), join(folder, 'out', 'disk.raw')];
-  copyFileSync(images.heavy(), input);
-  mkdirSync(join(folder, 'out'));
-  expect((await convertUntil(input, output, 64 * MIB)).end).toBe(KEPT_SENTENCE);
-  const { first, end } = await convertUntil(input, output, 0);
-  expect(end).toBe(KEPT_SENTENCE);
-  expect(first).toBeGreaterThan(32 * MIB);
+test('a local image continues as well, and one that was changed does not', async ({ folder }) => {
+  const [input, output] = [join(folder, 'disk.qcow2'), join(folder, 'out.raw')];
+  copyFileSync(images.zlib(), input);
+  const ending = new AbortController();
+  const onProgress = ({ phase }: Decant.Progress) => {
+    if (phase === 'finalizing') ending.abort();
+  };
+  const image = await decant.open(input);
+  const cut = image.convert(output, { resume: true, signal: ending.signal, onProgress });
+  await expect(cut).rejects.toMatchObject({ message: `The conversion was cancelled; ${KEPT}` });
+  await image.close();
+  /** How much of the disk a conversion begins with, which is then cancelled again. */
+  const begin = async () => {
+    const again = await decant.open(input);
+    const before = await again.kept(output);
+    await again.close();
+    return before!.guestDone;
+  };
+  expect(await begin()).toBe(statSync(images.raw()).size);
   utimesSync(input, 1, 1);
-  expect((await convertUntil(input, output, 0)).first).toBeLessThan(first);
+  expect(await begin()).toBe(0);
+  expect(command('convert', '--resume', input, output)).toMatchObject({ status: 0, stderr: '' });
+  expect(hashFile(output)).toBe(hashFile(images.raw()));
 });
 
-/** Who may have made what is left: the name of a file changed so, and whether it is gone on with at once. */
+test('an image that is another one by now is converted from its start', async ({ folder }) => {
+  let etag = '"one"';
+  const remote = await serveDisk({ etag: () => etag });
+  const cut = { remote, folder, output: join(folder, 'disk.raw') };
+  await cutOff(cut, 'SIGKILL');
+  etag = '"two"';
+  expect(await finish(cut)).toBeGreaterThanOrEqual(ALL);
+  expectDisk(cut.output);
+  await remote.close();
+});
+
+/** Who may have made what is left: the name of a file changed so, and whether it is continued at once. */
 const MAKERS: Record<string, { rename: (name: string) => string; isAtOnce: boolean }> = {
   'before the system was started anew': {
     rename: (name) => name.replace(/\.[0-9a-f]{32}-/, `.${'0'.repeat(32)}-`),
@@ -223,13 +246,13 @@ const MAKERS: Record<string, { rename: (name: string) => string; isAtOnce: boole
   'in another container': { rename: (name) => name.replace(/(\.[0-9a-f]{32})-\d+-/, '$1-1-'), isAtOnce: false },
 };
 for (const [where, { rename, isAtOnce }] of Object.entries(MAKERS)) {
-  test(`left ${where}: gone on with ${isAtOnce ? 'at once' : 'after 15 minutes'}`, async ({ folder }) => {
-    remote = await slow(small.zlib());
-    const output = join(folder, 'disk.raw');
-    await cutOff(remote.url, output, 'SIGKILL');
+  test(`left ${where}: continued ${isAtOnce ? 'at once' : 'after 15 minutes'}`, { tag: '@full' }, async ({ cut }) => {
+    const { folder, output, remote } = cut;
+    await cutOff(cut, 'SIGKILL');
     for (const name of leftIn(folder)) renameSync(join(folder, name), join(folder, rename(name)));
     const left = keptIn(folder);
-    const image = await decant.open(remote.url);
+    remote.allowAll();
+    const image = await decant.open(remote.url, { format: 'raw' });
     const guestDone = async () => (await image.kept(output))!.guestDone;
     if (!isAtOnce) {
       const since = async (minutes: number) => {
@@ -243,32 +266,35 @@ for (const [where, { rename, isAtOnce }] of Object.entries(MAKERS)) {
     const before = await guestDone();
     await image.close();
     expect(before).toBeGreaterThan(0);
-    expect(await convertUntil(remote.url, output)).toEqual({ first: before, end: 'done' });
-    expectSame(output, small.raw());
-    expect(leftIn(folder)).toEqual([]);
+    expect(await convertFrom(cut)).toMatchObject({ first: before, end: 'done' });
+    expectComplete(cut);
   });
 }
 
-test('where a system does not tell of its processes, what a killed one has left goes on', async ({ folder }) => {
-  remote = await slow(small.zlib());
-  const [output, number] = [join(folder, 'disk.raw'), join(folder, 'number')];
-  const convert = `echo $$ > '${number}'; exec '${process.execPath}' '${cli}' convert --resume '${remote.url}' '${output}'`;
-  const inside = `mount -t tmpfs none /proc && ${convert}`;
-  const run = () =>
-    startProgram('sh', ['-c', `exec ${sudo.join(' ')} unshare --mount sh -c "${inside.replaceAll('$', '\\$')}"`]);
-  const { ended } = run();
-  await journalIn(folder);
-  asRoot('kill', '-9', readFileSync(number, 'utf8').trim());
-  await ended;
-  const server = remote;
-  server.sent = 0;
-  expect(await run().ended).toMatchObject({ status: 0, stderr: '' });
-  expectSame(output, small.raw());
-  expect(server.sent).toBeLessThan(statSync(small.zlib()).size * 0.95);
-  expect(leftIn(folder)).toEqual([]);
-});
+test(
+  'where a system does not tell of its processes, what a killed one has left continues',
+  { tag: '@full' },
+  async ({ cut }) => {
+    const { folder, remote } = cut;
+    const number = join(folder, 'number');
+    const convert = `echo $$ > '${number}'; exec '${process.execPath}' '${converting(cut).join("' '")}'`;
+    const inside = `mount -t tmpfs none /proc && ${convert}`;
+    const run = () =>
+      startProgram('sh', ['-c', `exec ${sudo.join(' ')} unshare --mount sh -c "${inside.replaceAll('$', '\\$')}"`]);
+    remote.allow(ALL / 2);
+    const { ended } = run();
+    const { guest } = await untilNoted(folder, remote);
+    asRoot('kill', '-9', readFileSync(number, 'utf8').trim());
+    await ended;
+    remote.allowAll();
+    remote.sent = 0;
+    expect(await run().ended).toMatchObject({ status: 0, stderr: '' });
+    expectComplete(cut);
+    expect(remote.sent).toBeLessThanOrEqual(restOf(guest));
+  },
+);
 
-const TAMPERED: Record<string, (left: { partial: string; journal: string }) => void> = {
+const TAMPERED: Record<string, (left: Left) => void> = {
   'another conversion': ({ journal }) => writeFileSync(journal, `x${readFileSync(journal, 'utf8')}`),
   'no line': ({ journal }) => writeFileSync(journal, `${readFileSync(journal, 'utf8').split('\n')[0]}\n`),
   'a file that others may write': ({ partial }) => chmodSync(partial, 0o666),
@@ -278,105 +304,91 @@ const TAMPERED: Record<string, (left: { partial: string; journal: string }) => v
   'no journal': ({ journal }) => renameSync(journal, `${journal}.gone`),
 };
 for (const [what, tamper] of Object.entries(TAMPERED)) {
-  test(`what is left is not gone on with: ${what}`, async ({ folder }) => {
-    remote = await slow(small.zlib());
-    const output = join(folder, 'disk.raw');
-    await cutOff(remote.url, output, 'SIGKILL');
-    tamper(await journalIn(folder));
-    const server = remote;
-    server.sent = 0;
-    expect(await start('convert', '--resume', remote.url, output).ended).toMatchObject({ status: 0, stderr: '' });
-    expectSame(output, small.raw());
-    expect(server.sent).toBeGreaterThan(statSync(small.zlib()).size * 0.9);
+  test(`what is left is not continued: ${what}`, { tag: '@full' }, async ({ cut }) => {
+    await cutOff(cut, 'SIGKILL');
+    tamper(leftOf(cut.folder)!);
+    expect(await finish(cut)).toBeGreaterThanOrEqual(ALL);
+    expectDisk(cut.output);
   });
 }
 
-test('a journal that ends in the middle of a line counts up to the line before, also for those behind', async ({
-  folder,
-}) => {
-  remote = await slow(small.zlib());
-  const output = join(folder, 'disk.raw');
-  await cutOff(remote.url, output, 'SIGKILL');
-  appendFileSync((await journalIn(folder)).journal, '9');
-  await cutOff(remote.url, output, 'SIGKILL');
-  const { journal } = await journalIn(folder);
-  const offsets = readFileSync(journal, 'utf8').split('\n').slice(1, -1).map(Number.parseFloat);
-  expect(offsets).toEqual(offsets.toSorted((a, b) => a - b));
-  expect(offsets.at(-1)).toBeLessThanOrEqual(statSync(small.raw()).size);
-  appendFileSync(journal, '99999999999');
-  const server = remote;
-  server.sent = 0;
-  expect(await start('convert', '--resume', remote.url, output).ended).toMatchObject({ status: 0, stderr: '' });
-  expectSame(output, small.raw());
-  expect(server.sent).toBeLessThan(statSync(small.zlib()).size * 0.95);
-});
+test(
+  'a journal that ends in the middle of a line counts up to the line before, also for those behind',
+  {
+    tag: '@full',
+  },
+  async ({ cut }) => {
+    await cutOff({ ...cut, point: ALL / 4 }, 'SIGKILL');
+    const first = leftOf(cut.folder)!;
+    appendFileSync(first.journal, '9');
+    await cutOff(cut, 'SIGKILL', first.guest);
+    const { journal, guest } = leftOf(cut.folder)!;
+    const offsets = readFileSync(journal, 'utf8').split('\n').slice(1, -1).map(Number.parseFloat);
+    expect(offsets).toEqual(offsets.toSorted((a, b) => a - b));
+    expect(offsets.at(-1)).toBeLessThanOrEqual(ALL);
+    appendFileSync(journal, '99999999999');
+    expect(await finish(cut)).toBeLessThanOrEqual(restOf(guest));
+    expectComplete(cut);
+  },
+);
 
-test('an image that is another one by now is converted from its start', async ({ folder }) => {
-  let etag = '"one"';
-  remote = await slow(small.zlib(), () => etag);
-  const output = join(folder, 'disk.raw');
-  await cutOff(remote.url, output, 'SIGKILL');
-  etag = '"two"';
-  const server = remote;
-  server.sent = 0;
-  expect(await start('convert', '--resume', remote.url, output).ended).toMatchObject({ status: 0, stderr: '' });
-  expectSame(output, small.raw());
-  expect(server.sent).toBeGreaterThan(statSync(small.zlib()).size * 0.9);
-});
+test(
+  'what is left stays for a week, or until somebody converts to the place without resume',
+  { tag: '@full' },
+  async ({ cut }) => {
+    const { folder, output } = cut;
+    await cutOff(cut, 'SIGKILL');
+    const left = leftOf(folder)!;
+    const convert = (output: string) => start('convert', images.kinds(), output).ended;
+    const other = join(folder, 'other.raw');
+    await convert(other);
+    expect(keptIn(folder)).toHaveLength(2);
+    const old = Date.now() / 1000 - 8 * 24 * 3600;
+    for (const file of [left.partial, left.journal]) utimesSync(file, old, old);
+    await convert(other);
+    expect(keptIn(folder)).toEqual([]);
+    await cutOff(cut, 'SIGKILL');
+    await convert(output);
+    expect(keptIn(folder)).toEqual([]);
+    expect(hashFile(output)).toBe(hashFile(other));
+  },
+);
 
-test('what is left stays for a week, or until somebody converts to the place without resume', async ({ folder }) => {
-  remote = await slow(small.zlib());
-  const output = join(folder, 'disk.raw');
-  await cutOff(remote.url, output, 'SIGKILL');
-  const left = await journalIn(folder);
-  const other = join(folder, 'other.raw');
-  const convert = (output: string) => start('convert', small.zlib(), output).ended;
-  await convert(other);
-  expect(keptIn(folder)).toHaveLength(2);
-  const old = Date.now() / 1000 - 8 * 24 * 3600;
-  for (const file of [left.partial, left.journal]) utimesSync(file, old, old);
-  await convert(other);
-  expect(keptIn(folder)).toEqual([]);
-  await cutOff(remote.url, output, 'SIGKILL');
-  await convert(output);
-  expect(keptIn(folder)).toEqual([]);
-  expectSame(output, small.raw());
-});
-
-test('two that go on at once: both end well, or one says why not', async ({ folder }) => {
-  remote = await slow(small.zlib());
-  const output = join(folder, 'disk.raw');
-  await cutOff(remote.url, output, 'SIGKILL');
-  const run = () => start('convert', '--resume', remote!.url, output).ended;
+test('three that continue at once: they end well, or say why not', { tag: '@full' }, async ({ cut }) => {
+  await cutOff(cut, 'SIGKILL');
+  cut.remote.allowAll();
+  const run = () => startProgram(process.execPath, converting(cut)).ended;
   const ends = await Promise.all([run(), run(), run()]);
   expect(ends.filter(({ status }) => status === 0).length).toBeGreaterThan(0);
   for (const { status, stderr } of ends) if (status !== 0) expect(stderr).toMatch(/has written '.*' meanwhile/);
-  expectSame(output, small.raw());
+  expectDisk(cut.output);
 });
 
-const REFUSED: [string, string[], RegExp][] = [
-  [
-    'a compressed output',
-    ['-O', 'raw.gz', '{image}', '{output}'],
-    /cannot be resumed: an output in raw.gz is made in one go/,
-  ],
-  ['a salvage', ['--salvage', '{image}', '{output}'], /cannot be resumed: what is lost is found in one go/],
-  ['standard output', ['{image}', '-'], /--resume needs a file or --upload s3, not standard output/],
-  ['an upload', ['{image}', 'http://127.0.0.1:1/x'], /--resume needs a file or --upload s3, not a server/],
-];
-for (const [what, args, sentence] of REFUSED) {
-  test(`refused: ${what}`, async ({ folder }) => {
-    const names: Record<string, string> = { '{image}': small.zlib(), '{output}': join(folder, 'out') };
-    const { status, stderr } = await start('convert', '--resume', ...args.map((one) => names[one] ?? one)).ended;
+for (const [what, args, sentence, tag] of [
+  ['a compressed output', ['-O', 'raw.gz'], /cannot be resumed: an output in raw.gz is made in one go/, []],
+  ['a salvage', ['--salvage'], /cannot be resumed: what is lost is found in one go/, ['@full']],
+] as const) {
+  test(`refused: ${what}`, { tag: [...tag] }, ({ folder }) => {
+    const { status, stderr } = command('convert', '--resume', ...args, images.kinds(), join(folder, 'out'));
     expect(stderr).toMatch(sentence);
     expect(status).toBe(2);
     expect(readdirSync(folder)).toEqual([]);
   });
 }
 
+for (const [what, output, sentence] of [
+  ['standard output', '-', /--resume needs a file or --upload s3, not standard output/],
+  ['an upload', 'http://127.0.0.1:1/x', /--resume needs a file or --upload s3, not a server/],
+] as const) {
+  test(`refused: ${what}`, { tag: '@full' }, () => {
+    const { status, stderr } = command('convert', '--resume', images.kinds(), output);
+    expect(stderr).toMatch(sentence);
+    expect(status).toBe(2);
+  });
+}
+
 test('refused: what has no state, and what is no path', async ({ folder }) => {
-  const file = readFileSync(small.zlib());
-  const image = await decant.open(file);
+  const image = await decant.open(readFileSync(images.kinds()));
   const refusal = (output: Decant.Output) =>
     image.convert(output, { resume: true }).then(
       () => 'done',
@@ -385,4 +397,18 @@ test('refused: what has no state, and what is no path', async ({ folder }) => {
   expect(await refusal(join(folder, 'out'))).toMatch(/nothing tells later whether the image is still the same/);
   expect(await refusal(new WritableStream())).toMatch(/^An output of this kind cannot be resumed$/);
   await image.close();
+});
+
+test('after a server refuses, what is done is kept', async ({ folder }) => {
+  const remote = await serveDisk();
+  const cut = { remote, folder, output: join(folder, 'disk.raw') };
+  remote.allow(ALL / 2);
+  const { ended } = startProgram(process.execPath, converting(cut));
+  await untilNoted(folder, remote);
+  remote.refuse();
+  const { status, stderr } = await ended;
+  expect(status).toBe(1);
+  expect(stderr).toContain(`${KEPT} (--resume)`);
+  expect(keptIn(folder)).toHaveLength(2);
+  await remote.close();
 });

@@ -103,7 +103,7 @@ describe('an output', () => {
       const { path, target } = await open(folder);
       await target.open(BYTES.length + 10);
       system.takes = takes;
-      target.write(10, BYTES);
+      await target.write(10, BYTES);
       await target.close();
       expect(readFileSync(path).equals(Buffer.concat([Buffer.alloc(10), BYTES]))).toBe(true);
       for (const [, , length] of system.calls) expect(length).toBeLessThanOrEqual(MIB);
@@ -120,7 +120,7 @@ describe('an output', () => {
   test('of unknown size has what was written', async ({ folder }) => {
     const { path, target } = await open(folder);
     await target.open(undefined);
-    target.write(0, Buffer.from('abc'));
+    await target.write(0, Buffer.from('abc'));
     expect(readFileSync(path, 'utf8')).toBe('abc');
   });
 
@@ -178,7 +178,7 @@ describe('an output', () => {
   test('a pool worker writes to the same file', async ({ folder }) => {
     const { path, spec } = await open(folder);
     const { handle, close } = await nodeHost.openHandle(spec);
-    (handle as { object: ObjectTarget }).object.write(2, Buffer.from('abc'));
+    await (handle as { object: ObjectTarget }).object.write(2, Buffer.from('abc'));
     close();
     expect(readFileSync(path, 'utf8')).toBe('\0\0abc');
   });
