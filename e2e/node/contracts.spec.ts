@@ -1,4 +1,4 @@
-// `decant/testing` as it is built: it checks what authors write, in Node. What it finds: worker/testing/*.test.ts.
+// `decant/testing` as built, in Node. worker/testing/*.test.ts covers its findings.
 
 import { program } from '../support/command.js';
 import { expect, test } from '../support/node.js';
@@ -6,7 +6,7 @@ import { expect, test } from '../support/node.js';
 const testing = new URL('../../dist/testing.js', import.meta.url).href;
 const own = new URL('../support/own.mjs', import.meta.url).href;
 
-test('a source and a target that keep their contracts pass, and what breaks one is told', () => {
+test('a source and a target that keep their contracts pass, and a fault is reported', () => {
   const seen = program<string[][]>(
     `const { checkSource, checkTarget } = await import('${testing}');
      const { fileSource } = await import('${own}');

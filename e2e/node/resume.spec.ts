@@ -1,4 +1,4 @@
-// Conversions that are cut off, and continue from where they were. Each is held by its server when it is cut off.
+// Conversions that are cut off while their server holds them, and then resumed.
 
 import {
   appendFileSync,

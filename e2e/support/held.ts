@@ -1,4 +1,4 @@
-// A server that sends its file no further than the test lets it, so that a conversion of it is held in the middle.
+// A server that sends its file no further than the test lets it, so that its conversion can be held in the middle.
 
 import type { ServerResponse } from 'node:http';
 import { random } from './random.js';
@@ -6,11 +6,11 @@ import { type RemoteFile, serveFile } from './remote.js';
 
 const MIB = 1 << 20;
 
-/** A raw disk of data: what a server sends of it up to an offset is what a conversion knows of the disk up to there. */
+/** A raw disk with data in each block. Its offsets are those of the file that a server sends. */
 export const heldDisk: Buffer = (() => {
   const next = random(7);
   const disk = Buffer.alloc(32 * MIB);
-  for (let at = 0; at < disk.length; at += 4) disk.writeUInt32LE(next() * 2 ** 32, at);
+  for (let at = 0; at < disk.length; at += 64) disk.writeUInt32LE(next() * 2 ** 32, at);
   return disk;
 })();
 

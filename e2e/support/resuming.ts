@@ -28,7 +28,7 @@ export function leftOf(folder: string): Left | undefined {
   return { journal, partial: journal.replace(/\.journal$/, ''), guest: Number.parseInt(lines.at(-1)!, 10) };
 }
 
-/** Lets a conversion of what `remote` serves go on until more than `before` bytes are certain; it is never completed. */
+/** Lets `remote` send until the journal in `folder` notes more than `before` bytes. The conversion cannot complete. */
 export async function untilNoted(folder: string, remote: HeldFile, before = 0): Promise<Left> {
   const guest = () => {
     remote.allowMore();

@@ -1,4 +1,4 @@
-// What tells a conversion from all others: whatever changes the bytes of the output changes the identity.
+// The identity of a conversion: whatever changes the output's bytes changes it.
 
 import { describe, expect, test } from 'vitest';
 import type { Info } from '../types.js';
@@ -25,7 +25,7 @@ function identify(given: Given = {}): ReturnType<typeof identityOf> {
   return identityOf(opening, opened, format, compressed, formatOptions ? { formatOptions } : {});
 }
 
-test('is the same for the same conversion, and tells nothing', async () => {
+test('is the same for the same conversion, and reveals nothing', async () => {
   const secret = 'https://example.net/disk?token=secret';
   const identity = await identify({ states: [secret] });
   expect(identity).toMatch(/^[0-9a-f]{64}$/);

@@ -4,18 +4,18 @@ import { listened } from './listened.js';
 
 const never = new Promise<never>(() => {});
 
-test('passes on what is told, and the result', async () => {
-  const told: number[] = [];
+test('passes on each detail and the result', async () => {
+  const details: number[] = [];
   const result = await listened<number, string>(
     undefined,
-    (detail) => told.push(detail),
+    (detail) => details.push(detail),
     async (_, listener) => {
       listener(1);
       listener(2);
       return 'done';
     },
   );
-  expect([told, result]).toEqual([[1, 2], 'done']);
+  expect([details, result]).toEqual([[1, 2], 'done']);
 });
 
 test('what a listener throws ends the work as usage', async () => {
@@ -30,7 +30,7 @@ test('what a listener throws ends the work as usage', async () => {
   await expect(work).rejects.toMatchObject({ kind: 'usage', message: 'Could not report progress: no', cause });
 });
 
-test('a failure of the work is told as it is', async () => {
+test('rejects with the failure of the work itself', async () => {
   const cause = new Error('broken');
   await expect(
     listened(

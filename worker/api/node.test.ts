@@ -30,7 +30,7 @@ async function openNew(folder: string) {
   return { path, source: await open(path) };
 }
 
-describe('a path that names no file', () => {
+describe('a path that cannot name a file', () => {
   for (const [what, path, message] of [
     ['half a character', 'a\ud800', "'a\ufffd' is no name that a file can have"],
     ['a zero', 'a\0b', 'is no name that a file can have'],
@@ -57,7 +57,7 @@ describe('an image', () => {
     await other.close();
   });
 
-  test('is no folder, no device, and nothing that is missing', async ({ folder }) => {
+  test('cannot be a folder, a device or a missing file', async ({ folder }) => {
     mkdirSync(join(folder, 'folder'));
     await expect(open(join(folder, 'folder'))).rejects.toThrow(usage(`'${folder}/folder' is not a regular file`));
     await expect(open('/dev/null')).rejects.toThrow(usage("'/dev/null' is not a regular file"));
@@ -79,14 +79,14 @@ describe('an image', () => {
   });
 });
 
-describe('a file that is read', () => {
+describe('an open file', () => {
   for (const [what, change] of [
     ['cut', (path) => truncateSync(path, 5)],
     ['extended', (path) => truncateSync(path, 15)],
     ['written to', (path) => void writeSync(openSync(path, 'r+'), 'x')],
     ['touched', (path) => utimesSync(path, 2, 2)],
   ] as [string, (path: string) => void][]) {
-    test(`and ${what} is told`, async ({ folder }) => {
+    test(`fails verification once it was ${what}`, async ({ folder }) => {
       const { path, source } = await openNew(folder);
       await source.verify();
       change(path);
@@ -107,7 +107,7 @@ describe('a file that is read', () => {
     ],
     ['given another name', (path) => renameSync(path, `${path}.moved`)],
   ] as [string, (path: string) => void][]) {
-    test(`and whose name is ${what} is still what was opened`, async ({ folder }) => {
+    test(`passes verification after its name was ${what}`, async ({ folder }) => {
       const { path, source } = await openNew(folder);
       change(path);
       await source.verify();
@@ -115,7 +115,7 @@ describe('a file that is read', () => {
     });
   }
 
-  test('has another state when it was changed, moved or made anew', async ({ folder }) => {
+  test('gets another state by a change, a move or a new file', async ({ folder }) => {
     const states = new Set<string | undefined>();
     const { path, source } = await openNew(folder);
     states.add(source.state);
@@ -138,7 +138,7 @@ describe('an output', () => {
     expect(routeTo({ write: method, close: method, abort: method }).resumes).toBe(false);
   });
 
-  test('is no address of a server', () => {
+  test('cannot be the address of a server', () => {
     expect(() => routeTo('http://127.0.0.1/x')).toThrow(usage(expect.stringContaining('no address of a server')));
   });
 

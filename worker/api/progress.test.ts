@@ -1,4 +1,4 @@
-// Progress as it is told: how often, with which speed and which time left.
+// Progress reports: their frequency, speed and time left.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CrateProgress } from '../inside/coordinator.js';
@@ -30,24 +30,24 @@ const at = (mib: number, changes: Partial<CrateProgress> = {}): CrateProgress =>
   ...changes,
 });
 
-/** A meter, and what it has told. */
+/** A meter and its reports. */
 function begin(given: { total?: number | undefined; fileSize?: number | undefined; networks?: Network[] } = {}) {
   const { total, fileSize, networks } = { total: TOTAL, fileSize: TOTAL, networks: [], ...given };
-  const told: Progress[] = [];
+  const reports: Progress[] = [];
   const meter = new Meter(
     total,
     fileSize,
     () => networks,
-    (progress) => told.push(progress),
+    (progress) => reports.push(progress),
   );
-  return { meter, told };
+  return { meter, reports };
 }
 const passed = (milliseconds: number) => vi.advanceTimersByTime(milliseconds);
 
 describe('reports', () => {
   test('begin at once', () => {
-    const { told } = begin();
-    expect(told).toEqual([
+    const { reports } = begin();
+    expect(reports).toEqual([
       {
         phase: 'preparing',
         unlocked: 0,
@@ -63,26 +63,26 @@ describe('reports', () => {
   });
 
   test('come at most every 100 ms, but for a new phase at once', () => {
-    const { meter, told } = begin();
+    const { meter, reports } = begin();
     meter.update(at(1));
-    expect(told).toHaveLength(2);
+    expect(reports).toHaveLength(2);
     for (let tenth = 0; tenth < 10; tenth += 1) {
       passed(10);
       meter.update(at(1));
-      expect(told).toHaveLength(tenth < 9 ? 2 : 3);
+      expect(reports).toHaveLength(tenth < 9 ? 2 : 3);
     }
     meter.update(at(1, { finalizing: true }));
-    expect(told.map(({ phase }) => phase)).toEqual(['preparing', 'converting', 'converting', 'finalizing']);
+    expect(reports.map(({ phase }) => phase)).toEqual(['preparing', 'converting', 'converting', 'finalizing']);
   });
 
   test('of unlocking come at most every 100 ms too', () => {
-    const { meter, told } = begin();
+    const { meter, reports } = begin();
     meter.unlocking(0.1);
     passed(99);
     meter.unlocking(0.2);
     passed(1);
     meter.unlocking(0.3);
-    expect(told.map(({ phase, unlocked }) => [phase, unlocked])).toEqual([
+    expect(reports.map(({ phase, unlocked }) => [phase, unlocked])).toEqual([
       ['preparing', 0],
       ['unlocking', 0.1],
       ['unlocking', 0.3],
@@ -90,26 +90,26 @@ describe('reports', () => {
   });
 
   test('have what was there before', () => {
-    const { meter, told } = begin();
+    const { meter, reports } = begin();
     meter.begin({ guest: 50 * MIB, written: 10 * MIB });
     meter.unlocking(0);
-    expect(told.at(-1)).toMatchObject({ guestDone: 50 * MIB, bytesWritten: 10 * MIB });
-    expect(told.at(-1)!.cells!.filter((cell) => cell === 1)).toHaveLength(2048);
+    expect(reports.at(-1)).toMatchObject({ guestDone: 50 * MIB, bytesWritten: 10 * MIB });
+    expect(reports.at(-1)!.cells!.filter((cell) => cell === 1)).toHaveLength(2048);
   });
 
   test('fill cells by the parts that are done', () => {
-    const { meter, told } = begin();
+    const { meter, reports } = begin();
     meter.update(at(50, { latestStart: 50 * MIB, latestEnd: TOTAL }));
-    const { cells } = told.at(-1)!;
+    const { cells } = reports.at(-1)!;
     expect([...cells!.subarray(0, 2048)].includes(1)).toBe(false);
     expect([...cells!.subarray(2048)].includes(0)).toBe(false);
   });
 
   test('of a disk whose size nobody knows have no cells and no total', () => {
-    const { meter, told } = begin({ total: undefined });
+    const { meter, reports } = begin({ total: undefined });
     const { guestTotal: _, ...progress } = at(1);
     meter.update(progress);
-    for (const one of told) {
+    for (const one of reports) {
       expect(one).not.toHaveProperty('cells');
       expect(one).not.toHaveProperty('guestTotal');
     }
@@ -118,68 +118,68 @@ describe('reports', () => {
 
 describe('speed and time left', () => {
   test('are of the last three seconds', () => {
-    const { meter, told } = begin();
+    const { meter, reports } = begin();
     // Ten MiB a second, and then one.
     for (let second = 0; second <= 5; second += 1) {
       meter.update(at(10 * second));
       passed(1000);
     }
-    expect(told.at(-1)).toMatchObject({ bytesPerSecond: 10 * MIB, secondsLeft: 5 });
+    expect(reports.at(-1)).toMatchObject({ bytesPerSecond: 10 * MIB, secondsLeft: 5 });
     for (let second = 1; second <= 4; second += 1) {
       meter.update(at(50 + second));
       passed(1000);
     }
-    expect(told.at(-1)).toMatchObject({ bytesPerSecond: MIB, secondsLeft: 46 });
+    expect(reports.at(-1)).toMatchObject({ bytesPerSecond: MIB, secondsLeft: 46 });
   });
 
   test('are unknown at first', () => {
-    const { meter, told } = begin();
+    const { meter, reports } = begin();
     meter.update(at(10));
-    expect(told.at(-1)).toMatchObject({ bytesPerSecond: 0 });
-    expect(told.at(-1)).not.toHaveProperty('secondsLeft');
+    expect(reports.at(-1)).toMatchObject({ bytesPerSecond: 0 });
+    expect(reports.at(-1)).not.toHaveProperty('secondsLeft');
   });
 
   test('do not count what an earlier conversion has done', () => {
-    const { meter, told } = begin();
+    const { meter, reports } = begin();
     meter.begin({ guest: 50 * MIB, written: 0 });
     meter.update(at(50));
     passed(1000);
     meter.update(at(60));
-    expect(told.at(-1)).toMatchObject({ bytesPerSecond: 10 * MIB, secondsLeft: 4 });
+    expect(reports.at(-1)).toMatchObject({ bytesPerSecond: 10 * MIB, secondsLeft: 4 });
   });
 
-  test('are told of a stalled conversion too: its last marks stay', () => {
-    const { meter, told } = begin();
+  test('cover a stall: the last two marks stay', () => {
+    const { meter, reports } = begin();
     meter.update(at(0));
     passed(60_000);
     meter.update(at(60));
-    expect(told.at(-1)).toMatchObject({ bytesPerSecond: MIB, secondsLeft: 40 });
+    expect(reports.at(-1)).toMatchObject({ bytesPerSecond: MIB, secondsLeft: 40 });
   });
 
   test('follow the file where nobody knows how large the disk is', () => {
-    const { meter, told } = begin({ total: undefined, fileSize: 40 * MIB });
+    const { meter, reports } = begin({ total: undefined, fileSize: 40 * MIB });
     const { guestTotal: _, ...nothing } = at(0);
     meter.update(nothing);
     passed(1000);
     meter.update({ ...nothing, guestDone: 100 * MIB, read: 10 * MIB });
-    expect(told.at(-1)).toMatchObject({ bytesPerSecond: 100 * MIB, secondsLeft: 3 });
+    expect(reports.at(-1)).toMatchObject({ bytesPerSecond: 100 * MIB, secondsLeft: 3 });
   });
 
   test('follow nothing where the size of the file is unknown too', () => {
-    const { meter, told } = begin({ total: undefined, fileSize: undefined });
+    const { meter, reports } = begin({ total: undefined, fileSize: undefined });
     const { guestTotal: _, ...nothing } = at(0);
     meter.update(nothing);
     passed(1000);
     meter.update({ ...nothing, guestDone: 100 * MIB, read: 10 * MIB });
-    expect(told.at(-1)).not.toHaveProperty('secondsLeft');
+    expect(reports.at(-1)).not.toHaveProperty('secondsLeft');
   });
 
   test('are left out while the output is finished', () => {
-    const { meter, told } = begin();
+    const { meter, reports } = begin();
     meter.update(at(0));
     passed(1000);
     meter.update(at(99, { finalizing: true }));
-    expect(told.at(-1)).not.toHaveProperty('secondsLeft');
+    expect(reports.at(-1)).not.toHaveProperty('secondsLeft');
   });
 });
 
@@ -190,28 +190,28 @@ describe('networks', () => {
       { received: 10, sent: 20, retries: 30 },
       { received: 0, sent: 0, retries: 0, silence: 5 },
     ];
-    const { told } = begin({ networks });
-    expect(told[0]!.network).toEqual({ received: 11, sent: 22, retries: 33, silence: 5 });
+    const { reports } = begin({ networks });
+    expect(reports[0]!.network).toEqual({ received: 11, sent: 22, retries: 33, silence: 5 });
   });
 
-  test('are told of every second while they are silent or send, and nothing else happens', () => {
+  test('are reported every second while they send or fail and nothing else happens', () => {
     const network = { received: 0, sent: 0, retries: 0, silence: 0 };
-    const { meter, told } = begin({ networks: [network] });
+    const { meter, reports } = begin({ networks: [network] });
     passed(3000);
-    expect(told).toHaveLength(1);
+    expect(reports).toHaveLength(1);
     network.silence = 1;
     passed(999);
-    expect(told).toHaveLength(1);
+    expect(reports).toHaveLength(1);
     passed(1);
-    expect(told.at(-1)!.network).toEqual({ received: 0, sent: 0, retries: 0, silence: 1 });
+    expect(reports.at(-1)!.network).toEqual({ received: 0, sent: 0, retries: 0, silence: 1 });
     network.silence = 0;
     network.sent = 5;
     passed(5000);
-    expect(told).toHaveLength(3);
+    expect(reports).toHaveLength(3);
     network.sent = 6;
     meter.end();
     passed(5000);
-    expect(told).toHaveLength(3);
+    expect(reports).toHaveLength(3);
   });
 });
 

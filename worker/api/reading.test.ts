@@ -125,8 +125,8 @@ describe('streamOf', () => {
   });
 });
 
-describe('what is no range of the disk', () => {
-  test.each([-1, 0.5, Number.NaN, 2 ** 60, '0', undefined, null])('%j is no whole number', (value) => {
+describe('ranges', () => {
+  test.each([-1, 0.5, Number.NaN, 2 ** 60, '0', undefined, null])('%j is refused as a whole number', (value) => {
     const message = "'offset' is no whole number from 0 to 2^53-1";
     expect(() => requireWhole('offset', value)).toThrow(expect.objectContaining({ kind: 'usage', message }));
   });

@@ -73,13 +73,13 @@ describe('an image', () => {
     });
   }
 
-  test('that was cut while it was read is told', ({ folder }) => {
+  test('fails when it was truncated while open', ({ folder }) => {
     const { path, source } = open(folder, '0123456789');
     truncateSync(path, 5);
     expect(() => source.read(0, new Uint8Array(10))).toThrow('Could not read the image: it was cut while it was read');
   });
 
-  test('that cannot be read is told', ({ folder }) => {
+  test('fails when it cannot be read', ({ folder }) => {
     const { file, source } = open(folder, '0123456789');
     closeSync(file.fd);
     expect(() => source.read(0, new Uint8Array(10))).toThrow(/^Could not read the image: /);
@@ -124,13 +124,13 @@ describe('an output', () => {
     expect(readFileSync(path, 'utf8')).toBe('abc');
   });
 
-  test('of which the system takes nothing fails', async ({ folder }) => {
+  test('fails when the system takes nothing of it', async ({ folder }) => {
     const { target } = await open(folder);
     system.takes = () => 0;
     expect(() => target.write(0, BYTES)).toThrow("Could not write 'out.raw': the system took no byte of it");
   });
 
-  test('has no holes to tell, unless it is a device', async ({ folder }) => {
+  test('asks for holes only if it is a device', async ({ folder }) => {
     const { target } = await open(folder);
     expect([target.holes, target.shortHole]).toEqual([undefined, undefined]);
     const device = (await open(folder, { isDevice: true })).target;
@@ -166,7 +166,7 @@ describe('an output', () => {
     expect(system.calls).toHaveLength(length);
   });
 
-  test('that cannot be flushed fails where that was asked for', async ({ folder }) => {
+  test('fails to close with sync when it cannot be flushed', async ({ folder }) => {
     for (const sync of [false, true]) {
       const { spec, target } = await open(folder, { sync });
       closeSync(spec.file.fd);

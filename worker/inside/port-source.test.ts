@@ -1,4 +1,4 @@
-// A source of the caller's from inside a coordinator: what is asked, what waits, what is given up.
+// A caller's source from inside a coordinator: reads that are asked for, wait or are given up.
 
 import { afterEach, expect, test } from 'vitest';
 import { soon } from '../../e2e/support/soon.js';
@@ -69,7 +69,7 @@ test('a failure is that of the calling side', async () => {
   await expect(read).rejects.toMatchObject({ name: 'DecantError', kind: 'source', message: 'gone' });
 });
 
-test('a read that is given up: the calling side is told, or never asked', async () => {
+test('giving up a read cancels it on the calling side, or takes it out of the queue', async () => {
   const { source, asked, answer } = connect();
   const reads = Array.from({ length: 9 }, (_, at) => source.fetch(at, 1));
   await arrived(asked, 8);
@@ -86,7 +86,7 @@ test('a read that is given up: the calling side is told, or never asked', async 
   expect(ranges(asked)).toHaveLength(8);
 });
 
-test('what will be read is told, and reads are then as they were told', async () => {
+test('announces reads, and then does not join them', async () => {
   const { source, asked } = connect(true);
   source.expect(Float64Array.of(0, 10, 20, 5));
   await arrived(asked, 1);

@@ -1,4 +1,4 @@
-// A target of the caller's from inside a coordinator: pieces, holes, and how many are on their way.
+// A caller's target from inside a coordinator: pieces, holes, and how many are on their way.
 
 import { describe, expect, test } from 'vitest';
 import { soon } from '../../e2e/support/soon.js';
@@ -51,7 +51,7 @@ describe('in any order', () => {
     end();
   });
 
-  test('holes are told where that is wanted, in one piece', async () => {
+  test('sends a hole as one piece if the target takes holes', async () => {
     const { target, got, end } = connect({ holes: true });
     await target.hole(5, 2 ** 43);
     await target.write(0, counting(5));
@@ -85,7 +85,7 @@ describe('in order', () => {
     end();
   });
 
-  test('nothing is joined where holes are told', async () => {
+  test('joins nothing if the target takes holes', async () => {
     const { target, got, end } = connect({ ordered: true, holes: true });
     await target.write(0, counting(10));
     await target.hole(10, 10);

@@ -45,7 +45,7 @@ test.each([
   expect(content()).toBe(after);
 });
 
-test('notes at its end what is to be kept', async () => {
+test('notes the latest state when it ends and keeps', async () => {
   const { handle, content, close } = file('');
   const journal = StorageJournal.begin(handle, 'head', NOTHING, flushData);
   journal.settled(more);
@@ -54,7 +54,7 @@ test('notes at its end what is to be kept', async () => {
   expect(close).toHaveBeenCalledTimes(1);
 });
 
-test('notes nothing at its end otherwise', async () => {
+test('notes nothing when it ends without keeping', async () => {
   const { handle, content, close } = file('');
   const journal = StorageJournal.begin(handle, 'head', NOTHING, flushData);
   journal.settled(more);

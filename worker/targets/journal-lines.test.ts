@@ -108,7 +108,7 @@ describe('Notes', () => {
     expect(file.calls).toEqual(['flush', lineOf(at(2)), 'flush', lineOf(at(8))]);
   });
 
-  test('a note has what was settled before its flush, not what follows meanwhile', async () => {
+  test('a note covers what was settled before its flush, and nothing later', async () => {
     const file = journal(100);
     const notes = new Notes(file);
     await passed(500);
@@ -159,7 +159,7 @@ describe('Notes', () => {
     expect(file.calls).toEqual([]);
   });
 
-  test('data that does not get to the disk is never noted, and the failure is told', async () => {
+  test('a failed flush is reported, and nothing is noted any more', async () => {
     const file = journal();
     const cause = new Error('the disk reports an error');
     file.flushData = async () => {
@@ -169,7 +169,7 @@ describe('Notes', () => {
     await passed(500);
     notes.settled(at(2));
     await passed(5000);
-    // The system tells it once: a second flush would succeed.
+    // The system reports it once: a second flush would succeed.
     file.flushData = async () => void file.calls.push('flush');
     notes.settled(at(4));
     await notes.keep();
@@ -178,7 +178,7 @@ describe('Notes', () => {
     expect(notes.flushFailure).toBe(cause);
   });
 
-  test('a line that cannot be written ends the notes, and fails nothing', async () => {
+  test('a line that cannot be written ends the notes without an error', async () => {
     const file = journal();
     file.append = async () => {
       throw new Error('the disk is full');

@@ -103,7 +103,7 @@ describe('Journal', () => {
     expect(readFileSync(path, 'utf8')).toBe('of another');
   });
 
-  test('tells that the data did not get to the disk', async ({ folder }) => {
+  test('reports a failed flush of the data', async ({ folder }) => {
     const { partial, path } = make(folder);
     const journal = await Journal.create(partial, -1, 'identity');
     journal.settled(HALF);

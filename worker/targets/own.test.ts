@@ -58,7 +58,7 @@ describe('a conversion', () => {
     expect(calls).toEqual([['open', plan], ['write', 0, MIB], ['write', MIB, MIB], ['close']]);
   });
 
-  test('tells holes to a target that wants to know of them', async () => {
+  test('passes holes to a target with a hole method', async () => {
     const hole = vi.fn(async () => {});
     const target = noting({ hole });
     expect(await convert(target)).toBeUndefined();
@@ -66,7 +66,7 @@ describe('a conversion', () => {
     expect(namesOf(target)).toEqual(['open', 'write', 'close']);
   });
 
-  test('tells an ordered target that pieces ascend', async () => {
+  test('announces ascending pieces to an ordered target', async () => {
     const target = noting({ ordered: true });
     await convert(target);
     expect(target.calls[0]).toEqual(['open', { ...SIZES, ascending: true }]);
@@ -170,7 +170,7 @@ describe('a target fails a conversion', () => {
     expect(error?.cause).toBe(cause);
   });
 
-  test('a failure of abort is not told', async () => {
+  test('a failure of abort is ignored', async () => {
     const target = noting({ write: () => Promise.reject(cause), abort: () => Promise.reject(new Error('worse')) });
     expect((await convert(target))?.cause).toBe(cause);
   });
@@ -272,7 +272,7 @@ describe('a target that resumes', () => {
   const resuming = (begun: unknown, changes: object = {}) =>
     noting({ resumes: true, ordered: true, open: async () => begun, ...changes });
 
-  test('is told the identity, and says what is there', async () => {
+  test('gets the identity, and reports what it has', async () => {
     const open = vi.fn(async () => ({ offset: 8192, written: 4096 }));
     const { route } = await begin(resuming(undefined, { open }), 'it');
     expect(open).toHaveBeenCalledWith({ ...SIZES, ascending: true, identity: 'it' });
@@ -290,14 +290,14 @@ describe('a target that resumes', () => {
 
   test.each([
     ['no whole block', 4097, 0],
-    ['behind the end', 4 * MIB, 0],
+    ['past the end', 4 * MIB, 0],
     ['before the start', -4096, 0],
     ['not a number', Number.NaN, 0],
     ['a text', '4096', 0],
     ['more written than there is', 4096, 4097],
     ['less than nothing written', 4096, -1],
     ['half a byte written', 4096, 0.5],
-  ])('is refused where it says what cannot be: %s', async (_, offset, written) => {
+  ])('is refused when it reports an impossible offset: %s', async (_, offset, written) => {
     await expect(begin(resuming({ offset, written }), 'it')).rejects.toMatchObject({
       kind: 'sink',
       message: `A target cannot go on from byte ${offset}, of which ${written} were written`,
@@ -313,7 +313,7 @@ describe('a target that resumes', () => {
     await expect(begin(resuming(undefined, { ordered: false }), 'it')).rejects.toThrow('must be ordered');
   });
 
-  test('keeps what was written where it is asked to, which is told', async () => {
+  test('keeps what was written if asked to, and the failure says so', async () => {
     const target = resuming(undefined, { abort: async () => true });
     const { route } = await begin(target, 'it');
     await expect(route.discard(cancelled(), true)).rejects.toThrow('what is done is kept');
@@ -330,7 +330,7 @@ describe('a target that resumes', () => {
     expect(abort).toHaveBeenCalledWith(expect.objectContaining({ kind: 'cancelled' }), keep);
   });
 
-  test('goes on from nothing where it was not asked for', async () => {
+  test('starts from nothing without an identity', async () => {
     const { route } = await begin(resuming({ offset: 8192, written: 0 }));
     expect(route.begun).toBeUndefined();
   });

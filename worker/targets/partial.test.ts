@@ -49,7 +49,7 @@ describe('sweep', () => {
     ['another namespace, a week ago', nameOf(`${BOOT}-1-${GONE}`), 7.01 * DAYS, true],
     ['another start of a system', nameOf(`${OTHER_BOOT}-${NAMESPACE}-${GONE}`), 6 * DAYS, false],
     ['another start, a week ago', nameOf(`${OTHER_BOOT}-${NAMESPACE}-1-${START_OF_1}`), 7.01 * DAYS, true],
-    ['made where the system tells nothing', nameOf(`0-0-${GONE}`), 0, false],
+    ['made on a system without /proc', nameOf(`0-0-${GONE}`), 0, false],
     ['held by nobody', nameOf(`${OTHER_BOOT}-1-0-0`), 0, true],
     ['a line end in the name', nameOf(`${BOOT}-${NAMESPACE}-${GONE}`, 'partial', 'a\nb'), 0, true],
     ['of another target', nameOf(`${BOOT}-${NAMESPACE}-${GONE}`, 'partial', 'b'), 0, true],
@@ -126,19 +126,19 @@ describe('resumables', () => {
     ['made here, by a process that runs', `${BOOT}-${NAMESPACE}-1-${START_OF_1}`, 30 * DAYS, false],
     ['held by nobody', `${BOOT}-${NAMESPACE}-0-0`, 0, true],
     ['left before the system was started anew', `${OTHER_BOOT}-${NAMESPACE}-${GONE}`, 0, true],
-    ['left where a system does not tell of its starts, 14 minutes ago', `${OTHER_BOOT}-0-${GONE}`, 14 * MINUTES, false],
-    ['left where a system does not tell of its starts, 16 minutes ago', `${OTHER_BOOT}-0-${GONE}`, 16 * MINUTES, true],
+    ['left on a system without a boot id, 14 minutes ago', `${OTHER_BOOT}-0-${GONE}`, 14 * MINUTES, false],
+    ['left on a system without a boot id, 16 minutes ago', `${OTHER_BOOT}-0-${GONE}`, 16 * MINUTES, true],
     ['left in another container, 14 minutes ago', `${BOOT}-1-${GONE}`, 14 * MINUTES, false],
     ['left in another container, 16 minutes ago', `${BOOT}-1-${GONE}`, 16 * MINUTES, true],
   ] as const) {
-    test(`${isFound ? 'has' : 'has not'} what is ${what}`, async ({ folder }) => {
+    test(`${isFound ? 'finds' : 'skips'} what is ${what}`, async ({ folder }) => {
       const name = nameOf(maker, 'resumable');
       leave(folder, name, age);
       expect(await found(folder)).toEqual(isFound ? [name] : []);
     });
   }
 
-  test('has those for the place only, and no journals', async ({ folder }) => {
+  test('finds those for the place only, and no journals', async ({ folder }) => {
     const gone = `${BOOT}-${NAMESPACE}-${GONE}`;
     const wanted = nameOf(gone, 'resumable', 'a.b');
     for (const target of ['a', 'a.b', 'a.b.c', 'b']) leave(folder, nameOf(gone, 'resumable', target));

@@ -135,7 +135,7 @@ describe('permissions', () => {
     expect(readdirSync(folder)).toEqual(['out.raw']);
   });
 
-  test('those that were changed meanwhile are kept', async ({ folder }) => {
+  test('are those that the file has at the end', async ({ folder }) => {
     const output = old(folder, 0o644);
     const { commit } = await beginTo(output);
     chmodSync(output, 0o600);
@@ -206,8 +206,8 @@ test('a link that fails for another reason is a failure', async ({ folder }) => 
   expect(readdirSync(folder)).toEqual([]);
 });
 
-describe('a temporary file that cannot be removed is told', () => {
-  test('where the output is complete', async ({ folder }) => {
+describe('names the temporary file that it cannot remove', () => {
+  test('after completing the output', async ({ folder }) => {
     const output = join(folder, 'out.raw');
     const { file, commit } = await beginTo(output);
     refuse('unlink');
@@ -218,7 +218,7 @@ describe('a temporary file that cannot be removed is told', () => {
     expect(readFileSync(output, 'utf8')).toBe(NEW);
   });
 
-  test('where the conversion has failed', async ({ folder }) => {
+  test('after a failed conversion', async ({ folder }) => {
     const { file, route } = await beginTo(join(folder, 'out.raw'));
     refuse('unlink');
     await expect(route.discard(new DecantError('corrupt', 'damaged'), false)).rejects.toMatchObject({
@@ -250,7 +250,7 @@ describe('with resume', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('a journal that cannot be removed is told', async ({ folder }) => {
+  test('reports a journal that cannot be removed', async ({ folder }) => {
     const output = old(folder);
     const { commit } = await beginTo(output, { identity: 'it' });
     refuse('unlink', 'EIO');

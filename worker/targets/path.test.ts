@@ -8,6 +8,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   statSync,
   symlinkSync,
@@ -236,6 +237,22 @@ describe('the image, or a companion, as the output', () => {
     await (await beginTo(output, { sources })).commit();
     expect(found(output)).toBe(NEW);
   });
+});
+
+test('the image and the output stay, whatever their names are', async ({ folder }) => {
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').replace(/[^0-9a-f]/g, '');
+  const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0];
+  // Names of temporary files whose process is gone.
+  const [image, output, left] = ['image', 'output', 'left'].map((name) =>
+    join(folder, `.${name}.${boot}-${namespace}-${2 ** 22 + 1}-7-0123456789abcdef.partial`),
+  ) as [string, string, string];
+  const sources = [source(image)];
+  writeFileSync(output, 'old');
+  writeFileSync(left, 'left');
+  const { commit } = await beginTo(output, { sources });
+  expect([image, output, left].map(found)).toEqual(['image', 'old', undefined]);
+  await commit();
+  expect([image, output].map(found)).toEqual(['image', NEW]);
 });
 
 describe('a conversion with resume', () => {

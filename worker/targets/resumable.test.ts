@@ -23,7 +23,7 @@ import { type Place, pathIn } from './target.js';
 
 const IDENTITY = 'identity';
 const NOTED = { guest: 8192, written: 4096 };
-/** More than was noted: what a system that stops may leave behind it. */
+/** A crash may leave data after the noted offset. */
 const CONTENT = Buffer.concat([Buffer.alloc(8192, 1), Buffer.alloc(4096, 2)]);
 
 const placeIn = (folder: string): Place => ({ folder: Buffer.from(folder), name: Buffer.from('disk.raw') });
@@ -39,7 +39,7 @@ function leave(place: Place, { guest, written } = NOTED, identity = IDENTITY): {
 }
 
 describe('takeOver', () => {
-  test('continues exactly where the journal says, under a name of its own', async ({ folder }) => {
+  test('continues exactly where the journal says, under a new name', async ({ folder }) => {
     const place = placeIn(folder);
     const left = leave(place);
     const resumed = (await takeOver(place, IDENTITY, now()))!;
@@ -145,7 +145,7 @@ describe('letGo', () => {
 });
 
 describe('keptFor', () => {
-  test('tells what is there, and discards it', async ({ folder }) => {
+  test('reports what is there, and discards it', async ({ folder }) => {
     const place = placeIn(folder);
     leave(place, { guest: 4096, written: 0 });
     leave(place);
@@ -162,7 +162,7 @@ describe('keptFor', () => {
     await kept.discard();
   });
 
-  test('tells of nothing where nothing is', async ({ folder }) => {
+  test('reports 0 where nothing is', async ({ folder }) => {
     expect((await keptFor(placeIn(folder), IDENTITY)).guestDone).toBe(0);
   });
 });

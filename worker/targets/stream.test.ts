@@ -32,7 +32,7 @@ test('is refused where somebody else writes to it', () => {
   expect(() => streamTarget(stream)).toThrow('The stream is locked: somebody else writes to it');
 });
 
-test('a failure between two writes is told by the next one, and by nothing else', async () => {
+test('a failure between two writes rejects the next write and nothing else', async () => {
   const cause = new Error('the far side is gone');
   let fail = (_: Error) => {};
   const stream = new WritableStream({

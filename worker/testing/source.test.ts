@@ -1,4 +1,4 @@
-// `checkSource`: what keeps the contract passes, and each way to break it is told.
+// `checkSource` accepts sources that keep the contract, and reports each way to break it.
 
 import { openSync, readSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -85,7 +85,7 @@ describe('keeps the contract', () => {
 });
 
 describe('breaks the contract', () => {
-  for (const [what, source, told] of [
+  for (const [what, source, sentence] of [
     [
       'one byte too few',
       sourceOf({ read: async (offset: number, length: number) => bytes.slice(offset, offset + length - 1) }),
@@ -99,7 +99,7 @@ describe('breaks the contract', () => {
     ['short at the end', sourceOf({ size: SIZE + 1 }), `size is ${SIZE + 1}, but ${SIZE} bytes are expected`],
     ['no size', sourceOf({ size: undefined }), 'size is undefined'],
     ['a size below zero', sourceOf({ size: -1 }), 'size is -1'],
-    ['a name that is none', sourceOf({ name: 7 }), 'name is no string'],
+    ['a name that is a number', sourceOf({ name: 7 }), 'name is no string'],
     ['no read', { size: SIZE } as Source, 'read is no function'],
     [
       'wrong bytes',
@@ -112,7 +112,7 @@ describe('breaks the contract', () => {
     ['spoilt by an abort', spoilt(), 'after an aborted one, has failed: spoilt'],
   ] as [string, Source, string][]) {
     test(`a source: ${what}`, async () => {
-      expect((await checkSource(source, bytes)).join('\n')).toContain(told);
+      expect((await checkSource(source, bytes)).join('\n')).toContain(sentence);
     });
   }
 

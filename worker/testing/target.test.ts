@@ -1,4 +1,4 @@
-// `checkTarget`: what keeps the contract passes, and each way to break it is told.
+// `checkTarget` accepts targets that keep the contract, and reports each way to break it.
 
 import { open, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -60,7 +60,7 @@ describe('keeps the contract', () => {
       },
     ],
     [
-      'told of holes',
+      'with a hole method',
       class extends Memory {
         async hole(offset: number, length: number) {
           this.disk!.fill(0, offset, offset + length);
@@ -109,7 +109,7 @@ describe('keeps the contract', () => {
 });
 
 describe('breaks the contract', () => {
-  for (const [what, make, told] of [
+  for (const [what, make, sentence] of [
     [
       'does nothing about holes',
       class extends Memory {
@@ -180,7 +180,7 @@ describe('breaks the contract', () => {
     ],
   ] as [string, new () => Memory, string][]) {
     test(`a target that ${what}`, async () => {
-      expect((await check(make)).join('\n')).toContain(told);
+      expect((await check(make)).join('\n')).toContain(sentence);
     });
   }
 });
@@ -194,7 +194,7 @@ describe('takes too long', () => {
   });
   const never = () => new Promise<never>(() => {});
 
-  for (const [what, make, told] of [
+  for (const [what, make, sentence] of [
     [
       'an abort',
       class extends Memory {
@@ -213,7 +213,7 @@ describe('takes too long', () => {
     test(what, async () => {
       const checked = check(make);
       await vi.runAllTimersAsync();
-      expect((await checked).join('\n')).toContain(told);
+      expect((await checked).join('\n')).toContain(sentence);
     });
   }
 });
