@@ -1,0 +1,180 @@
+// Files that a person picked, and files in a folder that a person picked.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { asFile, asFolder, MemoryFile, MemoryFolder } from '../../e2e/support/memory-storage.js';
+import { cancelled } from '../errors.js';
+import type { OpenedSource } from '../sources/opened-source.js';
+import { FolderRoute, PickedRoute } from './picked.js';
+import { refuseSources } from './sources.js';
+
+const SIZES = { virtualSize: 10, outputSize: 10 };
+const { signal } = new AbortController();
+const WRITTEN = '0123456789';
+
+let folder: MemoryFolder;
+beforeEach(() => {
+  vi.useFakeTimers();
+  folder = new MemoryFolder();
+  // A worker writes by it: it can be cloned, unlike what has methods of its own.
+  Object.assign(MemoryFile.prototype, { createWritable: async () => {} });
+  vi.stubGlobal('structuredClone', (value: unknown) => value);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A source that is the file of a handle, as far as a browser knows. */
+const sourceOf = (match: 'certain' | 'probable' | undefined, size = 5) =>
+  ({ size, isFile: async () => match }) as unknown as OpenedSource;
+
+describe('an output that is a source', () => {
+  for (const [match, at, sentence] of [
+    ['certain', 0, "'out' is the image itself; choose another output"],
+    ['probable', 0, "'out' is probably the image itself; choose another output"],
+    ['certain', 1, "'out' is a file that the image needs; choose another output"],
+  ] as const) {
+    test(sentence, async () => {
+      const sources = [sourceOf(at === 0 ? match : undefined), sourceOf(at === 1 ? match : undefined)];
+      const refused = refuseSources(asFile(folder.add('out', 'image')), sources);
+      await expect(refused).rejects.toMatchObject({ kind: 'usage', message: sentence });
+    });
+  }
+
+  test('which the dialog has emptied', async () => {
+    const refused = refuseSources(asFile(folder.add('out')), [sourceOf('certain')]);
+    await expect(refused).rejects.toMatchObject({ kind: 'source', message: expect.stringContaining('has emptied it') });
+  });
+
+  test('which was empty before', async () => {
+    const refused = refuseSources(asFile(folder.add('out')), [sourceOf('certain', 0)]);
+    await expect(refused).rejects.toMatchObject({ kind: 'usage' });
+  });
+
+  test('another file is taken', async () => {
+    await refuseSources(asFile(folder.add('out')), [sourceOf(undefined), {} as OpenedSource]);
+  });
+});
+
+describe('a file that was picked', () => {
+  test('is written by a worker, and has what was written', async () => {
+    const file = folder.add('out', 'old');
+    const route = new PickedRoute(asFile(file), []);
+    expect(await route.prepare(SIZES, signal)).toEqual({ picked: file });
+    file.write(WRITTEN);
+    await route.commit(10, signal);
+    expect(route.written?.size).toBe(10);
+  });
+
+  test('of another size fails', async () => {
+    const file = folder.add('out', 'old');
+    const route = new PickedRoute(asFile(file), []);
+    await route.prepare(SIZES, signal);
+    file.write('012345678');
+    await expect(route.commit(10, signal)).rejects.toThrow('it has 9 bytes and not the 10');
+  });
+
+  test('is never removed', async () => {
+    const route = new PickedRoute(asFile(folder.add('out')), []);
+    await route.prepare(SIZES, signal);
+    await route.discard(cancelled());
+    expect(folder.names).toEqual(['out']);
+  });
+});
+
+describe('a name in a folder', () => {
+  const routeTo = (name: unknown) => new FolderRoute(asFolder(folder), name as string, []);
+  const begin = async (name = 'out') => {
+    const route = routeTo(name);
+    const { picked } = (await route.prepare(SIZES, signal)) as unknown as { picked: MemoryFile };
+    return { route, file: picked };
+  };
+
+  test.each(['', 'a/b', 7, undefined])('%j is refused', (name) => {
+    expect(() => routeTo(name)).toThrow('An output in a folder needs the name of a file');
+  });
+
+  test('needs a folder', () => {
+    expect(() => new FolderRoute({} as FileSystemDirectoryHandle, 'out', [])).toThrow(
+      "'folder' is no handle of a folder",
+    );
+  });
+
+  test('is made, and is complete', async () => {
+    const { route, file } = await begin();
+    await route.verify();
+    file.write(WRITTEN);
+    await route.commit(10, signal);
+    await route.discard(cancelled());
+    expect(folder.names).toEqual(['out']);
+  });
+
+  test('is removed when it is given up, if it was made here', async () => {
+    const { route } = await begin();
+    await route.discard(cancelled());
+    expect(folder.names).toEqual([]);
+  });
+
+  test('is not removed if it was there before', async () => {
+    folder.add('out', 'old');
+    const { route } = await begin();
+    await route.discard(cancelled());
+    expect(folder.names).toEqual(['out']);
+  });
+
+  test('is refused at the end if somebody else has written it meanwhile, and stays', async () => {
+    const { route, file } = await begin();
+    file.write('of somebody else');
+    await expect(route.verify()).rejects.toThrow("Another program has written 'out' meanwhile; choose another output");
+    await route.discard(cancelled());
+    expect(folder.names).toEqual(['out']);
+  });
+
+  test('that was removed meanwhile is no reason to fail', async () => {
+    const { route } = await begin();
+    await folder.removeEntry('out');
+    await route.verify();
+  });
+
+  test('is removed again after a cancel that came while it was finished', async () => {
+    const cancel = new AbortController();
+    const { route, file } = await begin();
+    file.write(WRITTEN);
+    cancel.abort();
+    await expect(route.commit(10, cancel.signal)).rejects.toMatchObject({ kind: 'cancelled' });
+    await route.discard(cancelled());
+    expect(folder.names).toEqual([]);
+  });
+
+  test('is complete after such a cancel if it replaces another file', async () => {
+    folder.add('out', 'old');
+    const cancel = new AbortController();
+    const { route, file } = await begin();
+    file.write(WRITTEN);
+    cancel.abort();
+    await route.commit(10, cancel.signal);
+    expect(folder.names).toEqual(['out']);
+  });
+
+  test('stays if somebody has written to it since it was finished', async () => {
+    const cancel = new AbortController();
+    const { route, file } = await begin();
+    file.write(WRITTEN);
+    cancel.abort();
+    await route.commit(10, cancel.signal).catch(() => {});
+    vi.advanceTimersByTime(1);
+    file.write('abcdefghij');
+    await route.discard(cancelled());
+    expect(folder.names).toEqual(['out']);
+  });
+
+  test('that is busy is removed later', async () => {
+    const { route, file } = await begin();
+    file.isHeld = true;
+    const discarded = route.discard(cancelled());
+    await vi.advanceTimersByTimeAsync(200);
+    file.isHeld = false;
+    await vi.advanceTimersByTimeAsync(50);
+    await discarded;
+    expect(folder.names).toEqual([]);
+  });
+});
