@@ -86,7 +86,7 @@ export async function serveHeld(file: Buffer, { etag = () => '"now"', headers = 
     allow,
     allowMore() {
       const isAwaited = [...answers].some(({ at }) => at >= allowed);
-      if (isAwaited && allowed < size * 0.75) allow(allowed + Math.ceil(size / 64));
+      if (isAwaited && allowed < size * 0.75) allow(allowed + Math.ceil(size / 16));
     },
     allowAll: () => allow(size),
     hold() {

@@ -28,13 +28,21 @@ export function leftOf(folder: string): Left | undefined {
   return { journal, partial: journal.replace(/\.journal$/, ''), guest: Number.parseInt(lines.at(-1)!, 10) };
 }
 
+/**
+ * How long the server waits before it sends more, in milliseconds: longer each time, since a conversion waits ten times as
+ * long as a note took before it makes another one.
+ */
+const PAUSES = [100, 100, 200, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600];
+/** In milliseconds. */
+const PATIENCE = 300_000;
+
 /** Lets `remote` send until the journal in `folder` notes more than `before` bytes. The conversion cannot complete. */
 export async function untilNoted(folder: string, remote: HeldFile, before = 0): Promise<Left> {
   const guest = () => {
     remote.allowMore();
     return leftOf(folder)?.guest ?? 0;
   };
-  await expect.poll(guest, { timeout: 60_000, intervals: [100] }).toBeGreaterThan(before);
+  await expect.poll(guest, { timeout: PATIENCE, intervals: PAUSES }).toBeGreaterThan(before);
   return leftOf(folder)!;
 }
 
@@ -45,7 +53,7 @@ export interface Cut {
   output: string;
   /** More options of the command. */
   options?: string[];
-  /** Up to here everything is sent at once; half of the disk by default. */
+  /** Up to here everything is sent at once; an eighth of the disk by default. */
   point?: number;
 }
 
@@ -62,7 +70,7 @@ export const converting = ({ remote, output, options = [] }: Cut): string[] => [
 
 /** Begins a conversion and ends it by `signal` once more than `before` bytes are certain. Resolves to what it has printed. */
 export async function cutOff(cut: Cut, signal: NodeJS.Signals, before = 0): Promise<string> {
-  const { remote, folder, point = heldDisk.length / 2 } = cut;
+  const { remote, folder, point = heldDisk.length / 8 } = cut;
   remote.allow(point);
   const { child, ended } = startProgram(process.execPath, converting(cut));
   await listening(child);
