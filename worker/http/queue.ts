@@ -74,10 +74,12 @@ export class Queue {
     return wanted;
   }
 
-  /** What was dropped is asked for by nobody, and given up where it is under way. */
+  /** Gives up requests that bring nothing more that somebody wants. */
   #sweep(): void {
     this.#waiting = this.#waiting.filter(({ wanted }) => !wanted.isDropped);
-    for (const { parts, ending } of this.#active) if (parts.every(({ wanted }) => wanted.isDropped)) ending.abort();
+    for (const { parts, ending } of this.#active) {
+      if (parts.every(({ wanted }) => wanted.isDropped || wanted.isWhole)) ending.abort();
+    }
   }
 
   /** The next request, if one is due: one that need not grow, or one that somebody waits for. */

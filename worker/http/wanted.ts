@@ -25,6 +25,11 @@ export class Wanted {
     this.complete.catch(() => {});
   }
 
+  /** Whether all its bytes have come. */
+  get isWhole(): boolean {
+    return this.#missing === 0;
+  }
+
   /** The memory is taken when the first bytes come. No byte comes twice. */
   take(offset: number, bytes: Uint8Array): void {
     if (this.isDropped) return;
