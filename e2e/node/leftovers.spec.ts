@@ -38,6 +38,17 @@ test('a killed conversion is swept by the next one to its folder', async ({ fold
   expect(readdirSync(folder)).toEqual(['out.raw']);
 });
 
+test('an interrupted conversion ends and leaves nothing while its server is silent', async ({ folder, remote }) => {
+  // Within a request, of which a part has come.
+  const end = heldDisk.length / 2 + (1 << 20);
+  remote.allow(end);
+  const { child, ended } = await begin(remote, folder, 'out.raw');
+  await expect.poll(() => remote.sent, { timeout: 60_000 }).toBeGreaterThanOrEqual(end);
+  child.kill('SIGINT');
+  expect(await ended).toEqual({ status: 130, stdout: '', stderr: 'decant: interrupted\n' });
+  expect(readdirSync(folder)).toEqual([]);
+});
+
 test('a conversion that runs, even one that was stopped, keeps its file', async ({ folder, remote }) => {
   const { child, ended } = await begin(remote, folder, 'slow.raw');
   child.kill('SIGSTOP');
