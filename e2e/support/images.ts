@@ -25,13 +25,14 @@ import { fileURLToPath } from 'node:url';
 import { disk } from './pairs.mjs';
 import { byScope } from './scope.js';
 
-/** The size of the disk whose images most tests convert, in bytes. `DECANT_DISK_MIB` sets another one. */
-export const DISK_SIZE = Number(process.env.DECANT_DISK_MIB ?? byScope({ short: 96, long: 300 })) << 20;
+/** The size of the disk whose images most tests convert, in bytes. `DECANT_DISK_MIB` sets another one, from 1 up. */
+export const DISK_SIZE = Number(process.env.DECANT_DISK_MIB ?? byScope({ short: 32, full: 96, long: 300 })) << 20;
 
 const folder = fileURLToPath(new URL(`../../.cache/images-${DISK_SIZE >> 20}`, import.meta.url));
 mkdirSync(folder, { recursive: true });
 
-type Quadruple = [string, string, string, string];
+type Triple = [string, string, string];
+type Quadruple = [...Triple, string];
 
 export const qemuImg = (...args: string[]): string => execFileSync('qemu-img', args, { encoding: 'utf8' });
 
@@ -68,25 +69,36 @@ function cachedFolder(name: string, make: (path: string) => void): string {
   return path;
 }
 
+/** Smaller file systems have no room for a journal. */
+const LEAST_WITH_JOURNAL = 8 << 20;
+
+/** Copies `left` bytes of this machine's programs and libraries to `content`: whole files, and the start of the last. */
+function copyPrograms(content: string, left: number): void {
+  for (const library of ['/usr/lib/x86_64-linux-gnu', '/usr/bin', '/usr/lib/chromium']) {
+    for (const name of readdirSync(library)) {
+      const [file, copy] = [join(library, name), join(content, name)];
+      const info = statSync(file, { throwIfNoEntry: false });
+      // A small file system has few inodes.
+      if (!info?.isFile() || info.size < 16_384 || info.size > 40e6) continue;
+      copyFileSync(file, copy);
+      if (info.size > left) truncateSync(copy, left);
+      left -= Math.min(info.size, left);
+      if (left === 0) return;
+    }
+  }
+  throw new Error(`${left} more bytes of files are needed`);
+}
+
 /** An ext4 that is two thirds full of this machine's programs and libraries. */
 function fileSystem(): string {
   return cached('disk.raw', (path) => {
     const content = `${path}.files`;
     mkdirSync(content);
-    const enough = (DISK_SIZE / 3) * 2;
-    let total = 0;
-    for (const library of ['/usr/lib/x86_64-linux-gnu', '/usr/bin', '/usr/lib/chromium']) {
-      for (const name of readdirSync(library)) {
-        const file = join(library, name);
-        const info = statSync(file, { throwIfNoEntry: false });
-        if (!info?.isFile() || info.size > 40e6 || total + info.size > enough * 1.1) continue;
-        execFileSync('cp', [file, content]);
-        total += info.size;
-      }
-    }
-    if (total < enough) throw new Error(`only ${total} bytes of files were found`);
-    execFileSync('truncate', ['-s', String(DISK_SIZE), path]);
-    execFileSync('/sbin/mkfs.ext4', ['-q', '-F', '-d', content, path]);
+    copyPrograms(content, Math.ceil((DISK_SIZE / 3) * 2));
+    writeFileSync(path, '');
+    truncateSync(path, DISK_SIZE);
+    const journal = DISK_SIZE < LEAST_WITH_JOURNAL ? ['-O', '^has_journal'] : [];
+    execFileSync('/sbin/mkfs.ext4', ['-q', '-F', ...journal, '-d', content, path]);
     rmSync(content, { recursive: true });
   });
 }
@@ -178,16 +190,10 @@ export const images = {
   },
   /** Two encrypted layers, each with a password of its own: the top, what it refers to, the disk. */
   lockedChain: (): { top: string; base: string; raw: string; passwords: { top: string; base: string } } => {
-    const chain = join(folder, 'locked-chain');
-    const [base, top, raw] = ['base.qcow2', 'top.qcow2', 'disk.raw'].map((name) => join(chain, name)) as [
-      string,
-      string,
-      string,
-    ];
     const passwords = { top: 'of the top', base: 'of the base' };
-    if (!existsSync(raw)) {
-      rmSync(chain, { recursive: true, force: true });
-      mkdirSync(chain);
+    const paths = (chain: string) => ['base.qcow2', 'top.qcow2', 'disk.raw'].map((name) => join(chain, name)) as Triple;
+    const chain = cachedFolder('locked-chain', (folder) => {
+      const [base, top, raw] = paths(folder);
       const secrets = Object.entries(passwords).flatMap(([id, data]) => ['--object', `secret,id=${id},data=${data}`]);
       const luks = (id: string) => `encrypt.format=luks,encrypt.key-secret=${id},encrypt.iter-time=10`;
       qemuImgLuks('create', '-q', ...secrets, '-f', 'qcow2', '-o', luks('base'), base, '3M');
@@ -200,7 +206,8 @@ export const images = {
       const whole = `${opened(top, 'top')},backing.driver=qcow2,backing.encrypt.key-secret=base,backing.file.filename=${base}`;
       fill(whole, '-P 2 1M 1M');
       qemuImg('convert', ...secrets, '--image-opts', '-O', 'raw', whole, raw);
-    }
+    });
+    const [base, top, raw] = paths(chain);
     return { top, base, raw, passwords };
   },
   /** A disk with one snapshot: what the guest saw then, and what it sees now. */
@@ -235,7 +242,8 @@ export const images = {
   damaged: () =>
     cached('damaged.qcow2', (path) => {
       copyFileSync(images.corrupt(), path);
-      truncateSync(path, statSync(path).size - 1_000_000);
+      const { size } = statSync(path);
+      truncateSync(path, size - Math.min(1_000_000, Math.floor(size / 8)));
     }),
   empty: () => cached('empty.qcow2', (path) => qemuImg('create', '-q', '-f', 'qcow2', path, '100G')),
   /** 10 MB of data on 1 GiB. */
@@ -270,8 +278,10 @@ export const images = {
   corrupt: () =>
     cached('corrupt.qcow2', (path) => {
       copyFileSync(images.zlib(), path);
+      // Tables come first.
+      const data = 320 << 10;
       const fd = openSync(path, 'r+');
-      writeSync(fd, Buffer.alloc(100_000, 0xff), 0, 100_000, Math.floor(statSync(path).size / 2));
+      writeSync(fd, Buffer.alloc(100_000, 0xff), 0, 100_000, data + Math.floor((statSync(path).size - data) / 2));
       closeSync(fd);
     }),
   /** With internal snapshots. */
@@ -350,7 +360,7 @@ export function sparse(size: number): { image: string; raw: string } {
 }
 
 /** The start of the file system, of a size that a page can hold in memory: images, and the disk. */
-const start = () => ['--image-opts', `driver=raw,size=${24 << 20},file.filename=${images.raw()}`];
+const start = () => ['--image-opts', `driver=raw,size=${Math.min(24 << 20, DISK_SIZE)},file.filename=${images.raw()}`];
 export const small = {
   raw: () => cached('small.raw', (path) => qemuImg('convert', '-O', 'raw', ...start(), path)),
   zlib: () => cached('small.zlib.qcow2', (path) => qemuImg('convert', '-c', '-O', 'qcow2', ...start(), path)),
