@@ -1,0 +1,177 @@
+// What the command line means, and what is wrong with it.
+
+import { describe, expect, test } from 'vitest';
+import { type Command, parse } from './arguments.js';
+
+const OPENING = {
+  format: undefined,
+  companions: [],
+  snapshot: undefined,
+  passwordFiles: [],
+  headerFile: undefined,
+  assumePassword: false,
+  salvage: false,
+};
+
+const CONVERT = {
+  name: 'convert',
+  image: 'a',
+  output: 'b',
+  upload: undefined,
+  uploadHeaderFile: undefined,
+  opening: OPENING,
+  format: 'raw',
+  formatOptions: {},
+  progress: false,
+  quiet: false,
+  workers: undefined,
+  sync: false,
+  resume: false,
+} satisfies Command;
+
+const LIST = { name: 'info', image: 'a', opening: OPENING, json: false } satisfies Command;
+
+const HELP = { name: 'help' };
+
+const convert = (changes: Partial<Extract<Command, { name: 'convert' }>>) => ({ ...CONVERT, ...changes });
+const opening = (changes: Partial<typeof OPENING> | object) => ({ opening: { ...OPENING, ...changes } });
+
+/** `text` split at its spaces; `''` is an empty argument. */
+const argumentsOf = (text: string): string[] =>
+  text.split(' ').flatMap((word) => (word === "''" ? [''] : word === '' ? [] : [word]));
+
+describe('commands', () => {
+  for (const [text, command] of [
+    ['info a', LIST],
+    ['info --output=human a', LIST],
+    ['info --output json a', { ...LIST, json: true }],
+    ['map a --output=json', { ...LIST, name: 'map', json: true }],
+    ['convert a b', CONVERT],
+    ['convert - -', convert({ image: '-', output: '-' })],
+    ['convert -O vpc a b', convert({ format: 'vpc' })],
+    ['convert --output-format=raw.gz a b', convert({ format: 'raw.gz' })],
+    ['convert -p -q a b', convert({ progress: true, quiet: true })],
+    ['convert -pq a b', convert({ progress: true, quiet: true })],
+    ['convert -m 1 a b', convert({ workers: 1 })],
+    ['convert -m64 a b', convert({ workers: 64 })],
+    ['convert --workers=08 a b', convert({ workers: 8 })],
+    ['convert --sync --resume a b', convert({ sync: true, resume: true })],
+    ['convert a b --sync', convert({ sync: true })],
+    ['convert -f raw a b', convert(opening({ format: 'raw' }))],
+    ['convert --with c --with d=e a b', convert(opening({ companions: ['c', 'd=e'] }))],
+    ['convert --password-file - --password-file c=d a b', convert(opening({ passwordFiles: ['-', 'c=d'] }))],
+    ['convert --header-file c a b', convert(opening({ headerFile: 'c' }))],
+    ['convert --assume-password --salvage a b', convert(opening({ assumePassword: true, salvage: true }))],
+    ['help', HELP],
+    ['-h', HELP],
+    ['--help', HELP],
+    ['--version', { name: 'version' }],
+    ['-V', { name: 'version' }],
+  ] as const) {
+    test(text, () => expect(parse(argumentsOf(text))).toEqual(command));
+  }
+});
+
+describe('an argument after an option is its value, whatever it looks like', () => {
+  for (const [text, command] of [
+    ['convert --snapshot -h a b', convert(opening({ snapshot: '-h' }))],
+    ['convert --snapshot=-h a b', convert(opening({ snapshot: '-h' }))],
+    ['convert --snapshot --help a b', convert(opening({ snapshot: '--help' }))],
+    ['convert --snapshot -- a b', convert(opening({ snapshot: '--' }))],
+    ['convert --snapshot -h -- -h b', convert({ image: '-h', ...opening({ snapshot: '-h' }) })],
+    ['convert --snapshot a=b a b', convert(opening({ snapshot: 'a=b' }))],
+    ["convert --snapshot '' a b", convert(opening({ snapshot: '' }))],
+    ['convert -f -h a b', convert(opening({ format: '-h' }))],
+    ['convert --with --with a b', convert(opening({ companions: ['--with'] }))],
+    ['convert --sync -f qcow2 -m 2 a b', convert({ sync: true, workers: 2, ...opening({ format: 'qcow2' }) })],
+    ['convert -- -h b', convert({ image: '-h' })],
+    ['convert -- --snapshot -h', convert({ image: '--snapshot', output: '-h' })],
+    ['convert -h', HELP],
+    ['convert --help', HELP],
+    ['convert -pq --help a', HELP],
+    ['convert -ph', HELP],
+    ['info -h x', HELP],
+    ['map a -h', HELP],
+  ] as const) {
+    test(text, () => expect(parse(argumentsOf(text))).toEqual(command));
+  }
+});
+
+describe('options of the output format', () => {
+  for (const [text, options] of [
+    ['-o a=b', { a: 'b' }],
+    ['-o a', { a: 'on' }],
+    ['-o a=', { a: '' }],
+    ['-o a=b=c', { a: 'b=c' }],
+    ['-o a=b,c', { a: 'b', c: 'on' }],
+    ['-o a=b -o c=d', { a: 'b', c: 'd' }],
+    ['-o a=b,a=c -o a=d', { a: 'd' }],
+    ['--options=a=b', { a: 'b' }],
+  ] as const) {
+    test(text, () => expect(parse(argumentsOf(`convert ${text} a b`))).toEqual(convert({ formatOptions: options })));
+  }
+});
+
+describe('outputs on servers', () => {
+  for (const [text, changes] of [
+    ['convert a https://host/b', {}],
+    ['convert --upload-header-file c a HTTP://host/b', { uploadHeaderFile: 'c', output: 'HTTP://host/b' }],
+    ...(['s3', 'gcs', 'tus', 'azure'] as const).map(
+      (upload) => [`convert --upload ${upload} a https://host/b`, { upload }] as const,
+    ),
+    ['convert --resume --upload s3 a https://host/b', { upload: 's3', resume: true }],
+  ] as const) {
+    test(text, () => expect(parse(argumentsOf(text))).toEqual(convert({ output: 'https://host/b', ...changes })));
+  }
+});
+
+describe('what is wrong', () => {
+  const secret = 'https://user:password@host/disk?token=secret';
+  for (const [text, message] of [
+    ['', 'A command is missing'],
+    ['frobnicate', "There is no command 'frobnicate'"],
+    [secret, "There is no command 'https://host/disk'"],
+    ['info', 'The image is missing'],
+    ['map', 'The image is missing'],
+    ['info a b', "'b' is one argument too many"],
+    [`info a ${secret}`, "'https://host/disk' is one argument too many"],
+    ['info --output=xml a', "--output is human or json, not 'xml'"],
+    ['info --frob a', "Unknown option '--frob'"],
+    ['info -m 2 a', "Unknown option '-m'"],
+    ['info --salvage=1 a', "Option '--salvage' does not take an argument"],
+    ['convert', 'The image is missing'],
+    ['convert a', 'The output is missing'],
+    ['convert a b c', "'c' is one argument too many"],
+    ['convert --snapshot -h', 'The image is missing'],
+    ['convert --snapshot -h a', 'The output is missing'],
+    ['convert -- -h', 'The output is missing'],
+    ['convert a b --snapshot', "Option '--snapshot <value>' argument missing"],
+    ['convert a b -m', "Option '-m, --workers <value>' argument missing"],
+    ...['0', '65', 'many', "''", '1.5', '-1', '1e1', '+2'].map(
+      (count) =>
+        [
+          `convert -m ${count} a b`,
+          `-m takes a whole number from 1 to 64, not '${count.replaceAll("'", '')}'`,
+        ] as const,
+    ),
+    ['convert -o =b a b', "'-o =b' is no NAME=VALUE"],
+    ["convert -o '' a b", "'-o ' is no NAME=VALUE"],
+    ['convert -o a=b, a b', "'-o ' is no NAME=VALUE"],
+    ['convert --upload ftp a https://host/b', "--upload takes s3, gcs, tus, azure, not 'ftp'"],
+    ['convert --upload s3 a b', '--upload and --upload-header-file need an http or https address as the output'],
+    ['convert --upload-header-file c a b', '--upload and --upload-header-file need an http or https address'],
+    ['convert --sync a -', '--sync needs a file, not standard output'],
+    ['convert --sync a http://host/b', '--sync needs a file, not a server'],
+    ['convert --resume a -', '--resume needs a file or --upload s3, not standard output'],
+    ['convert --resume a https://host/b', '--resume needs a file or --upload s3, not a server'],
+    ['convert --resume --upload tus a https://host/b', '--resume needs a file or --upload s3, not a server'],
+  ] as const) {
+    test(`${text || 'nothing'}: ${message}`, () => {
+      expect(() => parse(argumentsOf(text))).toThrow(
+        expect.objectContaining({ kind: 'usage', message: expect.stringContaining(message) }),
+      );
+      expect(() => parse(argumentsOf(text))).toThrow(/; see decant --help$/);
+      expect(() => parse(argumentsOf(text))).not.toThrow(/secret|password@/);
+    });
+  }
+});

@@ -1,0 +1,91 @@
+// What the command prints of a mistake, and how it ends: one line, without what is hidden or secret.
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { main } from './main.js';
+
+const NASTY = '\u001b[31m\u009b2J\nb= \u202e\u2066\u200b';
+const NASTY_SHOWN = '\\u001b[31m\\u009b2J\\u000ab= \\u202e\\u2066\\u200b';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+let printed: { out: string[]; err: string[] };
+beforeEach(() => {
+  printed = { out: [], err: [] };
+  vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => Boolean(printed.out.push(String(chunk))));
+  vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => Boolean(printed.err.push(String(chunk))));
+});
+
+/** Each run listens until the process ends. */
+afterEach(() => {
+  for (const signal of SIGNALS) process.removeAllListeners(signal);
+  for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
+});
+
+/** Runs the command: what it prints, and its exit code. */
+async function run(...argv: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
+  const status = await main(argv);
+  return { status, stdout: printed.out.join(''), stderr: printed.err.join('') };
+}
+
+describe('a mistake is one line, and ends with 2', () => {
+  for (const [what, argv, message] of [
+    ['no command', [], 'A command is missing; see decant --help'],
+    ['an unknown command', ['frobnicate'], "There is no command 'frobnicate'; see decant --help"],
+    ['a missing operand', ['convert', 'a'], 'The output is missing; see decant --help'],
+    ['a hostile command', [NASTY], NASTY_SHOWN],
+    ['a hostile option', ['convert', `--${NASTY}`, 'a', 'b'], `'--${NASTY_SHOWN.split('=')[0]}'`],
+    ['a hostile value', ['info', `--output=${NASTY}`, 'a'], NASTY_SHOWN],
+    ['a hostile number', ['convert', '-m', NASTY, 'a', 'b'], NASTY_SHOWN],
+    ['a hostile operand', ['info', 'a', NASTY], NASTY_SHOWN],
+    ['a long operand', ['info', 'a', 'x'.repeat(100_000)], 'one argument too many'],
+    ['a long command', ['x'.repeat(100_000)], 'There is no command'],
+    [
+      'two uses of standard input',
+      ['info', '--header-file', '-', '-'],
+      'Standard input is the image; put the headers into a file',
+    ],
+  ] satisfies [string, string[], string][]) {
+    test(what, async () => {
+      const { status, stdout, stderr } = await run(...argv);
+      expect([status, stdout]).toEqual([2, '']);
+      expect(stderr).toMatch(/^decant: [^\p{Cc}\u202e\u2066\u200b]{1,1010}\n$/u);
+      expect(stderr).toContain(message);
+    });
+  }
+});
+
+test('a failure ends with 1', async () => {
+  expect(await run('info', '--password-file', '/dev/null/none', 'a')).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: "decant: Could not read the password from '/dev/null/none': a part of the path is not a folder\n",
+  });
+});
+
+test('help is printed line by line, and ends with 0', async () => {
+  const { status, stdout, stderr } = await run('convert', '--help');
+  expect([status, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^usage: decant info .*--help, --version\n$/s);
+  expect(stdout).not.toContain('\\u');
+  for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(110);
+});
+
+for (const signal of SIGNALS) {
+  test(`${signal} interrupts, however often it comes`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'decant-'));
+    const pipe = join(folder, 'pipe');
+    try {
+      // Nobody writes to it.
+      execFileSync('mkfifo', [pipe]);
+      const ended = run('info', '--password-file', pipe, 'a');
+      for (let times = 0; times < 3; times += 1) process.emit(signal);
+      expect(await ended).toEqual({ status: 130, stdout: '', stderr: 'decant: interrupted\n' });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+}

@@ -1,0 +1,86 @@
+// The line of progress, as a terminal gets it.
+
+import { describe, expect, test } from 'vitest';
+import type { Progress } from '../types.js';
+import { ProgressLine } from './progress-line.js';
+
+/** Half of a disk of 200 MB, at an unknown speed. */
+const HALF: Progress = {
+  phase: 'converting',
+  unlocked: 0,
+  guestDone: 100e6,
+  guestTotal: 200e6,
+  dataDone: 0,
+  bytesRead: 0,
+  bytesWritten: 0,
+  bytesPerSecond: 0,
+};
+
+const network = (silence: number, retries: number) => ({ network: { received: 0, sent: 0, retries, silence } });
+
+/** What is written for each of `reports`, of an image of `fileSize` bytes. */
+function written(reports: Partial<Progress>[], fileSize?: number): string[] {
+  const texts: string[] = [];
+  const write = (text: string | Uint8Array) => Boolean(texts.push(String(text)));
+  const line = new ProgressLine({ write }, fileSize);
+  for (const report of reports) line.show({ ...HALF, ...report });
+  line.done();
+  line.end();
+  return texts;
+}
+
+describe('one report', () => {
+  const { guestTotal: _, ...unknown } = HALF;
+  for (const [what, report, text] of [
+    ['nothing but the share', {}, '    (50.00/100%)'],
+    ['nothing done', { guestDone: 0 }, '    (0.00/100%)'],
+    ['an empty disk', { guestDone: 0, guestTotal: 0 }, '    (100.00/100%)'],
+    ['a speed', { bytesPerSecond: 123.6e6 }, '    (50.00/100%)  124 MB/s'],
+    ['a speed and a time', { bytesPerSecond: 50e6, secondsLeft: 2 }, '    (50.00/100%)  50 MB/s  0:02 left'],
+    ['a part of a second', { secondsLeft: 0.1 }, '    (50.00/100%)  0:01 left'],
+    ['a minute', { secondsLeft: 59.5 }, '    (50.00/100%)  1:00 left'],
+    ['an hour less a second', { secondsLeft: 3599 }, '    (50.00/100%)  59:59 left'],
+    ['hours', { secondsLeft: 2 * 3600 + 3 * 60 + 4 }, '    (50.00/100%)  2:03:04 left'],
+    ['no more retries', network(0, 0), '    (50.00/100%)'],
+    ['retries', network(4.9, 7), '    (50.00/100%)  7 requests made again'],
+    [
+      'a silence, which hides the speed',
+      { bytesPerSecond: 50e6, secondsLeft: 2, ...network(65, 7) },
+      '    (50.00/100%)  waiting for the network for 1:05',
+    ],
+    ['the shortest silence', network(5, 0), '    (50.00/100%)  waiting for the network for 0:05'],
+    ['an unlocking', { phase: 'unlocking', unlocked: 0.256 }, '    unlocking (26%)'],
+    ['a finalizing', { phase: 'finalizing' }, '    (50.00/100%)'],
+  ] satisfies [string, Partial<Progress>, string][]) {
+    test(what, () => expect(written([report])[0]).toBe(`\r${text}`));
+  }
+
+  test('the share of the file where the size of the disk is not known', () => {
+    const line: string[] = [];
+    const write = (text: string | Uint8Array) => Boolean(line.push(String(text)));
+    new ProgressLine({ write }, 400).show({ ...unknown, bytesRead: 100 });
+    new ProgressLine({ write }, undefined).show({ ...unknown, bytesRead: 100 });
+    expect(line).toEqual(['\r    (25.00/100%)', '\r    (100 MB)']);
+  });
+
+  test('preparing writes nothing', () => {
+    expect(written([{ phase: 'preparing' }])).toEqual(['\r    (100.00/100%)', '\n']);
+  });
+});
+
+test('a shorter text covers a longer one, and the end begins a new line', () => {
+  const long = '\r    (50.00/100%)  5 MB/s  0:09 left';
+  expect(written([{ bytesPerSecond: 5e6, secondsLeft: 9 }, {}, { guestDone: 0 }])).toEqual([
+    long,
+    '\r    (50.00/100%)'.padEnd(long.length),
+    '\r    (0.00/100%) ',
+    '\r    (100.00/100%)',
+    '\n',
+  ]);
+});
+
+test('where nothing was shown, nothing is ended', () => {
+  const texts: string[] = [];
+  new ProgressLine({ write: (text: string | Uint8Array) => Boolean(texts.push(String(text))) }, 1).end();
+  expect(texts).toEqual([]);
+});
