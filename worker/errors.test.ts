@@ -1,0 +1,177 @@
+// What an error is made of, and what is made of others' errors.
+
+import { describe, expect, test } from 'vitest';
+import {
+  cancelled,
+  DecantError,
+  orCancelled,
+  reasonOf,
+  toDecantError,
+  toPlain,
+  toSinkError,
+  toTargetError,
+} from './errors.js';
+
+const unprintable = {
+  toString() {
+    throw new Error('no');
+  },
+};
+
+describe('DecantError', () => {
+  test('its message is escaped and cut', () => {
+    expect(new DecantError('usage', 'a\nb').message).toBe('a\\u000ab');
+    expect(new DecantError('usage', 'x'.repeat(5000)).message).toHaveLength(999);
+  });
+
+  test('its cause is kept, but is not posted', () => {
+    const error = new DecantError('sink', 'full', { cause: new Error('ENOSPC') });
+    expect(error.cause).toEqual(new Error('ENOSPC'));
+    expect(JSON.parse(JSON.stringify(error))).toEqual({ name: 'DecantError', kind: 'sink', message: 'full' });
+  });
+
+  for (const [what, value, is] of [
+    ['an error', new DecantError('usage', 'a'), true],
+    ['its plain form', new DecantError('usage', 'a').toJSON(), true],
+    ['one of another copy', Object.assign(new Error('a'), { name: 'DecantError', kind: 'usage' }), true],
+    ['a copy without a kind', Object.assign(new Error('a'), { name: 'DecantError' }), false],
+    ['another error', Object.assign(new Error('a'), { kind: 'usage' }), false],
+    ['another kind of message', { name: 'DecantError', kind: 'usage', message: 7 }, false],
+    ['text', 'DecantError', false],
+    ['null', null, false],
+    ['nothing', undefined, false],
+  ] as const) {
+    test(`is ${is ? '' : 'not '}recognised in ${what}`, () => expect(DecantError.is(value)).toBe(is));
+  }
+});
+
+for (const [what, thrown, reason] of [
+  ['nothing', undefined, 'no reason was given'],
+  ['an error', new Error('a'), 'a'],
+  ['text', 'a', 'a'],
+  ['null', null, 'null'],
+  ['a number', 7, '7'],
+  ['an object', { message: 'a' }, '[object Object]'],
+  ['a symbol', Symbol('a'), 'Symbol(a)'],
+  ['what cannot be a string', unprintable, 'no reason was given'],
+  ['an object without a prototype', Object.create(null), 'no reason was given'],
+] as const) {
+  test(`the reason of ${what}`, () => expect(reasonOf(thrown)).toBe(reason));
+}
+
+for (const [what, thrown, plain] of [
+  ['an error of the wasm', { kind: 'corrupt', message: 'a' }, { kind: 'corrupt', message: 'a' }],
+  ['an error of its own', new DecantError('limit', 'a'), { kind: 'limit', message: 'a' }],
+  ['another error', new Error('a'), { kind: 'source', message: 'a' }],
+  ['text', 'a', { kind: 'source', message: 'a' }],
+  ['nothing', undefined, { kind: 'source', message: 'no reason was given' }],
+] as const) {
+  test(`plain: ${what}`, () => expect(toPlain(thrown, 'source')).toEqual(plain));
+}
+
+describe('toDecantError', () => {
+  test('an error of its own stays the same', () => {
+    const error = new DecantError('limit', 'a');
+    expect(toDecantError(error, 'sink', 'write')).toBe(error);
+  });
+
+  test('a plain error has no cause, which would say the same', () => {
+    const error = toDecantError({ kind: 'corrupt', message: 'a' }, 'sink', 'write');
+    expect(error).toMatchObject({ kind: 'corrupt', message: 'a' });
+    expect(error).not.toHaveProperty('cause');
+  });
+
+  for (const [doing, message] of [
+    ['read it', 'Could not read it: a'],
+    [undefined, 'a'],
+  ] as const) {
+    test(`another error is the cause: ${message}`, () => {
+      const cause = new Error('a');
+      expect(toDecantError(cause, 'source', doing)).toMatchObject({ kind: 'source', message, cause });
+      expect(toDecantError(cause)).toMatchObject({ kind: 'internal', cause });
+    });
+  }
+});
+
+describe('what a target throws is of kind sink', () => {
+  const full = "Could not write the output: the disk or the browser's storage is full; free some space";
+  for (const [what, thrown, message] of [
+    ['an error', new Error('a'), 'Could not write the output: a'],
+    ['text', 'a', 'Could not write the output: a'],
+    ['nothing', undefined, 'Could not write the output: its reader has closed the stream'],
+    ['an exception that is known', new DOMException('a', 'QuotaExceededError'), full],
+    ['an exception that is not', new DOMException('a', 'DataError'), 'Could not write the output: a'],
+    ['an error of another kind', new DecantError('source', 'a'), 'Could not write the output: a'],
+  ] as const) {
+    test(what, () => {
+      const error = toTargetError(thrown);
+      expect(error).toBeInstanceOf(DecantError);
+      expect(error).toMatchObject({ kind: 'sink', message });
+      expect(error.cause).toBe(thrown);
+    });
+  }
+
+  test('an error of kind sink stays, whichever copy it is of', () => {
+    const own = new DecantError('sink', 'a');
+    expect(toTargetError(own)).toBe(own);
+    const other = Object.assign(new Error('a'), { name: 'DecantError', kind: 'sink' });
+    expect(toTargetError(other)).toBeInstanceOf(DecantError);
+    expect(toTargetError(other)).toMatchObject({ kind: 'sink', message: 'a', cause: other });
+  });
+});
+
+describe('toSinkError', () => {
+  for (const [name, reason] of [
+    ['NotAllowedError', /does not allow writing there/],
+    ['SecurityError', /does not allow this page to store/],
+    ['QuotaExceededError', /is full/],
+    ['NoModificationAllowedError', /in use elsewhere/],
+    ['NotFoundError', /is gone/],
+    ['TypeMismatchError', /a folder of that name/],
+    ['DataError', /^Could not write the output: a$/],
+  ] as const) {
+    test(name, () => {
+      const thrown = new DOMException('a', name);
+      const error = toSinkError(thrown);
+      expect(error).toMatchObject({ kind: 'sink', cause: thrown });
+      expect(error.message).toMatch(/^Could not write the output: /);
+      expect(error.message).toMatch(reason);
+    });
+  }
+
+  test('an error of its own stays as it is', () => {
+    const error = new DecantError('cancelled', 'a');
+    expect(toSinkError(error)).toBe(error);
+  });
+});
+
+test('a cancel says what was cancelled', () => {
+  expect(cancelled()).toMatchObject({ kind: 'cancelled', message: 'The operation was cancelled' });
+  expect(cancelled('Reading the map')).toMatchObject({ kind: 'cancelled', message: 'Reading the map was cancelled' });
+});
+
+describe('orCancelled', () => {
+  const never = new Promise<never>(() => {});
+
+  test('is the work where nothing cancels it', async () => {
+    const { signal } = new AbortController();
+    expect(await orCancelled(undefined, Promise.resolve(7))).toBe(7);
+    expect(await orCancelled(signal, Promise.resolve(7))).toBe(7);
+    await expect(orCancelled(signal, Promise.reject(new Error('a')))).rejects.toThrow('a');
+  });
+
+  test('ends at once on a cancel', async () => {
+    const abort = new AbortController();
+    const ended = orCancelled(abort.signal, never);
+    abort.abort();
+    await expect(ended).rejects.toMatchObject({ kind: 'cancelled' });
+  });
+
+  test('after a cancel it fails at once, and a failure of the work is nobody’s', async () => {
+    await expect(orCancelled(AbortSignal.abort(), never)).rejects.toMatchObject({ kind: 'cancelled' });
+    // Vitest fails where nobody handles a rejection.
+    const failing = Promise.reject(new Error('a'));
+    await expect(orCancelled(AbortSignal.abort(), failing)).rejects.toMatchObject({ kind: 'cancelled' });
+    await new Promise(setImmediate);
+  });
+});

@@ -1,0 +1,43 @@
+// What Node's file system says, as a sentence.
+
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { DecantError } from './errors.js';
+import { fileError, fileReason } from './file-error.js';
+
+for (const [code, reason] of [
+  ['ENOENT', 'there is no such file or folder'],
+  ['EACCES', 'permission denied'],
+  ['EPERM', 'the operation is not permitted'],
+  ['EROFS', 'the file system is read-only'],
+  ['ELOOP', 'its links lead in a circle'],
+  ['ENOSPC', 'the disk is full'],
+  ['EDQUOT', 'the disk quota is used up'],
+  ['EFBIG', 'the file system takes no file of this size'],
+  ['EISDIR', 'it is a folder'],
+  ['ENOTDIR', 'a part of the path is not a folder'],
+  ['EMFILE', 'too many files are open'],
+  ['EBUSY', 'it is in use, mounted for instance'],
+  ['EIO', 'the disk reports an error'],
+  ['EPIPE', 'its reader has ended'],
+  ['EWHATEVER', 'EWHATEVER: something else'],
+] as const) {
+  test(code, () => {
+    const thrown = Object.assign(new Error(`${code}: something else`), { code });
+    expect(fileReason(thrown)).toBe(reason);
+    const error = fileError(thrown, 'sink', "write to 'a'");
+    expect(error).toMatchObject({ kind: 'sink', message: `Could not write to 'a': ${reason}`, cause: thrown });
+  });
+}
+
+test('an error without a code', () => expect(fileReason(new Error('a'))).toBe('a'));
+
+test('an error of the package stays as it is', () => {
+  const error = new DecantError('corrupt', 'a');
+  expect(fileError(error, 'source', 'read')).toBe(error);
+});
+
+test('what the system throws has such a code', async () => {
+  const thrown: unknown = await readFile('/dev/null/none').catch((error: unknown) => error);
+  expect(fileError(thrown, 'source', 'read it').message).toBe('Could not read it: a part of the path is not a folder');
+});
