@@ -23,7 +23,10 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { disk } from './pairs.mjs';
+import { qemuImg, qemuImgLuks } from './qemu.js';
 import { byScope } from './scope.js';
+
+export { qemuImg, qemuImgLuks };
 
 /** The size of the disk whose images most tests convert, in bytes. `DECANT_DISK_MIB` sets another one, from 1 up. */
 export const DISK_SIZE = Number(process.env.DECANT_DISK_MIB ?? byScope({ short: 32, full: 96, long: 300 })) << 20;
@@ -33,8 +36,6 @@ mkdirSync(folder, { recursive: true });
 
 type Triple = [string, string, string];
 type Quadruple = [...Triple, string];
-
-export const qemuImg = (...args: string[]): string => execFileSync('qemu-img', args, { encoding: 'utf8' });
 
 /** The image `name`, made by `make` unless it is there. */
 function cached(name: string, make: (path: string) => void): string {
@@ -113,18 +114,6 @@ const convert =
 export const PASSWORD = 'correct horse';
 const SECRET = ['--object', `secret,id=s,data=${PASSWORD}`];
 const LUKS = ['-o', 'encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=50'];
-
-/** Runs qemu-img; making a LUKS header fails now and then for want of an accurate clock. */
-export function qemuImgLuks(...args: string[]): void {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      execFileSync('qemu-img', args, { encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] });
-      return;
-    } catch (thrown) {
-      if (attempt === 99 || !String((thrown as { stderr: string }).stderr).includes('CPU usage')) throw thrown;
-    }
-  }
-}
 
 const write = (path: string, ...commands: string[]) =>
   execFileSync('qemu-io', [...commands.flatMap((command) => ['-c', `write -q ${command}`]), path]);

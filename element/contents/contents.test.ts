@@ -1,44 +1,79 @@
 // What is found inside disks: those that real tools make, damaged ones, and hostile ones.
 
 import { execFileSync } from 'node:child_process';
-import { closeSync, openSync, readSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { contentsOf } from '../../element/contents/contents.js';
-import type { Contents } from '../../element/contents/types.js';
-import { qemuImgLuks } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { qemuImgLuks } from '../../e2e/support/qemu.js';
+import { random } from '../../e2e/support/random.js';
+import { contentsOf } from './contents.js';
+import type { Contents } from './types.js';
 
 const MIB = 1 << 20;
+
+// Programs run, LUKS takes its time.
+vi.setConfig({ testTimeout: 100_000 });
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'decant-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const run = (command: string, args: string[], input = ''): void => {
   execFileSync(command, args, { input, stdio: ['pipe', 'ignore', 'pipe'], env: { ...process.env, LC_ALL: 'C' } });
 };
 
 /** A new disk of zeros. */
-function blank(path: string, size: number): string {
+function blank(size: number): string {
+  const path = join(mkdtempSync(join(folder, 'disk-')), 'disk');
   writeFileSync(path, '');
   truncateSync(path, size);
   return path;
 }
 
-/** What is inside the file at `path`, and how much of it was read. */
-async function inside(path: string): Promise<{ contents: Contents; reads: number; bytes: number }> {
-  const fd = openSync(path, 'r');
+/** What is inside the disk that is open as `fd`, but for `changes` at its start, and how much of it was read. */
+async function insideOf(
+  fd: number,
+  size: number,
+  changes = new Uint8Array(),
+): Promise<{ contents: Contents; reads: number; bytes: number }> {
   let [reads, bytes] = [0, 0];
+  const read = async (offset: number, length: number) => {
+    reads += 1;
+    bytes += length;
+    const buffer = new Uint8Array(length);
+    expect(readSync(fd, buffer, 0, length, offset)).toBe(length);
+    buffer.set(changes.subarray(offset, offset + length));
+    return buffer;
+  };
+  const contents = await contentsOf(read, size);
+  return { contents, reads, bytes };
+}
+
+/** Uses the open file at `path`. */
+async function withOpen<T>(path: string, use: (fd: number, size: number) => Promise<T>): Promise<T> {
+  const fd = openSync(path, 'r');
   try {
-    const read = async (offset: number, length: number) => {
-      reads += 1;
-      bytes += length;
-      const buffer = new Uint8Array(length);
-      expect(readSync(fd, buffer, 0, length, offset)).toBe(length);
-      return buffer;
-    };
-    const contents = await contentsOf(read, statSync(path).size);
-    return { contents, reads, bytes };
+    return await use(fd, statSync(path).size);
   } finally {
     closeSync(fd);
   }
 }
+
+const inside = (path: string) => withOpen(path, (fd, size) => insideOf(fd, size));
 
 /** Copies the file at `from` to `offset` of the one at `to`. */
 function put(from: string, to: string, offset: number): void {
@@ -120,28 +155,38 @@ const FILE_SYSTEMS: Made[] = [
   },
 ];
 
-for (const { name, size, make, found } of FILE_SYSTEMS) {
-  test(`${name} on a whole disk, and in a partition`, async ({ folder }) => {
-    const alone = blank(join(folder, 'alone'), size);
-    make(alone);
+const definedOf = (values: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+
+const made = new Map<string, string>();
+
+/** A disk with this file system alone. */
+function alone({ name, size, make }: Made): string {
+  const path = made.get(name) ?? blank(size);
+  if (!made.has(name)) make(path);
+  made.set(name, path);
+  return path;
+}
+
+for (const row of FILE_SYSTEMS) {
+  const { name, found } = row;
+  test(`${name} on a whole disk, and in a partition`, async () => {
+    const whole = alone(row);
+    const size = statSync(whole).size;
     const fileSystem = { ...('size' in found ? {} : { size }), ...found };
-    const length = statSync(alone).size;
-    const { contents } = await inside(alone);
+    const { contents } = await inside(whole);
     expect(contents).toEqual({
-      parts: [{ offset: 0, size: length, fileSystem: expect.objectContaining(definedOf(fileSystem)) }],
+      parts: [{ offset: 0, size, fileSystem: expect.objectContaining(definedOf(fileSystem)) }],
     });
     expect(contents.parts[0]!.fileSystem!.label).toBe(found.label);
 
-    const disk = blank(join(folder, 'disk'), length + 4 * MIB);
-    run('sfdisk', ['-q', disk], `label: gpt\nstart=2MiB, size=${length / MIB}MiB, name="one"\n`);
-    put(alone, disk, 2 * MIB);
+    const disk = blank(size + 4 * MIB);
+    run('sfdisk', ['-q', disk], `label: gpt\nstart=2MiB, size=${size / MIB}MiB, name="one"\n`);
+    put(whole, disk, 2 * MIB);
     const part = (await inside(disk)).contents.parts[0];
     expect(part).toMatchObject({ offset: 2 * MIB, name: 'one', fileSystem: definedOf(fileSystem) });
   });
 }
-
-const definedOf = (values: object): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 
 /** Made by hand where no tool of Debian's makes them without a device. */
 const WRITTEN: [name: string, writes: [offset: number, bytes: string | number[]][], found: object][] = [
@@ -203,8 +248,8 @@ function write(path: string, offset: number, bytes: string | number[]): void {
 }
 
 for (const [name, writes, found] of WRITTEN) {
-  test(`${name}, by its specification`, async ({ folder }) => {
-    const disk = blank(join(folder, 'disk'), MIB);
+  test(`${name}, by its specification`, async () => {
+    const disk = blank(MIB);
     for (const [offset, bytes] of writes) write(disk, offset, bytes);
     expect((await inside(disk)).contents).toEqual({ parts: [{ offset: 0, size: MIB, fileSystem: found }] });
   });
@@ -222,20 +267,20 @@ const GPT_PARTS = [
   { offset: 6 * MIB, size: 8 * MIB, type: 'Linux', name: 'Würzel' },
 ];
 
-test('a GPT, and its copy where the first is damaged', async ({ folder }) => {
-  const disk = blank(join(folder, 'disk'), 16 * MIB);
+test('a GPT, and its copy where the first is damaged', async () => {
+  const disk = blank(16 * MIB);
   run('sfdisk', ['-q', disk], GPT);
   expect((await inside(disk)).contents).toEqual({ table: { kind: 'GPT', isDamaged: false }, parts: GPT_PARTS });
   for (const damage of [512, 512 + 40, 1024 + 32]) {
-    const copy = join(folder, `damaged-${damage}`);
-    run('cp', [disk, copy]);
+    const copy = blank(0);
+    copyFileSync(disk, copy);
     write(copy, damage, [0x55]);
     expect((await inside(copy)).contents).toEqual({ table: { kind: 'GPT', isDamaged: true }, parts: GPT_PARTS });
   }
 });
 
-test('a GPT of 4,096-byte sectors', async ({ folder }) => {
-  const disk = blank(join(folder, 'disk'), 16 * MIB);
+test('a GPT of 4,096-byte sectors', async () => {
+  const disk = blank(16 * MIB);
   // A new table, and a partition of 2 MiB from the sector 512 on.
   run('fdisk', ['-b', '4096', disk], 'g\nn\n1\n512\n+2M\nw\n');
   const { contents } = await inside(disk);
@@ -245,8 +290,8 @@ test('a GPT of 4,096-byte sectors', async ({ folder }) => {
   });
 });
 
-test('a GPT of which nothing is left but what protects it', async ({ folder }) => {
-  const disk = blank(join(folder, 'disk'), 16 * MIB);
+test('a GPT of which nothing is left but what protects it', async () => {
+  const disk = blank(16 * MIB);
   run('sfdisk', ['-q', disk], GPT);
   write(disk, 512, [0]);
   write(disk, 16 * MIB - 512, [0]);
@@ -261,8 +306,8 @@ start=6MiB, size=3MiB, type=82
 start=10MiB, size=3MiB, type=7
 `;
 
-test('an MBR with an extended partition', async ({ folder }) => {
-  const disk = blank(join(folder, 'disk'), 16 * MIB);
+test('an MBR with an extended partition', async () => {
+  const disk = blank(16 * MIB);
   run('sfdisk', ['-q', disk], MBR);
   const { contents } = await inside(disk);
   expect(contents.table).toEqual({ kind: 'MBR', isDamaged: false });
@@ -274,8 +319,8 @@ test('an MBR with an extended partition', async ({ folder }) => {
   ]);
 });
 
-test('an extended partition that leads in a circle ends', async ({ folder }) => {
-  const disk = blank(join(folder, 'disk'), 16 * MIB);
+test('an extended partition that leads in a circle ends', async () => {
+  const disk = blank(16 * MIB);
   run('sfdisk', ['-q', disk], MBR);
   // The link of the second logical partition leads to the first.
   const second = 5 * MIB;
@@ -286,51 +331,46 @@ test('an extended partition that leads in a circle ends', async ({ folder }) => 
   expect(reads).toBeLessThan(60);
 });
 
-test('a blank disk has nothing inside, nor has an empty one', async ({ folder }) => {
+test('a blank disk has nothing inside, nor has an empty one', async () => {
   for (const size of [0, 1, 511, 512, MIB]) {
-    expect((await inside(blank(join(folder, `blank-${size}`), size))).contents).toEqual({ parts: [] });
+    expect((await inside(blank(size))).contents).toEqual({ parts: [] });
   }
 });
 
-/** Numbers that follow from a seed. */
-function* random(seed: number): Generator<number, never> {
-  let state = seed + 1;
-  for (;;) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    yield state;
-  }
-}
-
-test('whatever stands on a disk, little is read and nothing fails', async ({ folder }) => {
-  test.setTimeout(300_000);
-  const disks = FILE_SYSTEMS.map(({ size, make }, at) => {
-    const path = blank(join(folder, `disk-${at}`), size);
-    make(path);
-    return path;
-  });
-  for (const [label, table] of Object.entries({ gpt: GPT, mbr: MBR })) {
-    const path = blank(join(folder, label), 16 * MIB);
+describe('whatever stands on a disk, little is read and nothing fails', () => {
+  const withTable = (table: string) => (): string => {
+    const path = blank(16 * MIB);
     run('sfdisk', ['-q', path], table);
-    disks.push(path);
-  }
-  for (const [at, disk] of disks.entries()) {
-    const fd = openSync(disk, 'r+');
-    const heads = new Uint8Array(128 * 1024);
-    readSync(fd, heads, 0, heads.length, 0);
-    const numbers = random(at);
-    for (let seed = 0; seed < 30; seed += 1) {
-      const changed = heads.slice();
-      const places = 1 + (numbers.next().value % 24);
-      for (let place = 0; place < places; place += 1) {
-        // Mostly among the numbers of the first sectors.
-        const range = numbers.next().value % 4 === 0 ? changed.length : 2048;
-        changed[numbers.next().value % range] = numbers.next().value % 3 === 0 ? 0xff : numbers.next().value & 0xff;
-      }
-      writeSync(fd, changed, 0, changed.length, 0);
-      const { reads, bytes } = await inside(disk);
-      expect(reads).toBeLessThan(300);
-      expect(bytes).toBeLessThan(8 * MIB);
+    return path;
+  };
+  const disks: [string, () => string][] = [
+    ...FILE_SYSTEMS.map((row): [string, () => string] => [row.name, () => alone(row)]),
+    ['a GPT', withTable(GPT)],
+    ['an MBR', withTable(MBR)],
+  ];
+
+  /** `heads` with 1 to 24 changes, mostly among the numbers of the first sectors. */
+  function changed(heads: Uint8Array, seed: number): Uint8Array {
+    const next = random(seed);
+    const below = (end: number) => Math.floor(next() * end);
+    const bytes = heads.slice();
+    for (let places = 1 + below(24); places > 0; places -= 1) {
+      bytes[below(below(4) === 0 ? bytes.length : 2048)] = below(3) === 0 ? 0xff : below(256);
     }
-    closeSync(fd);
+    return bytes;
+  }
+
+  const SEEDS = 30;
+  for (const [name, make] of disks) {
+    test(`${name}, seeds 0 to ${SEEDS - 1}`, () =>
+      withOpen(make(), async (fd, size) => {
+        const heads = new Uint8Array(128 * 1024);
+        readSync(fd, heads, 0, heads.length, 0);
+        for (let seed = 0; seed < SEEDS; seed += 1) {
+          const { reads, bytes } = await insideOf(fd, size, changed(heads, seed));
+          expect(reads, `seed ${seed}`).toBeLessThan(300);
+          expect(bytes, `seed ${seed}`).toBeLessThan(8 * MIB);
+        }
+      }));
   }
 });
