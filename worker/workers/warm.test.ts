@@ -1,0 +1,133 @@
+// Workers that outlive what they were started for.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { endAllWorkers, WarmWorkers } from './warm.js';
+
+const WARM = 10_000;
+
+class Workers extends WarmWorkers {
+  readonly ready = Promise.resolve();
+  readonly stops: string[] = [];
+  alive: boolean | undefined;
+  stopped = () => {};
+
+  protected stop(sentence: string): Promise<void> {
+    this.stops.push(sentence);
+    return new Promise((resolve) => {
+      this.stopped = resolve;
+    });
+  }
+
+  protected keepAlive(alive: boolean): void {
+    this.alive = alive;
+  }
+}
+
+const STOPPED = 'A worker ended unexpectedly (it was stopped); try again, perhaps with fewer workers';
+
+let workers: Workers;
+beforeEach(() => {
+  vi.useFakeTimers();
+  workers = new Workers();
+});
+afterEach(() => {
+  workers.end();
+  vi.useRealTimers();
+});
+
+test('the last user leaves them warm for ten seconds, without keeping the process', () => {
+  workers.use();
+  workers.use();
+  expect([workers.users, workers.alive]).toEqual([2, true]);
+  workers.release(true);
+  expect(workers.alive).toBe(true);
+  workers.release(true);
+  expect([workers.users, workers.alive]).toEqual([0, false]);
+  vi.advanceTimersByTime(WARM - 1);
+  expect([workers.stops, workers.usable]).toEqual([[], true]);
+  vi.advanceTimersByTime(1);
+  expect([workers.stops, workers.usable]).toEqual([[STOPPED], false]);
+});
+
+test('a user in between begins the time anew', () => {
+  for (let times = 0; times < 3; times += 1) {
+    workers.use();
+    vi.advanceTimersByTime(5 * WARM);
+    workers.release(true);
+    vi.advanceTimersByTime(WARM - 1);
+  }
+  expect(workers.stops).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(workers.stops).toHaveLength(1);
+});
+
+test('a failure of the last user ends them at once, of another one does not', () => {
+  workers.use();
+  workers.use();
+  workers.release(false);
+  expect(workers.stops).toEqual([]);
+  workers.release(false);
+  expect(workers.stops).toHaveLength(1);
+});
+
+test('given up, they end with their last user', () => {
+  workers.use();
+  workers.giveUp();
+  expect([workers.usable, workers.stops]).toEqual([false, []]);
+  workers.release(true);
+  expect(workers.stops).toHaveLength(1);
+});
+
+test('they end when all who are left wait in vain', () => {
+  for (let users = 0; users < 3; users += 1) workers.use();
+  workers.overdue();
+  workers.overdue();
+  expect([workers.usable, workers.stops]).toEqual([false, []]);
+  workers.release(true);
+  expect(workers.stops).toHaveLength(1);
+});
+
+test('who was overdue and has obeyed in the end is not waited for', () => {
+  workers.use();
+  workers.use();
+  workers.overdue();
+  workers.release(true, true);
+  expect(workers.stops).toEqual([]);
+  workers.release(true);
+  expect(workers.stops).toHaveLength(1);
+});
+
+test('an end has one reason, and is over when nothing runs any more', async () => {
+  expect([workers.ended, workers.reasonOfEnd]).toEqual([undefined, undefined]);
+  workers.end('disposed');
+  workers.end('once more');
+  expect([workers.stops, workers.reasonOfEnd]).toEqual([['disposed'], 'disposed']);
+  let ended = false;
+  const end = workers.ended!.then(() => {
+    ended = true;
+  });
+  await vi.advanceTimersByTimeAsync(WARM);
+  expect(ended).toBe(false);
+  workers.stopped();
+  await end;
+  expect(ended).toBe(true);
+});
+
+test('all are ended, and waited for', async () => {
+  const other = new Workers();
+  workers.use();
+  let ended = false;
+  const end = endAllWorkers().then(() => {
+    ended = true;
+  });
+  const sentence = 'The workers were ended by dispose()';
+  expect([workers.stops, other.stops]).toEqual([[sentence], [sentence]]);
+  workers.stopped();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(ended).toBe(false);
+  other.stopped();
+  await end;
+  // Nothing is left.
+  await endAllWorkers();
+  expect(other.stops).toHaveLength(1);
+});
