@@ -1,0 +1,288 @@
+// What becomes of an image's coordinator when operations fail, are cancelled, or do not obey.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { DecantError } from '../errors.js';
+import { FULL_BUILD } from '../inside/coordinator.js';
+import type { Build } from '../messages.js';
+import { type Methods, type Port, serve, type WorkerPort } from '../rpc.js';
+import { type Opening, Session } from './session.js';
+import { endAllWorkers } from './warm.js';
+
+/** How long an operation may take to end after a cancel, in milliseconds, and how long after that its coordinator. */
+const [STOP_TIME, MORE_TIME] = [600, 150];
+
+/** What has happened, in its order. */
+let log: string[];
+/** What the workers answer to `open`. */
+let open: (build: Build) => unknown;
+
+/** A worker in this thread. */
+function spawn(build: Build): WorkerPort {
+  let [toWorker, toCaller]: ((data: unknown) => void)[] = [];
+  const inside: Port = {
+    post: (message) => toCaller!(message),
+    listen: (message) => {
+      toWorker = message;
+    },
+  };
+  const methods: Methods = {
+    startCoordinator: () => {},
+    open: () => open(build),
+    cancel: (operation: number) => void log.push(`cancel ${operation}`),
+    close: (image: number) => void log.push(`close ${image}`),
+  };
+  serve(inside, methods);
+  return {
+    post: (message) => toWorker!(message),
+    listen: (message) => {
+      toCaller = message;
+    },
+    onDeath: () => {},
+    // More than once does no harm.
+    terminate: async () => {
+      if (!log.includes(`terminate ${build}`)) log.push(`terminate ${build}`);
+    },
+    keepAlive: () => {},
+  };
+}
+
+const loan = {
+  ports: [],
+  image: {},
+  cancel: () => void log.push('give up reads'),
+  end: () => void log.push('return sources'),
+  explain: (error: DecantError) => new DecantError(error.kind, `${error.message}, explained`),
+};
+
+const opening = (isStream = false) =>
+  ({
+    starter: {
+      spawn,
+      builds: () => ({ small: 'plain', full: 'extras' }),
+      module: async () => ({}) as WebAssembly.Module,
+    },
+    sources: { isStream, lend: () => loan },
+    settings: {},
+    engine: 'workers',
+    engineReason: '',
+    workers: 1,
+  }) as unknown as Opening;
+
+const opened = { image: 7, info: {}, outputs: [], comesInOrder: false };
+const never = () => new Promise<never>(() => {});
+const failure = (work: Promise<unknown>) => work.catch((error: unknown) => error);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  log = [];
+  open = () => opened;
+});
+afterEach(async () => {
+  await endAllWorkers();
+  vi.useRealTimers();
+});
+
+describe('opening', () => {
+  for (const [what, full, isStream, small, build] of [
+    ['by the small build', false, false, opened, 'plain'],
+    ['by the full one where the headers show that', false, false, FULL_BUILD, 'extras'],
+    ['by the full one where that is asked for', true, false, opened, 'extras'],
+    ['by the full one for a stream, which cannot be opened twice', false, true, opened, 'extras'],
+  ] as const) {
+    test(what, async () => {
+      open = (build) => (build === 'plain' ? small : opened);
+      const session = await Session.open(opening(isStream), full);
+      expect([session.build, session.image, session.usable]).toEqual([build, 7, true]);
+      expect(log).toEqual(small === FULL_BUILD ? ['return sources'] : []);
+    });
+  }
+
+  test('a failure returns the sources, and leaves the coordinator', async () => {
+    open = () => {
+      throw new DecantError('corrupt', 'damaged');
+    };
+    expect(await failure(Session.open(opening(), false))).toMatchObject({
+      kind: 'corrupt',
+      message: 'damaged, explained',
+    });
+    expect(log).toEqual(['return sources']);
+  });
+
+  test('a failure of the coordinator itself ends it', async () => {
+    open = () => {
+      throw new DecantError('internal', 'out of memory');
+    };
+    expect(await failure(Session.open(opening(), false))).toMatchObject({ kind: 'internal' });
+    expect(log).toEqual(['terminate plain', 'return sources']);
+  });
+
+  test('a cancel waits until nothing is read any more', async () => {
+    let answer = (_: unknown) => {};
+    const answered = new Promise((resolve) => {
+      answer = resolve;
+    });
+    open = () => answered;
+    const abort = new AbortController();
+    const ended = failure(Session.open(opening(), false, abort.signal));
+    await vi.advanceTimersByTimeAsync(0);
+    abort.abort();
+    await vi.advanceTimersByTimeAsync(STOP_TIME - 1);
+    expect(log).toEqual(['give up reads']);
+    answer(opened);
+    expect(await ended).toMatchObject({ kind: 'cancelled' });
+    expect(log).toEqual(['give up reads', 'close 7', 'return sources']);
+  });
+
+  test('a coordinator that does not obey is ended', async () => {
+    open = never;
+    const abort = new AbortController();
+    const ended = failure(Session.open(opening(), false, abort.signal));
+    await vi.advanceTimersByTimeAsync(0);
+    abort.abort();
+    await vi.advanceTimersByTimeAsync(STOP_TIME);
+    expect(await ended).toMatchObject({ kind: 'cancelled' });
+    expect(log).toEqual(['give up reads', 'terminate plain', 'return sources']);
+  });
+});
+
+describe('an operation', () => {
+  let session: Session;
+  let abort: AbortController;
+  beforeEach(async () => {
+    session = await Session.open(opening(), false);
+    abort = new AbortController();
+  });
+
+  test('is done', async () => {
+    expect(await session.run(abort.signal, async () => 7)).toBe(7);
+    abort.abort();
+    await vi.advanceTimersByTimeAsync(STOP_TIME + MORE_TIME);
+    expect([log, session.usable]).toEqual([[], true]);
+  });
+
+  test('is not begun after a cancel', async () => {
+    const work = vi.fn(never);
+    expect(await failure(session.run(AbortSignal.abort(), work))).toMatchObject({ kind: 'cancelled' });
+    expect(work).not.toHaveBeenCalled();
+  });
+
+  for (const [kind, isElsewhere, usable] of [
+    ['corrupt', false, true],
+    ['internal', true, true],
+    ['internal', false, false],
+  ] as const) {
+    test(`fails with ${kind}${isElsewhere ? ', of another part' : ''}: the session ${usable ? 'stays' : 'is spent'}`, async () => {
+      const work = () => Promise.reject(new DecantError(kind, 'broken'));
+      const error = await failure(session.run(abort.signal, work, { isElsewhere: () => isElsewhere }));
+      expect(error).toMatchObject({ kind, message: 'broken, explained' });
+      expect(session.usable).toBe(usable);
+    });
+  }
+
+  test('obeys a cancel in time: the session stays', async () => {
+    let stop = () => {};
+    let number = -1;
+    const ended = failure(
+      session.run(abort.signal, (operation) => {
+        number = operation;
+        return new Promise((_, reject) => {
+          stop = () => reject(new DecantError('cancelled', 'stopped'));
+        });
+      }),
+    );
+    abort.abort();
+    await vi.advanceTimersByTimeAsync(STOP_TIME + MORE_TIME - 1);
+    expect(log).toEqual([`cancel ${number}`]);
+    stop();
+    expect(await ended).toMatchObject({ kind: 'cancelled', message: 'The operation was cancelled' });
+    await vi.advanceTimersByTimeAsync(STOP_TIME + MORE_TIME);
+    expect([log.length, session.usable]).toEqual([1, true]);
+  });
+
+  /** An operation that obeys nothing; it fails when its coordinator is ended. */
+  const stuck = () => session.client.call('open', {} as never);
+
+  test('does not obey: its coordinator is ended', async () => {
+    open = never;
+    const ended = failure(session.run(abort.signal, stuck));
+    abort.abort();
+    await vi.advanceTimersByTimeAsync(STOP_TIME + MORE_TIME - 1);
+    expect([log.length, session.usable]).toEqual([1, true]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await ended).toMatchObject({ kind: 'cancelled' });
+    expect([log.at(-1), session.usable]).toEqual(['terminate plain', false]);
+  });
+
+  test('does not obey, but another part is at fault: the coordinator stays', async () => {
+    open = never;
+    const overdue = vi.fn(() => false);
+    failure(session.run(abort.signal, stuck, { overdue }));
+    abort.abort();
+    await vi.advanceTimersByTimeAsync(10 * (STOP_TIME + MORE_TIME));
+    expect(overdue).toHaveBeenCalledOnce();
+    expect([log.length, session.usable]).toEqual([1, true]);
+  });
+
+  test('does not obey while others are under way: it ends with the last of them', async () => {
+    open = never;
+    let done = (_: number) => {};
+    const other = session.run(new AbortController().signal, () => {
+      return new Promise<number>((resolve) => {
+        done = resolve;
+      });
+    });
+    const ended = failure(session.run(abort.signal, stuck));
+    abort.abort();
+    await vi.advanceTimersByTimeAsync(10 * (STOP_TIME + MORE_TIME));
+    expect([log.length, session.usable]).toEqual([1, false]);
+    done(7);
+    expect(await other).toBe(7);
+    expect(await ended).toMatchObject({ kind: 'cancelled' });
+    expect(log.at(-1)).toBe('terminate plain');
+  });
+});
+
+test('an operation that obeys late does not end the others', async () => {
+  const session = await Session.open(opening(), false);
+  const [abort, stops]: [AbortController, (() => void)[]] = [new AbortController(), []];
+  const work = () => new Promise<void>((resolve) => stops.push(resolve));
+  const late = session.run(abort.signal, work);
+  const other = session.run(new AbortController().signal, work);
+  abort.abort();
+  await vi.advanceTimersByTimeAsync(STOP_TIME + MORE_TIME);
+  stops[0]!();
+  await late;
+  expect([log.length, session.usable]).toEqual([1, false]);
+  stops[1]!();
+  await other;
+  expect(log).toHaveLength(1);
+});
+
+describe('an end', () => {
+  test('closes the image and returns the sources, once', async () => {
+    const session = await Session.open(opening(), false);
+    const ended = vi.fn();
+    session.onEnd = ended;
+    await Promise.all([session.end(), session.end()]);
+    expect(log).toEqual(['give up reads', 'close 7', 'return sources']);
+    expect([ended.mock.calls.length, session.usable]).toEqual([1, false]);
+  });
+
+  test('comes with the last user of a session that was given up, and takes the coordinator along', async () => {
+    const session = await Session.open(opening(), false);
+    session.hold();
+    session.hold();
+    await session.giveUp();
+    await session.release();
+    expect([log, session.usable]).toEqual([[], false]);
+    await session.release();
+    expect(log).toEqual(['give up reads', 'close 7', 'terminate plain', 'return sources']);
+  });
+
+  test('does not come with the last user alone', async () => {
+    const session = await Session.open(opening(), false);
+    session.hold();
+    await session.release();
+    expect([log, session.usable]).toEqual([[], true]);
+  });
+});
