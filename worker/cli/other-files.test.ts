@@ -1,0 +1,66 @@
+// Outputs that the command refuses: what it reads, and what can only be written in order.
+
+import { execFileSync } from 'node:child_process';
+import { linkSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { requireOtherFiles } from './other-files.js';
+import { requireFile } from './standard-output.js';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'decant-'));
+  for (const name of ['a', 'b']) writeFileSync(join(folder, name), name);
+  linkSync(join(folder, 'a'), join(folder, 'hard'));
+  symlinkSync('a', join(folder, 'soft'));
+  symlinkSync('none', join(folder, 'dangling'));
+  execFileSync('mkfifo', [join(folder, 'pipe')]);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('a file that is read', () => {
+  for (const [output, read, refused] of [
+    ['a', [], false],
+    ['a', ['b'], false],
+    ['a', ['b', 'a'], true],
+    ['a', ['hard'], true],
+    ['soft', ['hard'], true],
+    ['new', ['a'], false],
+    ['dangling', ['a'], false],
+    ['a', ['none'], false],
+    // Many may read and write one pipe.
+    ['pipe', ['pipe'], false],
+  ] as const) {
+    test(`${output} for ${read.join(', ') || 'nothing'} is ${refused ? 'refused' : 'no such file'}`, async () => {
+      const path = (name: string) => join(folder, name);
+      const ended = await requireOtherFiles(path(output), read.map(path)).catch((error: unknown) => error);
+      const message = `'${path(output)}' is '${path(read.at(-1) ?? '')}', which is read; choose another output`;
+      if (refused) expect(ended).toMatchObject({ kind: 'usage', message });
+      else expect(ended).toBeUndefined();
+    });
+  }
+});
+
+describe('what can only be written in order', () => {
+  for (const [name, refused] of [
+    ['a', false],
+    ['soft', false],
+    ['new', false],
+    ['dangling', false],
+    // The package says what is wrong with a folder.
+    ['.', false],
+    ['pipe', true],
+    ['/dev/null', true],
+    ['/dev/zero', true],
+  ] as const) {
+    test(`${name} is ${refused ? 'refused' : 'a file'}`, async () => {
+      const path = name.startsWith('/') ? name : join(folder, name);
+      const ended = await requireFile(path).catch((error: unknown) => error);
+      const advice = 'give - as the output and redirect standard output to it';
+      const message = `'${path}' is neither a regular file nor a block device; ${advice}`;
+      if (refused) expect(ended).toMatchObject({ kind: 'usage', message });
+      else expect(ended).toBeUndefined();
+    });
+  }
+});
