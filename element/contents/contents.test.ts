@@ -319,17 +319,22 @@ test('an MBR with an extended partition', async () => {
   ]);
 });
 
-test('an extended partition that leads in a circle ends', async () => {
-  const disk = blank(16 * MIB);
-  run('sfdisk', ['-q', disk], MBR);
-  // The link of the second logical partition leads to the first.
-  const second = 5 * MIB;
-  write(disk, second + 446 + 16 + 4, [5]);
-  write(disk, second + 446 + 16 + 8, [0, 0, 0, 0, 1, 0, 0, 0]);
-  const { contents, reads } = await inside(disk);
-  expect(contents.table).toEqual({ kind: 'MBR', isDamaged: true });
-  expect(reads).toBeLessThan(60);
-});
+// Links count from where the extended partition begins, in sectors.
+for (const [what, link] of [
+  ['the first', 0],
+  ['itself', (5 - 2) * (MIB / 512)],
+] as const) {
+  test(`the second logical partition leads to ${what}: the circle ends`, async () => {
+    const disk = blank(16 * MIB);
+    run('sfdisk', ['-q', disk], MBR);
+    const second = 5 * MIB;
+    write(disk, second + 446 + 16 + 4, [5]);
+    write(disk, second + 446 + 16 + 8, [link & 0xff, link >> 8, 0, 0, 1, 0, 0, 0]);
+    const { contents, reads } = await inside(disk);
+    expect(contents.table).toEqual({ kind: 'MBR', isDamaged: true });
+    expect(reads).toBeLessThan(60);
+  });
+}
 
 test('a blank disk has nothing inside, nor has an empty one', async () => {
   for (const size of [0, 1, 511, 512, MIB]) {
