@@ -4,7 +4,7 @@
 import { type ChildProcess, execFileSync, type SpawnSyncOptions, spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { expect } from '@playwright/test';
+import { expect } from './node.js';
 
 export const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const api = new URL('../../dist/node.js', import.meta.url).href;
@@ -51,16 +51,22 @@ export function programIn<T>(env: NodeJS.ProcessEnv, code: string, ...args: stri
   return JSON.parse(ended.stdout) as T;
 }
 
-/** A program, running, and how it will have ended; its environment has `more`. */
+export interface Started {
+  child: ChildProcess;
+  ended: Promise<Ended>;
+}
+
+/** A program, running, and how it will have ended; its environment has `more`. `stdin` is a pipe where a test feeds it. */
 export function startProgram(
   command: string,
   args: string[],
   more: Record<string, string> = {},
-): { child: ChildProcess; ended: Promise<Ended> } {
-  const child = spawn(command, args, { env: { ...environment, ...more }, stdio: ['ignore', 'pipe', 'pipe'] });
+  stdin: 'ignore' | 'pipe' = 'ignore',
+): Started {
+  const child = spawn(command, args, { env: { ...environment, ...more }, stdio: [stdin, 'pipe', 'pipe'] });
   const text = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (data: string) => {
+    child[name]!.setEncoding('utf8').on('data', (data: string) => {
       text[name] += data;
     });
   }
@@ -70,6 +76,9 @@ export function startProgram(
 
 /** The command, running. */
 export const start = (...args: string[]) => startProgram(process.execPath, [cli, ...args]);
+
+/** The same, with a standard input that the test feeds: where nothing comes, the command waits. */
+export const startFed = (...args: string[]) => startProgram(process.execPath, [cli, ...args], {}, 'pipe');
 
 /** Waits until the command listens to signals, as the system tells: the last one that it takes on is SIGHUP, 1. */
 export async function listening({ pid }: ChildProcess): Promise<void> {
