@@ -1,11 +1,11 @@
-// What stands behind an option is its value, whatever it looks like.
+// An argument after an option is its value, whatever it looks like. All kinds are in worker/cli/arguments.test.ts.
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cli, run } from '../support/command.js';
 import { hashFile, images, qemuImg } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 
 /** `states`, whose snapshot `-h` is what `before` is. */
 function imageIn(folder: string): string {
@@ -19,6 +19,14 @@ function imageIn(folder: string): string {
 
 const HELP = { status: 0, stdout: expect.stringMatching(/^usage: decant info/), stderr: '' };
 const USAGE = (message: string) => ({ status: 2, stdout: '', stderr: expect.stringContaining(message) });
+
+/** Those that run in the short scope. */
+const SHORT = [
+  'convert --snapshot -h -- -h out.raw',
+  'convert -- -h out.raw',
+  'convert --snapshot --help ./-h out.raw',
+  'map ./-h -h',
+];
 
 for (const [args, expected] of [
   [['convert', '--snapshot', '-h', './-h', 'out.raw'], 1],
@@ -39,7 +47,7 @@ for (const [args, expected] of [
   [['map', './-h', '-h'], HELP],
   [['help'], HELP],
 ] as const) {
-  test(`decant ${args.join(' ')}`, ({ folder }) => {
+  test(`decant ${args.join(' ')}`, SHORT.includes(args.join(' ')) ? {} : FULL, ({ folder }) => {
     imageIn(folder);
     const result = run(process.execPath, [cli, ...args], { cwd: folder });
     if (typeof expected !== 'number') expect(result).toMatchObject(expected);
