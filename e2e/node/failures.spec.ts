@@ -1,11 +1,17 @@
-// A failure of the command ends with the option that helps, where one does.
+// A failure ends with the option that helps, where one does: the sentences of the core, and what the command makes of
+// them.
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decant } from '../support/command.js';
+import * as decant from '../../dist/node.js';
+import { failureText } from '../../worker/cli/failure.js';
+import { infoText } from '../../worker/cli/info.js';
+import { decant as command } from '../support/command.js';
 import { images, qemuImg } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
+
+const SECRET = 'secret';
 
 /** A file of `content` in `folder`. */
 function fileIn(folder: string, name: string, content: string): string {
@@ -17,7 +23,7 @@ function fileIn(folder: string, name: string, content: string): string {
 /** An image of the old AES method, whose disk begins with nothing that is known; its password is `secret`. */
 function oldImage(folder: string): string {
   const image = join(folder, 'old.qcow2');
-  const secret = ['--object', 'secret,id=key,data=secret'];
+  const secret = ['--object', `secret,id=key,data=${SECRET}`];
   const options = 'encrypt.format=aes,encrypt.key-secret=key';
   qemuImg('create', '-q', ...secret, '-f', 'qcow2', '-o', options, image, '1M');
   const opened = `driver=qcow2,encrypt.key-secret=key,file.filename=${image}`;
@@ -25,71 +31,118 @@ function oldImage(folder: string): string {
   return image;
 }
 
-const withPassword = (folder: string, image: string): string[] => [
-  '--password-file',
-  fileIn(folder, 'password', 'secret'),
-  image,
-];
+interface Failing {
+  what: string;
+  image: (folder: string) => string;
+  companion?: () => string;
+  /** For the layer of that name, or for all. */
+  password?: 'all' | 'base.qcow2';
+  end: string;
+  details: object;
+}
 
-const FAILURES: { what: string; args: (folder: string) => string[]; end: string }[] = [
+const FAILURES: Failing[] = [
   {
     what: 'a missing file',
-    args: () => [images.chain().top],
+    image: () => images.chain().top,
     end: 'is missing; hand it over together with the image (--with FILE)',
+    details: {},
   },
   {
     what: 'a password that is not given',
-    args: () => [images.luks()],
+    image: images.luks,
     end: 'is encrypted; give its password (--password-file FILE)',
+    details: {},
   },
   {
     what: 'a password of another layer only',
-    args: (folder) => ['--password-file', `base.qcow2=${fileIn(folder, 'password', 'secret')}`, ...lockedChain()],
+    image: () => images.lockedChain().top,
+    companion: () => images.lockedChain().base,
+    password: 'base.qcow2',
     end: 'is encrypted; give its password (--password-file FILE)',
+    details: FULL,
   },
-  { what: 'a wrong password', args: (folder) => withPassword(folder, images.luks()), end: 'The password is wrong' },
+  { what: 'a wrong password', image: images.luks, password: 'all', end: 'The password is wrong', details: FULL },
   {
     what: 'a password that cannot be checked',
-    args: (folder) => withPassword(folder, oldImage(folder)),
+    image: oldImage,
+    password: 'all',
     end: 'say that it is to be assumed right (--assume-password)',
+    details: FULL,
   },
   {
     what: 'a file that may be a raw disk',
-    args: (folder) => [fileIn(folder, 'disk.img', 'no image')],
+    image: (folder) => fileIn(folder, 'disk.img', 'no image'),
     end: 'state the format raw (-f raw)',
+    details: FULL,
   },
   {
     what: 'a file of any name',
-    args: (folder) => [fileIn(folder, 'disk', 'no image')],
+    image: (folder) => fileIn(folder, 'disk', 'no image'),
     end: 'it reads qcow2, vdi, vmdk, qed, raw (-f raw)',
+    details: FULL,
   },
-  { what: 'an empty file', args: (folder) => [fileIn(folder, 'disk.img', '')], end: 'The file is empty' },
+  {
+    what: 'an empty file',
+    image: (folder) => fileIn(folder, 'disk.img', ''),
+    end: 'The file is empty',
+    details: FULL,
+  },
 ];
 
-const lockedChain = (): string[] => {
-  const { top, base } = images.lockedChain();
-  return ['--with', base, top];
-};
+for (const { what, image, companion, password, end, details } of FAILURES) {
+  test(`the package, to convert and to map: ${what}`, async ({ folder }) => {
+    const [path, output] = [image(folder), join(folder, 'out.raw')];
+    for (const work of [
+      (opened: decant.Image) => opened.convert(output),
+      (opened: decant.Image) => opened.map().next(),
+    ]) {
+      const fail = async () => {
+        const options = {
+          companions: companion ? [companion()] : [],
+          ...(password && {
+            password: ({ name }: decant.Layer) => (password === 'all' || name.endsWith(password) ? SECRET : undefined),
+          }),
+        };
+        const opened = await decant.open(path, options);
+        return work(opened).finally(() => opened.close());
+      };
+      const error: unknown = await fail().catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(decant.DecantError);
+      const text = failureText(error as decant.DecantError);
+      expect(text.endsWith(end), text).toBe(true);
+    }
+  });
 
-for (const { what, args, end } of FAILURES) {
-  test(`convert and map: ${what}`, ({ folder }) => {
-    const given = args(folder);
-    for (const [command, rest] of [
+  test(`the command, to convert and to map: ${what}`, details, ({ folder }) => {
+    const file = password && fileIn(folder, 'password', SECRET);
+    const given = [
+      ...(companion ? ['--with', companion()] : []),
+      ...(file ? ['--password-file', password === 'all' ? file : `${password}=${file}`] : []),
+      image(folder),
+    ];
+    for (const [name, rest] of [
       ['convert', [join(folder, 'out.raw')]],
       ['map', []],
     ] as const) {
-      const { status, stderr } = decant(command, ...given, ...rest);
+      const { status, stderr } = command(name, ...given, ...rest);
       expect({ status, isOneLine: /^decant: [^\n]*\n$/.test(stderr) }, stderr).toEqual({ status: 1, isOneLine: true });
       expect(stderr.endsWith(`${end}\n`), stderr).toBe(true);
     }
   });
 }
 
-for (const [image, row] of [
-  [() => images.chain().top, /^ {4}middle.qcow2, the backing file of .* \(--with FILE\)$/m],
-  [images.luks, /^ {4}the password of .* \(--password-file FILE\)$/m],
+for (const [image, row, details] of [
+  [() => images.chain().top, /^ {4}middle.qcow2, the backing file of .* \(--with FILE\)$/m, {}],
+  [images.luks, /^ {4}the password of .* \(--password-file FILE\)$/m, FULL],
 ] as const) {
-  test(`info lists what is needed: ${row}`, () => {
-    expect(decant('info', image()).stdout).toMatch(row);
+  test(`info lists what is needed: ${row}`, async () => {
+    const opened = await decant.open(image());
+    expect((await infoText(opened.info, image())).join('\n')).toMatch(row);
+    await opened.close();
+  });
+
+  test(`the command lists what is needed: ${row}`, details, () => {
+    expect(command('info', image()).stdout).toMatch(row);
   });
 }
