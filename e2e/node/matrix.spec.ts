@@ -1,16 +1,20 @@
-// The generated matrix of the crate's tests (crate/tests/generated.rs), once more through the command:
-// the wasm that ships, and what info and map print.
+// The generated matrix of the crate's tests (crate/tests/generated.rs), once more by the wasm that ships, and what info
+// and map print of it: in one process, and by the command.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cli, startProgram } from '../support/command.js';
+import * as decant from '../../dist/node.js';
+import { infoJson } from '../../worker/cli/info.js';
+import { mapJson } from '../../worker/cli/map.js';
+import { start } from '../support/command.js';
 import { hashFile } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 
 const list = fileURLToPath(new URL('../../target/matrix/rows.json', import.meta.url));
-const SECRET = ['--object', 'secret,id=s,data=correct horse'];
+const PASSWORD = 'correct horse';
+const SECRET = ['--object', `secret,id=s,data=${PASSWORD}`];
 
 interface Row {
   name: string;
@@ -24,53 +28,105 @@ interface Row {
   sha256: string;
 }
 
-/** Runs the command to its end, beside others. */
-const decant = (...args: string[]) => startProgram(process.execPath, [cli, ...args]).ended;
-
 const qemuImg = (...args: string[]) => execFileSync('qemu-img', args, { encoding: 'utf8', maxBuffer: 1 << 28 });
+
+/** How the disk of a row is converted, mapped and described. Each returns what is printed, or what is on stderr. */
+interface Way {
+  convert(row: Row, output: string): Promise<string>;
+  map(row: Row): Promise<string>;
+  info(row: Row): Promise<string>;
+}
+
+async function using<T>(row: Row, use: (image: decant.Image) => Promise<T>): Promise<T> {
+  const image = await decant.open(row.image, {
+    companions: row.companions,
+    ...(row.raw && { format: 'raw' }),
+    ...(row.encrypted && { password: PASSWORD, assumePassword: true }),
+    ...(row.snapshot && { snapshot: row.snapshot }),
+  });
+  return use(image).finally(() => image.close());
+}
+
+/** The package, and what the command makes of its answers. */
+const inProcess: Way = {
+  convert: (row, output) =>
+    using(row, async (image) => {
+      const { notice = '', unusedCompanions, lost } = await image.convert(output);
+      return [notice, ...unusedCompanions, ...lost.map(({ reason }) => reason)].join();
+    }),
+  map: (row) =>
+    using(row, async (image) => {
+      const lines = [];
+      for await (const line of mapJson(image.map())) lines.push(`${line}\n`);
+      return lines.join('');
+    }),
+  info: async ({ image }) => {
+    const opened = await decant.open(image);
+    return infoJson(opened.info, image)
+      .then((lines) => lines.join('\n'))
+      .finally(() => opened.close());
+  },
+};
+
+/** The command; `password` is a file. */
+function byCommand(password: string): Way {
+  const opening = (row: Row) => [
+    ...row.companions.flatMap((path) => ['--with', path]),
+    ...(row.raw ? ['-f', 'raw'] : []),
+    ...(row.encrypted ? ['--password-file', password, '--assume-password'] : []),
+    ...(row.snapshot ? ['--snapshot', row.snapshot] : []),
+  ];
+  return {
+    convert: async (row, output) => {
+      const { status, stderr } = await start('convert', ...opening(row), row.image, output).ended;
+      return status === 0 ? stderr : `${status} ${stderr}`;
+    },
+    map: async (row) => (await start('map', ...opening(row), '--output=json', row.image).ended).stdout,
+    info: async ({ image }) => (await start('info', '--output=json', image).ended).stdout,
+  };
+}
 
 /** How many rows are converted at once: what starts a process waits for one core. */
 const LANES = 2;
 
-test('every row converts to what was written', async ({ folder }) => {
-  test.setTimeout(20 * 60_000);
-  const rows: Row[] = JSON.parse(readFileSync(list, 'utf8'));
-  expect(rows.length, 'cargo test makes the matrix').toBeGreaterThan(60);
-  const password = join(folder, 'password');
-  writeFileSync(password, 'correct horse\n');
-  const wrong: string[] = [];
-  let [maps, infos] = [0, 0];
+for (const [name, details, wayOf] of [
+  ['in one process', {}, () => inProcess],
+  ['by the command', FULL, byCommand],
+] as const) {
+  test(`every row converts to what was written, ${name}`, details, async ({ folder }) => {
+    test.setTimeout(20 * 60_000);
+    const rows: Row[] = JSON.parse(readFileSync(list, 'utf8'));
+    expect(rows.length, 'cargo test makes the matrix').toBeGreaterThan(60);
+    const password = join(folder, 'password');
+    writeFileSync(password, `${PASSWORD}\n`);
+    const way = wayOf(password);
+    const wrong: string[] = [];
+    let [maps, infos] = [0, 0];
 
-  async function check(row: Row, output: string): Promise<void> {
-    const opening = [
-      ...row.companions.flatMap((path) => ['--with', path]),
-      ...(row.raw ? ['-f', 'raw'] : []),
-      ...(row.encrypted ? ['--password-file', password, '--assume-password'] : []),
-      ...(row.snapshot ? ['--snapshot', row.snapshot] : []),
-    ];
-    const { status, stderr } = await decant('convert', ...opening, row.image, output);
-    if (status !== 0 || stderr !== '') wrong.push(`${row.name}: ${status} ${stderr}`);
-    else if (hashFile(output) !== row.sha256) wrong.push(`${row.name}: other bytes`);
-    rmSync(output, { force: true });
-    if (row.snapshot) return;
-    // A raw file has holes that only its file system knows.
-    if (!/raw/i.test(row.name.replaceAll('raw: false', ''))) {
-      maps += 1;
-      const theirs = qemuImg('map', ...SECRET, '--image-opts', '--output=json', row.qemu);
-      const ours = await decant('map', ...opening, '--output=json', row.image);
-      if (ours.stdout !== theirs) wrong.push(`${row.name}: map`);
+    async function check(row: Row, output: string): Promise<void> {
+      const told = await way.convert(row, output);
+      if (told !== '') wrong.push(`${row.name}: ${told}`);
+      else if (hashFile(output) !== row.sha256) wrong.push(`${row.name}: other bytes`);
+      rmSync(output, { force: true });
+      if (row.snapshot) return;
+      // A raw file has holes that only its file system knows.
+      if (!/raw/i.test(row.name.replaceAll('raw: false', ''))) {
+        maps += 1;
+        const theirs = qemuImg('map', ...SECRET, '--image-opts', '--output=json', row.qemu);
+        if ((await way.map(row)) !== theirs) wrong.push(`${row.name}: map`);
+      }
+      if (row.raw) return;
+      infos += 1;
+      const { decant: _ours, ...info } = JSON.parse(await way.info(row));
+      expect(info, row.name).toEqual(JSON.parse(qemuImg('info', '--output=json', row.image)));
     }
-    if (row.raw) return;
-    infos += 1;
-    const { decant: _ours, ...info } = JSON.parse((await decant('info', '--output=json', row.image)).stdout);
-    expect(info, row.name).toEqual(JSON.parse(qemuImg('info', '--output=json', row.image)));
-  }
 
-  const waiting = rows.values();
-  const lane = async (output: string) => {
-    for (const row of waiting) await check(row, output);
-  };
-  await Promise.all(Array.from({ length: LANES }, (_, at) => lane(join(folder, `out-${at}.raw`))));
-  expect(wrong).toEqual([]);
-  console.log(`${rows.length} conversions, ${maps} maps, ${infos} infos`);
-});
+    const waiting = rows.values();
+    const lane = async (output: string) => {
+      for (const row of waiting) await check(row, output);
+    };
+    await Promise.all(Array.from({ length: LANES }, (_, at) => lane(join(folder, `out-${at}.raw`))));
+    expect(wrong).toEqual([]);
+    console.log(`${rows.length} conversions, ${maps} maps, ${infos} infos`);
+  });
+}

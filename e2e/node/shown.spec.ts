@@ -1,116 +1,171 @@
-// Texts that are not ours, as the command prints them and as the package tells them.
+// Texts that are not ours, as the command prints them and as the package tells them. The rule itself is in
+// worker/shown.test.ts.
 
-import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { DecantError, open, shownText } from '../../dist/node.js';
+import { DecantError, type Image, type OpenOptions, open, shownText } from '../../dist/node.js';
+import { failureText } from '../../worker/cli/failure.js';
+import { infoJson, infoText } from '../../worker/cli/info.js';
+import { escaped } from '../../worker/shown.js';
+import { decant, type Ended } from '../support/command.js';
 import { HIDDEN, NASTY, NASTY_SHOWN, places } from '../support/hostile.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
+import { byScope } from '../support/scope.js';
 
-const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
-const table = JSON.parse(
-  readFileSync(fileURLToPath(new URL('../../crate/tests/shown.json', import.meta.url)), 'utf8'),
-) as { hidden: [number, number][]; cases: [string, string][] };
+const printed = ({ stdout, stderr }: Ended): string => stdout + stderr;
 
 /** The longest line: a message, and what is before it. */
 const LONGEST_LINE = 1020;
 
-test('the rule is that of the core', () => {
-  for (const [text, shown] of table.cases) {
-    expect(shownText(text)).toBe(shown);
-    expect(shownText(shown)).toBe(shown);
-  }
-  const surrogate = [0xd800, 0xdfff];
-  const wrong = [];
-  for (let code = 0; code <= 0x10ffff; code += 1) {
-    const hidden = [...table.hidden, surrogate].some(([first, last]) => code >= first! && code <= last!);
-    if (shownText(String.fromCodePoint(code)).startsWith('\\u') !== hidden) wrong.push(code.toString(16));
-  }
-  expect(wrong).toEqual([]);
-  expect(shownText('a\ud800b\udc00')).toBe('a\\ud800b\\udc00');
-});
-
-function decant(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [cli, ...args], { encoding: 'utf8', timeout: 60_000, maxBuffer: 1 << 28 });
-}
-
 /** Every line, after a check that a terminal can show it. */
-function linesOf({ stdout, stderr }: { stdout: string; stderr: string }): string[] {
-  const lines = `${stdout}${stderr}`.split('\n');
-  for (const line of lines) expect(HIDDEN.exec(line), line.slice(0, 300)).toBe(null);
+function linesOf(text: string): string[] {
+  const lines = text.split('\n');
+  for (const line of lines) {
+    expect(HIDDEN.exec(line), line.slice(0, 300)).toBe(null);
+    expect(line.length, line.slice(0, 300)).toBeLessThanOrEqual(LONGEST_LINE);
+  }
   return lines;
 }
 
+/** Checks that JSON which is printed can be shown by a terminal, and holds `text`. */
+function checkJson(json: string, text: string): void {
+  expect(json.split('\n').map((line) => HIDDEN.exec(line))).not.toContainEqual(expect.anything());
+  const texts: unknown[] = [];
+  JSON.parse(json, (_key, value) => texts.push(value));
+  expect(texts.includes(text), json.slice(0, 300)).toBe(true);
+}
+
+/** What the command prints where the image is in memory: its description or the failure, as text and as JSON. */
+async function described(image: Buffer): Promise<{ text: string; json: string | undefined }> {
+  try {
+    const opened = await open(image);
+    const [text, json] = [await infoText(opened.info, '-'), await infoJson(opened.info, '-')];
+    await opened.close();
+    return { text: text.join('\n'), json: json.map(escaped).join('\n') };
+  } catch (thrown) {
+    return { text: failureText(thrown as DecantError), json: undefined };
+  }
+}
+
+/** What a conversion of the image, or its map, fails with, as the command prints it; the text of an empty map. */
+async function failing(image: Buffer, options: OpenOptions, use: (opened: Image) => Promise<unknown>): Promise<string> {
+  try {
+    const opened = await open(image, options);
+    await use(opened).finally(() => opened.close());
+    return '';
+  } catch (thrown) {
+    return failureText(thrown as DecantError);
+  }
+}
+
 for (const [place, { room, make }] of Object.entries(places)) {
-  test(`a name in an image, ${place}: shown escaped and cut, whole in JSON`, ({ folder }) => {
+  const isLuks = place === 'LUKS mode';
+  /** How a name is found there, whole. */
+  const whole = (name: string) => (isLuks ? name.split('-')[0]!.split('\0')[0]! : name);
+  // A harmless name first: no other has more lines.
+  const names = ['name', NASTY, 'x'.repeat(room), '\n'.repeat(room)];
+
+  test(`a name in an image, ${place}: shown escaped and cut, whole in JSON`, async () => {
+    const counts = [];
+    for (const name of names) {
+      const image = make(name);
+      const { text, json } = await described(image);
+      const texts = [
+        text,
+        await failing(image, {}, (opened) => opened.map().next()),
+        await failing(image, isLuks ? { password: 'secret' } : { snapshot: 'none' }, (opened) =>
+          opened.convert(new WritableStream()),
+        ),
+      ];
+      counts.push(texts.map((one) => linesOf(one).length));
+      if (name === NASTY) expect(texts.join('\n')).toContain(NASTY_SHOWN);
+      // Of an unknown feature there is a message alone.
+      expect(json === undefined).toBe(place === 'feature');
+      if (json !== undefined) checkJson(json, whole(name));
+    }
+    for (const count of counts) expect(count).toEqual(counts[0]);
+  });
+
+  test(`the command: a name in an image, ${place}`, place === 'backing file' ? {} : FULL, ({ folder }) => {
     const [path, output, password] = ['image.qcow2', 'out.raw', 'password'].map((name) => join(folder, name));
     writeFileSync(password!, 'secret');
-    const asked = place === 'LUKS mode' ? ['--password-file', password!] : ['--snapshot', 'none'];
+    const asked = isLuks ? ['--password-file', password!] : ['--snapshot', 'none'];
     const commands = [
       ['info', path!],
       ['map', path!],
       ['convert', ...asked, path!, output!],
     ];
     const counts = [];
-    // A harmless name first: no other has more lines.
-    for (const name of ['name', NASTY, 'x'.repeat(room), '\n'.repeat(room)]) {
+    for (const name of names.slice(0, byScope({ short: 2, full: names.length }))) {
       writeFileSync(path!, make(name));
-      const runs = commands.map((args) => linesOf(decant(...args)));
-      counts.push(runs.map((lines) => lines.length));
-      for (const line of runs.flat()) expect(line.length, line.slice(0, 300)).toBeLessThanOrEqual(LONGEST_LINE);
-      if (name === NASTY) expect(runs.flat().join('\n')).toContain(NASTY_SHOWN);
-      const json = decant('info', '--output=json', path!);
-      linesOf(json);
-      // Of an unknown feature there is a message alone.
-      if (place === 'feature') continue;
-      const texts: unknown[] = [];
-      JSON.parse(json.stdout, (_key, value) => texts.push(value));
-      const whole = place === 'LUKS mode' ? name.split('-')[0]!.split('\0')[0] : name;
-      expect(texts.includes(whole), `${place}: ${json.stdout.slice(0, 300)}`).toBe(true);
+      const runs = commands.map((args) => printed(decant(...args)));
+      counts.push(runs.map((text) => linesOf(text).length));
+      if (name === NASTY) expect(runs.join('\n')).toContain(NASTY_SHOWN);
+      if (place !== 'feature') checkJson(decant('info', '--output=json', path!).stdout, whole(name));
     }
     for (const count of counts) expect(count).toEqual(counts[0]);
   });
 }
 
-test('the name of a file, and what was typed', ({ folder }) => {
+/** Files with a hostile name in `folder`: an image, no image, and an output. */
+function hostileFiles(folder: string) {
   const name = NASTY.replaceAll('/', '');
   const [path, other, output] = [join(folder, `${name}.qcow2`), join(folder, name), join(folder, 'out.raw')];
   writeFileSync(path, places['backing file'].make('base.raw'));
   writeFileSync(other, 'no image');
-  // (arguments, how many lines there are besides those of the image's own description)
-  const cases: [string[], number][] = [
-    [['info', other], 1],
-    [['info', join(folder, `${name}.none`)], 1],
-    [['convert', path, output], 1],
-    [['convert', '--with', `${name}=${join(folder, 'none')}`, path, output], 1],
-    [['convert', '--with', other, path, output], 1],
-    [['convert', path, `${folder}/${name}/out.raw`], 1],
-    [['convert', '--snapshot', name, path, output], 1],
-    [['convert', '-f', name, path, output], 1],
-    [['convert', '-O', name, path, output], 1],
-    [['convert', '-m', name, path, output], 1],
-    [['convert', '--password-file', `${name}.none`, path, output], 1],
-    [['convert', `--${name}`, path, output], 1],
-    [['info', `--output=${name}`, path], 1],
-    [[name], 1],
-    [['info', path, other, 'x'.repeat(100_000)], 1],
-    [['info', 'x'.repeat(100_000)], 1],
-  ];
-  for (const [args, count] of cases) {
-    const result = decant(...args);
-    const lines = linesOf(result);
-    const what = args.join(' ').slice(0, 200);
-    expect(result.stdout, what).toBe('');
-    expect(lines.length - 1, what).toBe(count);
-    for (const line of lines) expect(line.length, what).toBeLessThanOrEqual(LONGEST_LINE);
-  }
+  return { name, path, other, output };
+}
+
+// Mistakes in the arguments alone are in worker/cli/main.test.ts, too.
+for (const [title, details, commandsOf] of [
+  [
+    'the name of a file',
+    {},
+    ({ name, path, other, output }) => [
+      ['info', other],
+      ['info', join(other, `${name}.none`)],
+      ['convert', path, output],
+      ['convert', '--with', other, path, output],
+      ['convert', '--snapshot', name, path, output],
+      ['convert', '-O', name, path, output],
+      ['info', 'x'.repeat(100_000)],
+    ],
+  ],
+  [
+    'the name of a file, and what was typed',
+    FULL,
+    ({ name, path, other, output }) => [
+      ['info', `${other}.none`],
+      ['convert', '--with', `${name}=${other}.none`, path, output],
+      ['convert', path, join(other, 'out.raw')],
+      ['convert', '-f', name, path, output],
+      ['convert', '-m', name, path, output],
+      ['convert', '--password-file', `${name}.none`, path, output],
+      ['convert', `--${name}`, path, output],
+      ['info', `--output=${name}`, path],
+      [name],
+      ['info', path, other, 'x'.repeat(100_000)],
+    ],
+  ],
+] satisfies [string, object, (files: ReturnType<typeof hostileFiles>) => string[][]][]) {
+  test(`${title}, in a failure`, details, ({ folder }) => {
+    for (const args of commandsOf(hostileFiles(folder))) {
+      const { stdout, stderr } = decant(...args);
+      const what = args.join(' ').slice(0, 200);
+      expect(stdout, what).toBe('');
+      expect(linesOf(stderr), what).toEqual([expect.stringMatching(/^decant: /), '']);
+    }
+  });
+}
+
+test('the name of a file, in a description', ({ folder }) => {
+  const { path, other } = hostileFiles(folder);
   const info = decant('info', '--with', other, path);
-  linesOf(info);
+  linesOf(printed(info));
   expect(info.stdout.split('\n')[0]).toBe(`image: ${shownText(path)}`);
   expect(info.stdout.match(/^b= /m)).toBe(null);
   const json = decant('info', '--output=json', path);
-  linesOf(json);
+  checkJson(json.stdout, path);
   expect(JSON.parse(json.stdout).filename).toBe(path);
 });
 

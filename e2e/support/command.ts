@@ -30,7 +30,7 @@ const environment = { ...process.env, TZ: 'UTC' };
 
 /** Runs a program to its end; `options` may give it another environment or folder. */
 export function run(command: string, args: string[], options: SpawnSyncOptions = {}): Ended {
-  const given = { timeout: TIMEOUT, env: environment, ...options, encoding: 'utf8' } as const;
+  const given = { timeout: TIMEOUT, maxBuffer: 1 << 28, env: environment, ...options, encoding: 'utf8' } as const;
   const { status, stdout, stderr } = spawnSync(command, args, given);
   return checked({ status, stdout, stderr });
 }

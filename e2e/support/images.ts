@@ -110,6 +110,9 @@ const convert =
     qemuImg('convert', '-O', 'qcow2', ...options, fileSystem(), path);
   };
 
+/** The passwords of the two layers of `lockedChain`. */
+export const CHAIN_PASSWORDS = { top: 'of the top', base: 'of the base' };
+
 /** The password of the encrypted images. */
 export const PASSWORD = 'correct horse';
 const SECRET = ['--object', `secret,id=s,data=${PASSWORD}`];
@@ -178,8 +181,8 @@ export const images = {
     return { top, below: [middle, base], raw };
   },
   /** Two encrypted layers, each with a password of its own: the top, what it refers to, the disk. */
-  lockedChain: (): { top: string; base: string; raw: string; passwords: { top: string; base: string } } => {
-    const passwords = { top: 'of the top', base: 'of the base' };
+  lockedChain: (): { top: string; base: string; raw: string; passwords: typeof CHAIN_PASSWORDS } => {
+    const passwords = CHAIN_PASSWORDS;
     const paths = (chain: string) => ['base.qcow2', 'top.qcow2', 'disk.raw'].map((name) => join(chain, name)) as Triple;
     const chain = cachedFolder('locked-chain', (folder) => {
       const [base, top, raw] = paths(folder);

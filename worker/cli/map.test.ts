@@ -1,7 +1,6 @@
 // A map as it is printed.
 
 import { describe, expect, test, vi } from 'vitest';
-import type { Image } from '../node.js';
 import type { Extent } from '../types.js';
 import { MOST_LISTED } from './lost.js';
 import { map } from './map.js';
@@ -28,9 +27,8 @@ async function printed(
     async *map() {
       yield* extents;
     },
-  } as Pick<Image, 'map'> as Image;
-  const command = { name: 'map', json } as Parameters<typeof map>[1];
-  const ended = await map(image, command, new AbortController().signal).catch((error: unknown) => error);
+  };
+  const ended = await map(image, { json }, new AbortController().signal).catch((error: unknown) => error);
   return { out: out!.join(''), err: err!.join(''), ended };
 }
 

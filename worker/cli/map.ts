@@ -1,17 +1,15 @@
 // `decant map`, as `qemu-img map` of QEMU 7.2 prints it.
 
 import { DecantError } from '../errors.js';
-import type { Image } from '../node.js';
 import { shownText } from '../shown.js';
-import type { Extent } from '../types.js';
-import type { Command } from './arguments.js';
+import type { CommonImage, Extent } from '../types.js';
 import { MOST_LISTED, tellLost, tellUnlisted } from './lost.js';
 import { print } from './output.js';
 
 /** Prints the map. Returns whether all of the disk can be read. */
 export async function map(
-  image: Image,
-  { json }: Extract<Command, { name: 'info' | 'map' }>,
+  image: Pick<CommonImage, 'map'>,
+  { json }: { json: boolean },
   signal: AbortSignal,
 ): Promise<boolean> {
   let lost = 0;
@@ -38,7 +36,7 @@ const line = ({ start, length, depth, kind, offset }: Extent): string => {
 };
 
 /** A JSON list with an object on each line. */
-async function* mapJson(extents: AsyncIterable<Extent>): AsyncGenerator<string> {
+export async function* mapJson(extents: AsyncIterable<Extent>): AsyncGenerator<string> {
   let last: string | undefined;
   let open = '[';
   for await (const extent of extents) {
