@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 import { byScope } from '../support/scope.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -31,6 +31,15 @@ const NODE = `
     } catch (error) {
       return DecantError.is(error) && error.kind === 'password' ? (await image.read(0, 512)).length : 0;
     }
+  }`;
+
+/** Uploads. */
+const UPLOADS = `
+  import { open } from 'decant';
+  import { putTarget } from 'decant/upload';
+  export async function upload(path: string): Promise<number> {
+    const image = await open(path);
+    return (await image.convert(putTarget('https://localhost/disk', { headers: { 'X-Name': 'disk' } }))).outputSize;
   }`;
 
 /** What it must not do. */
@@ -94,13 +103,20 @@ interface Case {
   compilers?: string[];
 }
 
-const CASES: Case[] = [
+/** A program for each entry of the package, and what they must not do. */
+const IN_NODE: Case[] = [
   { name: 'Node, default libraries', program: NODE, options: { types: ['node'] } },
+  { name: 'Node, uploads', program: UPLOADS, options: { types: ['node'] } },
+  { name: 'Node, mistakes', program: WRONG_IN_NODE, options: { types: ['node'] } },
+];
+const IN_BROWSERS: Case[] = [{ name: 'a browser', program: BROWSER, options: { types: [] } }];
+
+const CASES: Case[] = [
+  ...IN_NODE,
+  ...IN_BROWSERS,
   { name: 'Node, no DOM', program: NODE, options: { types: ['node'], lib: ['ES2022'] } },
   { name: 'Node, neither DOM nor @types/node', program: NODE, options: { types: [], lib: ['ES2022'] } },
   { name: 'Node, no @types/node', program: NODE, options: { types: [] } },
-  { name: 'Node, mistakes', program: WRONG_IN_NODE, options: { types: ['node'] } },
-  { name: 'a browser', program: BROWSER, options: { types: [] } },
   { name: 'a browser, beside @types/node', program: BROWSER, options: { types: ['node'] } },
   {
     name: 'await using',
@@ -117,14 +133,17 @@ function pack(folder: string): string {
   return join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz'))!);
 }
 
-/** Unpacks the package where programs in `folder` find it. */
-function install(folder: string): void {
+const fileOf = ({ name }: Case) => `${name.replace(/\W+/g, '-')}.ts`;
+
+/** Unpacks the package where programs in `folder` find it, and writes the programs of `cases` there. */
+function install(folder: string, cases: Case[]): void {
   const modules = join(folder, 'node_modules');
   mkdirSync(join(modules, 'decant'), { recursive: true });
   execFileSync('tar', ['-xzf', pack(join(folder, 'packed')), '-C', join(modules, 'decant'), '--strip-components=1']);
   symlinkSync(join(root, 'node_modules', '@types'), join(modules, '@types'));
   symlinkSync(join(root, 'node_modules', 'undici-types'), join(modules, 'undici-types'));
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  for (const one of cases) writeFileSync(join(folder, fileOf(one)), one.program);
 }
 
 /** What a compiler is told besides, for a program that `resolution` finds the package for. */
@@ -145,35 +164,50 @@ function together(cases: Case[], resolution: (typeof RESOLUTIONS)[number]): Map<
   return groups;
 }
 
-test('programs compile against the types, whatever compiles them', ({ folder }) => {
+/** Compiles `cases`; returns what the compiler says against them. */
+function compile(folder: string, compiler: string, cases: Case[], resolution: (typeof RESOLUTIONS)[number]): string[] {
+  const failures: string[] = [];
+  for (const [options, group] of together(cases, resolution)) {
+    const config = { compilerOptions: JSON.parse(options), files: group.map(fileOf) };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+    try {
+      const tsc = join(root, compiler, 'bin', 'tsc');
+      execFileSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8', stdio: 'pipe' });
+    } catch (error) {
+      failures.push(`${compiler}, ${options}: ${(error as { stdout: string }).stdout}`);
+    }
+  }
+  return failures;
+}
+
+test('a program for each entry compiles', ({ folder }) => {
+  install(folder, [...IN_NODE, ...IN_BROWSERS]);
+  expect(compile(folder, NEWEST, IN_NODE, RESOLUTIONS[0]!)).toEqual([]);
+  expect(compile(folder, NEWEST, IN_BROWSERS, RESOLUTIONS[1]!)).toEqual([]);
+});
+
+test('programs compile against the types, whatever compiles them', FULL, ({ folder }) => {
   test.setTimeout(300_000);
-  install(folder);
-  const fileOf = ({ name }: Case) => `${name.replace(/\W+/g, '-')}.ts`;
-  for (const one of CASES) writeFileSync(join(folder, fileOf(one)), one.program);
+  install(folder, CASES);
   const failures: string[] = [];
   for (const compiler of COMPILERS) {
     const cases = CASES.filter(({ compilers = COMPILERS }) => compilers.includes(compiler));
     for (const resolution of compiler === NEWEST ? RESOLUTIONS : RESOLUTIONS.slice(0, 1)) {
-      for (const [options, group] of together(cases, resolution)) {
-        const config = { compilerOptions: JSON.parse(options), files: group.map(fileOf) };
-        writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
-        try {
-          const tsc = join(root, compiler, 'bin', 'tsc');
-          execFileSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8', stdio: 'pipe' });
-        } catch (error) {
-          failures.push(`${compiler}, ${options}: ${(error as { stdout: string }).stdout}`);
-        }
-      }
+      failures.push(...compile(folder, compiler, cases, resolution));
     }
   }
   expect(failures).toEqual([]);
 });
 
-test('linters of packages find nothing, and packing is repeatable', ({ folder }) => {
-  const [one, other] = [pack(join(folder, 'one')), pack(join(folder, 'other'))];
-  expect(execFileSync('cmp', [one, other], { encoding: 'utf8' })).toBe('');
-  execFileSync(bin('publint'), ['run', one, '--strict'], { stdio: 'pipe' });
+test('linters of packages find nothing', ({ folder }) => {
+  const packed = pack(folder);
+  execFileSync(bin('publint'), ['run', packed, '--strict'], { stdio: 'pipe' });
   const scripts = ['plain', 'extras', 'threads'].map((kind) => `worker.${kind}.js`);
   const without = ['--exclude-entrypoints', ...scripts, 'worker.node.mjs', 'package.json'];
-  execFileSync(bin('attw'), [one, '--profile', 'esm-only', ...without], { stdio: 'pipe' });
+  execFileSync(bin('attw'), [packed, '--profile', 'esm-only', ...without], { stdio: 'pipe' });
+});
+
+test('packing is repeatable', FULL, ({ folder }) => {
+  const [one, other] = [pack(join(folder, 'one')), pack(join(folder, 'other'))];
+  expect(execFileSync('cmp', [one, other], { encoding: 'utf8' })).toBe('');
 });
