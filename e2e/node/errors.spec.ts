@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import * as decant from '../../dist/node.js';
+import { closing } from '../support/closing.js';
 import { images } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { fileSource } from '../support/own.mjs';
@@ -12,8 +13,7 @@ async function using(
   work: (image: decant.Image) => Promise<unknown>,
   options?: decant.OpenOptions,
 ): Promise<unknown> {
-  const image = await decant.open(path, options);
-  return work(image).finally(() => image.close());
+  return closing(await decant.open(path, options), work);
 }
 
 for (const [what, failing, code] of [

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import * as decant from '../../dist/node.js';
 import { failureText } from '../../worker/cli/failure.js';
 import { infoText } from '../../worker/cli/info.js';
+import { closing } from '../support/closing.js';
 import { decant as command } from '../support/command.js';
 import { images, qemuImg } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
@@ -104,8 +105,7 @@ for (const { what, image, companion, password, end, details } of FAILURES) {
             password: ({ name }: decant.Layer) => (password === 'all' || name.endsWith(password) ? SECRET : undefined),
           }),
         };
-        const opened = await decant.open(path, options);
-        return work(opened).finally(() => opened.close());
+        return closing<unknown>(await decant.open(path, options), work);
       };
       const error: unknown = await fail().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(decant.DecantError);
@@ -137,9 +137,8 @@ for (const [image, row, details] of [
   [images.luks, /^ {4}the password of .* \(--password-file FILE\)$/m, FULL],
 ] as const) {
   test(`info lists what is needed: ${row}`, async () => {
-    const opened = await decant.open(image());
-    expect((await infoText(opened.info, image())).join('\n')).toMatch(row);
-    await opened.close();
+    const lines = await closing(await decant.open(image()), ({ info }) => infoText(info, image()));
+    expect(lines.join('\n')).toMatch(row);
   });
 
   test(`the command lists what is needed: ${row}`, details, () => {

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import * as decant from '../../dist/node.js';
 import { infoJson } from '../../worker/cli/info.js';
 import { mapJson } from '../../worker/cli/map.js';
+import { closing } from '../support/closing.js';
 import { start } from '../support/command.js';
 import { hashFile } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
@@ -44,7 +45,7 @@ async function using<T>(row: Row, use: (image: decant.Image) => Promise<T>): Pro
     ...(row.encrypted && { password: PASSWORD, assumePassword: true }),
     ...(row.snapshot && { snapshot: row.snapshot }),
   });
-  return use(image).finally(() => image.close());
+  return closing(image, use);
 }
 
 /** The package, and what the command makes of its answers. */
@@ -61,10 +62,8 @@ const inProcess: Way = {
       return lines.join('');
     }),
   info: async ({ image }) => {
-    const opened = await decant.open(image);
-    return infoJson(opened.info, image)
-      .then((lines) => lines.join('\n'))
-      .finally(() => opened.close());
+    const lines = await closing(await decant.open(image), ({ info }) => infoJson(info, image));
+    return lines.join('\n');
   },
 };
 

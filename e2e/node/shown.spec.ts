@@ -7,6 +7,7 @@ import { DecantError, type Image, type OpenOptions, open, shownText } from '../.
 import { failureText } from '../../worker/cli/failure.js';
 import { infoJson, infoText } from '../../worker/cli/info.js';
 import { escaped } from '../../worker/shown.js';
+import { closing } from '../support/closing.js';
 import { decant, type Ended } from '../support/command.js';
 import { HIDDEN, NASTY, NASTY_SHOWN, places } from '../support/hostile.js';
 import { expect, FULL, test } from '../support/node.js';
@@ -38,10 +39,10 @@ function checkJson(json: string, text: string): void {
 /** What the command prints where the image is in memory: its description or the failure, as text and as JSON. */
 async function described(image: Buffer): Promise<{ text: string; json: string | undefined }> {
   try {
-    const opened = await open(image);
-    const [text, json] = [await infoText(opened.info, '-'), await infoJson(opened.info, '-')];
-    await opened.close();
-    return { text: text.join('\n'), json: json.map(escaped).join('\n') };
+    return await closing(await open(image), async ({ info }) => ({
+      text: (await infoText(info, '-')).join('\n'),
+      json: (await infoJson(info, '-')).map(escaped).join('\n'),
+    }));
   } catch (thrown) {
     return { text: failureText(thrown as DecantError), json: undefined };
   }
@@ -50,8 +51,7 @@ async function described(image: Buffer): Promise<{ text: string; json: string | 
 /** What a conversion of the image, or its map, fails with, as the command prints it; the text of an empty map. */
 async function failing(image: Buffer, options: OpenOptions, use: (opened: Image) => Promise<unknown>): Promise<string> {
   try {
-    const opened = await open(image, options);
-    await use(opened).finally(() => opened.close());
+    await closing(await open(image, options), use);
     return '';
   } catch (thrown) {
     return failureText(thrown as DecantError);
