@@ -78,7 +78,12 @@ export function startProgram(
 export const start = (...args: string[]) => startProgram(process.execPath, [cli, ...args]);
 
 /** The same, with a standard input that the test feeds: where nothing comes, the command waits. */
-export const startFed = (...args: string[]) => startProgram(process.execPath, [cli, ...args], {}, 'pipe');
+export function startFed(...args: string[]): Started {
+  const started = startProgram(process.execPath, [cli, ...args], {}, 'pipe');
+  // The command may end before it has read all.
+  started.child.stdin!.on('error', () => {});
+  return started;
+}
 
 /** Waits until the command listens to signals, as the system tells: the last one that it takes on is SIGHUP, 1. */
 export async function listening({ pid }: ChildProcess): Promise<void> {
