@@ -2,7 +2,7 @@
 
 import type { Result } from 'decant';
 import { expect, test } from 'vitest';
-import { currentRates, learn, TYPICAL } from './rates.js';
+import { currentRates, learn, type Method, type Prediction, predict, TYPICAL } from './rates.js';
 
 /** Runs `work` with what the page has kept. */
 async function withKept(work: (kept: Map<string, string>) => Promise<void>): Promise<void> {
@@ -39,4 +39,52 @@ test('only rates are taken for rates', async () => {
     kept.set('decant.rates', JSON.stringify(TYPICAL));
     expect(await currentRates()).toEqual(TYPICAL);
   });
+});
+
+const even = { storage: 1e8, picked: 2e8, finish: 1e9, download: 5e8, streamed: 4e8 };
+
+/** What is kept of `even` after a conversion of 10 GB that took a second for each phase. */
+async function learned(method: Method, data: number, kept: object = even, times = {}): Promise<Record<string, number>> {
+  let rates = {};
+  await withKept(async (all) => {
+    all.set('decant.rates', JSON.stringify(kept));
+    const time = { unlocking: 0, preparing: 0, converting: 1000, finalizing: 1000, ...times };
+    learn(method, { virtualSize: 10e9, time } as Result, data);
+    rates = JSON.parse(all.get('decant.rates')!);
+  });
+  return rates;
+}
+
+// (how a file is made, the rates that change: half of what was known, half of what was measured)
+for (const [method, changed] of [
+  ['picked', { picked: 1.1e9, finish: 5.5e9 }],
+  ['stored', { storage: 1.05e9 }],
+  ['streamed', { streamed: 2.7e9 }],
+  ['host', {}],
+] as [Method, object][]) {
+  test(`a conversion that is ${method} teaches ${Object.keys(changed).join(' and ') || 'nothing'}`, async () => {
+    expect(await learned(method, 2e9)).toEqual({ ...even, ...changed });
+  });
+}
+
+test('little data, or no time, teaches nothing; a first measurement is taken as it is', async () => {
+  expect(await learned('stored', 31e6)).toEqual(even);
+  expect(await learned('stored', 2e9, even, { converting: 0 })).toEqual(even);
+  expect(await learned('stored', 2e9, {})).toEqual({ storage: 2e9 });
+});
+
+// (how a file is made; seconds for a disk of 10 GB with 1 GB of data)
+for (const [method, converting, finishing, copying] of [
+  ['picked', 5, 10, 0],
+  ['stored', 10, 0, 20],
+  ['streamed', 25, 0, 0],
+  ['host', 10, 0, 0],
+] as const) {
+  test(`how long it takes: ${method}`, () => {
+    expect(predict(even, method, 10e9, 1e9)).toEqual<Prediction>({ converting, finishing, copying });
+  });
+}
+
+test('a stream is no faster than its data is converted', () => {
+  expect(predict(even, 'streamed', 10e9, 10e9).converting).toBe(100);
 });

@@ -1,0 +1,246 @@
+// The ways to save a disk: which there are, what they cost, and which one is proposed or advised.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { advice, bestChoice, type Environment, explore, listChoices, newEnvironment } from './choices.js';
+import { infoOf, outputOf, stageIn } from './testing.js';
+import { english } from './texts/english.js';
+import type { Choice, Survey } from './ways.js';
+
+/** Bytes of the private storage that are free. */
+let room = 0;
+const tried: number[] = [];
+
+vi.mock('decant', async (original) => ({
+  ...(await original<typeof import('decant')>()),
+  canStore: async (size: number) => {
+    tried.push(size);
+    if (room < 0) throw new Error('There is no storage');
+    return size <= room;
+  },
+}));
+
+beforeEach(() => {
+  vi.stubGlobal('isSecureContext', true);
+  tried.length = 0;
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+const DISK = 10e9;
+const DATA = 1e9;
+const info = infoOf({ virtualSize: DISK });
+const raw = outputOf('raw', '.raw', { size: DISK });
+const gzip = outputOf('raw.gz', '.raw.gz', { compressed: true });
+const rates = { storage: 1e8, picked: 1e8, finish: 1e9, download: 1e9, streamed: 1e8 };
+const survey: Survey = { data: DATA, compressed: 0, lost: 0, complete: true, isDue: false };
+const all: Environment = {
+  rates,
+  fits: true,
+  stream: { obstacle: undefined },
+  folderObstacle: undefined,
+  dialogObstacle: undefined,
+  otherTab: false,
+  complete: true,
+};
+const { stage } = stageIn();
+
+const list = (environment: Partial<Environment>, of: Partial<Survey> = {}, output = raw): Choice[] =>
+  listChoices(info, output, { ...survey, ...of }, { ...all, ...environment }, stage);
+const download = (...args: Parameters<typeof list>): Choice => list(...args).at(-1)!;
+
+test('a folder takes the space of the data, a download that of the disk', () => {
+  expect(list({})).toEqual([
+    { way: 'folder', method: 'picked', space: DATA, seconds: 20, copying: 0 },
+    { way: 'download', method: 'stored', space: DISK, seconds: 20, copying: 10 },
+  ]);
+});
+
+test('the save dialog is a way only where no folder can be picked', () => {
+  const ways = (environment: Partial<Environment>) => list(environment).map(({ way, obstacle }) => [way, obstacle]);
+  expect(ways({ folderObstacle: 'none' })).toEqual([
+    ['folder', 'none'],
+    ['dialog', undefined],
+    ['download', undefined],
+  ]);
+  expect(ways({ folderObstacle: 'none', dialogObstacle: 'none' })).toEqual([
+    ['folder', 'none'],
+    ['download', undefined],
+  ]);
+});
+
+test('nothing is told of the cost before anything is known of the disk', () => {
+  expect(list({}, { complete: false })).toEqual([
+    { way: 'folder', method: 'picked' },
+    { way: 'download', method: 'stored' },
+  ]);
+});
+
+test('what a map that is still read has told is a lower bound', () => {
+  for (const { atLeast, space } of list({}, { complete: false, isDue: true })) {
+    expect(atLeast).toBe(true);
+    expect(space).toBeGreaterThan(0);
+  }
+});
+
+test('without rates there is no time', () => {
+  for (const choice of list({ rates: undefined as never })) expect(choice).not.toHaveProperty('seconds');
+});
+
+// (what, environment, survey, output, how it is downloaded)
+for (const [what, environment, of, output, expected] of [
+  ['a stream that is faster', { rates: { ...rates, streamed: 1e9 } }, {}, raw, { method: 'streamed' }],
+  ['a copy that is faster', { rates: { ...rates, download: 1e12 } }, {}, raw, { method: 'stored' }],
+  ['no stream', { rates: { ...rates, streamed: 1e9 }, stream: { obstacle: 'no' } }, {}, raw, { method: 'stored' }],
+  ['rates that are not known', { rates: undefined }, {}, raw, { method: 'stored' }],
+  ['a map that is still read', { rates: { ...rates, streamed: 1e9 } }, { complete: false }, raw, { method: 'stored' }],
+  ['a storage that was not tried yet', { fits: undefined }, {}, raw, { obstacle: english.finding }],
+  [
+    'a small storage, and a stream not tried yet',
+    { fits: false, stream: undefined },
+    {},
+    raw,
+    { obstacle: english.finding },
+  ],
+  ['a small storage', { fits: false, room: 3e9 }, {}, raw, { method: 'streamed', note: english.streamsForRoom(3e9) }],
+  [
+    'a small storage without a stream',
+    { fits: false, room: 3e9, stream: { obstacle: 'No worker.' } },
+    {},
+    raw,
+    { obstacle: english.noRoom(3e9, 'No worker.', true) },
+  ],
+  [
+    'a small storage without a stream or a folder',
+    { fits: false, room: 0, stream: { obstacle: 'No worker.' }, folderObstacle: 'none' },
+    {},
+    raw,
+    { obstacle: english.noRoom(0, 'No worker.', false) },
+  ],
+  [
+    'an output that may be small enough',
+    { fits: false, room: 3e9, stream: { obstacle: 'No worker.' } },
+    {},
+    gzip,
+    { method: 'stored', note: english.mayNotFit(3e9) },
+  ],
+] as [string, Partial<Environment>, Partial<Survey>, typeof raw, Partial<Choice>][]) {
+  test(`how a disk is downloaded: ${what}`, () => {
+    expect(download(environment, of, output)).toMatchObject(expected);
+    if (!('obstacle' in expected)) expect(download(environment, of, output).obstacle).toBeUndefined();
+  });
+}
+
+test('without https nothing can be downloaded', () => {
+  vi.stubGlobal('isSecureContext', false);
+  expect(download({}).obstacle).toBe(english.insecure);
+  expect(newEnvironment(stage)).toMatchObject({ folderObstacle: english.insecure, dialogObstacle: english.insecure });
+});
+
+test('a picker that the browser does not have is an obstacle', () => {
+  vi.stubGlobal('showSaveFilePicker', () => {});
+  expect(newEnvironment(stage)).toMatchObject({ folderObstacle: english.noPicker, dialogObstacle: undefined });
+});
+
+const choice = (
+  way: Choice['way'],
+  seconds: number | undefined,
+  space: number,
+  more: Partial<Choice> = {},
+): Choice => ({
+  way,
+  method: way === 'folder' ? 'picked' : 'stored',
+  ...(seconds === undefined ? {} : { seconds }),
+  space,
+  ...more,
+});
+
+test('the cheapest way that is possible is proposed: 100 MB weigh as much as a second', () => {
+  const [folder, stored] = [choice('folder', 10, 1e9), choice('download', 12, 0.9e9)];
+  expect(bestChoice([folder, stored])).toBe(folder);
+  expect(bestChoice([choice('folder', 10, 1.4e9), stored])).toBe(stored);
+  expect(bestChoice([{ ...folder, obstacle: 'no' }, stored])).toBe(stored);
+  expect(bestChoice([{ ...folder, obstacle: 'no' }])).toBeUndefined();
+});
+
+// (what, choices, advice)
+for (const [what, choices, reason] of [
+  ['far less space', [choice('folder', 10, 0), choice('download', 10, 5e9)], english.betterSpace(0, 5e9)],
+  ['far less time', [choice('folder', 300, 0), choice('download', 10, 1e9)], english.betterTime(290)],
+  ['not clearly better', [choice('folder', 80, 0), choice('download', 100, 0)], undefined],
+  ['clearly better', [choice('folder', 69, 0), choice('download', 100, 0)], english.betterTime(31)],
+  ['a few seconds', [choice('folder', 0.1, 0), choice('download', 5, 0)], undefined],
+  ['five seconds', [choice('folder', 0, 0), choice('download', 5, 0)], english.betterTime(5)],
+  ['a time that is not known', [choice('folder', undefined, 0), choice('download', 10, 5e9)], undefined],
+  ['a lower bound', [choice('folder', 10, 0, { atLeast: true }), choice('download', 10, 5e9)], undefined],
+  ['one way', [choice('folder', 10, 0), choice('download', 10, 5e9, { obstacle: 'no' })], undefined],
+] as [string, Choice[], string | undefined][]) {
+  test(`advice: ${what}`, () => expect(advice(choices, english)?.reason).toBe(reason));
+}
+
+/** Explores what the browser offers for a disk of `DISK` bytes. */
+async function explored(isKept = false, turn = new AbortController().signal): Promise<Environment> {
+  const streamedDownloads = { obstacle: async () => 'no worker', open: () => Promise.reject(new Error('no')) };
+  const { stage } = stageIn({ streamedDownloads });
+  const environment = newEnvironment(stage);
+  await explore(
+    environment,
+    DISK,
+    async () => isKept,
+    stage,
+    turn,
+    () => {},
+  );
+  return environment;
+}
+
+test('a storage with room is tried once', async () => {
+  room = DISK;
+  expect(await explored()).toMatchObject({ fits: true, stream: { obstacle: 'no worker' }, complete: true });
+  expect(tried).toEqual([DISK]);
+});
+
+test('how much a small storage takes is found by descending sizes, within a quarter', async () => {
+  room = 3e9;
+  const found = await explored();
+  expect(found).toMatchObject({ fits: false, complete: true });
+  expect(found.room).toBeLessThanOrEqual(3e9);
+  expect(found.room).toBeGreaterThan(3e9 / 1.25);
+  expect(tried).toEqual(tried.toSorted((a, b) => b - a));
+});
+
+test('a storage that takes next to nothing, or fails, has no room', async () => {
+  for (const found of [1e6, -1]) {
+    room = found;
+    expect(await explored()).toMatchObject({ fits: false, room: 0 });
+    expect(Math.min(...tried)).toBeGreaterThan(50e6);
+  }
+});
+
+test('a disk that was partly downloaded has its room', async () => {
+  room = 0;
+  expect(await explored(true)).toMatchObject({ fits: true, complete: true });
+  expect(tried).toEqual([DISK]);
+});
+
+test('nothing more is tried once the person has gone on', async () => {
+  room = 0;
+  await explored(false, AbortSignal.abort());
+  expect(tried).toEqual([DISK]);
+});
+
+test('of a page that takes disks itself, nothing of the browser is tried', async () => {
+  const { stage } = stageIn({ output: () => new WritableStream() });
+  const environment = newEnvironment(stage);
+  expect(environment.complete).toBe(true);
+  await explore(
+    environment,
+    DISK,
+    async () => true,
+    stage,
+    new AbortController().signal,
+    () => {},
+  );
+  expect(tried).toEqual([]);
+  expect(listChoices(info, raw, survey, environment, stage)).toEqual([{ way: 'host', method: 'host' }]);
+});

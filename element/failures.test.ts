@@ -1,0 +1,119 @@
+// What is offered after a failure: only what may work, the most likely first.
+
+import { DecantError, type ErrorKind, type Extent } from 'decant';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { asError, isOfCompanion, nextSteps, sentence } from './failures.js';
+import { linked } from './links.js';
+import { beginOpening, type Opening } from './opening.js';
+import { fileHandle, fileOf, givenOf, imageOf } from './testing.js';
+
+/** What is left of the image: what a salvaging pass lists; an error where it cannot even be opened. */
+let salvaged: Extent['kind'][] | Error = [];
+
+vi.mock('decant', async (original) => ({
+  ...(await original<typeof import('decant')>()),
+  httpSource: async () => new Blob(),
+  open: async (_input: unknown, { salvage }: { salvage?: boolean }) => {
+    if (!salvage) throw new Error('opened without salvage');
+    if (salvaged instanceof Error) throw salvaged;
+    const kinds = salvaged;
+    return imageOf(
+      {},
+      {
+        map: async function* () {
+          for (const kind of kinds) yield { kind } as Extent;
+        },
+      },
+    );
+  },
+}));
+
+beforeEach(() => {
+  salvaged = [];
+});
+
+const opened = (name: string, content?: BlobPart, more: Partial<Opening> = {}): Opening => ({
+  ...beginOpening({ top: givenOf(name, content), companions: [] }),
+  ...more,
+});
+
+const stepsAfter = (kind: ErrorKind, opening: Opening, message = 'Something is wrong') =>
+  nextSteps(new DecantError(kind, message), opening, new AbortController().signal);
+
+const withCompanion = { companions: [givenOf('base.qcow2')] };
+const handled = (content: string) => {
+  const file = fileOf('disk.qcow2', content);
+  return { ...opened('disk.qcow2'), top: { file, handle: fileHandle(file) } };
+};
+const remote = { ...opened('disk.qcow2'), top: linked(new URL('https://a.org/disk.qcow2')) };
+
+// (kind of failure, what was opened, steps)
+for (const [what, kind, opening, steps] of [
+  ['what may be a raw disk', 'not-recognised', opened('disk.img'), ['raw']],
+  ['an empty file', 'not-recognised', opened('disk.img', ''), []],
+  ['a paper', 'not-recognised', opened('paper.pdf'), []],
+  [
+    'what may be raw, or have a wrong companion',
+    'not-recognised',
+    opened('a.img', 'x', withCompanion),
+    ['raw', 'filesAgain'],
+  ],
+  ['nothing left to read', 'corrupt', opened('disk.qcow2'), []],
+  ['a file that was chosen', 'source', opened('disk.qcow2'), []],
+  ['a file with a handle', 'source', handled('content'), ['again']],
+  ['a file that is empty now', 'source', handled(''), []],
+  ['an image on a server', 'source', remote, ['again']],
+  ['a cancel', 'cancelled', opened('disk.qcow2'), ['saveAgain']],
+  ['a full disk', 'sink', opened('disk.qcow2'), ['saveAgain']],
+  ['a worker that died', 'internal', opened('disk.qcow2'), ['again']],
+  ['what Decant does not read', 'unsupported', opened('disk.qcow2'), []],
+  [
+    'what Decant does not read, with a companion',
+    'unsupported',
+    opened('disk.qcow2', 'x', withCompanion),
+    ['filesAgain'],
+  ],
+  ['a limit, with a companion', 'limit', opened('disk.qcow2', 'x', withCompanion), []],
+  ['a password', 'password', opened('disk.qcow2', 'x', withCompanion), []],
+] as [string, ErrorKind, Opening, string[]][]) {
+  test(`after ${kind}, ${what}: ${steps.join(', ') || 'nothing'}`, async () => {
+    expect(await stepsAfter(kind, opening)).toEqual(steps);
+  });
+}
+
+test('a damaged image is salvaged only where some data can be read', async () => {
+  salvaged = ['lost', 'zero', 'data'];
+  expect(await stepsAfter('corrupt', opened('disk.qcow2'))).toEqual(['salvage']);
+  expect(await stepsAfter('corrupt', opened('disk.qcow2', 'x', { salvage: true }))).toEqual([]);
+  salvaged = ['lost', 'zero'];
+  expect(await stepsAfter('corrupt', opened('disk.qcow2'))).toEqual([]);
+  salvaged = new DecantError('corrupt', 'The header is damaged');
+  expect(await stepsAfter('corrupt', opened('disk.qcow2'))).toEqual([]);
+});
+
+test('where a companion is at fault, the files come first', async () => {
+  salvaged = ['data'];
+  const message = "In 'base.qcow2': The image is truncated";
+  expect(await stepsAfter('corrupt', opened('a.qcow2', 'x', withCompanion), message)).toEqual([
+    'filesAgain',
+    'salvage',
+  ]);
+  expect(await stepsAfter('not-recognised', opened('a.img', 'x', withCompanion), message)).toEqual(['filesAgain']);
+  expect(await stepsAfter('corrupt', opened('a.qcow2'), message)).toEqual(['salvage']);
+  expect(isOfCompanion(new DecantError('corrupt', message))).toBe(true);
+});
+
+test('a message becomes a sentence, and anything thrown an error', () => {
+  expect(['It is damaged', 'It is damaged.', 'Why?', 'No!'].map(sentence)).toEqual([
+    'It is damaged.',
+    'It is damaged.',
+    'Why?',
+    'No!',
+  ]);
+  const error = new DecantError('sink', 'full');
+  expect(asError(error)).toBe(error);
+  expect(asError(new TypeError('x is undefined'))).toMatchObject({
+    kind: 'internal',
+    message: 'TypeError: x is undefined',
+  });
+});

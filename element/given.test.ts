@@ -1,0 +1,165 @@
+// Files that were handed over: which are one, and what a drop or a dialog gives.
+
+import { afterEach, expect, test, vi } from 'vitest';
+import { filesOf, type Given, isSame, MOST, mayBeSame, pickFiles, sourceOf, without } from './given.js';
+import { Link } from './links.js';
+import { fileHandle, fileOf, folderHandle } from './testing.js';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+const file = fileOf('disk.qcow2');
+const twin = fileOf('disk.qcow2');
+const entry = {};
+const link = (url: string): Given => ({ file: fileOf('disk.qcow2', ''), link: new Link(new URL(url)) });
+
+// (what, two files, whether they are one for certain, whether they may be)
+for (const [what, a, b, certain, possible] of [
+  ['one object', { file }, { file }, true, true],
+  ['two objects of one name, size and time', { file }, { file: twin }, false, true],
+  ['other names', { file }, { file: fileOf('other.qcow2') }, false, false],
+  ['other sizes', { file }, { file: fileOf('disk.qcow2', 'longer content') }, false, false],
+  ['other times', { file }, { file: fileOf('disk.qcow2', 'content', 1) }, false, false],
+  [
+    'handles of one file',
+    { file, handle: fileHandle(file, entry) },
+    { file: twin, handle: fileHandle(twin, entry) },
+    true,
+    true,
+  ],
+  [
+    'handles of two files',
+    { file, handle: fileHandle(file, 1) },
+    { file: twin, handle: fileHandle(twin, 2) },
+    false,
+    false,
+  ],
+  ['a handle and an object', { file, handle: fileHandle(file) }, { file: twin }, false, true],
+  ['one address', link('https://a.org/disk'), link('https://a.org/disk'), true, true],
+  ['two addresses', link('https://a.org/disk?1'), link('https://a.org/disk?2'), false, false],
+  ['an address and a file', link('https://a.org/disk'), { file: fileOf('disk.qcow2', '') }, false, false],
+] as [string, Given, Given, boolean, boolean][]) {
+  test(`whether files are one: ${what}`, async () => {
+    expect([await isSame(a, b), await isSame(b, a)]).toEqual([certain, certain]);
+    expect([await mayBeSame(a, b), await mayBeSame(b, a)]).toEqual([possible, possible]);
+  });
+}
+
+test('files without those that are among others', async () => {
+  const [one, two, three] = [{ file }, { file: twin }, { file: fileOf('other') }];
+  expect(await without([one, two, three], [one], isSame)).toEqual([two, three]);
+  expect(await without([one, two, three], [one], mayBeSame)).toEqual([three]);
+  expect(await without([one], [], isSame)).toEqual([one]);
+});
+
+test('an image is opened from its address, its handle or its file', async () => {
+  const { signal } = new AbortController();
+  const handle = fileHandle(file);
+  const linked = link('https://a.org/disk');
+  vi.spyOn(linked.link!, 'source').mockResolvedValue('https://a.org/disk');
+  expect(await sourceOf({ file }, signal)).toBe(file);
+  expect(await sourceOf({ file, handle }, signal)).toBe(handle);
+  expect(await sourceOf(linked, signal)).toBe('https://a.org/disk');
+});
+
+interface Dropped {
+  kind?: string;
+  file?: File;
+  handle?: FileSystemHandle | Error;
+  folder?: File[];
+}
+
+/** A folder as older browsers hand it over, which list it in batches of two. */
+function oldFolder(files: File[]): unknown {
+  const entries = files.map((file) => ({
+    isFile: true,
+    name: file.name,
+    file: (done: (file: File) => void) => done(file),
+  }));
+  const createReader = () => {
+    let at = 0;
+    return {
+      readEntries: (done: (entries: unknown[]) => void) => {
+        done([...(at === 0 ? [{ isFile: false, name: 'folder' }] : []), ...entries.slice(at, at + 2)]);
+        at += 2;
+      },
+    };
+  };
+  return { isDirectory: true, createReader };
+}
+
+const transfer = (...items: Dropped[]): DataTransfer =>
+  ({
+    items: items.map(({ kind = 'file', file, handle, folder }) => ({
+      kind,
+      getAsFile: () => file ?? null,
+      ...(handle
+        ? { getAsFileSystemHandle: () => (handle instanceof Error ? Promise.reject(handle) : Promise.resolve(handle)) }
+        : {}),
+      webkitGetAsEntry: () => (folder ? oldFolder(folder) : null),
+    })),
+  }) as unknown as DataTransfer;
+
+const many = (count: number): File[] => Array.from({ length: count }, (_, at) => fileOf(`${at}.img`));
+const entriesOf = (files: File[]) => Object.fromEntries(files.map((file) => [file.name, fileHandle(file)]));
+
+test('a drop gives handles where the browser has them, and files elsewhere', async () => {
+  const handle = fileHandle(file);
+  const refused = fileOf('refused');
+  const found = await filesOf(
+    transfer({ handle }, { file: twin }, { handle: new Error('no'), file: refused }, { kind: 'string' }, {}),
+  );
+  expect(found).toEqual([{ file, handle }, { file: twin }, { file: refused }]);
+});
+
+test('a folder gives the files directly in it, but no hidden ones', async () => {
+  const [one, two, three] = many(3);
+  const hidden = fileOf('.DS_Store');
+  const folder = folderHandle('disks', { ...entriesOf([one!, hidden, two!]), inner: folderHandle('inner', {}) });
+  expect((await filesOf(transfer({ handle: folder }))).map(({ file }) => file)).toEqual([one, two]);
+  expect(await filesOf(transfer({ folder: [one!, hidden, two!, three!] }))).toEqual([
+    { file: one },
+    { file: two },
+    { file: three },
+  ]);
+});
+
+test('of a folder of very many files, no more are listed than show that', async () => {
+  const files = many(MOST + 50);
+  for (const dropped of [{ handle: folderHandle('disks', entriesOf(files)) }, { folder: files }])
+    expect(await filesOf(transfer(dropped))).toHaveLength(MOST + 1);
+  expect(await filesOf(transfer({ folder: many(MOST) }))).toHaveLength(MOST);
+});
+
+test('the dialog for files opens once, and again when it was closed', async () => {
+  let close = (_handles: FileSystemFileHandle[]) => {};
+  const show = vi.fn(
+    () =>
+      new Promise<FileSystemFileHandle[]>((resolve) => {
+        close = resolve;
+      }),
+  );
+  vi.stubGlobal('showOpenFilePicker', show);
+  const first = pickFiles(true);
+  expect(await pickFiles(true)).toEqual([]);
+  expect(show).toHaveBeenCalledTimes(1);
+  const handle = fileHandle(file);
+  close([handle]);
+  expect(await first).toEqual([handle]);
+  const second = pickFiles(false);
+  close([]);
+  await second;
+  expect(show).toHaveBeenLastCalledWith({ id: 'decant-open', multiple: false });
+});
+
+test('a dialog that is closed gives nothing, and one that is refused has to be replaced', async () => {
+  expect(await pickFiles(true)).toBeUndefined();
+  for (const [name, picked] of [
+    ['AbortError', []],
+    ['SecurityError', undefined],
+  ] as const) {
+    vi.stubGlobal('showOpenFilePicker', () => Promise.reject(new DOMException('no', name)));
+    expect(await pickFiles(true)).toEqual(picked);
+  }
+});

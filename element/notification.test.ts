@@ -1,0 +1,65 @@
+// Who is told of the end of a conversion: somebody who has waited for long, looks elsewhere and has allowed it.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { askToNotify, canAskToNotify, notify } from './notification.js';
+
+const shown: string[] = [];
+
+function stub(permission: NotificationPermission, hidden: boolean, construct = () => {}): void {
+  class FakeNotification {
+    static permission = permission;
+    static requestPermission = vi.fn(async () => 'granted');
+    constructor(title: string, { body }: { body: string }) {
+      construct();
+      shown.push(`${title}: ${body}`);
+    }
+    addEventListener() {}
+  }
+  vi.stubGlobal('Notification', FakeNotification);
+  vi.stubGlobal('document', { hidden });
+  vi.stubGlobal('isSecureContext', true);
+}
+
+beforeEach(() => {
+  shown.length = 0;
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+// (permission, whether the page is hidden, seconds, how often it is told)
+for (const [permission, hidden, seconds, times] of [
+  ['granted', true, 10, 1],
+  ['granted', true, 9.9, 0],
+  ['granted', false, 60, 0],
+  ['default', true, 60, 0],
+  ['denied', true, 60, 0],
+] as const) {
+  test(`after ${seconds} s, ${hidden ? 'hidden' : 'seen'}, ${permission}: told ${times} times`, () => {
+    stub(permission, hidden);
+    notify('Done', 'disk.raw', seconds);
+    expect(shown).toEqual(Array(times).fill('Done: disk.raw'));
+  });
+}
+
+test('a browser without notifications, or that refuses them, does no harm', () => {
+  notify('Done', 'disk.raw', 60);
+  stub('granted', true, () => {
+    throw new TypeError('Illegal constructor');
+  });
+  notify('Done', 'disk.raw', 60);
+  expect(shown).toEqual([]);
+});
+
+test('the person is asked where that is possible and was not answered yet', async () => {
+  stub('default', false);
+  expect(canAskToNotify()).toBe(true);
+  await askToNotify();
+  expect(Notification.requestPermission).toHaveBeenCalledTimes(1);
+  vi.stubGlobal('isSecureContext', false);
+  expect(canAskToNotify()).toBe(false);
+  for (const answered of ['granted', 'denied'] as const) {
+    stub(answered, false);
+    expect(canAskToNotify()).toBe(false);
+  }
+});

@@ -1,0 +1,39 @@
+// How an image is opened: its companions, what answers a name, and its passwords.
+
+import type { Layer } from 'decant';
+import { expect, test } from 'vitest';
+import { type Answer, beginOpening, openingOptions, sourcesOf } from './opening.js';
+import { fileHandle, givenOf } from './testing.js';
+
+const { signal } = new AbortController();
+const [top, base, data] = [givenOf('top.qcow2'), givenOf('base.qcow2'), givenOf('data.raw')];
+const begun = () => beginOpening({ top, companions: [base, data] });
+const answer = (given = base): Answer => ({
+  need: { kind: 'missing-file', role: 'backing file', name: '/images/base', of: 'top.qcow2' },
+  given,
+  confirmed: false,
+});
+
+test('files are companions by their own names', async () => {
+  expect(await openingOptions(begun(), signal)).toEqual({ companions: [base.file, data.file] });
+  expect(sourcesOf(begun())).toEqual([top, base, data]);
+});
+
+test('a file that answers a name is not also a companion under its own', async () => {
+  const opening = { ...begun(), answers: [answer()] };
+  expect(await openingOptions(opening, signal)).toEqual({
+    companions: [data.file, { name: '/images/base', source: base.file }],
+  });
+  const handle = fileHandle(base.file);
+  const handled = { ...begun(), companions: [{ ...base, handle }], answers: [answer({ ...base, handle })] };
+  expect(await openingOptions(handled, signal)).toEqual({ companions: [{ name: '/images/base', source: handle }] });
+  expect(sourcesOf(opening)).toEqual([top, base, data, base]);
+});
+
+test('what the person has decided is handed on, and nothing else', async () => {
+  const opening = { ...begun(), companions: [], format: 'raw', snapshot: '1', salvage: true, assumePassword: true };
+  opening.passwords.give('top.qcow2', 'secret');
+  const { password, ...options } = await openingOptions(opening, signal);
+  expect(options).toEqual({ companions: [], format: 'raw', snapshot: '1', salvage: true, assumePassword: true });
+  expect((password as (layer: Layer) => unknown)({ name: 'top.qcow2' } as Layer)).toBe('secret');
+});

@@ -1,0 +1,98 @@
+// Where disks go, and what a conversion that did not succeed has left there.
+
+import { DecantError, type Output } from 'decant';
+import { expect, test } from 'vitest';
+import { leftBehind, outputAt } from './places.js';
+import type { Place } from './state.js';
+import { fileHandle, fileOf, folderHandle, infoOf, outputOf, stageIn } from './testing.js';
+import { english } from './texts/english.js';
+
+const disk = { info: infoOf(), format: outputOf('raw', '.raw', { size: 5e6 }), name: 'disk.raw' };
+const { signal } = new AbortController();
+const folder = folderHandle('picked', {});
+const handle = fileHandle(fileOf('disk.raw'));
+const { stage } = stageIn();
+
+for (const [place, output] of [
+  [
+    { kind: 'folder', folder, name: 'disk.raw', replaces: undefined },
+    { folder, name: 'disk.raw' },
+  ],
+  [{ kind: 'dialog', handle, name: 'disk.raw' }, handle],
+  [{ kind: 'stored', name: 'disk.raw', kept: undefined }, { download: 'disk.raw' }],
+] as [Place, Output][]) {
+  test(`what is written to: ${place.kind}`, async () => {
+    expect(await outputAt(place, disk, signal, stage)).toEqual({ output, signal });
+  });
+}
+
+test('a stream ends with the conversion, or when the browser gives the download up', async () => {
+  const [ended, cancelled] = [new AbortController(), new AbortController()];
+  const writable = new WritableStream<Uint8Array>();
+  const begun: unknown[] = [];
+  const open = async (...args: unknown[]) => {
+    begun.push(...args);
+    return { writable, cancelled: cancelled.signal, taken: () => 7 };
+  };
+  const { stage } = stageIn({ streamedDownloads: { obstacle: async () => undefined, open } });
+  for (const end of [ended, cancelled]) {
+    const opened = await outputAt({ kind: 'streamed', name: 'disk.raw' }, disk, ended.signal, stage);
+    expect(opened.output).toBe(writable);
+    expect(opened.taken?.()).toBe(7);
+    if (end === ended) expect(opened.signal.aborted).toBe(false);
+    end.abort();
+    expect(opened.signal.aborted).toBe(true);
+  }
+  expect(begun.slice(0, 2)).toEqual(['disk.raw', 5e6]);
+});
+
+test('a stream that does not begin is a failure of the output', async () => {
+  const open = () => Promise.reject(new Error('no answer'));
+  const { stage } = stageIn({ streamedDownloads: { obstacle: async () => undefined, open } });
+  const failed = outputAt({ kind: 'streamed', name: 'disk.raw' }, disk, signal, stage);
+  await expect(failed).rejects.toMatchObject({ kind: 'sink', message: english.noStream('no answer') });
+});
+
+test('what the page throws is a failure of the output, unless it is one of Decant', async () => {
+  const at = (thrown: unknown) =>
+    outputAt({ kind: 'host', name: 'disk.raw' }, disk, signal, stageIn({ output: () => Promise.reject(thrown) }).stage);
+  await expect(at(new Error('Your quota is used up'))).rejects.toMatchObject({
+    kind: 'sink',
+    message: 'Your quota is used up',
+  });
+  await expect(at(new DecantError('usage', 'wrong'))).rejects.toMatchObject({ kind: 'usage', message: 'wrong' });
+});
+
+const before = fileOf('disk.raw', 'what was there');
+const inFolder = (entry: FileSystemFileHandle | Error | undefined, replaces?: File): Place => ({
+  kind: 'folder',
+  folder: folderHandle('picked', entry ? { 'disk.raw': entry } : {}),
+  name: 'disk.raw',
+  replaces,
+});
+
+// (what, place, whether a part is kept, what is said of it)
+for (const [what, place, isKept, left] of [
+  ['nothing in the storage', { kind: 'stored', name: 'disk.raw', kept: undefined }, false, english.nothingLeft],
+  ['a part in the storage', { kind: 'stored', name: 'disk.raw', kept: undefined }, true, english.partKept],
+  ['a failed download', { kind: 'streamed', name: 'disk.raw' }, false, english.streamLeft('disk.raw')],
+  ['only the page knows', { kind: 'host', name: 'disk.raw' }, false, undefined],
+  ['no new file', inFolder(undefined), false, english.nothingLeft],
+  ['the file that was there', inFolder(fileHandle(before), before), false, english.asItWas('disk.raw')],
+  ['another file', inFolder(fileHandle(fileOf('disk.raw', 'half')), before), false, english.fileLeft('disk.raw')],
+  ['a file in a folder that cannot be read', inFolder(new Error('no')), false, english.unknownLeft('disk.raw')],
+  [
+    'an empty file of the dialog',
+    { kind: 'dialog', handle: fileHandle(fileOf('disk.raw', '')), name: 'disk.raw' },
+    false,
+    english.emptyLeft('disk.raw'),
+  ],
+  [
+    'a file of the dialog',
+    { kind: 'dialog', handle: fileHandle(fileOf('disk.raw', 'half')), name: 'disk.raw' },
+    false,
+    english.fileLeft('disk.raw'),
+  ],
+] as [string, Place, boolean, string | undefined][]) {
+  test(`what is left: ${what}`, async () => expect(await leftBehind(place, isKept, english)).toBe(left));
+}

@@ -1,0 +1,106 @@
+// Which of several files are images, and which belong to one of these.
+
+import { DecantError, type Input, type Reference } from 'decant';
+import { expect, test, vi } from 'vitest';
+import { baseName, mayBeRaw, sort, sortImages } from './sorting.js';
+import { givenOf, imageOf } from './testing.js';
+
+/** What the package says of a file. */
+type Kind = { refersTo?: string[]; parent?: string; id?: string } | 'damaged' | 'unknown';
+
+let kinds: Record<string, Kind> = {};
+
+vi.mock('decant', async (original) => ({
+  ...(await original<typeof import('decant')>()),
+  open: async (input: Input) => {
+    const kind = kinds[(input as File).name]!;
+    if (kind === 'unknown') throw new DecantError('not-recognised', 'The file is in no disk image format');
+    if (kind === 'damaged') throw new DecantError('corrupt', 'The image is truncated');
+    const { refersTo = [], parent, id } = kind;
+    const files = refersTo.map((name): Reference => ({ role: 'backing file', name }));
+    const parents: Reference[] =
+      parent === undefined ? [] : [{ role: 'parent', name: parent, identity: { id: parent } }];
+    return imageOf({ references: [...files, ...parents], ...(id === undefined ? {} : { identity: { id } }) });
+  },
+}));
+
+/** `top < a, b` for each image with the files that belong to it; then what is left out. */
+async function sorted(files: Record<string, Kind>, by = sort): Promise<{ bundles: string[]; aside: string[] }> {
+  kinds = files;
+  const { bundles, aside } = await by(
+    Object.keys(files).map((name) => givenOf(name)),
+    new AbortController().signal,
+  );
+  const namesOf = (given: { file: File }[]) => given.map(({ file }) => file.name);
+  return {
+    bundles: bundles.map(({ top, companions }) => [top.file.name, ...namesOf(companions).toSorted()].join(' < ')),
+    aside: namesOf(aside),
+  };
+}
+
+const images = (...names: string[]): Record<string, Kind> => Object.fromEntries(names.map((name) => [name, {}]));
+
+// (what, files, images with what belongs to them, files that are left out)
+for (const [what, files, bundles, aside] of [
+  ['a single file is an image, whatever it is', { 'paper.pdf': 'unknown' }, ['paper.pdf'], []],
+  ['images in the order of their names, numbers by their values', images('b2', 'b10', 'a'), ['a', 'b2', 'b10'], []],
+  ['what is no image is left out', { ...images('a'), notes: 'unknown' }, ['a'], ['notes']],
+  ['a damaged image is an image', { a: 'damaged', b: {}, notes: 'unknown' }, ['a', 'b'], ['notes']],
+  ['a raw disk beside an image', { ...images('a'), 'b.IMG': 'unknown' }, ['a', 'b.IMG'], []],
+  ['files of which none is an image are all meant', { one: 'unknown', two: 'unknown' }, ['one', 'two'], []],
+  [
+    'a chain, and an image beside it',
+    { base: {}, top: { refersTo: ['middle'] }, middle: { refersTo: ['/images/base'] }, other: {} },
+    ['other', 'top < base < middle'],
+    [],
+  ],
+  ['a path of Windows', { top: { refersTo: ['C:\\disks\\base.vhd'] }, 'base.vhd': 'unknown' }, ['top < base.vhd'], []],
+  ['two images over one base', { a: { refersTo: ['c'] }, b: { refersTo: ['c'] }, c: {} }, ['a < c', 'b < c'], []],
+  [
+    'a raw base is no image of its own',
+    { top: { refersTo: ['base.raw'] }, 'base.raw': 'unknown' },
+    ['top < base.raw'],
+    [],
+  ],
+  ['a parent that is found by its ID', { 'c.vdi': { parent: '1234' }, 'x.vdi': { id: '1234' } }, ['c.vdi < x.vdi'], []],
+  ['an image that names itself', { a: { refersTo: ['elsewhere/a'] }, b: {} }, ['a', 'b'], []],
+  [
+    'images in a circle',
+    { one: { refersTo: ['two'] }, two: { refersTo: ['one'] }, c: {} },
+    ['c', 'one < two', 'two < one'],
+    [],
+  ],
+] as [string, Record<string, Kind>, string[], string[]][]) {
+  test(`sorts: ${what}`, async () => {
+    expect(await sorted(files)).toEqual({ bundles, aside });
+  });
+}
+
+test('while an image needs files, only what is recognised is an image', async () => {
+  const files: Record<string, Kind> = { 'disk.img': 'unknown', notes: 'unknown', a: 'damaged' };
+  expect(await sorted(files, sortImages)).toEqual({ bundles: ['a'], aside: ['disk.img', 'notes'] });
+  expect(await sorted({ notes: 'unknown' }, sortImages)).toEqual({ bundles: [], aside: ['notes'] });
+});
+
+for (const [name, content, isIt] of [
+  ['disk.raw', 'x', true],
+  ['disk.IMG', 'x', true],
+  ['cd.iso', 'x', true],
+  ['disk.img', '', false],
+  ['disk.img.txt', 'x', false],
+  ['raw', 'x', false],
+] as const) {
+  test(`${name} of ${content.length} bytes ${isIt ? 'may' : 'cannot'} be a raw disk`, () => {
+    expect(mayBeRaw(givenOf(name, content))).toBe(isIt);
+  });
+}
+
+for (const [path, name] of [
+  ['base.qcow2', 'base.qcow2'],
+  ['/a/b/base.qcow2', 'base.qcow2'],
+  ['..\\b\\base.vhd', 'base.vhd'],
+  ['a/b\\c', 'c'],
+  ['a/', ''],
+] as const) {
+  test(`the last component of '${path}' is '${name}'`, () => expect(baseName(path)).toBe(name));
+}

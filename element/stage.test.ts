@@ -1,0 +1,38 @@
+// Whose turn it is: what an earlier turn still does is ignored.
+
+import { expect, test, vi } from 'vitest';
+import { Stage } from './stage.js';
+import { imageOf, stageIn } from './testing.js';
+
+test('a new turn ends the one before, closes its image and shows what it begins with', () => {
+  const changed = vi.fn();
+  const stage = new Stage(stageIn().stage.host, changed);
+  const first = stage.turn;
+  const close = vi.fn(async () => {});
+  stage.hold(imageOf({}, { close }));
+  const second = stage.begin({ step: 'opening', name: 'disk.qcow2' });
+  expect([first.aborted, second.aborted]).toEqual([true, false]);
+  expect(close).toHaveBeenCalledTimes(1);
+  expect(stage.state).toEqual({ step: 'opening', name: 'disk.qcow2' });
+  expect(changed).toHaveBeenCalledTimes(1);
+  stage.begin({ step: 'empty' });
+  expect(close).toHaveBeenCalledTimes(1);
+});
+
+test('what a turn that is over shows is ignored', () => {
+  const changed = vi.fn();
+  const stage = new Stage(stageIn().stage.host, changed);
+  const first = stage.begin({ step: 'empty' });
+  const second = stage.begin({ step: 'empty' });
+  stage.show(first, { step: 'opening', name: 'late' });
+  expect(stage.state).toEqual({ step: 'empty' });
+  stage.show(second, { step: 'opening', name: 'disk' });
+  expect(stage.state).toEqual({ step: 'opening', name: 'disk' });
+  expect(changed).toHaveBeenCalledTimes(3);
+});
+
+test('an image that cannot be closed does no harm', () => {
+  const { stage } = stageIn();
+  stage.hold(imageOf({}, { close: () => Promise.reject(new Error('the worker has died')) }));
+  expect(() => stage.begin({ step: 'empty' })).not.toThrow();
+});

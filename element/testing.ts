@@ -1,0 +1,113 @@
+// What the element's unit tests work with: files, images and texts, as plain objects.
+
+import type { Image, Info, Layer, OutputFormat } from 'decant';
+import type { Given } from './given.js';
+import type { Host } from './host.js';
+import { Stage } from './stage.js';
+import type { Texts } from './texts/english.js';
+
+export const fileOf = (name: string, content: BlobPart = 'content', lastModified = 0): File =>
+  new File([content], name, { lastModified });
+
+export const givenOf = (name: string, content?: BlobPart): Given => ({ file: fileOf(name, content) });
+
+/** A handle of a file. Two handles with the same `entry` stand for one file. */
+export const fileHandle = (file: File, entry: unknown = file): FileSystemFileHandle =>
+  ({
+    kind: 'file',
+    name: file.name,
+    entry,
+    getFile: async () => file,
+    isSameEntry: async (other: { entry?: unknown }) => other.entry === entry,
+  }) as unknown as FileSystemFileHandle;
+
+/** A folder with these files and folders. What is an error is thrown when it is asked for. */
+export const folderHandle = (
+  name: string,
+  entries: Record<string, FileSystemFileHandle | FileSystemDirectoryHandle | Error>,
+): FileSystemDirectoryHandle =>
+  ({
+    kind: 'directory',
+    name,
+    getFileHandle: async (name: string) => {
+      const entry = entries[name];
+      if (entry === undefined) throw new DOMException('There is no such file', 'NotFoundError');
+      if (entry instanceof Error) throw entry;
+      if (entry.kind === 'directory') throw new DOMException('It is a folder', 'TypeMismatchError');
+      return entry;
+    },
+    entries: async function* () {
+      yield* Object.entries(entries);
+    },
+  }) as unknown as FileSystemDirectoryHandle;
+
+export const layerOf = (name: string, more: Partial<Layer> = {}): Layer => ({
+  name,
+  format: 'qcow2',
+  guessed: false,
+  virtualSize: 5e6,
+  ...more,
+});
+
+export const infoOf = (more: Partial<Info> = {}): Info => ({
+  format: 'qcow2',
+  name: 'disk.qcow2',
+  containers: [],
+  virtualSize: 5e6,
+  features: [],
+  snapshots: [],
+  references: [],
+  specific: {},
+  layers: [layerOf('disk.qcow2')],
+  needs: [],
+  unusedCompanions: [],
+  safety: [],
+  ...more,
+});
+
+export const outputOf = (name: string, extension: string, more: Partial<OutputFormat> = {}): OutputFormat => ({
+  name,
+  label: name,
+  extension,
+  options: [],
+  compressed: false,
+  ...more,
+});
+
+export const OUTPUTS = [
+  outputOf('raw', '.raw', { size: 5e6 }),
+  outputOf('raw.gz', '.raw.gz', { compressed: true }),
+  outputOf('vpc', '.vhd', { size: 5e6 + 512 }),
+];
+
+/** An open image, without anything in it. */
+export const imageOf = (info: Partial<Info> = {}, more: Partial<Image> = {}): Image =>
+  ({
+    info: infoOf(info),
+    outputs: OUTPUTS,
+    prepare: async () => {},
+    unlock: async () => {},
+    map: async function* () {},
+    read: async (_offset: number, length: number) => new Uint8Array(length),
+    kept: async () => undefined,
+    close: async () => {},
+    ...more,
+  }) as Image;
+
+/** A stage in a page that notes the events of the element in `told`. */
+export function stageIn(host: Partial<Host> = {}): { stage: Stage; told: [string, unknown][] } {
+  const told: [string, unknown][] = [];
+  const tell: Host['tell'] = (type, detail) => {
+    told.push([type, detail]);
+  };
+  return { stage: new Stage({ output: undefined, streamedDownloads: undefined, tell, ...host }, () => {}), told };
+}
+
+/** Every text of `texts`, by its path of names. */
+export function* textsIn(texts: Texts | object, path = ''): Generator<[string, unknown]> {
+  for (const [name, text] of Object.entries(texts)) {
+    const here = path === '' ? name : `${path}.${name}`;
+    if (typeof text === 'object' && !Array.isArray(text)) yield* textsIn(text, here);
+    else yield [here, text];
+  }
+}

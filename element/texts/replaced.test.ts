@@ -1,0 +1,65 @@
+// Texts that a page replaces.
+
+import { expect, test } from 'vitest';
+import { textsIn as allTexts } from '../testing.js';
+import { english } from './english.js';
+import { languageOf, textsIn } from './languages.js';
+import { replaced } from './replaced.js';
+
+test('a text is replaced, and the others stay', () => {
+  const texts = replaced(english, { convert: 'Import', ways: { download: 'To this computer' } });
+  expect(texts.convert).toBe('Import');
+  expect(texts.ways).toEqual({ ...english.ways, download: 'To this computer' });
+  expect({ ...texts, convert: english.convert, ways: english.ways }).toEqual(english);
+});
+
+test('each text can be replaced, but the lines of help, which have a slot', () => {
+  for (const [path, text] of allTexts(english)) {
+    const names = path.split('.');
+    const nested = names.toReversed().reduce<object>((inner, name) => ({ [name]: inner }), 'x' as unknown as object);
+    const other = new Map(allTexts(replaced(english, nested as never))).get(path);
+    if (path === 'help') expect(other).toBe(text);
+    else expect(typeof other === 'function' ? other() : other, path).toBe('x');
+  }
+});
+
+test('what takes values may be replaced by what takes them, or takes none', () => {
+  const texts = replaced(english, { opening: (name: string) => `<${name}>`, notOpened: 'No', percent: 'some' });
+  expect([texts.opening('disk'), texts.notOpened('disk'), texts.percent(0.5)]).toEqual(['<disk>', 'No', 'some']);
+});
+
+test('what is no text is ignored', () => {
+  const wrong = { noSuchText: 'x', convert: 7, ways: 'all', help: 'x', title: () => 'x', queued: { open: null } };
+  expect(replaced(english, wrong as never)).toEqual(english);
+  expect(replaced(english, undefined)).toEqual(english);
+});
+
+for (const [language, choose] of [
+  ['en', 'Choose a file'],
+  ['de', 'Datei auswählen'],
+  ['de-AT', 'Datei auswählen'],
+  ['DE', 'Datei auswählen'],
+  ['den', 'Choose a file'],
+  ['fr', 'Choose a file'],
+  ['', 'Choose a file'],
+  ['toString', 'Choose a file'],
+] as const) {
+  test(`in '${language}' the button is '${choose}'`, async () => expect((await textsIn(language)).choose).toBe(choose));
+}
+
+test('the language is that of the nearest element, through shadow trees', () => {
+  class FakeShadowRoot {
+    constructor(readonly host: unknown) {}
+  }
+  const real = globalThis.ShadowRoot;
+  Object.assign(globalThis, { ShadowRoot: FakeShadowRoot });
+  try {
+    const element = (lang: string | undefined, root: unknown = {}) =>
+      ({ closest: () => (lang === undefined ? null : { lang }), getRootNode: () => root }) as unknown as Element;
+    expect(languageOf(element('de'))).toBe('de');
+    expect(languageOf(element(undefined))).toBe('en');
+    expect(languageOf(element(undefined, new FakeShadowRoot(element('fr'))))).toBe('fr');
+  } finally {
+    Object.assign(globalThis, { ShadowRoot: real });
+  }
+});

@@ -1,0 +1,231 @@
+// The texts in both languages: German has each of the English ones, and none shows a name as it stands in an image.
+
+import type { Info, OutputFormat, Result, Snapshot } from 'decant';
+import { expect, test } from 'vitest';
+import type { FileNeed, Place } from '../state.js';
+import { fileHandle, fileOf, folderHandle, infoOf, outputOf, textsIn } from '../testing.js';
+import type { Choice } from '../ways.js';
+import { english, type Texts } from './english.js';
+import { german } from './german.js';
+import { unitsOf } from './units.js';
+
+const languages: Record<string, Texts> = {
+  English: english,
+  German: german(unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' })),
+};
+
+/** Characters that no text may have, from a name that has many of them: `worker/shown.ts`. */
+const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{DI}\p{Cs}\ufff9-\ufffb]/u;
+const NASTY = '\u001b[31m\u009b2J\nb= \u202e\u2066\u200b';
+const NAMES = [NASTY, 'x'.repeat(60_000)];
+
+const needOf = (name: string): FileNeed => ({ kind: 'missing-file', role: 'backing file', name, of: name });
+const placesOf = (name: string): Place[] => [
+  { kind: 'folder', folder: folderHandle(name, {}), name, replaces: undefined },
+  { kind: 'dialog', handle: fileHandle(fileOf(name)), name },
+  { kind: 'stored', name, kept: undefined },
+  { kind: 'streamed', name },
+  { kind: 'host', name },
+];
+const choice: Choice = { way: 'download', method: 'stored', seconds: 90, space: 5e6 };
+const costs: Choice[] = [
+  choice,
+  { ...choice, atLeast: true },
+  { way: 'folder', method: 'picked' },
+  { way: 'folder', method: 'picked', space: 5e6 },
+];
+const result = { bytesWritten: 5e6, holeBytes: 1e6, outputSize: 6e6, engine: 'workers', workers: 2 } as Result;
+const infos: Info[] = [infoOf(), infoOf({ version: 3, clusterSize: 65_536, containers: [{ name: 'gzip' }] })];
+const snapshot = (name: string) => ({ id: name, name, dateSeconds: 1e9 }) as Snapshot;
+const outputs: OutputFormat[] = [outputOf('raw', '.raw'), outputOf('vpc', '.vhd', { hint: 'For Azure' })];
+const names = (name: string) => [[name], Array(5).fill(name), Array(6).fill(name)];
+const each = <T>(values: T[]): [T][] => values.map((value) => [value]);
+
+/** Values for each text that takes some, as `name` may have come from an image or a file. */
+const valuesWith = (name: string): Record<string, unknown[][]> => {
+  const named = [[name]];
+  const two = [[name, name]];
+  const needs = [[needOf(name)]];
+  const role = [[name, 'backing file']];
+  const bytes = each([0, 1, 5e6]);
+  return {
+    size: bytes,
+    addressFor: needs,
+    dropToAnswer: named,
+    opening: named,
+    tooMany: [[200]],
+    notFetched: named,
+    aside: each(names(name)),
+    'queued.added': each(names(name)),
+    'queued.saved': each(placesOf(name)),
+    encryptionValue: each([{ format: 'aes' }, { format: 'luks', luks: { cipher: name } }]),
+    snapshotValue: each([snapshot(name), { ...snapshot(name), name: '' }]),
+    unused: each(names(name)),
+    formatValue: each(infos),
+    dataCounting: bytes,
+    dataValue: [
+      [5e6, 0],
+      [5e6, 1e6],
+      [5e6, 5e6],
+    ],
+    'picture.label': each([undefined, 0.5]),
+    'picture.layer': named,
+    'contents.title': [
+      [undefined, 1],
+      [{ kind: 'GPT' }, 1],
+      [{ kind: 'MBR' }, 2],
+    ],
+    'contents.part': each([
+      { size: 5e6 },
+      { size: 5e6, name, type: 'Linux' },
+      { size: 5e6, name, type: 'Linux', fileSystem: { name: 'ext4', label: name } },
+    ]),
+    'contents.more': each([1, 2]),
+    needsFile: needs,
+    needsTitle: role,
+    needsPassword: named,
+    chooseFor: needs,
+    chooseOther: needs,
+    notTheFile: each(names(name)),
+    useAllTheSame: role,
+    doubt: role,
+    otherName: two,
+    probablyTheImage: named,
+    smallerLayer: [[name, 3e6, name, 5e6]],
+    shortDataFile: [[name, 3e6, 5e6]],
+    notRaw: [[name, 'qcow2', name]],
+    noDisk: named,
+    guessedRaw: named,
+    passwordOf: named,
+    unlocking: named,
+    salvaging: bytes,
+    lost: [
+      [512, 1],
+      [5e6, 2],
+    ],
+    lostMore: each([1, 2]),
+    lostRange: [[{ start: 512, length: 512, reason: 'the file ends' }]],
+    outputValue: each(outputs),
+    outputNotice: [['The disk is larger']],
+    outputRefusal: outputs.map((output) => [output, 'The disk is too large']),
+    badName: [['/']],
+    pickedCost: each(costs),
+    downloadCost: costs.map((cost) => [cost, 5e6]),
+    folderChosen: named,
+    betterTime: [[60]],
+    betterSpace: [
+      [0, 5e6],
+      [1e6, 5e6],
+    ],
+    streamsForRoom: each([undefined, 0, 5e6]),
+    noRoom: [
+      [5e6, 'This browser is old.', true],
+      [undefined, 'This browser is old.', false],
+    ],
+    mayNotFit: each([undefined, 0, 5e6]),
+    noStream: [['it was refused']],
+    replaceTitle: two,
+    sourceTitle: named,
+    saveAs: named,
+    goOnTitle: [[0.5]],
+    working: [['Converting', name]],
+    percent: [[0.5]],
+    converted: [[50]],
+    speed: [
+      [5e6, 'picked'],
+      [5e6, 'streamed'],
+    ],
+    left: [[90]],
+    silent: [[90]],
+    place: placesOf(name).flatMap((place) => [
+      [place, undefined],
+      [place, 1],
+      [place, 90],
+    ]),
+    copyKept: bytes,
+    writtenValue: ['picked', 'stored', 'streamed', 'host'].map((method) => [result, method]),
+    timeValue: each([0.5, 90]),
+    convertingValue: [
+      [90, undefined, 'stored'],
+      [90, 5e6, 'streamed'],
+    ],
+    engineValue: each([result, { ...result, workers: 1 }, { ...result, engine: 'threads' }]),
+    notOpened: named,
+    notConverted: named,
+    streamLeft: named,
+    asItWas: named,
+    emptyLeft: named,
+    fileLeft: named,
+    unknownLeft: named,
+  };
+};
+
+type Text = string | string[] | ((...values: unknown[]) => string);
+const kindOf = (text: unknown) => (Array.isArray(text) ? `${text.length} lines` : typeof text);
+const kinds = (texts: Texts) => Object.fromEntries([...textsIn(texts)].map(([path, text]) => [path, kindOf(text)]));
+
+test('each language has the same texts', () => {
+  const [first, ...others] = Object.values(languages).map(kinds);
+  for (const other of others) expect(other).toEqual(first);
+});
+
+test('each text that takes values is tried', () => {
+  const takers = [...textsIn(english)].filter(([, text]) => typeof text === 'function').map(([path]) => path);
+  expect(Object.keys(valuesWith('disk')).toSorted()).toEqual(takers.toSorted());
+});
+
+/** All texts, of those that take values as they are with `name` in these. */
+function* shown(texts: Texts, name: string): Generator<[path: string, text: string]> {
+  const values = valuesWith(name);
+  for (const [path, text] of textsIn(texts) as Generator<[string, Text]>) {
+    if (typeof text === 'function') for (const taken of values[path]!) yield [path, text(...taken)];
+    else for (const line of [text].flat()) yield [path, line];
+  }
+}
+
+for (const [language, texts] of Object.entries(languages)) {
+  test(`${language}: no text is empty or has a hole in it`, () => {
+    for (const [path, text] of shown(texts, 'disk')) {
+      expect(text.trim(), path).not.toBe('');
+      expect(text, path).not.toMatch(/undefined|null|NaN|\[object|\$\{|function/);
+    }
+  });
+
+  test(`${language}: names are shown escaped and cut`, () => {
+    for (const name of NAMES) {
+      for (const [path, text] of shown(texts, name)) {
+        expect(HIDDEN.exec(text), `${path}: ${text.slice(0, 300)}`).toBe(null);
+        expect(text.length, `${path}: ${text.slice(0, 300)}`).toBeLessThanOrEqual(1200);
+      }
+    }
+  });
+}
+
+test('German is not English', () => {
+  const other = new Map(textsIn(languages.German!));
+  const same = [...textsIn(english)].filter(([path, text]) => typeof text === 'string' && other.get(path) === text);
+  expect(same.map(([path]) => path)).toEqual(['title', 'format', 'facts.threads']);
+});
+
+// (text, values, what is shown)
+for (const [path, values, text] of [
+  ['aside', [['a.txt']], 'a.txt is no disk image and was left out.'],
+  ['aside', [['a', 'b', 'c', 'd', 'e', 'f']], 'No disk images, and left out: a, b, c, d and 2 more.'],
+  ['queued.added', [['a']], 'a waits in the queue.'],
+  ['queued.added', [['a', 'b']], 'a, b wait in the queue.'],
+  ['formatValue', [infos[1]], 'qcow2, version 3, units of 64 KiB, in gzip'],
+  ['dataValue', [100e6, 0], '100 MB'],
+  ['dataValue', [100e6, 95e6], '100 MB, 95 MB of it compressed'],
+  ['dataValue', [100e6, 96e6], '100 MB, nearly all of it compressed'],
+  ['timeValue', [0.99], 'less than a second'],
+  ['timeValue', [1], '1 s'],
+  ['goOnTitle', [0.999], '99 % of this disk is done already'],
+  ['percent', [0.999], '99 %'],
+  ['engineValue', [{ ...result, workers: 1 }], 'one worker'],
+  ['contents.title', [{ kind: 'GPT' }, 2], 'Inside: 2 partitions (GPT)'],
+] as [string, unknown[], string][]) {
+  test(`English: ${path} of ${JSON.stringify(values).slice(0, 60)}`, () => {
+    const take = new Map(textsIn(english)).get(path) as (...values: unknown[]) => string;
+    expect(take(...values)).toBe(text);
+  });
+}

@@ -1,0 +1,115 @@
+// What a screen reader and the title of the window tell of each step.
+
+import type { Result } from 'decant';
+import { expect, test } from 'vitest';
+import type { Place, State, Step } from './state.js';
+import { fileHandle, fileOf, folderHandle, imageOf } from './testing.js';
+import { english } from './texts/english.js';
+import { announcement, windowTitle } from './views.js';
+
+const folder = folderHandle('picked', {});
+const place = (kind: Place['kind'], replaces?: File): Place =>
+  ({ kind, name: 'disk.raw', folder, replaces, handle: fileHandle(fileOf('disk.raw')), kept: undefined }) as Place;
+
+const converting = (more: Partial<Step<'converting'>>): State => ({
+  step: 'converting',
+  name: 'disk.qcow2',
+  place: place('stored'),
+  phase: 'converting',
+  share: 0.258,
+  secondsLeft: 9,
+  speed: 1e8,
+  picture: undefined,
+  silence: 0,
+  cancelling: false,
+  ...more,
+});
+
+const done = (kind: Place['kind'], lostBytes = 0): State => ({
+  step: 'done',
+  name: 'disk.qcow2',
+  place: place(kind),
+  result: { lostBytes } as Result,
+  picture: undefined,
+  seconds: 1,
+  converting: 1,
+  speed: 1e8,
+  copying: 3,
+  tooLate: false,
+});
+
+const ready = (picking: boolean): State =>
+  ({ step: 'ready', image: imageOf({ name: 'a\u202eb.qcow2' }), picking }) as Step<'ready'>;
+const needs = (notice?: string): State => ({ step: 'needs', image: imageOf(), notice }) as Step<'needs'>;
+
+const stopping = `Stopping disk.qcow2`;
+const failed: State = { step: 'failed', title: 'It failed', message: 'Because.', left: 'Nothing is left.', next: [] };
+
+// (what, state, what a screen reader says, title)
+for (const [what, state, said, title] of [
+  ['the start', { step: 'empty' }, '', undefined],
+  ['the start, after a failure', { step: 'empty', notice: 'There was no file.' }, 'There was no file.', undefined],
+  ['opening', { step: 'opening', name: 'disk' }, 'Reading disk', 'Reading disk'],
+  ['unlocking', { step: 'unlocking', name: 'disk', share: 0.5 }, 'Unlocking disk', 'Reading disk'],
+  ['a question', needs('The password is wrong.'), 'The password is wrong.', 'disk.qcow2'],
+  ['an image', ready(false), '', 'a\\u202eb.qcow2'],
+  ['a dialog', ready(true), english.picking, 'a\\u202eb.qcow2'],
+  ['converting, in steps of ten', converting({}), '20 percent done', '25 % disk.qcow2'],
+  ['all but converted', converting({ share: 0.9999 }), '90 percent done', '99 % disk.qcow2'],
+  ['a short silence', converting({ silence: 4.9 }), '20 percent done', '25 % disk.qcow2'],
+  ['a silence', converting({ silence: 5 }), english.silentShort, '25 % disk.qcow2'],
+  ['finishing', converting({ phase: 'finishing' }), 'Finishing disk.qcow2', '25 % disk.qcow2'],
+  ['a cancel', converting({ cancelling: true }), stopping, '25 % disk.qcow2'],
+  [
+    'a cancel while a new file is finished',
+    converting({ cancelling: true, phase: 'finishing', place: place('folder') }),
+    `${stopping}. ${english.cancelWaits}`,
+    '25 % disk.qcow2',
+  ],
+  [
+    'a cancel while a file is replaced',
+    converting({ cancelling: true, phase: 'finishing', place: place('folder', fileOf('disk.raw')) }),
+    `${stopping}. ${english.cancelTooLate}`,
+    '25 % disk.qcow2',
+  ],
+  [
+    'a cancel while the file of the dialog is finished',
+    converting({ cancelling: true, phase: 'finishing', place: place('dialog') }),
+    `${stopping}. ${english.cancelTooLate}`,
+    '25 % disk.qcow2',
+  ],
+  [
+    'a cancel while a download is finished',
+    converting({ cancelling: true, phase: 'finishing' }),
+    stopping,
+    '25 % disk.qcow2',
+  ],
+  ['a file in a folder', done('folder'), 'Done. disk.raw is in the folder picked.', 'Done: disk.raw'],
+  ['a file at its place', done('dialog'), 'Done. disk.raw is at the place you picked.', 'Done: disk.raw'],
+  ['a disk that the page has', done('host'), 'Done. This page has taken all of disk.raw.', 'Done: disk.raw'],
+  [
+    'a download',
+    done('stored'),
+    `${english.doneSaving}. ${english.place(place('stored'), 3)}`,
+    `${english.doneSaving}: disk.raw`,
+  ],
+  [
+    'a stream',
+    done('streamed'),
+    `${english.doneSaving}. ${english.place(place('streamed'), 3)}`,
+    `${english.doneSaving}: disk.raw`,
+  ],
+  [
+    'a damaged disk',
+    done('stored', 512),
+    `${english.doneDamaged}. ${english.place(place('stored'), 3)}`,
+    `${english.doneDamaged}: disk.raw`,
+  ],
+  ['a failure', failed, 'It failed Because. Nothing is left.', 'It failed'],
+  ['a failure alone', { ...failed, message: undefined, left: undefined }, 'It failed', 'It failed'],
+] as [string, State, string, string | undefined][]) {
+  test(`what is told: ${what}`, () => {
+    expect(announcement(state, english)).toBe(said);
+    expect(windowTitle(state, english)).toBe(title);
+  });
+}
