@@ -1,9 +1,22 @@
 // What the element's unit tests work with: files, images and texts, as plain objects.
 
-import type { Image, Info, Layer, OutputFormat } from 'decant';
+import {
+  DecantError,
+  type Image,
+  type Info,
+  type Input,
+  type Layer,
+  type OpenOptions,
+  type OutputFormat,
+  type Progress,
+  type Result,
+} from 'decant';
+import { expect, vi } from 'vitest';
 import type { Given } from './given.js';
 import type { Host } from './host.js';
+import type { Session } from './session.js';
 import { Stage } from './stage.js';
+import type { State, Step } from './state.js';
 import type { Texts } from './texts/english.js';
 
 export const fileOf = (name: string, content: BlobPart = 'content', lastModified = 0): File =>
@@ -111,3 +124,76 @@ export function* textsIn(texts: Texts | object, path = ''): Generator<[string, u
     else yield [here, text];
   }
 }
+
+/** The images in files, by their names, for what stands in for `open`; an error is what opening fails with. */
+export const images = new Map<string, Image | Error | ((options: OpenOptions) => Image | Error)>();
+
+/** Opens what `images` has for the name of a file. */
+export async function openImage(input: Input, options: OpenOptions): Promise<Image> {
+  const file = 'getFile' in (input as object) ? await (input as FileSystemFileHandle).getFile() : (input as File);
+  const found = images.get(file.name);
+  const image = typeof found === 'function' ? found(options) : found;
+  if (image === undefined) throw new DecantError('not-recognised', 'The file is in no disk image format');
+  if (image instanceof Error) throw image;
+  return image;
+}
+
+/** Something that the test lets happen. */
+export class Held<T = void> {
+  resolve: (value: T) => void = () => {};
+  reject: (thrown: unknown) => void = () => {};
+  readonly promise = new Promise<T>((resolve, reject) => {
+    Object.assign(this, { resolve, reject });
+  });
+}
+
+/** What the element uses of the page around it, where there is none. */
+export const PAGE = {
+  isSecureContext: true,
+  reportError: (thrown: unknown) => {
+    throw thrown;
+  },
+  addEventListener: () => {},
+  removeEventListener: () => {},
+  document: { visibilityState: 'hidden', addEventListener: () => {}, removeEventListener: () => {} },
+  navigator: { locks: { request: (_name: string, _options: object, work: () => unknown) => Promise.resolve(work()) } },
+};
+
+export const RESULT: Result = {
+  virtualSize: 5e6,
+  outputSize: 5e6,
+  bytesRead: 1e6,
+  bytesWritten: 1e6,
+  holeBytes: 4e6,
+  verified: true,
+  lost: [],
+  lostRanges: 0,
+  lostBytes: 0,
+  unusedCompanions: [],
+  engine: 'workers',
+  engineReason: '',
+  workers: 2,
+  time: { unlocking: 0, preparing: 0, converting: 1000, finalizing: 0 },
+};
+
+export const progressOf = (more: Partial<Progress> = {}): Progress => ({
+  phase: 'converting',
+  unlocked: 0,
+  guestDone: 0,
+  guestTotal: 5e6,
+  dataDone: 0,
+  bytesRead: 0,
+  bytesWritten: 0,
+  bytesPerSecond: 0,
+  ...more,
+});
+
+/** Waits until `check` does not throw any more. */
+export const soon = <T>(check: () => T): Promise<T> => vi.waitFor(check, { timeout: 20_000, interval: 2 });
+
+/** Waits until the session shows the step `name`. */
+export const stepOf = <S extends State['step']>(session: Session, name: S): Promise<Step<S>> =>
+  soon(() => {
+    expect(session.state.step).toBe(name);
+    return session.state as Step<S>;
+  });

@@ -1,0 +1,385 @@
+// From an image to a saved disk: questions about the place, a cancel at any time, and what is told of a failure.
+
+import { type ConvertOptions, DecantError, type Image, type Kept, type Output, type Result } from 'decant';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Session } from './session.js';
+import type { State, Step } from './state.js';
+import {
+  fileHandle,
+  fileOf,
+  folderHandle,
+  givenOf,
+  Held,
+  imageOf,
+  images,
+  OUTPUTS,
+  openImage,
+  PAGE,
+  progressOf,
+  RESULT,
+  soon,
+  stageIn,
+  stepOf,
+} from './testing.js';
+import { english } from './texts/english.js';
+
+vi.mock('decant', async (original) => ({
+  ...(await original<typeof import('decant')>()),
+  open: (...args: Parameters<typeof openImage>) => openImage(...args),
+  canStore: async () => true,
+}));
+
+/** A conversion that has begun, and ends when the test lets it. */
+interface Conversion {
+  output: Output;
+  options: ConvertOptions;
+  end: Held<Result>;
+}
+
+let session: Session;
+let told: [string, unknown][];
+let shown: State[];
+let conversions: Conversion[];
+const pickFolder = vi.fn<() => Promise<FileSystemDirectoryHandle>>();
+const pickFile = vi.fn<() => Promise<FileSystemFileHandle>>();
+
+beforeEach(() => {
+  for (const [name, value] of Object.entries(PAGE)) vi.stubGlobal(name, value);
+  vi.stubGlobal('showDirectoryPicker', pickFolder.mockReset());
+  vi.stubGlobal('showSaveFilePicker', pickFile.mockReset());
+  const page = stageIn();
+  told = page.told;
+  shown = [];
+  conversions = [];
+  session = new Session(page.stage.host, () => shown.push(session.state));
+  images.clear();
+});
+afterEach(() => {
+  session.end();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const step = <S extends State['step']>(name: S): Promise<Step<S>> => stepOf(session, name);
+/** Waits until the image that is shown has this in its state. */
+const ready = (more: Partial<Step<'ready'>>) =>
+  soon(() => expect(session.state).toMatchObject({ step: 'ready', ...more }));
+
+/** Opens disk.qcow2, and waits until a way is proposed. */
+async function open(more: Partial<Image> = {}): Promise<void> {
+  const convert = (output: Output, options: ConvertOptions = {}) => {
+    const end = new Held<Result>();
+    conversions.push({ output, options, end });
+    return end.promise;
+  };
+  images.set('disk.qcow2', imageOf({}, { convert, ...more }));
+  session.take([givenOf('disk.qcow2')]);
+  await soon(() => expect(session.state).toMatchObject({ step: 'ready', way: expect.anything() }));
+}
+
+/** Begins the conversion, and waits for it. */
+async function converting(): Promise<Conversion> {
+  await step('converting');
+  return soon(() => {
+    expect(conversions.length).toBeGreaterThan(0);
+    return conversions.at(-1)!;
+  });
+}
+
+async function saveTo(way: 'folder' | 'download' | 'dialog'): Promise<void> {
+  session.select(way);
+  session.convert(way);
+}
+
+const cancelledBy = (signal: AbortSignal | undefined) =>
+  new Promise<never>((_, reject) => {
+    signal!.addEventListener('abort', () => reject(new DecantError('cancelled', 'The conversion was cancelled')));
+  });
+
+const there = fileOf('disk.raw', 'what was there');
+
+test('a new file in a folder is written without a question, and the next image goes there too', async () => {
+  const folder = folderHandle('picked', {});
+  pickFolder.mockResolvedValue(folder);
+  await open();
+  await saveTo('folder');
+  const { output, options, end } = await converting();
+  expect(output).toEqual({ folder, name: 'disk.raw' });
+  expect(options).toMatchObject({ format: 'raw', resume: false });
+  end.resolve(RESULT);
+  expect(await step('done')).toMatchObject({ place: { kind: 'folder', folder, name: 'disk.raw' }, tooLate: false });
+  await open();
+  await ready({ way: 'folder', folder });
+  session.convert();
+  await converting();
+  expect(pickFolder).toHaveBeenCalledTimes(1);
+});
+
+test('a file that is there is replaced only when the person says so', async () => {
+  const folder = folderHandle('picked', { 'disk.raw': fileHandle(there), 'disk-1.raw': fileHandle(there) });
+  pickFolder.mockResolvedValue(folder);
+  await open();
+  await saveTo('folder');
+  await ready({ asking: { kind: 'replace', folder, name: 'disk.raw', freeName: 'disk-2.raw', there }, placing: false });
+  expect(conversions).toEqual([]);
+  session.replace();
+  const { output, end } = await converting();
+  expect(output).toEqual({ folder, name: 'disk.raw' });
+  end.resolve(RESULT);
+  expect(await step('done')).toMatchObject({ place: { replaces: there } });
+});
+
+test('beside a file that is there, the disk gets a free name', async () => {
+  const folder = folderHandle('picked', { 'disk.raw': fileHandle(there) });
+  pickFolder.mockResolvedValue(folder);
+  await open();
+  await saveTo('folder');
+  await ready({ asking: expect.objectContaining({ kind: 'replace' }) });
+  session.useFreeName();
+  expect((await converting()).output).toEqual({ folder, name: 'disk-1.raw' });
+});
+
+test('the image itself is not replaced', async () => {
+  const image = givenOf('disk.qcow2');
+  const folder = folderHandle('picked', { 'disk.qcow2': fileHandle(image.file) });
+  pickFolder.mockResolvedValue(folder);
+  await open();
+  session.rename('disk.qcow2');
+  await saveTo('folder');
+  await ready({ asking: { kind: 'source', folder, name: 'disk.qcow2', freeName: 'disk-1.qcow2' } });
+  session.replace();
+  expect(conversions).toEqual([]);
+  session.useFreeName();
+  expect((await converting()).output).toEqual({ folder, name: 'disk-1.qcow2' });
+});
+
+// (what is in the folder, what is said of the name)
+for (const [what, entry, nameProblem] of [
+  ['a folder of the name', folderHandle('disk.raw', {}), english.folderOfName],
+  ['a name that the browser refuses', new TypeError('Name is not allowed'), english.nameRefused],
+] as const) {
+  test(`in the folder: ${what}`, async () => {
+    pickFolder.mockResolvedValue(folderHandle('picked', { 'disk.raw': entry }));
+    await open();
+    await saveTo('folder');
+    await ready({ nameProblem, asking: undefined, placing: false });
+    session.rename('other.raw');
+    await ready({ nameProblem: undefined });
+    session.convert();
+    await converting();
+  });
+}
+
+test('a folder that is lost is asked for again', async () => {
+  pickFolder.mockResolvedValue(folderHandle('picked', { 'disk.raw': new DOMException('gone', 'NotAllowedError') }));
+  await open();
+  await saveTo('folder');
+  await ready({ folder: undefined, asking: { kind: 'noFolder' } });
+});
+
+test('a name that no file can have is refused before a place is asked for', async () => {
+  await open();
+  session.rename('a/b');
+  await saveTo('folder');
+  await ready({ nameProblem: english.badName('/') });
+  expect(pickFolder).not.toHaveBeenCalled();
+});
+
+test('a dialog that is closed leaves the image; a folder that was picked before stays', async () => {
+  pickFolder.mockRejectedValue(new DOMException('closed', 'AbortError'));
+  await open();
+  await saveTo('folder');
+  await ready({ asking: { kind: 'noFolder' }, picking: false, placing: false });
+  const folder = folderHandle('picked', {});
+  pickFolder.mockResolvedValueOnce(folder);
+  session.otherFolder();
+  await ready({ folder, asking: undefined });
+  session.otherFolder();
+  await ready({ folder, asking: undefined, placing: false });
+  expect(pickFolder).toHaveBeenCalledTimes(3);
+});
+
+test('where the browser refuses its dialog, the download is left', async () => {
+  pickFolder.mockRejectedValue(new DOMException('no', 'SecurityError'));
+  await open();
+  await saveTo('folder');
+  await ready({ way: 'download', placing: false });
+  const { choices } = await step('ready');
+  expect(choices.map(({ way, obstacle }) => [way, obstacle])).toEqual([
+    ['folder', english.pickerFailed],
+    ['download', undefined],
+  ]);
+});
+
+test('the file of the save dialog is written to', async () => {
+  const handle = fileHandle(fileOf('mine.raw', ''));
+  pickFile.mockResolvedValue(handle);
+  await open();
+  session.convert('dialog');
+  const { output, end } = await converting();
+  expect(output).toBe(handle);
+  expect(pickFile).toHaveBeenCalledWith(expect.objectContaining({ suggestedName: 'disk.raw' }));
+  end.reject(new DecantError('sink', 'The disk is full'));
+  expect(await step('failed')).toMatchObject({
+    title: english.notConverted('disk.qcow2'),
+    message: 'The disk is full.',
+    left: english.emptyLeft('mine.raw'),
+    next: ['saveAgain'],
+  });
+});
+
+test('while a dialog is open the image and its name stay, and what comes waits', async () => {
+  const picked = new Held<FileSystemDirectoryHandle>();
+  pickFolder.mockReturnValue(picked.promise);
+  await open();
+  await saveTo('folder');
+  await ready({ placing: true, picking: true });
+  expect(session.isBusy).toBe(true);
+  session.reset();
+  session.rename('other.raw');
+  session.convert();
+  session.selectOutput(OUTPUTS[2]!);
+  images.set('b.qcow2', imageOf());
+  session.take([givenOf('b.qcow2')]);
+  await soon(() => expect(session.news).toBe(english.queued.added(['b.qcow2'])));
+  await ready({ name: 'disk.raw', output: OUTPUTS[0]!, placing: true });
+  picked.resolve(folderHandle('picked', {}));
+  expect((await converting()).output).toMatchObject({ name: 'disk.raw' });
+  expect(pickFolder).toHaveBeenCalledTimes(1);
+});
+
+test('another output changes the extension of the name, and is kept for the next image', async () => {
+  await open();
+  session.selectOutput(OUTPUTS[2]!);
+  await ready({ name: 'disk.vhd', output: OUTPUTS[2]! });
+  session.rename('mine.img');
+  session.selectOutput(OUTPUTS[1]!);
+  await ready({ name: 'mine.img', output: OUTPUTS[1]! });
+  await open();
+  await ready({ name: 'disk.raw.gz', output: OUTPUTS[1]! });
+});
+
+test('a cancel ends the conversion once, and what is left is told', async () => {
+  const folder = folderHandle('picked', { 'disk.raw': fileHandle(there) });
+  pickFolder.mockResolvedValue(folder);
+  await open();
+  await saveTo('folder');
+  await ready({ asking: expect.objectContaining({ kind: 'replace' }) });
+  session.replace();
+  const { options, end } = await converting();
+  cancelledBy(options.signal).catch(end.reject);
+  session.cancel();
+  session.cancel();
+  expect(await step('failed')).toEqual({
+    step: 'failed',
+    title: english.cancelled,
+    message: undefined,
+    left: english.asItWas('disk.raw'),
+    next: ['saveAgain'],
+  });
+  expect(told.map(([type]) => type)).toEqual(['decant-info', 'decant-error']);
+  expect(session.queue.items[0]).toMatchObject({ status: 'failed', outcome: english.queued.cancelled });
+});
+
+test('a cancel that comes too late is told with the result', async () => {
+  pickFolder.mockResolvedValue(folderHandle('picked', {}));
+  await open();
+  await saveTo('folder');
+  const { end } = await converting();
+  session.cancel();
+  await soon(() => expect(session.state).toMatchObject({ step: 'converting', cancelling: true }));
+  end.resolve(RESULT);
+  expect((await step('done')).tooLate).toBe(true);
+});
+
+test('a folder that a disk could not be written to is not offered again', async () => {
+  pickFolder.mockResolvedValue(folderHandle('picked', {}));
+  await open();
+  await saveTo('folder');
+  (await converting()).end.reject(new DecantError('sink', 'The disk is full'));
+  expect(await step('failed')).toMatchObject({ left: english.nothingLeft });
+  session.goOn('saveAgain');
+  await ready({ way: 'folder', folder: undefined });
+});
+
+test('an image that the person has left is not heard of any more', async () => {
+  await open();
+  await saveTo('download');
+  const { options, end } = await converting();
+  session.reset();
+  expect(options.signal?.aborted).toBe(true);
+  end.reject(new DecantError('cancelled', 'The image was closed'));
+  await end.promise.catch(() => {});
+  expect(session.state).toEqual({ step: 'empty' });
+  expect(told.map(([type]) => type)).toEqual(['decant-info']);
+});
+
+/** What an earlier download has left: so many bytes of five million. */
+function kept(guestDone: number): Kept & { discard: ReturnType<typeof vi.fn> } {
+  const left = { guestDone, discard: vi.fn(async () => Object.assign(left, { guestDone: 0 })) };
+  return left as unknown as Kept & { discard: ReturnType<typeof vi.fn> };
+}
+
+test('a download that was cut off is gone on with', async () => {
+  const left = kept(2e6);
+  await open({ kept: async () => left });
+  await saveTo('download');
+  await ready({ asking: { kind: 'goOn', name: 'disk.raw', share: 0.4, kept: left } });
+  session.download(true);
+  const { output, options } = await converting();
+  expect(output).toEqual({ download: 'disk.raw' });
+  expect(options.resume).toBe(true);
+  expect(left.discard).not.toHaveBeenCalled();
+});
+
+test('a download that was cut off is begun anew', async () => {
+  const left = kept(2e6);
+  await open({ kept: async () => left });
+  await saveTo('download');
+  await ready({ asking: expect.objectContaining({ kind: 'goOn' }) });
+  session.download(false);
+  expect((await converting()).options.resume).toBe(true);
+  expect(left.discard).toHaveBeenCalledTimes(1);
+});
+
+test('what a failure leaves is kept and told, and what a cancel leaves is not', async () => {
+  const left = kept(0);
+  await open({ kept: async () => left });
+  await saveTo('download');
+  const first = await converting();
+  Object.assign(left, { guestDone: 1e6 });
+  const message = 'The server answers 403; what is done is kept: convert again with resume to go on';
+  first.end.reject(new DecantError('source', message));
+  expect(await step('failed')).toMatchObject({ message: 'The server answers 403.', left: english.partKept });
+  expect(left.discard).not.toHaveBeenCalled();
+  Object.assign(left, { guestDone: 0 });
+  await open({ kept: async () => left });
+  await saveTo('download');
+  const { options, end } = await converting();
+  cancelledBy(options.signal).catch(end.reject);
+  session.cancel();
+  expect(await step('failed')).toMatchObject({ left: english.nothingLeft });
+  expect(left.discard).toHaveBeenCalledTimes(1);
+});
+
+test('how far it is, is shown five times a second, and only grows', async () => {
+  await open({ map: async function* () {} });
+  vi.useFakeTimers();
+  await saveTo('download');
+  await vi.advanceTimersByTimeAsync(0);
+  const { options, end } = conversions.at(-1)!;
+  shown.length = 0;
+  for (const guestDone of [0, 1e6, 2e6, 1e6, 3e6, 5e6]) {
+    options.onProgress!(progressOf({ guestDone }));
+    await vi.advanceTimersByTimeAsync(200);
+  }
+  const shares = shown.map((state) => (state as Step<'converting'>).share);
+  expect(shares).toEqual([0, 0.2, 0.4, 0.4, 0.6, 1]);
+  expect(told.filter(([type]) => type === 'decant-progress')).toHaveLength(6);
+  end.resolve(RESULT);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(session.state.step).toBe('done');
+  shown.length = 0;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(shown).toEqual([]);
+});

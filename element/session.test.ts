@@ -1,0 +1,342 @@
+// What the page does with files that come, one after the other or at once.
+
+import { DecantError, type Image } from 'decant';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type Given, MOST } from './given.js';
+import { Session } from './session.js';
+import type { State, Step } from './state.js';
+import {
+  fileOf,
+  givenOf,
+  Held,
+  imageOf,
+  images,
+  layerOf,
+  openImage,
+  PAGE,
+  RESULT,
+  soon,
+  stageIn,
+  stepOf,
+} from './testing.js';
+import { english } from './texts/english.js';
+
+vi.mock('decant', async (original) => ({
+  ...(await original<typeof import('decant')>()),
+  open: (...args: Parameters<typeof openImage>) => openImage(...args),
+  canStore: async () => true,
+}));
+
+let session: Session;
+let told: [string, unknown][];
+
+beforeEach(() => {
+  for (const [name, value] of Object.entries(PAGE)) vi.stubGlobal(name, value);
+  const page = stageIn({ output: () => new WritableStream() });
+  told = page.told;
+  session = new Session(page.stage.host, () => {});
+  images.clear();
+});
+afterEach(() => {
+  session.end();
+  vi.unstubAllGlobals();
+});
+
+const step = <S extends State['step']>(name: S): Promise<Step<S>> => stepOf(session, name);
+const news = (text: string) => soon(() => expect(session.news).toBe(text));
+const rows = () => session.queue.items.map(({ bundle, status }) => `${bundle.top.file.name} ${status}`);
+const given = (...names: string[]): Given[] => names.map((name) => givenOf(name));
+const imageCalled = (name: string, more: Partial<Image> = {}) => imageOf({ name }, more);
+
+/** An image that needs the file `wanted`, until it is handed over. */
+function needing(name: string, wanted: string): void {
+  images.set(name, ({ companions = [] }) => {
+    const names = companions.map((one) => (one as File).name);
+    const isThere =
+      names.includes(wanted) || companions.some((one) => (one as { name: string }).name === wanted && 'source' in one);
+    return imageOf({
+      name,
+      layers: isThere ? [layerOf(name), layerOf(wanted)] : [layerOf(name)],
+      references: [{ role: 'backing file', name: wanted }],
+      needs: isThere ? [] : [{ kind: 'missing-file', role: 'backing file', name: wanted, of: name }],
+      unusedCompanions: names.filter((one) => one !== wanted),
+    });
+  });
+}
+
+/** An image whose conversion waits for the test. */
+function waiting(name: string): Held<typeof RESULT> {
+  const held = new Held<typeof RESULT>();
+  images.set(name, imageCalled(name, { convert: () => held.promise }));
+  return held;
+}
+
+test('several images are converted one after the other, each with its result', async () => {
+  for (const name of ['a.qcow2', 'b.qcow2']) images.set(name, imageCalled(name, { convert: async () => RESULT }));
+  images.set('c.qcow2', new DecantError('corrupt', 'The image is truncated'));
+  session.take(given('b.qcow2', 'c.qcow2', 'a.qcow2', 'notes'));
+  await step('ready');
+  expect(rows()).toEqual(['a.qcow2 current', 'b.qcow2 waiting', 'c.qcow2 waiting']);
+  expect(session.news).toBe(english.aside(['notes']));
+  session.convert();
+  await step('done');
+  session.openNext();
+  expect(session.news).toBe('');
+  expect((await step('ready')).image.info.name).toBe('b.qcow2');
+  session.convert();
+  await step('done');
+  session.openNext();
+  expect(await step('failed')).toMatchObject({
+    title: english.notOpened('c.qcow2'),
+    message: 'The image is truncated.',
+  });
+  expect(rows()).toEqual(['a.qcow2 done', 'b.qcow2 done', 'c.qcow2 failed']);
+  expect(session.queue.items.map(({ outcome }) => outcome)).toEqual([
+    'saved as a.raw',
+    'saved as b.raw',
+    'The image is truncated.',
+  ]);
+  expect(told.map(([type]) => type)).toEqual([
+    'decant-info',
+    'decant-done',
+    'decant-info',
+    'decant-done',
+    'decant-error',
+  ]);
+});
+
+test('what comes while it converts waits in the queue, and the conversion goes on', async () => {
+  const held = waiting('a.qcow2');
+  images.set('b.qcow2', imageCalled('b.qcow2'));
+  session.take(given('a.qcow2'));
+  await step('ready');
+  session.convert();
+  await step('converting');
+  expect(session.isBusy).toBe(true);
+  session.take(given('b.qcow2'));
+  await news(english.queued.added(['b.qcow2']));
+  expect(rows()).toEqual(['a.qcow2 current', 'b.qcow2 waiting']);
+  expect(session.state.step).toBe('converting');
+  held.resolve(RESULT);
+  await step('done');
+  session.openNext();
+  expect((await step('ready')).image.info.name).toBe('b.qcow2');
+});
+
+test('a file that comes while another one is opened is shown instead', async () => {
+  const slow = new Held<Given[]>();
+  for (const name of ['a.qcow2', 'b.qcow2']) images.set(name, imageCalled(name));
+  session.takeFrom('slow', () => slow.promise);
+  await step('opening');
+  session.take(given('b.qcow2'));
+  expect((await step('ready')).image.info.name).toBe('b.qcow2');
+  slow.resolve(given('a.qcow2'));
+  await slow.promise;
+  expect((await step('ready')).image.info.name).toBe('b.qcow2');
+  expect(rows()).toEqual(['b.qcow2 current']);
+});
+
+test('an image that was opened too late is closed', async () => {
+  const close = vi.fn(async () => {});
+  images.set('a.qcow2', () => {
+    session.reset();
+    return imageCalled('a.qcow2', { close });
+  });
+  session.take(given('a.qcow2'));
+  await soon(() => expect(close).toHaveBeenCalledTimes(1));
+  expect(session.state).toEqual({ step: 'empty' });
+});
+
+// (files, how the page was asked for them, notice)
+for (const [what, find, notice] of [
+  ['nothing', async () => [], english.noFiles],
+  ['too many files', async () => Array.from({ length: MOST + 1 }, (_, at) => givenOf(`${at}`)), english.tooMany(MOST)],
+  ['what cannot be read', () => Promise.reject(new Error('gone')), english.notFetched('disk')],
+] as [string, () => Promise<Given[]>, string][]) {
+  test(`${what}: told at the start, or as news while it converts`, async () => {
+    session.takeFrom('disk', find);
+    await soon(() => expect(session.state).toEqual({ step: 'empty', notice }));
+    const held = waiting('a.qcow2');
+    session.take(given('a.qcow2'));
+    await step('ready');
+    session.convert();
+    await step('converting');
+    session.takeFrom('disk', find);
+    await news(notice);
+    held.resolve(RESULT);
+    await step('done');
+  });
+}
+
+test('what was typed is an address, or that is said', async () => {
+  session.takeAddress('example.org/disk');
+  expect(session.state).toEqual({ step: 'empty', notice: english.noAddress });
+  images.set('a.qcow2', imageCalled('a.qcow2'));
+  session.take(given('a.qcow2'));
+  await step('ready');
+  session.takeAddress('no address');
+  expect(session.news).toBe(english.noAddress);
+  expect(session.state.step).toBe('ready');
+});
+
+test('what waits is opened before its turn, removed, and kept when the person goes back', async () => {
+  for (const name of ['a', 'b', 'c']) images.set(name, imageCalled(name));
+  session.take(given('a', 'b', 'c'));
+  await step('ready');
+  session.openNext(session.queue.items[1]!.id);
+  await soon(() => expect((session.state as Step<'ready'>).image?.info.name).toBe('b'));
+  expect(rows()).toEqual(['a waiting', 'b current', 'c waiting']);
+  session.remove(session.queue.items[0]!.id);
+  session.reset();
+  expect(session.state).toEqual({ step: 'empty' });
+  expect(rows()).toEqual(['c waiting']);
+});
+
+test('a missing file is taken by its name, and other images wait', async () => {
+  needing('top.qcow2', 'base.qcow2');
+  for (const name of ['base.qcow2', 'other.qcow2']) images.set(name, imageCalled(name));
+  session.take(given('top.qcow2'));
+  expect((await step('needs')).needs).toHaveLength(1);
+  expect(session.asksForFile).toBe(true);
+  session.take(given('other.qcow2', 'base.qcow2', 'notes'));
+  await step('ready');
+  await soon(() => expect(rows()).toEqual(['top.qcow2 current', 'other.qcow2 waiting']));
+  expect(session.news).toBe(`${english.queued.added(['other.qcow2'])} ${english.aside(['notes'])}`);
+});
+
+test('files of other names are told, and a single one is offered', async () => {
+  needing('top.qcow2', 'base.qcow2');
+  images.set('other.qcow2', imageCalled('other.qcow2'));
+  session.take(given('top.qcow2'));
+  await step('needs');
+  session.take(given('notes', 'paper'));
+  await soon(() => expect(session.state).toMatchObject({ notice: english.notTheFile(['notes', 'paper']) }));
+  expect(session.state).toMatchObject({ step: 'needs', offered: undefined });
+  const other = givenOf('other.qcow2');
+  session.take([other]);
+  await soon(() => expect(session.state).toMatchObject({ offered: other }));
+  expect(session.state).toMatchObject({ notice: english.notTheFile(['other.qcow2']) });
+});
+
+test('a file that may be the wrong one is in doubt until the person insists, or takes it back', async () => {
+  needing('top.qcow2', 'base.qcow2');
+  images.set('other.qcow2', imageCalled('other.qcow2'));
+  session.take(given('top.qcow2'));
+  const [need] = (await step('needs')).needs;
+  if (need?.kind !== 'missing-file') throw new Error('no file is missing');
+  const other = givenOf('other.qcow2');
+  session.answer(need, other);
+  const doubt = { need, given: other, reasons: [english.otherName('other.qcow2', 'base.qcow2')] };
+  await soon(() => expect(session.state).toMatchObject({ step: 'needs', doubt }));
+  session.takeBack(need);
+  await soon(() => expect(session.state).toMatchObject({ step: 'needs', doubt: undefined }));
+  session.answer(need, other, true);
+  await step('ready');
+});
+
+test('a file that cannot be the missing one leads back to the question, with the reason', async () => {
+  needing('top.qcow2', 'base.qcow2');
+  const open = images.get('top.qcow2') as (options: object) => Image;
+  images.set('top.qcow2', (options) =>
+    options.companions?.some((one) => 'source' in one)
+      ? new DecantError('not-recognised', "In 'paper.pdf': The file is not a qcow2 image")
+      : open(options),
+  );
+  session.take(given('top.qcow2'));
+  const [need] = (await step('needs')).needs;
+  if (need?.kind !== 'missing-file') throw new Error('no file is missing');
+  session.answer(need, givenOf('paper.pdf'));
+  const notice = "In 'paper.pdf': The file is not a qcow2 image.";
+  await soon(() => expect(session.state).toMatchObject({ step: 'needs', notice, needs: [need] }));
+});
+
+test('a password that is wrong is asked for again', async () => {
+  const locked = layerOf('disk.qcow2', { encryption: 'luks' });
+  images.set('disk.qcow2', ({ password }) =>
+    imageOf(
+      { layers: [locked], needs: [{ kind: 'password', of: 'disk.qcow2' }] },
+      {
+        unlock: async () => {
+          const given = await (password as (layer: typeof locked) => Promise<string>)(locked);
+          if (given !== 'right') throw new DecantError('password', 'The password is wrong');
+        },
+      },
+    ),
+  );
+  session.take(given('disk.qcow2'));
+  expect(await step('needs')).toMatchObject({ needs: [{ kind: 'password' }], notice: undefined, canAssume: false });
+  session.unlock('disk.qcow2', 'wrong', false);
+  await soon(() => expect(session.state).toMatchObject({ step: 'needs', notice: 'The password is wrong.' }));
+  session.unlock('disk.qcow2', 'right', false);
+  await step('ready');
+});
+
+test('files that come while a password is asked for wait', async () => {
+  const locked = layerOf('disk.qcow2', { encryption: 'luks' });
+  images.set('disk.qcow2', imageOf({ layers: [locked], needs: [{ kind: 'password', of: 'disk.qcow2' }] }));
+  images.set('b.qcow2', imageCalled('b.qcow2'));
+  session.take(given('disk.qcow2'));
+  await step('needs');
+  session.take(given('b.qcow2'));
+  await news(english.queued.added(['b.qcow2']));
+  expect(session.state.step).toBe('needs');
+});
+
+// (step after a failure, how the image is opened again)
+for (const [next, expected] of [
+  ['raw', { format: 'raw' }],
+  ['salvage', { salvage: true }],
+  ['again', {}],
+  ['saveAgain', {}],
+] as const) {
+  test(`after a failure: ${next}`, async () => {
+    const opened = vi.fn((_options: object): Image | Error => new DecantError('internal', 'A worker has died'));
+    images.set('disk.img', opened);
+    session.take(given('disk.img'));
+    await step('failed');
+    opened.mockImplementation(() => imageCalled('disk.img'));
+    session.goOn(next);
+    await step('ready');
+    const { signal: _, companions, ...options } = opened.mock.calls.at(-1)![0] as { signal: unknown; companions: [] };
+    expect({ options, companions }).toEqual({ options: expected, companions: [] });
+    expect(rows()).toEqual(['disk.img current']);
+  });
+}
+
+test('a snapshot that is chosen is opened by a button, and no conversion begins before', async () => {
+  const snapshots = [{ id: '7', name: 'before' }] as Image['info']['snapshots'];
+  const convert = vi.fn(async () => RESULT);
+  const opened = vi.fn((_options: object) => imageOf({ snapshots }, { convert }));
+  images.set('disk.qcow2', opened);
+  session.take([{ file: fileOf('disk.qcow2') }]);
+  await step('ready');
+  session.chooseSnapshot(0);
+  expect(session.isOtherSnapshot).toBe(true);
+  session.convert();
+  expect(convert).not.toHaveBeenCalled();
+  session.openSnapshot();
+  await soon(() => expect(opened.mock.lastCall![0]).toMatchObject({ snapshot: '7' }));
+  expect((await step('ready')).chosenSnapshot).toBe(0);
+  expect(session.isOtherSnapshot).toBe(false);
+});
+
+test('what nothing expects is shown, and ends no conversion', async () => {
+  const held = waiting('a.qcow2');
+  session.take(given('a.qcow2'));
+  await step('ready');
+  session.convert();
+  await step('converting');
+  vi.spyOn(session.queue, 'add').mockImplementationOnce(() => {
+    throw new DecantError('internal', 'Something is wrong');
+  });
+  session.take(given('a.qcow2'));
+  await news('Something is wrong.');
+  expect(session.state.step).toBe('converting');
+  held.resolve(RESULT);
+  await step('done');
+  vi.spyOn(session.queue, 'addFirst').mockImplementationOnce(() => {
+    throw new DecantError('internal', 'Something is wrong');
+  });
+  session.take(given('a.qcow2'));
+  expect(await step('failed')).toMatchObject({ title: english.failed, message: 'Something is wrong.', next: [] });
+});
