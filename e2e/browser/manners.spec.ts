@@ -2,7 +2,7 @@
 
 import { copyFileSync } from 'node:fs';
 import { expect, type Page, test } from '../support/browser.js';
-import { images, PASSWORD } from '../support/images.js';
+import { images, PASSWORD, sparse } from '../support/images.js';
 import { audit, choose } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
@@ -124,7 +124,7 @@ test('with forced colours the bar is seen, and how far it is', async ({ page }, 
       abort: async () => {},
     });
   });
-  await choose(page, images.zlib());
+  await choose(page, sparse(64 << 20).image);
   await page.getByRole('button', { name: 'Convert' }).click();
   await expect(page.locator('.numbers strong')).not.toHaveText('0 %');
   const bar = page.locator('progress');
@@ -157,6 +157,9 @@ test('the card keeps its height while files are read', async ({ page }) => {
 });
 
 test('Convert says why it cannot be pressed yet', async ({ page }) => {
+  // A way is proposed after a while in any case.
+  await page.clock.install();
+  await page.clock.pauseAt(Date.now() + 1000);
   // Whether another tab converts too is never told.
   await page.evaluate(() => {
     LockManager.prototype.query = () => new Promise(() => {});

@@ -2,8 +2,9 @@
 
 import { writeFileSync } from 'node:fs';
 import { expect, type Page, storage, test } from '../support/browser.js';
-import { hashFile, images } from '../support/images.js';
-import { audit, choose } from '../support/page.js';
+import { closeGate, quarterOf, serveGates } from '../support/gates.js';
+import { hashFile, images, sparse } from '../support/images.js';
+import { audit, choose, LOOKS, look, lookAs } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
   await page.goto('/');
@@ -103,40 +104,83 @@ test('a pasted file is opened, but not one that is pasted into a text', async ({
   await expect(page.getByRole('button', { name: 'Read it as a raw disk' })).toBeVisible();
 });
 
-/** Begins what takes longer than a test needs to cancel it. */
-async function beginConverting(page: Page): Promise<void> {
-  await choose(page, images.heavy());
-  await page.getByRole('radio', { name: 'As a download' }).check();
-  await page.getByRole('button', { name: 'Convert' }).click();
-  await expect(page.getByText('left')).toBeVisible();
-}
+test.describe('while it converts', () => {
+  test.use({ serviceWorkers: 'block' });
 
-test('the tab asks before it closes while it works', async ({ page }) => {
-  await beginConverting(page);
-  const asked = page.waitForEvent('dialog');
-  await page.close({ runBeforeUnload: true });
-  const dialog = await asked;
-  expect(dialog.type()).toBe('beforeunload');
-  await dialog.dismiss();
-  // The tab stays and works on. Ended here, since a tab that still asks can fail to close after the test.
-  await page.getByRole('button', { name: 'Cancel' }).click();
-  await expect(page.getByRole('heading', { name: 'Cancelled. Nothing was left behind.' })).toBeVisible();
-});
+  let serveOthers = () => {};
+  test.beforeEach(async ({ page, servers }) => {
+    serveOthers = serveGates(servers.isolated);
+    await page.reload();
+  });
+  test.afterEach(() => serveOthers());
 
-test('another tab says that this one works', async ({ page, context }) => {
-  const other = await context.newPage();
-  await other.goto('/');
-  await beginConverting(page);
-  await choose(other, images.kinds());
-  await expect(other.getByText('Another tab is converting too')).toBeVisible();
-});
+  /** Begins a conversion that waits when it has come half-way; the returned function lets it go on. */
+  async function beginConverting(page: Page): Promise<() => Promise<void>> {
+    await choose(page, sparse(64 << 20).image);
+    await page.getByRole('radio', { name: 'As a download' }).check();
+    await expect(page.getByText('so far')).toHaveCount(0);
+    const goOn = await closeGate(page, quarterOf('sparse-64.qcow2', 50));
+    await page.getByRole('button', { name: 'Convert' }).click();
+    await expect(page.locator('.numbers strong')).toHaveText(/^[1-9]\d %$/);
+    return goOn;
+  }
 
-test('cancelling leaves nothing behind', async ({ page }) => {
-  await beginConverting(page);
-  await audit(page);
-  await page.getByRole('button', { name: 'Cancel' }).click();
-  await expect(page.getByRole('heading', { name: 'Cancelled. Nothing was left behind.' })).toBeVisible();
-  expect((await storage(page)).names).toEqual([]);
+  test('the tab asks before it closes', async ({ page }) => {
+    const goOn = await beginConverting(page);
+    const asked = page.waitForEvent('dialog');
+    await page.close({ runBeforeUnload: true });
+    const dialog = await asked;
+    expect(dialog.type()).toBe('beforeunload');
+    await dialog.dismiss();
+    // The tab stays and works on.
+    await goOn();
+    await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
+  });
+
+  test('another tab says so', async ({ page, context }) => {
+    const other = await context.newPage();
+    await other.goto('/');
+    await beginConverting(page);
+    await choose(other, images.kinds());
+    await expect(other.getByText('Another tab is converting too')).toBeVisible();
+  });
+
+  test('a cancel leaves nothing behind', async ({ page }) => {
+    await beginConverting(page);
+    expect((await storage(page)).names).not.toEqual([]);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await expect(page.getByRole('heading', { name: 'Cancelled. Nothing was left behind.' })).toBeVisible();
+    expect((await storage(page)).names).toEqual([]);
+  });
+
+  test('axe finds nothing in any step', async ({ page }, testInfo) => {
+    await look(page, testInfo, 'empty');
+    const goOn = await beginConverting(page);
+    await look(page, testInfo, 'converting');
+    await goOn();
+    await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
+    await look(page, testInfo, 'done');
+  });
+
+  for (const { colorScheme, width } of LOOKS) {
+    test(
+      `axe finds nothing and nothing overflows: ${colorScheme}, ${width} px`,
+      { tag: '@full' },
+      async ({ page }, testInfo) => {
+        const check = (name: string) => lookAs(page, testInfo, name, { colorScheme, width });
+        await check('empty');
+        await choose(page, images.zlib());
+        await expect(page.getByText('of it compressed')).toBeVisible();
+        await check('ready');
+        await page.getByRole('button', { name: 'Choose another file' }).click();
+        const goOn = await beginConverting(page);
+        await check('converting');
+        await goOn();
+        await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
+        await check('done');
+      },
+    );
+  }
 });
 
 test('dropping another file while one is opened shows the other one', async ({ page }) => {
@@ -195,30 +239,3 @@ test('a truncated image is refused as soon as it is described', async ({ page })
   await expect(page.getByRole('heading', { name: 'truncated.qcow2 could not be opened' })).toBeVisible();
   await expect(page.locator('.bad')).toContainText('truncated');
 });
-
-for (const [scheme, width] of [
-  ['light', 1280],
-  ['dark', 1280],
-  ['light', 320],
-  ['dark', 320],
-] as const) {
-  test(`axe finds nothing and nothing overflows: ${scheme}, ${width} px`, async ({ page }, testInfo) => {
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
-    await page.setViewportSize({ width, height: 800 });
-    const check = async (name: string) => {
-      await audit(page);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
-      await page.screenshot({ path: testInfo.outputPath(`${name}.png`) });
-    };
-    await check('empty');
-    await choose(page, images.zlib());
-    await expect(page.getByText('of it compressed')).toBeVisible();
-    await check('ready');
-    await page.getByRole('radio', { name: 'As a download' }).check();
-    await page.getByRole('button', { name: 'Convert' }).click();
-    await expect(page.getByText('left')).toBeVisible();
-    await check('converting');
-    await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible({ timeout: 60_000 });
-    await check('done');
-  });
-}

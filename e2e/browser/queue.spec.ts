@@ -3,7 +3,8 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type Page, test } from '../support/browser.js';
-import { images, qemuImg, splitVmdk } from '../support/images.js';
+import { closeGate, quarterOf, serveGates } from '../support/gates.js';
+import { images, qemuImg, sparse, splitVmdk } from '../support/images.js';
 import { audit, choose, drop, look } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
@@ -115,21 +116,35 @@ test('a drop beside the card is taken', async ({ page }) => {
   await expect(page.getByRole('heading', { name: 'zlib.qcow2' })).toBeVisible();
 });
 
-test('a drop while it converts waits in the queue, and the page says so', async ({ page }) => {
-  await choose(page, images.zlib());
-  await convert(page);
-  await expect(page.getByText('left')).toBeVisible();
-  const client = await page.context().newCDPSession(page);
-  const data = { items: [], files: [images.states()], dragOperationsMask: 1 };
-  for (const type of ['dragEnter', 'dragOver'] as const) {
-    await client.send('Input.dispatchDragEvent', { type, x: 5, y: 5, data });
-  }
-  await expect(page.getByText('Let go to put it in the queue')).toBeVisible();
-  await client.send('Input.dispatchDragEvent', { type: 'drop', x: 5, y: 5, data });
-  await expect(page.getByText('states.qcow2 waits in the queue.').first()).toBeVisible();
-  await expect(page.getByText('Let go to put it in the queue')).toHaveCount(0);
-  await page.getByRole('button', { name: 'Go on with the next one' }).click();
-  await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
+test.describe('while it converts', () => {
+  test.use({ serviceWorkers: 'block' });
+
+  let serveOthers = () => {};
+  test.beforeEach(async ({ page, servers }) => {
+    serveOthers = serveGates(servers.isolated);
+    await page.reload();
+  });
+  test.afterEach(() => serveOthers());
+
+  test('a drop waits in the queue, and the page says so', async ({ page }) => {
+    await choose(page, sparse(64 << 20).image);
+    await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
+    const goOn = await closeGate(page, quarterOf('sparse-64.qcow2', 50));
+    await convert(page);
+    await expect(page.getByRole('heading', { name: 'Converting sparse-64.qcow2' })).toBeVisible();
+    const client = await page.context().newCDPSession(page);
+    const data = { items: [], files: [images.states()], dragOperationsMask: 1 };
+    for (const type of ['dragEnter', 'dragOver'] as const) {
+      await client.send('Input.dispatchDragEvent', { type, x: 5, y: 5, data });
+    }
+    await expect(page.getByText('Let go to put it in the queue')).toBeVisible();
+    await client.send('Input.dispatchDragEvent', { type: 'drop', x: 5, y: 5, data });
+    await expect(page.getByText('states.qcow2 waits in the queue.').first()).toBeVisible();
+    await expect(page.getByText('Let go to put it in the queue')).toHaveCount(0);
+    await goOn();
+    await page.getByRole('button', { name: 'Go on with the next one' }).click();
+    await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
+  });
 });
 
 test('what is dropped on an image that waits for a password queues, and the page says so until it is removed', async ({

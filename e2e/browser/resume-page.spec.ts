@@ -1,20 +1,81 @@
 // Downloads of the page that were cut off: it asks whether to go on.
 
-import { statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import type { BrowserContext } from '@playwright/test';
 import { expect, type Page, storage, test } from '../support/browser.js';
 import { hashFile, small } from '../support/images.js';
 import { look } from '../support/page.js';
-import { type SlowFile, serveSlowly } from '../support/slow.js';
+import { type RemoteFile, serveFile } from '../support/remote.js';
 
 const OPEN_TO_ALL = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'Content-Range, ETag',
 };
 
-let remote: SlowFile;
+/** A server that sends only what the test lets it send. */
+interface HeldFile extends RemoteFile {
+  size: number;
+  /** How many bytes were sent. */
+  sent: number;
+  /** Up to where the file is sent. */
+  sendsUpTo: number;
+  /** Sends the file up to `end`, also to those who wait. */
+  sendUpTo(end: number): void;
+  /** Sends nothing any more: a token has expired, say. */
+  refuse(): void;
+}
+
+async function serveHeld(path: string): Promise<HeldFile> {
+  const file = readFileSync(path);
+  const waiting = new Set<() => void>();
+  let refuses = false;
+  const answer = (range: string | undefined, response: ServerResponse): true => {
+    if (refuses) {
+      response.writeHead(403, OPEN_TO_ALL).end();
+      return true;
+    }
+    const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '')!;
+    const [start, end] = [Number(first), Math.min(Number(last) + 1, file.length)];
+    const lengths = { 'Content-Range': `bytes ${start}-${end - 1}/${file.length}`, 'Content-Length': end - start };
+    response.writeHead(206, { ETag: '"now"', ...lengths, ...OPEN_TO_ALL }).flushHeaders();
+    let at = start;
+    const send = () => {
+      if (refuses) response.destroy();
+      const part = file.subarray(at, Math.min(end, server.sendsUpTo));
+      if (!response.destroyed && part.length > 0) {
+        response.write(part);
+        server.sent += part.length;
+        at += part.length;
+      }
+      if (at < end && !response.destroyed) return;
+      waiting.delete(send);
+      response.end();
+    };
+    waiting.add(send);
+    send();
+    return true;
+  };
+  const served = await serveFile(file, { answer: ({ headers }, response) => answer(headers.range, response) });
+  const server: HeldFile = Object.assign(served, {
+    size: file.length,
+    sent: 0,
+    sendsUpTo: file.length * 0.4,
+    sendUpTo(end: number) {
+      server.sendsUpTo = end;
+      for (const send of waiting) send();
+    },
+    refuse() {
+      refuses = true;
+      for (const send of waiting) send();
+    },
+  });
+  return server;
+}
+
+let remote: HeldFile;
 test.beforeEach(async () => {
-  remote = await serveSlowly(small.zlib(), undefined, OPEN_TO_ALL, 4000);
+  remote = await serveHeld(small.zlib());
 });
 test.afterEach(() => remote.close());
 
@@ -30,7 +91,7 @@ async function begin(context: BrowserContext): Promise<Page> {
   return page;
 }
 
-/** Waits until it was noted a few times what of a disk is in the storage. */
+/** Lets the server send more, little by little, until it was noted what of a disk is in the storage. */
 async function noted(page: Page): Promise<void> {
   const lines = () =>
     page.evaluate(async () => {
@@ -39,16 +100,23 @@ async function noted(page: Page): Promise<void> {
         if (!name.startsWith('.decant')) continue;
         for await (const [name, file] of (folder as FileSystemDirectoryHandle).entries()) {
           if (!name.endsWith('.journal')) continue;
-          return (await (await (file as FileSystemFileHandle).getFile()).text()).split('\n').length;
+          const text = await (await (file as FileSystemFileHandle).getFile()).text();
+          return text.split('\n').length - 1;
         }
       }
       return 0;
     });
-  await expect.poll(lines, { timeout: 30_000 }).toBeGreaterThan(4);
+  const more = async () => {
+    remote.sendUpTo(remote.sendsUpTo + remote.size / 100);
+    expect(remote.sendsUpTo).toBeLessThan(remote.size * 0.9);
+    return lines();
+  };
+  // The first one is about the conversion. A note is made when something new is written, and not too often.
+  await expect.poll(more, { timeout: 60_000, intervals: [200] }).toBeGreaterThan(1);
 }
 
 /** In bytes: a conversion from the beginning reads more, and one that goes on less. */
-const nearlyAll = () => statSync(small.zlib()).size * 0.95;
+const nearlyAll = () => remote.size * 0.95;
 
 const files = async (page: Page): Promise<number> => (await storage(page)).names.length;
 
@@ -67,13 +135,8 @@ test('a tab that was closed: the page asks, goes on, and the disk is right', asy
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Go on' }).click();
   const bar = page.getByRole('progressbar');
-  let shown = 0;
-  const isShown = async () => {
-    shown = await bar.evaluate((bar: HTMLProgressElement) => bar.value);
-    return shown > 0;
-  };
-  await expect.poll(isShown, { intervals: [20] }).toBe(true);
-  expect(shown).toBeGreaterThan(0.1);
+  await expect.poll(() => bar.evaluate((bar: HTMLProgressElement) => bar.value)).toBeGreaterThan(0.1);
+  remote.sendUpTo(remote.size);
   expect(hashFile(await (await downloading).path())).toBe(hashFile(small.raw()));
   expect(remote.sent).toBeLessThan(nearlyAll());
   expect(await files(page)).toBe(1);
@@ -84,6 +147,7 @@ test('a tab that was closed: the page asks, and begins anew', async ({ context }
   const page = await begin(context);
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Begin anew' }).click();
+  remote.sendUpTo(remote.size);
   expect(hashFile(await (await downloading).path())).toBe(hashFile(small.raw()));
   expect(remote.sent).toBeGreaterThan(nearlyAll());
 });
@@ -95,6 +159,7 @@ test('a cancel leaves nothing, and nothing is asked afterwards', async ({ contex
   await expect(page.getByRole('heading', { name: 'Cancelled. Nothing was left behind.' })).toBeVisible();
   expect(await files(page)).toBe(0);
   await page.close();
+  remote.sendUpTo(remote.size);
   const again = await begin(context);
   const downloading = again.waitForEvent('download');
   expect(hashFile(await (await downloading).path())).toBe(hashFile(small.raw()));
@@ -103,7 +168,7 @@ test('a cancel leaves nothing, and nothing is asked afterwards', async ({ contex
 test('after a failure the page says what is kept', async ({ context }, testInfo) => {
   const page = await begin(context);
   await noted(page);
-  remote.refuses = true;
+  remote.refuse();
   const title = page.getByRole('heading', { name: 'disk.qcow2 could not be converted' });
   await expect(title).toBeVisible({ timeout: 30_000 });
   await expect(page.getByText(/^What was done is kept in the browser's storage for a week/)).toBeVisible();

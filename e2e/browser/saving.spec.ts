@@ -3,23 +3,14 @@
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { expect, type Page, test } from '../support/browser.js';
-import { DISK_SIZE, hashFile, images } from '../support/images.js';
-import { choose, drop, look } from '../support/page.js';
+import { closeGate, quarterOf, serveGates } from '../support/gates.js';
+import { DISK_SIZE, hashFile, images, sparse } from '../support/images.js';
+import { choose, drop, look, setRates } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
   await page.goto('/');
   await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
 });
-
-/** What was measured in this browser, in bytes per second. */
-const rates = (
-  page: Page,
-  measured: Partial<Record<'storage' | 'picked' | 'finish' | 'download' | 'streamed', number>>,
-) =>
-  page.evaluate((measured) => {
-    const even = { storage: 1e8, picked: 1e8, finish: 1e8, download: 1e8, streamed: 1e8 };
-    localStorage.setItem('decant.rates', JSON.stringify({ ...even, ...measured }));
-  }, measured);
 
 async function download(page: Page, path: string): Promise<void> {
   await page.getByRole('radio', { name: 'As a download' }).check();
@@ -46,7 +37,7 @@ for (const [name, measured, place, method] of [
   ['a copy is faster', { download: 1e9 }, 'The browser is copying', "written to the browser's storage, then copied"],
 ] as const) {
   test(`where ${name}, that is the way to download, and the result says so`, async ({ page }, testInfo) => {
-    await rates(page, measured);
+    await setRates(page, measured);
     await choose(page, images.kinds());
     await download(page, testInfo.outputPath('kinds.raw'));
     await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
@@ -64,7 +55,7 @@ for (const [name, measured, place, method] of [
 test('a download that the browser has not begun is begun once, is not disturbed, and can be cancelled', async ({
   page,
 }) => {
-  await rates(page, { streamed: 1e9 });
+  await setRates(page, { streamed: 1e9 });
   // The browser does not ask for it until it is let.
   await page.evaluate(() => {
     const { set } = Object.getOwnPropertyDescriptor(HTMLIFrameElement.prototype, 'src')!;
@@ -173,7 +164,7 @@ for (const [name, measured, image, advice] of [
   ],
 ] as const) {
   test(`advice where there is something to choose: ${name}`, async ({ page }) => {
-    await rates(page, measured);
+    await setRates(page, measured);
     await choose(page, image());
     await expect(page.getByText(/Takes the full/)).toBeVisible();
     await expect(page.getByText(/About/).first()).toBeVisible();
@@ -182,32 +173,62 @@ for (const [name, measured, image, advice] of [
   });
 }
 
-test('one measure: bar, number and title go together, and only grow', async ({ page }) => {
-  await page.evaluate(() => {
-    const seen: { bar: number; percent: number; title: string; height: number }[] = [];
-    Object.assign(window, { seen });
-    const root = document.querySelector('decant-converter')!.shadowRoot!;
-    new MutationObserver(() => {
-      const bar = root.querySelector<HTMLProgressElement>('progress[max]');
-      const percent = root.querySelector('.numbers strong');
-      if (!bar || !percent) return;
-      const height = root.querySelector('.card')!.getBoundingClientRect().height;
-      seen.push({ bar: bar.value, percent: Number.parseInt(percent.textContent!, 10), title: document.title, height });
-    }).observe(root, { subtree: true, childList: true, characterData: true, attributes: true });
+test.describe('in steps', () => {
+  test.use({ serviceWorkers: 'block' });
+
+  let serveOthers = () => {};
+  test.beforeEach(async ({ page, servers }) => {
+    serveOthers = serveGates(servers.isolated);
+    await page.reload();
   });
-  await choose(page, images.zlib());
-  await page.getByRole('radio', { name: 'As a download' }).check();
-  await page.getByRole('button', { name: 'Convert' }).click();
-  await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible({ timeout: 60_000 });
-  await expect(page).toHaveTitle('Done converting; the browser is saving it: zlib.raw – Decant');
-  const seen = await page.evaluate(
-    () => (window as unknown as { seen: { bar: number; percent: number; title: string; height: number }[] }).seen,
-  );
-  expect(seen.length).toBeGreaterThan(3);
-  for (const { bar, percent } of seen) expect(percent).toBe(Math.floor(bar * 100));
-  const percents = seen.map(({ percent }) => percent);
-  expect(percents).toEqual(percents.toSorted((a, b) => a - b));
-  expect(seen.some(({ title, percent }) => percent > 0 && title === `${percent} % zlib.qcow2 – Decant`)).toBe(true);
-  // The card does not jump while it goes on.
-  expect(new Set(seen.map(({ height }) => Math.round(height))).size).toBe(1);
+  test.afterEach(() => serveOthers());
+
+  test('one measure: bar, number and title go together, and only grow', async ({ page }) => {
+    await page.evaluate(() => {
+      const seen: { bar: number; percent: number; title: string; height: number }[] = [];
+      Object.assign(window, { seen });
+      const root = document.querySelector('decant-converter')!.shadowRoot!;
+      new MutationObserver(() => {
+        const bar = root.querySelector<HTMLProgressElement>('progress[max]');
+        const percent = root.querySelector('.numbers strong');
+        if (!bar || !percent) return;
+        const height = root.querySelector('.card')!.getBoundingClientRect().height;
+        seen.push({
+          bar: bar.value,
+          percent: Number.parseInt(percent.textContent!, 10),
+          title: document.title,
+          height,
+        });
+      }).observe(root, { subtree: true, childList: true, characterData: true, attributes: true });
+    });
+    const { image } = sparse(64 << 20);
+    await choose(page, image);
+    await page.getByRole('radio', { name: 'As a download' }).check();
+    await expect(page.getByText('so far')).toHaveCount(0);
+    const steps: (() => Promise<void>)[] = [];
+    for (const quarter of [25, 50, 75] as const)
+      steps.push(await closeGate(page, quarterOf('sparse-64.qcow2', quarter)));
+    await page.getByRole('button', { name: 'Convert' }).click();
+    let before = 0;
+    for (const goOn of steps) {
+      const now = async () => Number.parseInt(await page.locator('.numbers strong').innerText(), 10);
+      await expect.poll(now).toBeGreaterThan(before);
+      before = await now();
+      await goOn();
+    }
+    await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible({ timeout: 60_000 });
+    await expect(page).toHaveTitle('Done converting; the browser is saving it: sparse-64.raw – Decant');
+    const seen = await page.evaluate(
+      () => (window as unknown as { seen: { bar: number; percent: number; title: string; height: number }[] }).seen,
+    );
+    expect(seen.length).toBeGreaterThan(3);
+    for (const { bar, percent } of seen) expect(percent).toBe(Math.floor(bar * 100));
+    const percents = seen.map(({ percent }) => percent);
+    expect(percents).toEqual(percents.toSorted((a, b) => a - b));
+    expect(seen.some(({ title, percent }) => percent > 0 && title === `${percent} % sparse-64.qcow2 – Decant`)).toBe(
+      true,
+    );
+    // The card does not jump while it goes on.
+    expect(new Set(seen.map(({ height }) => Math.round(height))).size).toBe(1);
+  });
 });

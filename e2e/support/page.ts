@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { TestInfo } from '@playwright/test';
+import type { Rates } from '../../element/rates.js';
 import { expect, type Page } from './browser.js';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -29,16 +30,42 @@ export async function audit(page: Page): Promise<void> {
   expect(violations).toEqual([]);
 }
 
-/** Audits the page as it is, wide and light, narrow and dark, and takes pictures. */
+interface Look {
+  colorScheme: 'light' | 'dark';
+  width: number;
+}
+
+/** The colours and widths in which every step must be right. */
+export const LOOKS: Look[] = [
+  { colorScheme: 'dark', width: 320 },
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'light', width: 320 },
+  { colorScheme: 'dark', width: 1280 },
+];
+
+/** Audits the page as it is, in one look, and takes a picture. */
+export async function lookAs(
+  page: Page,
+  testInfo: TestInfo,
+  name: string,
+  { colorScheme, width }: Look,
+): Promise<void> {
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+  await page.setViewportSize({ width, height: 800 });
+  await audit(page);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  await page.screenshot({ path: testInfo.outputPath(`${name}-${colorScheme}-${width}.png`), fullPage: true });
+}
+
+/** Audits the page as it is, narrow and dark, wide and light, and takes pictures. */
 export async function look(page: Page, testInfo: TestInfo, name: string): Promise<void> {
-  for (const [colorScheme, width] of [
-    ['dark', 320],
-    ['light', 1280],
-  ] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    await page.setViewportSize({ width, height: 800 });
-    await audit(page);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
-    await page.screenshot({ path: testInfo.outputPath(`${name}-${colorScheme}-${width}.png`), fullPage: true });
-  }
+  for (const one of LOOKS.slice(0, 2)) await lookAs(page, testInfo, name, one);
+}
+
+/** What was measured in this browser, in bytes per second: of what is left out, 100 MB. */
+export async function setRates(page: Page, measured: Partial<Rates> = {}): Promise<void> {
+  await page.evaluate((measured) => {
+    const even = { storage: 1e8, picked: 1e8, finish: 1e8, download: 1e8, streamed: 1e8 };
+    localStorage.setItem('decant.rates', JSON.stringify({ ...even, ...measured }));
+  }, measured);
 }

@@ -1,0 +1,57 @@
+// Gates in the workers of a page: a conversion waits at one that the test has closed, whatever the speed of the machine.
+
+import type { Page } from '@playwright/test';
+import type { TestServer } from './server.js';
+
+/** Before a quarter of an image's file is read that is not the first one. `name` is the file's. */
+export const quarterOf = (name: string, from: 25 | 50 | 75): string => `${name} from ${from} %`;
+/** Before a file that the person has picked is completed. */
+export const COMPLETION = 'completion';
+
+/** Runs in a worker before its own script. A gate is a lock: it is closed while a page holds it. */
+const GATES = `{
+  const pass = (gate) => navigator.locks.request(gate, { mode: 'shared' }, () => {});
+  const gates = new WeakMap();
+  const { slice, arrayBuffer } = Blob.prototype;
+  Blob.prototype.slice = function (start, ...others) {
+    const part = slice.call(this, start, ...others);
+    const from = Math.floor((start / this.size) * 4) * 25;
+    if (this instanceof File && from > 0) gates.set(part, this.name + ' from ' + from + ' %');
+    return part;
+  };
+  Blob.prototype.arrayBuffer = async function () {
+    if (gates.has(this)) await pass(gates.get(this));
+    return arrayBuffer.call(this);
+  };
+  const { close } = FileSystemWritableFileStream.prototype;
+  FileSystemWritableFileStream.prototype.close = async function () {
+    await pass('${COMPLETION}');
+    return close.call(this);
+  };
+}
+`;
+
+/**
+ * Serves workers with gates until the returned function is called. Needs `serviceWorkers: 'block'`: a service worker would
+ * keep them as they were built.
+ */
+export function serveGates(server: TestServer): () => void {
+  server.alter = (path, script) => (/\/worker\.[\w.-]+\.js$/.test(path) ? GATES + script : script);
+  return () => {
+    server.alter = undefined;
+  };
+}
+
+/** Closes `gate`; the returned function opens it. */
+export async function closeGate(page: Page, gate: string): Promise<() => Promise<void>> {
+  const opened = await page.evaluateHandle(
+    (gate) =>
+      new Promise<{ open(): void }>((closed) => {
+        navigator.locks
+          .request(gate, () => new Promise<void>((resolve) => closed({ open: () => resolve() })))
+          .catch(reportError);
+      }),
+    gate,
+  );
+  return () => opened.evaluate(({ open }) => open());
+}
