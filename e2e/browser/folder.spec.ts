@@ -4,8 +4,9 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type Page, test } from '../support/browser.js';
+import { COMPLETION, closeGate, quarterOf, serveGates } from '../support/gates.js';
 import { answerFolder, type Headed, withHeaded } from '../support/headed.js';
-import { diskUsage, hashFile, images, qemuImg } from '../support/images.js';
+import { diskUsage, hashFile, images, qemuImg, sparse } from '../support/images.js';
 import { choose } from '../support/page.js';
 import { FOLDER, findDialog, leave, save, startDisplay } from '../support/save-dialog.mjs';
 
@@ -31,11 +32,20 @@ const open = test.extend<{
     await use(folder);
   },
   headed: async ({ servers, launchOptions }, use) => {
-    await use((work, options = {}) =>
-      withHeaded({ url: servers.isolated.url, display: display.name, launch: launchOptions, ...options }, work),
-    );
+    await use(async (work, options = {}) => {
+      const serveOthers = options.gates ? serveGates(servers.isolated) : () => {};
+      try {
+        await withHeaded({ url: servers.isolated.url, display: display.name, launch: launchOptions, ...options }, work);
+      } finally {
+        serveOthers();
+      }
+    });
   },
 });
+
+/** What the tests of a cancel convert: by the time at which it waits, it is half-way. */
+const held = () => sparse(64 << 20);
+const half = quarterOf('sparse-64.qcow2', 50);
 
 /** Opens `image` and begins to save it to a folder: the dialog is asked for. */
 async function begin(page: Page, image: string, name?: string): Promise<void> {
@@ -47,11 +57,11 @@ async function begin(page: Page, image: string, name?: string): Promise<void> {
 
 const done = (page: Page) => expect(page.getByRole('heading', { name: 'Done' })).toBeVisible({ timeout: 60_000 });
 
-for (const [window, image, profile] of [
-  ['a private window', 'zlib', false],
-  ['a window with a profile', 'plain', true],
+for (const [window, image, profile, tag] of [
+  ['a private window', 'zlib', false, []],
+  ['a window with a profile', 'plain', true, ['@full']],
 ] as const) {
-  open(`a disk is saved to a folder, sparse, from ${window}`, async ({ headed, folder }) => {
+  open(`a disk is saved to a folder, sparse, from ${window}`, { tag: [...tag] }, async ({ headed, folder }) => {
     await headed(
       async (page) => {
         await begin(page, images[image]());
@@ -93,77 +103,93 @@ open(
   },
 );
 
-open('the image itself, and a file that it needs, are never written to nor suggested', async ({ headed, folder }) => {
-  const [mine, base, top] = [join(folder, 'mine.raw'), join(folder, 'base.raw'), join(folder, 'base.qcow2')];
-  copyFileSync(images.filled(1), mine);
-  copyFileSync(images.filled(2), base);
-  qemuImg('create', '-q', '-f', 'qcow2', '-F', 'raw', '-b', base, top);
-  const before = readdirSync(folder).map((name) => hashFile(join(folder, name)));
-  await headed(async (page) => {
-    await choose(page, mine);
-    await page.getByRole('button', { name: 'Read it as a raw disk' }).click();
-    await expect(page.getByLabel('Name for the disk')).toHaveValue('mine-1.raw');
-    await page.getByRole('radio', { name: 'To a folder you pick' }).check();
-    await page.getByLabel('Name for the disk').fill('mine.raw');
-    await page.getByRole('button', { name: 'Convert' }).click();
-    await answerFolder(page, display.name, folder);
-    await expect(page.getByRole('heading', { name: 'mine.raw in that folder is the image itself' })).toBeFocused();
-    await expect(page.getByRole('button', { name: 'Replace it' })).toHaveCount(0);
-    await page.getByRole('button', { name: 'Choose another file' }).click();
-    await choose(page, top, base);
-    await expect(page.getByLabel('Name for the disk')).toHaveValue('base-1.raw');
-    await page.getByLabel('Name for the disk').fill('base.raw');
-    await page.getByRole('button', { name: 'Convert' }).click();
-    await expect(page.getByRole('heading', { name: 'base.raw in that folder is the image itself' })).toBeFocused();
-    await page.getByRole('button', { name: 'Save as base-1.raw' }).click();
-    await done(page);
-  });
-  expect(hashFile(join(folder, 'base-1.raw'))).toBe(hashFile(images.filled(2)));
-  expect(
-    readdirSync(folder)
-      .filter((name) => name !== 'base-1.raw')
-      .map((name) => hashFile(join(folder, name))),
-  ).toEqual(before);
-});
-
-open('a cancel while the browser finishes a new file removes it', async ({ headed, folder }) => {
-  await headed(async (page) => {
-    await begin(page, images.large());
-    await answerFolder(page, display.name, folder);
-    await expect(page.getByRole('heading', { name: 'Finishing large.qcow2' })).toBeVisible({ timeout: 30_000 });
-    await page.getByRole('button', { name: 'Cancel' }).click();
-    await expect(page.locator('.hint')).toContainText('the file is removed right after');
-    await expect(page.getByRole('status')).toContainText('the file is removed right after');
-    const cancel = page.getByRole('button', { name: 'Cancel' });
-    await expect(cancel).toHaveAttribute('aria-disabled', 'true');
-    await expect(cancel).toBeFocused();
-    await expect(page.getByRole('heading', { name: 'Cancelled. Nothing was left behind.' })).toBeVisible({
-      timeout: 60_000,
+open(
+  'the image itself, and a file that it needs, are never written to nor suggested',
+  { tag: '@full' },
+  async ({ headed, folder }) => {
+    const [mine, base, top] = [join(folder, 'mine.raw'), join(folder, 'base.raw'), join(folder, 'base.qcow2')];
+    copyFileSync(images.filled(1), mine);
+    copyFileSync(images.filled(2), base);
+    qemuImg('create', '-q', '-f', 'qcow2', '-F', 'raw', '-b', base, top);
+    const before = readdirSync(folder).map((name) => hashFile(join(folder, name)));
+    await headed(async (page) => {
+      await choose(page, mine);
+      await page.getByRole('button', { name: 'Read it as a raw disk' }).click();
+      await expect(page.getByLabel('Name for the disk')).toHaveValue('mine-1.raw');
+      await page.getByRole('radio', { name: 'To a folder you pick' }).check();
+      await page.getByLabel('Name for the disk').fill('mine.raw');
+      await page.getByRole('button', { name: 'Convert' }).click();
+      await answerFolder(page, display.name, folder);
+      await expect(page.getByRole('heading', { name: 'mine.raw in that folder is the image itself' })).toBeFocused();
+      await expect(page.getByRole('button', { name: 'Replace it' })).toHaveCount(0);
+      await page.getByRole('button', { name: 'Choose another file' }).click();
+      await choose(page, top, base);
+      await expect(page.getByLabel('Name for the disk')).toHaveValue('base-1.raw');
+      await page.getByLabel('Name for the disk').fill('base.raw');
+      await page.getByRole('button', { name: 'Convert' }).click();
+      await expect(page.getByRole('heading', { name: 'base.raw in that folder is the image itself' })).toBeFocused();
+      await page.getByRole('button', { name: 'Save as base-1.raw' }).click();
+      await done(page);
     });
-  });
+    expect(hashFile(join(folder, 'base-1.raw'))).toBe(hashFile(images.filled(2)));
+    expect(
+      readdirSync(folder)
+        .filter((name) => name !== 'base-1.raw')
+        .map((name) => hashFile(join(folder, name))),
+    ).toEqual(before);
+  },
+);
+
+open('a cancel while the browser finishes a new file removes it', { tag: '@full' }, async ({ headed, folder }) => {
+  await headed(
+    async (page) => {
+      const complete = await closeGate(page, COMPLETION);
+      await begin(page, held().image);
+      await answerFolder(page, display.name, folder);
+      await expect(page.getByRole('heading', { name: 'Finishing sparse-64.qcow2' })).toBeVisible({ timeout: 30_000 });
+      await page.getByRole('button', { name: 'Cancel' }).click();
+      await expect(page.locator('.hint')).toContainText('the file is removed right after');
+      await expect(page.getByRole('status')).toContainText('the file is removed right after');
+      const cancel = page.getByRole('button', { name: 'Cancel' });
+      await expect(cancel).toHaveAttribute('aria-disabled', 'true');
+      await expect(cancel).toBeFocused();
+      await complete();
+      await expect(page.getByRole('heading', { name: 'Cancelled. Nothing was left behind.' })).toBeVisible();
+    },
+    { gates: true },
+  );
   expect(readdirSync(folder)).toEqual([]);
 });
 
 open('a cancel leaves a file that was there, until it is too late, and that is said', async ({ headed, folder }) => {
   const target = join(folder, 'disk.raw');
+  const { image, raw } = held();
   writeFileSync(target, 'what was there');
-  await headed(async (page) => {
-    await begin(page, images.heavy(), 'disk.raw');
-    await answerFolder(page, display.name, folder);
-    await page.getByRole('button', { name: 'Replace it' }).click();
-    await page.getByRole('button', { name: 'Cancel' }).click();
-    await expect(page.getByRole('heading', { name: 'Cancelled. disk.raw is as it was before.' })).toBeVisible();
-    expect(readFileSync(target, 'utf8')).toBe('what was there');
-    await page.getByRole('button', { name: 'Choose another file' }).click();
-    await begin(page, images.large(), 'disk.raw');
-    await page.getByRole('button', { name: 'Replace it' }).click();
-    await expect(page.getByRole('heading', { name: 'Finishing large.qcow2' })).toBeVisible({ timeout: 30_000 });
-    await page.getByRole('button', { name: 'Cancel' }).click();
-    await expect(page.getByText('it will be complete').first()).toBeVisible();
-    await done(page);
-    await expect(page.getByText('which cannot be stopped: the file is complete').first()).toBeVisible();
-  });
-  expect(hashFile(target)).toBe(hashFile(images.largeRaw()));
+  await headed(
+    async (page) => {
+      const goOn = await closeGate(page, half);
+      await begin(page, image, 'disk.raw');
+      await answerFolder(page, display.name, folder);
+      await page.getByRole('button', { name: 'Replace it' }).click();
+      await expect(page.locator('.numbers strong')).toHaveText(/^[1-9]\d? %$/);
+      await page.getByRole('button', { name: 'Cancel' }).click();
+      await expect(page.getByRole('heading', { name: 'Cancelled. disk.raw is as it was before.' })).toBeVisible();
+      expect(readFileSync(target, 'utf8')).toBe('what was there');
+      await goOn();
+      const complete = await closeGate(page, COMPLETION);
+      await page.getByRole('button', { name: 'Choose another file' }).click();
+      await begin(page, image, 'disk.raw');
+      await page.getByRole('button', { name: 'Replace it' }).click();
+      await expect(page.getByRole('heading', { name: 'Finishing sparse-64.qcow2' })).toBeVisible({ timeout: 30_000 });
+      await page.getByRole('button', { name: 'Cancel' }).click();
+      await expect(page.getByText('it will be complete').first()).toBeVisible();
+      await complete();
+      await done(page);
+      await expect(page.getByText('which cannot be stopped: the file is complete').first()).toBeVisible();
+    },
+    { gates: true },
+  );
+  expect(hashFile(target)).toBe(hashFile(raw));
 });
 
 open(
@@ -189,25 +215,33 @@ open(
   },
 );
 
-open('the save dialog empties a file: it stays after a cancel, and the page says so', async ({ headed, folder }) => {
-  const target = join(folder, 'old.raw');
-  writeFileSync(target, 'what was there');
-  await headed(async (page) => {
-    await begin(page, images.heavy());
-    await leave(display.name, FOLDER);
-    await page.getByRole('button', { name: "Use the browser's save dialog" }).click();
-    // The question is gone, and its button that had the focus.
-    await expect(page.getByRole('button', { name: 'Convert' })).toBeFocused();
-    await save(display.name, target);
-    await page.getByRole('button', { name: 'Cancel' }).click();
-    const words = 'Cancelled. An empty file old.raw was left where you picked it; nothing else.';
-    await expect(page.getByRole('heading', { name: words })).toBeVisible({ timeout: 60_000 });
-  });
-  expect(readdirSync(folder)).toEqual(['old.raw']);
-  expect(statSync(target).size).toBe(0);
-});
+open(
+  'the save dialog empties a file: it stays after a cancel, and the page says so',
+  { tag: '@full' },
+  async ({ headed, folder }) => {
+    const target = join(folder, 'old.raw');
+    writeFileSync(target, 'what was there');
+    await headed(
+      async (page) => {
+        await closeGate(page, half);
+        await begin(page, held().image);
+        await leave(display.name, FOLDER);
+        await page.getByRole('button', { name: "Use the browser's save dialog" }).click();
+        // The question is gone, and its button that had the focus.
+        await expect(page.getByRole('button', { name: 'Convert' })).toBeFocused();
+        await save(display.name, target);
+        await page.getByRole('button', { name: 'Cancel' }).click();
+        const words = 'Cancelled. An empty file old.raw was left where you picked it; nothing else.';
+        await expect(page.getByRole('heading', { name: words })).toBeVisible({ timeout: 60_000 });
+      },
+      { gates: true },
+    );
+    expect(readdirSync(folder)).toEqual(['old.raw']);
+    expect(statSync(target).size).toBe(0);
+  },
+);
 
-open('the save dialog with the image itself: exactly that is said', async ({ headed, folder }) => {
+open('the save dialog with the image itself: exactly that is said', { tag: '@full' }, async ({ headed, folder }) => {
   const mine = join(folder, 'mine.qcow2');
   copyFileSync(images.states(), mine);
   await headed(async (page) => {
@@ -220,31 +254,35 @@ open('the save dialog with the image itself: exactly that is said', async ({ hea
   expect(readdirSync(folder)).toEqual(['mine.qcow2']);
 });
 
-open('while a dialog is open the page waits, and what is dropped queues', async ({ headed, folder }) => {
-  await headed(async (page) => {
-    await begin(page, images.states());
-    await findDialog(display.name, FOLDER);
-    await expect(page.getByText('The browser asks for the place.').first()).toBeVisible();
-    // Not by a pointer, which the dialog keeps away on a real desktop.
-    await page.getByRole('button', { name: 'Choose another file' }).dispatchEvent('click');
-    await page.evaluate(() => {
-      const dataTransfer = new DataTransfer();
-      dataTransfer.items.add(new File([new Uint8Array(4096)], 'dropped.img'));
-      document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+open(
+  'while a dialog is open the page waits, and what is dropped queues',
+  { tag: '@full' },
+  async ({ headed, folder }) => {
+    await headed(async (page) => {
+      await begin(page, images.states());
+      await findDialog(display.name, FOLDER);
+      await expect(page.getByText('The browser asks for the place.').first()).toBeVisible();
+      // Not by a pointer, which the dialog keeps away on a real desktop.
+      await page.getByRole('button', { name: 'Choose another file' }).dispatchEvent('click');
+      await page.evaluate(() => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File([new Uint8Array(4096)], 'dropped.img'));
+        document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+      });
+      await expect(page.getByText('dropped.img waits in the queue.').first()).toBeVisible();
+      await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
+      await answerFolder(page, display.name, folder);
+      await done(page);
+      await page.getByRole('button', { name: 'Convert another image' }).click();
+      await choose(page, images.states());
+      await page.getByRole('button', { name: 'Choose another file' }).click();
+      await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
     });
-    await expect(page.getByText('dropped.img waits in the queue.').first()).toBeVisible();
-    await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
-    await answerFolder(page, display.name, folder);
-    await done(page);
-    await page.getByRole('button', { name: 'Convert another image' }).click();
-    await choose(page, images.states());
-    await page.getByRole('button', { name: 'Choose another file' }).click();
-    await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
-  });
-  expect(readdirSync(folder)).toEqual(['states.raw']);
-});
+    expect(readdirSync(folder)).toEqual(['states.raw']);
+  },
+);
 
-open('while the folder is looked at, the image and the name stay', async ({ headed, folder }) => {
+open('while the folder is looked at, the image and the name stay', { tag: '@full' }, async ({ headed, folder }) => {
   writeFileSync(join(folder, 'states.raw'), 'what was there');
   mkdirSync(join(folder, 'states-1.raw'));
   await headed(async (page) => {
@@ -283,19 +321,23 @@ open('while the folder is looked at, the image and the name stay', async ({ head
   expect(hashFile(join(folder, 'states-2.raw'))).toBe(hashFile(images.filled(2)));
 });
 
-open('a file in the folder that cannot be: its words, and another name', async ({ headed, folder }) => {
-  mkdirSync(join(folder, 'states.raw'));
-  await headed(async (page) => {
-    await begin(page, images.states());
-    await answerFolder(page, display.name, folder);
-    await expect(page.getByText('has a folder of this name')).toBeVisible();
-    await expect(page.getByLabel('Name for the disk')).toBeFocused();
-    await page.getByLabel('Name for the disk').fill('a/b.raw');
-    await page.getByRole('button', { name: 'Convert' }).click();
-    await expect(page.getByText('A file name cannot have a / in it.')).toBeVisible();
-    await page.getByLabel('Name for the disk').fill('other.raw');
-    await page.getByRole('button', { name: 'Convert' }).click();
-    await done(page);
-  });
-  expect(hashFile(join(folder, 'other.raw'))).toBe(hashFile(images.filled(2)));
-});
+open(
+  'a file in the folder that cannot be: its words, and another name',
+  { tag: '@full' },
+  async ({ headed, folder }) => {
+    mkdirSync(join(folder, 'states.raw'));
+    await headed(async (page) => {
+      await begin(page, images.states());
+      await answerFolder(page, display.name, folder);
+      await expect(page.getByText('has a folder of this name')).toBeVisible();
+      await expect(page.getByLabel('Name for the disk')).toBeFocused();
+      await page.getByLabel('Name for the disk').fill('a/b.raw');
+      await page.getByRole('button', { name: 'Convert' }).click();
+      await expect(page.getByText('A file name cannot have a / in it.')).toBeVisible();
+      await page.getByLabel('Name for the disk').fill('other.raw');
+      await page.getByRole('button', { name: 'Convert' }).click();
+      await done(page);
+    });
+    expect(hashFile(join(folder, 'other.raw'))).toBe(hashFile(images.filled(2)));
+  },
+);

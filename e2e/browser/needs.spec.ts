@@ -27,13 +27,17 @@ test('a chain of three dropped together', async ({ page }, testInfo) => {
   expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(raw));
 });
 
-test('a chain of three VDIs dropped together, whose parents have no names', async ({ page }, testInfo) => {
-  const { top, below, raw } = images.vdiChain();
-  await choose(page, below[1]!, top, below[0]!);
-  await expect(page.getByRole('heading', { name: 'c.vdi' })).toBeVisible();
-  await expect(page.getByText('c.vdi, {b}.vdi, a.vdi')).toBeVisible();
-  expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(raw));
-});
+test(
+  'a chain of three VDIs dropped together, whose parents have no names',
+  { tag: '@full' },
+  async ({ page }, testInfo) => {
+    const { top, below, raw } = images.vdiChain();
+    await choose(page, below[1]!, top, below[0]!);
+    await expect(page.getByRole('heading', { name: 'c.vdi' })).toBeVisible();
+    await expect(page.getByText('c.vdi, {b}.vdi, a.vdi')).toBeVisible();
+    expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(raw));
+  },
+);
 
 test('missing backing files are asked for one by one, by name', async ({ page }, testInfo) => {
   const { top, below, raw } = images.chain();
@@ -77,28 +81,30 @@ test('a LUKS image with a wrong and then the right password', async ({ page }, t
   expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(images.raw()));
 });
 
-test('two layers with passwords of their own: the question names the layer that is locked', async ({
-  page,
-}, testInfo) => {
-  const { top, base, raw, passwords } = images.lockedChain();
-  await choose(page, top, base);
-  const give = async (name: string, password: string) => {
-    await expect(page.getByRole('heading', { name: `${name} is encrypted` })).toBeVisible();
-    await page.getByLabel(`Password of ${name}`).fill(password);
-    await page.getByRole('button', { name: 'Unlock' }).click();
-  };
-  await give('top.qcow2', 'wrong');
-  await expect(page.locator('.bad')).toHaveText('The password is wrong.');
-  await give('top.qcow2', passwords.top);
-  // The same password is tried for the other layer, but not called wrong.
-  await expect(page.getByLabel('Password of base.qcow2')).toBeVisible();
-  await expect(page.locator('.bad')).toHaveCount(0);
-  await give('base.qcow2', 'wrong');
-  await expect(page.locator('.bad')).toHaveText("In 'base.qcow2': The password is wrong.");
-  await look(page, testInfo, 'layer');
-  await give('base.qcow2', passwords.base);
-  expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(raw));
-});
+test(
+  'two layers with passwords of their own: the question names the layer that is locked',
+  { tag: '@full' },
+  async ({ page }, testInfo) => {
+    const { top, base, raw, passwords } = images.lockedChain();
+    await choose(page, top, base);
+    const give = async (name: string, password: string) => {
+      await expect(page.getByRole('heading', { name: `${name} is encrypted` })).toBeVisible();
+      await page.getByLabel(`Password of ${name}`).fill(password);
+      await page.getByRole('button', { name: 'Unlock' }).click();
+    };
+    await give('top.qcow2', 'wrong');
+    await expect(page.locator('.bad')).toHaveText('The password is wrong.');
+    await give('top.qcow2', passwords.top);
+    // The same password is tried for the other layer, but not called wrong.
+    await expect(page.getByLabel('Password of base.qcow2')).toBeVisible();
+    await expect(page.locator('.bad')).toHaveCount(0);
+    await give('base.qcow2', 'wrong');
+    await expect(page.locator('.bad')).toHaveText("In 'base.qcow2': The password is wrong.");
+    await look(page, testInfo, 'layer');
+    await give('base.qcow2', passwords.base);
+    expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(raw));
+  },
+);
 
 test('a truncated image is refused, and salvaged', async ({ page }, testInfo) => {
   await choose(page, images.damaged());
@@ -134,7 +140,7 @@ test('unlocking can be cancelled', async ({ apiPage: page }) => {
   expect(share).toBeLessThan(0.5);
 });
 
-test('the same keys serve two conversions', async ({ apiPage: page }) => {
+test('the same keys serve two conversions', { tag: '@full' }, async ({ apiPage: page }) => {
   await giveFile(page, images.luks());
   const phases = await page.evaluate(async (password) => {
     const image = await window.decant.open(window.file, { password: new TextEncoder().encode(password) });

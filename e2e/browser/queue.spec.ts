@@ -48,7 +48,7 @@ test('several images are converted one after the other, each with its result', a
   await audit(page);
 });
 
-test('what waits can be opened before its turn, and removed', async ({ page }) => {
+test('what waits can be opened before its turn, and removed', { tag: '@full' }, async ({ page }) => {
   await drop(page, [images.states(), images.kinds(), images.empty()]);
   await expectQueue(page, 'empty.qcow2 now', 'kinds.qcow2 waits', 'states.qcow2 waits');
   await page.getByRole('button', { name: 'Open kinds.qcow2' }).click();
@@ -103,7 +103,7 @@ test('a folder gives its files', async ({ page }, testInfo) => {
   await expectQueue(page, 'one.qcow2 now', 'two.qcow2 waits');
 });
 
-test('a folder of very many files is not what is meant', async ({ page }, testInfo) => {
+test('a folder of very many files is not what is meant', { tag: '@full' }, async ({ page }, testInfo) => {
   const folder = testInfo.outputPath('many');
   mkdirSync(folder);
   for (let number = 0; number < 250; number += 1) writeFileSync(join(folder, `${number}.img`), 'x');
@@ -147,32 +147,36 @@ test.describe('while it converts', () => {
   });
 });
 
-test('what is dropped on an image that waits for a password queues, and the page says so until it is removed', async ({
-  page,
-}) => {
-  await choose(page, images.luks());
-  await page.getByLabel('Password of luks.qcow2').fill('half of');
-  await drop(page, images.states());
-  await expectQueue(page, 'luks.qcow2 now', 'states.qcow2 waits');
-  await expect(page.getByText('states.qcow2 waits in the queue.').first()).toBeVisible();
-  await expect(page.getByLabel('Password of luks.qcow2')).toHaveValue('half of');
-  await page.getByRole('button', { name: 'Remove states.qcow2' }).click();
-  await expect(page.getByText('waits in the queue.')).toHaveCount(0);
-});
+test(
+  'what is dropped on an image that waits for a password queues, and the page says so until it is removed',
+  { tag: '@full' },
+  async ({ page }) => {
+    await choose(page, images.luks());
+    await page.getByLabel('Password of luks.qcow2').fill('half of');
+    await drop(page, images.states());
+    await expectQueue(page, 'luks.qcow2 now', 'states.qcow2 waits');
+    await expect(page.getByText('states.qcow2 waits in the queue.').first()).toBeVisible();
+    await expect(page.getByLabel('Password of luks.qcow2')).toHaveValue('half of');
+    await page.getByRole('button', { name: 'Remove states.qcow2' }).click();
+    await expect(page.getByText('waits in the queue.')).toHaveCount(0);
+  },
+);
 
-test('images that refer to each other in a circle are images like those dropped with them', async ({
-  page,
-}, testInfo) => {
-  const [one, two] = [testInfo.outputPath('one.qcow2'), testInfo.outputPath('two.qcow2')];
-  qemuImg('create', '-q', '-f', 'qcow2', '-u', '-F', 'qcow2', '-b', 'two.qcow2', one, '5M');
-  qemuImg('create', '-q', '-f', 'qcow2', '-u', '-F', 'qcow2', '-b', 'one.qcow2', two, '5M');
-  await drop(page, [one, two, images.kinds()]);
-  await expectQueue(page, 'kinds.qcow2 now', 'one.qcow2 waits', 'two.qcow2 waits');
-  await page.getByRole('button', { name: 'Open two.qcow2' }).click();
-  await expect(page.getByRole('heading', { name: 'two.qcow2 could not be opened' })).toBeVisible();
-});
+test(
+  'images that refer to each other in a circle are images like those dropped with them',
+  { tag: '@full' },
+  async ({ page }, testInfo) => {
+    const [one, two] = [testInfo.outputPath('one.qcow2'), testInfo.outputPath('two.qcow2')];
+    qemuImg('create', '-q', '-f', 'qcow2', '-u', '-F', 'qcow2', '-b', 'two.qcow2', one, '5M');
+    qemuImg('create', '-q', '-f', 'qcow2', '-u', '-F', 'qcow2', '-b', 'one.qcow2', two, '5M');
+    await drop(page, [one, two, images.kinds()]);
+    await expectQueue(page, 'kinds.qcow2 now', 'one.qcow2 waits', 'two.qcow2 waits');
+    await page.getByRole('button', { name: 'Open two.qcow2' }).click();
+    await expect(page.getByRole('heading', { name: 'two.qcow2 could not be opened' })).toBeVisible();
+  },
+);
 
-test('after a failure the next one is offered while there is one', async ({ page }) => {
+test('after a failure the next one is offered while there is one', { tag: '@full' }, async ({ page }) => {
   await drop(page, [images.truncated(), images.zlib()]);
   await expect(page.getByRole('heading', { name: 'truncated.qcow2 could not be opened' })).toBeVisible();
   await expect(page.getByRole('button', { name: 'Go on with the next one' })).toBeVisible();

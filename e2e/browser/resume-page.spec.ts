@@ -142,7 +142,7 @@ test('a tab that was closed: the page asks, goes on, and the disk is right', asy
   expect(await files(page)).toBe(1);
 });
 
-test('a tab that was closed: the page asks, and begins anew', async ({ context }) => {
+test('a tab that was closed: the page asks, and begins anew', { tag: '@full' }, async ({ context }) => {
   await cutOff(context);
   const page = await begin(context);
   const downloading = page.waitForEvent('download');

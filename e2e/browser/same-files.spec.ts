@@ -115,11 +115,11 @@ test.describe('the page', () => {
   });
 
   // Chromium numbers the names of one drop.
-  for (const [how, hand, second] of [
-    ['chosen', choose, 'disk.vdi'],
-    ['dropped', (page: Page, ...paths: string[]) => drop(page, paths), 'disk (1).vdi'],
+  for (const [how, hand, second, tag] of [
+    ['chosen', choose, 'disk.vdi', ['@full']],
+    ['dropped', (page: Page, ...paths: string[]) => drop(page, paths), 'disk (1).vdi', []],
   ] as const) {
-    test(`two parents of one name, size and time, ${how} together`, async ({ page }, testInfo) => {
+    test(`two parents of one name, size and time, ${how} together`, { tag: [...tag] }, async ({ page }, testInfo) => {
       const { top, below, raw } = images.vdiChain();
       await hand(page, top, ...alike(testInfo.outputPath('files'), 'disk.vdi', below));
       await expect(page.getByText(`c.vdi, disk.vdi, ${second}`)).toBeVisible();
@@ -133,26 +133,30 @@ test.describe('the page', () => {
     });
   }
 
-  for (const [when, isWaiting] of [
-    ['at once', false],
-    ['while the image is opened with the first', true],
+  for (const [when, isWaiting, tag] of [
+    ['at once', false, ['@full']],
+    ['while the image is opened with the first', true, []],
   ] as const) {
-    test(`two parents of one name, size and time, pasted one after the other, ${when}`, async ({ page }, testInfo) => {
-      const { top, below } = images.vdiChain();
-      const [middle, base] = alike(testInfo.outputPath('files'), 'disk.vdi', below);
-      await choose(page, top);
-      await expect(page.getByRole('heading', { name: 'c.vdi needs its parent' })).toBeVisible();
-      await paste(page, [[base!], [middle!]], isWaiting);
-      await expect(page.getByText('c.vdi, disk.vdi, disk.vdi')).toBeVisible();
-      await expectNoQueue(page);
-    });
+    test(
+      `two parents of one name, size and time, pasted one after the other, ${when}`,
+      { tag: [...tag] },
+      async ({ page }, testInfo) => {
+        const { top, below } = images.vdiChain();
+        const [middle, base] = alike(testInfo.outputPath('files'), 'disk.vdi', below);
+        await choose(page, top);
+        await expect(page.getByRole('heading', { name: 'c.vdi needs its parent' })).toBeVisible();
+        await paste(page, [[base!], [middle!]], isWaiting);
+        await expect(page.getByText('c.vdi, disk.vdi, disk.vdi')).toBeVisible();
+        await expectNoQueue(page);
+      },
+    );
   }
 
-  for (const [how, again] of [
-    ['pasted', (page: Page, ...paths: string[]) => paste(page, [paths])],
-    ['dropped', (page: Page, ...paths: string[]) => drop(page, paths)],
+  for (const [how, again, tag] of [
+    ['pasted', (page: Page, ...paths: string[]) => paste(page, [paths]), []],
+    ['dropped', (page: Page, ...paths: string[]) => drop(page, paths), ['@full']],
   ] as const) {
-    test(`files ${how} once more, with what was missing, are the same`, async ({ page }) => {
+    test(`files ${how} once more, with what was missing, are the same`, { tag: [...tag] }, async ({ page }) => {
       const { top, below } = images.chain();
       await choose(page, top);
       await expect(page.getByRole('heading', { name: 'top.qcow2 needs its backing file' })).toBeVisible();

@@ -5,7 +5,7 @@ import { statSync } from 'node:fs';
 import { expect, type Page, test } from '../support/browser.js';
 import { closeGate, quarterOf, serveGates } from '../support/gates.js';
 import { DISK_SIZE, hashFile, images, sparse } from '../support/images.js';
-import { choose, drop, look, setRates } from '../support/page.js';
+import { choose, drop, look, lookAgain, setRates } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
   await page.goto('/');
@@ -45,7 +45,7 @@ for (const [name, measured, place, method] of [
     await page.getByText('Details').click();
     await expect(page.getByText(method)).toBeVisible();
     await expect(page.getByText("10.5 MB in the browser's storage")).toHaveCount(name === 'a copy is faster' ? 1 : 0);
-    await look(page, testInfo, 'done');
+    await lookAgain(page, testInfo, 'done');
     const expected = testInfo.outputPath('expected.raw');
     execFileSync('qemu-img', ['convert', '-O', 'raw', images.kinds(), expected]);
     expect(hashFile(testInfo.outputPath('kinds.raw'))).toBe(hashFile(expected));
@@ -114,7 +114,7 @@ test('a private window saves a disk that it cannot keep', { tag: '@long' }, asyn
 
 test.describe('where nothing can stream', () => {
   test.use({ serviceWorkers: 'block' });
-  test('a disk that the window cannot keep: why, and what to do', async ({ page }) => {
+  test('a disk that the window cannot keep: why, and what to do', { tag: '@full' }, async ({ page }) => {
     await choose(page, images.huge());
     await expect(page.getByText('which is less than the disk, and it cannot be sent to the downloads')).toBeVisible({
       timeout: 20_000,
@@ -147,23 +147,31 @@ test.describe('where nothing can stream', () => {
   );
 });
 
-// (what was measured, image, advice)
-for (const [name, measured, image, advice] of [
-  ['both are quick', { download: 1e9, storage: 1e9, picked: 1e9, finish: 1e9, streamed: 1e9 }, images.kinds, undefined],
+// (what was measured, image, advice, tag)
+for (const [name, measured, image, advice, tag] of [
+  [
+    'both are quick',
+    { download: 1e9, storage: 1e9, picked: 1e9, finish: 1e9, streamed: 1e9 },
+    images.kinds,
+    undefined,
+    ['@full'],
+  ],
   [
     'a dense download of little data',
     { download: 1e9 },
     images.empty,
     'Best for this image: takes no space instead of 107 GB',
+    [],
   ],
   [
     'a slow end',
     { finish: DISK_SIZE / 300, download: 1e9, storage: 1e9, picked: 1e9 },
     images.zlib,
     'Best for this image: about 5 min',
+    ['@full'],
   ],
 ] as const) {
-  test(`advice where there is something to choose: ${name}`, async ({ page }) => {
+  test(`advice where there is something to choose: ${name}`, { tag: [...tag] }, async ({ page }) => {
     await setRates(page, measured);
     await choose(page, image());
     await expect(page.getByText(/Takes the full/)).toBeVisible();

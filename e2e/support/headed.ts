@@ -16,18 +16,21 @@ export interface Headed {
   profile?: boolean;
   /** What the browser takes for the person's home. */
   home?: string;
+  /** Whether its workers may have gates: no service worker keeps those without. */
+  gates?: boolean;
 }
 
 /** Opens the page at `url`, works with it, and fails where anything in it failed unnoticed. */
 export async function withHeaded(options: Headed, work: (page: Page) => Promise<void>): Promise<void> {
-  const { url, display, profile, home } = options;
+  const { url, display, profile, home, gates } = options;
+  const serviceWorkers = gates ? 'block' : 'allow';
   const env = { ...process.env, DISPLAY: display, ...(home ? { HOME: home } : {}) } as Record<string, string>;
   const launch = { ...options.launch, headless: false, env };
   const folder = profile ? mkdtempSync(join(tmpdir(), 'decant-profile-')) : undefined;
   const browser = folder ? undefined : await chromium.launch(launch);
   const context: BrowserContext = folder
-    ? await chromium.launchPersistentContext(folder, launch)
-    : await browser!.newContext();
+    ? await chromium.launchPersistentContext(folder, { ...launch, serviceWorkers })
+    : await browser!.newContext({ serviceWorkers });
   const check = watchUnhandled(context);
   try {
     const page = context.pages()[0] ?? (await context.newPage());

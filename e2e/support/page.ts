@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import type { TestInfo } from '@playwright/test';
 import type { Rates } from '../../element/rates.js';
 import { expect, type Page } from './browser.js';
+import { byScope } from './scope.js';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -61,6 +62,9 @@ export async function lookAs(
 export async function look(page: Page, testInfo: TestInfo, name: string): Promise<void> {
   for (const one of LOOKS.slice(0, 2)) await lookAs(page, testInfo, name, one);
 }
+
+/** As `look`, at a step at which another test looks too: not in the short run. */
+export const lookAgain: typeof look = byScope({ short: async () => {}, full: look });
 
 /** What was measured in this browser, in bytes per second: of what is left out, 100 MB. */
 export async function setRates(page: Page, measured: Partial<Rates> = {}): Promise<void> {
