@@ -65,15 +65,15 @@ const step = <S extends State['step']>(name: S): Promise<Step<S>> => stepOf(sess
 const ready = (more: Partial<Step<'ready'>>) =>
   soon(() => expect(session.state).toMatchObject({ step: 'ready', ...more }));
 
-/** Opens disk.qcow2, and waits until a way is proposed. */
-async function open(more: Partial<Image> = {}): Promise<void> {
+/** Opens the image in the file `name`, and waits until a way is proposed. */
+async function open(more: Partial<Image> = {}, name = 'disk.qcow2'): Promise<void> {
   const convert = (output: Output, options: ConvertOptions = {}) => {
     const end = new Held<Result>();
     conversions.push({ output, options, end });
     return end.promise;
   };
-  images.set('disk.qcow2', imageOf({}, { convert, ...more }));
-  session.take([givenOf('disk.qcow2')]);
+  images.set(name, imageOf({}, { convert, ...more }));
+  session.take([givenOf(name)]);
   await soon(() => expect(session.state).toMatchObject({ step: 'ready', way: expect.anything() }));
 }
 
@@ -137,6 +137,14 @@ test('beside a file that is there, the disk gets a free name', async () => {
   await ready({ asking: expect.objectContaining({ kind: 'replace' }) });
   session.useFreeName();
   expect((await converting()).output).toEqual({ folder, name: 'disk-1.raw' });
+});
+
+test('the name of the image itself is not free, wherever it is', async () => {
+  pickFolder.mockResolvedValue(folderHandle('picked', { 'disk.raw': fileHandle(there) }));
+  await open({}, 'disk-1.raw');
+  session.rename('disk.raw');
+  await saveTo('folder');
+  await ready({ asking: expect.objectContaining({ kind: 'replace', freeName: 'disk-2.raw' }) });
 });
 
 test('the image itself is not replaced', async () => {
@@ -269,7 +277,9 @@ test('a cancel ends the conversion once, and what is left is told', async () => 
   const { options, end } = await converting();
   cancelledBy(options.signal).catch(end.reject);
   session.cancel();
+  const { length } = shown;
   session.cancel();
+  expect(shown).toHaveLength(length);
   expect(await step('failed')).toEqual({
     step: 'failed',
     title: english.cancelled,

@@ -138,9 +138,9 @@ test.describe('while it converts', () => {
   });
 
   test('another tab says so', async ({ page, context }) => {
+    await beginConverting(page);
     const other = await context.newPage();
     await other.goto('/');
-    await beginConverting(page);
     await choose(other, images.kinds());
     await expect(other.getByText('Another tab is converting too')).toBeVisible();
   });
