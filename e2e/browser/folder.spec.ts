@@ -1,7 +1,17 @@
 // Saving to a folder that was picked: real dialogs of headed Chromium, and the files on the disk. Nothing that was
 // there is lost on any way out.
 
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type Page, test } from '../support/browser.js';
 import { COMPLETION, closeGate, quarterOf, serveGates } from '../support/gates.js';
@@ -26,10 +36,13 @@ const open = test.extend<{
   headed: (work: (page: Page) => Promise<void>, options?: Partial<Headed>) => Promise<void>;
 }>({
   // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern
-  folder: async ({}, use, testInfo) => {
-    const folder = testInfo.outputPath('picked');
-    mkdirSync(folder, { recursive: true });
+  folder: async ({}, use) => {
+    // Its path is typed into dialogs, key by key: a short one.
+    const parent = mkdtempSync(join(tmpdir(), 'decant-'));
+    const folder = join(parent, 'picked');
+    mkdirSync(folder);
     await use(folder);
+    rmSync(parent, { recursive: true });
   },
   headed: async ({ servers, launchOptions }, use) => {
     await use(async (work, options = {}) => {

@@ -96,12 +96,13 @@ export const save = (display, path) => answer(display, SAVE, path);
  */
 export async function pickFolder(display, path, isAnswered) {
   await answer(display, FOLDER, path);
+  // The browser ignores keys that are pressed as soon as it asks.
   await pause(1000);
   for (let tries = 0; tries < 20 && !(await isAnswered()); tries += 1) {
     xdotool(display, 'key', 'Tab');
     await pause(200);
     xdotool(display, 'key', 'Return');
-    await pause(1500);
+    for (let waits = 0; waits < 30 && !(await isAnswered()); waits += 1) await pause(50);
   }
 }
 
