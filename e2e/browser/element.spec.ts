@@ -141,7 +141,9 @@ for (const [where, element, taken] of [
   ['elsewhere, with whole-window', '<decant-converter whole-window></decant-converter>', true],
 ] as const) {
   test(`what is dropped ${where} is ${taken ? 'taken' : 'left alone'}`, async ({ page, servers }) => {
-    const note = "addEventListener('drop', (event) => { event.preventDefault(); window.hasDropped = true; });";
+    const note = `
+      addEventListener('dragover', (event) => event.preventDefault());
+      addEventListener('drop', (event) => { event.preventDefault(); window.hasDropped = true; });`;
     await openHost(page, servers.plain, element, note);
     await page.locator('#elsewhere').scrollIntoViewIfNeeded();
     const box = (await page.locator('#elsewhere').boundingBox())!;
@@ -200,10 +202,10 @@ test('the card does not shrink while an image is worked on', { tag: '@full' }, a
   expect(before).toBeGreaterThan(300);
 });
 
-/** As `UPLOAD`, but writes to the second half of the disk wait for `window.goOn`. */
+/** As `UPLOAD`, but writes come in order, and those to the second half of the disk wait for `window.goOn`. */
 const HELD_UPLOAD = `
   const half = new Promise((resolve) => { window.goOn = resolve; });
-  ${UPLOAD.replace('parts.set(bytes, offset)', '{ if (offset >= parts.length / 2) await half; parts.set(bytes, offset); }')}`;
+  ${UPLOAD.replace('parts.set(bytes, offset)', '{ if (offset >= parts.length / 2) await half; parts.set(bytes, offset); }').replace('return {', 'return { ordered: true,')}`;
 const goOn = (page: Page) => page.evaluate(() => (window as unknown as { goOn(): void }).goOn());
 
 test('the picture fills as the disk is converted', async ({ page, servers }) => {

@@ -121,6 +121,7 @@ test('with forced colours the bar is seen, and how far it is', async ({ page }, 
   // The conversion stops half-way.
   await page.evaluate(() => {
     document.querySelector('decant-converter')!.output = ({ info }) => ({
+      ordered: true,
       write: (offset) => (offset < info.virtualSize! / 2 ? Promise.resolve() : new Promise(() => {})),
       hole: async () => {},
       close: async () => {},
