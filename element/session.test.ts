@@ -234,6 +234,46 @@ test('a file that may be the wrong one is in doubt until the person insists, or 
   await step('ready');
 });
 
+test('the right file that comes while another one is in doubt is taken', async () => {
+  needing('top.qcow2', 'base.qcow2');
+  for (const name of ['base.qcow2', 'other.qcow2']) images.set(name, imageCalled(name));
+  session.take(given('top.qcow2'));
+  const [need] = (await step('needs')).needs;
+  if (need?.kind !== 'missing-file') throw new Error('no file is missing');
+  session.answer(need, givenOf('other.qcow2'));
+  await soon(() => expect(session.state).toMatchObject({ step: 'needs', doubt: { need } }));
+  session.take(given('base.qcow2'));
+  const { image } = await step('ready');
+  expect(image.info.layers.map(({ name }) => name)).toEqual(['top.qcow2', 'base.qcow2']);
+});
+
+test('files that came once more, with what was missing, are the same', async () => {
+  needing('top.qcow2', 'base.qcow2');
+  for (const name of ['base.qcow2', 'other.qcow2']) images.set(name, imageCalled(name));
+  session.take(given('top.qcow2'));
+  await step('needs');
+  session.take(given('other.qcow2', 'notes'));
+  await soon(() => expect(session.state).toMatchObject({ notice: english.notTheFile(['other.qcow2', 'notes']) }));
+  session.take(given('top.qcow2', 'base.qcow2', 'other.qcow2'));
+  await step('ready');
+  await soon(() => expect(rows()).toEqual(['top.qcow2 current', 'other.qcow2 waiting']));
+});
+
+test('after a failure of a companion, the image asks for its files again', async () => {
+  needing('top.qcow2', 'base.qcow2');
+  images.set('base.qcow2', imageCalled('base.qcow2'));
+  const open = images.get('top.qcow2') as (options: object) => Image;
+  images.set('top.qcow2', ({ companions = [] }) =>
+    companions.length > 0
+      ? new DecantError('not-recognised', "In 'base.qcow2': The file is not a qcow2 image")
+      : open({ companions }),
+  );
+  session.take(given('top.qcow2', 'base.qcow2'));
+  expect((await step('failed')).next).toEqual(['filesAgain']);
+  session.goOn('filesAgain');
+  expect((await step('needs')).needs).toHaveLength(1);
+});
+
 test('a file that cannot be the missing one leads back to the question, with the reason', async () => {
   needing('top.qcow2', 'base.qcow2');
   const open = images.get('top.qcow2') as (options: object) => Image;

@@ -267,7 +267,7 @@ test('the end of a long conversion is told to somebody who looks elsewhere', asy
   expect(told).toEqual([['notification', expect.stringMatching(/Done.*sparse-64\.raw/)]]);
 });
 
-test('two elements in one page are two converters', async ({ page, servers }) => {
+test('two elements in one page are two converters', { tag: '@full' }, async ({ page, servers }) => {
   await openHost(
     page,
     servers.plain,

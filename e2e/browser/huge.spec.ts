@@ -27,7 +27,7 @@ test('a way is proposed while the map is still read', async ({ page }, testInfo)
   await look(page, testInfo, 'endless');
 });
 
-test('another image is opened while the map is still read', async ({ page }, testInfo) => {
+test('another image is opened while the map is still read', { tag: '@full' }, async ({ page }, testInfo) => {
   await choose(page, images.endless());
   await isReading(page);
   await page.getByRole('button', { name: 'Choose another file' }).click();

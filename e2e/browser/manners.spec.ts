@@ -53,7 +53,7 @@ test('a cancel while the image is unlocked leads back to the start, and nothing 
   await expect(page.getByRole('heading', { name: 'kinds.qcow2' })).toBeVisible();
 });
 
-test('going on to another image in any step throws nothing', async ({ page }, testInfo) => {
+test('going on to another image in any step throws nothing', { tag: '@full' }, async ({ page }, testInfo) => {
   const other = testInfo.outputPath('other.qcow2');
   copyFileSync(images.states(), other);
   for (const image of [images.kinds(), images.luks(), images.truncated(), images.chain().top, other]) {
@@ -63,7 +63,7 @@ test('going on to another image in any step throws nothing', async ({ page }, te
   }
 });
 
-test('"Done" is read with the place', async ({ page }) => {
+test('"Done" is read with the place', { tag: '@full' }, async ({ page }) => {
   await choose(page, images.kinds());
   await page.getByRole('radio', { name: 'As a download' }).check();
   await page.getByRole('button', { name: 'Convert' }).click();
@@ -147,7 +147,7 @@ test('with forced colours the bar is seen, and how far it is', async ({ page }, 
   expect(left).not.toBe(right);
 });
 
-test('the card keeps its height while files are read', async ({ page }) => {
+test('the card keeps its height while files are read', { tag: '@full' }, async ({ page }) => {
   const height = async () => (await page.locator('.card').boundingBox())!.height;
   const empty = await height();
   await choose(page, images.luksSlow());
@@ -177,7 +177,7 @@ test('Convert says why it cannot be pressed yet', async ({ page }) => {
   await expect(convert).toHaveAccessibleDescription('');
 });
 
-test('the dialog for files opens once, and a file that is gone is told', async ({ page }) => {
+test('the dialog for files opens once, and a file that is gone is told', { tag: '@full' }, async ({ page }) => {
   await page.evaluate(() => {
     const asked: ((handles: FileSystemFileHandle[]) => void)[] = [];
     Object.assign(window, { asked, showOpenFilePicker: () => new Promise((resolve) => asked.push(resolve)) });

@@ -2,26 +2,13 @@
 
 import { writeFileSync } from 'node:fs';
 import { expect, type Page, storage, test } from '../support/browser.js';
-import { closeGate, quarterOf, serveGates } from '../support/gates.js';
+import { closeGate, quarterOf, useGates } from '../support/gates.js';
 import { hashFile, images, sparse } from '../support/images.js';
 import { audit, choose, LOOKS, look, lookAs } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
   await page.goto('/');
   await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
-});
-
-test('the sample becomes a download of the right bytes', async ({ page }, testInfo) => {
-  await page.getByRole('button', { name: 'Try a sample image' }).click();
-  await expect(page.getByRole('heading', { name: 'sample.qcow2' })).toBeVisible();
-  await page.getByRole('radio', { name: 'As a download' }).check();
-  const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Convert' }).click();
-  await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
-  expect((await download).suggestedFilename()).toBe('sample.raw');
-  const path = testInfo.outputPath('sample.raw');
-  await (await download).saveAs(path);
-  expect(hashFile(path)).toBe(hashFile(images.sample()));
 });
 
 test('a whole conversion by keyboard alone', async ({ page }) => {
@@ -61,16 +48,25 @@ test('a whole conversion by keyboard alone', async ({ page }) => {
   );
 });
 
-test('nothing is asked of any other host, and the policy is never violated', async ({ page, baseURL }) => {
+test('the sample becomes a download of the right bytes; no other host is asked, and no policy violated', async ({
+  page,
+  baseURL,
+}, testInfo) => {
   const requests: string[] = [];
   const complaints: string[] = [];
   page.on('request', (request) => requests.push(request.url()));
   page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
   await page.reload();
   await page.getByRole('button', { name: 'Try a sample image' }).click();
+  await expect(page.getByRole('heading', { name: 'sample.qcow2' })).toBeVisible();
   await page.getByRole('radio', { name: 'As a download' }).check();
+  const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert' }).click();
   await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
+  expect((await download).suggestedFilename()).toBe('sample.raw');
+  const path = testInfo.outputPath('sample.raw');
+  await (await download).saveAs(path);
+  expect(hashFile(path)).toBe(hashFile(images.sample()));
   expect(requests.filter((url) => !url.startsWith(`${baseURL}/`) && !url.startsWith(`blob:${baseURL}/`))).toEqual([]);
   expect(complaints).toEqual([]);
 });
@@ -105,14 +101,7 @@ test('a pasted file is opened, but not one that is pasted into a text', async ({
 });
 
 test.describe('while it converts', () => {
-  test.use({ serviceWorkers: 'block' });
-
-  let serveOthers = () => {};
-  test.beforeEach(async ({ page, servers }) => {
-    serveOthers = serveGates(servers.isolated);
-    await page.reload();
-  });
-  test.afterEach(() => serveOthers());
+  useGates();
 
   /** Begins a conversion that waits when it has come half-way; the returned function lets it go on. */
   async function beginConverting(page: Page): Promise<() => Promise<void>> {
@@ -183,7 +172,7 @@ test.describe('while it converts', () => {
   }
 });
 
-test('dropping another file while one is opened shows the other one', async ({ page }) => {
+test('dropping another file while one is opened shows the other one', { tag: '@full' }, async ({ page }) => {
   await page.evaluate(() => {
     const converter = document.querySelector('decant-converter')!;
     const zone = converter.shadowRoot!.querySelector('.card')!;
@@ -211,7 +200,7 @@ test.describe('where nothing is kept for offline use', () => {
   });
 });
 
-test('where no place can be picked the download is left', async ({ page }) => {
+test('where no place can be picked the download is left', { tag: '@full' }, async ({ page }) => {
   await page.evaluate(() => {
     Object.assign(window, { showDirectoryPicker: () => Promise.reject(new DOMException('no', 'SecurityError')) });
   });
@@ -225,7 +214,7 @@ test('where no place can be picked the download is left', async ({ page }) => {
 test.describe('without isolation', () => {
   test.use({ isolated: false });
 
-  test('the page works and says so', async ({ page }) => {
+  test('the page works and says so', { tag: '@full' }, async ({ page }) => {
     await page.getByRole('button', { name: 'Try a sample image' }).click();
     await page.getByRole('radio', { name: 'As a download' }).check();
     await page.getByRole('button', { name: 'Convert' }).click();

@@ -3,7 +3,7 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type Page, test } from '../support/browser.js';
-import { closeGate, quarterOf, serveGates } from '../support/gates.js';
+import { closeGate, quarterOf, useGates } from '../support/gates.js';
 import { images, qemuImg, sparse, splitVmdk } from '../support/images.js';
 import { audit, choose, drop, look } from '../support/page.js';
 
@@ -74,24 +74,26 @@ test('a file that another one refers to is its companion, whatever else is dropp
   await expect(page.getByText('does not refer to')).toHaveCount(0);
 });
 
-test('images dropped with a file that is missing wait in the queue, and what is no image is left out', async ({
-  page,
-}, testInfo) => {
-  const { top, below } = images.chain();
-  const notes = testInfo.outputPath('notes.txt');
-  writeFileSync(notes, 'no disk');
-  await choose(page, top);
-  await expect(page.getByRole('heading', { name: 'top.qcow2 needs its backing file' })).toBeVisible();
-  // The base of what is still missing, too.
-  await drop(page, [images.states(), below[1]!, notes]);
-  await expect(page.getByText('The missing file is not among these.').first()).toBeVisible();
-  await expect(queue(page)).toHaveCount(0);
-  await drop(page, [images.kinds(), below[0]!]);
-  await expect(page.getByText('top.qcow2, middle.qcow2, base.qcow2')).toBeVisible();
-  await expectQueue(page, 'top.qcow2 now', 'kinds.qcow2 waits', 'states.qcow2 waits');
-  await expect(page.getByText('notes.txt is no disk image and was left out.').first()).toBeVisible();
-  await expect(page.getByText('does not refer to')).toHaveCount(0);
-});
+test(
+  'images dropped with a file that is missing wait in the queue, and what is no image is left out',
+  { tag: '@full' },
+  async ({ page }, testInfo) => {
+    const { top, below } = images.chain();
+    const notes = testInfo.outputPath('notes.txt');
+    writeFileSync(notes, 'no disk');
+    await choose(page, top);
+    await expect(page.getByRole('heading', { name: 'top.qcow2 needs its backing file' })).toBeVisible();
+    // The base of what is still missing, too.
+    await drop(page, [images.states(), below[1]!, notes]);
+    await expect(page.getByText('The missing file is not among these.').first()).toBeVisible();
+    await expect(queue(page)).toHaveCount(0);
+    await drop(page, [images.kinds(), below[0]!]);
+    await expect(page.getByText('top.qcow2, middle.qcow2, base.qcow2')).toBeVisible();
+    await expectQueue(page, 'top.qcow2 now', 'kinds.qcow2 waits', 'states.qcow2 waits');
+    await expect(page.getByText('notes.txt is no disk image and was left out.').first()).toBeVisible();
+    await expect(page.getByText('does not refer to')).toHaveCount(0);
+  },
+);
 
 test('a folder gives its files', async ({ page }, testInfo) => {
   const folder = testInfo.outputPath('disks');
@@ -117,14 +119,7 @@ test('a drop beside the card is taken', async ({ page }) => {
 });
 
 test.describe('while it converts', () => {
-  test.use({ serviceWorkers: 'block' });
-
-  let serveOthers = () => {};
-  test.beforeEach(async ({ page, servers }) => {
-    serveOthers = serveGates(servers.isolated);
-    await page.reload();
-  });
-  test.afterEach(() => serveOthers());
+  useGates();
 
   test('a drop waits in the queue, and the page says so', async ({ page }) => {
     await choose(page, sparse(64 << 20).image);

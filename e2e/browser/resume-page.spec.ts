@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { BrowserContext } from '@playwright/test';
 import { expect, type Page, storage, test } from '../support/browser.js';
-import { hashFile, small } from '../support/images.js';
+import { hashFile, sparse } from '../support/images.js';
 import { look } from '../support/page.js';
 import { type RemoteFile, serveFile } from '../support/remote.js';
 
@@ -73,9 +73,11 @@ async function serveHeld(path: string): Promise<HeldFile> {
   return server;
 }
 
+const { image, raw } = sparse(64 << 20);
+
 let remote: HeldFile;
 test.beforeEach(async () => {
-  remote = await serveHeld(small.zlib());
+  remote = await serveHeld(image);
 });
 test.afterEach(() => remote.close());
 
@@ -137,7 +139,7 @@ test('a tab that was closed: the page asks, goes on, and the disk is right', asy
   const bar = page.getByRole('progressbar');
   await expect.poll(() => bar.evaluate((bar: HTMLProgressElement) => bar.value)).toBeGreaterThan(0.1);
   remote.sendUpTo(remote.size);
-  expect(hashFile(await (await downloading).path())).toBe(hashFile(small.raw()));
+  expect(hashFile(await (await downloading).path())).toBe(hashFile(raw));
   expect(remote.sent).toBeLessThan(nearlyAll());
   expect(await files(page)).toBe(1);
 });
@@ -148,7 +150,7 @@ test('a tab that was closed: the page asks, and begins anew', { tag: '@full' }, 
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Begin anew' }).click();
   remote.sendUpTo(remote.size);
-  expect(hashFile(await (await downloading).path())).toBe(hashFile(small.raw()));
+  expect(hashFile(await (await downloading).path())).toBe(hashFile(raw));
   expect(remote.sent).toBeGreaterThan(nearlyAll());
 });
 
@@ -162,7 +164,7 @@ test('a cancel leaves nothing, and nothing is asked afterwards', async ({ contex
   remote.sendUpTo(remote.size);
   const again = await begin(context);
   const downloading = again.waitForEvent('download');
-  expect(hashFile(await (await downloading).path())).toBe(hashFile(small.raw()));
+  expect(hashFile(await (await downloading).path())).toBe(hashFile(raw));
 });
 
 test('after a failure the page says what is kept', async ({ context }, testInfo) => {

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { expect, type Page, test } from '../support/browser.js';
-import { closeGate, quarterOf, serveGates } from '../support/gates.js';
+import { closeGate, quarterOf, useGates } from '../support/gates.js';
 import { DISK_SIZE, hashFile, images, sparse } from '../support/images.js';
 import { choose, drop, look, lookAgain, setRates } from '../support/page.js';
 
@@ -182,14 +182,7 @@ for (const [name, measured, image, advice, tag] of [
 }
 
 test.describe('in steps', () => {
-  test.use({ serviceWorkers: 'block' });
-
-  let serveOthers = () => {};
-  test.beforeEach(async ({ page, servers }) => {
-    serveOthers = serveGates(servers.isolated);
-    await page.reload();
-  });
-  test.afterEach(() => serveOthers());
+  useGates();
 
   test('one measure: bar, number and title go together, and only grow', async ({ page }) => {
     await page.evaluate(() => {

@@ -4,7 +4,7 @@
 import { copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type Page, test } from '../support/browser.js';
-import { images, qemuImg } from '../support/images.js';
+import { images, qemuImg, sparse } from '../support/images.js';
 import { choose, drop, look, lookAgain } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
@@ -82,7 +82,7 @@ test('a file that cannot be the backing file leads back to the question, with th
   await expect(page.getByText('over-qcow2.qcow2, base.qcow2')).toBeVisible();
 });
 
-test('the right file dropped on a doubt about another one is taken', async ({ page }, testInfo) => {
+test('the right file dropped on a doubt about another one is taken', { tag: '@full' }, async ({ page }, testInfo) => {
   const files = makeFiles(testInfo.outputPath('files'));
   const top = testInfo.outputPath('top.qcow2');
   qemuImg('create', '-q', '-f', 'qcow2', '-u', '-F', 'qcow2', '-b', 'below/base.qcow2', top, '5M');
@@ -93,15 +93,19 @@ test('the right file dropped on a doubt about another one is taken', async ({ pa
   await expect(page.getByText('top.qcow2, base.qcow2')).toBeVisible();
 });
 
-test('the same dropped under the right name: the way back is offered first', async ({ page }, testInfo) => {
-  const files = makeFiles(testInfo.outputPath('files'));
-  copyFileSync(files['picture.png']!, files['base.qcow2']!);
-  await choose(page, files['over-qcow2.qcow2']!, files['base.qcow2']!);
-  await expect(page.locator('.bad')).toContainText("In 'base.qcow2'");
-  await expect(page.locator('.actions button').first()).toHaveText('Choose the files it needs again');
-  await page.getByRole('button', { name: 'Choose the files it needs again' }).click();
-  await expect(page.getByRole('heading', { name: 'over-qcow2.qcow2 needs its backing file' })).toBeVisible();
-});
+test(
+  'the same dropped under the right name: the way back is offered first',
+  { tag: '@full' },
+  async ({ page }, testInfo) => {
+    const files = makeFiles(testInfo.outputPath('files'));
+    copyFileSync(files['picture.png']!, files['base.qcow2']!);
+    await choose(page, files['over-qcow2.qcow2']!, files['base.qcow2']!);
+    await expect(page.locator('.bad')).toContainText("In 'base.qcow2'");
+    await expect(page.locator('.actions button').first()).toHaveText('Choose the files it needs again');
+    await page.getByRole('button', { name: 'Choose the files it needs again' }).click();
+    await expect(page.getByRole('heading', { name: 'over-qcow2.qcow2 needs its backing file' })).toBeVisible();
+  },
+);
 
 test(
   'a base under another name, dropped and then chosen, is used, and nothing else is said',
@@ -131,37 +135,42 @@ test(
   },
 );
 
-test('after a failure the step that can work comes first, and the file is named', async ({ page }, testInfo) => {
-  const file = (name: string, content: Buffer | string) => {
-    const path = testInfo.outputPath(name);
-    writeFileSync(path, content);
-    return path;
-  };
+test(
+  'after a failure the step that can work comes first, and the file is named',
+  { tag: '@full' },
+  async ({ page }, testInfo) => {
+    const file = (name: string, content: Buffer | string) => {
+      const path = testInfo.outputPath(name);
+      writeFileSync(path, content);
+      return path;
+    };
+    const { image } = sparse(64 << 20);
   const cut = (name: string, length: number) => {
-    const path = testInfo.outputPath(name);
-    copyFileSync(images.zlib(), path);
-    truncateSync(path, length);
-    return path;
-  };
-  // (file, first step, all others)
-  const table: [path: string, first: string, others: string[]][] = [
-    [file('paper.pdf', '%PDF-1.7 and so on'), 'Choose another file', []],
-    [file('nothing.qcow2', ''), 'Choose another file', []],
-    [file('nothing.img', ''), 'Choose another file', []],
-    [file('disk.img', Buffer.alloc(4096, 7)), 'Read it as a raw disk', ['Choose another file']],
-    [cut('short.qcow2', 70), 'Choose another file', []],
-    [cut('header.qcow2', 4096), 'Choose another file', []],
-    [cut('half.qcow2', statSync(images.zlib()).size / 2), 'Salvage what can be read', ['Choose another file']],
-    [file('machine.vmdk', Buffer.concat([Buffer.from('KDMV'), Buffer.alloc(4092)])), 'Choose another file', []],
-  ];
-  for (const [path, first, others] of table) {
-    const name = path.split('/').at(-1)!;
-    await choose(page, path);
-    await expect(page.getByRole('heading', { name: `${name} could not be opened` })).toBeVisible();
-    await expect(page.locator('.actions button'), name).toHaveText([first, ...others]);
-    await page.getByRole('button', { name: 'Choose another file' }).click();
-  }
-});
+      const path = testInfo.outputPath(name);
+      copyFileSync(images.zlib(), path);
+      truncateSync(path, length);
+      return path;
+    };
+    // (file, first step, all others)
+    const table: [path: string, first: string, others: string[]][] = [
+      [file('paper.pdf', '%PDF-1.7 and so on'), 'Choose another file', []],
+      [file('nothing.qcow2', ''), 'Choose another file', []],
+      [file('nothing.img', ''), 'Choose another file', []],
+      [file('disk.img', Buffer.alloc(4096, 7)), 'Read it as a raw disk', ['Choose another file']],
+      [cut('short.qcow2', 70), 'Choose another file', []],
+      [cut('header.qcow2', 4096), 'Choose another file', []],
+      [cut('half.qcow2', statSync(image).size / 2), 'Salvage what can be read', ['Choose another file']],
+      [file('machine.vmdk', Buffer.concat([Buffer.from('KDMV'), Buffer.alloc(4092)])), 'Choose another file', []],
+    ];
+    for (const [path, first, others] of table) {
+      const name = path.split('/').at(-1)!;
+      await choose(page, path);
+      await expect(page.getByRole('heading', { name: `${name} could not be opened` })).toBeVisible();
+      await expect(page.locator('.actions button'), name).toHaveText([first, ...others]);
+      await page.getByRole('button', { name: 'Choose another file' }).click();
+    }
+  },
+);
 
 test('an image that has changed since it was chosen: another one, and by its handle once more', async ({
   page,

@@ -1,6 +1,6 @@
-// Gates in the workers of a page: a conversion waits at one that the test has closed, whatever the speed of the machine.
+// Gates in the workers of a page: a conversion waits at each one that the test has closed, on a fast machine and a slow one.
 
-import type { Page } from '@playwright/test';
+import { type Page, test } from './browser.js';
 import type { TestServer } from './server.js';
 
 /** Before a quarter of an image's file is read that is not the first one. `name` is the file's. */
@@ -32,14 +32,25 @@ const GATES = `{
 `;
 
 /**
- * Serves workers with gates until the returned function is called. Needs `serviceWorkers: 'block'`: a service worker would
- * keep them as they were built.
+ * Serves workers with gates until the returned function is called. A page needs `serviceWorkers: 'block'`: a service worker
+ * would give it the workers as they were built.
  */
 export function serveGates(server: TestServer): () => void {
   server.alter = (path, script) => (/\/worker\.[\w.-]+\.js$/.test(path) ? GATES + script : script);
   return () => {
     server.alter = undefined;
   };
+}
+
+/** Gives the page of each test in this group workers with gates. It was opened before. */
+export function useGates(): void {
+  let serveOthers = () => {};
+  test.use({ serviceWorkers: 'block' });
+  test.beforeEach(async ({ page, servers }) => {
+    serveOthers = serveGates(servers.isolated);
+    await page.reload();
+  });
+  test.afterEach(() => serveOthers());
 }
 
 /** Closes `gate`; the returned function opens it. */

@@ -16,7 +16,7 @@ export interface Headed {
   profile?: boolean;
   /** What the browser takes for the person's home. */
   home?: string;
-  /** Whether its workers may have gates: no service worker keeps those without. */
+  /** Blocks service workers, as gates need it. */
   gates?: boolean;
 }
 

@@ -36,7 +36,7 @@ interface Look {
   width: number;
 }
 
-/** The colours and widths in which every step must be right. */
+/** The colours and widths in which every step must be right, the narrowest with the least contrast first. */
 export const LOOKS: Look[] = [
   { colorScheme: 'dark', width: 320 },
   { colorScheme: 'light', width: 1280 },
@@ -58,9 +58,12 @@ export async function lookAs(
   await page.screenshot({ path: testInfo.outputPath(`${name}-${colorScheme}-${width}.png`), fullPage: true });
 }
 
-/** Audits the page as it is, narrow and dark, wide and light, and takes pictures. */
+/** How many of them a step is looked at in. */
+const EACH = byScope({ short: 1, full: 2 });
+
+/** Audits the page as it is, and takes pictures. */
 export async function look(page: Page, testInfo: TestInfo, name: string): Promise<void> {
-  for (const one of LOOKS.slice(0, 2)) await lookAs(page, testInfo, name, one);
+  for (const one of LOOKS.slice(0, EACH)) await lookAs(page, testInfo, name, one);
 }
 
 /** As `look`, at a step at which another test looks too: not in the short run. */
