@@ -84,7 +84,7 @@ for (const [name, image, password, tag] of [
     await expect(page.getByRole('radio')).toHaveCount(0);
     await audit(page);
     await page.getByRole('button', { name: 'Convert' }).click();
-    await expect(page.getByRole('heading', { name: 'Done', exact: true })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Done', exact: true })).toBeVisible({ timeout: 60_000 });
     const { hash, disk, events } = await noted(page);
     expect(hash).toBe(hashFile(images.raw()));
     expect(disk).toMatchObject({ format: 'raw', name: expect.stringMatching(/\.raw$/) });

@@ -3,9 +3,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Page } from '@playwright/test';
 import { expect, giveFile, test } from '../support/browser.js';
-import { hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
+import { makeCompressed } from '../support/compressed.js';
+import { hashFile, images, PASSWORD } from '../support/images.js';
 import { choose, look } from '../support/page.js';
-import { random } from '../support/random.js';
 
 /** Converts what the page shows, as a download; answers with the disk's hash. */
 async function convert(page: Page, path: string): Promise<string> {
@@ -108,22 +108,18 @@ test(
   },
 );
 
-/** A compressed image with noise in the middle of its data, that ends early. */
-function damaged(path: string): string {
-  const byte = random(1);
-  const disk = Buffer.alloc(4 << 20, 1);
-  // Half of each KiB is noise, so that a cluster is compressed, and not to nothing.
-  for (let at = 0; at < disk.length; at += 1) if (at % 1024 < 512) disk[at] = byte() * 256;
-  writeFileSync(`${path}.raw`, disk);
-  qemuImg('convert', '-c', '-f', 'raw', '-O', 'qcow2', `${path}.raw`, path);
+/** Makes an image with noise in the middle of its compressed data, that ends early. */
+function makeDamaged(path: string): void {
+  makeCompressed(path);
   const image = readFileSync(path);
   image.fill(0xff, image.length / 2, image.length / 2 + 100_000);
   writeFileSync(path, image.subarray(0, image.length * 0.8));
-  return path;
 }
 
 test('a truncated image is refused, and salvaged', async ({ page }, testInfo) => {
-  await choose(page, damaged(testInfo.outputPath('damaged.qcow2')));
+  const damaged = testInfo.outputPath('damaged.qcow2');
+  makeDamaged(damaged);
+  await choose(page, damaged);
   await expect(page.locator('.bad')).toContainText('truncated');
   await page.getByRole('button', { name: 'Salvage what can be read' }).click();
   await expect(page.getByText('What cannot be read becomes zeros')).toBeVisible();

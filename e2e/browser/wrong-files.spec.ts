@@ -4,7 +4,8 @@
 import { copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type Page, test } from '../support/browser.js';
-import { images, qemuImg, sparse } from '../support/images.js';
+import { makeCompressed } from '../support/compressed.js';
+import { images, qemuImg } from '../support/images.js';
 import { choose, drop, look, lookAgain } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
@@ -144,10 +145,11 @@ test(
       writeFileSync(path, content);
       return path;
     };
-    const { image } = sparse(64 << 20);
-  const cut = (name: string, length: number) => {
+    const image = testInfo.outputPath('image.qcow2');
+    makeCompressed(image);
+    const cut = (name: string, length: number) => {
       const path = testInfo.outputPath(name);
-      copyFileSync(images.zlib(), path);
+      copyFileSync(image, path);
       truncateSync(path, length);
       return path;
     };
