@@ -1,0 +1,85 @@
+// What is shown of an image while its map is read, and when a way to save it is proposed.
+
+import type { Extent } from 'decant';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Session } from './session.js';
+import type { Step } from './state.js';
+import { givenOf, Held, imageOf, images, openImage, PAGE, stageIn } from './testing.js';
+
+vi.mock('decant', async (original) => ({
+  ...(await original<typeof import('decant')>()),
+  open: (...args: Parameters<typeof openImage>) => openImage(...args),
+  canStore: async () => true,
+}));
+
+let session: Session;
+let rest: Held;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  for (const [name, value] of Object.entries(PAGE)) vi.stubGlobal(name, value);
+  vi.stubGlobal('showDirectoryPicker', () => {});
+  session = new Session(stageIn().stage.host, () => {});
+  rest = new Held();
+});
+afterEach(() => {
+  session.end();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const extent = (start: number, length: number, more: Partial<Extent> = {}): Extent => ({
+  ...{ start, length, kind: 'data', depth: 0, compressed: false, encrypted: false },
+  ...more,
+});
+
+/** Opens an image whose map tells of its second half when `rest` is resolved. */
+async function open(): Promise<void> {
+  const map = async function* () {
+    yield extent(0, 1e6);
+    yield extent(1e6, 1e6, { compressed: true });
+    await rest.promise;
+    yield extent(2e6, 1e6, { kind: 'lost' });
+    yield extent(3e6, 2e6, { kind: 'zero' });
+  };
+  images.set('disk.qcow2', imageOf({}, { map }));
+  session.take([givenOf('disk.qcow2')]);
+  await vi.advanceTimersByTimeAsync(0);
+}
+
+const ready = () => session.state as Step<'ready'>;
+
+test('a way is proposed when the map was read', async () => {
+  await open();
+  await vi.advanceTimersByTimeAsync(1999);
+  expect(ready()).toMatchObject({ step: 'ready', way: undefined, survey: { complete: false } });
+  rest.resolve();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(ready().survey).toMatchObject({ data: 2e6, compressed: 1e6, lost: 1e6, complete: true });
+  expect(ready().way).toBe('folder');
+  for (const choice of ready().choices) expect(choice).not.toHaveProperty('atLeast');
+});
+
+test('after two seconds a way is proposed with what is known', async () => {
+  await open();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(ready().way).toBe('folder');
+  expect(ready().choices[0]).toMatchObject({ way: 'folder', space: 2e6, atLeast: true });
+});
+
+test('a way that the person has chosen stays', async () => {
+  await open();
+  session.select('download');
+  await vi.advanceTimersByTimeAsync(2000);
+  rest.resolve();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(ready()).toMatchObject({ way: 'download', survey: { complete: true } });
+});
+
+test('of an image that the person has left, nothing more is shown', async () => {
+  await open();
+  session.reset();
+  rest.resolve();
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(session.state).toEqual({ step: 'empty' });
+});
