@@ -3,7 +3,7 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type Page, test } from '../support/browser.js';
-import { closeGate, quarterOf, useGates } from '../support/gates.js';
+import { closeGate, fifthOf, useGates } from '../support/gates.js';
 import { images, qemuImg, sparse, splitVmdk } from '../support/images.js';
 import { audit, choose, drop, look } from '../support/page.js';
 
@@ -124,7 +124,7 @@ test.describe('while it converts', () => {
   test('a drop waits in the queue, and the page says so', async ({ page }) => {
     await choose(page, sparse(64 << 20).image);
     await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
-    const goOn = await closeGate(page, quarterOf('sparse-64.qcow2', 50));
+    const goOn = await closeGate(page, fifthOf('sparse-64.qcow2', 60));
     await convert(page);
     await expect(page.getByRole('heading', { name: 'Converting sparse-64.qcow2' })).toBeVisible();
     const client = await page.context().newCDPSession(page);

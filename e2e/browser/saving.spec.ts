@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { expect, type Page, test } from '../support/browser.js';
-import { closeGate, quarterOf, useGates } from '../support/gates.js';
+import { arriveAt, closeGate, fifthOf, useGates } from '../support/gates.js';
 import { DISK_SIZE, hashFile, images, sparse } from '../support/images.js';
 import { choose, drop, look, lookAgain, setRates } from '../support/page.js';
 
@@ -206,16 +206,16 @@ test.describe('in steps', () => {
     await choose(page, image);
     await page.getByRole('radio', { name: 'As a download' }).check();
     await expect(page.getByText('so far')).toHaveCount(0);
-    const steps: (() => Promise<void>)[] = [];
-    for (const quarter of [25, 50, 75] as const)
-      steps.push(await closeGate(page, quarterOf('sparse-64.qcow2', quarter)));
+    const gates = ([20, 40, 60, 80] as const).map((from) => fifthOf('sparse-64.qcow2', from));
+    const opens: (() => Promise<void>)[] = [];
+    for (const gate of gates) opens.push(await closeGate(page, gate));
     await page.getByRole('button', { name: 'Convert' }).click();
-    let before = 0;
-    for (const goOn of steps) {
-      const now = async () => Number.parseInt(await page.locator('.numbers strong').innerText(), 10);
-      await expect.poll(now).toBeGreaterThan(before);
-      before = await now();
-      await goOn();
+    const percentNow = async () => Number.parseInt(await page.locator('.numbers strong').innerText(), 10);
+    for (const [at, gate] of gates.entries()) {
+      await arriveAt(page, gate);
+      const before = await percentNow();
+      await opens[at]!();
+      if (at < gates.length - 1) await expect.poll(percentNow).toBeGreaterThan(before);
     }
     await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible({ timeout: 60_000 });
     await expect(page).toHaveTitle('Done converting; the browser is saving it: sparse-64.raw – Decant');

@@ -1,10 +1,10 @@
 // Gates in the workers of a page: a conversion waits at each one that the test has closed, on a fast machine and a slow one.
 
-import { type Page, test } from './browser.js';
+import { expect, type Page, test } from './browser.js';
 import type { TestServer } from './server.js';
 
-/** Before a quarter of an image's file is read that is not the first one. `name` is the file's. */
-export const quarterOf = (name: string, from: 25 | 50 | 75): string => `${name} from ${from} %`;
+/** Before a fifth of an image's file is read that is not the first one. `name` is the file's. */
+export const fifthOf = (name: string, from: 20 | 40 | 60 | 80): string => `${name} from ${from} %`;
 /** Before a file that the person has picked is completed. */
 export const COMPLETION = 'completion';
 
@@ -15,7 +15,7 @@ const GATES = `{
   const { slice, arrayBuffer } = Blob.prototype;
   Blob.prototype.slice = function (start, ...others) {
     const part = slice.call(this, start, ...others);
-    const from = Math.floor((start / this.size) * 4) * 25;
+    const from = Math.floor((start / this.size) * 5) * 20;
     if (this instanceof File && from > 0) gates.set(part, this.name + ' from ' + from + ' %');
     return part;
   };
@@ -65,4 +65,30 @@ export async function closeGate(page: Page, gate: string): Promise<() => Promise
     gate,
   );
   return () => opened.evaluate(({ open }) => open());
+}
+
+/** In milliseconds: so soon after a report of its progress, a conversion makes no other one (worker/api/progress.ts). */
+const BETWEEN_REPORTS = 100;
+
+/** Waits until a worker waits at `gate`, and until what comes next is reported. */
+export async function arriveAt(page: Page, gate: string): Promise<void> {
+  const isWaiting = () =>
+    page.evaluate(async (gate) => (await navigator.locks.query()).pending!.some(({ name }) => name === gate), gate);
+  await expect.poll(isWaiting, { timeout: 30_000 }).toBe(true);
+  await page.waitForTimeout(BETWEEN_REPORTS);
+}
+
+/**
+ * Lets the conversion of the file `name` that `begin` begins come to 60 % of the file, so that some of it is shown to be
+ * done. The returned function lets it go on.
+ */
+export async function stopMidway(page: Page, name: string, begin: () => Promise<void>): Promise<() => Promise<void>> {
+  const first = fifthOf(name, 20);
+  const openFirst = await closeGate(page, first);
+  const goOn = await closeGate(page, fifthOf(name, 60));
+  await begin();
+  await arriveAt(page, first);
+  await openFirst();
+  await expect(page.locator('.numbers strong')).not.toHaveText('0 %', { timeout: 30_000 });
+  return goOn;
 }
