@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { expect, giveFile, hashOpfs, type Page, storage, test } from '../support/browser.js';
+import { ENGINES, expect, giveFile, hashOpfs, type Page, storage, test } from '../support/browser.js';
 import { DISK_SIZE, hashFile, images } from '../support/images.js';
 import { choose } from '../support/page.js';
 
@@ -34,8 +34,8 @@ async function convert(page: Page, engine: 'threads' | 'workers', asStream = fal
   );
 }
 
-for (const engine of ['threads', 'workers'] as const) {
-  test(`${engine}: a disk in gzip, and as a stream`, async ({ apiPage: page }) => {
+for (const [engine, details] of ENGINES) {
+  test(`${engine}: a disk in gzip, and as a stream`, details, async ({ apiPage: page }) => {
     await giveFile(page, gzip());
     for (const asStream of [false, true]) {
       expect(await convert(page, engine, asStream)).toEqual({ container: 'gzip', known: false, size: DISK_SIZE });
@@ -44,7 +44,7 @@ for (const engine of ['threads', 'workers'] as const) {
     expect((await storage(page)).names).toEqual(['out.raw']);
   });
 
-  test(`${engine}: an image in a tar archive`, async ({ apiPage: page }) => {
+  test(`${engine}: an image in a tar archive`, details, async ({ apiPage: page }) => {
     const image = images.zlib();
     await giveFile(page, packed('packed-image.tar', `tar -cf - -C '${dirname(image)}' '${basename(image)}'`));
     expect(await convert(page, engine)).toEqual({ container: 'tar', known: true, size: DISK_SIZE });
@@ -52,7 +52,7 @@ for (const engine of ['threads', 'workers'] as const) {
   });
 }
 
-test('a disk in gzip becomes a download', async ({ apiPage: page }, testInfo) => {
+test('a disk in gzip becomes a download', { tag: '@full' }, async ({ apiPage: page }, testInfo) => {
   await giveFile(page, gzip());
   const begun = page.waitForEvent('download');
   await page.evaluate(async () => {

@@ -3,6 +3,7 @@
 import { chromium, type Frame } from '@playwright/test';
 import { expect, giveFile, hashOpfs, type Page, test } from '../support/browser.js';
 import { hashFile, images } from '../support/images.js';
+import { byScope } from '../support/scope.js';
 
 type Decant = typeof window.decant;
 
@@ -107,19 +108,20 @@ test('dispose ends every worker at once, and what is under way', async ({ apiPag
         ({ kind }: { kind: string }) => kind,
       ),
     );
-    const before = performance.now();
     await window.decant.dispose();
-    const took = performance.now() - before;
-    return { kinds: await Promise.all(failures), soon: took < 2000 };
+    return Promise.all(failures);
   });
-  expect(told).toEqual({ kinds: ['cancelled', 'internal'], soon: true });
+  // The conversion would have gone on for years.
+  expect(told).toEqual(['cancelled', 'internal']);
   await expect.poll(() => page.workers().length).toBe(0);
   expect(await names(page, '.decant-1')).toEqual([]);
   await giveFile(page, images.tiny());
   expect(await page.evaluate(async () => (await window.decant.open(window.file)).info.format)).toBe('qcow2');
 });
 
-test('50 conversions and 50 that are cancelled leave nothing behind', async ({ apiPage: page }) => {
+const RUNS = byScope({ short: 10, full: 50 });
+
+test(`${RUNS} conversions and ${RUNS} that are cancelled leave nothing behind`, async ({ apiPage: page }) => {
   await giveFile(page, images.kinds());
   const session = await page.context().newCDPSession(page);
   const used = async () => {
@@ -144,7 +146,7 @@ test('50 conversions and 50 that are cancelled leave nothing behind', async ({ a
     }, times);
   await run(5);
   const before = await used();
-  await run(50);
+  await run(RUNS);
   const grown = (await used()) - before;
   expect(grown).toBeLessThan(1 << 20);
   expect(page.workers().length).toBeLessThanOrEqual(1 + (await page.evaluate(() => navigator.hardwareConcurrency)));

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, giveFile, hashOpfs, type Page, storage, test } from '../support/browser.js';
-import { hashFile, images } from '../support/images.js';
+import { hashFile, images, sparse } from '../support/images.js';
 import { withMemory } from '../support/wasm-memory.js';
 
 // For scripts that stand in front of the package's own.
@@ -56,8 +56,8 @@ async function limitReads(page: Page, name: string, most: number): Promise<void>
   );
 }
 
-for (const name of ['NotReadableError', 'RangeError']) {
-  test(`a read that is too large is tried again in parts: ${name}`, async ({ apiPage: page }) => {
+for (const { name, tag = [] } of [{ name: 'NotReadableError' }, { name: 'RangeError', tag: '@full' }]) {
+  test(`a read that is too large is tried again in parts: ${name}`, { tag }, async ({ apiPage: page }) => {
     await limitReads(page, name, 300 << 10);
     await giveFile(page, images.zlib());
     expect(await convert(page)).toEqual({ kind: 'done', message: '0 lost' });
@@ -65,11 +65,11 @@ for (const name of ['NotReadableError', 'RangeError']) {
   });
 }
 
-for (const [name, kind, message] of [
-  ['NotReadableError', 'source', 'may have been changed'],
-  ['RangeError', 'internal', 'use fewer workers'],
+for (const { name, kind, message, tag = [] } of [
+  { name: 'NotReadableError', kind: 'source', message: 'may have been changed', tag: '@full' },
+  { name: 'RangeError', kind: 'internal', message: 'use fewer workers' },
 ] as const) {
-  test(`a read that fails in parts too is told as it is: ${name}`, async ({ apiPage: page }) => {
+  test(`a read that fails in parts too is told as it is: ${name}`, { tag }, async ({ apiPage: page }) => {
     await limitReads(page, name, 64 << 10);
     await giveFile(page, images.zlib());
     expect(await convert(page)).toEqual({ kind, message: expect.stringContaining(message) });
@@ -78,26 +78,36 @@ for (const [name, kind, message] of [
 }
 
 // In the coordinator, or in a pool worker; by an answer of the wasm, or by a trap.
-for (const pages of [0, 4, 16, 64, 4096]) {
-  test(`wasm with ${pages} pages more than at its start says that memory has run out, or is done`, async ({
-    apiPage: page,
-  }) => {
-    const body = Buffer.from(withMemory(dist('plain.wasm'), pages));
-    await page.context().route('**/plain.wasm', (route) =>
-      route.fulfill({
-        contentType: 'application/wasm',
-        headers: { 'cross-origin-resource-policy': 'same-origin' },
-        body,
-      }),
-    );
-    await giveFile(page, images.zlib());
-    const { kind, message } = await convert(page);
-    if (pages < 4096) {
-      expect(kind, message).toBe('internal');
-      expect((await storage(page)).names).toEqual([]);
-      return;
-    }
-    expect({ kind, message }).toEqual({ kind: 'done', message: '0 lost' });
-    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
-  });
+for (const { pages, tag = [] } of [
+  { pages: 0, tag: '@full' },
+  { pages: 4, tag: '@full' },
+  { pages: 16 },
+  { pages: 64, tag: '@full' },
+  { pages: 4096, tag: '@full' },
+]) {
+  test(
+    `wasm with ${pages} pages more than at its start says that memory has run out, or is done`,
+    { tag },
+    async ({ apiPage: page }) => {
+      // With enough data, whatever the size of the other disks.
+      const { image, raw } = sparse(64 << 20);
+      const body = Buffer.from(withMemory(dist('plain.wasm'), pages));
+      await page.context().route('**/plain.wasm', (route) =>
+        route.fulfill({
+          contentType: 'application/wasm',
+          headers: { 'cross-origin-resource-policy': 'same-origin' },
+          body,
+        }),
+      );
+      await giveFile(page, image);
+      const { kind, message } = await convert(page);
+      if (pages < 4096) {
+        expect(kind, message).toBe('internal');
+        expect((await storage(page)).names).toEqual([]);
+        return;
+      }
+      expect({ kind, message }).toEqual({ kind: 'done', message: '0 lost' });
+      expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(raw));
+    },
+  );
 }

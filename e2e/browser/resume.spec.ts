@@ -1,28 +1,40 @@
 // Conversions to the browser's storage that are cut off, and go on from where they were.
 
+import { statSync } from 'node:fs';
 import { type BrowserContext, chromium } from '@playwright/test';
-import { expect, giveFile, hashOpfs, loadApi, type Page, storage, test } from '../support/browser.js';
-import { DISK_SIZE, hashFile, images, small } from '../support/images.js';
+import {
+  ENGINES,
+  expect,
+  giveFile,
+  hashOpfs,
+  holdFiles,
+  loadApi,
+  type Page,
+  reportAll,
+  storage,
+  test,
+} from '../support/browser.js';
+import { hashFile, qemuImg, sparse } from '../support/images.js';
 import { random } from '../support/random.js';
-import { byScope } from '../support/scope.js';
 
 const MIB = 1 << 20;
-const LONG = byScope({ short: false, long: true });
-const TABS = LONG ? 50 : 5;
-const CRASHES = LONG ? 50 : 2;
 const KEPT = 'The conversion was cancelled; what is done is kept: convert again with resume to go on';
+
+/** A disk of several jobs, whatever the size of the others, and an image in which its bytes come in order. */
+const disk = () => sparse(64 * MIB);
+/** Where reads of that image wait, and how much of the disk is done before them at least. */
+const HELD_FROM = 12 * MIB;
+const DONE = 24 * MIB;
 
 interface Run {
   output: { opfs: string } | { download: string };
-  /** The state of the image; by default that of the file itself, which is read at once. */
+  /** The state of the image; by default that of the file itself. */
   state?: string;
   resume?: boolean;
   format?: string;
   engine?: 'workers' | 'threads';
-  /** How long the image takes where it has a state, in milliseconds. */
-  whole?: number;
-  /** Cancels when so many bytes are done. */
-  most?: number;
+  /** Where reads wait until the test lets them go on; only with a state. */
+  holdFrom?: number;
 }
 interface End {
   end: string;
@@ -31,148 +43,225 @@ interface End {
   bytesWritten?: number;
 }
 
-/** Converts `window.file`. With a state it is a source that takes its time. */
-const convert = (page: Page, run: Run): Promise<End> =>
-  page.evaluate(
-    async ({ output, state, resume = true, format = 'raw', engine = 'auto', whole = 1500, most = Infinity }) => {
-      const { file } = window;
-      let due = performance.now();
-      const slow = {
-        size: file.size,
-        name: file.name,
-        state: state!,
-        async read(offset: number, length: number) {
-          due = Math.max(due, performance.now()) + (length / file.size) * whole;
-          await new Promise((done) => setTimeout(done, due - performance.now()));
-          return new Uint8Array(await file.slice(offset, offset + length).arrayBuffer());
-        },
-      };
-      const image = await window.decant.open(state === undefined ? file : slow, { engine: engine as 'auto' });
-      const ending = new AbortController();
-      let first: number | undefined;
-      try {
-        const { bytesWritten } = await image.convert(output, {
-          resume,
-          format,
-          signal: ending.signal,
-          onProgress({ phase, guestDone }) {
-            if (phase !== 'converting') return;
-            first ??= guestDone;
-            (window as unknown as { done: number }).done = guestDone;
-            if (guestDone > most) ending.abort();
-          },
-        });
-        return { end: 'done', first: first!, bytesWritten };
-      } catch (thrown) {
-        return { end: (thrown as Error).message, first: first! };
-      } finally {
-        await image.close();
-      }
-    },
-    run,
-  );
+const RUN: Run = { output: { opfs: 'out.raw' }, state: 'one' };
 
-async function openTab(context: BrowserContext, path: string): Promise<Page> {
+declare global {
+  interface Window {
+    /** How much of the disk is done from its start on, in bytes. */
+    done: number;
+    /** Ends the conversion. */
+    ending: AbortController;
+  }
+}
+
+/** Converts `window.file`, with a state by a source that becomes `window.held`. */
+const convert = (page: Page, run: Run): Promise<End> =>
+  page.evaluate(async ({ output, state, resume = true, format = 'raw', engine = 'auto', holdFrom = Infinity }) => {
+    window.done = 0;
+    window.ending = new AbortController();
+    window.held = window.hold(window.file, state);
+    const source = state === undefined ? window.file : window.held;
+    const image = await window.decant.open(source, { engine: engine as 'auto' });
+    window.held.holdFrom(holdFrom);
+    let first: number | undefined;
+    try {
+      const { bytesWritten } = await image.convert(output, {
+        resume,
+        format,
+        signal: window.ending.signal,
+        onProgress({ phase, guestDone, guestTotal, cells }) {
+          if (phase !== 'converting') return;
+          first ??= guestDone;
+          const undone = cells!.indexOf(0);
+          window.done = undone < 0 ? guestTotal! : undone * Math.ceil(guestTotal! / cells!.length);
+        },
+      });
+      return { end: 'done', first: first!, bytesWritten };
+    } catch (thrown) {
+      return { end: (thrown as Error).message, first: first! };
+    } finally {
+      await image.close();
+    }
+  }, run);
+
+async function openTab(context: BrowserContext, path = disk().image): Promise<Page> {
   const page = await context.newPage();
   await page.goto('/blank');
   await loadApi(page);
+  await reportAll(page);
   await giveFile(page, path);
   return page;
 }
 
-/** Waits until something is done, and then for so many milliseconds. */
-async function into(page: Page, milliseconds: number): Promise<void> {
-  await page.waitForFunction(() => ((window as unknown as { done?: number }).done ?? 0) > 0);
-  await page.waitForTimeout(milliseconds);
-}
-
 const names = async (page: Page): Promise<string[]> => (await storage(page)).names;
 
-test(`tabs that are closed at random moments, ${TABS} of them: the disk is right`, async ({ context }) => {
-  test.setTimeout(600_000);
-  const next = random(7);
-  let furthest = 0;
-  for (let tab = 0; tab < TABS; tab += 1) {
-    const page = await openTab(context, small.zlib());
-    // A page that is closed answers no more.
-    const work = convert(page, { output: { opfs: 'out.raw' }, state: 'one', whole: 6000 }).catch(() => undefined);
-    await into(page, 600 + next() * 600);
-    await page.close();
-    furthest = Math.max(furthest, (await work)?.first ?? 0);
-  }
-  const page = await openTab(context, small.zlib());
-  const { end, first } = await convert(page, { output: { opfs: 'out.raw' }, state: 'one' });
-  expect(end).toBe('done');
-  // Several tabs had time to make something certain.
-  expect(Math.max(first, furthest)).toBeGreaterThan(0);
-  expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(small.raw()));
-  expect(await names(page)).toEqual(['out.raw']);
-});
+/** Begins a conversion, and returns when it is held and so much of the disk is done. */
+async function convertUntil(done: number, page: Page, run: Run): Promise<{ ended: Promise<End> }> {
+  const ended = convert(page, run);
+  // A page that is closed answers no more.
+  ended.catch(() => {});
+  await expect.poll(() => page.evaluate(() => window.done)).toBeGreaterThanOrEqual(done);
+  return { ended };
+}
 
-test(`browsers that crash at random moments, ${CRASHES} of them: the disk is right`, async ({
-  launchOptions,
-  baseURL,
-}, testInfo) => {
-  test.setTimeout(600_000);
-  const next = random(8);
-  const firsts: number[] = [];
-  const run: Run = { output: { opfs: 'out.raw' }, state: 'one', whole: 6000 };
-  for (let crashes = 0; ; crashes += 1) {
-    const profile = testInfo.outputPath('profile');
-    const context = await chromium.launchPersistentContext(profile, { ...launchOptions, baseURL: baseURL! });
-    const page = await openTab(context, small.zlib());
-    const work = convert(page, run);
-    if (crashes === CRASHES) {
-      const { end, first } = await work;
-      expect(end).toBe('done');
-      firsts.push(first);
-      expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(small.raw()));
-      expect(await names(page)).toEqual(['out.raw']);
-      await context.close();
-      break;
+const convertUntilHeld = (page: Page, run: Run) => convertUntil(DONE, page, { ...run, holdFrom: HELD_FROM });
+
+async function cancel(page: Page, { ended }: { ended: Promise<End> }): Promise<void> {
+  await page.evaluate(() => window.ending.abort());
+  expect((await ended).end).toBe(KEPT);
+}
+
+const convertAndCancel = async (page: Page, run: Run): Promise<void> => cancel(page, await convertUntilHeld(page, run));
+
+/** The same, until the journal says that something is certain to be there. */
+async function convertUntilNoted(page: Page, run: Run): Promise<void> {
+  await convertUntilHeld(page, run);
+  // A line is added when a part is done half a second or more after the start.
+  await page.waitForTimeout(600);
+  await page.evaluate((offset) => window.held.holdFrom(offset), HELD_FROM + 4 * MIB);
+  await expect.poll(() => noted(page)).toBeGreaterThan(0);
+}
+
+/** How many lines for certain data the journals have that are there. */
+const noted = (page: Page): Promise<number> =>
+  page.evaluate(async () => {
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('.decant-1');
+    let lines = 0;
+    for await (const [name, entry] of folder.entries()) {
+      if (!name.endsWith('.journal')) continue;
+      const text = await (await (entry as FileSystemFileHandle).getFile()).text();
+      lines += text.split('\n').length - 2;
     }
-    // A browser that has crashed answers no more.
-    const lost = work.catch(() => undefined);
-    await into(page, 800 + next() * 1000);
-    const closed = new Promise((done) => context.once('close', done));
-    const client = await context.newCDPSession(page);
-    client.send('Browser.crash').catch(() => {});
-    await closed;
-    firsts.push((await lost)?.first ?? 0);
-  }
-  expect(Math.max(...firsts)).toBeGreaterThan(0);
-});
+    return lines;
+  });
 
-for (const engine of ['workers', 'threads'] as const) {
-  test(`${engine}: what was cancelled goes on, and a file of the same state in another tab`, async ({ context }) => {
-    const run: Run = { output: { opfs: 'out.raw' }, engine };
-    const page = await openTab(context, images.zlib());
-    expect((await convert(page, { ...run, most: 64 * MIB })).end).toBe(KEPT);
-    expect((await names(page)).filter((name) => name.endsWith('.journal'))).toHaveLength(1);
+/** Checks that a conversion goes on with what is certain, and that the disk is right. */
+async function expectGoesOn(page: Page, run: Run): Promise<void> {
+  const certain = (await kept(page, run))!;
+  expect(certain).toBeGreaterThanOrEqual(DONE);
+  const { end, first } = await convert(page, run);
+  expect(end).toBe('done');
+  expect(first).toBe(certain);
+  expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(disk().raw));
+  expect(await names(page)).toEqual(['out.raw']);
+}
+
+for (const [engine, details] of ENGINES) {
+  test(`${engine}: a tab that is closed: another one goes on`, details, async ({ context }) => {
+    const page = await openTab(context);
+    await convertUntilNoted(page, { ...RUN, engine });
     await page.close();
-    const other = await openTab(context, images.zlib());
-    // How much that is depends on the jobs that were under way: their memory may hold as much as the disk has.
-    const certain = (await kept(other, run))!;
-    expect(certain).toBeGreaterThan(0);
-    const { end, first, bytesWritten } = await convert(other, run);
-    expect(end).toBe('done');
-    expect(first).toBe(certain);
-    const whole = await convert(other, { output: { opfs: 'whole.raw' }, resume: false });
-    expect(bytesWritten).toBe(whole.bytesWritten);
-    expect(await hashOpfs(other, 'out.raw')).toBe(hashFile(images.raw()));
-    expect((await names(other)).toSorted()).toEqual(['out.raw', 'whole.raw']);
+    await expectGoesOn(await openTab(context), RUN);
   });
 }
 
+test('a browser that crashes: the next one goes on', { tag: '@full' }, async ({ launchOptions, baseURL }, testInfo) => {
+  const profile = testInfo.outputPath('profile');
+  const launch = () => chromium.launchPersistentContext(profile, { ...launchOptions, baseURL: baseURL! });
+  const context = await launch();
+  const page = await openTab(context);
+  await convertUntilNoted(page, RUN);
+  await crash(context, page);
+  const next = await launch();
+  await expectGoesOn(await openTab(next), RUN);
+  await next.close();
+});
+
+async function crash(context: BrowserContext, page: Page): Promise<void> {
+  const closed = new Promise((done) => context.once('close', done));
+  const client = await context.newCDPSession(page);
+  // A browser that has crashed answers no more.
+  client.send('Browser.crash').catch(() => {});
+  await closed;
+}
+
+/** Lets the reads of a conversion through one by one, until its tab is gone. */
+async function letGoSlowly(page: Page): Promise<void> {
+  for (let offset = MIB; ; offset += MIB / 2) {
+    await page.evaluate((offset) => window.held?.holdFrom(offset), offset);
+    await page.waitForTimeout(100);
+  }
+}
+
+for (const [what, seed, times] of [
+  ['tabs that are closed', 7, 50],
+  ['browsers that crash', 8, 50],
+] as const) {
+  test(
+    `${what} at random moments, ${times} of them with seed ${seed}: the disk is right`,
+    { tag: '@long' },
+    async ({ launchOptions, baseURL }, testInfo) => {
+      test.setTimeout(1_200_000);
+      const next = random(seed);
+      const profile = testInfo.outputPath('profile');
+      const launch = () => chromium.launchPersistentContext(profile, { ...launchOptions, baseURL: baseURL! });
+      let context = await launch();
+      const firsts: number[] = [];
+      for (let time = 0; time < times; time += 1) {
+        const page = await openTab(context);
+        // A page that is closed answers no more.
+        const lost = convert(page, { ...RUN, holdFrom: MIB }).catch(() => undefined);
+        const progress = letGoSlowly(page).catch(() => {});
+        await page.waitForFunction(() => window.done > 0);
+        await page.waitForTimeout(600 + next() * 1000);
+        if (what === 'tabs that are closed') await page.close();
+        else {
+          await crash(context, page);
+          context = await launch();
+        }
+        await progress;
+        firsts.push((await lost)?.first ?? 0);
+      }
+      const page = await openTab(context);
+      const { end, first } = await convert(page, RUN);
+      expect(end).toBe('done');
+      // Several had time to make something certain.
+      expect(Math.max(first, ...firsts)).toBeGreaterThan(0);
+      expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(disk().raw));
+      expect(await names(page)).toEqual(['out.raw']);
+      await context.close();
+    },
+  );
+}
+
+for (const [engine, details] of ENGINES) {
+  test(
+    `${engine}: a file is gone on with in another tab, after a cancel`,
+    details,
+    async ({ context, servers }, testInfo) => {
+      const image = testInfo.outputPath('compressed.qcow2');
+      qemuImg('convert', '-c', '-O', 'qcow2', disk().image, image);
+      const { size } = statSync(image);
+      const run: Run = { output: { opfs: 'out.raw' }, engine };
+      // A third of the data, which is at the end.
+      holdFiles(servers.isolated, size - 8192);
+      const page = await openTab(context, image);
+      await cancel(page, await convertUntil(DONE / 2, page, run));
+      expect((await names(page)).filter((name) => name.endsWith('.journal'))).toHaveLength(1);
+      await page.close();
+      servers.isolated.alter = undefined;
+      const other = await openTab(context, image);
+      const certain = (await kept(other, run))!;
+      expect(certain).toBeGreaterThanOrEqual(DONE / 2);
+      const { end, first, bytesWritten } = await convert(other, run);
+      expect(end).toBe('done');
+      expect(first).toBe(certain);
+      const whole = await convert(other, { output: { opfs: 'whole.raw' }, resume: false });
+      expect(bytesWritten).toBe(whole.bytesWritten);
+      expect(await hashOpfs(other, 'out.raw')).toBe(hashFile(disk().raw));
+      expect((await names(other)).toSorted()).toEqual(['out.raw', 'whole.raw']);
+    },
+  );
+}
+
 test('a download goes on, whatever its name, and its copy has no journal', async ({ context }) => {
-  const page = await openTab(context, small.zlib());
-  const run = { state: 'one' };
-  expect((await convert(page, { ...run, output: { download: 'a.raw' }, most: 8 * MIB })).end).toBe(KEPT);
+  const page = await openTab(context);
+  await convertAndCancel(page, { ...RUN, output: { download: 'a.raw' } });
   const downloaded = page.waitForEvent('download');
-  const { end, first } = await convert(page, { ...run, output: { download: 'b.raw' } });
+  const { end, first } = await convert(page, { ...RUN, output: { download: 'b.raw' } });
   expect(end).toBe('done');
-  expect(first).toBeGreaterThan(4 * MIB);
-  expect(hashFile(await (await downloaded).path())).toBe(hashFile(small.raw()));
+  expect(first).toBeGreaterThanOrEqual(DONE);
+  expect(hashFile(await (await downloaded).path())).toBe(hashFile(disk().raw));
   // The next conversion leaves the copy alone, which the browser may still read.
   expect(await names(page)).toHaveLength(1);
   expect((await names(page))[0]).not.toContain('journal');
@@ -238,17 +327,20 @@ async function rewrite(
   );
 }
 
+/** Of what goes on and of what does not, one in the short run: the others are cases of the journal's lines. */
+const MEANWHILE_IN_SHORT = ['something lies behind what is certain', 'another conversion'];
+
 for (const [what, { change, goesOn }] of Object.entries(MEANWHILE)) {
-  test(`meanwhile ${what}: the disk is right`, async ({ context }) => {
-    const page = await openTab(context, small.zlib());
-    const run: Run = { output: { opfs: 'out.raw' }, state: 'one' };
-    expect((await convert(page, { ...run, most: 12 * MIB })).end).toBe(KEPT);
+  const tag = MEANWHILE_IN_SHORT.includes(what) ? [] : '@full';
+  test(`meanwhile ${what}: the disk is right`, { tag }, async ({ context }) => {
+    const page = await openTab(context);
+    await convertAndCancel(page, RUN);
     await change(page);
-    const { end, first } = await convert(page, run);
+    const { end, first } = await convert(page, RUN);
     expect(end).toBe('done');
-    if (goesOn) expect(first).toBeGreaterThan(4 * MIB);
+    if (goesOn) expect(first).toBeGreaterThanOrEqual(DONE);
     else expect(first).toBe(0);
-    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(small.raw()));
+    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(disk().raw));
     // What nobody goes on with is swept.
     await page.evaluate(() => window.decant.removeLeftovers());
     if (what !== 'another conversion') expect(await names(page)).toEqual(['out.raw']);
@@ -273,35 +365,31 @@ const kept = (page: Page, { output, state, format = 'raw' }: Run, discards = fal
   );
 
 test('what is kept is told, and can be discarded', async ({ context }) => {
-  const page = await openTab(context, small.zlib());
-  const [run, other]: Run[] = [
-    { output: { opfs: 'out.raw' }, state: 'one' },
-    { output: { download: 'out.raw' }, state: 'one' },
-  ];
-  expect(await kept(page, run!)).toBe(0);
-  expect(await kept(page, { ...run!, format: 'raw.gz' })).toBeUndefined();
-  expect(await kept(page, { ...run!, state: 'none' })).toBeUndefined();
-  for (const one of [run!, other!]) expect((await convert(page, { ...one, most: 8 * MIB })).end).toBe(KEPT);
-  expect(await kept(page, run!)).toBeGreaterThan(4 * MIB);
-  expect(await kept(page, { ...run!, state: 'two' })).toBe(0);
-  expect(await kept(page, { ...run!, format: 'vpc' })).toBe(0);
-  expect(await kept(page, { ...run!, output: { opfs: 'other.raw' } })).toBe(0);
-  await kept(page, run!, true);
-  expect(await kept(page, run!)).toBe(0);
-  expect(await kept(page, other!)).toBeGreaterThan(4 * MIB);
+  const page = await openTab(context);
+  const download: Run = { ...RUN, output: { download: 'out.raw' } };
+  expect(await kept(page, RUN)).toBe(0);
+  expect(await kept(page, { ...RUN, format: 'raw.gz' })).toBeUndefined();
+  expect(await kept(page, { ...RUN, state: 'none' })).toBeUndefined();
+  for (const run of [RUN, download]) await convertAndCancel(page, run);
+  expect(await kept(page, RUN)).toBeGreaterThanOrEqual(DONE);
+  expect(await kept(page, { ...RUN, state: 'two' })).toBe(0);
+  expect(await kept(page, { ...RUN, format: 'vpc' })).toBe(0);
+  expect(await kept(page, { ...RUN, output: { opfs: 'other.raw' } })).toBe(0);
+  await kept(page, RUN, true);
+  expect(await kept(page, RUN)).toBe(0);
+  expect(await kept(page, download)).toBeGreaterThanOrEqual(DONE);
   expect(await names(page)).toHaveLength(2);
 });
 
 test('what is kept stays for a week, or until somebody converts to the name without resume', async ({ context }) => {
-  const page = await openTab(context, small.zlib());
-  const run: Run = { output: { opfs: 'out.raw' }, state: 'one' };
-  await convert(page, { ...run, most: 8 * MIB });
+  const page = await openTab(context);
+  await convertAndCancel(page, RUN);
   await convert(page, { output: { opfs: 'other.raw' }, resume: false });
   await page.evaluate(() => window.decant.removeLeftovers());
   expect(await names(page)).toHaveLength(3);
-  await convert(page, { ...run, resume: false });
+  await convert(page, { ...RUN, resume: false });
   expect((await names(page)).toSorted()).toEqual(['other.raw', 'out.raw']);
-  await convert(page, { ...run, output: { opfs: 'third.raw' }, most: 8 * MIB });
+  await convertAndCancel(page, { ...RUN, output: { opfs: 'third.raw' } });
   expect(await names(page)).toHaveLength(4);
   await page.clock.setFixedTime(Date.now() + 8 * 24 * 3600 * 1000);
   await page.evaluate(() => window.decant.removeLeftovers());
@@ -309,34 +397,42 @@ test('what is kept stays for a week, or until somebody converts to the name with
 });
 
 test('two tabs that go on at once: one goes on, the other begins anew, and both are right', async ({ context }) => {
-  const run: Run = { output: { opfs: 'out.raw' }, state: 'one' };
-  const [one, two] = [await openTab(context, small.zlib()), await openTab(context, small.zlib())];
-  await convert(one, { ...run, most: 8 * MIB });
-  const ends = await Promise.all([convert(one, run), convert(two, run)]);
-  expect(ends.filter(({ first }) => first > 0).length).toBeLessThan(2);
-  expect(ends.map(({ end }) => end)).toContain('done');
-  for (const { end } of ends) if (end !== 'done') expect(end).toMatch(/Somebody else has written 'out.raw' meanwhile/);
-  expect(await hashOpfs(one, 'out.raw')).toBe(hashFile(small.raw()));
+  const tabs = [await openTab(context), await openTab(context)] as const;
+  await convertAndCancel(tabs[0], RUN);
+  const held = await Promise.all(tabs.map((tab) => convertUntilHeld(tab, RUN)));
+  for (const tab of tabs) await tab.evaluate(() => window.held.holdFrom(Infinity));
+  const ends = await Promise.all(held.map(({ ended }) => ended));
+  expect(ends.filter(({ first }) => first > 0)).toHaveLength(1);
+  const [done, other] = ends.toSorted((a, b) => Number(b.end === 'done') - Number(a.end === 'done'));
+  expect(done!.end).toBe('done');
+  expect(other!.end).toMatch(/Somebody else has written 'out.raw' meanwhile/);
+  expect(await hashOpfs(tabs[0], 'out.raw')).toBe(hashFile(disk().raw));
 });
 
-test('what two tabs have left is gone once the disk is complete', async ({ context }) => {
-  for (const output of [{ opfs: 'out.raw' }, { download: 'out.raw' }]) {
-    const run: Run = { output, state: 'one', whole: 4000 };
-    const tabs = [await openTab(context, small.zlib()), await openTab(context, small.zlib())];
-    const ends = await Promise.all(tabs.map((tab) => convert(tab, { ...run, most: 16 * MIB })));
-    expect(ends.map(({ end }) => end)).toEqual([KEPT, KEPT]);
-    expect(await kept(tabs[0]!, run)).toBeGreaterThan(4 * MIB);
-    expect((await names(tabs[0]!)).filter((name) => name.endsWith('.journal'))).toHaveLength(2);
-    expect((await convert(tabs[0]!, run)).end).toBe('done');
-    expect(await kept(tabs[0]!, run)).toBe(0);
-    expect((await names(tabs[0]!)).filter((name) => name.endsWith('.journal'))).toEqual([]);
-  }
-});
+for (const { output, tag = [] } of [
+  { output: { opfs: 'out.raw' } },
+  { output: { download: 'out.raw' }, tag: '@full' },
+]) {
+  test(
+    `what two tabs have left is gone once the disk is complete: ${Object.keys(output)}`,
+    { tag },
+    async ({ context }) => {
+      const run: Run = { output, state: 'one' };
+      const tabs = [await openTab(context), await openTab(context)] as const;
+      const held = await Promise.all(tabs.map((tab) => convertUntilHeld(tab, run)));
+      for (const [at, tab] of tabs.entries()) await cancel(tab, held[at]!);
+      expect(await kept(tabs[0], run)).toBeGreaterThanOrEqual(DONE);
+      expect((await names(tabs[0])).filter((name) => name.endsWith('.journal'))).toHaveLength(2);
+      expect((await convert(tabs[0], run)).end).toBe('done');
+      expect(await kept(tabs[0], run)).toBe(0);
+      expect((await names(tabs[0])).filter((name) => name.endsWith('.journal'))).toEqual([]);
+    },
+  );
+}
 
 test('refused: outputs that cannot be resumed', async ({ context }) => {
-  const page = await openTab(context, small.zlib());
-  const run: Run = { output: { opfs: 'out.raw' }, state: 'one' };
-  expect((await convert(page, { ...run, format: 'raw.gz' })).end).toMatch(/an output in raw.gz is made in one go/);
+  const page = await openTab(context);
+  expect((await convert(page, { ...RUN, format: 'raw.gz' })).end).toMatch(/an output in raw.gz is made in one go/);
   const refusal = await page.evaluate(async () => {
     const image = await window.decant.open(window.file);
     try {
@@ -353,19 +449,13 @@ test('refused: outputs that cannot be resumed', async ({ context }) => {
 });
 
 test('a storage that is full: what is done stays, and goes on when there is room', async ({ context }) => {
-  const page = await openTab(context, images.zlib());
-  const run: Run = { output: { opfs: 'out.raw' } };
-  const [most, quotaSize] = [DISK_SIZE * 0.4, DISK_SIZE * 0.65];
-  expect((await convert(page, { ...run, most })).end).toBe(KEPT);
+  const page = await openTab(context);
+  await convertAndCancel(page, RUN);
   const [client, { origin }] = [await context.newCDPSession(page), new URL(page.url())];
-  await client.send('Storage.overrideQuotaForOrigin', { origin, quotaSize });
-  expect((await convert(page, run)).end).toBe(
+  await client.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 40 * MIB });
+  expect((await convert(page, RUN)).end).toBe(
     'Could not write the output: the storage is full; what is done is kept: convert again with resume to go on',
   );
   await client.send('Storage.overrideQuotaForOrigin', { origin });
-  const { end, first } = await convert(page, run);
-  expect(end).toBe('done');
-  expect(first).toBeGreaterThan(most / 2);
-  expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
-  expect(await names(page)).toEqual(['out.raw']);
+  await expectGoesOn(page, RUN);
 });

@@ -1,12 +1,14 @@
 // Chromium with the built package: pages, and what happens in them.
 
-import { test as base, expect, type Page } from '@playwright/test';
-import { loadDecant } from './in-page.js';
+import { test as base, expect as baseExpect, type Page } from '@playwright/test';
+import { defineHold, type HeldSource, loadDecant } from './in-page.js';
 import { startServer, type TestServer } from './server.js';
 import { watchUnhandled } from './unhandled.js';
 
-export { expect };
 export type { Page };
+
+/** What is waited for may take a while on a busy machine. */
+export const expect = baseExpect.configure({ timeout: 30_000 });
 
 type Decant = typeof import('../../dist/browser.js');
 
@@ -14,8 +16,17 @@ declare global {
   interface Window {
     decant: Decant;
     file: File;
+    hold(file: File, state?: string): HeldSource;
+    /** The source that a test holds from outside of the page. */
+    held: HeldSource;
   }
 }
+
+/** The engines, for tests of what both do in the same way: in the short run one of them does. */
+export const ENGINES = [
+  ['workers', {}],
+  ['threads', { tag: '@full' }],
+] as const;
 
 export const test = base.extend<
   { isolated: boolean; apiPage: Page },
@@ -41,10 +52,11 @@ export const test = base.extend<
     await use(servers[isolated ? 'isolated' : 'plain'].url);
   },
 
-  /** A test fails where something is thrown that nobody catches. */
-  context: async ({ context }, use) => {
+  /** A test fails where something is thrown that nobody catches. Scripts that it has altered are served as they are again. */
+  context: async ({ context, servers }, use) => {
     const check = watchUnhandled(context);
     await use(context);
+    for (const server of Object.values(servers)) server.alter = undefined;
     check();
   },
 
@@ -58,6 +70,35 @@ export const test = base.extend<
 
 export async function loadApi(page: Page): Promise<void> {
   await page.evaluate(loadDecant, ['/dist/browser.js', '/dist/threads.js'] as const);
+  await page.evaluate(defineHold);
+}
+
+/** Workers that start from now on wait forever when they read a file beyond `offset`, until `server.alter` is reset. */
+export function holdFiles(server: TestServer, offset: number): void {
+  const hold = (from: number): void => {
+    const { arrayBuffer, slice } = Blob.prototype;
+    const held = new WeakSet<Blob>();
+    Blob.prototype.slice = function (this: Blob, start = 0, end = this.size, type = '') {
+      const part = slice.call(this, start, end, type);
+      if (end > from) held.add(part);
+      return part;
+    };
+    Blob.prototype.arrayBuffer = function () {
+      return held.has(this) ? new Promise(() => {}) : arrayBuffer.call(this);
+    };
+  };
+  server.alter = (path, script) => (/worker\.\w+\.js$/.test(path) ? `(${hold})(${offset});${script}` : script);
+}
+
+/** Has the page report all progress, not only ten times a second: a second passes whenever it looks at its clock. */
+export async function reportAll(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    let now = performance.now();
+    performance.now = () => {
+      now += 1000;
+      return now;
+    };
+  });
 }
 
 /** Gives the page the file at `path` as `window.file`. */

@@ -7,6 +7,13 @@ import { closeSync, openSync, readSync } from 'node:fs';
 type Decant = typeof import('../../dist/browser.js');
 type Output = import('../../dist/browser.js').Output;
 type Options = import('../../dist/browser.js').ConvertOptions & { password?: string };
+type Source = import('../../dist/browser.js').Source;
+
+/** A source that holds a conversion in the middle. */
+export interface HeldSource extends Source {
+  /** From now on, reads that end beyond `offset` wait until this is called with a larger one. */
+  holdFrom(offset: number): void;
+}
 
 /** What a conversion came to: a result, or a failure in words. */
 export interface Outcome {
@@ -21,6 +28,27 @@ export async function loadDecant([url, threadsUrl]: readonly [string, string]): 
   const { threads }: typeof import('../../dist/threads.js') = await import(threadsUrl);
   decant.configure({ threads });
   (window as unknown as { decant: Decant }).decant = decant;
+}
+
+/** `window.hold` makes a source of a file. It holds nothing before it is told to. */
+export function defineHold(): void {
+  window.hold = (file, state) => {
+    let from = Number.POSITIVE_INFINITY;
+    const waiting: (() => void)[] = [];
+    return {
+      size: file.size,
+      name: file.name,
+      ...(state === undefined ? {} : { state }),
+      holdFrom(offset) {
+        from = offset;
+        for (const check of waiting.splice(0)) check();
+      },
+      async read(offset, length) {
+        while (offset + length > from) await new Promise<void>((check) => waiting.push(check));
+        return new Uint8Array(await file.slice(offset, offset + length).arrayBuffer());
+      },
+    };
+  };
 }
 
 /** The file that was chosen last becomes `window.file`. */
