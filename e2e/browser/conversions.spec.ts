@@ -71,33 +71,26 @@ async function expectNothingLeft(page: Page, { engine, target, cancelIn }: Attem
   expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(raw));
 }
 
-/** When a conversion is cancelled: before it begins, before the first byte, and with some of the disk done. */
-const MOMENTS = [
-  { cancelIn: 'preparing', after: 0 },
-  { cancelIn: 'converting', after: 0 },
-  { cancelIn: 'converting', after: 4 << 20 },
+/** When a conversion is cancelled, and with what in the short run. */
+const CANCELS: { when: string; cancelIn: string; after: number; short: string[] }[] = [
+  { when: 'while preparing', cancelIn: 'preparing', after: 0, short: [] },
+  { when: 'before the first byte', cancelIn: 'converting', after: 0, short: ['workers, opfs'] },
+  { when: 'with 4 MiB done', cancelIn: 'converting', after: 4 << 20, short: ['threads, opfs', 'workers, handle'] },
 ];
-/** Of every engine and every target one is in the short run. */
-const CANCELLED_IN_SHORT = ['threads opfs 4194304', 'workers opfs 0', 'workers handle 4194304'];
 
 for (const engine of ['threads', 'workers'] as const) {
   for (const target of ['opfs', 'handle'] as const) {
-    for (const { cancelIn, after } of MOMENTS) {
-      const isShort = cancelIn === 'converting' && CANCELLED_IN_SHORT.includes(`${engine} ${target} ${after}`);
-      const tag = isShort ? [] : '@full';
-      test(
-        `cancelled while ${cancelIn}, ${after} bytes done, ${engine}, ${target}: nothing is left`,
-        { tag },
-        async ({ apiPage: page }) => {
-          // A disk with several jobs, whatever the size of the others.
-          const { image, raw } = sparse(64 << 20);
-          await giveFile(page, image);
-          if (after > 0) await reportAll(page);
-          const options = { engine, target, cancelIn, after };
-          expect((await attempt(page, { ...options, holds: true })).kind).toBe('cancelled');
-          await expectNothingLeft(page, options, raw);
-        },
-      );
+    for (const { when, cancelIn, after, short } of CANCELS) {
+      const tag = short.includes(`${engine}, ${target}`) ? [] : '@full';
+      test(`cancelled ${when}, ${engine}, ${target}: nothing is left`, { tag }, async ({ apiPage: page }) => {
+        // A disk with several jobs, whatever the size of the others.
+        const { image, raw } = sparse(64 << 20);
+        await giveFile(page, image);
+        if (after > 0) await reportAll(page);
+        const options = { engine, target, cancelIn, after };
+        expect((await attempt(page, { ...options, holds: true })).kind).toBe('cancelled');
+        await expectNothingLeft(page, options, raw);
+      });
     }
   }
 }
