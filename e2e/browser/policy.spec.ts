@@ -7,6 +7,9 @@ import type { TestServer } from '../support/server.js';
 
 test.use({ isolated: false });
 
+/** One of them is opened by both builds, one after the other. */
+const IMAGES = byScope({ short: [images.zstd], full: [images.zlib, images.zstd, images.luks] });
+
 const NOTHING = "default-src 'none'; connect-src 'self'; worker-src 'self'; report-uri /report";
 const TRUSTED = "require-trusted-types-for 'script'; trusted-types decant";
 
@@ -52,7 +55,7 @@ for (const [name, policy, more] of [
 ] as const) {
   test(`under a policy of ${name} nothing is violated`, async ({ page, servers }) => {
     await openHost(page, servers.plain, policy, more);
-    for (const image of [images.zlib, images.zstd, ...byScope({ short: [], full: [images.luks] })]) {
+    for (const image of IMAGES) {
       await giveFile(page, image());
       expect(await convert(page)).toBe(undefined);
       expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
