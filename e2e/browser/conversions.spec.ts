@@ -71,6 +71,9 @@ async function expectNothingLeft(page: Page, { engine, target, cancelIn }: Attem
   expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(raw));
 }
 
+/** A disk with several jobs, whatever the size of the others. */
+const disk = () => sparse(64 << 20);
+
 /** When a conversion is cancelled, and with what in the short run. */
 const CANCELS: { when: string; cancelIn: string; after: number; short: string[] }[] = [
   { when: 'while preparing', cancelIn: 'preparing', after: 0, short: [] },
@@ -83,8 +86,7 @@ for (const engine of ['threads', 'workers'] as const) {
     for (const { when, cancelIn, after, short } of CANCELS) {
       const tag = short.includes(`${engine}, ${target}`) ? [] : '@full';
       test(`cancelled ${when}, ${engine}, ${target}: nothing is left`, { tag }, async ({ apiPage: page }) => {
-        // A disk with several jobs, whatever the size of the others.
-        const { image, raw } = sparse(64 << 20);
+        const { image, raw } = disk();
         await giveFile(page, image);
         if (after > 0) await reportAll(page);
         const options = { engine, target, cancelIn, after };
@@ -100,7 +102,7 @@ for (const [engine, details] of ENGINES) {
     `${engine}: a cancel does not wait for the browser to read a file`,
     details,
     async ({ apiPage: page, servers }) => {
-      const { image, raw } = sparse(64 << 20);
+      const { image, raw } = disk();
       holdFiles(servers.isolated, 8 << 20);
       await giveFile(page, image);
       const options = { engine, target: 'opfs', cancelIn: 'converting' } as const;
@@ -278,7 +280,7 @@ test('an output that is a folder is refused before any work', async ({ apiPage: 
 });
 
 test('an image that is closed ends what is under way with it', async ({ apiPage: page }) => {
-  await giveFile(page, images.zlib());
+  await giveFile(page, disk().image);
   const kinds = await page.evaluate(async () => {
     const held = window.hold(window.file);
     const image = await window.decant.open(held);
@@ -345,7 +347,7 @@ test('what a closed tab left is removed, what another tab needs is not', async (
   await other.goto('/blank');
   await loadApi(other);
   const begin = async (page: Page) => {
-    await giveFile(page, images.zlib());
+    await giveFile(page, disk().image);
     await page.evaluate(async () => {
       const held = window.hold(window.file);
       const image = await window.decant.open(held, { workers: 1 });
@@ -390,9 +392,10 @@ async function expectDeath(
   await expect.poll(countWorkers).toBeLessThanOrEqual(1);
 }
 
-test('a worker that dies fails the conversion', async ({ apiPage: page }) => {
-  await giveFile(page, images.zlib());
-  const ended = attempt(page, { engine: 'workers', target: 'opfs', holds: true });
+test('a worker that dies fails the conversion', async ({ apiPage: page, servers }) => {
+  holdFiles(servers.isolated, 8 << 20);
+  await giveFile(page, disk().image);
+  const ended = attempt(page, { engine: 'workers', target: 'opfs' });
   // The first worker is the coordinator.
   await expect.poll(() => page.workers().length).toBeGreaterThan(1);
   await expect.poll(async () => (await storage(page)).names.length).toBe(1);
