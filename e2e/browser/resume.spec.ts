@@ -138,7 +138,7 @@ const noted = (page: Page): Promise<number> =>
 /** Checks that a conversion goes on with what is certain, and that the disk is right. */
 async function expectGoesOn(page: Page, run: Run): Promise<void> {
   const certain = (await kept(page, run))!;
-  expect(certain).toBeGreaterThanOrEqual(DONE);
+  expect(certain).toBeGreaterThan(0);
   const { end, first } = await convert(page, run);
   expect(end).toBe('done');
   expect(first).toBe(certain);
@@ -457,5 +457,6 @@ test('a storage that is full: what is done stays, and goes on when there is room
     'Could not write the output: the storage is full; what is done is kept: convert again with resume to go on',
   );
   await client.send('Storage.overrideQuotaForOrigin', { origin });
+  expect(await kept(page, RUN)).toBeGreaterThanOrEqual(DONE);
   await expectGoesOn(page, RUN);
 });
