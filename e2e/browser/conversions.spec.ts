@@ -255,9 +255,9 @@ test('a target that existed is kept by a failure and replaced by a success', asy
       return (await (await root.getFileHandle('out.raw')).getFile()).text();
     });
     expect(kept).toBe('precious');
-    await giveFile(page, images.zlib());
+    await giveFile(page, disk().image);
     expect((await attempt(page, { engine: 'workers', target })).kind).toBe('done');
-    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(disk().raw));
   }
 });
 
@@ -322,7 +322,7 @@ test('a file may go into a folder of the private file system', async ({ apiPage:
 });
 
 test('a download goes on while other conversions run', async ({ apiPage: page }, testInfo) => {
-  await giveFile(page, images.zlib());
+  await giveFile(page, disk().image);
   const downloads = [page.waitForEvent('download')];
   const both = page.evaluate(async () => {
     const image = await window.decant.open(window.file);
@@ -334,7 +334,7 @@ test('a download goes on while other conversions run', async ({ apiPage: page },
   const path = testInfo.outputPath('first.raw');
   await (await downloads[0]!).saveAs(path);
   expect(await both).toBe(2);
-  const expected = hashFile(images.raw());
+  const expected = hashFile(disk().raw);
   expect(hashFile(path)).toBe(expected);
   expect(await hashOpfs(page, 'second.raw')).toBe(expected);
   expect(await hashOpfs(page, 'third.raw')).toBe(expected);
@@ -407,7 +407,7 @@ test('a worker that dies fails the conversion', async ({ apiPage: page, servers 
   await expectDeath(page, ended, () => countAnswering(page));
 });
 
-test('a thread that dies fails the conversion', async ({ apiPage: page, servers }) => {
+test('a thread that dies fails the conversion', { tag: '@full' }, async ({ apiPage: page, servers }) => {
   // A thread of the pool takes no messages, so the test cannot end it. It is served a script that throws before the
   // thread is ready: a coordinator whose thread dies later waits for it inside of rayon.
   servers.isolated.alter = (path, script) =>

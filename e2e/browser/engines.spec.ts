@@ -24,7 +24,6 @@ const SHORT: Row[] = [
   { isolated: true, engine: 'threads', workers: 3, image: 'scattered', route: 'handle' },
   { isolated: true, engine: 'threads', workers: 2, image: 'zlib', route: 'download' },
   { isolated: true, engine: 'workers', workers: 2, image: 'zlib', route: 'opfs' },
-  { isolated: false, engine: 'workers', workers: 2, image: 'zstd', route: 'opfs' },
   { isolated: false, engine: 'workers', workers: 2, image: 'luks', route: 'handle' },
   { isolated: false, engine: 'workers', workers: 2, image: 'zlib', route: 'download' },
 ];
@@ -35,6 +34,7 @@ const FULL: Row[] = [
   { isolated: true, engine: 'threads', workers: 2, image: 'zstd', route: 'opfs' },
   { isolated: true, engine: 'threads', workers: 2, image: 'luks', route: 'opfs' },
   { isolated: false, engine: 'workers', workers: 1, image: 'zlib', route: 'opfs' },
+  { isolated: false, engine: 'workers', workers: 2, image: 'zstd', route: 'opfs' },
   { isolated: false, engine: 'workers', workers: 2, image: 'plain', route: 'opfs' },
   { isolated: false, engine: 'workers', workers: 3, image: 'scattered', route: 'handle' },
   { isolated: false, engine: 'workers', workers: 2, image: 'tiny', route: 'handle' },

@@ -2,7 +2,7 @@
 
 import { chromium, type Frame } from '@playwright/test';
 import { expect, giveFile, hashOpfs, type Page, test } from '../support/browser.js';
-import { hashFile, images } from '../support/images.js';
+import { hashFile, images, sparse } from '../support/images.js';
 import { byScope } from '../support/scope.js';
 
 type Decant = typeof window.decant;
@@ -41,7 +41,8 @@ test('sources and bytes of another window are taken for what they are', async ({
 });
 
 test('an image works behind the proxy of a framework', async ({ apiPage: page }) => {
-  await giveFile(page, images.zlib());
+  const { image, raw } = sparse(64 << 20);
+  await giveFile(page, image);
   await page.evaluate(async () => {
     const reactive = <T extends object>(target: T): T =>
       new Proxy(target, {
@@ -56,13 +57,14 @@ test('an image works behind the proxy of a framework', async ({ apiPage: page })
     await state.image.convert({ opfs: 'out.raw' });
     await state.image.close();
   });
-  expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+  expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(raw));
 });
 
 test('two copies of the package do not disturb each other, and know the errors of the other', async ({
   apiPage: page,
 }) => {
-  await giveFile(page, images.zlib());
+  const { image, raw } = sparse(64 << 20);
+  await giveFile(page, image);
   const told = await page.evaluate(async () => {
     const url = '/dist/browser.js?copy';
     const other: Decant = await import(url);
@@ -82,7 +84,7 @@ test('two copies of the package do not disturb each other, and know the errors o
     };
   });
   expect(told).toEqual({ isOther: true, known: [true, true, false, false], kind: 'not-recognised' });
-  for (const name of ['one.raw', 'two.raw']) expect(await hashOpfs(page, name)).toBe(hashFile(images.raw()));
+  for (const name of ['one.raw', 'two.raw']) expect(await hashOpfs(page, name)).toBe(hashFile(raw));
 });
 
 test('what another version of the package has stored is left alone', async ({ apiPage: page }) => {
