@@ -6,6 +6,6 @@ test.each([
   { what: '20 MB', size: 20e6, milliseconds: 121_000 },
   { what: '1 TB', size: 1e12, milliseconds: 50_120_000 },
   { what: 'more than a timer takes', size: 2 ** 53, milliseconds: 2 ** 31 - 1 },
-])('the copy of a download of $what stays for $milliseconds ms', ({ size, milliseconds }) => {
+])('keeps the copy of a download of $what for $milliseconds ms', ({ size, milliseconds }) => {
   expect(copyLifetime(size)).toBe(milliseconds);
 });

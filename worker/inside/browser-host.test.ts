@@ -1,25 +1,24 @@
-// A browser's storage that is full, busy, or cannot do what is asked: what a worker makes of it.
+// Browser storage that is full, busy or limited, as a worker handles it.
 
 import { beforeEach, expect, test, vi } from 'vitest';
 import type { ObjectTarget } from './host.js';
 
 const GB = 1e9;
 
-/** What the storage does with one file. */
+/** The faults of a file. */
 interface Fault {
-  /** No more bytes than this fit; silently, as in Chromium's private windows. */
+  /** Capacity in bytes. Beyond it, calls do nothing and report nothing, as in Chromium's private windows. */
   room?: number;
-  /** Thrown instead, where something does not fit. */
+  /** Thrown beyond the capacity instead. */
   full?: unknown;
-  /** How often the file cannot be opened, and with which error. */
+  /** How often opening the file fails, and the name of the exception. */
   refusals?: number;
   refusal?: string;
 }
 
-/** The file `out` of the private file system, as far as a worker writes it; its data is not kept. */
+/** A file of the private file system; it logs calls and keeps no data. */
 class FakeFile {
   readonly name = 'out';
-  /** What was done with it. */
   readonly log: string[] = [];
   size = 0;
   opened = 0;
@@ -57,7 +56,7 @@ class FakeFile {
   }
 }
 
-/** Loads the worker's host into a browser whose storage has the file; `shares` as Chromium does. */
+/** Loads the host into a browser with this file; `shares` if several workers may open it, as in Chromium. */
 async function load(fault: Fault, shares = true) {
   const file = new FakeFile(fault);
   const removed: string[] = [];
@@ -78,7 +77,7 @@ async function load(fault: Fault, shares = true) {
   return { host: browserHost, file, removed };
 }
 
-/** The file as a target that pool workers write, too. */
+/** Opens the file as a target that pool workers share. */
 async function openShared(fault: Fault) {
   const { host, file } = await load(fault);
   const { target, shared } = await host.openTarget({ opfs: 'out' }, true);
@@ -89,7 +88,7 @@ async function openShared(fault: Fault) {
 const noRoom = { kind: 'sink', message: expect.stringMatching(/the browser's storage has no room for 2\.0 GB/) };
 
 beforeEach(() => {
-  // It keeps what the browser can do.
+  // The module caches whether the browser has sync handles.
   vi.resetModules();
 });
 
@@ -98,7 +97,7 @@ for (const [what, full] of [
   ['with an exception', new DOMException('full', 'QuotaExceededError')],
   ["with Firefox's exception", { name: 'NS_ERROR_FILE_NO_DEVICE_SPACE' }],
 ] as const) {
-  test(`a storage that refuses a length ${what}`, async () => {
+  test(`reports full storage that refuses a length ${what}`, async () => {
     const { object, file } = await openShared({ room: GB, full });
     await expect(object.open(2 * GB)).rejects.toMatchObject(noRoom);
     expect(file.log.at(-1)).toBe('close');
@@ -108,37 +107,37 @@ for (const [what, full] of [
   });
 }
 
-test('another failure than a full storage is told as it is', async () => {
+test('passes other failures on unchanged', async () => {
   const full = new DOMException('gone', 'NotFoundError');
   const { object } = await openShared({ room: GB, full });
   await expect(object.open(2 * GB)).rejects.toBe(full);
 });
 
-test('a storage that takes the length, and then no bytes', async () => {
+test('reports full storage that accepts a length but no bytes', async () => {
   const { object, file } = await openShared({ room: 2 * GB - 1 });
   await expect(object.write(2 * GB - 512, new Uint8Array(512))).rejects.toMatchObject(noRoom);
   await object.abort();
   expect(file.log).toEqual(['open readwrite-unsafe', `write 512 at ${2 * GB - 512}`, 'close']);
 });
 
-test('a file has its length before workers open it, and is let go of', async () => {
+test('sets the length of a file and closes it before workers open it', async () => {
   const { object, file } = await openShared({});
   await object.open(GB);
   expect(file.log).toEqual(['open', 'truncate 0', `truncate ${GB}`, 'close']);
 });
 
-test('a file of unknown size gets none', async () => {
+test('sets no length if the size is unknown', async () => {
   const { object, file } = await openShared({});
   await object.open(undefined);
   expect(file.log).toEqual([]);
 });
 
-/** Opens the file for a conversion that goes on, or begins; tells how that has ended after so long. */
+/** Opens a target with a journal, to resume from `guest`. Returns the state after so many milliseconds. */
 async function openWithJournal(fault: Fault, guest: number, milliseconds: number) {
   vi.useFakeTimers();
   try {
     const { host } = await load(fault);
-    let ended = 'not yet';
+    let ended = 'waiting';
     host.openTarget({ opfs: 'out', resume: { head: 'head', begun: { guest, written: guest } } }, true).then(
       ({ journal }) => {
         ended = journal ? 'with a journal' : 'without a journal';
@@ -157,31 +156,51 @@ async function openWithJournal(fault: Fault, guest: number, milliseconds: number
 const BUSY = 'NoModificationAllowedError';
 
 for (const { what, fault, guest = 4096, after, ended } of [
-  { what: 'of a worker that ends just now', fault: { refusals: 50, refusal: BUSY }, after: 2450, ended: 'not yet' },
-  { what: 'of one that has ended', fault: { refusals: 50, refusal: BUSY }, after: 2500, ended: 'with a journal' },
-  { what: 'that somebody keeps', fault: { refusals: 999, refusal: BUSY }, after: 3050, ended: BUSY },
-  { what: 'that is gone', fault: { refusals: 1, refusal: 'NotFoundError' }, after: 0, ended: 'NotFoundError' },
   {
-    what: 'that is busy at first',
+    what: 'waits to resume while the journal is busy',
+    fault: { refusals: 50, refusal: BUSY },
+    after: 2450,
+    ended: 'waiting',
+  },
+  {
+    what: 'resumes when the journal is free',
+    fault: { refusals: 50, refusal: BUSY },
+    after: 2500,
+    ended: 'with a journal',
+  },
+  {
+    what: 'fails to resume if the journal stays busy',
+    fault: { refusals: 999, refusal: BUSY },
+    after: 3050,
+    ended: BUSY,
+  },
+  {
+    what: 'fails to resume at once after other errors',
+    fault: { refusals: 1, refusal: 'NotFoundError' },
+    after: 0,
+    ended: 'NotFoundError',
+  },
+  {
+    what: 'begins without a journal if that cannot be opened',
     fault: { refusals: 1, refusal: BUSY },
     guest: 0,
     after: 0,
     ended: 'without a journal',
   },
 ]) {
-  test(`the journal ${what}, after ${after} ms: ${ended}`, async () => {
+  test(`${what}: ${ended} after ${after} ms`, async () => {
     expect(await openWithJournal(fault, guest, after)).toBe(ended);
   });
 }
 
-test('a browser without handles to write by at once gets a stream, and keeps no file of the trial', async () => {
+test('writes by a stream where a browser has no sync handles, and removes its test file', async () => {
   const { host, removed } = await load({ refusals: 999, refusal: 'NotSupportedError' }, false);
   const { target, shared } = await host.openTarget({ opfs: 'out' }, true);
   expect([Object.keys(target), shared]).toEqual([['writable'], false]);
   expect(removed).toHaveLength(1);
 });
 
-test('a browser in which only one worker may write gets a handle', async () => {
+test('writes by one handle where workers cannot share a file', async () => {
   const { host, file } = await load({}, false);
   const { target, shared } = await host.openTarget({ opfs: 'out' }, true);
   expect([Object.keys(target), shared]).toEqual([['handle'], false]);
