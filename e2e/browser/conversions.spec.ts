@@ -21,7 +21,7 @@ type Target = 'opfs' | 'handle';
 interface Attempt {
   engine: Engine;
   target: Target;
-  /** Reads in the second half of the image never end. */
+  /** Pauses reads in the second half of the image. */
   holds?: boolean;
   /** The phase in which to cancel. */
   cancelIn?: string;
@@ -71,10 +71,10 @@ async function expectNothingLeft(page: Page, { engine, target, cancelIn }: Attem
   expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(raw));
 }
 
-/** A disk with several jobs, whatever the size of the others. */
+/** A disk of several jobs, whatever `DECANT_DISK_MIB` is. */
 const disk = () => sparse(64 << 20);
 
-/** When a conversion is cancelled, and with what in the short run. */
+/** When a conversion is cancelled, and which of these run in the short scope. */
 const CANCELS: { when: string; cancelIn: string; after: number; short: string[] }[] = [
   { when: 'while preparing', cancelIn: 'preparing', after: 0, short: [] },
   { when: 'before the first byte', cancelIn: 'converting', after: 0, short: ['workers, opfs'] },

@@ -113,7 +113,7 @@ test('dispose ends every worker at once, and what is under way', async ({ apiPag
     await window.decant.dispose();
     return Promise.all(failures);
   });
-  // The conversion would have gone on for years.
+  // The conversion would take years.
   expect(told).toEqual(['cancelled', 'internal']);
   await expect.poll(() => page.workers().length).toBe(0);
   expect(await names(page, '.decant-1')).toEqual([]);

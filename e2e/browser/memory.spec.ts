@@ -89,7 +89,7 @@ for (const { pages, tag = [] } of [
     `wasm with ${pages} pages more than at its start says that memory has run out, or is done`,
     { tag },
     async ({ apiPage: page }) => {
-      // With enough data, whatever the size of the other disks.
+      // With enough data, whatever `DECANT_DISK_MIB` is.
       const { image, raw } = sparse(64 << 20);
       const body = Buffer.from(withMemory(dist('plain.wasm'), pages));
       await page.context().route('**/plain.wasm', (route) =>

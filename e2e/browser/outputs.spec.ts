@@ -174,7 +174,7 @@ for (const target of ['folder', 'opfs'] as const) {
       };
       const held = window.hold(window.file);
       const image = await window.decant.open(held);
-      /** Converts, and calls `begun` when the first byte is about to be read, or when it has failed before. */
+      /** Converts, and calls `begun` before the first read, or after an earlier failure. */
       const convert = (begun: () => void) =>
         image
           .convert(outputs[target], { onProgress: ({ phase }) => phase === 'converting' && begun() })

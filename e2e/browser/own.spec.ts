@@ -108,7 +108,7 @@ for (const [engine, details] of ENGINES) {
         const cause = new Error('the far side is gone');
         const told: unknown[] = [];
         let [aborts, aborted] = [0, 0];
-        /** Converts the image; `read` is the first read of its second half, `write` is every write. */
+        /** Converts with `read` as the first read of the second half of the image, and `write` as every write. */
         const run = async (
           {
             read,

@@ -10,7 +10,7 @@ import { byScope } from '../support/scope.js';
 
 const MODULE = '/pairs.mjs';
 const long = byScope({ short: false, long: true });
-/** How many members of a row may be others than the first of their roles: where it is one, each member is in one row. */
+/** How many members of a row may differ from the first of their role. With one, each member is in one row. */
 const OTHERS = byScope({ short: 1, full: 4 });
 
 const ROLES = ['source', 'format', 'writer', 'target'] as const;

@@ -22,7 +22,7 @@ const KEPT = 'The conversion was cancelled; what is done is kept: convert again 
 
 /** A disk of several jobs, whatever the size of the others, and an image in which its bytes come in order. */
 const disk = () => sparse(64 * MIB);
-/** Where reads of that image wait, and how much of the disk is done before them at least. */
+/** Where reads of that image pause, and how much of the disk is converted by then at least. */
 const HELD_FROM = 12 * MIB;
 const DONE = 24 * MIB;
 
@@ -33,7 +33,7 @@ interface Run {
   resume?: boolean;
   format?: string;
   engine?: 'workers' | 'threads';
-  /** Where reads wait until the test lets them go on; only with a state. */
+  /** Pauses reads beyond this offset; only with a state. */
   holdFrom?: number;
 }
 interface End {
@@ -47,7 +47,7 @@ const RUN: Run = { output: { opfs: 'out.raw' }, state: 'one' };
 
 declare global {
   interface Window {
-    /** How much of the disk is done from its start on, in bytes. */
+    /** The bytes from the start of the disk that are converted without a gap. */
     done: number;
     /** Ends the conversion. */
     ending: AbortController;
@@ -95,7 +95,7 @@ async function openTab(context: BrowserContext, path = disk().image): Promise<Pa
 
 const names = async (page: Page): Promise<string[]> => (await storage(page)).names;
 
-/** Begins a conversion, and returns when it is held and so much of the disk is done. */
+/** Starts a conversion, and returns once `done` bytes are converted. */
 async function convertUntil(done: number, page: Page, run: Run): Promise<{ ended: Promise<End> }> {
   const ended = convert(page, run);
   // A page that is closed answers no more.
@@ -113,7 +113,7 @@ async function cancel(page: Page, { ended }: { ended: Promise<End> }): Promise<v
 
 const convertAndCancel = async (page: Page, run: Run): Promise<void> => cancel(page, await convertUntilHeld(page, run));
 
-/** The same, until the journal says that something is certain to be there. */
+/** Starts a conversion, and returns once its journal has an entry and it is paused. */
 async function convertUntilNoted(page: Page, run: Run): Promise<void> {
   await convertUntilHeld(page, run);
   // A line is added when a part is done half a second or more after the start.
@@ -122,7 +122,7 @@ async function convertUntilNoted(page: Page, run: Run): Promise<void> {
   await expect.poll(() => noted(page)).toBeGreaterThan(0);
 }
 
-/** How many lines for certain data the journals have that are there. */
+/** The number of entries in all journals. */
 const noted = (page: Page): Promise<number> =>
   page.evaluate(async () => {
     const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('.decant-1');
@@ -135,7 +135,7 @@ const noted = (page: Page): Promise<number> =>
     return lines;
   });
 
-/** Checks that a conversion goes on with what is certain, and that the disk is right. */
+/** Checks that a conversion resumes exactly where the journal ends, and that the disk is right. */
 async function expectGoesOn(page: Page, run: Run): Promise<void> {
   const certain = (await kept(page, run))!;
   expect(certain).toBeGreaterThan(0);
@@ -147,7 +147,7 @@ async function expectGoesOn(page: Page, run: Run): Promise<void> {
 }
 
 for (const [engine, details] of ENGINES) {
-  test(`${engine}: a tab that is closed: another one goes on`, details, async ({ context }) => {
+  test(`${engine}: a closed tab: another one resumes its conversion`, details, async ({ context }) => {
     const page = await openTab(context);
     await convertUntilNoted(page, { ...RUN, engine });
     await page.close();
@@ -155,17 +155,21 @@ for (const [engine, details] of ENGINES) {
   });
 }
 
-test('a browser that crashes: the next one goes on', { tag: '@full' }, async ({ launchOptions, baseURL }, testInfo) => {
-  const profile = testInfo.outputPath('profile');
-  const launch = () => chromium.launchPersistentContext(profile, { ...launchOptions, baseURL: baseURL! });
-  const context = await launch();
-  const page = await openTab(context);
-  await convertUntilNoted(page, RUN);
-  await crash(context, page);
-  const next = await launch();
-  await expectGoesOn(await openTab(next), RUN);
-  await next.close();
-});
+test(
+  'a crashed browser: the next one resumes its conversion',
+  { tag: '@full' },
+  async ({ launchOptions, baseURL }, testInfo) => {
+    const profile = testInfo.outputPath('profile');
+    const launch = () => chromium.launchPersistentContext(profile, { ...launchOptions, baseURL: baseURL! });
+    const context = await launch();
+    const page = await openTab(context);
+    await convertUntilNoted(page, RUN);
+    await crash(context, page);
+    const next = await launch();
+    await expectGoesOn(await openTab(next), RUN);
+    await next.close();
+  },
+);
 
 async function crash(context: BrowserContext, page: Page): Promise<void> {
   const closed = new Promise((done) => context.once('close', done));
@@ -175,7 +179,7 @@ async function crash(context: BrowserContext, page: Page): Promise<void> {
   await closed;
 }
 
-/** Lets the reads of a conversion through one by one, until its tab is gone. */
+/** Lets reads of a conversion pass one by one, until its tab is gone. */
 async function letGoSlowly(page: Page): Promise<void> {
   for (let offset = MIB; ; offset += MIB / 2) {
     await page.evaluate((offset) => window.held?.holdFrom(offset), offset);
@@ -226,7 +230,7 @@ for (const [what, seed, times] of [
 
 for (const [engine, details] of ENGINES) {
   test(
-    `${engine}: a file is gone on with in another tab, after a cancel`,
+    `${engine}: a cancelled conversion of a file resumes in another tab`,
     details,
     async ({ context, servers }, testInfo) => {
       const image = testInfo.outputPath('compressed.qcow2');
@@ -327,7 +331,7 @@ async function rewrite(
   );
 }
 
-/** Of what goes on and of what does not, one in the short run: the others are cases of the journal's lines. */
+/** One that resumes and one that does not. */
 const MEANWHILE_IN_SHORT = ['something lies behind what is certain', 'another conversion'];
 
 for (const [what, { change, goesOn }] of Object.entries(MEANWHILE)) {

@@ -7,7 +7,7 @@ import { watchUnhandled } from './unhandled.js';
 
 export type { Page };
 
-/** What is waited for may take a while on a busy machine. */
+/** With time for a busy machine. */
 export const expect = baseExpect.configure({ timeout: 30_000 });
 
 type Decant = typeof import('../../dist/browser.js');
@@ -17,12 +17,12 @@ declare global {
     decant: Decant;
     file: File;
     hold(file: File, state?: string): HeldSource;
-    /** The source that a test holds from outside of the page. */
+    /** A source for tests that call `holdFrom` from outside the page. */
     held: HeldSource;
   }
 }
 
-/** The engines, for tests of what both do in the same way: in the short run one of them does. */
+/** The engines, for tests of what they have in common: the short scope runs one of them. */
 export const ENGINES = [
   ['workers', {}],
   ['threads', { tag: '@full' }],
@@ -52,7 +52,7 @@ export const test = base.extend<
     await use(servers[isolated ? 'isolated' : 'plain'].url);
   },
 
-  /** A test fails where something is thrown that nobody catches. Scripts that it has altered are served as they are again. */
+  /** Fails a test after uncaught errors, and resets `alter` of the servers. */
   context: async ({ context, servers }, use) => {
     const check = watchUnhandled(context);
     await use(context);
@@ -73,7 +73,7 @@ export async function loadApi(page: Page): Promise<void> {
   await page.evaluate(defineHold);
 }
 
-/** Workers that start from now on wait forever when they read a file beyond `offset`, until `server.alter` is reset. */
+/** Blocks file reads beyond `offset` in workers that start from now on, until `server.alter` is reset. */
 export function holdFiles(server: TestServer, offset: number): void {
   const hold = (from: number): void => {
     const { arrayBuffer, slice } = Blob.prototype;
@@ -90,7 +90,7 @@ export function holdFiles(server: TestServer, offset: number): void {
   server.alter = (path, script) => (/worker\.\w+\.js$/.test(path) ? `(${hold})(${offset});${script}` : script);
 }
 
-/** Has the page report all progress, not only ten times a second: a second passes whenever it looks at its clock. */
+/** Turns off the limit of ten progress reports a second: the page's clock advances by a second at each look. */
 export async function reportAll(page: Page): Promise<void> {
   await page.evaluate(() => {
     let now = performance.now();

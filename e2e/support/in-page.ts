@@ -9,9 +9,9 @@ type Output = import('../../dist/browser.js').Output;
 type Options = import('../../dist/browser.js').ConvertOptions & { password?: string };
 type Source = import('../../dist/browser.js').Source;
 
-/** A source that holds a conversion in the middle. */
+/** A source that can pause a conversion. */
 export interface HeldSource extends Source {
-  /** From now on, reads that end beyond `offset` wait until this is called with a larger one. */
+  /** Pauses reads that end beyond `offset`, until it is called with a larger offset. */
   holdFrom(offset: number): void;
 }
 
@@ -30,7 +30,7 @@ export async function loadDecant([url, threadsUrl]: readonly [string, string]): 
   (window as unknown as { decant: Decant }).decant = decant;
 }
 
-/** `window.hold` makes a source of a file. It holds nothing before it is told to. */
+/** Defines `window.hold`, which makes a source of a file. It pauses no read until `holdFrom` is called. */
 export function defineHold(): void {
   window.hold = (file, state) => {
     let from = Number.POSITIVE_INFINITY;
