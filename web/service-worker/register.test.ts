@@ -1,0 +1,130 @@
+// The page's side of its service worker: when it is registered, replaced, and removed for good.
+
+import { beforeEach, expect, test, vi } from 'vitest';
+import { DOWNLOADING } from '../download/streamed.js';
+import { FakeCaches } from './fake-caches.js';
+import { registerServiceWorker } from './register.js';
+
+const SCOPE = 'https://decant.test/app/';
+
+class FakeWorker {
+  readonly heard: unknown[] = [];
+
+  postMessage(message: unknown): void {
+    this.heard.push(message);
+  }
+}
+
+interface Registration {
+  scope: string;
+  active: FakeWorker;
+  waiting: FakeWorker | null;
+  unregister: () => Promise<boolean>;
+}
+
+let registration: Registration;
+/** What the browser has when the page is opened. */
+let known: Registration | undefined;
+/** The scripts that were registered. */
+let registered: string[];
+let isRemoved: boolean;
+/** The names of the Web Locks that are held by any tab. */
+let locks: string[];
+/** What the server answers to a request for the script. */
+let serve: () => Response;
+let caches: FakeCaches;
+
+beforeEach(async () => {
+  isRemoved = false;
+  registered = [];
+  locks = [];
+  const unregister = async () => {
+    isRemoved = true;
+    return true;
+  };
+  registration = { scope: SCOPE, active: new FakeWorker(), waiting: null, unregister };
+  known = registration;
+  serve = () => new Response('', { headers: { 'Content-Type': 'text/javascript' } });
+  caches = new FakeCaches();
+  for (const name of [`decant ${SCOPE} current`, `decant ${SCOPE} a 1`, 'decant https://decant.test/ a 1', 'another'])
+    await caches.open(name);
+  const serviceWorker = {
+    ready: Promise.resolve(registration),
+    getRegistration: async () => known,
+    register: async (script: string) => {
+      registered.push(script);
+      return registration;
+    },
+  };
+  const query = async () => ({ held: locks.map((name) => ({ name })) });
+  vi.stubGlobal('navigator', { serviceWorker, locks: { query } });
+  vi.stubGlobal('document', { baseURI: `${SCOPE}index.html?x=1` });
+  vi.stubGlobal('caches', caches);
+  vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
+    expect([url, init]).toEqual(['./service-worker.js', { cache: 'no-store' }]);
+    return serve();
+  });
+});
+
+test('a page is kept from its first visit on', async () => {
+  known = undefined;
+  await registerServiceWorker();
+  expect(registered).toEqual(['./service-worker.js']);
+  expect(registration.active.heard).toEqual(['keep']);
+});
+
+const html = { 'Content-Type': 'text/html; charset=utf-8' };
+
+// (what the server answers, whether the service worker stays)
+for (const [what, answer, stays] of [
+  ['the script', () => new Response('', { headers: { 'Content-Type': 'text/javascript' } }), true],
+  [
+    'the script, as another type of JavaScript',
+    () => new Response('', { headers: { 'Content-Type': 'application/javascript' } }),
+    true,
+  ],
+  ['404', () => new Response('', { status: 404, headers: html }), false],
+  ['410', () => new Response('', { status: 410 }), false],
+  ['a page instead', () => new Response('', { headers: html }), false],
+  ['something without a type', () => new Response(new Uint8Array()), false],
+  ['403', () => new Response('', { status: 403, headers: html }), true],
+  ['500', () => new Response('', { status: 500, headers: html }), true],
+  ['503', () => new Response('', { status: 503, headers: html }), true],
+  ['nothing: it cannot be reached', () => Promise.reject(new TypeError('Failed to fetch')), true],
+] as const) {
+  test(`a server that answers ${what}: the service worker ${stays ? 'stays' : 'is removed, and what it keeps'}`, async () => {
+    serve = answer as () => Response;
+    await registerServiceWorker();
+    expect(isRemoved).toBe(!stays);
+    expect(registered).toEqual(stays ? ['./service-worker.js'] : []);
+    const others = ['decant https://decant.test/ a 1', 'another'];
+    expect(await caches.keys()).toEqual(stays ? [`decant ${SCOPE} current`, `decant ${SCOPE} a 1`, ...others] : others);
+  });
+}
+
+test('the service worker of a folder above is left alone', async () => {
+  known = { ...registration, scope: 'https://decant.test/' };
+  serve = () => new Response('', { status: 404 });
+  await registerServiceWorker();
+  expect(isRemoved).toBe(false);
+  expect(registered).toEqual(['./service-worker.js']);
+});
+
+// (locks that are held, whether the new one takes over)
+for (const [when, held, takesOver] of [
+  ['when no tab holds a lock', [], true],
+  ['while a tab holds a lock of its own', ['another'], true],
+  ['while a tab streams a download', ['another', DOWNLOADING], false],
+] as const) {
+  test(`a new service worker ${takesOver ? 'takes over' : 'waits'} ${when}`, async () => {
+    registration.waiting = new FakeWorker();
+    locks = [...held];
+    await registerServiceWorker();
+    expect(registration.waiting.heard).toEqual(takesOver ? ['take over'] : []);
+  });
+}
+
+test('a window without service workers says so', async () => {
+  vi.stubGlobal('navigator', {});
+  await expect(registerServiceWorker()).rejects.toThrow(TypeError);
+});
