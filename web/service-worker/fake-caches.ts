@@ -27,8 +27,13 @@ export class FakeCaches {
     return cache;
   }
 
-  async match(url: string, { cacheName }: { cacheName: string }): Promise<Response | undefined> {
-    return this.#caches.get(cacheName)?.match(url);
+  async match(url: string, { cacheName }: { cacheName?: string }): Promise<Response | undefined> {
+    for (const [name, cache] of this.#caches) {
+      // Without a name all are searched.
+      const found = cacheName === undefined || cacheName === name ? await cache.match(url) : undefined;
+      if (found) return found;
+    }
+    return undefined;
   }
 
   async keys(): Promise<string[]> {

@@ -154,6 +154,8 @@ describe('a build', () => {
   test('of which a part was loaded before is completed', async () => {
     server = lacking as Files;
     await expect(pages.keepNewest()).rejects.toThrow('assets/b.js is not there (404)');
+    // The files that are there still come.
+    await vi.advanceTimersByTimeAsync(0);
     server = B;
     asked = [];
     await pages.keepNewest();
@@ -183,9 +185,10 @@ describe('a build', () => {
       expect(asked).toEqual(['build.json no-cache', './ reload', 'assets/a.js reload', 'assets/same.wasm reload']);
       expect(await kept()).toEqual(['a', 'a']);
       server = undefined;
+      // The file comes first: opening the page removes the old build.
       for (const [path, mode] of [
-        ['', 'navigate'],
         ['assets/same.wasm', 'no-cors'],
+        ['', 'navigate'],
       ] as const) {
         let response: Response | undefined;
         const respondWith = async (given: Promise<Response>) => {
@@ -224,9 +227,18 @@ describe('a build', () => {
     expect(limits.map(({ time }) => time)).toEqual(Array(5).fill(60_000));
   });
 
-  test('that an earlier version has kept, without the name of its cache, is kept anew', async () => {
-    const list = Response.json({ id: 'a', files: {} });
-    await (await caches.open(CURRENT)).put(`${SCOPE}build.json`, list);
+  test('that an earlier version has kept, without the name of its cache, is not used, and kept anew', async () => {
+    const old = await caches.open(`${PREFIX}old`);
+    await old.put(SCOPE, new Response('page old'));
+    await (await caches.open(CURRENT)).put(`${SCOPE}build.json`, Response.json({ id: 'old', files: {} }));
+    const { 'build.json': list, ...rest } = A;
+    server = rest;
+    windows = [SCOPE];
+    expect(await open()).toBe('page a');
+    server = { ...rest, 'build.json': list! };
+    await pages.keepNewest();
+    server = undefined;
+    windows = [];
     expect(await open()).toBe('page a');
     expect(await kept()).toEqual(['a']);
   });
