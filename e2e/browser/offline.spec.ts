@@ -15,6 +15,8 @@ import { watchUnhandled } from '../support/unhandled.js';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const HEADING = 'Drop a disk image here';
 
+const FULL = '@full';
+
 /** Makes a build whose page and workers say `mark`. */
 async function makeBuild(folder: string, mark: string): Promise<void> {
   const marked = (place: string, change: (code: string) => string) => ({
@@ -127,12 +129,12 @@ const markOf = (page: Page): Promise<string> =>
     .textContent()
     .then((text) => /\((\w)\)/.exec(text!)![1]!);
 
-for (const [mode, isolated, base] of [
-  ['private', true, '/'],
-  ['private', false, '/some/folder/'],
-  ['profile', true, '/some/folder/'],
+for (const [mode, isolated, base, tag] of [
+  ['private', true, '/', []],
+  ['private', false, '/some/folder/', FULL],
+  ['profile', true, '/some/folder/', FULL],
 ] as const) {
-  test.describe(`${mode}, ${isolated ? 'isolated' : 'not isolated'}, at ${base}`, () => {
+  test.describe(`${mode}, ${isolated ? 'isolated' : 'not isolated'}, at ${base}`, { tag: [tag].flat() }, () => {
     test.use({ mode, isolated, base });
 
     test('a page that was loaded works without its server', async ({ page, context, server, builds }) => {
@@ -174,40 +176,45 @@ for (const mode of ['private', 'profile'] as const) {
   test.describe(`${mode}, after a deployment`, () => {
     test.use({ mode });
 
-    test('a page keeps its build, the next one has the new one', async ({ page, context, server, builds }) => {
-      await page.clock.install();
-      await page.goto('');
-      await untilKept(page, builds.a);
-      server.site = builds.b;
-      const other = await context.newPage();
-      await other.goto('');
-      // Once more: what is no longer opened is removed then, if nobody uses it.
-      await other.reload();
-      expect(await markOf(other)).toBe('B');
-      // The page of A: its own workers and wasm, also what it had not loaded yet.
-      expect(await markOf(page)).toBe('A');
-      await outliveWorkers(page);
-      const asked: string[] = [];
-      context.on('request', (request) => asked.push(request.url()));
-      await convertSample(page);
-      await page.getByRole('button', { name: 'another' }).click();
-      await choose(page, images.zstd());
-      await convert(page, images.raw());
-      expect(asked.filter((url) => url.includes('/assets/')).length).toBeGreaterThan(0);
-      const names = readdirSync(join(builds.a, 'assets'));
-      for (const url of asked.filter((url) => url.includes('/assets/'))) expect(names).toContain(url.split('/').pop());
-      // Both are used; then only B.
-      expect(await cachedBuilds(other)).toBe(2);
-      await page.close();
-      await convertSample(other);
-      await other.close();
-      const last = await context.newPage();
-      await last.goto('');
-      expect(await markOf(last)).toBe('B');
-      await expect.poll(() => cachedBuilds(last)).toBe(1);
-    });
+    test(
+      'a page keeps its build, the next one has the new one',
+      { tag: FULL },
+      async ({ page, context, server, builds }) => {
+        await page.clock.install();
+        await page.goto('');
+        await untilKept(page, builds.a);
+        server.site = builds.b;
+        const other = await context.newPage();
+        await other.goto('');
+        // Once more: what is no longer opened is removed then, if nobody uses it.
+        await other.reload();
+        expect(await markOf(other)).toBe('B');
+        // The page of A: its own workers and wasm, also what it had not loaded yet.
+        expect(await markOf(page)).toBe('A');
+        await outliveWorkers(page);
+        const asked: string[] = [];
+        context.on('request', (request) => asked.push(request.url()));
+        await convertSample(page);
+        await page.getByRole('button', { name: 'another' }).click();
+        await choose(page, images.zstd());
+        await convert(page, images.raw());
+        expect(asked.filter((url) => url.includes('/assets/')).length).toBeGreaterThan(0);
+        const names = readdirSync(join(builds.a, 'assets'));
+        for (const url of asked.filter((url) => url.includes('/assets/')))
+          expect(names).toContain(url.split('/').pop());
+        // Both are used; then only B.
+        expect(await cachedBuilds(other)).toBe(2);
+        await page.close();
+        await convertSample(other);
+        await other.close();
+        const last = await context.newPage();
+        await last.goto('');
+        expect(await markOf(last)).toBe('B');
+        await expect.poll(() => cachedBuilds(last)).toBe(1);
+      },
+    );
 
-    test('a reload has the new build', async ({ page, server, builds }) => {
+    test('a reload has the new build', { tag: mode === 'private' ? [] : FULL }, async ({ page, server, builds }) => {
       await page.goto('');
       await untilKept(page, builds.a);
       server.site = builds.b;
@@ -237,25 +244,29 @@ const broken: [string, (site: string) => void][] = [
 const anAsset = (site: string, ending: string) =>
   join(site, 'assets', readdirSync(join(site, 'assets')).find((name) => name.endsWith(ending))!);
 
-for (const [how, spoil] of broken) {
-  test(`a deployment that ${how} leaves the build that works`, async ({ page, server, builds }, testInfo) => {
-    await page.goto('');
-    await untilKept(page, builds.a);
-    const site = testInfo.outputPath('site');
-    cpSync(builds.b, site, { recursive: true });
-    spoil(site);
-    server.site = site;
-    await page.reload();
-    expect(await markOf(page)).toBe('A');
-    await convertSample(page);
-    // Completed, it is taken.
-    server.site = builds.b;
-    await page.reload();
-    expect(await markOf(page)).toBe('B');
-  });
+for (const [at, [how, spoil]] of broken.entries()) {
+  test(
+    `a deployment that ${how} leaves the build that works`,
+    { tag: at === 0 ? [] : FULL },
+    async ({ page, server, builds }, testInfo) => {
+      await page.goto('');
+      await untilKept(page, builds.a);
+      const site = testInfo.outputPath('site');
+      cpSync(builds.b, site, { recursive: true });
+      spoil(site);
+      server.site = site;
+      await page.reload();
+      expect(await markOf(page)).toBe('A');
+      await convertSample(page);
+      // Completed, it is taken.
+      server.site = builds.b;
+      await page.reload();
+      expect(await markOf(page)).toBe('B');
+    },
+  );
 }
 
-test('a deployment that repairs only headers is taken', async ({ page, server, builds }) => {
+test('a deployment that repairs only headers is taken', { tag: FULL }, async ({ page, server, builds }) => {
   server.headers = { 'Cross-Origin-Embedder-Policy': 'unsafe-none' };
   await page.goto('');
   await untilKept(page, builds.a);
@@ -267,7 +278,7 @@ test('a deployment that repairs only headers is taken', async ({ page, server, b
   await convertSample(page);
 });
 
-test('a browser whose caches fail opens the page of the server', async ({ page, server }) => {
+test('a browser whose caches fail opens the page of the server', { tag: FULL }, async ({ page, server }) => {
   server.alter = (path, script) =>
     path === '/service-worker.js'
       ? `for (const name of ['match', 'open', 'keys', 'has', 'delete'])
@@ -281,21 +292,40 @@ test('a browser whose caches fail opens the page of the server', async ({ page, 
   await convertSample(page);
 });
 
-test('a list that never comes does not stop later attempts', async ({ page, server, builds }) => {
-  server.alter = (path, script) => {
-    if (path !== '/service-worker.js') return script;
-    expect(script).toMatch(/timeout\(\w+\)/);
-    return script.replace(/timeout\(\w+\)/, 'timeout(1000)');
+/** Comes before the service worker's script: the minute that a file may take ends when the page says so. */
+const END_OF_TIME = `
+  const limits = [];
+  AbortSignal.timeout = () => {
+    const limit = new AbortController();
+    limits.push(limit);
+    return limit.signal;
   };
+  self.addEventListener('message', ({ data, ports }) => {
+    if (data !== 'end of time') return;
+    for (const limit of limits) limit.abort(new DOMException('by the test', 'TimeoutError'));
+    ports[0].postMessage(limits.length);
+  });`;
+
+test('a list that never comes does not stop later attempts', { tag: FULL }, async ({ page, server, builds }) => {
+  server.alter = (path, script) => (path === '/service-worker.js' ? END_OF_TIME + script : script);
   server.silent = '/build.json';
   await page.goto('');
-  await page.waitForTimeout(2000);
+  const ended = () =>
+    page.evaluate(async () => {
+      const { active } = await navigator.serviceWorker.ready;
+      const { port1, port2 } = new MessageChannel();
+      return new Promise<number>((resolve) => {
+        port1.onmessage = ({ data }) => resolve(data);
+        active!.postMessage('end of time', [port2]);
+      });
+    });
+  await expect.poll(ended).toBeGreaterThan(0);
   server.silent = undefined;
   await page.reload();
   await untilKept(page, builds.a);
 });
 
-test.describe('beside another page of its origin', () => {
+test.describe('beside another page of its origin', { tag: FULL }, () => {
   test.use({ base: '/some/folder/' });
   test('builds that nobody uses are removed', async ({ page, context, server, builds }) => {
     await (await context.newPage()).goto(`${server.url}/blank`);
@@ -317,7 +347,7 @@ const others: [string, (site: string) => void][] = [
   ['another page', () => {}],
 ];
 for (const [what, spoil] of others) {
-  test(`an address that has ${what} now shows it`, async ({ page, server, builds }, testInfo) => {
+  test(`an address that has ${what} now shows it`, { tag: FULL }, async ({ page, server, builds }, testInfo) => {
     await page.goto('');
     await untilKept(page, builds.a);
     const site = testInfo.outputPath('site');
@@ -339,13 +369,20 @@ for (const [how, status] of [
   ['is broken', 503],
   ['cannot be reached', undefined],
 ] as const) {
-  test(`a page whose server ${how} stays`, async ({ page, server, builds }) => {
+  test(`a page whose server ${how} stays`, { tag: FULL }, async ({ page, server, builds }) => {
     await page.goto('');
     await untilKept(page, builds.a);
     if (status === undefined) await server.close();
     else server.status = status;
+    // It registers its service worker again once it knows that this was not removed from the server.
+    await page.addInitScript(() => {
+      navigator.serviceWorker.register = () => {
+        document.documentElement.dataset.registers = 'again';
+        return Promise.reject(new Error('no server'));
+      };
+    });
     await page.reload();
-    await page.waitForTimeout(2000);
+    await expect.poll(() => page.evaluate(() => document.documentElement.dataset.registers)).toBe('again');
     await page.reload();
     await convertSample(page);
   });
