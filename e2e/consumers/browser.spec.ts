@@ -128,10 +128,12 @@ for (const consumer of CONSUMERS) {
     return consumer.build ? build(installed, consumer.build, output!, env) : installed.folder;
   };
 
-  test.describe(name, { tag: consumer.short ? ['@short'] : [] }, () => {
+  const tag = consumer.scope === 'long' ? '@long' : '@full';
+
+  test.describe(name, () => {
     test.setTimeout(12 * MINUTE);
 
-    test('production', async ({ browser }) => {
+    test('production', { tag: consumer.scope === 'short' ? [] : tag }, async ({ browser }) => {
       const counts = await visit(browser, consumer, await builtSite(), true, OUTPUTS);
       const sent = Object.values(counts).flat() as Sent[];
       expect(repeated(sent), 'loaded twice').toEqual([]);
@@ -139,7 +141,7 @@ for (const consumer of CONSUMERS) {
       expect(unhashed.length, 'files without a hash in their names').toBe(consumer.unhashed ? 4 : 0);
     });
 
-    test('without an HTTP cache', async ({ browser }) => {
+    test('without an HTTP cache', { tag }, async ({ browser }) => {
       const counts = await visit(browser, consumer, await builtSite(), false, []);
       mkdirSync(results, { recursive: true });
       writeFileSync(join(results, `${name}.json`), JSON.stringify({ row: row(name, counts), ...counts }, null, 2));
@@ -155,7 +157,7 @@ for (const consumer of CONSUMERS) {
     });
 
     if (!consumer.dev) return;
-    test('development server', async ({ browser }) => {
+    test('development server', { tag }, async ({ browser }) => {
       const files = await serve({ images: images() });
       const server = await develop(await made(), consumer.dev!, path!, env);
       const context = await browser.newContext();

@@ -28,7 +28,7 @@ for (const [script, program] of [
   ['webpack', 'main.js'],
   ['webpack-electron', 'main.js'],
 ] as const) {
-  test(`${script}: converts`, async () => {
+  test(`${script}: converts`, { tag: '@long' }, async () => {
     const { output, ...ended } = await convert(script, program);
     expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
     expectSame(output, small.raw());
@@ -44,7 +44,7 @@ for (const [script, program, sentence] of [
   ['ncc', 'index.mjs', NO_WASM],
   ['vite-bundled', 'convert.mjs', NO_WASM],
 ] as const) {
-  test(`${script}: one sentence`, async () => {
+  test(`${script}: one sentence`, { tag: '@long' }, async () => {
     const { output, status, stderr } = await convert(script, program);
     expect(stderr).toMatch(sentence);
     expect(status).toBe(1);

@@ -1,5 +1,7 @@
 // The consumers that make pages: what each is made of, and what is not the same for all.
 
+import type { Scope } from '../support/scope.js';
+
 export interface Consumer {
   name: string;
   /** The project, where several consumers share one. */
@@ -18,8 +20,8 @@ export interface Consumer {
   policy?: Record<string, string>;
   /** Whether it serves the package's files as they are called. */
   unhashed?: boolean;
-  /** Whether `npm test` runs it. */
-  short?: boolean;
+  /** The scope from which on its tests run; in `short` only its built page is tested. */
+  scope: Scope;
 }
 
 /** The hash of the import map in `no-bundler/index.html`: an import map stands in the page itself. */
@@ -28,7 +30,7 @@ const IMPORT_MAP = "'sha256-o7XtmTvr6yg4v/D6VA9Av+HNc0s25SOrsh7ZldrhsUc='";
 /** What its server has rendered stands in scripts in the page. */
 const NEXT_POLICY = { 'script-src': "'unsafe-inline'", 'style-src': "'self' 'unsafe-inline'" };
 
-const next = (version: string, bundler: string): Consumer => ({
+const next = (version: string, bundler: string) => ({
   name: `${version}-${bundler}`,
   project: version,
   layers: ['next'],
@@ -40,7 +42,8 @@ const next = (version: string, bundler: string): Consumer => ({
   policy: NEXT_POLICY,
 });
 
-export const CONSUMERS: Consumer[] = [
+/** What they state; the rest is `USUAL`. */
+const STATED: (Partial<Consumer> & { name: string })[] = [
   {
     name: 'no-bundler',
     build: undefined,
@@ -48,9 +51,9 @@ export const CONSUMERS: Consumer[] = [
     output: '.',
     policy: { 'script-src': IMPORT_MAP },
     unhashed: true,
-    short: true,
+    scope: 'full',
   },
-  { name: 'vite8', short: true },
+  { name: 'vite8', scope: 'short' },
   { name: 'webpack5', path: '/' },
   { name: 'vite7-react' },
   { name: 'vite6-svelte' },
@@ -73,4 +76,8 @@ export const CONSUMERS: Consumer[] = [
   { ...next('next15', 'turbopack'), policy: { ...NEXT_POLICY, 'worker-src': 'blob:' } },
   next('next16', 'webpack'),
   next('next16', 'turbopack'),
-].map((consumer) => ({ build: 'build', dev: 'dev', output: 'dist', path: '/some/app/', ...consumer }));
+];
+
+const USUAL = { build: 'build', dev: 'dev', output: 'dist', path: '/some/app/', scope: 'long' } as const;
+
+export const CONSUMERS: Consumer[] = STATED.map((stated) => ({ ...USUAL, ...stated }));

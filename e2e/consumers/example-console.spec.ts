@@ -63,6 +63,9 @@ async function choose(page: Page, ...files: string[]): Promise<string[]> {
   return violations;
 }
 
+/** Holds a request until the page gives it up. */
+const NEVER = () => {};
+
 const begin = (page: Page) => page.getByRole('button', { name: 'Import', exact: true }).click();
 
 for (const { name, files, raw, password } of [
@@ -75,7 +78,7 @@ for (const { name, files, raw, password } of [
     raw: () => images.chain().raw,
   },
 ]) {
-  test(`a disk arrives to the byte: ${name}`, async ({ page }) => {
+  test(`a disk arrives to the byte: ${name}`, { tag: '@long' }, async ({ page }) => {
     const violations = await choose(page, ...files());
     if (password !== undefined) {
       await page.getByLabel('Password of').fill(password);
@@ -92,38 +95,39 @@ for (const { name, files, raw, password } of [
   });
 }
 
-test('a disk larger than the tab could hold arrives, and its holes are not sent', async ({ page }) => {
-  const folder = test.info().outputPath('large');
-  mkdirSync(folder, { recursive: true });
-  const path = join(folder, 'large.qcow2');
-  const size = 40 * 2 ** 30;
-  qemuImg('create', '-q', '-f', 'qcow2', path, String(size));
-  // 64 MiB of data at each of eight places.
-  const commands = Array.from({ length: 8 }, (_, at) => ['-c', `write -P ${at + 1} ${at * 5}G 64M`]).flat();
-  execFileSync('qemu-io', ['-f', 'qcow2', ...commands, path], { stdio: 'ignore' });
-  const expected = join(folder, 'large.raw');
-  qemuImg('convert', '-O', 'raw', path, expected);
-  let sent = 0;
-  page.on('request', (request) => {
-    if (request.method() === 'PUT') sent += 1;
-  });
-  await choose(page, path);
-  await begin(page);
-  await expect(page.getByRole('heading', { name: 'Imported' })).toBeVisible({ timeout: 5 * MINUTE });
-  const made = disk('large.raw');
-  expect(statSync(made).size).toBe(size);
-  expect(sent).toBe((8 * 64) / 4);
-  expect(statSync(made).blocks * 512).toBeLessThan(600e6);
-  expect(
-    JSON.parse(qemuImg('compare', '-f', 'raw', '-F', 'raw', made, expected).includes('identical') ? 'true' : 'false'),
-  ).toBe(true);
-});
+test(
+  'a disk larger than the tab could hold arrives, and its holes are not sent',
+  { tag: '@long' },
+  async ({ page }) => {
+    const folder = test.info().outputPath('large');
+    mkdirSync(folder, { recursive: true });
+    const path = join(folder, 'large.qcow2');
+    const size = 40 * 2 ** 30;
+    qemuImg('create', '-q', '-f', 'qcow2', path, String(size));
+    // 64 MiB of data at each of eight places.
+    const commands = Array.from({ length: 8 }, (_, at) => ['-c', `write -P ${at + 1} ${at * 5}G 64M`]).flat();
+    execFileSync('qemu-io', ['-f', 'qcow2', ...commands, path], { stdio: 'ignore' });
+    const expected = join(folder, 'large.raw');
+    qemuImg('convert', '-O', 'raw', path, expected);
+    let sent = 0;
+    page.on('request', (request) => {
+      if (request.method() === 'PUT') sent += 1;
+    });
+    await choose(page, path);
+    await begin(page);
+    await expect(page.getByRole('heading', { name: 'Imported' })).toBeVisible({ timeout: 5 * MINUTE });
+    const made = disk('large.raw');
+    expect(statSync(made).size).toBe(size);
+    expect(sent).toBe((8 * 64) / 4);
+    expect(statSync(made).blocks * 512).toBeLessThan(600e6);
+    expect(
+      JSON.parse(qemuImg('compare', '-f', 'raw', '-F', 'raw', made, expected).includes('identical') ? 'true' : 'false'),
+    ).toBe(true);
+  },
+);
 
-test('a cancel leaves nothing on the server', async ({ page }) => {
-  await page.route('**/parts/*', async (route) => {
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    await route.continue().catch(() => {});
-  });
+test('a cancel leaves nothing on the server', { tag: '@long' }, async ({ page }) => {
+  await page.route('**/parts/*', NEVER);
   await choose(page, images.zlib());
   await begin(page);
   await expect.poll(incoming).toHaveLength(1);
@@ -133,11 +137,8 @@ test('a cancel leaves nothing on the server', async ({ page }) => {
   expect(readdirSync(join(console_.data, 'disks'))).toEqual([]);
 });
 
-test('closing the dialog ends an import', async ({ page }) => {
-  await page.route('**/parts/*', async (route) => {
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    await route.continue().catch(() => {});
-  });
+test('closing the dialog ends an import', { tag: '@long' }, async ({ page }) => {
+  await page.route('**/parts/*', NEVER);
   await choose(page, images.zlib());
   await begin(page);
   await expect.poll(incoming).toHaveLength(1);
@@ -145,7 +146,7 @@ test('closing the dialog ends an import', async ({ page }) => {
   await expect.poll(incoming).toEqual([]);
 });
 
-test('a part that is lost on the way is sent again', async ({ page }) => {
+test('a part that is lost on the way is sent again', { tag: '@long' }, async ({ page }) => {
   let lost = 0;
   await page.route('**/parts/*', (route) => {
     lost += 1;
@@ -157,7 +158,7 @@ test('a part that is lost on the way is sent again', async ({ page }) => {
   expect(hashFile(disk('zlib.raw'))).toBe(hashFile(images.raw()));
 });
 
-test('what the server refuses is said, and nothing is left', async ({ page }) => {
+test('what the server refuses is said, and nothing is left', { tag: '@long' }, async ({ page }) => {
   await choose(page, images.zlib());
   await begin(page);
   await expect(page.getByRole('heading', { name: 'Imported' })).toBeVisible({ timeout: 5 * MINUTE });
@@ -170,7 +171,7 @@ test('what the server refuses is said, and nothing is left', async ({ page }) =>
   await expect.poll(incoming).toEqual([]);
 });
 
-test('the server takes nothing but what belongs to an import', async ({ request }) => {
+test('the server takes nothing but what belongs to an import', { tag: '@long' }, async ({ request }) => {
   const url = (path: string) => new URL(path, console_.url).href;
   for (const data of [
     { name: '../x', size: 1 },

@@ -5,7 +5,7 @@ import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@playwright/test';
 import { run } from '../support/command.js';
-import { drive, electron } from '../support/consumers/electron.js';
+import { drive, electronWithTools } from '../support/consumers/electron.js';
 import { project } from '../support/consumers/project.js';
 import { expectSame, small } from '../support/images.js';
 
@@ -13,10 +13,10 @@ test.describe.configure({ timeout: 600_000 });
 
 /** A Node that @electron/asar takes. */
 const newNode = async (): Promise<string> =>
-  join((await project('node', ['node'])).folder, 'node_modules/node24/bin/node');
+  join((await project('runtimes', ['node', 'runtimes'])).folder, 'node_modules/node24/bin/node');
 
-test('packed: what works lies beside the archive, and converts', async () => {
-  const app = await electron();
+test('packed: what works lies beside the archive, and converts', { tag: '@long' }, async () => {
+  const app = await electronWithTools();
   const node = await newNode();
   const asar = (...args: string[]) => {
     const ended = run(node, [join(app.folder, 'node_modules/@electron/asar/bin/asar.mjs'), ...args]);

@@ -37,7 +37,7 @@ async function begin(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Convert to…' }).click();
 }
 
-test('from a choice to a result, by the keyboard', async ({ page }) => {
+test('from a choice to a result, by the keyboard', { tag: '@long' }, async ({ page }) => {
   await openPage(page);
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
@@ -63,7 +63,7 @@ test('from a choice to a result, by the keyboard', async ({ page }) => {
   await expect(page.getByRole('alert')).toBeEmpty();
 });
 
-test('what is lost is said', async ({ page }) => {
+test('what is lost is said', { tag: '@long' }, async ({ page }) => {
   await begin(page);
   await answer(page, 'chooseOutput', { value: 'disk.raw' });
   await answer(page, 'convert', { value: { ...RESULT, lostBytes: 65536, notice: 'It was rounded.' } });
@@ -71,14 +71,14 @@ test('what is lost is said', async ({ page }) => {
   await expect(page.getByRole('status')).toHaveText(said);
 });
 
-test('a dialog that is closed: the focus stays', async ({ page }) => {
+test('a dialog that is closed: the focus stays', { tag: '@long' }, async ({ page }) => {
   await begin(page);
   await answer(page, 'chooseOutput', { value: null });
   await expect(page.getByRole('button', { name: 'Convert to…' })).toBeFocused();
   await expect(page.getByRole('progressbar')).toBeHidden();
 });
 
-test('an image is dropped, then what it needs', async ({ page }) => {
+test('an image is dropped, then what it needs', { tag: '@long' }, async ({ page }) => {
   await openPage(page);
   await drop(page, 'disk.qcow2');
   const needs = [MISSING, { kind: 'password', of: 'disk.qcow2' }];
@@ -97,13 +97,13 @@ test('an image is dropped, then what it needs', async ({ page }) => {
   await expect(page.getByRole('button', { name: 'Convert to…' })).toBeEnabled();
 });
 
-test('two images at once are refused', async ({ page }) => {
+test('two images at once are refused', { tag: '@long' }, async ({ page }) => {
   await openPage(page);
   await drop(page, 'a.qcow2', 'b.qcow2');
   await expect(page.getByRole('alert')).toHaveText(/^Drop the image alone/);
 });
 
-test('nothing else begins while something is under way', async ({ page }) => {
+test('nothing else begins while something is under way', { tag: '@long' }, async ({ page }) => {
   await begin(page);
   await drop(page, 'other.qcow2');
   await answer(page, 'chooseOutput', { value: 'disk.raw' });
@@ -112,7 +112,7 @@ test('nothing else begins while something is under way', async ({ page }) => {
   expect(calls).toEqual(['chooseImage', 'chooseOutput', 'convert']);
 });
 
-test('a cancel', async ({ page }) => {
+test('a cancel', { tag: '@long' }, async ({ page }) => {
   await begin(page);
   await answer(page, 'chooseOutput', { value: 'disk.raw' });
   await page.getByRole('button', { name: 'Cancel' }).click();
@@ -128,7 +128,7 @@ for (const [kind, advice] of [
   ['sink', ' Choose another place to save to.'],
   ['limit', ''],
 ]) {
-  test(`an error: ${kind}`, async ({ page }) => {
+  test(`an error: ${kind}`, { tag: '@long' }, async ({ page }) => {
     await begin(page);
     await answer(page, 'chooseOutput', { value: 'disk.raw' });
     await answer(page, 'convert', { error: { kind, message: 'It is <b>so</b>' } });
@@ -152,7 +152,7 @@ async function openServed(page: Page): Promise<void> {
   await page.goto('http://decant.test/');
 }
 
-test('under its policy the page works, and no other script or page is loaded', async ({ page }) => {
+test('under its policy the page works, and no other script or page is loaded', { tag: '@long' }, async ({ page }) => {
   const said: string[] = [];
   page.on('console', (message) => said.push(message.text()));
   page.on('pageerror', (error) => said.push(error.message));
@@ -177,24 +177,28 @@ test('under its policy the page works, and no other script or page is loaded', a
   expect(violated.sort()).toEqual(['frame-src', 'img-src']);
 });
 
-test('axe finds nothing and nothing overflows, wide and light, narrow and dark', async ({ page }, testInfo) => {
-  await openPage(page);
-  await look(page, testInfo, 'start');
-  await page.getByRole('button', { name: 'Choose an image…' }).click();
-  const needs = [MISSING, { kind: 'password', of: 'disk.qcow2' }];
-  await answer(page, 'chooseImage', { value: { ...IMAGE, name: 'a'.repeat(100), needs, safety: ['It is odd'] } });
-  await look(page, testInfo, 'missing');
-  await drop(page, 'base.qcow2');
-  await answer(page, 'addCompanions', { value: { ...IMAGE, needs: needs.slice(1) } });
-  await look(page, testInfo, 'password');
-  await page.getByLabel('Password').fill('secret');
-  await page.keyboard.press('Enter');
-  await answer(page, 'givePassword', { value: IMAGE });
-  await page.getByRole('button', { name: 'Convert to…' }).click();
-  await answer(page, 'chooseOutput', { value: 'disk.raw' });
-  await tell(page, { phase: 'converting', share: 0.5, bytesPerSecond: 3e8, secondsLeft: 75 });
-  await look(page, testInfo, 'converting');
-  await answer(page, 'convert', { error: { kind: 'sink', message: `No room is left for ${'a'.repeat(100)}` } });
-  await expect(page.getByRole('alert')).toBeVisible();
-  await look(page, testInfo, 'failed');
-});
+test(
+  'axe finds nothing and nothing overflows, wide and light, narrow and dark',
+  { tag: '@long' },
+  async ({ page }, testInfo) => {
+    await openPage(page);
+    await look(page, testInfo, 'start');
+    await page.getByRole('button', { name: 'Choose an image…' }).click();
+    const needs = [MISSING, { kind: 'password', of: 'disk.qcow2' }];
+    await answer(page, 'chooseImage', { value: { ...IMAGE, name: 'a'.repeat(100), needs, safety: ['It is odd'] } });
+    await look(page, testInfo, 'missing');
+    await drop(page, 'base.qcow2');
+    await answer(page, 'addCompanions', { value: { ...IMAGE, needs: needs.slice(1) } });
+    await look(page, testInfo, 'password');
+    await page.getByLabel('Password').fill('secret');
+    await page.keyboard.press('Enter');
+    await answer(page, 'givePassword', { value: IMAGE });
+    await page.getByRole('button', { name: 'Convert to…' }).click();
+    await answer(page, 'chooseOutput', { value: 'disk.raw' });
+    await tell(page, { phase: 'converting', share: 0.5, bytesPerSecond: 3e8, secondsLeft: 75 });
+    await look(page, testInfo, 'converting');
+    await answer(page, 'convert', { error: { kind: 'sink', message: `No room is left for ${'a'.repeat(100)}` } });
+    await expect(page.getByRole('alert')).toBeVisible();
+    await look(page, testInfo, 'failed');
+  },
+);

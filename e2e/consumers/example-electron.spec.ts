@@ -5,7 +5,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { dirname, join } from 'node:path';
 import { expect, test } from '@playwright/test';
 import { run } from '../support/command.js';
-import { drive, electron, type Opened, type Task } from '../support/consumers/electron.js';
+import { drive, electron, electronWithTools, type Opened, type Task } from '../support/consumers/electron.js';
 import type { Project } from '../support/consumers/project.js';
 import { expectSame, images, PASSWORD, small } from '../support/images.js';
 
@@ -56,7 +56,7 @@ const WAYS: { name: string; task: () => Task; raw: () => string }[] = [
 ];
 
 for (const { name, task, raw } of WAYS) {
-  test(`in Node: ${name}`, async () => {
+  test(`in Node: ${name}`, { tag: name.startsWith('zstd') ? [] : '@long' }, async () => {
     const app = await electron();
     const output = emptyOutput(app);
     const { calls, files } = task();
@@ -71,7 +71,7 @@ for (const { name, task, raw } of WAYS) {
   });
 }
 
-test('in Node: names are escaped before they leave the process', async () => {
+test('in Node: names are escaped before they leave the process', { tag: '@long' }, async () => {
   const app = await electron();
   const odd = join(dirname(emptyOutput(app)), 'disk\u202e.qcow2');
   copyFileSync(small.zlib(), odd);
@@ -79,7 +79,7 @@ test('in Node: names are escaped before they leave the process', async () => {
   expect((replies[0]!.value as Opened).name).toBe('disk\\u202e.qcow2');
 });
 
-test('in Node: an image says what it needs', async () => {
+test('in Node: an image says what it needs', { tag: '@long' }, async () => {
   const app = await electron();
   const { replies } = drive(app, {
     calls: [
@@ -93,7 +93,7 @@ test('in Node: an image says what it needs', async () => {
   expect(chain).toMatchObject({ needs: [{ kind: 'missing-file', role: 'backing file', name: 'middle.qcow2' }] });
 });
 
-test('in Node: the suggested name of the output has its extension', async () => {
+test('in Node: the suggested name of the output has its extension', { tag: '@long' }, async () => {
   const app = await electron();
   const { suggested } = drive(app, {
     calls: [
@@ -105,14 +105,14 @@ test('in Node: the suggested name of the output has its extension', async () => 
   expect(suggested).toBe('small.zlib.vhd');
 });
 
-test('in Node: a dialog that is closed changes nothing', async () => {
+test('in Node: a dialog that is closed changes nothing', { tag: '@long' }, async () => {
   const app = await electron();
   const calls = [['choose-image'], ['open-image', small.zlib()], ['choose-companions'], ['choose-output', 'raw']];
   const { replies } = drive(app, { calls, files: {} });
   expect([replies[0], replies[2], replies[3]]).toEqual([{ value: null }, { value: null }, { value: null }]);
 });
 
-test('in Node: a cancel leaves nothing', async () => {
+test('in Node: a cancel leaves nothing', { tag: '@long' }, async () => {
   const app = await electron();
   const output = emptyOutput(app);
   const task = { calls: [['open-image', images.heavy()], ...SAVE], files: { output }, cancels: true };
@@ -122,7 +122,7 @@ test('in Node: a cancel leaves nothing', async () => {
   expect(readdirSync(dirname(output))).toEqual([]);
 });
 
-test('in Node: errors arrive as plain data, with kind and message', async () => {
+test('in Node: errors arrive as plain data, with kind and message', { tag: '@long' }, async () => {
   const app = await electron();
   const output = emptyOutput(app);
   const noImage = join(dirname(output), 'no-image.qcow2');
@@ -154,7 +154,7 @@ function inApp<T>({ folder }: Project, code: string): T {
   return JSON.parse(ended.stdout) as T;
 }
 
-test('in Node: what a page may not ask for is refused', async () => {
+test('in Node: what a page may not ask for is refused', { tag: '@long' }, async () => {
   const refused = inApp<string[]>(
     await electron(),
     `import { answer } from './main/calls.js';
@@ -183,7 +183,7 @@ test('in Node: what a page may not ask for is refused', async () => {
   expect(refused[11]).toBe('done');
 });
 
-test('in Node: the scheme serves the page, and nothing else', async () => {
+test('in Node: the scheme serves the page, and nothing else', { tag: '@long' }, async () => {
   const urls = [
     'app://decant/',
     'app://decant/renderer.js',
@@ -205,10 +205,13 @@ test('in Node: the scheme serves the page, and nothing else', async () => {
   expect(answered[1]!.type).toMatch(/^text\/javascript/);
 });
 
-test('in Node: a process that dies fails what was asked of it, and the next call starts another', async () => {
-  const said = inApp<unknown[]>(
-    await electron(),
-    `import { EventEmitter } from 'node:events';
+test(
+  'in Node: a process that dies fails what was asked of it, and the next call starts another',
+  { tag: '@long' },
+  async () => {
+    const said = inApp<unknown[]>(
+      await electron(),
+      `import { EventEmitter } from 'node:events';
     import { WorkClient } from './main/work-client.js';
     const children = [];
     const start = () => {
@@ -223,12 +226,13 @@ test('in Node: a process that dies fails what was asked of it, and the next call
     const second = client.request('open', {});
     children[1].emit('message', { id: 2, value: 'opened' });
     console.log(JSON.stringify([failed.error.kind, await second, children.length, client.busy]));`,
-  );
-  expect(said).toEqual(['internal', { value: 'opened' }, 2, false]);
-});
+    );
+    expect(said).toEqual(['internal', { value: 'opened' }, 2, false]);
+  },
+);
 
-test("the main process and preload call Electron's API as its types have it", async () => {
-  const { folder } = await electron();
+test("the main process and preload call Electron's API as its types have it", { tag: '@long' }, async () => {
+  const { folder } = await electronWithTools();
   const { version } = JSON.parse(readFileSync(join(folder, 'node_modules/electron/package.json'), 'utf8'));
   const { devDependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   expect(version).toBe(devDependencies.electron);

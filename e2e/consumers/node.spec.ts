@@ -1,7 +1,7 @@
 // The packed package outside of pages: in every Node, Bun, Deno, test runners, and TypeScript.
 
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { expect, test } from '@playwright/test';
 import { type Ended, run } from '../support/command.js';
 import { type Project, project } from '../support/consumers/project.js';
@@ -16,7 +16,7 @@ const quiet = { NODE_NO_WARNINGS: '1', DENO_NO_UPDATE_CHECK: '1', NO_COLOR: '1',
 const environment = { ...process.env, ...quiet };
 
 const inProject = ({ folder }: Project, command: string, args: string[], env: NodeJS.ProcessEnv = {}): Ended =>
-  run(join(folder, 'node_modules', command), args, { cwd: folder, env: { ...environment, ...env } });
+  run(resolve(folder, 'node_modules', command), args, { cwd: folder, env: { ...environment, ...env } });
 
 /** Where conversions go: below the project, since permissions may be for that alone. */
 function emptyOutput({ folder }: Project): string {
@@ -34,6 +34,7 @@ const NODES = {
 
 interface Way {
   name: string;
+  /** A path below `node_modules`. */
   program: string;
   args: string[];
 }
@@ -51,17 +52,28 @@ const WAYS: Way[] = [
   { name: 'Deno, in a worker', program: '.bin/deno', args: ['run', '--allow-all', 'in-worker.mjs'] },
 ];
 
-const nodeProject = () => project('node', ['node']);
+/** The project for Node, with other runtimes than this Node. */
+const runtimes = () => project('runtimes', ['node', 'runtimes']);
+
+/** Converts every image by the program of the project that `args` name. */
+function expectConverts(made: Project, program: string, args: string[]): void {
+  for (const image of Object.values(IMAGES)) {
+    const output = emptyOutput(made);
+    const ended = inProject(made, program, [...args, image(), output, PASSWORD]);
+    expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
+    expectSame(output, small.raw());
+  }
+}
+
+for (const program of ['convert.mjs', 'convert.cjs', 'in-worker.mjs']) {
+  test(`this Node, ${program}`, async () => {
+    expectConverts(await project('node', ['node']), process.execPath, [program]);
+  });
+}
 
 for (const { name, program, args } of WAYS) {
-  test(name, async () => {
-    const made = await nodeProject();
-    for (const image of Object.values(IMAGES)) {
-      const output = emptyOutput(made);
-      const ended = inProject(made, program, [...args, image(), output, PASSWORD]);
-      expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
-      expectSame(output, small.raw());
-    }
+  test(name, { tag: '@long' }, async () => {
+    expectConverts(await runtimes(), program, args);
   });
 }
 
@@ -87,16 +99,16 @@ for (const [name, { program, permission }] of Object.entries(NODES)) {
     return inProject(made, program, args);
   };
 
-  test(`${name}, with permissions`, async () => {
-    const made = await nodeProject();
+  test(`${name}, with permissions`, { tag: '@long' }, async () => {
+    const made = await runtimes();
     const output = emptyOutput(made);
     expect(convert(made, output, 'nothing')).toEqual({ status: 0, stdout: '', stderr: '' });
     expectSame(output, small.raw());
   });
 
   for (const left of ['worker', 'read', 'write'] as const) {
-    test(`${name}, without ${FLAGS[left].flag}: one sentence`, async () => {
-      const made = await nodeProject();
+    test(`${name}, without ${FLAGS[left].flag}: one sentence`, { tag: '@long' }, async () => {
+      const made = await runtimes();
       const output = emptyOutput(made);
       const { status, stderr } = convert(made, output, left);
       expect(stderr).toMatch(FLAGS[left].sentence);
@@ -108,7 +120,7 @@ for (const [name, { program, permission }] of Object.entries(NODES)) {
 
 for (const [name, image] of Object.entries(IMAGES)) {
   for (const runner of ['jest', 'vitest']) {
-    test(`${runner}, ${name}`, async () => {
+    test(`${runner}, ${name}`, { tag: '@long' }, async () => {
       const made = await project(runner, ['runner', runner]);
       const env = { IMAGE: image(), OUTPUT: emptyOutput(made), PASSWORD, RAW: small.raw() };
       const { status, stdout, stderr } = run('npm', ['test'], { cwd: made.folder, env: { ...environment, ...env } });
@@ -130,7 +142,7 @@ for (const compiler of ['typescript', 'typescript5']) {
     { name: 'Node, by its own rules', file: 'node.ts', options: [...NODENEXT, ...NODE] },
     { name: 'Node, for a bundler', file: 'node.ts', options: [...BUNDLER, '--customConditions', 'node', ...NODE] },
   ]) {
-    test(`${compiler}: ${name}`, async () => {
+    test(`${compiler}: ${name}`, { tag: '@long' }, async () => {
       const made = await project('typescript', ['typescript']);
       const flags = ['--strict', '--exactOptionalPropertyTypes', '--target', 'ES2022', '--noEmit'];
       const ended = inProject(made, `${compiler}/bin/tsc`, [...flags, ...options, file]);

@@ -46,7 +46,7 @@ async function convertAll(context: BrowserContext, url: string): Promise<void> {
   }
 }
 
-test('a page from file://', async ({ launchOptions }, info) => {
+test('a page from file://', { tag: '@long' }, async ({ launchOptions }, info) => {
   const { folder } = await project('no-bundler', ['common', 'no-bundler']);
   const context = await launch(info.outputPath('profile'), ['--allow-file-access-from-files'], launchOptions);
   try {
@@ -73,13 +73,17 @@ const extensionId = (folder: string): string =>
     .slice(0, 32)
     .replace(/./g, (digit) => String.fromCharCode(97 + Number.parseInt(digit, 16)));
 
-test("a page of an extension's own scheme, under a strict policy", async ({ launchOptions }, info) => {
-  const { folder } = await extension();
-  const args = [`--disable-extensions-except=${folder}`, `--load-extension=${folder}`];
-  const context = await launch(info.outputPath('profile'), args, launchOptions);
-  try {
-    await convertAll(context, `chrome-extension://${extensionId(folder)}/index.html`);
-  } finally {
-    await context.close();
-  }
-});
+test(
+  "a page of an extension's own scheme, under a strict policy",
+  { tag: '@long' },
+  async ({ launchOptions }, info) => {
+    const { folder } = await extension();
+    const args = [`--disable-extensions-except=${folder}`, `--load-extension=${folder}`];
+    const context = await launch(info.outputPath('profile'), args, launchOptions);
+    try {
+      await convertAll(context, `chrome-extension://${extensionId(folder)}/index.html`);
+    } finally {
+      await context.close();
+    }
+  },
+);

@@ -43,8 +43,13 @@ export interface Task {
   cancels?: boolean;
 }
 
+const LAYERS = ['electron', '../../../examples/electron'];
+
 /** The example from `examples/electron`, with the packed package. */
-export const electron = (): Promise<Project> => project('electron', ['electron', '../../../examples/electron']);
+export const electron = (): Promise<Project> => project('electron', LAYERS, { tools: false });
+
+/** The same with Electron's types and what packs it. */
+export const electronWithTools = (): Promise<Project> => project('electron-tools', LAYERS);
 
 /** Runs `task` with the parts of the application in these folders. */
 export function drive({ folder }: Project, task: Task, main = join(folder, 'main'), work = join(folder, 'work')) {

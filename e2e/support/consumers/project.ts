@@ -80,15 +80,22 @@ export interface Project {
   state: string;
 }
 
+interface Options {
+  /** Whether its development dependencies are installed too. */
+  tools?: boolean;
+}
+
 /** The project `name`, installed: the files of `layers` over each other, where the last one has the `package.json`. */
-export async function project(name: string, layers: string[]): Promise<Project> {
+export async function project(name: string, layers: string[], { tools = true }: Options = {}): Promise<Project> {
   tarball ??= pack();
   const packed = await tarball;
   const sources = layers.map((layer) => join(templates, layer));
   const made = { folder: join(folder, name), state: `${packed} ${digest(...sources)}` };
   const manifest = JSON.parse(readFileSync(join(sources.at(-1)!, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>;
+    devDependencies?: object;
   };
+  if (!tools) delete manifest.devDependencies;
   manifest.dependencies.decant = `file:${packed}`;
   const text = JSON.stringify(manifest, null, 2);
   mkdirSync(made.folder, { recursive: true });
