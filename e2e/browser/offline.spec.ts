@@ -33,6 +33,13 @@ async function makeBuild(folder: string, mark: string): Promise<void> {
   });
 }
 
+/** Comes before the service worker's script: it waits for a newer build as long as that takes. */
+const PATIENT = 'self.setTimeout = () => 0;';
+
+/** Puts `more` before the service worker's script. */
+const beforeScript = (more: string) => (path: string, script: string) =>
+  path.endsWith('/service-worker.js') ? PATIENT + more + script : script;
+
 interface Fixtures {
   mode: 'private' | 'profile';
   /** Where the page is on its server. */
@@ -62,6 +69,7 @@ const test = base.extend<Fixtures, { builds: { a: string; b: string } }>({
   server: async ({ isolated, base, builds }, use) => {
     const server = await startServer({ isolated, base });
     server.site = builds.a;
+    server.alter = beforeScript('');
     await use(server);
     await server.close();
   },
@@ -90,14 +98,21 @@ async function untilKept(page: Page, site: string): Promise<void> {
   await expect.poll(() => page.evaluate(() => navigator.serviceWorker.controller !== null)).toBe(true);
 }
 
-/** Lets so much time pass in the page that the workers which it has started when it was loaded have ended. */
-async function outliveWorkers(page: Page): Promise<void> {
-  await expect.poll(() => page.workers().length).toBeGreaterThan(0);
+/** Gives the page a clock. The returned function lets time pass until the workers have ended that loading it starts. */
+async function installClock(page: Page): Promise<() => Promise<void>> {
+  await page.clock.install();
+  let started = 0;
+  page.on('worker', () => {
+    started += 1;
+  });
   const passed = async () => {
     await page.clock.fastForward(11_000);
     return page.workers().length;
   };
-  await expect.poll(passed).toBe(0);
+  return async () => {
+    await expect.poll(() => started).toBeGreaterThan(0);
+    await expect.poll(passed).toBe(0);
+  };
 }
 
 /** The build that is kept to be opened. */
@@ -138,10 +153,10 @@ for (const [mode, isolated, base, tag] of [
     test.use({ mode, isolated, base });
 
     test('a page that was loaded works without its server', async ({ page, context, server, builds }) => {
-      await page.clock.install();
+      const outliveWorkers = await installClock(page);
       await page.goto('');
       await untilKept(page, builds.a);
-      await outliveWorkers(page);
+      await outliveWorkers();
       await context.setOffline(true);
       await server.close();
       await convertSample(page);
@@ -180,7 +195,7 @@ for (const mode of ['private', 'profile'] as const) {
       'a page keeps its build, the next one has the new one',
       { tag: FULL },
       async ({ page, context, server, builds }) => {
-        await page.clock.install();
+        const outliveWorkers = await installClock(page);
         await page.goto('');
         await untilKept(page, builds.a);
         server.site = builds.b;
@@ -191,7 +206,7 @@ for (const mode of ['private', 'profile'] as const) {
         expect(await markOf(other)).toBe('B');
         // The page of A: its own workers and wasm, also what it had not loaded yet.
         expect(await markOf(page)).toBe('A');
-        await outliveWorkers(page);
+        await outliveWorkers();
         const asked: string[] = [];
         context.on('request', (request) => asked.push(request.url()));
         await convertSample(page);
@@ -279,12 +294,9 @@ test('a deployment that repairs only headers is taken', { tag: FULL }, async ({ 
 });
 
 test('a browser whose caches fail opens the page of the server', { tag: FULL }, async ({ page, server }) => {
-  server.alter = (path, script) =>
-    path === '/service-worker.js'
-      ? `for (const name of ['match', 'open', 'keys', 'has', 'delete'])
-        CacheStorage.prototype[name] = () => Promise.reject(new DOMException('damaged', 'UnknownError'));
-        ${script}`
-      : script;
+  server.alter = beforeScript(`
+    for (const name of ['match', 'open', 'keys', 'has', 'delete'])
+      CacheStorage.prototype[name] = () => Promise.reject(new DOMException('damaged', 'UnknownError'));`);
   await page.goto('');
   await expect.poll(() => page.evaluate(() => navigator.serviceWorker.controller !== null)).toBe(true);
   await page.reload();
@@ -307,7 +319,7 @@ const END_OF_TIME = `
   });`;
 
 test('a list that never comes does not stop later attempts', { tag: FULL }, async ({ page, server, builds }) => {
-  server.alter = (path, script) => (path === '/service-worker.js' ? END_OF_TIME + script : script);
+  server.alter = beforeScript(END_OF_TIME);
   server.silent = '/build.json';
   await page.goto('');
   const ended = () =>

@@ -37,6 +37,13 @@ const SERVICE_WORKER = '/service-worker.js';
 /** Comes before the service worker's script. It looks for its page every 2 s; here a hundred times as often. */
 const HURRY = 'const every = self.setInterval; self.setInterval = (work, time) => every(work, time / 100);';
 
+/** In a page: on a slow machine it gives its service worker and its browser more time. Tests of this drive a clock. */
+function waitLong(): void {
+  const { setTimeout } = window;
+  const patient = (work: () => void, time = 0) => setTimeout(work, time >= 5000 && time <= 20_000 ? time * 20 : time);
+  Object.assign(window, { setTimeout: patient });
+}
+
 interface Fixtures {
   /** A private window or a profile of its own. */
   mode: 'private' | 'profile';
@@ -86,6 +93,7 @@ export const test = base.extend<Fixtures, { windows: { browser: Browser; downloa
     server.scripts.set(MODULE, await bundle('web/download/streamed.ts'));
     server.alter = (path, script) => (path === SERVICE_WORKER ? HURRY + script : script);
     const page = await profile.newPage();
+    await page.addInitScript(waitLong);
     await page.goto('/');
     await loadModule(page);
     expect(await page.evaluate(() => window.streamed.streamObstacle())).toBeUndefined();
