@@ -5,6 +5,15 @@ import { chromium, type Page } from '@playwright/test';
 import { bundle } from '../support/bundle.js';
 import { begin, expect, loadModule, MODULE, test, write } from '../support/streamed.js';
 
+declare global {
+  interface Window {
+    /** Resolves once the page has looked for downloads, before which it does not let a new service worker take over. */
+    looked: Promise<void>;
+    /** The reasons for which no download begins. */
+    reasons: Promise<string[]>;
+  }
+}
+
 // (what has been done when it is aborted)
 for (const when of ['before it', 'while the service worker is asked', 'while the browser is waited for'] as const) {
   const title = `a beginning that is aborted ${when} ends and leaves nothing`;
@@ -86,11 +95,10 @@ test(
     await write(streaming, 1000);
     const other = await profile.newPage();
     servers.isolated.alter = (path, script) => (path === '/service-worker.js' ? `${script}\n// newer` : script);
-    // Resolves once the page has looked for downloads, before which it does not let the new one take over.
     await other.addInitScript(() => {
       const query = navigator.locks.query.bind(navigator.locks);
-      window.failure = new Promise((resolve) => {
-        navigator.locks.query = () => query().finally(() => resolve('looked'));
+      window.looked = new Promise((resolve) => {
+        navigator.locks.query = () => query().finally(resolve);
       });
     });
     await other.goto('/');
@@ -98,7 +106,7 @@ test(
     await expect.poll(() => isWaiting(other)).toBe(true);
     await other.reload();
     await other.evaluate(async () => {
-      await window.failure;
+      await window.looked;
       // The new one answers after what the page may have sent before.
       const { waiting } = await navigator.serviceWorker.ready;
       const { port1, port2 } = new MessageChannel();
@@ -125,12 +133,11 @@ test.describe('without service workers', { tag: '@full' }, () => {
     await page.goto('/');
     await loadModule(page);
     await page.evaluate(() => {
-      const told = [window.streamed.streamObstacle(), window.streamed.openStreamedDownload('disk.raw', 1)];
-      const sentences = told.map((each) => each.then(String, (error) => error.message));
-      window.failure = Promise.all(sentences).then((all) => all.join('|'));
+      const attempts = [window.streamed.streamObstacle(), window.streamed.openStreamedDownload('disk.raw', 1)];
+      window.reasons = Promise.all(attempts.map((each) => each.then(String, (error) => error.message)));
     });
     await page.clock.fastForward(5000);
-    expect((await page.evaluate(() => window.failure)).split('|')).toEqual([
+    expect(await page.evaluate(() => window.reasons)).toEqual([
       'What streams a download is not ready yet; reload the page and try again.',
       'what streams a download is not ready yet; reload the page and try again',
     ]);

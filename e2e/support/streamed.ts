@@ -37,7 +37,10 @@ const SERVICE_WORKER = '/service-worker.js';
 /** Comes before the service worker's script. It looks for its page every 2 s; here a hundred times as often. */
 const HURRY = 'const every = self.setInterval; self.setInterval = (work, time) => every(work, time / 100);';
 
-/** In a page: on a slow machine it gives its service worker and its browser more time. Tests of this drive a clock. */
+/**
+ * Runs in a page: its waits for its service worker and its browser, 5 to 20 s, last 20 times as long, so that a slow
+ * machine passes. Tests of these waits drive a clock.
+ */
 function waitLong(): void {
   const { setTimeout } = window;
   const patient = (work: () => void, time = 0) => setTimeout(work, time >= 5000 && time <= 20_000 ? time * 20 : time);

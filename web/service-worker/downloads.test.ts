@@ -302,7 +302,7 @@ test('a download whose page was closed fails within 2 s', async () => {
   const arriving = vi.fn();
   begun.response.arrayBuffer().catch(({ message }: Error) => arriving(message));
   await write(begun, bytesOf(2e6));
-  // A closed page has no timers and sends nothing. It is the browser that fails to say so, once.
+  // A closed page has no timers and sends nothing. The browser's first answer fails.
   page.hear = undefined;
   isOpen = () => Promise.reject(new Error('busy'));
   await vi.advanceTimersByTimeAsync(2000);
@@ -391,7 +391,7 @@ function connect(): { port: MessagePort; ports: Received['ports']; heard: unknow
   return { port: port1 as unknown as MessagePort, ports: [port2], heard };
 }
 
-test('a page that ends too early or fails is told so, and the browser has a failed download', async () => {
+test('a page that ends too early or fails gets the reason, and the browser a failed download', async () => {
   for (const [last, told] of [
     [{ end: true }, '3 bytes of 5 came'],
     [{ fail: 'no disk' }, 'no disk'],
@@ -405,7 +405,7 @@ test('a page that ends too early or fails is told so, and the browser has a fail
     expect(await arriving).toBe(told);
     await settle();
     expect(heard).toEqual([{ ready: true }, { begun: true }, { taken: 3 }, { failed: told }]);
-    // It is over: what still comes is nothing to it.
+    // Bytes that come later are ignored.
     port.postMessage({ bytes: new ArrayBuffer(2) });
     await settle();
     expect(heard).toHaveLength(4);

@@ -59,12 +59,12 @@ test('"take over" makes a new service worker active', async () => {
   expect(done).toEqual(['skipWaiting']);
 });
 
-test('"keep" loads the newest build, and its failure is nobody\'s', async () => {
+test('"keep" loads the newest build, and ignores a failure', async () => {
   await fire('message', { data: 'keep' });
   expect(fetched).toEqual([`${SCOPE}build.json`]);
 });
 
-test('any other message is one about downloads', async () => {
+test('any other message goes to the downloads', async () => {
   const answered: unknown[] = [];
   const port = { postMessage: (message: unknown) => answered.push(message) };
   await fire('message', { data: { ask: 'alive', id: ID }, ports: [port], source: new Client() });
