@@ -437,6 +437,7 @@ test('a question keeps the service worker alive until the download is over, or f
   await begun.writer.abort(new Error('enough'));
   await settle();
   expect(second.isOver()).toBe(true);
+  expect((await ask(id)).heard).toEqual([false]);
 });
 
 test('a message that is no question, comes without a port or from no page is ignored', async () => {
