@@ -5,10 +5,11 @@
 //! Each run makes one allocation fail, in a process of its own: code that cannot return an error aborts the process. An
 //! abort counts as `internal`: where the wasm traps, the TypeScript side reports that kind.
 
-#[path = "../fuzz/src/lib.rs"]
-#[allow(dead_code)]
-mod fuzz;
-
+use crate::fuzz::examine::Files;
+use crate::fuzz::memory::Memory;
+use crate::fuzz::small::*;
+use crate::fuzz::{bases, vmdk};
+use crate::scope::{Scope, by_scope, scope};
 use decant::chain::Companion;
 use decant::convert::{Cancel, InOrder, Output, convert, convert_in_order};
 use decant::encryption::Keys;
@@ -19,10 +20,6 @@ use decant::{ErrorKind, Input, OpenOptions, Opened, Result, Source, open};
 use futures_executor::block_on;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
-use fuzz::bases;
-use fuzz::examine::Files;
-use fuzz::memory::Memory;
-use fuzz::small::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::os::unix::process::ExitStatusExt;
@@ -159,7 +156,7 @@ fn files(number: u8) -> Files {
         _ if number == IN_TAR => packed("tar -cf - image"),
         None => bases::base(number),
         Some(0) => over_parts_of_clusters(),
-        Some(number) => fuzz::vmdk::base(VMDKS[usize::from(number) - 1]),
+        Some(number) => vmdk::base(VMDKS[usize::from(number) - 1]),
     }
 }
 
@@ -232,7 +229,7 @@ impl Task<'_> {
     fn in_a_process(self) -> (ExitStatus, String) {
         let Self { image, format, salvage, fails } = self;
         let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "one_run", "--nocapture", "--test-threads=1"])
+            .args(["--exact", "allocations::one_run", "--nocapture", "--test-threads=1"])
             // Looking up the lines of a backtrace takes a second.
             .env("RUST_BACKTRACE", "0")
             .env(TASK, format!("{image} {format} {salvage} {fails}"))
@@ -282,14 +279,14 @@ fn one_run() {
 
 /// Fails one allocation after the other, or a sample of them; all tasks are done with or without `salvage`.
 fn fail_each(salvage: bool) {
-    const SAMPLE: usize = 24;
+    let sample = by_scope(24, 24, usize::MAX);
     // These have decoders that allocate buffers of their own: all allocations are tried, not a sample.
     const ALL_OF: [u8; 4] = [6, 7, bases::BASES, IN_GZIP];
     let (mut told, mut aborted) = (0, 0);
     for (image, format) in (0..IMAGES).map(|image| (image, PLAIN)).chain([(0, ENCODED)]) {
         let (_, count) = Task { image, format, salvage, fails: 0 }.run();
-        let all = std::env::var("DECANT_TESTS").is_ok_and(|scope| scope == "long") || ALL_OF.contains(&image) || format == ENCODED;
-        let step = if all { 1 } else { (count as usize / SAMPLE).max(1) };
+        let all = scope() == Scope::Long || ALL_OF.contains(&image) || format == ENCODED;
+        let step = if all { 1 } else { (count as usize / sample).max(1) };
         for fails in (1..=count).step_by(step) {
             let task = Task { image, format, salvage, fails };
             let (status, said) = task.in_a_process();

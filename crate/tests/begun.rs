@@ -4,7 +4,7 @@ use crate::common::*;
 use decant::convert::{Begun, Cancel, Output, go_on};
 use decant::native::Inline;
 use decant::target::{Abilities, Run, Target, TargetHandle};
-use decant::writer::by_name;
+use decant::writer::{OUTPUT_FORMATS, by_name};
 use decant::{Image, OpenOptions, Result};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
@@ -83,7 +83,8 @@ fn what_is_settled_is_there_and_the_rest_can_be_made_later() {
     let writes = ["write -q -P 1 0 1M", "write -q -P 2 1100K 3M", "write -q -P 3 6M 100K", "write -q -P 4 8998K 2K"];
     qemu("qemu-io", &["-c", writes[0], "-c", writes[1], "-c", writes[2], "-c", writes[3], text(&plain)]);
     qemu("qemu-img", &["convert", "-c", "-O", "qcow2", text(&plain), text(&path)]);
-    for (path, format) in [(&plain, "raw"), (&path, "raw"), (&path, "vpc")] {
+    let plain_formats = OUTPUT_FORMATS.iter().filter(|format| !format.compressed).map(|format| format.name);
+    for (path, format) in plain_formats.flat_map(|format| [(&plain, format), (&path, format)]) {
         let image = std::fs::read(path).unwrap();
         let whole = make(&image, format, Vec::new(), Begun::default());
         assert!(whole.settled.len() > 4, "{format}: it is told as it grows");

@@ -1,10 +1,9 @@
 //! Compressed files that expand beyond reason: what they cost does not depend on what they expand to. No time is asserted;
 //! it is printed.
 
-#[path = "common/counting.rs"]
-mod counting;
-
-use counting::{HELD, PEAK};
+use crate::alone;
+use crate::common::by_scope;
+use crate::counting::{HELD, PEAK};
 use decant::convert::{Cancel, InOrder, Output, Progress, convert_in_order};
 use decant::encryption::Keys;
 use decant::native::Inline;
@@ -80,12 +79,15 @@ impl Target<Vec<u8>> for Nowhere {
 
 #[test]
 fn zeros_cost_no_memory_and_no_output() {
+    const MEMBER: u64 = 128 << 20;
+    let _alone = alone();
     let made = Command::new("sh").args(["-c", "head -c 128M /dev/zero | gzip -c"]).output().unwrap();
     assert!(made.status.success());
     let member = made.stdout;
-    let cases = [(8, GIB, &OUTPUT_FORMATS[..3]), (16, 2 * GIB, &OUTPUT_FORMATS[..1])];
-    for (members, size, formats) in cases {
-        let file = member.repeat(members);
+    let whole = vec![(GIB, &OUTPUT_FORMATS[..3]), (2 * GIB, &OUTPUT_FORMATS[..1])];
+    let cases = by_scope(vec![(2 * MEMBER, &OUTPUT_FORMATS[..3])], whole.clone(), whole);
+    for (size, formats) in cases {
+        let file = member.repeat((size / MEMBER) as usize);
         let len = file.len() as u64;
         assert!(len < 3 * MIB as u64, "{len} bytes");
         let source = Rc::new(Bytes(file));

@@ -1,10 +1,9 @@
 //! The inputs that fuzzing has found to reach something of their own, once more; and that the valid images
 //! which it changes are valid.
 
-#[path = "../fuzz/src/lib.rs"]
-#[allow(dead_code)]
-mod fuzz;
-
+use crate::fuzz;
+use crate::random::Random;
+use crate::scope::by_scope;
 use std::path::Path;
 
 fn inputs(target: &str) -> Vec<(String, Vec<u8>)> {
@@ -81,27 +80,17 @@ fn changed_vmdks() {
 }
 
 /// How many of how many random inputs were opened, and compared with what a second reader has.
-fn random_inputs(run: fn(&[u8]) -> fuzz::examine::Seen) -> (usize, usize, usize) {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
+fn random_inputs(run: fn(&[u8]) -> fuzz::examine::Seen) -> (u64, u64, u64) {
     let (mut opened, mut compared) = (0, 0);
-    let rounds = match std::env::var("DECANT_TESTS").as_deref() {
-        // Words of 32 bits are slower: the million runs natively.
-        Ok("long") if cfg!(target_pointer_width = "32") => 200_000,
-        Ok("long") => 1_000_000,
-        _ => 3_000,
-    };
-    for _ in 0..rounds {
-        let count = 2 + 8 * (1 + random() as usize % 3);
-        let input: Vec<u8> = (0..count).map(|_| (random() >> 24) as u8).collect();
+    // Words of 32 bits are slower: the million runs natively.
+    let rounds = by_scope(1_000, 3_000, if cfg!(target_pointer_width = "32") { 200_000 } else { 1_000_000 });
+    for seed in 0..rounds {
+        let mut random = Random::new(seed);
+        let count = 2 + 8 * (1 + random.below(3));
+        let input: Vec<u8> = (0..count).map(|_| random.byte()).collect();
         let seen = run(&input);
-        opened += usize::from(seen.opened);
-        compared += usize::from(seen.compared);
+        opened += u64::from(seen.opened);
+        compared += u64::from(seen.compared);
     }
     println!("{opened} of {rounds} were opened, {compared} compared");
     (opened, compared, rounds)

@@ -1,6 +1,8 @@
 //! Encrypted images: every cipher, mode and hash that qemu-img can make and this reads, key slots, and the
 //! legacy method.
 
+use crate::common::table::Reads::{Fails, Same};
+use crate::common::table::{Row, check_changes};
 use crate::common::*;
 use decant::ErrorKind;
 use std::path::Path;
@@ -59,10 +61,11 @@ fn luks_by_every_cipher_mode_and_hash() {
             rows.extend(ivs.map(|(iv, iv_hash)| (cipher, mode, iv, iv_hash)));
         }
     }
-    // Making a header takes qemu-img a second or two. Each part of a row is in this sample.
-    let step = if long() { 1 } else { 13 };
-    let rows: Vec<_> = rows.into_iter().step_by(step).collect();
-    assert_eq!(rows.len(), if long() { 6 * 4 * 6 } else { 12 });
+    // Making a header takes qemu-img a second or two. Each part of a row is in every sample.
+    let one_of_each = (0..hashes.len()).map(|at| at % 6 * 24 + at % 4 * 6 + at % 6).collect::<Vec<_>>();
+    let every = |step: usize| (0..rows.len()).step_by(step).collect();
+    let rows: Vec<_> = by_scope(one_of_each, every(13), every(1)).into_iter().map(|number| rows[number]).collect();
+    assert_eq!(rows.len(), by_scope(7, 12, 6 * 4 * 6));
     two_at_once(rows.len(), |number| {
         let path = folder.path().join(format!("{number}.qcow2"));
         let (cipher, mode, iv, iv_hash) = rows[number];
@@ -292,4 +295,62 @@ fn keys_of_192_bits() {
         let case = Case { password: Some(b"secret".to_vec()), ..Case::new(image) };
         assert!(case.bytes().unwrap() == disk(1 << 20, &[(0, CLUSTER, 7)]), "{name}");
     }
+}
+
+#[test]
+fn changed_fields_of_a_luks_header() {
+    use decant::ErrorKind::*;
+    let be32 = |value: u32| value.to_be_bytes();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("luks.qcow2");
+    luks(&path, "1M", "encrypt.iter-time=10", "secret");
+    let io = ["--object", "secret,id=s,data=secret", "--image-opts", "-c", "write -q -P 5 0 64k"];
+    let image = format!("driver=qcow2,file.filename={},encrypt.format=luks,encrypt.key-secret=s", text(&path));
+    qemu("qemu-io", &[&io[..], &[&image]].concat());
+    let image = std::fs::read(&path).unwrap();
+    let at = image.windows(6).position(|six| six == b"LUKS\xba\xbe").unwrap();
+    let slot = at + 208;
+    let mut disk = vec![0; 1 << 20];
+    disk[..64 << 10].fill(5);
+    let base = Case { password: Some(b"secret".to_vec()), ..Case::new(image) };
+    let rows: &[Row] = &[
+        ("nothing", &[], Same),
+        ("magic", &[(at, b"LUXS")], Fails(Corrupt, "no LUKS header")),
+        ("version 2", &[(at + 6, &[0, 2])], Fails(Unsupported, "version 2 of LUKS")),
+        ("cipher", &[(at + 8, b"des")], Fails(Unsupported, "des")),
+        ("mode", &[(at + 40, b"lrw-plain64")], Fails(Unsupported, "lrw")),
+        ("initialisation vector", &[(at + 40, b"xts-benbi\0\0\0")], Fails(Unsupported, "benbi")),
+        (
+            "essiv with a long hash",
+            &[(at + 40, b"xts-essiv:sha512\0")],
+            Fails(Unsupported, "mode Xts with a key of this length"),
+        ),
+        ("another mode", &[(at + 40, b"cbc-plain64")], Fails(Unsupported, "mode Cbc with a key of this length")),
+        ("a hash that is not used", &[(at + 40, b"xts-plain64:none\0")], Same),
+        ("hash", &[(at + 72, b"md4\0\0\0")], Fails(Unsupported, "md4")),
+        ("another hash", &[(at + 72, b"sha1\0\0")], Fails(Password, "wrong")),
+        ("no key", &[(at + 108, &be32(0))], Fails(Corrupt, "key has 0 bytes")),
+        ("a key of 65 bytes", &[(at + 108, &be32(65))], Fails(Corrupt, "key has 65 bytes")),
+        ("a huge key", &[(at + 108, &be32(u32::MAX))], Fails(Corrupt, "key has")),
+        ("a key of 63 bytes", &[(at + 108, &be32(63))], Fails(Unsupported, "length")),
+        ("another digest", &[(at + 112, &[0; 20])], Fails(Password, "wrong")),
+        ("another salt", &[(at + 132, &[0; 32])], Fails(Password, "wrong")),
+        ("no iterations of the digest", &[(at + 164, &be32(0))], Fails(Corrupt, "no iterations")),
+        ("absurd iterations of the digest", &[(at + 164, &be32(u32::MAX))], Fails(Limit, "iterations")),
+        ("no active slot", &[(slot, &be32(0x0000_dead))], Fails(Password, "wrong")),
+        ("no iterations", &[(slot + 4, &be32(0))], Fails(Corrupt, "slot 0 has no iterations")),
+        ("absurd iterations", &[(slot + 4, &be32(u32::MAX))], Fails(Limit, "iterations")),
+        ("another salt of the slot", &[(slot + 8, &[0; 32])], Fails(Password, "wrong")),
+        ("key material past the end", &[(slot + 40, &be32(u32::MAX))], Fails(Corrupt, "truncated")),
+        ("no stripes", &[(slot + 44, &be32(0))], Fails(Corrupt, "no stripes")),
+        ("other stripes", &[(slot + 44, &be32(3999))], Fails(Password, "wrong")),
+        ("absurd stripes", &[(slot + 44, &be32(u32::MAX))], Fails(Limit, "stripes")),
+        ("the payload's offset is of no account", &[(at + 104, &be32(u32::MAX))], Same),
+        ("an absurd slot that is not active", &[(slot + 48, &[0x00, 0x00, 0xde, 0xad, 0xff, 0xff])], Same),
+    ];
+    check_changes(&base, &disk, rows);
+    let wrong = Case { password: Some(b"Secret".to_vec()), ..base.clone() };
+    assert_eq!(wrong.bytes().unwrap_err().kind, Password);
+    let none = Case { password: None, ..base };
+    assert!(none.bytes().unwrap_err().message.contains("give its password"));
 }

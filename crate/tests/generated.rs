@@ -320,7 +320,7 @@ fn bytes_are_those_that_were_written() {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     let folder = folder.canonicalize().unwrap();
-    let rows = if long() { 300 } else { 60 };
+    let rows = by_scope(60, 60, 300);
     let list = two_at_once(rows, |number| check_row(number as u32, &folder)).concat();
     assert!(list.len() > rows);
     std::fs::write(folder.join("rows.json"), format!("[{}]", list.join(",\n"))).unwrap();

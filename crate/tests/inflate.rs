@@ -2,7 +2,8 @@
 //! random, and everything that can follow when the output is full. Both must accept the same streams and make the same
 //! bytes of them.
 
-use crate::common::zlib;
+use crate::common::random::Random;
+use crate::common::{by_scope, zlib};
 use decant::decode::inflate::{InflateError, Inflater, Stream, StreamEnd};
 use miniz_oxide::deflate::compress_to_vec;
 
@@ -102,23 +103,14 @@ fn an_input_that_ends_is_told_from_one_that_is_wrong() {
     }
 }
 
-/// Numbers below what is asked, the same in every run.
-fn random_numbers() -> impl FnMut(usize) -> usize {
-    let mut state = 7u64;
-    move |below| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((state >> 33) as usize) % below
-    }
-}
-
 /// Compresses `text` and changes a few bits.
-fn changed_stream(text: &[u8], random: &mut impl FnMut(usize) -> usize) -> Vec<u8> {
-    let mut stream = compress_to_vec(text, [1, 6, 9][random(3)]);
-    for _ in 0..1 + random(3) {
+fn changed_stream(text: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut stream = compress_to_vec(text, [1, 6, 9][random.below(3)]);
+    for _ in 0..1 + random.below(3) {
         // Often in the header of the first block.
-        let within = if random(2) == 0 { stream.len().min(80) } else { stream.len() };
-        let at = random(within);
-        stream[at] ^= 1 << random(8);
+        let within = if random.below(2) == 0 { stream.len().min(80) } else { stream.len() };
+        let at = random.below(within);
+        stream[at] ^= 1 << random.below(8);
     }
     stream
 }
@@ -126,24 +118,24 @@ fn changed_stream(text: &[u8], random: &mut impl FnMut(usize) -> usize) -> Vec<u
 /// Whatever the neighbours are, and wherever they end: each stream comes to what it comes to alone.
 #[test]
 fn many_at_once_are_as_one_by_one() {
-    let mut random = random_numbers();
     let texts: Vec<_> = [1, 300, 4096, 65_536].into_iter().flat_map(texts).collect();
     let (mut inflater, mut single) = (Inflater::default(), Inflater::default());
     for count in [0, 1, 2, 3, 5, 100, 1000] {
+        let mut random = Random::new(count as u64);
         let streams: Vec<(Vec<u8>, usize)> = (0..count)
             .map(|_| {
-                let text = &texts[random(texts.len())];
-                let mut stream = match random(3) {
+                let text = &texts[random.below(texts.len())];
+                let mut stream = match random.below(3) {
                     0 => changed_stream(text, &mut random),
-                    _ => compress_to_vec(text, [0, 1, 6, 9][random(4)]),
+                    _ => compress_to_vec(text, [0, 1, 6, 9][random.below(4)]),
                 };
-                match random(8) {
-                    0 => stream.truncate(random(stream.len())),
+                match random.below(8) {
+                    0 => stream.truncate(random.below(stream.len())),
                     // Empty blocks, which are stored (section 3.2.4).
-                    1 => drop(stream.splice(..0, [0, 0, 0, 0xff, 0xff].repeat(random(20)))),
+                    1 => drop(stream.splice(..0, [0, 0, 0, 0xff, 0xff].repeat(random.below(20)))),
                     _ => {}
                 }
-                let len = if random(8) == 0 { random(text.len()) } else { text.len() };
+                let len = if random.below(8) == 0 { random.below(text.len()) } else { text.len() };
                 (stream, len)
             })
             .collect();
@@ -171,19 +163,19 @@ fn many_at_once_are_as_one_by_one() {
 
 #[test]
 fn changed_streams_are_taken_as_zlib_does() {
-    let rounds = if crate::common::long() { 200_000 } else { 4_000 };
+    let rounds = by_scope(2_000, 4_000, 200_000);
     let mut inflater = Inflater::default();
-    let mut random = random_numbers();
     let mut good = 0;
     let texts: Vec<_> = [600, 4096].into_iter().flat_map(texts).collect();
     for round in 0..rounds {
-        let text = &texts[random(texts.len())];
+        let mut random = Random::new(round);
+        let text = &texts[random.below(texts.len())];
         let mut stream = changed_stream(text, &mut random);
-        if random(4) == 0 {
-            stream.truncate(random(stream.len()));
+        if random.below(4) == 0 {
+            stream.truncate(random.below(stream.len()));
         }
-        let len = if random(2) == 0 { text.len() } else { random(text.len()) };
-        good += usize::from(both(&mut inflater, &stream, len, || format!("round {round}, {len} bytes")));
+        let len = if random.below(2) == 0 { text.len() } else { random.below(text.len()) };
+        good += u64::from(both(&mut inflater, &stream, len, || format!("seed {round}, {len} bytes")));
     }
     assert!(good > rounds / 10 && good < rounds, "{good} of {rounds} are still good");
 }
@@ -439,19 +431,24 @@ fn what_follows_a_full_output_counts_as_zlib_has_it() {
 #[test]
 fn anything_may_follow_a_full_output() {
     let mut inflater = Inflater::default();
-    let mut random = random_numbers();
-    let rounds = if crate::common::long() { 3_000_000 } else { 60_000 };
+    let rounds = by_scope(20_000, 60_000, 3_000_000);
     let fillings = fillings();
     let (mut good, mut cases) = (0, 0);
     for round in 0..rounds {
-        let (name, mut bits) = fillings[random(fillings.len())].clone();
-        if random(2) == 0 {
+        let mut random = Random::new(round);
+        let (name, mut bits) = fillings[random.below(fillings.len())].clone();
+        if random.below(2) == 0 {
             // A header that is likely to be valid: few code lengths, and a complete code for them.
-            let lens: &[u32] = [&[0, 0, 1, 1][..], &[2, 2, 2, 2], &[0, 3, 3, 2, 2, 2], &[1, 0, 2, 0, 3, 3]][random(4)];
-            bits.header(random(2) == 0, [random(32) as u32, random(32) as u32, lens.len() as u32 - 4], lens);
+            let lens: &[u32] =
+                [&[0, 0, 1, 1][..], &[2, 2, 2, 2], &[0, 3, 3, 2, 2, 2], &[1, 0, 2, 0, 3, 3]][random.below(4)];
+            bits.header(
+                random.below(2) == 0,
+                [random.below(32) as u32, random.below(32) as u32, lens.len() as u32 - 4],
+                lens,
+            );
         }
-        (0..random(60)).for_each(|_| bits.push(random(256) as u32, 8));
-        good += usize::from(both(&mut inflater, &bits.bytes, FULL, || format!("round {round}, {name}")));
+        (0..random.below(60)).for_each(|_| bits.push(random.below(256) as u32, 8));
+        good += usize::from(both(&mut inflater, &bits.bytes, FULL, || format!("seed {round}, {name}")));
         cases += 1;
     }
     assert!(good > cases / 10 && good < cases * 9 / 10, "{good} of {cases} are good");

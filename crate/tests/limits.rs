@@ -1,13 +1,11 @@
 //! Hostile images of a megabyte: what they cost, in memory and in reads, and that a conversion of them can
 //! be ended whenever one likes. No time is asserted; what takes it is counted.
 
-mod common;
-#[path = "common/counting.rs"]
-mod counting;
-
-use common::small::*;
-use common::vdi::{Block, FREE, Vdi};
-use counting::{HELD, PEAK};
+use crate::alone;
+use crate::common::small::*;
+use crate::common::vdi::{Block, FREE, Vdi};
+use crate::common::{Case, vmdk};
+use crate::counting::{ALLOCATIONS, HELD, PEAK};
 use decant::convert::{Cancel, Output, convert};
 use decant::native::Inline;
 use decant::target::{Abilities, Run, Target, TargetHandle};
@@ -19,13 +17,9 @@ use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
 use std::time::Instant;
-
-/// The measurements are of the whole process: one test at a time.
-static ALONE: Mutex<()> = Mutex::new(());
 
 const MIB: usize = 1 << 20;
 const MEMORY: usize = 256 * MIB;
@@ -239,6 +233,35 @@ fn hostile_images() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     ]
 }
 
+/// (what, the outcomes of a conversion and of a salvage, the image): VMDKs that say as much as they can.
+fn hostile_vmdks() -> Vec<(&'static str, [&'static str; 2], Vec<u8>)> {
+    use vmdk::{Kdmv, Packing, SECTOR, descriptor, few_grains};
+    let plain = Kdmv::default().build(&few_grains());
+    let stream = |footer| Kdmv { version: 3, packing: Packing::Marked, footer, ..Kdmv::default() }.build(&few_grains());
+    let head = &stream(true)[..vmdk::TABLES];
+    let filled = |head: &[u8], byte: u8| [head, &vec![byte; MIB - head.len()]].concat();
+    let mut table_marker = [0; SECTOR];
+    table_marker[12] = 1;
+    let capacity = ((1u64 << 44) - 1).to_le_bytes();
+    let huge: Patch = &[(12, &capacity), (20, &1u64.to_le_bytes()), (44, &1u32.to_le_bytes())];
+    let many_entries: Patch = &[(12, &capacity), (44, &65_536u32.to_le_bytes())];
+    let lost_footer: Patch = &[(56, &[0xff; 8])];
+    let line = "RW 1 FLAT \"a.bin\" 0\n";
+    vec![
+        ("a directory of the whole file", ["?", "?"], changed(filled(&plain, 0), huge)),
+        ("tables everywhere", ["?", "?"], changed(filled(&plain, 1), huge)),
+        ("tables of many entries", ["?", "?"], changed(filled(&plain, 1), many_entries)),
+        ("compressed", ["?", "?"], changed(filled(&stream(false), 2), huge)),
+        ("markers", ["?", "?"], filled(&changed(head.to_vec(), lost_footer), 1)),
+        ("markers of tables", ["?", "?"], [head, &table_marker.repeat(MIB / SECTOR), &[1; SECTOR]].concat()),
+        ("padding", ["?", "?"], filled(&changed(plain, lost_footer), 0)),
+        ("extents", ["?", "?"], filled(descriptor("custom", &line.repeat(4000)).as_bytes(), b'\n')),
+        ("lines", ["?", "?"], filled(b"# Disk DescriptorFile\n", b'\n')),
+        ("a long line", ["?", "?"], filled(b"version=1\nRW 1 FLAT \"", b'"')),
+        ("one line of spaces", ["?", "?"], [filled(b"version=1\n", b' '), b"\n".to_vec()].concat()),
+    ]
+}
+
 /// The cost of opening an image and of a conversion that is cancelled at a certain read.
 struct Cost {
     /// Reads, and bytes read, until it is opened or refused.
@@ -290,7 +313,7 @@ fn cost(image: &[u8], salvage: bool, cancel_at: u64) -> Cost {
 
 #[test]
 fn hostile_images_cost_little_and_can_be_ended() {
-    let _alone = ALONE.lock().unwrap();
+    let _alone = alone();
     for (name, expected, image) in hostile_images() {
         let begun = Instant::now();
         // Conversions that end by themselves take fewer reads than that. The others hardly end.
@@ -308,7 +331,7 @@ fn hostile_images_cost_little_and_can_be_ended() {
 
 #[test]
 fn a_conversion_can_be_ended_at_every_read() {
-    let _alone = ALONE.lock().unwrap();
+    let _alone = alone();
     let image = one_compressed_cluster(16);
     let opening = cost(&image, false, 3000).opening.0;
     for cancel_at in opening + 1..opening + 12 {
@@ -320,7 +343,7 @@ fn a_conversion_can_be_ended_at_every_read() {
 /// Every other cluster of 512 bytes lies behind the end of the file: four million ranges are lost.
 #[test]
 fn losses_without_number_cost_little() {
-    let _alone = ALONE.lock().unwrap();
+    let _alone = alone();
     let table = 2 * MIB;
     let mut image = uniform(9, table as u64, table, 1);
     for at in (0..64).step_by(2) {
@@ -330,4 +353,43 @@ fn losses_without_number_cost_little() {
     assert_eq!(outcome, "done");
     // As much as the jobs in flight have, and the list.
     assert!(peak < 8 * MIB, "{peak} bytes");
+}
+
+#[test]
+fn hostile_vmdks_cost_little_and_can_be_ended() {
+    let _alone = alone();
+    let mut wrong = Vec::new();
+    for (name, expected, image) in hostile_vmdks() {
+        let costs = [false, true].map(|salvage| cost(&image, salvage, 3000));
+        for Cost { opening: (reads, read), peak, reads_after, .. } in &costs {
+            let is_little = *peak < MEMORY && *reads <= 2500 && *read <= 32 * MIB as u64 && *reads_after <= 8;
+            assert!(is_little, "{name}: {reads} reads of {read} bytes, {reads_after} after the end, {peak} bytes held");
+        }
+        let outcomes = costs.map(|cost| cost.outcome);
+        if outcomes != expected {
+            wrong.push((name, outcomes));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Extents that are named by their paths: what each takes does not depend on how many there are.
+#[test]
+fn extents_cost_the_same_however_many_there_are() {
+    let _alone = alone();
+    let allocations = |count: usize| {
+        let lines: String = (0..count).map(|at| format!("RW 1 FLAT \"part/./{at}/disk.bin\"\n")).collect();
+        let companion = |at: usize| (format!("part/{at}/disk.bin"), vec![at as u8; vmdk::SECTOR]);
+        let case = Case {
+            companions: (0..count).rev().map(companion).collect(),
+            ..Case::new(vmdk::descriptor("custom", &lines).into_bytes())
+        };
+        let before = ALLOCATIONS.load(Relaxed);
+        let disk = case.bytes().unwrap();
+        let after = ALLOCATIONS.load(Relaxed);
+        assert!(disk.chunks(vmdk::SECTOR).enumerate().all(|(at, sector)| sector == [at as u8; vmdk::SECTOR]));
+        after - before
+    };
+    let (few, many) = (allocations(250), allocations(1000));
+    assert!(many < 5 * few, "{few} allocations for 250 extents, {many} for 1000");
 }

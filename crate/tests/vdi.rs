@@ -1,15 +1,11 @@
-//! VDI: versions, block sizes, types, chains by UUID, and damage. What qemu-img can make it makes; the rest is
+//! VDI: versions, block sizes, types, and chains by UUID. What qemu-img can make it makes; the rest is
 //! written here.
 
 use crate::common::small::{changed, overlay};
-use crate::common::table::{Reads::*, Row, check_changes};
 use crate::common::vdi::Block::{Data, Free, Zero};
 use crate::common::vdi::*;
 use crate::common::*;
 use decant::ErrorKind::{self, *};
-use decant::damage::Lost;
-use decant::extent::{Extent, ExtentKind};
-use decant::format::vdi::damage::{BLOCK_TRUNCATED, MAP_TRUNCATED};
 use decant::target::{Abilities, Holes};
 use std::path::Path;
 
@@ -35,14 +31,6 @@ fn check(case: &Case, disk: &[u8], what: &str) {
             }
         }
     }
-}
-
-fn le32(value: u32) -> [u8; 4] {
-    value.to_le_bytes()
-}
-
-fn le64(value: u64) -> [u8; 8] {
-    value.to_le_bytes()
 }
 
 #[test]
@@ -79,142 +67,6 @@ fn versions_block_sizes_and_extra_data() {
                 }
             }
         }
-    }
-}
-
-#[test]
-fn changed_fields() {
-    let image = Vdi::new(1024, MIXED);
-    let (disk, base) = (image.disk(&[]), case(&image));
-    let (map, end) = (image.map(), base.image.len());
-    let sized = |size: u64| Bytes(Vdi { size, ..image.clone() }.disk(&[]));
-    let with = |blocks: [Block; 8]| Bytes(Vdi { blocks: &blocks, ..image.clone() }.disk(&[]));
-    let rows: &[Row] = &[
-        ("nothing", &[], Same),
-        ("text", &[(0, &[0xff; 64])], Same),
-        ("signature", &[(64, &[0])], Fails(NotRecognised, "no disk image format")),
-        ("version 1.0", &[(68, &le32(0x0001_0000))], Fails(Unsupported, "version 1.0 of VDI")),
-        ("version 1.2", &[(68, &le32(0x0001_0002))], Fails(Unsupported, "version 1.2 of VDI")),
-        ("version 2.0", &[(68, &le32(0x0002_0000))], Fails(Unsupported, "version 2.0 of VDI")),
-        ("version 0.1", &[(68, &le32(1))], Fails(Unsupported, "version 0.1 of VDI")),
-        ("header of 383 bytes", &[(72, &le32(383))], Fails(Corrupt, "the header has 383 bytes")),
-        ("header of 384 bytes", &[(72, &le32(384))], Same),
-        ("header without end", &[(72, &le32(u32::MAX))], Same),
-        ("type 0", &[(76, &le32(0))], Fails(Unsupported, "type 0 of VDI")),
-        ("fixed", &[(76, &le32(2))], Same),
-        ("undo without a parent", &[(76, &le32(UNDO))], Fails(Corrupt, "from which parent")),
-        ("differencing without a parent", &[(76, &le32(DIFFERENCING))], Fails(Corrupt, "from which parent")),
-        ("type 5", &[(76, &le32(5))], Fails(Unsupported, "type 5 of VDI")),
-        ("expand zero blocks", &[(80, &le32(1))], Same),
-        ("the type as a flag", &[(80, &le32(0x300))], Same),
-        ("an unknown flag", &[(80, &le32(2))], Fails(Unsupported, "unknown flags of VDI (0x2)")),
-        ("a comment without end", &[(84, &[0xff; 256])], Same),
-        ("the map in the header", &[(340, &le32(455))], Fails(Corrupt, "block map lies in the header")),
-        ("the map right behind the header", &[(340, &le32(456)), (456, &[0xff; 32])], Bytes(vec![0; 8192])),
-        ("the map in the blocks", &[(340, &le32(1000))], Fails(Corrupt, "before the end of the block map")),
-        ("the map near 2^32", &[(340, &le32(u32::MAX)), (344, &le32(u32::MAX))], Fails(Corrupt, "before the end")),
-        ("the map past the end", &[(340, &le32(1 << 30)), (344, &le32(2 << 30))], Fails(Corrupt, "truncated")),
-        ("blocks in the map", &[(344, &le32(540))], Fails(Corrupt, "before the end of the block map")),
-        ("blocks past the end", &[(344, &le32(u32::MAX))], Fails(Corrupt, "truncated")),
-        ("geometries", &[(348, &[0xff; 20]), (456, &[0xff; 16])], Same),
-        ("a disk of no size", &[(368, &le64(0))], sized(0)),
-        ("a smaller disk", &[(368, &le64(3000))], sized(3000)),
-        ("a disk of one byte", &[(368, &le64(1))], sized(1)),
-        ("a disk larger than its blocks", &[(368, &le64(8193))], Fails(Corrupt, "virtual size is 8193, but 8 blocks")),
-        ("a disk of 2^53 bytes", &[(368, &le64(1 << 53))], Fails(Limit, "2^53-1")),
-        ("a disk of 2^64-1 bytes", &[(368, &le64(u64::MAX))], Fails(Limit, "2^53-1")),
-        ("blocks of 0 bytes", &[(376, &le32(0))], Fails(Corrupt, "block size is 0")),
-        ("blocks of 256 bytes", &[(376, &le32(256))], Fails(Corrupt, "block size is 256")),
-        ("blocks of 1000 bytes", &[(376, &le32(1000))], Fails(Corrupt, "block size is 1000")),
-        ("blocks of 512 bytes", &[(376, &le32(512))], Fails(Corrupt, "8 blocks have 4096 bytes")),
-        ("blocks of 2 GiB", &[(376, &le32(1 << 31)), (map, &le32(FREE))], Bytes(vec![0; 8192])),
-        ("a block of 2 GiB that is cut off", &[(376, &le32(1 << 31)), (map, &le32(1))], Fails(Corrupt, "truncated")),
-        ("extra data of 3 bytes", &[(380, &le32(3))], Fails(Corrupt, "3 bytes of extra data")),
-        ("extra data past the end", &[(380, &le32(1 << 31))], Fails(Corrupt, "truncated")),
-        ("no blocks", &[(384, &le32(0))], Fails(Corrupt, "0 blocks have 0 bytes")),
-        ("blocks without end", &[(384, &le32(u32::MAX))], Fails(Corrupt, "before the end of the block map")),
-        ("more blocks than needed", &[(384, &le32(16))], Same),
-        ("allocated blocks are not counted", &[(388, &le32(u32::MAX))], Same),
-        ("no UUIDs", &[(392, &[0; 32])], Same),
-        ("a parent", &[(424, &[7; 16])], Fails(MissingFile, "'07070707-0707-0707-0707-070707070707', the parent")),
-        ("a parent's state alone", &[(440, &[7; 16])], Same),
-        ("a free block", &[(map, &le32(FREE))], with([Free, Free, Zero, Data(2), Data(3), Free, Free, Data(4)])),
-        ("a zero block", &[(map, &le32(ZERO))], with([Zero, Free, Zero, Data(2), Data(3), Free, Free, Data(4)])),
-        ("another block", &[(map, &le32(0))], with([Data(4), Free, Zero, Data(2), Data(3), Free, Free, Data(4)])),
-        ("the first block that is not there", &[(map, &le32(4))], Fails(Corrupt, "truncated")),
-        ("the largest block number", &[(map, &le32(0xffff_fffd))], Fails(Corrupt, "but a block lies at byte")),
-        ("more than the blocks", &[(end, &[1; 100])], Same),
-    ];
-    check_changes(&base, &disk, rows);
-}
-
-#[test]
-fn changed_fields_of_version_0() {
-    let image = Vdi { version: VERSION_0, ..Vdi::new(1024, MIXED) };
-    let (disk, base) = (image.disk(&[]), case(&image));
-    let rows: &[Row] = &[
-        ("nothing", &[], Same),
-        ("type 5", &[(72, &le32(5))], Fails(Unsupported, "type 5 of VDI")),
-        ("an unknown flag", &[(76, &le32(4))], Fails(Unsupported, "unknown flags of VDI (0x4)")),
-        ("undo without a parent", &[(72, &le32(UNDO))], Fails(Corrupt, "from which parent")),
-        ("a comment and a geometry", &[(80, &[0xff; 272])], Same),
-        ("a smaller disk", &[(352, &le64(1000))], Bytes(disk[..1000].to_vec())),
-        ("a disk larger than its blocks", &[(352, &le64(8193))], Fails(Corrupt, "8 blocks have 8192 bytes")),
-        ("a disk of 2^64-1 bytes", &[(352, &le64(u64::MAX))], Fails(Limit, "2^53-1")),
-        ("blocks of 1 byte", &[(360, &le32(1))], Fails(Corrupt, "block size is 1")),
-        ("no blocks", &[(364, &le32(0))], Fails(Corrupt, "0 blocks have 0 bytes")),
-        ("blocks without end", &[(364, &le32(u32::MAX))], Fails(Corrupt, "truncated")),
-        ("allocated blocks are not counted", &[(368, &le32(0))], Same),
-        ("no UUIDs", &[(372, &[0; 32])], Same),
-        ("a parent", &[(404, &[7; 16])], Fails(MissingFile, "'07070707-0707-0707-0707-070707070707', the parent")),
-        ("a block past the end", &[(420, &le32(4))], Fails(Corrupt, "truncated")),
-    ];
-    check_changes(&base, &disk, rows);
-}
-
-/// A file that was cut must never read as zeros, and what a salvage does not list as lost is right.
-#[test]
-fn every_truncation_is_noticed() {
-    for version in [VERSION_1_1, VERSION_0] {
-        // The last block of the disk is the first one of the file.
-        let image = Vdi { version, ..Vdi::new(1024, MIXED) };
-        let (file, disk) = (image.file(), image.disk(&[]));
-        for len in 0..file.len() {
-            let case = Case { image: file[..len].to_vec(), ..case(&image) };
-            let error = case.bytes().unwrap_err();
-            assert!(error.kind == if len < 68 { NotRecognised } else { Corrupt }, "{len}: {error}");
-            assert!(len < 68 || error.message.contains("truncated"), "{len}: {error}");
-            if len < image.map() || len % 97 != 0 {
-                continue;
-            }
-            let (salvaged, lost) = salvage(&case);
-            for (at, part) in salvaged.chunks(512).enumerate() {
-                let is_lost = lost.iter().any(|lost| (lost.start..lost.end()).contains(&(at as u64 * 512)));
-                assert!(if is_lost { part == [0; 512] } else { *part == disk[at * 512..][..512] }, "{len} at {at}");
-            }
-        }
-    }
-}
-
-fn salvage(case: &Case) -> (Vec<u8>, Vec<Lost>) {
-    let converted = Case { salvage: true, ..case.clone() }.convert(Answers::Reverse, Abilities::default(), 4096);
-    converted.result.unwrap();
-    (converted.target.bytes.take(), converted.lost.listed)
-}
-
-#[test]
-fn damage_costs_its_range_only() {
-    let image = Vdi::new(1024, MIXED);
-    let (file, map) = (image.file(), image.map());
-    let lost = |start, len, damage| Lost { start, len, damage };
-    let cases = [
-        (changed(file.clone(), &[(map, &le32(9))]), vec![lost(0, 1024, BLOCK_TRUNCATED)]),
-        (file[..file.len() - 1].to_vec(), vec![lost(512, 512, BLOCK_TRUNCATED)]),
-        (file[..map + 7].to_vec(), vec![lost(0, 1024, BLOCK_TRUNCATED), lost(1024, 7168, MAP_TRUNCATED)]),
-        (changed(file.clone(), &[(344, &le32(1 << 30)), (340, &le32(1 << 29))]), vec![lost(0, 8192, MAP_TRUNCATED)]),
-    ];
-    for (number, (image, expected)) in cases.into_iter().enumerate() {
-        assert_eq!(salvage(&Case::new(image)).1, expected, "case {number}");
     }
 }
 
@@ -337,31 +189,6 @@ fn a_backing_file_of_qcow2() {
     let companions = vec![(text(base).to_owned(), std::fs::read(base).unwrap())];
     let case = Case { companions, ..Case::new(std::fs::read(top).unwrap()) };
     check(&case, &qemu_reads(top, &path("disk.raw")), "made by qemu-img");
-}
-
-/// The extents of `file`, and the reads that listing them took.
-fn extents(file: Vec<u8>) -> (Vec<Extent>, Vec<(u64, u64)>) {
-    let source = HeldSource::new(file);
-    (source.extents(), source.reads.take())
-}
-
-/// The map is read once, in large parts; runs of free and zero blocks are one extent, and so are neighbours.
-#[test]
-fn the_map_is_read_once() {
-    const BLOCKS: usize = 300_000;
-    let mut blocks = vec![Free; BLOCKS];
-    blocks[100_000..200_000].fill(Zero);
-    let image = Vdi { size: (BLOCKS as u64) << 20, ..Vdi::new(1 << 20, &blocks) };
-    let (listed, reads) = extents(image.file());
-    assert_eq!(listed.len(), 1);
-    assert_eq!((listed[0].len, listed[0].kind), (image.size, ExtentKind::Zero { host: None }));
-    let map: Vec<_> = reads.iter().filter(|(start, _)| *start >= 512).collect();
-    assert!(map.len() <= 5 && map.iter().map(|(_, len)| len).sum::<u64>() == 4 * BLOCKS as u64, "{reads:?}");
-    let whole: Vec<u8> = (0..1000u32).flat_map(le32).collect();
-    let image = Vdi { size: 1000 << 10, ..Vdi::new(1024, &[Free; 1000]) };
-    let (map, end) = (image.map(), image.data() + (1000 << 10));
-    let (listed, _) = extents(changed(image.file(), &[(map, &whole), (end - 1, &[0])]));
-    assert_eq!(listed.len(), 1);
 }
 
 /// Blocks that are used twice are read, and told of where that makes more data than the file has.

@@ -1,6 +1,7 @@
 //! Compressed clusters with zstd: every shape of frames, hostile ones too, beside what qemu-img makes of
 //! the same image.
 
+use crate::common::random::Random;
 use crate::common::small::*;
 use crate::common::*;
 use std::hash::Hasher;
@@ -159,12 +160,11 @@ fn real_data_and_its_mutations() {
     // One byte changed anywhere in compressed data: an error, or a change of content that no checksum
     // guards; never a panic.
     let image = std::fs::read(&path).unwrap();
-    let mut state = 7u32;
-    for _ in 0..if long() { 2000 } else { 30 } {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+    for seed in 0..by_scope(10, 30, 2000) {
+        let mut random = Random::new(seed);
         let mut image = image.clone();
-        let at = image.len() / 2 + state as usize % (image.len() / 2);
-        image[at] ^= 1 << (state >> 29);
+        let at = image.len() / 2 + random.below(image.len() / 2);
+        image[at] ^= 1 << random.below(8);
         let _ = Case::new(image).bytes();
     }
 }

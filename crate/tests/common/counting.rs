@@ -1,4 +1,4 @@
-//! An allocator that counts the bytes that are held, and the most that were.
+//! An allocator that counts allocations, the bytes that are held, and the most that were.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// The system's allocator, counting.
 struct Counting;
 
+/// How many allocations there were.
+pub static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 pub static HELD: AtomicUsize = AtomicUsize::new(0);
 pub static PEAK: AtomicUsize = AtomicUsize::new(0);
 
@@ -13,6 +15,7 @@ pub static PEAK: AtomicUsize = AtomicUsize::new(0);
 // SAFETY: every call is the system allocator's, with the same arguments.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
         let held = HELD.fetch_add(layout.size(), Relaxed) + layout.size();
         PEAK.fetch_max(held, Relaxed);
         unsafe { System.alloc(layout) }

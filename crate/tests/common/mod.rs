@@ -5,6 +5,9 @@
 
 mod held;
 pub mod qed;
+pub mod random;
+pub mod salvage;
+mod scope;
 pub mod small;
 pub mod table;
 pub mod vdi;
@@ -12,6 +15,7 @@ pub mod vmdk;
 pub mod zlib;
 
 pub use held::*;
+pub use scope::*;
 
 use decant::chain::Companion;
 use decant::convert::{Cancel, InOrder, Output, Progress, convert, convert_in_order};
@@ -29,11 +33,6 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::rc::Rc;
-
-/// Whether whole matrices run, not samples of them.
-pub fn long() -> bool {
-    std::env::var("DECANT_TESTS").is_ok_and(|scope| scope == "long")
-}
 
 /// Does `work` with each number below `count`, two at once: a program that makes an image keeps one core busy.
 pub fn two_at_once<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {

@@ -77,6 +77,14 @@ pub fn pattern(seed: u8, len: usize) -> Vec<u8> {
     (0..len).map(|at| (at / 5) as u8 ^ (at / SECTOR) as u8 ^ seed | 1).collect()
 }
 
+/// Grains of 8 sectors, of which number 0 and 3 and the last one have data.
+pub fn few_grains() -> Vec<Grain> {
+    let data = |seed: u8| Grain::Data(pattern(seed, 8 * SECTOR));
+    let mut grains = vec![data(1), Grain::Absent, Grain::Zero, data(2)];
+    grains.extend([Grain::Absent, Grain::Absent, Grain::Absent, data(3)]);
+    grains
+}
+
 /// The disk of `grains`, of which absent ones are zero.
 pub fn disk(capacity: u64, grain: u64, grains: &[Grain]) -> Vec<u8> {
     let mut disk = vec![0; capacity as usize * SECTOR];

@@ -178,10 +178,10 @@ mod tests {
                 let (mut expected, mut got) = (plain.clone(), plain.clone());
                 theirs.encrypt_blocks(&mut expected);
                 ours.encrypt(&mut got);
-                assert_eq!(got, expected);
+                assert_eq!(got, expected, "{count} blocks, the key {key:02x?}");
                 theirs.decrypt_blocks(&mut expected);
                 ours.decrypt(&mut got);
-                assert_eq!((&got, &got), (&expected, &plain));
+                assert_eq!((&got, &got), (&expected, &plain), "{count} blocks, the key {key:02x?}");
             }
         }
         for round in 0..20 {

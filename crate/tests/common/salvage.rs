@@ -1,0 +1,49 @@
+//! Salvages images and compares what is left with what was lost.
+
+use super::{Answers, Case};
+use decant::Result;
+use decant::damage::{Losses, Lost};
+use decant::target::Abilities;
+
+/// Sizes of jobs: smaller than an output block, one block, and larger than most images of tests.
+const JOBS: [u64; 3] = [512, 4096, 1 << 20];
+
+/// Converts what is left of `case` by jobs of every size, which must agree. Returns the disk and all losses.
+pub fn salvage(case: &Case) -> Result<(Vec<u8>, Vec<Lost>)> {
+    let case = Case { salvage: true, ..case.clone() };
+    let mut first: Option<(Vec<u8>, Losses)> = None;
+    for job in JOBS {
+        let converted = case.convert(Answers::Reverse, Abilities::default(), job);
+        converted.result?;
+        let found = (converted.target.bytes.take(), converted.lost);
+        assert!(*first.get_or_insert_with(|| found.clone()) == found, "other losses with jobs of {job}");
+    }
+    let (disk, Losses { listed, ranges, bytes }) = first.unwrap();
+    assert_eq!((ranges, bytes), (listed.len() as u64, listed.iter().map(|lost| lost.len).sum()));
+    Ok((disk, listed))
+}
+
+/// Returns `disk` with zeros where it was lost.
+pub fn without(disk: &[u8], lost: &[Lost]) -> Vec<u8> {
+    let mut left = disk.to_vec();
+    for range in lost {
+        left[range.start as usize..range.end() as usize].fill(0);
+    }
+    left
+}
+
+/// Requires that exactly `expected` is lost of `case`, which otherwise reads as `disk`, and that it is refused where
+/// something is lost and nobody asks for a salvage.
+pub fn check_damage(what: &str, case: &Case, disk: &[u8], expected: &[Lost]) {
+    let (left, lost) = salvage(case).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!(lost, expected, "{what}");
+    let right = without(disk, &lost);
+    assert_eq!(left.len(), right.len(), "{what}");
+    if let Some(at) = (0..right.len()).find(|&at| left[at] != right[at]) {
+        panic!("{what}: {:#x} at {at}, not {:#x}", left[at], right[at]);
+    }
+    if !lost.is_empty() {
+        let refused = Case { salvage: false, ..case.clone() }.bytes();
+        assert!(refused.as_ref().is_err_and(|error| error.kind == decant::ErrorKind::Corrupt), "{what}: not refused");
+    }
+}

@@ -1,0 +1,186 @@
+//! What the suite checks of every output.
+
+use super::{MIB, OUTPUTS, Output};
+use crate::common::*;
+use decant::ErrorKind;
+use decant::target::{Abilities, Holes};
+use decant::writer::{self, Writer};
+use std::collections::BTreeMap;
+
+/// Abilities of targets: of those that workers may open, and of streams.
+const TARGETS: [Abilities; 4] = [
+    Abilities { ordered: false, holes: Holes::Implied, short_hole: 0 },
+    Abilities { ordered: true, holes: Holes::Implied, short_hole: 64 << 10 },
+    Abilities { ordered: true, holes: Holes::Told, short_hole: 0 },
+    Abilities { ordered: true, holes: Holes::Filled, short_hole: 0 },
+];
+
+/// A disk with data at its start and at its end, and a hole of more than half between them.
+fn disk(size: usize) -> Vec<u8> {
+    let mut disk: Vec<u8> = (0..size).map(|at| (at / 3) as u8 | 1).collect();
+    disk[size / 8..size - size / 4].fill(0);
+    disk
+}
+
+fn made_from(options: &[&str], disk: &[u8]) -> Case {
+    let folder = tempfile::tempdir().unwrap();
+    let (raw, image) = (folder.path().join("disk.raw"), folder.path().join("disk.qcow2"));
+    std::fs::write(&raw, disk).unwrap();
+    let args = [&["convert", "-f", "raw", "-O", "qcow2"], options, &[text(&raw), text(&image)]].concat();
+    qemu("qemu-img", &args);
+    Case::new(std::fs::read(&image).unwrap())
+}
+
+fn raw(disk: &[u8]) -> Case {
+    Case { format: Some("raw".to_owned()), ..Case::new(disk.to_vec()) }
+}
+
+fn writer(output: &Output, virtual_size: u64) -> decant::Result<Box<dyn Writer>> {
+    (writer::by_name(output.name).unwrap().writer)(virtual_size)
+}
+
+/// Converts disks of all sizes to every kind of target. The outputs are the same whatever they are made from, written
+/// to, and in which order; where data is compressed, jobs of another size show. The output's reader takes them.
+fn converts(output: &Output, sizes: &[u64]) {
+    let folder = tempfile::tempdir().unwrap();
+    let is_compressed = writer::by_name(output.name).unwrap().compressed;
+    for &size in sizes {
+        let disk = disk(size as usize);
+        let writer = writer(output, size).unwrap();
+        let mut files = BTreeMap::new();
+        for options in [&["-c"][..], &[]] {
+            let case = made_from(options, &disk);
+            for (abilities, answers, job) in TARGETS.into_iter().flat_map(with_every_order_and_job) {
+                let name = format!("{}, {size} {options:?} {abilities:?} {answers:?} {job}", output.name);
+                let converted = case.convert_to(output.name, answers, abilities, job);
+                let written = converted.result.unwrap_or_else(|error| panic!("{name}: {error}")).written;
+                let file = converted.target.bytes.take();
+                assert_eq!(converted.output_size, file.len() as u64, "{name}");
+                assert!(writer.output_size().is_none_or(|size| size == file.len() as u64), "{name}");
+                if is_compressed {
+                    assert_eq!(written, file.len() as u64, "{name}");
+                    assert_eq!(converted.target.holes.take(), [], "{name}: it has no holes");
+                } else if abilities.holes == Holes::Filled {
+                    assert_eq!(written, file.len() as u64, "{name}");
+                } else {
+                    assert!(file.ends_with(&writer.footer(&STAMP)), "{name}: another footer");
+                    assert!(size < MIB || written < size * 5 / 8, "{name}: {written}");
+                }
+                let kind = is_compressed.then_some((options, job));
+                assert!(*files.entry(kind).or_insert_with(|| file.clone()) == file, "{name}: another file");
+            }
+        }
+        let files: Vec<_> = files.into_values().collect();
+        let path = folder.path().join(size.to_string());
+        std::fs::write(&path, &files[0]).unwrap();
+        (output.validate)(&path, &disk);
+        // The output's own reader may take long, as of an archive of a GiB.
+        for file in &files[1..] {
+            let read = (output.read)(file, disk.len() + 4096);
+            let is_disk = read.starts_with(&disk) && read[disk.len()..].iter().all(|&byte| byte == 0);
+            assert!(is_disk, "{}, {size}: other bytes", output.name);
+        }
+    }
+}
+
+fn with_every_order_and_job(abilities: Abilities) -> impl Iterator<Item = (Abilities, Answers, u64)> {
+    const JOBS: [u64; 2] = [4096, 1 << 20];
+    let answers = [Answers::InOrder, Answers::Reverse];
+    answers.into_iter().flat_map(move |answers| JOBS.map(|job| (abilities, answers, job)))
+}
+
+fn has_every_size(output: &Output) {
+    let name = output.name;
+    for &(virtual_size, disk_size, output_size) in output.sizes {
+        let writer = writer(output, virtual_size).unwrap();
+        assert_eq!(writer.disk_size(), disk_size, "{name} {virtual_size}");
+        assert_eq!(writer.output_size(), output_size, "{name} {virtual_size}");
+        let notice = writer.notice();
+        assert_eq!(notice.is_some(), disk_size != virtual_size, "{name} {virtual_size}");
+        if let Some(notice) = notice {
+            let start = output.notice.replace("{}", &(disk_size - virtual_size).to_string());
+            assert!(notice.starts_with(&start), "{name}: {notice}");
+        }
+    }
+    let (sizes, part) = output.too_large;
+    for &size in sizes {
+        let error = writer(output, size).err().unwrap_or_else(|| panic!("{name} takes {size} bytes"));
+        assert_eq!(error.kind, ErrorKind::Limit, "{name} {size}");
+        assert!(error.message.contains(part) && !error.message.ends_with('.'), "{name}: {error}");
+    }
+}
+
+/// A disk of zeros costs nothing, or what its compressed form takes.
+fn costs_nothing_for_zeros(output: &Output) {
+    const SIZE: u64 = 64 * MIB;
+    for (what, case) in [("holes", made_from(&[], &vec![0; SIZE as usize])), ("data", raw(&vec![0; SIZE as usize]))] {
+        let converted = case.convert_to(output.name, Answers::InOrder, TARGETS[1], MIB);
+        let written = converted.result.unwrap().written;
+        let (part, most) = output.zeros;
+        let disk_size = writer(output, SIZE).unwrap().disk_size();
+        let most = (disk_size as f64 * part) as u64 + most;
+        assert!(written <= most, "{}, zeros as {what}: {written} bytes", output.name);
+    }
+}
+
+/// What becomes of a disk that comes in order is what becomes of the same disk in a file, or it is refused.
+fn comes_in_order(output: &Output) {
+    let disk = disk(3 * MIB as usize + 512);
+    let stream = Case::new(filter("gzip", &["-c"], &disk));
+    let expected = raw(&disk).convert_to(output.name, Answers::InOrder, TARGETS[0], MIB).target.bytes.take();
+    for abilities in TARGETS {
+        let converted = stream.convert_to(output.name, Answers::InOrder, abilities, MIB);
+        let name = format!("{}, {abilities:?}", output.name);
+        match (converted.result, output.in_order) {
+            (Ok(_), Ok(())) => {
+                let file = converted.target.bytes.take();
+                assert_eq!(converted.output_size, file.len() as u64, "{name}");
+                if writer::by_name(output.name).unwrap().compressed {
+                    assert!((output.read)(&file, usize::MAX) == disk, "{name}: other bytes");
+                } else {
+                    assert!(file == expected, "{name}: another file");
+                }
+            }
+            (Err(error), Err(part)) => {
+                assert_eq!(error.kind, ErrorKind::Unsupported, "{name}: {error}");
+                assert!(error.message.contains(part), "{name}: {error}");
+                assert!(!converted.target.finished.get(), "{name}");
+            }
+            (result, _) => panic!("{name}: {result:?}"),
+        }
+    }
+}
+
+#[test]
+fn every_size_is_known_or_refused() {
+    OUTPUTS.iter().for_each(has_every_size);
+}
+
+#[test]
+fn zeros_cost_nothing() {
+    OUTPUTS.iter().for_each(costs_nothing_for_zeros);
+}
+
+#[test]
+fn disks_come_in_order() {
+    OUTPUTS.iter().for_each(comes_in_order);
+}
+
+#[test]
+fn outputs_are_valid_and_deterministic() {
+    OUTPUTS.iter().for_each(|output| converts(output, &[MIB + 512]));
+}
+
+mod full {
+    use super::*;
+
+    #[test]
+    fn outputs_of_every_size_are_valid_and_deterministic() {
+        // Whole MiB, and sizes that are rounded up to one.
+        let sizes = [0, 512, 64 << 10, MIB, 5 * MIB - 4096, 10 * MIB, 40 * MIB + 1536];
+        for output in OUTPUTS {
+            // Each archive has a GiB that has to be read.
+            converts(output, if output.name == "tar.gz" { &sizes[5..6] } else { &sizes });
+        }
+    }
+}

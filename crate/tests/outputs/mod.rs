@@ -1,0 +1,114 @@
+//! The conformance suite for outputs. Each has one entry in `OUTPUTS`, which says how its disk is read back, and which
+//! sizes it has.
+
+mod checks;
+mod readers;
+
+use decant::ErrorKind;
+use decant::writer::OUTPUT_FORMATS;
+use std::path::Path;
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+pub struct Output {
+    /// The name in the registry.
+    name: &'static str,
+    /// Reads the first bytes of the disk, at most as many as given, out of an output.
+    pub read: fn(&[u8], usize) -> Vec<u8>,
+    /// Checks by the output's own reader that the file is valid and has this disk, with zeros behind it.
+    validate: fn(&Path, &[u8]),
+    /// Virtual size, size of the disk in the output, and size of the output if that is known beforehand.
+    sizes: &'static [(u64, u64, Option<u64>)],
+    /// Virtual sizes that are too large, and a part of the message.
+    too_large: (&'static [u64], &'static str),
+    /// How the notice of another size begins, with `{}` for the bytes that are added.
+    notice: &'static str,
+    /// The most bytes that the output has for a disk of zeros: as a part of the disk, and those that it has anyway.
+    zeros: (f64, u64),
+    /// Whether the disk may come in order, so that only its end tells its size; if not, a part of the message.
+    in_order: Result<(), &'static str>,
+}
+
+const OUTPUTS: &[Output] = &[
+    Output {
+        name: "raw",
+        read: readers::plain,
+        validate: readers::is_raw,
+        sizes: &[
+            (0, 0, Some(0)),
+            (512, 512, Some(512)),
+            (MIB + 512, MIB + 512, Some(MIB + 512)),
+            ((1 << 53) - 512, (1 << 53) - 512, Some((1 << 53) - 512)),
+        ],
+        too_large: (&[], ""),
+        notice: "",
+        // The last block is written, so that the file has its size.
+        zeros: (0., 4096),
+        in_order: Ok(()),
+    },
+    Output {
+        name: "vpc",
+        read: readers::vhd,
+        validate: readers::is_vhd,
+        sizes: &[
+            // A footer alone is read as a dynamic VHD.
+            (0, MIB, Some(MIB + 512)),
+            (512, MIB, Some(MIB + 512)),
+            (MIB - 512, MIB, Some(MIB + 512)),
+            (MIB, MIB, Some(MIB + 512)),
+            (MIB + 512, 2 * MIB, Some(2 * MIB + 512)),
+            (2040 * GIB - 512, 2040 * GIB, Some(2040 * GIB + 512)),
+            (2040 * GIB, 2040 * GIB, Some(2040 * GIB + 512)),
+        ],
+        too_large: (&[2040 * GIB + 512, 1 << 52], "at most 2,040 GiB"),
+        notice: "The disk is {} bytes larger in the VHD",
+        zeros: (0., 4096 + 512),
+        in_order: Ok(()),
+    },
+    Output {
+        name: "raw.gz",
+        read: readers::gzip,
+        validate: readers::is_gzip,
+        sizes: &[(0, 0, None), (512, 512, None), (MIB + 512, MIB + 512, None)],
+        too_large: (&[], ""),
+        notice: "",
+        zeros: (1. / 1000., 4096),
+        in_order: Ok(()),
+    },
+    Output {
+        name: "tar.gz",
+        read: readers::archive,
+        validate: readers::is_archive,
+        sizes: &[
+            (0, GIB, None),
+            (1, GIB, None),
+            (GIB, GIB, None),
+            (GIB + 1, 2 * GIB, None),
+            ((1 << 53) - 512, 1 << 53, None),
+        ],
+        too_large: (&[], ""),
+        notice: "The disk grows by {} bytes",
+        zeros: (1. / 1000., 4096),
+        in_order: Err("states the size of the disk before"),
+    },
+];
+
+/// Returns the entry of the output called `name`.
+pub fn entry(name: &str) -> &'static Output {
+    OUTPUTS.iter().find(|output| output.name == name).unwrap_or_else(|| panic!("{name} is not in OUTPUTS"))
+}
+
+#[test]
+fn every_output_is_tested() {
+    let names = OUTPUTS.iter().map(|output| output.name).collect::<Vec<_>>();
+    assert_eq!(names, OUTPUT_FORMATS.iter().map(|format| format.name).collect::<Vec<_>>());
+    assert_eq!(names, ["raw", "vpc", "raw.gz", "tar.gz"]);
+}
+
+#[test]
+fn an_unknown_name_is_refused() {
+    let error = decant::writer::by_name("vh\u{202e}dx").err().unwrap();
+    assert_eq!(error.kind, ErrorKind::Usage);
+    assert_eq!(error.message, "There is no output format 'vh\\u202edx'; choose one of raw, vpc, raw.gz, tar.gz");
+}

@@ -1,0 +1,93 @@
+//! How outputs are read back: by programs that know nothing of Decant.
+
+use super::{GIB, MIB};
+use crate::common::{filter, qemu, text};
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The size of a VHD's footer, in bytes.
+const FOOTER: usize = 512;
+/// The unit of tar.
+const TAR: usize = 512;
+
+pub fn plain(output: &[u8], count: usize) -> Vec<u8> {
+    output[..count.min(output.len())].to_vec()
+}
+
+pub fn vhd(output: &[u8], count: usize) -> Vec<u8> {
+    plain(&output[..output.len() - FOOTER], count)
+}
+
+pub fn gzip(output: &[u8], count: usize) -> Vec<u8> {
+    let mut disk = filter("gzip", &["-dc"], output);
+    disk.truncate(count);
+    disk
+}
+
+/// Decompresses no more than it takes: the disk has a GiB.
+pub fn archive(output: &[u8], count: usize) -> Vec<u8> {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(output).unwrap();
+    file.rewind().unwrap();
+    let script = "gzip -dc | head -c \"$0\"";
+    let count = (TAR + count).to_string();
+    let head = Command::new("sh").args(["-c", script, &count]).stdin(Stdio::from(file)).output().unwrap();
+    head.stdout[TAR..].to_vec()
+}
+
+pub fn is_raw(path: &Path, disk: &[u8]) {
+    assert!(std::fs::read(path).unwrap() == disk, "other bytes");
+}
+
+/// QEMU finds the same size to the byte, and the same content.
+pub fn is_vhd(path: &Path, disk: &[u8]) {
+    let size = (disk.len() as u64).next_multiple_of(MIB).max(MIB);
+    let info: serde_json::Value =
+        serde_json::from_str(&qemu("qemu-img", &["info", "-f", "vpc", "--output=json", text(path)])).unwrap();
+    assert_eq!(info["virtual-size"], size);
+    let raw = path.with_extension("padded");
+    std::fs::write(&raw, disk).unwrap();
+    File::options().write(true).open(&raw).unwrap().set_len(size).unwrap();
+    qemu("qemu-img", &["compare", "-f", "vpc", "-F", "raw", text(path), text(&raw)]);
+}
+
+/// gzip checks the CRC and the length.
+pub fn is_gzip(path: &Path, disk: &[u8]) {
+    assert!(gzip(&std::fs::read(path).unwrap(), usize::MAX) == disk, "other bytes");
+}
+
+/// The archive has one file of whole GiB, and ends as archives do. It is decompressed once, and sent on to tar.
+pub fn is_archive(path: &Path, disk: &[u8]) {
+    const PART: usize = 64 << 10;
+    let mut unzip = Command::new("gzip").args(["-dc", text(path)]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut content = unzip.stdout.take().unwrap();
+    let mut list =
+        Command::new("tar").args(["--utc", "-tvf", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut archive = list.stdin.take().unwrap();
+    let mut head = vec![0; TAR + disk.len()];
+    content.read_exact(&mut head).unwrap();
+    archive.write_all(&head).unwrap();
+    assert!(head[TAR..] == *disk, "other bytes");
+    let (mut part, zeros, mut len) = (vec![0; PART], vec![0; PART], head.len() as u64);
+    loop {
+        let count = content.read(&mut part).unwrap();
+        if count == 0 {
+            break;
+        }
+        assert!(part[..count] == zeros[..count], "no zeros behind the disk");
+        archive.write_all(&part[..count]).unwrap();
+        len += count as u64;
+    }
+    drop(archive);
+    assert!(unzip.wait().unwrap().success());
+    let listed = list.wait_with_output().unwrap();
+    assert!(listed.status.success());
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let words: Vec<_> = listed.split_whitespace().collect();
+    let size = (disk.len() as u64).next_multiple_of(GIB).max(GIB);
+    assert_eq!([&words[..3], &words[5..]].concat(), ["-rw-r--r--", "root/root", &size.to_string(), "disk.raw"]);
+    // Archives end at a multiple of 10,240 bytes, with two blocks of zeros or more.
+    assert!(len.is_multiple_of(10_240) && len >= TAR as u64 + size + 1024, "{len} bytes");
+}

@@ -1,0 +1,207 @@
+//! Streams whose footer is lost: what a salvage finds by the markers of grains.
+
+use crate::common::random::Random;
+use crate::common::small::changed;
+use crate::common::vmdk::*;
+use crate::common::*;
+use decant::ErrorKind::*;
+use decant::damage::decoding::GRAIN_CUT;
+use decant::format::vmdk::damage::*;
+use decant::target::Abilities;
+
+fn le32(value: u32) -> [u8; 4] {
+    value.to_le_bytes()
+}
+
+fn le64(value: u64) -> [u8; 8] {
+    value.to_le_bytes()
+}
+
+/// Without its footer a stream is refused. A salvage finds the grains by their markers.
+#[test]
+fn a_lost_footer() {
+    let small =
+        Kdmv { grain: 1, capacity: 300, table_entries: 128, packing: Packing::Marked, footer: true, ..Kdmv::default() };
+    let small_grains: Vec<Grain> =
+        (0..300).map(|at| if at % 7 < 3 { Grain::Absent } else { Grain::Data(pattern(at as u8, SECTOR)) }).collect();
+    let eight = Kdmv { grain: 8, capacity: 64, table_entries: 512, ..small.clone() };
+    for (kdmv, grains) in [(eight, few_grains()), (small, small_grains)] {
+        // No marker names a grain of zeros.
+        let grains: Vec<Grain> =
+            grains.into_iter().map(|grain| if grain == Grain::Zero { Grain::Absent } else { grain }).collect();
+        let image = kdmv.build(&grains);
+        let (disk, grain) = (disk(kdmv.capacity, kdmv.grain, &grains), kdmv.grain as usize * SECTOR);
+        let mut ends = Vec::new();
+        let mut at = TABLES;
+        for (number, _) in grains.iter().enumerate().filter(|(_, grain)| **grain != Grain::Absent) {
+            at += 12 + u32::from_le_bytes(image[at + 8..at + 12].try_into().unwrap()) as usize;
+            ends.push((number, at));
+            at = at.next_multiple_of(SECTOR);
+        }
+        let text = descriptor("custom", &format!("RW {} SPARSE \"s.vmdk\"\n", kdmv.capacity)).into_bytes();
+        for len in (TABLES..image.len() - SECTOR).step_by(SECTOR * 5 + 13).chain([image.len() - 2 * SECTOR]) {
+            let cut = image[..len].to_vec();
+            let extent = vec![("s.vmdk".to_owned(), cut.clone())];
+            for case in [Case::new(cut), Case { companions: extent, ..Case::new(text.clone()) }] {
+                let error = case.clone().bytes().unwrap_err();
+                assert!(error.kind == Corrupt && error.message.contains("footer"), "{len}: {error}");
+                let converted = Case { salvage: true, ..case }.convert(Answers::InOrder, Abilities::default(), 1 << 20);
+                converted.result.unwrap();
+                let mut there: Vec<usize> =
+                    ends.iter().filter(|(_, end)| *end <= len).map(|(number, _)| *number).collect();
+                // Behind a hole, a grain counts only if a marker or its table behind it agrees.
+                if let Some(&last) = there.last()
+                    && last > 0
+                    && !there.contains(&(last - 1))
+                    && converted.lost.listed.first().is_some_and(|lost| lost.start < (last * grain) as u64)
+                {
+                    assert!(ends.iter().all(|(number, end)| *number <= last || end.next_multiple_of(SECTOR) > len));
+                    there.pop();
+                }
+                // A grain that is cut is lost as such, and what no marker names as what is behind the last one.
+                let known = there.last().map_or(0, |last| (last + 1) * grain);
+                let bytes = converted.target.bytes.take();
+                assert!(bytes[..known] == disk[..known], "{len}: other bytes");
+                assert!(bytes[known..].iter().all(|&byte| byte == 0), "{len}: bytes that are lost");
+                let (lost, behind) = (converted.lost.bytes, (disk.len() - known) as u64);
+                assert!(lost <= behind && (lost > 0) == (behind > 0), "{len}: {lost} of {behind} bytes are lost");
+                assert!(
+                    converted.lost.listed.iter().all(|lost| [FOOTER_LOST, GRAIN_CUT].contains(&lost.damage)),
+                    "{len}"
+                );
+            }
+        }
+    }
+    // What is no grain that may follow ends the search: a grain before the last one, one between grains, a huge one.
+    let image = Kdmv { packing: Packing::Marked, footer: true, ..Kdmv::default() }.build(&few_grains());
+    let cut = image[..image.len() - 2 * SECTOR].to_vec();
+    let second = TABLES
+        + (12 + u32::from_le_bytes(image[TABLES + 8..TABLES + 12].try_into().unwrap()) as usize)
+            .next_multiple_of(SECTOR);
+    for patch in [
+        (second, &le64(0)[..]),
+        (second, &le64(9)),
+        (second, &le64(64)),
+        (second, &le64(u64::MAX)),
+        (second + 8, &le32(u32::MAX)),
+    ] {
+        let case = Case { salvage: true, ..Case::new(changed(cut.clone(), &[patch])) };
+        let converted = case.convert(Answers::InOrder, Abilities::default(), 1 << 20);
+        converted.result.unwrap();
+        let lost: Vec<_> = converted.lost.listed.iter().map(|lost| (lost.start, lost.len, lost.damage)).collect();
+        assert_eq!(lost, [(8 * SECTOR as u64, 56 * SECTOR as u64, FOOTER_LOST)], "{patch:?}");
+    }
+}
+
+/// A stream of 64 grains of 4 sectors, with holes.
+struct Marked {
+    image: Vec<u8>,
+    disk: Vec<u8>,
+    /// The number of each grain that is not absent, and where its marker lies.
+    markers: Vec<(usize, usize)>,
+    /// Where the last grain ends.
+    end: usize,
+}
+
+impl Marked {
+    fn new(tables_between: bool) -> Self {
+        let grains: Vec<Grain> = (0..64)
+            .map(|at| match at % 11 {
+                3 | 7 | 8 => Grain::Absent,
+                _ => Grain::Data(
+                    (0..4 * SECTOR).map(|byte| ((at * 31 + byte * byte / 7) >> (at % 5)) as u8 | 1).collect(),
+                ),
+            })
+            .collect();
+        let packing = Packing::Marked;
+        let kdmv = Kdmv {
+            grain: 4,
+            capacity: 256,
+            table_entries: 16,
+            packing,
+            footer: true,
+            tables_between,
+            ..Kdmv::default()
+        };
+        let image = kdmv.build(&grains);
+        let (mut markers, mut end) = (Vec::new(), TABLES);
+        for number in (0..64).filter(|&number| grains[number] != Grain::Absent) {
+            if image[end + 8..end + 12] == [0; 4] {
+                // The marker of a table, and the table.
+                end += 2 * SECTOR;
+            }
+            markers.push((number, end));
+            end += 12 + u32::from_le_bytes(image[end + 8..end + 12].try_into().unwrap()) as usize;
+            end = end.next_multiple_of(SECTOR);
+        }
+        Self { disk: disk(kdmv.capacity, kdmv.grain, &grains), image, markers, end }
+    }
+
+    /// The grains that could lie where marker number `turn` is, as far as its neighbours tell.
+    fn possible(&self, turn: usize) -> std::ops::Range<usize> {
+        let first = if turn == 0 { 0 } else { self.markers[turn - 1].0 + 1 };
+        first..self.markers.get(turn + 1).map_or(64, |next| next.0)
+    }
+
+    /// Salvages `cut`, which has no footer and is damaged: every byte that is wrong must be told as lost. Returns whether
+    /// any is.
+    fn check(&self, cut: Vec<u8>, what: &str) -> bool {
+        let converted =
+            Case { salvage: true, ..Case::new(cut) }.convert(Answers::InOrder, Abilities::default(), 1 << 20);
+        converted.result.unwrap();
+        let bytes = converted.target.bytes.take();
+        let lost = |at: u64| converted.lost.listed.iter().any(|lost| (lost.start..lost.start + lost.len).contains(&at));
+        let wrong = (0..self.disk.len()).find(|&at| bytes[at] != self.disk[at] && !lost(at as u64));
+        assert_eq!(wrong, None, "{what}");
+        converted.lost.bytes > 0
+    }
+}
+
+/// Where a marker of a stream without its footer is damaged, every byte that is wrong is reported as lost.
+#[test]
+fn damaged_markers_of_a_lost_footer() {
+    let streams = [Marked::new(false), Marked::new(true)];
+    let (mut rounds, mut with_loss) = (0, 0);
+    let most = by_scope(300, 1200, 1200);
+    for seed in 0.. {
+        if rounds == most {
+            break;
+        }
+        let mut random = Random::new(seed);
+        let stream = &streams[random.below(2)];
+        let Marked { image, markers, end, .. } = stream;
+        // Behind the grains are the tables, or the last one of them; without them too.
+        let mut cut = image[..if random.below(2) == 0 { *end } else { image.len() - 2 * SECTOR }].to_vec();
+        let turn = random.below(markers.len());
+        let (own, marker) = markers[turn];
+        let byte =
+            marker + [random.below(2), 8 + random.below(2), 8 + random.below(4), random.below(300)][random.below(4)];
+        cut[byte] ^= 1 << random.below(8);
+        // See `grains_that_are_moved`.
+        let sector = u64::from_le_bytes(cut[marker..marker + 8].try_into().unwrap());
+        if sector % 4 == 0 && sector != 4 * own as u64 && stream.possible(turn).contains(&((sector / 4) as usize)) {
+            continue;
+        }
+        rounds += 1;
+        let what = format!("byte {byte}, of the marker of grain {own} at {marker}");
+        with_loss += usize::from(stream.check(cut, &what));
+    }
+    assert!(with_loss > most / 2, "{with_loss}");
+}
+
+/// A grain that is moved within the hole beside it is contradicted by nothing but its table, if that is behind it.
+#[test]
+fn grains_that_are_moved() {
+    let stream = Marked::new(true);
+    let mut moves = 0;
+    for (turn, &(own, marker)) in stream.markers.iter().enumerate() {
+        for other in stream.possible(turn).filter(|&other| other != own) {
+            let sector = le64(4 * other as u64);
+            let image = &stream.image[..stream.image.len() - 2 * SECTOR];
+            let cut = changed(image.to_vec(), &[(marker, &sector)]);
+            assert!(stream.check(cut, &format!("grain {own} at {other}")), "grain {own} at {other}: nothing is lost");
+            moves += 1;
+        }
+    }
+    assert!(moves > 20, "{moves}");
+}
