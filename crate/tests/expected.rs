@@ -58,9 +58,9 @@ impl Source for Told {
 fn what_is_read_is_told_before_within_bounds_and_only_to_who_expects_it() {
     let folder = tempfile::tempdir().unwrap();
     let (path, raw) = (folder.path().join("image.qcow2"), folder.path().join("expected.raw"));
-    qemu("qemu-img", &["create", "-q", "-f", "qcow2", text(&path), "1G"]);
-    // Data under two L2 tables.
-    qemu("qemu-io", &["-c", "write -q -P 7 0 24M", "-c", "write -q -P 9 600M 24M", text(&path)]);
+    qemu("qemu-img", &["create", "-q", "-f", "qcow2", "-o", "cluster_size=16k", text(&path), "64M"]);
+    // Data under two L2 tables, of which each describes 32 MiB.
+    qemu("qemu-io", &["-c", "write -q -P 7 0 24M", "-c", "write -q -P 9 40M 24M", text(&path)]);
     let expected = qemu_reads(&path, &raw);
     let image = std::fs::read(&path).unwrap();
     // (whether it expects, read ahead, the least and the most that is told and not read)

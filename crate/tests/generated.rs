@@ -138,17 +138,9 @@ fn create(file: &File, below: Option<&File>) {
         args.extend(["-b", text(&below.path), "-F", if below.layer.raw { "raw" } else { "qcow2" }]);
     }
     args.extend([text(path), &size]);
-    // Making a LUKS header fails now and then for want of an accurate clock.
-    for attempt in 0..100 {
-        let output = std::process::Command::new("qemu-img").args(&args).output().unwrap();
-        if output.status.success() {
-            if !layer.states_backing_format {
-                forget_backing_format(path);
-            }
-            return;
-        }
-        let reason = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(attempt < 99 && reason.contains("CPU usage"), "{args:?}: {reason}");
+    qemu_img_for_luks(&args);
+    if !layer.states_backing_format {
+        forget_backing_format(path);
     }
 }
 

@@ -44,8 +44,8 @@ struct Sample {
     signature: (usize, ErrorKind),
     /// How many of the last bytes are not needed for the disk.
     spare: Spare,
-    /// From which length on a salvage opens the file; `None` if it cannot be salvaged.
-    salvaged_from: Option<usize>,
+    /// The lengths at which a salvage opens the file.
+    salvaged: Range<usize>,
     /// Headers and tables.
     tables: Vec<Range<usize>>,
     /// The distance between the lengths to which the file is cut, beyond its first KiB.
@@ -71,7 +71,7 @@ impl Sample {
             disk,
             signature: (4, ErrorKind::NotRecognised),
             spare: Spare::Exactly(0),
-            salvaged_from: None,
+            salvaged: 0..0,
             tables: Vec::new(),
             step: 1,
             also_whole: Vec::new(),

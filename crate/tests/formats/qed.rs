@@ -15,7 +15,7 @@ pub const FORMAT: Format = Format { name: "qed", samples, fields, damage, listin
 
 fn samples() -> Vec<Sample> {
     vec![Sample {
-        salvaged_from: Some(64),
+        salvaged: 64..usize::MAX,
         tables: vec![0..64, L1..L1 + 8, L2..L2 + 64],
         ..Sample::new("the smallest one", small(), small_disk())
     }]

@@ -15,15 +15,16 @@ fn samples() -> Vec<Sample> {
         let sample = Sample::new(what, archive(members), disk).zeros_at_the_end();
         Sample { signature: (BLOCK, sample.signature.1), ..sample }
     };
+    // What an archive holds is not known where the header behind the last member is cut, even if that would be its end.
     vec![
         Sample {
             tables: vec![0..2 * BLOCK, 2 * BLOCK..3 * BLOCK],
-            salvaged_from: Some(3 * BLOCK),
+            salvaged: 3 * BLOCK..3 * BLOCK + 3072 + 1,
             ..sample("a raw disk with a name of pax", &[pax(&[("path", "b")]), member("a", b'0', raw)], padded)
         },
         Sample {
             tables: vec![0..BLOCK],
-            salvaged_from: Some(BLOCK + small::L1),
+            salvaged: BLOCK + small::L1..BLOCK + small::END + 1,
             ..sample("a qcow2 image", &[member("a", b'0', &small::small())], small::small_disk())
         },
     ]

@@ -28,7 +28,7 @@ fn samples() -> Vec<Sample> {
         Sample {
             case: |file| Case { name: Some("image.vdi".to_owned()), ..Case::new(file) },
             signature: (68, NotRecognised),
-            salvaged_from: Some(map),
+            salvaged: map..usize::MAX,
             tables: vec![64..84, 340..map, map..map + 4 * MIXED.len()],
             ..Sample::new(format!("version {version:#x}"), image.file(), image.disk(&[]))
         }

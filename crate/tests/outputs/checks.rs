@@ -112,7 +112,7 @@ fn has_every_size(output: &Output) {
 
 /// A disk of zeros costs nothing, or what its compressed form takes.
 fn costs_nothing_for_zeros(output: &Output) {
-    const SIZE: u64 = 64 * MIB;
+    const SIZE: u64 = 16 * MIB;
     for (what, case) in [("holes", made_from(&[], &vec![0; SIZE as usize])), ("data", raw(&vec![0; SIZE as usize]))] {
         let converted = case.convert_to(output.name, Answers::InOrder, TARGETS[1], MIB);
         let written = converted.result.unwrap().written;

@@ -17,12 +17,12 @@ fn samples() -> Vec<Sample> {
     let header = 0..112;
     let mut samples = vec![
         Sample {
-            salvaged_from: Some(L1),
+            salvaged: L1..usize::MAX,
             tables: vec![header.clone(), L1..L1 + 8, L2..L2 + 64],
             ..Sample::new("the smallest one", small(), small_disk())
         },
         Sample {
-            salvaged_from: Some(BIG),
+            salvaged: BIG..usize::MAX,
             tables: vec![header.clone(), BIG..BIG + 8, BIG_L2..BIG_L2 + 64],
             step: 512,
             // Of its one cluster two subclusters have data.
@@ -45,7 +45,7 @@ fn samples() -> Vec<Sample> {
                 ..Case::new(with_data_file("data.raw"))
             },
             signature: (0, ErrorKind::Corrupt),
-            salvaged_from: Some(0),
+            salvaged: 0..usize::MAX,
             // Two clusters of eight have data.
             spare: Spare::Exactly(6 * CLUSTER),
             ..Sample::new("a data file", small_disk(), small_disk())
@@ -73,7 +73,7 @@ fn made_by_qemu_img() -> Vec<Sample> {
         qemu("qemu-img", &args);
         Sample {
             spare: Spare::Unknown,
-            salvaged_from: Some(64 << 10),
+            salvaged: 64 << 10..usize::MAX,
             step: 512,
             ..Sample::new(options.join(" "), std::fs::read(&path).unwrap(), disk.clone())
         }

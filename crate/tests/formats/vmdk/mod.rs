@@ -60,7 +60,7 @@ fn over_sesparse(extent: Vec<u8>) -> Case {
 fn samples() -> Vec<Sample> {
     let tables = || vec![0..96, DIRECTORY..DIRECTORY + 4, TABLE..TABLE + 32];
     let sparse = |what: &str, file: Vec<u8>| Sample {
-        salvaged_from: Some(TABLES),
+        salvaged: TABLES..usize::MAX,
         step: 512,
         ..Sample::new(what, file, whole()).zeros_at_the_end()
     };
@@ -77,7 +77,7 @@ fn samples() -> Vec<Sample> {
         },
         Sample {
             case: over_sesparse,
-            signature: (4, Corrupt),
+            signature: (8, Corrupt),
             tables: vec![
                 0..200,
                 SE_VOLATILE..SE_VOLATILE + 32,
@@ -89,7 +89,7 @@ fn samples() -> Vec<Sample> {
         Sample {
             case: |file| over("FLAT", file),
             signature: (0, Corrupt),
-            salvaged_from: Some(0),
+            salvaged: 0..usize::MAX,
             ..Sample::new("a flat extent", pattern(1, 64 * SECTOR), pattern(1, 64 * SECTOR))
         },
     ]
