@@ -9,6 +9,7 @@ pub const CONTAINER: Container = Container { name: "tar", samples };
 const BLOCK: usize = 512;
 
 fn samples() -> Vec<Sample> {
+    let header = 0..BLOCK;
     let raw = &content()[..3000];
     let padded = [raw, &[0; 72]].concat();
     let sample = |what: &str, members: &[Vec<u8>], disk: Vec<u8>| {
@@ -23,7 +24,7 @@ fn samples() -> Vec<Sample> {
             ..sample("a raw disk with a name of pax", &[pax(&[("path", "b")]), member("a", b'0', raw)], padded)
         },
         Sample {
-            tables: vec![0..BLOCK],
+            tables: vec![header],
             salvaged: BLOCK + small::L1..BLOCK + small::END + 1,
             ..sample("a qcow2 image", &[member("a", b'0', &small::small())], small::small_disk())
         },

@@ -169,6 +169,7 @@ fn listings() -> Vec<Listing> {
     assert_eq!((extents[0].len, extents[0].kind), (free.size, ExtentKind::Zero { host: None }));
     let numbers: Vec<u8> = (0..1000u32).flat_map(le32).collect();
     let whole = Vdi { size: 1000 << 10, ..Vdi::new(1024, &[Free; 1000]) };
+    let numbers_map = 512..512 + 4000;
     let (numbers_at, end) = (whole.map(), whole.data() + (1000 << 10));
     vec![
         Listing {
@@ -188,7 +189,7 @@ fn listings() -> Vec<Listing> {
             most_extents: 1,
             most_reads: 5 + 3,
             most_bytes: 4000 + (64 << 10),
-            tables: vec![512..512 + 4000],
+            tables: vec![numbers_map],
         },
     ]
 }

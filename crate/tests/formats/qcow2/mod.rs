@@ -151,10 +151,11 @@ fn listings() -> Vec<Listing> {
     assert_eq!(tables.len(), 16);
     let word = |at: usize| u64::from_be_bytes(empty[at..at + 8].try_into().unwrap());
     let (entries, l1) = (word(32) & 0xffff_ffff, word(40));
+    let l1_table = l1..l1 + entries * 8;
     vec![
         Listing {
             what: "an empty disk of 100 GiB",
-            tables: vec![l1..l1 + entries * 8],
+            tables: vec![l1_table],
             data: 0,
             most_extents: 1,
             most_reads: 4,
