@@ -5,5 +5,12 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   resolve: { alias: { decant: fileURLToPath(new URL('worker/browser.ts', import.meta.url)) } },
-  test: { include: ['{worker,element,web}/**/*.test.ts'], restoreMocks: true, unstubGlobals: true },
+  test: {
+    include: ['{worker,element,web}/**/*.test.ts'],
+    maxWorkers: 2,
+    restoreMocks: true,
+    unstubGlobals: true,
+    // A busy machine takes longer than Vitest's 5 s.
+    testTimeout: 60_000,
+  },
 });

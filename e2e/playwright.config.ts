@@ -36,6 +36,8 @@ export default defineConfig({
   // What passes leaves many gigabytes otherwise.
   preserveOutput: 'failures-only',
   timeout: 120_000,
+  // A busy machine takes longer than Playwright's 5 s.
+  expect: { timeout: 30_000 },
   workers: 1,
   forbidOnly: true,
   reporter: [['list'], ['json', { outputFile: '../.cache/playwright.json' }]],

@@ -1,8 +1,8 @@
 // The ways to save a disk: which there are, what they cost, and which one is proposed or advised.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { infoOf, outputOf, stageIn } from '../e2e/support/units/element.js';
 import { advice, bestChoice, type Environment, explore, listChoices, newEnvironment } from './choices.js';
-import { infoOf, outputOf, stageIn } from './testing.js';
 import { english } from './texts/english.js';
 import type { Choice, Survey } from './ways.js';
 

@@ -2,9 +2,9 @@
 
 import { DecantError, type Info, type Input, type Layer, type Role } from 'decant';
 import { expect, test, vi } from 'vitest';
+import { givenOf, imageOf, infoOf, layerOf } from '../e2e/support/units/element.js';
 import { doubtsAbout, smallerLayers } from './companions.js';
 import type { Given } from './given.js';
-import { givenOf, imageOf, infoOf, layerOf } from './testing.js';
 import { english } from './texts/english.js';
 
 vi.mock('decant', async (original) => ({

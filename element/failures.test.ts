@@ -2,10 +2,10 @@
 
 import { DecantError, type ErrorKind, type Extent } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
+import { fileHandle, fileOf, givenOf, imageOf } from '../e2e/support/units/element.js';
 import { asError, isOfCompanion, nextSteps, sentence } from './failures.js';
 import { linked } from './links.js';
 import { beginOpening, type Opening } from './opening.js';
-import { fileHandle, fileOf, givenOf, imageOf } from './testing.js';
 
 /** What is left of the image: what a salvaging pass lists; an error where it cannot even be opened. */
 let salvaged: Extent['kind'][] | Error = [];

@@ -1,9 +1,9 @@
 // Files that were handed over: which are one, and what a drop or a dialog gives.
 
 import { afterEach, expect, test, vi } from 'vitest';
+import { fileHandle, fileOf, folderHandle } from '../e2e/support/units/element.js';
 import { filesOf, type Given, isSame, MOST, mayBeSame, pickFiles, sourceOf, without } from './given.js';
 import { Link } from './links.js';
-import { fileHandle, fileOf, folderHandle } from './testing.js';
 
 afterEach(() => {
   vi.unstubAllGlobals();

@@ -1,8 +1,8 @@
 // Names that are suggested for a disk, and names that no file can have.
 
 import { expect, test } from 'vitest';
+import { fileHandle, fileOf, folderHandle, imageOf } from '../e2e/support/units/element.js';
 import { freeNameIn, nameProblem, suggestName, withExtension } from './names.js';
-import { fileHandle, fileOf, folderHandle, imageOf } from './testing.js';
 import { english } from './texts/english.js';
 
 // (image, its format, extension of the output, names that are taken, suggestion)

@@ -2,9 +2,9 @@
 
 import type { Extent } from 'decant';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { givenOf, Held, imageOf, images, openImage, PAGE, stageIn } from '../e2e/support/units/element.js';
 import { Session } from './session.js';
 import type { Step } from './state.js';
-import { givenOf, Held, imageOf, images, openImage, PAGE, stageIn } from './testing.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),

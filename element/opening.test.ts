@@ -2,8 +2,8 @@
 
 import type { Layer } from 'decant';
 import { expect, test } from 'vitest';
+import { fileHandle, givenOf } from '../e2e/support/units/element.js';
 import { type Answer, beginOpening, openingOptions, sourcesOf } from './opening.js';
-import { fileHandle, givenOf } from './testing.js';
 
 const { signal } = new AbortController();
 const [top, base, data] = [givenOf('top.qcow2'), givenOf('base.qcow2'), givenOf('data.raw')];

@@ -2,9 +2,9 @@
 
 import { DecantError, type Output } from 'decant';
 import { expect, test, vi } from 'vitest';
+import { fileHandle, fileOf, folderHandle, infoOf, outputOf, stageIn } from '../e2e/support/units/element.js';
 import { leftBehind, outputAt } from './places.js';
 import type { Place } from './state.js';
-import { fileHandle, fileOf, folderHandle, infoOf, outputOf, stageIn } from './testing.js';
 import { english } from './texts/english.js';
 
 const disk = { info: infoOf(), format: outputOf('raw', '.raw', { size: 5e6 }), name: 'disk.raw' };

@@ -1,9 +1,9 @@
 // The order of images that wait, and what becomes of each.
 
 import { beforeEach, expect, test } from 'vitest';
+import { givenOf } from '../e2e/support/units/element.js';
 import { Queue } from './queue.js';
 import type { Bundle } from './sorting.js';
-import { givenOf } from './testing.js';
 
 const bundle = (name: string): Bundle => ({ top: givenOf(name), companions: [] });
 const rows = (queue: Queue): string[] => queue.items.map(({ bundle, status }) => `${bundle.top.file.name} ${status}`);

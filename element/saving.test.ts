@@ -2,8 +2,6 @@
 
 import { type ConvertOptions, DecantError, type Image, type Kept, type Output, type Result } from 'decant';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Session } from './session.js';
-import type { State, Step } from './state.js';
 import {
   fileHandle,
   fileOf,
@@ -20,7 +18,9 @@ import {
   soon,
   stageIn,
   stepOf,
-} from './testing.js';
+} from '../e2e/support/units/element.js';
+import { Session } from './session.js';
+import type { State, Step } from './state.js';
 import { english } from './texts/english.js';
 
 vi.mock('decant', async (original) => ({

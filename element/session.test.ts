@@ -2,9 +2,6 @@
 
 import { DecantError, type Image } from 'decant';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type Given, MOST } from './given.js';
-import { Session } from './session.js';
-import type { State, Step } from './state.js';
 import {
   fileOf,
   givenOf,
@@ -18,7 +15,10 @@ import {
   soon,
   stageIn,
   stepOf,
-} from './testing.js';
+} from '../e2e/support/units/element.js';
+import { type Given, MOST } from './given.js';
+import { Session } from './session.js';
+import type { State, Step } from './state.js';
 import { english } from './texts/english.js';
 
 vi.mock('decant', async (original) => ({
@@ -53,7 +53,8 @@ function needing(name: string, wanted: string): void {
   images.set(name, ({ companions = [] }) => {
     const names = companions.map((one) => (one as File).name);
     const isThere =
-      names.includes(wanted) || companions.some((one) => (one as { name: string }).name === wanted && 'source' in one);
+      names.includes(wanted) ||
+      companions.some((one) => typeof one === 'object' && 'source' in one && one.name === wanted);
     return imageOf({
       name,
       layers: isThere ? [layerOf(name), layerOf(wanted)] : [layerOf(name)],
@@ -278,7 +279,7 @@ test('a file that cannot be the missing one leads back to the question, with the
   needing('top.qcow2', 'base.qcow2');
   const open = images.get('top.qcow2') as (options: object) => Image;
   images.set('top.qcow2', (options) =>
-    options.companions?.some((one) => 'source' in one)
+    options.companions?.some((one) => typeof one === 'object' && 'source' in one)
       ? new DecantError('not-recognised', "In 'paper.pdf': The file is not a qcow2 image")
       : open(options),
   );

@@ -2,8 +2,8 @@
 
 import { DecantError, type Input, type Reference } from 'decant';
 import { expect, test, vi } from 'vitest';
+import { givenOf, imageOf } from '../e2e/support/units/element.js';
 import { baseName, mayBeRaw, sort, sortImages } from './sorting.js';
-import { givenOf, imageOf } from './testing.js';
 
 /** What the package says of a file. */
 type Kind = { refersTo?: string[]; parent?: string; id?: string } | 'damaged' | 'unknown';

@@ -1,8 +1,8 @@
 // Whose turn it is: what an earlier turn still does is ignored.
 
 import { expect, test, vi } from 'vitest';
+import { imageOf, stageIn } from '../e2e/support/units/element.js';
 import { Stage } from './stage.js';
-import { imageOf, stageIn } from './testing.js';
 
 test('a new turn ends the one before, closes its image and shows what it begins with', () => {
   const changed = vi.fn();

@@ -19,9 +19,10 @@ import { narrowRustTests, rustTests } from './tests/rust.mjs';
 import { count, counted, printTimes } from './tests/tally.mjs';
 import { vitest } from './tests/vitest.mjs';
 
-/** Whole matrices instead of samples, long random runs, large disks: e2e/support/scope.ts. */
-const LONG = { DECANT_TESTS: 'long' };
+/** The scopes of tests: CONTRIBUTING.md. */
+const SHORT = { DECANT_TESTS: 'short' };
 const FULL = { DECANT_TESTS: 'full' };
+const LONG = { DECANT_TESTS: 'long' };
 
 /** See e2e/support/webdriver/browsers.ts. */
 const OTHER_BROWSERS = ['firefox', 'firefox-private', 'webkit', 'webkit-as-safari', 'webkit-as-safari-private'];
@@ -43,7 +44,7 @@ async function everything(env, lints) {
   await Promise.all([core(), scripts()]);
 }
 
-const short = () => everything({}, [rustChecks]);
+const short = () => everything(SHORT, [rustChecks]);
 
 async function full() {
   await everything(FULL, [rustChecks, moreRustChecks]);

@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import type { LitElement } from 'lit';
 import type { DecantConverterElement } from '../../dist/element.js';
+import { unitsOf } from '../../element/texts/units.js';
 import { expect, type Page, test } from '../support/browser.js';
 import { serveGates, stopMidway } from '../support/gates.js';
 import { DISK_SIZE, hashFile, images, PASSWORD, sparse } from '../support/images.js';
@@ -240,7 +241,8 @@ test('what is inside the disk is shown', async ({ page, servers }, testInfo) => 
   await choose(page, images.partitioned());
   await expect(page.getByText('Inside: 2 partitions (GPT)')).toBeVisible();
   await expect(page.getByText('EFI system “EFI”, 8.4 MB')).toBeVisible();
-  await expect(page.getByText(`ext4, ${Math.round(DISK_SIZE / 1e6)} MB, Linux`)).toBeVisible();
+  const { size } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
+  await expect(page.getByText(`ext4, ${size(DISK_SIZE)}, Linux`)).toBeVisible();
   await look(page, testInfo, 'inside');
 });
 

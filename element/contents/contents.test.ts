@@ -355,7 +355,7 @@ describe('whatever stands on a disk, little is read and nothing fails', () => {
   ];
 
   /** `heads` with 1 to 24 changes, mostly among the numbers of the first sectors. */
-  function changed(heads: Uint8Array, seed: number): Uint8Array {
+  function changed(heads: Uint8Array<ArrayBuffer>, seed: number): Uint8Array<ArrayBuffer> {
     const next = random(seed);
     const below = (end: number) => Math.floor(next() * end);
     const bytes = heads.slice();

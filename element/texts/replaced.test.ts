@@ -1,7 +1,7 @@
 // Texts that a page replaces.
 
 import { expect, test } from 'vitest';
-import { textsIn as allTexts } from '../testing.js';
+import { textsIn as allTexts } from '../../e2e/support/units/element.js';
 import { english } from './english.js';
 import { languageOf, textsIn } from './languages.js';
 import { replaced } from './replaced.js';

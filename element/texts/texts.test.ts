@@ -2,8 +2,8 @@
 
 import type { Info, OutputFormat, Result, Snapshot } from 'decant';
 import { expect, test } from 'vitest';
+import { fileHandle, fileOf, folderHandle, infoOf, outputOf, textsIn } from '../../e2e/support/units/element.js';
 import type { FileNeed, Place } from '../state.js';
-import { fileHandle, fileOf, folderHandle, infoOf, outputOf, textsIn } from '../testing.js';
 import type { Choice } from '../ways.js';
 import { english, type Texts } from './english.js';
 import { german } from './german.js';

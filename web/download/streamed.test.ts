@@ -2,7 +2,7 @@
 // and what is left when it does not begin. `../service-worker/downloads.test.ts` has both sides together.
 
 import { beforeEach, expect, test, vi } from 'vitest';
-import { FakePage, type Received } from './fake-page.js';
+import { FakePage, type Received } from '../../e2e/support/units/fake-page.js';
 import { type Ask, PLACE, VERSION } from './messages.js';
 import { DOWNLOADING, openStreamedDownload, streamObstacle } from './streamed.js';
 

@@ -1,8 +1,8 @@
 // The page's side of its service worker: when it is registered, replaced, and removed for good.
 
 import { beforeEach, expect, test, vi } from 'vitest';
+import { FakeCaches } from '../../e2e/support/units/fake-caches.js';
 import { DOWNLOADING } from '../download/streamed.js';
-import { FakeCaches } from './fake-caches.js';
 import { registerServiceWorker } from './register.js';
 
 const SCOPE = 'https://decant.test/app/';

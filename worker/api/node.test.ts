@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect } from 'vitest';
-import { test } from '../../e2e/support/folder.js';
+import { test } from '../../e2e/support/units/folder.js';
 import type { Input, Output } from '../given.js';
 import { node } from './node.js';
 

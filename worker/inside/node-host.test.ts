@@ -3,7 +3,7 @@
 import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
-import { test } from '../../e2e/support/folder.js';
+import { test } from '../../e2e/support/units/folder.js';
 import type { OpenFile, TargetSpec } from '../messages.js';
 import type { ObjectSource, ObjectTarget } from './host.js';
 import { nodeHost } from './node-host.js';

@@ -1,7 +1,7 @@
 // A caller's source from inside a coordinator: reads that are asked for, wait or are given up.
 
 import { afterEach, expect, test } from 'vitest';
-import { soon } from '../../e2e/support/soon.js';
+import { soon } from '../../e2e/support/units/soon.js';
 import type { Answer, Asked } from '../messages.js';
 import { PortSource, Reads } from './port-source.js';
 

@@ -1,7 +1,7 @@
 // A caller's target from inside a coordinator: pieces, holes, and how many are on their way.
 
 import { describe, expect, test } from 'vitest';
-import { soon } from '../../e2e/support/soon.js';
+import { soon } from '../../e2e/support/units/soon.js';
 import type { Piece, Taken } from '../messages.js';
 import { PortTarget } from './port-target.js';
 

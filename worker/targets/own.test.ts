@@ -1,7 +1,7 @@
 // Targets of callers: how they are called, and how they end.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { soon } from '../../e2e/support/soon.js';
+import { soon } from '../../e2e/support/units/soon.js';
 import { cancelled, DecantError } from '../errors.js';
 import { PortTarget } from '../inside/port-target.js';
 import type { Target, TargetPlan } from '../types.js';

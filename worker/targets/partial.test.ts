@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { test } from '../../e2e/support/folder.js';
+import { test } from '../../e2e/support/units/folder.js';
 import { partialName, resumables, sweep } from './partial.js';
 import type { Place } from './target.js';
 

@@ -3,9 +3,9 @@
 import { chmodSync, type PathLike, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, vi } from 'vitest';
-import { test } from '../../e2e/support/folder.js';
-import { beginTo, SIZE } from '../../e2e/support/route.js';
-import { soon } from '../../e2e/support/soon.js';
+import { test } from '../../e2e/support/units/folder.js';
+import { beginTo, SIZE } from '../../e2e/support/units/route.js';
+import { soon } from '../../e2e/support/units/soon.js';
 import { DecantError } from '../errors.js';
 
 type Call = 'fchmod' | 'fchown' | 'fsync' | 'folder' | 'link' | 'rename' | 'unlink';
@@ -48,7 +48,7 @@ vi.mock('node:fs', async (importOriginal) => {
     },
     open(path: PathLike, flags: number, ...rest: [number, Done] | [Done]) {
       const failure = flags & fs.constants.O_DIRECTORY ? asked('folder') : undefined;
-      if (failure) rest.at(-1)!(failure);
+      if (failure) (rest.at(-1) as Done)(failure);
       else (fs.open as (...args: unknown[]) => void)(path, flags, ...rest);
     },
     renameSync(from: PathLike, to: PathLike) {

@@ -18,8 +18,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { test } from '../../e2e/support/folder.js';
-import { beginTo, SIZE } from '../../e2e/support/route.js';
+import { test } from '../../e2e/support/units/folder.js';
+import { beginTo, SIZE } from '../../e2e/support/units/route.js';
 import type { FileSpec } from '../messages.js';
 
 const NEW = Buffer.alloc(SIZE, 'new').toString();
@@ -172,7 +172,7 @@ describe('what happens while a new file is made:', () => {
     const { file, commit } = await beginTo(output);
     expect(existsSync(output)).toBe(false);
     await commit();
-    expect(existsSync(file.path)).toBe(false);
+    expect(existsSync(file.path.toString())).toBe(false);
     expect(statSync(output).mode & 0o777).toBe(0o666 & ~process.umask());
   });
 });
@@ -260,7 +260,7 @@ describe('a conversion with resume', () => {
     const output = join(folder, 'out.raw');
     const first = await beginTo(output, { identity: 'it' });
     expect(first.route.begun).toBeUndefined();
-    expect(statSync(first.file.path).mode & 0o777).toBe(0o600);
+    expect(statSync(first.file.path.toString()).mode & 0o777).toBe(0o600);
     first.route.settled({ guest: 4096, written: 4096 });
     await expect(first.cancel(true)).rejects.toMatchObject({ message: /^what is done is kept/ });
     expect(existsSync(output)).toBe(false);

@@ -1,7 +1,7 @@
 // Files that a person picked, and files in a folder that a person picked.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { asFile, asFolder, MemoryFile, MemoryFolder } from '../../e2e/support/memory-storage.js';
+import { asFile, asFolder, MemoryFile, MemoryFolder } from '../../e2e/support/units/memory-storage.js';
 import { cancelled } from '../errors.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { FolderRoute, PickedRoute } from './picked.js';

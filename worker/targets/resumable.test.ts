@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { test } from '../../e2e/support/folder.js';
+import { test } from '../../e2e/support/units/folder.js';
 import { journalOf } from './journal.js';
 import { partialName } from './partial.js';
 import { keptFor, letGo, takeOver } from './resumable.js';

@@ -1,7 +1,7 @@
 // Temporary files in the origin's private file system: which are removed, and which a conversion may continue.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type MemoryFolder, stubStorage } from '../../e2e/support/memory-storage.js';
+import { type MemoryFolder, stubStorage } from '../../e2e/support/units/memory-storage.js';
 import { cancelled } from '../errors.js';
 import { FOLDER, journalName } from '../storage-folder.js';
 import { OpfsRoute } from './opfs.js';

@@ -13,8 +13,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect } from 'vitest';
-import { test } from '../../e2e/support/folder.js';
-import { beginTo } from '../../e2e/support/route.js';
+import { test } from '../../e2e/support/units/folder.js';
+import { beginTo } from '../../e2e/support/units/route.js';
 import { findTarget, isSame } from './target.js';
 
 const before = process.cwd();

@@ -3,7 +3,7 @@
 import { openSync, readSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { test } from '../../e2e/support/folder.js';
+import { test } from '../../e2e/support/units/folder.js';
 import type { Source } from '../types.js';
 import { checkSource } from './source.js';
 

@@ -3,7 +3,7 @@
 import { open, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
-import { test } from '../../e2e/support/folder.js';
+import { test } from '../../e2e/support/units/folder.js';
 import type { Target, TargetPlan } from '../types.js';
 import { checkTarget } from './target.js';
 

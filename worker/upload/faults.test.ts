@@ -14,7 +14,7 @@ import {
   runClock,
   TARGETS,
   upload,
-} from '../../e2e/support/upload-units.js';
+} from '../../e2e/support/units/uploads.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,7 +1,7 @@
 // Requests under way at once: their number, and their failures.
 
 import { expect, test } from 'vitest';
-import { failure, held } from '../../e2e/support/upload-units.js';
+import { failure, held } from '../../e2e/support/units/uploads.js';
 import { Flight } from './flight.js';
 
 const turn = () => new Promise((done) => setImmediate(done));

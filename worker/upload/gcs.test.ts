@@ -14,7 +14,7 @@ import {
   runClock,
   TARGETS,
   upload,
-} from '../../e2e/support/upload-units.js';
+} from '../../e2e/support/units/uploads.js';
 import { Gcs } from './gcs.js';
 
 beforeEach(() => void vi.useFakeTimers());

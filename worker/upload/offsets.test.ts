@@ -1,7 +1,7 @@
 // Appending a part where the server knows how far it has come.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { failure, runClock } from '../../e2e/support/upload-units.js';
+import { failure, runClock } from '../../e2e/support/units/uploads.js';
 import { Passing } from '../http/failures.js';
 import { appendPart } from './offsets.js';
 import type { Part } from './parts.js';

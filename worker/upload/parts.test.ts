@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { random } from '../../e2e/support/random.js';
-import { held } from '../../e2e/support/upload-units.js';
+import { held } from '../../e2e/support/units/uploads.js';
 import { type Part, Parts } from './parts.js';
 
 const SIZE = 8;

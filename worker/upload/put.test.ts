@@ -11,7 +11,7 @@ import {
   runClock,
   TARGETS,
   upload,
-} from '../../e2e/support/upload-units.js';
+} from '../../e2e/support/units/uploads.js';
 import type { TargetPlan } from '../types.js';
 import { Put } from './put.js';
 import type { UploadOptions } from './types.js';

@@ -1,7 +1,7 @@
 // Requests of an upload: what is tried again and when, how long a body may take, and how an upload is given up.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { failure, runClock } from '../../e2e/support/upload-units.js';
+import { failure, runClock } from '../../e2e/support/units/uploads.js';
 import { type Call, Requests } from './requests.js';
 import type { UploadOptions } from './types.js';
 

@@ -1,7 +1,7 @@
 // The journal of an upload to S3, line by line.
 
 import { expect, test } from 'vitest';
-import { held } from '../../e2e/support/upload-units.js';
+import { held } from '../../e2e/support/units/uploads.js';
 import { S3Journal } from './s3-journal.js';
 
 const HEAD = '{"identity":"one","size":4096,"id":"a&<"}\n';

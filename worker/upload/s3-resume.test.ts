@@ -12,7 +12,7 @@ import {
   DISK as SMALL,
   s3Over,
   upload,
-} from '../../e2e/support/upload-units.js';
+} from '../../e2e/support/units/uploads.js';
 import { S3Journal } from './s3-journal.js';
 import type { UploadJournal } from './types.js';
 

@@ -13,7 +13,7 @@ import {
   runClock,
   s3Over,
   upload,
-} from '../../e2e/support/upload-units.js';
+} from '../../e2e/support/units/uploads.js';
 import { S3 } from './s3.js';
 
 beforeEach(() => void vi.useFakeTimers());

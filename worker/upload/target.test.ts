@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Cloud } from '../../e2e/support/cloud.js';
-import { cloudOf, DISK, failure, objectIn, runClock, upload } from '../../e2e/support/upload-units.js';
+import { cloudOf, DISK, failure, objectIn, runClock, upload } from '../../e2e/support/units/uploads.js';
 import {
   azureBlockBlobTarget,
   azurePageBlobTarget,

@@ -13,7 +13,7 @@ import {
   runClock,
   TARGETS,
   upload,
-} from '../../e2e/support/upload-units.js';
+} from '../../e2e/support/units/uploads.js';
 import { Tus } from './tus.js';
 
 beforeEach(() => void vi.useFakeTimers());

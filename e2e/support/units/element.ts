@@ -12,12 +12,12 @@ import {
   type Result,
 } from 'decant';
 import { expect, vi } from 'vitest';
-import type { Given } from './given.js';
-import type { Host } from './host.js';
-import type { Session } from './session.js';
-import { Stage } from './stage.js';
-import type { State, Step } from './state.js';
-import type { Texts } from './texts/english.js';
+import type { Given } from '../../../element/given.js';
+import type { Host } from '../../../element/host.js';
+import type { Session } from '../../../element/session.js';
+import { Stage } from '../../../element/stage.js';
+import type { State, Step } from '../../../element/state.js';
+import type { Texts } from '../../../element/texts/english.js';
 
 export const fileOf = (name: string, content: BlobPart = 'content', lastModified = 0): File =>
   new File([content], name, { lastModified });

@@ -2,20 +2,20 @@
 // that runs ahead.
 
 import { vi } from 'vitest';
-import type { Target, TargetPlan } from '../../worker/types.js';
-import { Blob } from '../../worker/upload/azure.js';
-import { BlockBlob } from '../../worker/upload/azure-block.js';
-import { PageBlob } from '../../worker/upload/azure-page.js';
-import { Gcs } from '../../worker/upload/gcs.js';
-import { Put } from '../../worker/upload/put.js';
-import { Requests } from '../../worker/upload/requests.js';
-import { S3 } from '../../worker/upload/s3.js';
-import { S3Journal } from '../../worker/upload/s3-journal.js';
-import { type Protocol, UploadTarget } from '../../worker/upload/target.js';
-import { Tus } from '../../worker/upload/tus.js';
-import type { UploadJournal, UploadOptions } from '../../worker/upload/types.js';
-import { Cloud, type CloudOptions } from './cloud.js';
-import { random } from './random.js';
+import type { Target, TargetPlan } from '../../../worker/types.js';
+import { Blob } from '../../../worker/upload/azure.js';
+import { BlockBlob } from '../../../worker/upload/azure-block.js';
+import { PageBlob } from '../../../worker/upload/azure-page.js';
+import { Gcs } from '../../../worker/upload/gcs.js';
+import { Put } from '../../../worker/upload/put.js';
+import { Requests } from '../../../worker/upload/requests.js';
+import { S3 } from '../../../worker/upload/s3.js';
+import { S3Journal } from '../../../worker/upload/s3-journal.js';
+import { type Protocol, UploadTarget } from '../../../worker/upload/target.js';
+import { Tus } from '../../../worker/upload/tus.js';
+import type { UploadJournal, UploadOptions } from '../../../worker/upload/types.js';
+import { Cloud, type CloudOptions } from '../cloud.js';
+import { random } from '../random.js';
 
 /** Longer than anything takes on a busy machine. */
 vi.setConfig({ testTimeout: 60_000 });
@@ -66,23 +66,24 @@ export function s3Over(
   return new UploadTarget(new S3(requestsTo(cloud, options), sign, notes, () => PART));
 }
 
-const blobOver: (...given: Parameters<Make>) => Blob = (cloud, options) =>
+const blobOver = (cloud: Pick<Cloud, 'fetch'>, options?: UploadOptions): Blob =>
   new Blob(requestsTo(cloud, options), new URL(`${ORIGIN}/azure/disk?sig=secret`));
 
 /** A target of each kind. */
 export const TARGETS = {
   s3: s3Over,
-  gcs: (cloud, options) => {
+  gcs: (cloud, options?: UploadOptions) => {
     const protocol = new Gcs(requestsTo(cloud, options), new URL(`${ORIGIN}/gcs/disk`), undefined);
     return new UploadTarget(withParts(protocol));
   },
-  tus: (cloud, options) => {
+  tus: (cloud, options?: UploadOptions) => {
     const protocol = new Tus(requestsTo(cloud, options), new URL(`${ORIGIN}/tus/files`), undefined);
     return new UploadTarget(withParts(protocol));
   },
   put: (cloud, options = {}) => new Put(requestsTo(cloud, options), new URL(`${ORIGIN}/put/disk`), options),
-  'page blob': (cloud, options) => new PageBlob(blobOver(cloud, options)),
-  'block blob': (cloud, options) => new UploadTarget(withParts(new BlockBlob(blobOver(cloud, options)))),
+  'page blob': (cloud, options?: UploadOptions) => new PageBlob(blobOver(cloud, options)),
+  'block blob': (cloud, options?: UploadOptions) =>
+    new UploadTarget(withParts(new BlockBlob(blobOver(cloud, options)))),
 } satisfies Record<string, Make>;
 export type Kind = keyof typeof TARGETS;
 export const KINDS = Object.keys(TARGETS) as Kind[];

@@ -1,9 +1,9 @@
 // Vitest: a conversion to a path, of which the test does the coordinator's part.
 
 import { ftruncateSync, writeSync } from 'node:fs';
-import { cancelled } from '../../worker/errors.js';
-import type { OpenFile } from '../../worker/messages.js';
-import { PathRoute } from '../../worker/targets/path.js';
+import { cancelled } from '../../../worker/errors.js';
+import type { OpenFile } from '../../../worker/messages.js';
+import { PathRoute } from '../../../worker/targets/path.js';
 
 /** In bytes: what a conversion of these tests writes. */
 export const SIZE = 8192;
