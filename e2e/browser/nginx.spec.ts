@@ -8,7 +8,7 @@ import { startNginx } from '../support/nginx.mjs';
 
 test.use({ ignoreHTTPSErrors: true });
 
-test('an image from nginx over HTTP/2, of another origin', async ({ page, servers }, testInfo) => {
+test('an image from nginx over HTTP/2, of another origin', { tag: '@full' }, async ({ page, servers }, testInfo) => {
   const folder = testInfo.outputPath('files');
   mkdirSync(folder, { recursive: true });
   linkSync(images.zlib(), join(folder, 'disk.qcow2'));
