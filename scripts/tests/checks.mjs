@@ -8,22 +8,23 @@ import { check, count } from './tally.mjs';
 const LINT = ['--locked', '-p', 'decant', '-p', 'decant-codec', '--', '-D', 'warnings'];
 const WASM = ['--no-default-features', '--target', 'wasm32-unknown-unknown', '--target-dir', 'target/lint'];
 
-/** Formats and lints of Rust: natively and for the wasm of workers. */
+/** Formats and lints of Rust, natively. */
 export async function rustChecks() {
   await check('rustfmt', 'cargo', cargo('fmt', '--check'));
   await check('clippy', 'cargo', cargo('clippy', '--all-targets', ...LINT));
-  const extras = cargo('clippy', '--config', 'scripts/wasm-plain.toml', '--features', 'extras', ...WASM, ...LINT);
-  await check('clippy, wasm of workers', 'cargo', extras);
 }
 
-/** Lints of the other builds of wasm: the smaller one, and the one with threads, which needs a std of its own. */
-export async function moreRustChecks() {
-  const plain = cargo('clippy', '--config', 'scripts/wasm-plain.toml', ...WASM, ...LINT);
-  await check('clippy, smaller wasm of workers', 'cargo', plain);
+/** Lints of each build of wasm. That with threads needs a std of its own. */
+export async function wasmChecks() {
+  const plain = ['--config', 'scripts/wasm-plain.toml'];
   const threads = ['--config', 'scripts/wasm-threads.toml', '--features', 'threads,extras'];
-  await check('clippy, wasm of threads', 'cargo', cargo('clippy', ...threads, ...WASM, ...LINT), {
-    RUSTC_BOOTSTRAP: '1',
-  });
+  for (const [name, build, env] of [
+    ['plain', plain],
+    ['extras', [...plain, '--features', 'extras']],
+    ['threads', threads, { RUSTC_BOOTSTRAP: '1' }],
+  ]) {
+    await check(`clippy, ${name} wasm`, 'cargo', cargo('clippy', ...build, ...WASM, ...LINT), env);
+  }
 }
 
 /** Formats, lints, types and import cycles of TypeScript and JavaScript. */
