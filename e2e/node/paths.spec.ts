@@ -1,65 +1,13 @@
 // The file that is written is the one that was named: the one that the system itself chooses.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cli, decant, program, run } from '../support/command.js';
 import { images } from '../support/images.js';
+import { inside, makeLinks, tree } from '../support/links.js';
 import { expect, test } from '../support/node.js';
-
-/** A name in a folder, given by its bytes. */
-const inside = (folder: string, name: string) =>
-  Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(name, 'latin1')]);
-
-/** Everything below a folder, by the bytes of its names: what a file holds, or that it was written. */
-function tree(folder: string, within = ''): string[] {
-  return readdirSync(inside(folder, within), 'buffer')
-    .flatMap((entry) => {
-      const name = `${within}${entry.toString('latin1')}`;
-      const path = inside(folder, name);
-      const kind = lstatSync(path);
-      if (kind.isDirectory()) return [`${name}/`, ...tree(folder, `${name}/`)];
-      if (kind.isSymbolicLink()) return [`${name} -> ${readlinkSync(path, 'latin1')}`];
-      return [`${name}: ${kind.size < 100 ? readFileSync(path, 'latin1') : 'written'}`];
-    })
-    .toSorted();
-}
-
-/** `far/away`, a file `file`, a folder `folder` with a file in it. */
-function make(folder: string): string {
-  for (const name of ['far/away/deep', 'folder']) mkdirSync(join(folder, name), { recursive: true });
-  writeFileSync(join(folder, 'file'), 'old');
-  writeFileSync(join(folder, 'out.raw'), 'not this one');
-  writeFileSync(join(folder, 'far', 'file'), 'old and far');
-  for (const [link, to] of [
-    ['link', 'far/away'],
-    ['to-file', 'file'],
-    ['to-link', 'to-file'],
-    ['to-nothing', 'folder/new'],
-    ['to-slash', 'file/'],
-    ['to-missing-slash', 'missing/'],
-    ['to-parent', 'link/../file'],
-    ['to-absolute', '/proc/self/cwd/far/new'],
-    ['folder/up', '../file'],
-    ['far/away/aside', '../file'],
-    ['far/away/deep/aside', 'up-there'],
-    ['circle', 'circle'],
-    ['to-itself', '/proc/self/cwd/file'],
-  ] as const) {
-    symlinkSync(to, join(folder, link));
-  }
-  return folder;
-}
 
 const CHOICES = [
   ...['out.raw', './out.raw', 'folder//new', 'folder/../file', '-', 'a\nb', ' ', 'new'],
@@ -94,7 +42,7 @@ const CHOICES = [
 ];
 
 test('what is written is what a shell writes, and refused is what a shell refuses', { tag: '@full' }, ({ folder }) => {
-  const roots = (name: string) => CHOICES.map((_, at) => make(join(folder, name, String(at))));
+  const roots = (name: string) => CHOICES.map((_, at) => makeLinks(join(folder, name, String(at))));
   const [system, ours] = [roots('system'), roots('ours')];
   const written = CHOICES.map((path, at) => {
     return spawnSync('sh', ['-c', 'head -c 200 /dev/zero > "$1"', 'sh', path], { cwd: system[at]! }).status === 0;
@@ -119,7 +67,7 @@ test('what is written is what a shell writes, and refused is what a shell refuse
 });
 
 test('a folder in the way is told before the work', { tag: '@full' }, ({ folder }) => {
-  make(folder);
+  makeLinks(folder);
   for (const path of ['file/', 'file/.', 'missing/', 'folder/..', 'to-slash']) {
     expect(decant('convert', images.kinds(), `${folder}/${path}`), path).toMatchObject({
       status: 2,

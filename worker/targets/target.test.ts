@@ -1,64 +1,16 @@
 // The file that is written is the one that the system itself chooses.
 
 import { spawnSync } from 'node:child_process';
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect } from 'vitest';
+import { makeLinks, tree } from '../../e2e/support/links.js';
 import { test } from '../../e2e/support/units/folder.js';
 import { beginTo } from '../../e2e/support/units/route.js';
 import { findTarget, isSame } from './target.js';
 
 const before = process.cwd();
 afterEach(() => process.chdir(before));
-
-/** Everything below a folder: what a file holds, or that it was written. */
-function tree(folder: string, within = ''): string[] {
-  return readdirSync(join(folder, within))
-    .flatMap((entry) => {
-      const name = `${within}${entry}`;
-      const path = join(folder, name);
-      const kind = lstatSync(path);
-      if (kind.isDirectory()) return [`${name}/`, ...tree(folder, `${name}/`)];
-      if (kind.isSymbolicLink()) return [`${name} -> ${readlinkSync(path)}`];
-      return [`${name}: ${kind.size < 100 ? readFileSync(path, 'utf8') : 'written'}`];
-    })
-    .toSorted();
-}
-
-/** Files, folders and links of many kinds in the new folder `folder`. */
-function make(folder: string): string {
-  for (const name of ['far/away/deep', 'folder']) mkdirSync(join(folder, name), { recursive: true });
-  writeFileSync(join(folder, 'file'), 'old');
-  writeFileSync(join(folder, 'out.raw'), 'not this one');
-  writeFileSync(join(folder, 'far', 'file'), 'old and far');
-  for (const [link, to] of [
-    ['link', 'far/away'],
-    ['to-file', 'file'],
-    ['to-link', 'to-file'],
-    ['to-nothing', 'folder/new'],
-    ['to-slash', 'file/'],
-    ['to-missing-slash', 'missing/'],
-    ['to-parent', 'link/../file'],
-    ['to-absolute', '/proc/self/cwd/far/new'],
-    ['folder/up', '../file'],
-    ['far/away/aside', '../file'],
-    ['far/away/deep/aside', 'up-there'],
-    ['circle', 'circle'],
-    ['to-itself', '/proc/self/cwd/file'],
-  ] as const) {
-    symlinkSync(to, join(folder, link));
-  }
-  return folder;
-}
 
 const FOLDERS = ['file/', 'file/.', 'missing/', 'folder/..', 'folder/.', 'to-slash', '.', '..', '/', ''];
 const CHOICES = [
@@ -74,7 +26,7 @@ const CHOICES = [
 describe('a shell and a conversion write the same, or both nothing:', () => {
   for (const path of CHOICES) {
     test(JSON.stringify(path), async ({ folder }) => {
-      const [system, ours] = [make(join(folder, 'system')), make(join(folder, 'ours'))];
+      const [system, ours] = [makeLinks(join(folder, 'system')), makeLinks(join(folder, 'ours'))];
       const shell = ['-c', 'printf %0200d 0 > "$1"', 'sh', path];
       const isWritten = spawnSync('sh', shell, { cwd: system }).status === 0;
       process.chdir(ours);
@@ -93,7 +45,7 @@ describe('a shell and a conversion write the same, or both nothing:', () => {
 describe('findTarget', () => {
   for (const path of FOLDERS) {
     test(`${JSON.stringify(path)} names a folder`, async ({ folder }) => {
-      process.chdir(make(join(folder, 'it')));
+      process.chdir(makeLinks(join(folder, 'it')));
       await expect(findTarget(path)).rejects.toMatchObject({
         kind: 'usage',
         message: expect.stringContaining('names a folder; name a file'),
@@ -102,7 +54,7 @@ describe('findTarget', () => {
   }
 
   test('a circle of links is refused', async ({ folder }) => {
-    await expect(findTarget(join(make(join(folder, 'it')), 'circle'))).rejects.toMatchObject({
+    await expect(findTarget(join(makeLinks(join(folder, 'it')), 'circle'))).rejects.toMatchObject({
       kind: 'usage',
       message: expect.stringContaining('is a link in a circle'),
     });
