@@ -171,7 +171,20 @@ fn listings() -> Vec<Listing> {
     let whole = Vdi { size: 1000 << 10, ..Vdi::new(1024, &[Free; 1000]) };
     let numbers_map = 512..512 + 4000;
     let (numbers_at, end) = (whole.map(), whole.data() + (1000 << 10));
+    // More extents than are listed at once.
+    let stripes: Vec<_> = (0..3000).map(|at| if at % 2 == 0 { Data(1) } else { Zero }).collect();
+    let striped = Vdi::new(1024, &stripes);
+    let stripes_map = striped.map() as u64..striped.map() as u64 + 12_000;
     vec![
+        Listing {
+            what: "data and zeros in turn",
+            file: striped.file(),
+            data: 1500 << 10,
+            most_extents: 3000,
+            most_reads: 1 + 3,
+            most_bytes: 12_000 + (64 << 10),
+            tables: vec![stripes_map],
+        },
         Listing {
             what: "free and zero blocks",
             file: free.file(),
