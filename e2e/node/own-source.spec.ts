@@ -39,9 +39,8 @@ for (const [name, image, password, tagged] of [
        source.read = async (...range) => {
          begun += 1;
          if (begun === 2) go();
-         const reading = read(...range);
          await both;
-         return reading;
+         return read(...range);
        };
        await Promise.all([a, b].map((output) => image.convert(output)));
        await image.convert(c, { memory: 32 << 20 });
