@@ -158,7 +158,8 @@ test('the card keeps its height while files are read', { tag: '@full' }, async (
 test('Convert says why it cannot be pressed yet', async ({ page }) => {
   // A way is proposed after a while in any case.
   await page.clock.install();
-  await page.clock.pauseAt(Date.now() + 1000);
+  // Later than any machine gets here.
+  await page.clock.pauseAt(Date.now() + 3_600_000);
   // Whether another tab converts too is never told.
   await page.evaluate(() => {
     LockManager.prototype.query = () => new Promise(() => {});
