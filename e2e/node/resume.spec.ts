@@ -74,6 +74,8 @@ for (const [format, tag] of [
       const formatted = { ...cut, options: ['-O', format] };
       let guest = 0;
       for (const point of POINTS) {
+        // A slow machine is sent more before a kill, and the last quarter is never sent.
+        if (guest > ALL / 2) break;
         await cutOff({ ...formatted, point: point * ALL }, 'SIGKILL', guest);
         expect(existsSync(cut.output)).toBe(false);
         guest = leftOf(cut.folder)!.guest;
