@@ -37,7 +37,7 @@ export default defineConfig({
   preserveOutput: 'failures-only',
   timeout: 120_000,
   // A busy machine takes longer than Playwright's 5 s.
-  expect: { timeout: 30_000 },
+  expect: { timeout: 60_000 },
   workers: 1,
   forbidOnly: true,
   reporter: [['list'], ['json', { outputFile: '../.cache/playwright.json' }]],

@@ -1,14 +1,12 @@
 // Chromium with the built package: pages, and what happens in them.
 
-import { test as base, expect as baseExpect, type Page } from '@playwright/test';
+import { test as base, expect, type Page } from '@playwright/test';
 import { defineHold, type HeldSource, loadDecant } from './in-page.js';
 import { startServer, type TestServer } from './server.js';
 import { watchUnhandled } from './unhandled.js';
 
 export type { Page };
-
-/** With time for a busy machine. */
-export const expect = baseExpect.configure({ timeout: 30_000 });
+export { expect };
 
 type Decant = typeof import('../../dist/browser.js');
 

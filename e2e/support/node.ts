@@ -1,10 +1,9 @@
 // Node: a folder for each test.
 
 import { mkdirSync } from 'node:fs';
-import { test as base, expect as baseExpect } from '@playwright/test';
+import { test as base, expect } from '@playwright/test';
 
-/** What is waited for may take as long as a busy machine needs. */
-export const expect = baseExpect.configure({ timeout: 60_000 });
+export { expect };
 
 /** A test that the short scope leaves out. */
 export const FULL = { tag: '@full' };
