@@ -5,12 +5,10 @@ import { join } from 'node:path';
 import { programIn } from '../support/command.js';
 import { withFaults } from '../support/faults.js';
 import { images, PASSWORD } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 
 /** How long each read takes, in milliseconds: faults.c. */
 const SLOW = 100;
-const FULL = { tag: '@full' };
-
 for (const { name, work, tagged } of [
   { name: 'opening', work: '', tagged: FULL },
   { name: 'unlocking', work: 'await image.unlock({ signal })', tagged: FULL },

@@ -8,7 +8,7 @@ import type * as Decant from '../../dist/node.js';
 import { cli, program, run, startProgram } from '../support/command.js';
 import { failure } from '../support/failure.js';
 import { expectSame, sparse } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 import { type RemoteFile, serveFile } from '../support/remote.js';
 import { type Fault, rangeOf } from '../support/replies.js';
 
@@ -17,9 +17,6 @@ const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.
 const MIB = 1 << 20;
 const disk = sparse(64 * MIB);
 const file = readFileSync(disk.image);
-
-/** What only permutes here what tests beside the sources try in every way (worker/http, worker/sources). */
-const FULL = { tag: '@full' };
 
 let remote: RemoteFile | undefined;
 test.afterEach(async () => {

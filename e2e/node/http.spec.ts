@@ -9,7 +9,7 @@ import type * as Decant from '../../dist/node.js';
 import { startProgram } from '../support/command.js';
 import { failure } from '../support/failure.js';
 import { expectSame, images, sparse } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 import { random } from '../support/random.js';
 import { type RemoteFile, serveFile } from '../support/remote.js';
 import { FAULTS, type Fault, PASSING, rangeOf } from '../support/replies.js';
@@ -23,9 +23,6 @@ const SHORT = { timeout: 1 };
 
 const disk = sparse(64 * MIB);
 const file = readFileSync(disk.image);
-
-/** What only permutes here what tests beside the sources try in every way (worker/http, worker/sources). */
-const FULL = { tag: '@full' };
 
 let remote: RemoteFile | undefined;
 test.afterEach(async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { program } from '../support/command.js';
 import { hashFile, images, PASSWORD } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 
 const sample = fileURLToPath(new URL('../../web/sample.qcow2', import.meta.url));
 const own = new URL('../support/own.mjs', import.meta.url).href;
@@ -12,9 +12,6 @@ const own = new URL('../support/own.mjs', import.meta.url).href;
 /** Runs a program that has `fileSource` and `changed` besides the package. */
 const run = <T>(code: string, ...args: string[]): T =>
   program<T>(`const { changed, fileSource } = await import('${own}'); ${code}`, ...args);
-
-/** What only permutes here what tests beside the sources try in every way (worker/sources), or crate/tests. */
-const FULL = { tag: '@full' };
 
 for (const [name, image, password, tagged] of [
   ['zlib', images.zlib, '', {}],

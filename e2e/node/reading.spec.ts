@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { program } from '../support/command.js';
 import { hashFile, images, PASSWORD, sparse } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 
 const own = new URL('../support/own.mjs', import.meta.url).href;
 
@@ -19,9 +19,6 @@ const run = <T>(code: string, ...args: string[]): T =>
   );
 
 const chain = () => images.chain();
-
-/** What only permutes here what crate/tests tries in every way. */
-const FULL = { tag: '@full' };
 
 for (const [name, tagged, image, raw, companions] of [
   ['zlib', {}, images.zlib, images.raw, []],

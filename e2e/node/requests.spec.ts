@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
 import { expectSame, images, qemuImg, sparse } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 import { random } from '../support/random.js';
 import { type RemoteFile, serveFile } from '../support/remote.js';
 import { type Fault, PASSING, rangeOf } from '../support/replies.js';
@@ -21,9 +21,6 @@ test.afterEach(async () => {
 test.afterAll(() => decant.dispose());
 
 const MIB = 1 << 20;
-
-/** What only permutes here what tests beside the sources try in every way (worker/http, worker/sources). */
-const FULL = { tag: '@full' };
 
 /** How many of the first `size` bytes were asked for. */
 const asked = ({ asked }: RemoteFile, size: number): number =>
