@@ -77,6 +77,7 @@ async function cutOff(folder: string, input: string, signal: NodeJS.Signals, not
   await expect.poll(() => notedIn(journalIn(folder)), PATIENTLY).toBe(noted);
   child.kill(signal);
   const { stderr } = await ended;
+  await server.settled();
   server.beforeAnswer = () => {};
   return stderr;
 }
@@ -129,6 +130,7 @@ for (const format of ['raw', 'vpc']) {
           .toBe(true);
         child.kill('SIGKILL');
         await ended;
+        await server.settled();
         [server.before, server.beforeAnswer] = [() => {}, () => {}];
         expect(isDisk(object(), RAW, format)).toBe(what === 'the object is made');
         const since = server.asked.length;
@@ -266,6 +268,7 @@ async function cancelled(image: Decant.Image, journal: InMemory, noted: number):
   await expect.poll(() => notedIn(journal.text), PATIENTLY).toBe(noted);
   ending.abort();
   const failed = await work;
+  await server.settled();
   server.beforeAnswer = () => {};
   return failed;
 }

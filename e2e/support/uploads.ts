@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as later } from 'node:timers/promises';
 import { Cloud, type CloudOptions } from './cloud.js';
 
 /** Pages of any origin may send anything. */
@@ -18,19 +19,32 @@ export const EXPOSED = {
 
 export interface UploadServer extends Cloud {
   origin: string;
+  /** Resolves once all that clients have sent by now has arrived, and each request is answered or given up. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Takes uploads below `/s3`, `/gcs`, `/tus`, `/put` and `/azure`. */
 export async function takeUploads(options: CloudOptions = {}): Promise<UploadServer> {
   const cloud = new Cloud(options);
-  const server = createServer((request, response) => void take(cloud, request, response));
+  const underWay = new Set<ServerResponse>();
+  const server = createServer((request, response) => {
+    underWay.add(response);
+    response.on('close', () => underWay.delete(response));
+    void take(cloud, request, response);
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const close = async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   };
-  return Object.assign(cloud, { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const settled = async () => {
+    // Connections are accepted in the order in which they were made.
+    await fetch(origin, { method: 'OPTIONS' });
+    while (underWay.size > 0) await later(5);
+  };
+  return Object.assign(cloud, { origin, settled, close });
 }
 
 async function take(cloud: Cloud, request: IncomingMessage, response: ServerResponse): Promise<void> {
