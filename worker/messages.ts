@@ -59,8 +59,11 @@ export type Answer = { id: number; bytes: Uint8Array<ArrayBuffer> } | { id: numb
 export type TargetSpec =
   /** A file that the user picked. */
   | { picked: FileSystemFileHandle }
-  /** The name of a temporary file in the origin's private file system: not every browser lets handles travel. */
-  | { opfs: string; resume?: Resume }
+  /**
+   * The name of a temporary file in the origin's private file system: not every browser lets handles travel. `sized` says
+   * whether the output's size is known before.
+   */
+  | { opfs: string; sized: boolean; resume?: Resume }
   | PortSpec
   /** An open file of Node, or a block device, which gets its holes as zeros; `name` is what the caller calls it. */
   | { file: OpenFile; name: string; isDevice: boolean; sync: boolean };

@@ -80,7 +80,7 @@ async function load(fault: Fault, shares = true) {
 /** Opens the file as a target that pool workers share. */
 async function openShared(fault: Fault) {
   const { host, file } = await load(fault);
-  const { target, shared } = await host.openTarget({ opfs: 'out' }, true);
+  const { target, shared } = await host.openTarget({ opfs: 'out', sized: true }, true);
   expect(shared).toBe(true);
   return { object: (target as { object: ObjectTarget }).object, file };
 }
@@ -126,10 +126,11 @@ test('sets the length of a file and closes it before workers open it', async () 
   expect(file.log).toEqual(['open', 'truncate 0', `truncate ${GB}`, 'close']);
 });
 
-test('sets no length if the size is unknown', async () => {
-  const { object, file } = await openShared({});
-  await object.open(undefined);
-  expect(file.log).toEqual([]);
+test('writes by one handle if the size is unknown', async () => {
+  const { host, file } = await load({});
+  const { target, shared } = await host.openTarget({ opfs: 'out', sized: false }, true);
+  expect([Object.keys(target), shared]).toEqual([['handle'], false]);
+  expect(file.log).toEqual(['open', 'truncate 0']);
 });
 
 /** Opens a target with a journal, to resume from `guest`. Returns the state after so many milliseconds. */
@@ -138,14 +139,16 @@ async function openWithJournal(fault: Fault, guest: number, milliseconds: number
   try {
     const { host } = await load(fault);
     let ended = 'waiting';
-    host.openTarget({ opfs: 'out', resume: { head: 'head', begun: { guest, written: guest } } }, true).then(
-      ({ journal }) => {
-        ended = journal ? 'with a journal' : 'without a journal';
-      },
-      ({ name }) => {
-        ended = name;
-      },
-    );
+    host
+      .openTarget({ opfs: 'out', sized: true, resume: { head: 'head', begun: { guest, written: guest } } }, true)
+      .then(
+        ({ journal }) => {
+          ended = journal ? 'with a journal' : 'without a journal';
+        },
+        ({ name }) => {
+          ended = name;
+        },
+      );
     await vi.advanceTimersByTimeAsync(milliseconds);
     return ended;
   } finally {
@@ -195,14 +198,14 @@ for (const { what, fault, guest = 4096, after, ended } of [
 
 test('writes by a stream where a browser has no sync handles, and removes its test file', async () => {
   const { host, removed } = await load({ refusals: 999, refusal: 'NotSupportedError' }, false);
-  const { target, shared } = await host.openTarget({ opfs: 'out' }, true);
+  const { target, shared } = await host.openTarget({ opfs: 'out', sized: true }, true);
   expect([Object.keys(target), shared]).toEqual([['writable'], false]);
   expect(removed).toHaveLength(1);
 });
 
 test('writes by one handle where workers cannot share a file', async () => {
   const { host, file } = await load({}, false);
-  const { target, shared } = await host.openTarget({ opfs: 'out' }, true);
+  const { target, shared } = await host.openTarget({ opfs: 'out', sized: true }, true);
   expect([Object.keys(target), shared]).toEqual([['handle'], false]);
   expect(file.log).toEqual(['open', 'close', 'open', 'truncate 0']);
 });

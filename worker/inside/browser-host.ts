@@ -1,7 +1,7 @@
 // A worker of the browser.
 
 import { DecantError } from '../errors.js';
-import type { Resume, TargetSpec } from '../messages.js';
+import type { Resume } from '../messages.js';
 import type { Port } from '../rpc.js';
 import { FOLDER, journalName } from '../storage-folder.js';
 import type { Host, ObjectTarget, OpenTarget } from './host.js';
@@ -134,10 +134,7 @@ async function replacing(file: FileSystemFileHandle): Promise<OpenTarget> {
   return { target: { writable }, shared: false, complete: () => writable.close(), abandon: () => writable.abort() };
 }
 
-async function fileOf(spec: TargetSpec): Promise<FileSystemFileHandle> {
-  if ('opfs' in spec) return temporaryFile(spec.opfs);
-  throw new Error('no file of the private file system');
-}
+const NO_FILE = 'no file of the private file system';
 
 /** Of exceptions that tell that there is no more room; Firefox has one of its own, which is no DOMException. */
 const FULL = ['QuotaExceededError', 'NS_ERROR_FILE_NO_DEVICE_SPACE'];
@@ -161,9 +158,9 @@ const sharedHandle = (file: FileSystemFileHandle): Promise<FileSystemSyncAccessH
   file.createSyncAccessHandle({ mode: 'readwrite-unsafe' });
 
 /**
- * A file whose data pool workers write, each by a handle of its own. It gets its size and is let go of before they open
- * it: several handles that each extend an empty file would each be charged for it, and removing the file gives one share
- * back.
+ * A file of a known size whose data pool workers write, each by a handle of its own. It gets its size and is let go of before
+ * they open it: a file that grows while several handles are open is charged to each of them, and removing it gives one
+ * share back.
  */
 class SharedFile implements ObjectTarget {
   #handle: Promise<FileSystemSyncAccessHandle> | undefined;
@@ -174,8 +171,7 @@ class SharedFile implements ObjectTarget {
     private readonly kept: number,
   ) {}
 
-  async open(size: number | undefined): Promise<void> {
-    if (size === undefined) return;
+  async open(size: number): Promise<void> {
     if (!(await setLength(this.file, size, this.kept).catch(unlessFull))) throw tooLarge(size);
   }
 
@@ -240,9 +236,10 @@ export const browserHost: Host = {
   async openTarget(spec, poolWorkers) {
     if ('picked' in spec) return replacing(spec.picked);
     if ('port' in spec) return { target: { object: new PortTarget(spec) }, shared: false };
-    const file = await fileOf(spec);
-    const resume = 'opfs' in spec ? spec.resume : undefined;
-    if (poolWorkers && canShare()) {
+    if (!('opfs' in spec)) throw new Error(NO_FILE);
+    const file = await temporaryFile(spec.opfs);
+    const { resume, sized } = spec;
+    if (poolWorkers && sized && canShare()) {
       const journal = resume && (await journalFor(file.name, resume, () => flush(() => sharedHandle(file))));
       return { target: { object: new SharedFile(file, resume?.begun.guest ?? 0) }, shared: true, journal };
     }
@@ -254,7 +251,8 @@ export const browserHost: Host = {
   },
 
   async openHandle(spec) {
-    const handle = await sharedHandle(await fileOf(spec));
+    if (!('opfs' in spec)) throw new Error(NO_FILE);
+    const handle = await sharedHandle(await temporaryFile(spec.opfs));
     return { handle: { handle }, close: () => handle.close() };
   },
 };

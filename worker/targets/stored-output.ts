@@ -40,7 +40,8 @@ export class StoredOutput {
     if (outputSize !== undefined) await askForRoom(outputSize, signal);
     const { name } = this.#file;
     const begun = this.begun ?? { guest: 0, written: 0 };
-    return head === undefined ? { opfs: name } : { opfs: name, resume: { head, begun } };
+    const spec = { opfs: name, sized: outputSize !== undefined };
+    return head === undefined ? spec : { ...spec, resume: { head, begun } };
   }
 
   /** What was written, if it has `size` bytes. */

@@ -1,0 +1,71 @@
+// What a conversion into the browser's storage is charged for, it gives back when its file goes.
+
+import { execFileSync } from 'node:child_process';
+import { giveFile, loadApi, storage } from '../support/browser.js';
+import { images } from '../support/images.js';
+import { byScope } from '../support/scope.js';
+import { expect, test } from '../support/windows.js';
+
+/** Folders and journals are charged a little, and not at once. */
+const SLACK = 1 << 20;
+
+type Ends = 'done' | 'failed' | 'cancelled' | 'kept';
+const ENDS: Ends[] = ['done', 'failed', 'cancelled', 'kept'];
+
+test('every output gives back the room that it was charged for', async ({ openWindow }, testInfo) => {
+  const packed = testInfo.outputPath('disk.raw.gz');
+  execFileSync('sh', ['-c', `gzip -1c '${images.raw()}' > '${packed}'`]);
+  // A private window is charged for what is in memory.
+  const { page } = await openWindow(false);
+  let before: number | undefined;
+  for (const path of [images.zlib(), packed]) {
+    await page.goto('/blank');
+    await loadApi(page);
+    await giveFile(page, path);
+    const formats = await page.evaluate(async () => {
+      const image = await window.decant.open(window.file);
+      await image.close();
+      return image.outputs.filter(({ refusal }) => !refusal).map(({ name }) => name);
+    });
+    expect(formats.length).toBeGreaterThan(1);
+    before ??= (await storage(page)).usage;
+    for (const format of formats) {
+      for (const ends of format === 'raw.gz' ? ENDS : byScope<Ends[]>({ short: ['done'], full: ENDS })) {
+        const row = `${path.endsWith('.gz') ? 'in order' : 'at random'}, ${format}, ${ends}`;
+        const seen = await page.evaluate(
+          async ({ format, ends }: { format: string; ends: Ends }) => {
+            const root = await navigator.storage.getDirectory();
+            const { file } = window;
+            const abort = new AbortController();
+            const source = {
+              size: file.size,
+              name: file.name,
+              state: 'one',
+              async read(offset: number, length: number) {
+                if (offset + length > file.size * 0.7) {
+                  if (ends === 'cancelled') abort.abort();
+                  if (ends === 'failed' || ends === 'kept') throw new Error('gone');
+                }
+                return new Uint8Array(await file.slice(offset, offset + length).arrayBuffer());
+              },
+            };
+            const image = await window.decant.open(source, { engine: 'workers', workers: 3 });
+            const [output, options] = [{ opfs: 'out' }, { format, resume: ends === 'kept' }];
+            const ended = await image.convert(output, { ...options, signal: abort.signal }).then(
+              () => 'done',
+              ({ kind }) => kind,
+            );
+            if (ended === 'done') await root.removeEntry('out');
+            if (ends === 'kept') await (await image.kept(output, { format }).catch(() => undefined))?.discard();
+            await image.close();
+            return ended;
+          },
+          { format, ends },
+        );
+        const expected = { done: ['done'], failed: ['source'], cancelled: ['cancelled'], kept: ['source', 'usage'] };
+        expect(expected[ends], row).toContain(seen);
+        await expect.poll(async () => (await storage(page)).usage - before!, row).toBeLessThan(SLACK);
+      }
+    }
+  }
+});
