@@ -31,7 +31,7 @@ export async function takeUploads(options: CloudOptions = {}): Promise<UploadSer
   const server = createServer((request, response) => {
     underWay.add(response);
     response.on('close', () => underWay.delete(response));
-    void take(cloud, request, response);
+    take(cloud, request, response).catch((thrown) => response.destroy(thrown));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const close = async () => {
