@@ -69,6 +69,14 @@ for (const { name, meanwhile, said, left, out, tag = '@full' } of [
     tag: [],
   },
   {
+    name: 'the output is written in place',
+    meanwhile: "fs.writeFileSync('to/out.raw', 'of somebody else')",
+    said: 'has written',
+    left: ['out.raw'],
+    out: 'of somebody else',
+    tag: [],
+  },
+  {
     name: 'the output is removed and made anew',
     meanwhile: "fs.unlinkSync('to/out.raw'); fs.writeFileSync('to/out.raw', 'of somebody else')",
     said: 'has written',

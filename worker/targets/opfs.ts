@@ -14,8 +14,8 @@ import { StoredOutput } from './stored-output.js';
 export class OpfsRoute implements Route {
   readonly resumes = true;
   readonly #output: StoredOutput;
-  /** Whether a file of the name was there at the start: the caller means to replace it. */
-  #replaces = false;
+  /** The file of the name that was there at the start, which the caller means to replace. */
+  #before: File | undefined;
   readonly #folders: string[];
   readonly #name: string;
 
@@ -49,7 +49,9 @@ export class OpfsRoute implements Route {
     for (const name of this.#folders) folder = await folder.getDirectoryHandle(name, { create: true });
     // Of several conversions to the name, one looks and moves at a time.
     await navigator.locks.request(`decant:to:${this.path}`, async () => {
-      if (!this.#replaces && (await folder.getFileHandle(this.#name).catch(unlessMissing))) {
+      const now = await (await folder.getFileHandle(this.#name).catch(unlessMissing))?.getFile();
+      const { size, lastModified } = this.#before ?? {};
+      if (now && (now.size !== size || now.lastModified !== lastModified)) {
         throw new DecantError('sink', `Somebody else has written '${this.path}' meanwhile; choose another output`);
       }
       await file.moveTo(folder, this.#name);
@@ -71,8 +73,8 @@ export class OpfsRoute implements Route {
       let folder = await storageRoot();
       for (const name of this.#folders) folder = await folder.getDirectoryHandle(name);
       const there = await folder.getFileHandle(this.#name);
-      this.#replaces = true;
       await refuseSources(there, this.sources);
+      this.#before = await there.getFile();
     } catch (thrown) {
       unlessMissing(thrown);
     }

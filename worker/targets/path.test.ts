@@ -1,6 +1,7 @@
 // A path as an output: what other programs do while a conversion runs. Nothing of theirs is lost, and nothing half made is left.
 
 import {
+  appendFileSync,
   existsSync,
   linkSync,
   lstatSync,
@@ -14,6 +15,7 @@ import {
   symlinkSync,
   truncateSync,
   unlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -87,6 +89,25 @@ describe('what happens while a file is replaced:', () => {
       'has written',
       { output: OTHER },
     ],
+    ...[
+      ['the output is written in place', (output: string) => writeFileSync(output, OTHER), OTHER],
+      ['the output is written in place, with as many bytes', (output: string) => writeFileSync(output, 'own'), 'own'],
+      [
+        'the output is written in place, and gets its size and time back',
+        (output: string) => {
+          const { atime, mtime } = statSync(output);
+          writeFileSync(output, 'own');
+          utimesSync(output, atime, mtime);
+        },
+        'own',
+      ],
+      ['the output is extended', (output: string) => appendFileSync(output, 'er'), 'older'],
+    ].map(([what, act, left]) => [
+      what,
+      ({ output }: Paths) => (act as (output: string) => void)(output),
+      'has written',
+      { output: left },
+    ]),
     [
       'the temporary file is removed',
       ({ partial }) => unlinkSync(partial),
@@ -119,6 +140,8 @@ describe('what happens while a file is replaced:', () => {
         string,
       ];
       writeFileSync(output, 'old');
+      // A time that can be set again.
+      utimesSync(output, 1, 1);
       writeFileSync(precious, 'precious');
       const sources = [source(image)];
       const { file, commit } = await beginTo(output, { sources });
@@ -137,6 +160,15 @@ describe('what happens while a file is replaced:', () => {
     await commit();
     expect(found(output)).toBe(NEW);
     expect(readdirSync(folder)).toEqual(['out.raw']);
+  });
+
+  test('it gets a second name, as a backup gives it', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    writeFileSync(output, 'old');
+    const { commit } = await beginTo(output);
+    linkSync(output, join(folder, 'backup'));
+    await commit();
+    expect([found(output), found(join(folder, 'backup'))]).toEqual([NEW, 'old']);
   });
 
   test('it is cancelled', async ({ folder }) => {

@@ -14,7 +14,7 @@ import { Journal } from './journal.js';
 import { partialName, sweep } from './partial.js';
 import { keptFor, letGo, takeOver } from './resumable.js';
 import { type Begun, keptError, type Route, requireSize, type Sizes } from './route.js';
-import { findTarget, isSame, type Place, pathIn } from './target.js';
+import { findTarget, isSame, isUnwritten, type Place, pathIn } from './target.js';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 /** What a new file may be, as far as the umask lets it. */
@@ -253,11 +253,9 @@ export class PathRoute implements Route {
     }
   }
 
-  /** Fails where what is there is not what was there at the start: nobody has asked to replace it. */
+  /** Fails where what is there is not what was there at the start, unchanged: nobody has asked to replace anything else. */
   #requireExisting(there: BigIntStats): void {
-    const { dev, ino, birthtimeNs } = this.#existing ?? {};
-    // The number of a file that is gone is given away again.
-    if (there.dev === dev && there.ino === ino && there.birthtimeNs === birthtimeNs) return;
+    if (this.#existing && isUnwritten(this.#existing, there)) return;
     throw new DecantError('sink', `Another program has written '${this.path}' meanwhile; choose another output`);
   }
 

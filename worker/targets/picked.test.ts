@@ -73,6 +73,19 @@ describe('a file that was picked', () => {
     await expect(route.commit(10, signal)).rejects.toThrow('it has 9 bytes and not the 10');
   });
 
+  test.each([
+    ['with another size', 'of somebody else'],
+    ['with as many bytes', 'own'],
+  ])('is refused at the end if somebody else has written it %s', async (_, content) => {
+    const file = folder.add('out', 'old');
+    const route = new PickedRoute(asFile(file), []);
+    await route.prepare(SIZES, signal);
+    await route.verify();
+    vi.advanceTimersByTime(1);
+    file.write(content);
+    await expect(route.verify()).rejects.toThrow("Another program has written 'out' meanwhile; choose another output");
+  });
+
   test('is never removed', async () => {
     const route = new PickedRoute(asFile(folder.add('out')), []);
     await route.prepare(SIZES, signal);
@@ -127,6 +140,16 @@ describe('a name in a folder', () => {
     await expect(route.verify()).rejects.toThrow("Another program has written 'out' meanwhile; choose another output");
     await route.discard(cancelled());
     expect(folder.names).toEqual(['out']);
+  });
+
+  test('is refused at the end if somebody else has written the file that was there', async () => {
+    const before = folder.add('out', 'old');
+    const { route } = await begin();
+    vi.advanceTimersByTime(1);
+    before.write('own');
+    await expect(route.verify()).rejects.toThrow("Another program has written 'out' meanwhile; choose another output");
+    await route.discard(cancelled());
+    expect(before.content.toString()).toBe('own');
   });
 
   test('that was removed meanwhile is no reason to fail', async () => {

@@ -13,6 +13,8 @@ import { streamTarget } from './stream.js';
 /** A file by its handle. It was there before, as far as can be known, so it is never removed. */
 export class PickedRoute implements Route {
   #stream: TargetRoute | undefined;
+  /** The file as it was at the start. */
+  #before: File | undefined;
   /** The file as it was when what was written here had replaced it. */
   written: File | undefined;
 
@@ -30,10 +32,20 @@ export class PickedRoute implements Route {
       throw new DecantError('usage', 'This browser cannot write to a file by its handle; choose another output');
     }
     await orCancelled(signal, refuseSources(this.handle, this.sources));
+    this.#before = await this.handle.getFile().catch(unlessMissing);
     if (canTravel(this.handle)) return { picked: this.handle };
     // Its content is set free only when the stream is closed, as if a worker wrote it.
     this.#stream = new TargetRoute(streamTarget(await this.handle.createWritable({ mode: 'exclusive' })));
     return this.#stream.prepare(sizes, signal);
+  }
+
+  async verify(): Promise<void> {
+    // One that was removed meanwhile is made again, and one that is empty holds nothing to lose.
+    const now = await this.handle.getFile().catch(unlessMissing);
+    const { size, lastModified } = this.#before ?? {};
+    if (!now?.size || (now.size === size && now.lastModified === lastModified)) return;
+    const { name } = this.handle;
+    throw new DecantError('sink', `Another program has written '${name}' meanwhile; choose another output`);
   }
 
   async commit(size: number, signal: AbortSignal): Promise<void> {
@@ -82,10 +94,7 @@ export class FolderRoute implements Route {
   }
 
   async verify(): Promise<void> {
-    // One that was removed meanwhile is made again.
-    const now = await this.#madeHere?.getFile().catch(unlessMissing);
-    if (!now?.size) return;
-    throw new DecantError('sink', `Another program has written '${this.name}' meanwhile; choose another output`);
+    await this.#picked!.verify();
   }
 
   async commit(size: number, signal: AbortSignal): Promise<void> {

@@ -229,6 +229,22 @@ describe('a file in the private file system', () => {
     expect(await content('disk.raw')).toBe('of somebody else');
   });
 
+  test('does not replace a file that was written since', async () => {
+    const before = root.add('disk.raw', 'old');
+    const route = await begin('disk.raw');
+    before.lastModified += 1;
+    await expect(route.commit(10)).rejects.toThrow("Somebody else has written 'disk.raw' meanwhile");
+    expect(await content('disk.raw')).toBe('old');
+  });
+
+  test('replaces a file that was removed since', async () => {
+    root.add('disk.raw', 'old');
+    const route = await begin('disk.raw');
+    await root.removeEntry('disk.raw');
+    await route.commit(10);
+    expect(await content('disk.raw')).toBe('0123456789');
+  });
+
   test('of two conversions to a new name one is done', async () => {
     const routes = [await begin('disk.raw'), await begin('disk.raw')];
     const ends = await Promise.allSettled(routes.map((route) => route.commit(10)));

@@ -64,3 +64,15 @@ export function isSame(a: BigIntStats, b: BigIntStats): boolean {
   if (a.ino !== b.ino) return false;
   return a.dev === b.dev || (a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs);
 }
+
+/**
+ * Whether `now` is the file `before`, with the same content. The time of its last change of any kind is compared unless its
+ * permissions, its owner or the number of its names account for that change.
+ */
+export function isUnwritten(before: BigIntStats, now: BigIntStats): boolean {
+  const same = (...fields: (keyof BigIntStats)[]) => fields.every((field) => before[field] === now[field]);
+  // The inode number of a deleted file is used again, but not with its time of birth.
+  return (
+    same('dev', 'ino', 'birthtimeNs', 'size', 'mtimeNs') && (same('ctimeNs') || !same('mode', 'uid', 'gid', 'nlink'))
+  );
+}
