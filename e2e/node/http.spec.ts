@@ -125,7 +125,7 @@ const OPENING: Record<string, RegExp> = {
   encoded: /sends the file encoded as x-other/,
   'status 404': /the server answered 404 Not Found; there is no such file/,
   'status 403': /the server answered 403 Forbidden; it does not allow this, or the address has expired/,
-  'redirect to nowhere': /redirects to an address of ftp:/,
+  'redirect to nowhere': /leads to an address of ftp:/,
 };
 for (const [fault, sentence] of Object.entries(OPENING)) {
   test(`the first answer: ${fault}`, fault === 'status 404' ? {} : FULL, async () => {

@@ -66,6 +66,19 @@ test.each<[string, Partial<Destination>, RegExp]>([
   expect(asked[0]!.headers['x-token']).toBe('secret');
 });
 
+test.each<[string, Partial<Destination>]>([
+  ['one PUT', { url: 'https://me:pass@cloud.test/put/disk' }],
+  ['gcs', { upload: 'gcs', url: 'https://me:pass@cloud.test/gcs/disk' }],
+  ['tus', { upload: 'tus', url: 'https://me:pass@cloud.test/tus/files' }],
+  ['azure', { upload: 'azure', url: 'https://me:pass@cloud.test/azure/disk' }],
+])('%s: user and password of the address travel, with and without a file of headers', async (_, destination) => {
+  for (const file of [undefined, headerFile()]) {
+    const asked = await askedBy({ ...destination, headerFile: file });
+    const basic = `Basic ${btoa('me:pass')}`;
+    expect(new Set(asked.map(({ headers }) => headers.authorization))).toEqual(new Set([basic]));
+  }
+});
+
 test.each<[string, Record<string, string>, RegExp]>([
   ['keys', KEYS, /X-Amz-Credential=public%2F\d+%2Fus-east-1%2Fs3%2F/],
   ['a region', { ...KEYS, AWS_REGION: 'eu-north-1', AWS_DEFAULT_REGION: 'x' }, /%2Feu-north-1%2Fs3/],

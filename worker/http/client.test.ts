@@ -129,14 +129,22 @@ test('headers go to the origin of the address only', async () => {
   expect(asked.every(({ range }) => range === 'bytes=0-9')).toBe(true);
 });
 
+const LEAVES_HTTPS = "the server's Location header leads from https to http, where others can read and change the data";
+
 test.for([
-  ['another protocol', 'ftp://other/', 'the server redirects to an address of ftp:'],
-  ['no address', 'http://[secret', 'the server redirects to what is no address'],
-  ['http', 'http://host/disk', 'the server redirects from https to http, which others can read and change'],
+  ['another protocol', 'ftp://other/', "the server's Location header leads to an address of ftp:"],
+  ['no address', 'http://[secret', "the server's Location header is not a valid address"],
+  ['http', 'http://other/disk', LEAVES_HTTPS],
 ] as const)('a redirect to %s is not followed', async ([, location, message]) => {
   const { asked, ask } = clientOf(redirecting({ 'https://host/disk': location }));
   expect(await failureOf(ask())).toMatchObject({ message });
   expect(asked).toHaveLength(1);
+});
+
+test('a redirect to http on the same host keeps https', async () => {
+  const { asked, ask } = clientOf(redirecting({ 'https://host/disk': 'http://host/moved' }));
+  await ask();
+  expect(asked.map(({ url }) => url.href)).toEqual(['https://host/disk', 'https://host/moved']);
 });
 
 test('user and password of a redirect are not sent', async () => {

@@ -3,7 +3,8 @@
 import { orCancelled, reasonOf } from '../errors.js';
 import type { Address } from './address.js';
 import { Overloaded, Passing, refusal, Unanswered } from './failures.js';
-import { headersOf } from './headers.js';
+import { headersFor } from './headers.js';
+import { locationOf } from './location.js';
 import { timeOf } from './seconds.js';
 import type { Fetch, HttpOptions } from './types.js';
 
@@ -99,8 +100,8 @@ export class Client {
   }
 
   async #fetch(method: string, range: string | undefined, signal: AbortSignal): Promise<Response> {
-    const own = await orCancelled(signal, this.#headers());
-    const ask = (url: URL) => this.#ask(url, this.#request(method, range, url, own, signal));
+    const own = await orCancelled(signal, headersFor(this.address, this.options.headers));
+    const ask = async (url: URL) => this.#ask(url, await this.#request(method, range, url, own, signal));
     return (await this.#askFound(ask)) ?? this.#follow(ask);
   }
 
@@ -131,14 +132,19 @@ export class Client {
         return response;
       }
       await response.body?.cancel();
-      url = followed(url, location);
+      url = locationOf(url, location);
     }
     throw new Error(`the server redirects more than ${MOST_REDIRECTS} times`);
   }
 
-  /** The caller's headers go to the origin that it has named. */
-  #request(method: string, range: string | undefined, { origin }: URL, own: Headers, signal: AbortSignal): Asking {
-    const headers = new Headers(origin === this.address.url.origin ? own : []);
+  async #request(
+    method: string,
+    range: string | undefined,
+    url: URL,
+    own: Headers,
+    signal: AbortSignal,
+  ): Promise<Asking> {
+    const headers = await headersFor(this.address, own, url);
     if (range !== undefined) headers.set('Range', range);
     const { credentials } = this.options;
     const redirect = this.#redirect(own);
@@ -160,13 +166,6 @@ export class Client {
     if (this.platform.seesRedirects) return 'manual';
     return [...own.keys()].every((name) => name === 'authorization') ? 'follow' : 'error';
   }
-
-  async #headers(): Promise<Headers> {
-    const own = await headersOf(this.options.headers);
-    const { authorization } = this.address;
-    if (authorization !== undefined && !own.has('Authorization')) own.set('Authorization', authorization);
-    return own;
-  }
 }
 
 /** `fetch` has rejected. */
@@ -174,21 +173,6 @@ class Refused extends Error {
   constructor(cause: unknown) {
     super('', { cause });
   }
-}
-
-function followed(from: URL, location: string): URL {
-  // What it fails with has both addresses, which may hold secrets.
-  if (!URL.canParse(location, from)) throw new Error('the server redirects to what is no address');
-  const url = new URL(location, from);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new Error(`the server redirects to an address of ${url.protocol}`);
-  }
-  if (from.protocol === 'https:' && url.protocol === 'http:') {
-    throw new Error('the server redirects from https to http, which others can read and change');
-  }
-  url.username = '';
-  url.password = '';
-  return url;
 }
 
 /** Ends what has stalled. It runs from the beginning. */

@@ -1,11 +1,28 @@
-// The headers that a caller gives.
+// The headers of requests: those that a caller gives, and the user and password of an address.
 
 import { DecantError, reasonOf } from '../errors.js';
+import type { Address } from './address.js';
 import { Unanswered } from './failures.js';
 import type { HttpOptions } from './types.js';
 
-/** Fails with a `DecantError` where one cannot be sent, and with `Unanswered` where they were fetched and that has failed. */
-export async function headersOf(given: HttpOptions['headers'] = {}): Promise<Headers> {
+/**
+ * What a request to `url` carries on behalf of `address`: the headers that were given, and its user and password where
+ * they have no `Authorization`. All of it goes to the origin of the address only. Fails with a `DecantError` where a
+ * header cannot be sent, and with `Unanswered` where they were fetched and that has failed.
+ */
+export async function headersFor(
+  address: Address,
+  given: HttpOptions['headers'],
+  url: URL = address.url,
+): Promise<Headers> {
+  if (url.origin !== address.url.origin) return new Headers();
+  const headers = await headersOf(given);
+  const { authorization } = address;
+  if (authorization !== undefined && !headers.has('Authorization')) headers.set('Authorization', authorization);
+  return headers;
+}
+
+async function headersOf(given: HttpOptions['headers'] = {}): Promise<Headers> {
   const pairs = typeof given === 'function' ? await made(given) : given;
   const headers = new Headers();
   for (const [name, value] of Symbol.iterator in pairs ? pairs : Object.entries(pairs)) {

@@ -105,7 +105,7 @@ const SENTENCES: Record<string, string | RegExp> = {
   'status 404': 'the server answered 404 Not Found; there is no such file',
   'status 403': 'the server answered 403 Forbidden; it does not allow this, or the address has expired',
   'status 416': CHANGED,
-  'redirect to nowhere': 'the server redirects to an address of ftp:',
+  'redirect to nowhere': "the server's Location header leads to an address of ftp:",
 };
 test.for(LASTING)('a fault in between that does not pass: %s', async (fault) => {
   const { fetch } = fakeFile(whole, { fault: (number) => (number === 3 ? fault : undefined) });

@@ -95,7 +95,7 @@ const REFUSALS: [Fault, string][] = [
   ['encoded', 'the server sends the file encoded as x-other, of which no range is one of the file'],
   ['status 404', 'the server answered 404 Not Found; there is no such file'],
   ['status 403', 'the server answered 403 Forbidden; it does not allow this, or the address has expired'],
-  ['redirect to nowhere', 'the server redirects to an address of ftp:'],
+  ['redirect to nowhere', "the server's Location header leads to an address of ftp:"],
 ];
 test.for(REFUSALS)('the first answer: %s', async ([fault, sentence]) => {
   const { asked, opening } = openFrom(whole, { fault: () => fault });
@@ -340,7 +340,7 @@ test.for([
     'a redirect',
     { answer: () => ({ status: 302, headers: { Location: 'http://[secret' } }) },
     {},
-    'to what is no address',
+    'Location header is not a valid address',
   ],
   ['the address', { fault: () => 'status 403' }, {}, 'the server answered 403'],
 ] as [string, Answers, HttpOptions, string][])('no error has a secret: %s', async ([, answers, options, sentence]) => {

@@ -150,7 +150,7 @@ test('the interface for JSON gets no header of the one for XML', async () => {
 });
 
 test('a session that was begun elsewhere is used as it is', async () => {
-  expect(await askedBy((requests) => new Gcs(requests, undefined, 'https://cloud.test/gcs/disk?upload_id=1'))).toEqual(
-    [],
-  );
+  expect(
+    await askedBy((requests) => new Gcs(requests, undefined, new URL('https://cloud.test/gcs/disk?upload_id=1'))),
+  ).toEqual([]);
 });

@@ -30,7 +30,7 @@ export class Gcs implements Protocol {
     readonly requests: Requests,
     /** Where the session is begun. */
     private readonly url: URL | undefined,
-    private session: string | undefined,
+    private session: URL | undefined,
   ) {}
 
   async begin({ outputSize = 0 }: TargetPlan): Promise<number> {
@@ -56,18 +56,17 @@ export class Gcs implements Protocol {
   }
 
   async abort(): Promise<void> {
-    const { session } = this;
-    await this.requests.end(session === undefined ? undefined : () => ({ method: 'DELETE', url: session }));
+    await this.requests.end(this.session && (() => this.#call('DELETE', {})));
   }
 
-  async #begin(url: URL): Promise<string> {
+  async #begin(url: URL): Promise<URL> {
     // The interface for JSON says it in the query, the one for XML in a header.
     const isJson = url.searchParams.has('uploadType');
     const kind: Record<string, string> = isJson ? {} : { 'x-goog-resumable': 'start' };
     const call = async () => ({ method: 'POST', url, headers: { ...(await this.requests.headers()), ...kind } });
     const { headers } = await this.requests.send(call, COMPLETE);
     const session = headers.get('Location');
-    if (session !== null) return new URL(session, url).href;
+    if (session !== null) return this.requests.continuation(url, session);
     throw this.requests.failed(
       "the server does not say the upload's address, or this page does not see it: the bucket's CORS rules have to name Location",
     );
@@ -79,9 +78,15 @@ export class Gcs implements Protocol {
     return this.#endOf(answer, total, offset + bytes.length);
   }
 
-  #put(headers: Record<string, string>, body?: Uint8Array): Promise<Answer> {
-    const call: Call = { method: 'PUT', url: this.session!, headers, sees308: true, ...(body ? { body } : {}) };
-    return this.requests.once(() => call, [...COMPLETE, INCOMPLETE]);
+  #put(own: Record<string, string>, body?: Uint8Array): Promise<Answer> {
+    const call = async () => ({ ...(await this.#call('PUT', own)), sees308: true, ...(body ? { body } : {}) });
+    return this.requests.once(call, [...COMPLETE, INCOMPLETE]);
+  }
+
+  /** The caller's token is for beginning: it would expire before the session does. */
+  async #call(method: string, own: Record<string, string>): Promise<Call> {
+    const url = this.session!;
+    return { method, url, headers: { ...(await this.requests.headers(url, {})), ...own } };
   }
 
   /** How far the server has come by its answer to a request that has sent all up to `sent`, of `total`. */

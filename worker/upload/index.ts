@@ -22,12 +22,10 @@ export type { Bytes, Network, Target, TargetBegun, TargetPlan } from '../types.j
 export type { S3Keys, S3Options, S3Request } from './s3-types.js';
 export type { GcsOptions, TusOptions, UploadJournal, UploadOptions } from './types.js';
 
-/** The place at `url`, and the requests to it. User and password of the URL travel as a header. */
+/** The place at `url`, and the requests to it. */
 function place(url: string | URL, options: UploadOptions): { url: URL; requests: Requests } {
   const address = addressOf(url);
-  const { authorization } = address;
-  const headers = options.headers ?? (authorization === undefined ? {} : { Authorization: authorization });
-  return { url: address.url, requests: new Requests(address.shown, { ...options, headers }) };
+  return { url: address.url, requests: new Requests(address, options) };
 }
 
 const upload = (protocol: Protocol): Target => new OneConversion(new UploadTarget(protocol));
@@ -58,7 +56,7 @@ export function s3Target(options: S3Options): Target {
 export function gcsTarget(options: GcsOptions): Target {
   if ('session' in options) {
     const { url, requests } = place(options.session, options);
-    return upload(new Gcs(requests, undefined, url.href));
+    return upload(new Gcs(requests, undefined, url));
   }
   const { url, requests } = place(options.url, options);
   return upload(new Gcs(requests, url, undefined));

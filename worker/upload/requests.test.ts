@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { failure, runClock } from '../../e2e/support/units/uploads.js';
+import { addressOf } from '../http/address.js';
 import { type Call, Requests } from './requests.js';
 import type { UploadOptions } from './types.js';
 
@@ -13,6 +14,7 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 const PLACE = 'https://cloud.test/disk';
+const ADDRESS = addressOf(PLACE);
 const MIB = 1 << 20;
 
 /** An answer by its status, no answer at once or ever, or an answer that a function makes. */
@@ -45,7 +47,7 @@ function sending(requests: Requests, length = 1): Promise<string> {
 
 function over(replies: Reply[], options: UploadOptions = {}) {
   const server = scripted(...replies);
-  return { ...server, requests: new Requests(PLACE, { fetch: server.fetch, ...options }) };
+  return { ...server, requests: new Requests(ADDRESS, { fetch: server.fetch, ...options }) };
 }
 
 test.each([408, 425, 429, 500, 502, 503, 504, 599])('%i is tried again', async (status) => {
@@ -290,7 +292,7 @@ test('headers of the caller are asked for each time, and travel in lower case', 
     token += 1;
     return { 'X-Token': String(token) };
   };
-  const requests = new Requests(PLACE, { headers });
+  const requests = new Requests(ADDRESS, { headers });
   expect([await requests.headers(), await requests.headers()]).toEqual([{ 'x-token': '1' }, { 'x-token': '2' }]);
 });
 
@@ -321,7 +323,7 @@ test.each([
   ['timeout', { timeout: -1 }],
   ['patience', { patience: Number.NaN }],
 ])('%s has to be a number from 0 on', (name, options) => {
-  expect(() => new Requests(PLACE, options)).toThrow(new RegExp(`^'${name}' is a number of seconds from 0 on`));
+  expect(() => new Requests(ADDRESS, options)).toThrow(new RegExp(`^'${name}' is a number of seconds from 0 on`));
 });
 
 test('the end stops what is under way, though fetch does not listen, and what waits', async () => {

@@ -1,8 +1,10 @@
 // Requests of one upload: counted, tried again where that may help, and ended together.
 
 import { DecantError, orCancelled, reasonOf } from '../errors.js';
+import type { Address } from '../http/address.js';
 import { Passing, Refused, refusal, Unanswered } from '../http/failures.js';
-import { headersOf, made } from '../http/headers.js';
+import { headersFor, made } from '../http/headers.js';
+import { locationOf } from '../http/location.js';
 import { Retries } from '../http/retry.js';
 import { LONGEST_TIMER, timeOf } from '../http/seconds.js';
 import type { Network } from '../types.js';
@@ -61,8 +63,8 @@ export class Requests {
   #slowness = 1;
 
   constructor(
-    /** What messages call the place that is uploaded to, if it is known. */
-    private readonly shown: string | undefined,
+    /** Of the place that is uploaded to, if it is known. */
+    private readonly address: Address | undefined,
     private readonly options: UploadOptions,
   ) {
     this.#retries = new Retries(timeOf('patience', options.patience ?? PATIENCE));
@@ -74,9 +76,18 @@ export class Requests {
     return { received: 0, sent: this.#sent, retries: this.#retries.count, silence: this.#retries.silence };
   }
 
-  /** The caller's own headers, for the origin that it has named. */
-  async headers(): Promise<Record<string, string>> {
-    return Object.fromEntries(await headersOf(this.options.headers));
+  /** What a request to `url` carries on behalf of the address; `given` are the caller's headers. */
+  async headers(url?: URL, given = this.options.headers): Promise<Record<string, string>> {
+    return this.address ? Object.fromEntries(await headersFor(this.address, given, url)) : {};
+  }
+
+  /** Where the server at `from` has the upload continue, by its header Location. */
+  continuation(from: URL, location: string): URL {
+    try {
+      return locationOf(from, location);
+    } catch (thrown) {
+      throw this.failed(reasonOf(thrown), { cause: thrown });
+    }
   }
 
   /** An answer with one of the statuses `accepted`. What may pass is tried again. */
@@ -96,11 +107,8 @@ export class Requests {
 
   /** Why the upload has failed, with its place. */
   failed(reason: string, options?: ErrorOptions): DecantError {
-    return new DecantError(
-      'sink',
-      `Could not upload${this.shown === undefined ? '' : ` to '${this.shown}'`}: ${reason}`,
-      options,
-    );
+    const place = this.address ? ` to '${this.address.shown}'` : '';
+    return new DecantError('sink', `Could not upload${place}: ${reason}`, options);
   }
 
   /** The same, once. Fails with `Passing` where another attempt may help. */

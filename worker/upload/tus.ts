@@ -37,7 +37,7 @@ export class Tus implements Protocol {
     const { headers } = await this.requests.send(call, [201]);
     const location = headers.get('Location');
     if (location === null) throw this.requests.failed('the server does not say where the upload is (Location)');
-    this.#file = new URL(location, this.url);
+    this.#file = this.requests.continuation(this.url, location);
     return CHUNK;
   }
 
@@ -80,11 +80,10 @@ export class Tus implements Protocol {
     return offsetOf(answer);
   }
 
-  /** The caller's headers stay at the origin that it has named. */
   #call(method: string, url: URL, own: Record<string, string>, body?: Uint8Array): MakeCall {
     return async () => {
-      const given = url.origin === this.url.origin ? await this.requests.headers() : {};
-      return { method, url, headers: { ...given, ...VERSION, ...own }, ...(body ? { body } : {}) };
+      const headers = { ...(await this.requests.headers(url)), ...VERSION, ...own };
+      return { method, url, headers, ...(body ? { body } : {}) };
     };
   }
 }

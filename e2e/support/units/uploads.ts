@@ -2,6 +2,7 @@
 // that runs ahead.
 
 import { vi } from 'vitest';
+import { addressOf } from '../../../worker/http/address.js';
 import type { Target, TargetPlan } from '../../../worker/types.js';
 import { Blob } from '../../../worker/upload/azure.js';
 import { BlockBlob } from '../../../worker/upload/azure-block.js';
@@ -21,6 +22,7 @@ import { random } from '../random.js';
 vi.setConfig({ testTimeout: 60_000 });
 
 const ORIGIN = 'https://cloud.test';
+const ADDRESS = addressOf(`${ORIGIN}/disk`);
 /** The size of parts, in bytes. */
 export const PART = 4096;
 
@@ -49,7 +51,7 @@ const withParts = (protocol: Protocol): Protocol => ({
 });
 
 export const requestsTo = (cloud: Pick<Cloud, 'fetch'>, options: UploadOptions = {}): Requests =>
-  new Requests(`${ORIGIN}/disk`, { fetch: cloud.fetch, ...options });
+  new Requests(ADDRESS, { fetch: cloud.fetch, ...options });
 
 type Make = (cloud: Pick<Cloud, 'fetch'>, options?: UploadOptions) => Target;
 

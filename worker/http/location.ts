@@ -1,0 +1,29 @@
+// Addresses that a server gives: where it redirects to, and where an upload continues.
+
+const HTTP = ['http:', 'https:'];
+
+/**
+ * Resolves `location`, which the server at `from` has given, without user and password. From https it never leads to http:
+ * servers behind a proxy that ends TLS name themselves by http, so the same host keeps https. Fails for anything else that
+ * leaves https, and for what is not an address of http or https. No message repeats `location`: it may hold secrets.
+ */
+export function locationOf(from: URL, location: string): URL {
+  if (!URL.canParse(location, from)) throw new Error("the server's Location header is not a valid address");
+  const url = new URL(location, from);
+  if (!HTTP.includes(url.protocol))
+    throw new Error(`the server's Location header leads to an address of ${url.protocol}`);
+  url.username = '';
+  url.password = '';
+  return from.protocol === 'https:' && url.protocol === 'http:' ? secured(from, url) : url;
+}
+
+/** The same place as `url`, by https, on the host of `from`. */
+function secured(from: URL, url: URL): URL {
+  const isSameHost = url.hostname === from.hostname && ['', from.port].includes(url.port);
+  const kept = new URL(url);
+  kept.protocol = 'https:';
+  kept.port = from.port;
+  // A server that redirects to itself without TLS insists on it.
+  if (isSameHost && kept.href !== from.href) return kept;
+  throw new Error("the server's Location header leads from https to http, where others can read and change the data");
+}
