@@ -20,7 +20,7 @@ vi.mock('decant', async (original) => ({
     const files = refersTo.map((name): Reference => ({ role: 'backing file', name }));
     const parents: Reference[] =
       parent === undefined ? [] : [{ role: 'parent', name: parent, identity: { id: parent } }];
-    return imageOf({ references: [...files, ...parents], ...(id === undefined ? {} : { identity: { id } }) });
+    return imageOf({ references: [...files, ...parents], identities: id === undefined ? [] : [{ id }] });
   },
 }));
 

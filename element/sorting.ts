@@ -40,9 +40,9 @@ async function linksOf(given: Given, signal: AbortSignal): Promise<Links | undef
   try {
     const image = await open(await sourceOf(given, signal), { signal });
     await image.close();
-    const { references, identity } = image.info;
+    const { references, identities } = image.info;
     const wanted = references.flatMap(({ name, identity }) => [baseName(name), ...(identity ? [identity.id] : [])]);
-    return { wanted, called: identity ? [name, identity.id] : [name] };
+    return { wanted, called: [name, ...identities.map(({ id }) => id)] };
   } catch (thrown) {
     // A damaged image is an image: opening it tells what is wrong.
     const isOther = thrown instanceof DecantError && thrown.kind === 'not-recognised';

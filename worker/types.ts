@@ -84,8 +84,8 @@ export interface Info {
   snapshots: Snapshot[];
   /** The other files that the image names. */
   references: Reference[];
-  /** How a child identifies this image as its parent, in formats that record it. */
-  identity?: Identity;
+  /** How children may identify this image as their parent, in formats that record it. */
+  identities: Identity[];
   /** How the image is encrypted, if it is. */
   encryption?: { format: 'luks' | 'aes'; luks?: Luks };
   /** Properties that only this format has, as `qemu-img info --output=json` has them under `format-specific`. */

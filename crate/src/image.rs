@@ -49,7 +49,7 @@ impl Image {
         info.file_size = Some(self.files[0].size());
         info.containers = self.chain.containers.clone();
         info.references = top.references().to_vec();
-        info.identity = top.identity();
+        info.identities = top.identities();
         info.encryption = top.encryption().map(Encryption::info);
         info.layers = self.chain.info();
         info.needs = self.needs();

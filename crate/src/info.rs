@@ -31,8 +31,8 @@ pub struct Info {
     pub snapshots: Vec<Snapshot>,
     /// The other files that the image names.
     pub references: Vec<Reference>,
-    /// What a child records of this image as its parent, if the format has that.
-    pub identity: Option<Identity>,
+    /// What children may record of this image as their parent.
+    pub identities: Vec<Identity>,
     /// How the image is encrypted, if it is.
     pub encryption: Option<EncryptionInfo>,
     /// What only this format has, under the keys of `qemu-img info`.

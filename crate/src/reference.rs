@@ -61,9 +61,16 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Whether `found` is the wanted disk in the wanted state. States are compared only where both are recorded.
-    pub fn is_met_by(&self, found: &Self) -> bool {
-        let states = self.state.as_ref().zip(found.state.as_ref());
-        self.id == found.id && states.is_none_or(|(wanted, found)| wanted == found)
+    /// Whether one of `found` is the wanted disk in the wanted state. States are compared only where both are recorded.
+    pub fn is_met_by(&self, found: &[Self]) -> bool {
+        found.iter().any(|found| {
+            let states = self.state.as_ref().zip(found.state.as_ref());
+            self.id == found.id && states.is_none_or(|(wanted, found)| wanted == found)
+        })
+    }
+
+    /// Whether one of `found` is the wanted disk, whatever its state.
+    pub fn is_of_disk(&self, found: &[Self]) -> bool {
+        found.iter().any(|found| self.id == found.id)
     }
 }

@@ -27,6 +27,7 @@ mod tar;
 mod vdi;
 mod vmdk;
 mod vmdk_footer;
+mod vmdk_links;
 mod writers;
 mod zstd;
 

@@ -16,6 +16,7 @@ const PLAIN: Info = {
   features: [],
   snapshots: [],
   references: [],
+  identities: [],
   specific: {},
   layers: [],
   needs: [],

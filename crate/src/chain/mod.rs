@@ -167,7 +167,7 @@ impl Chain {
         };
         let disk = open_as(format, source, how).await.map_err(|error| inside(error, content.as_deref()))?;
         if let Some(wanted) = &reference.identity
-            && !disk.identity().is_some_and(|found| wanted.is_met_by(&found))
+            && !wanted.is_met_by(&disk.identities())
         {
             return Err(other_parent(reference, &*disk, self.layers.last().map_or("", |layer| &layer.name)));
         }
@@ -195,7 +195,7 @@ impl Chain {
         for reference in disk.references() {
             let mut found = companions.find(reference, &names)?;
             if found.is_none() && reference.role.is_layer() {
-                found = parents.find(reference, disk.format(), files, companions).await?;
+                found = parents.find(reference, files, companions).await?;
             }
             let Some(id) = found else {
                 let need = Need::MissingFile { role: reference.role, name: reference.name.clone(), of: name.clone() };
@@ -288,8 +288,7 @@ fn inside(error: Error, content: Option<&str>) -> Error {
 /// The error for a layer below that is another disk than `child` records, or has another state.
 fn other_parent(reference: &Reference, disk: &dyn Disk, child: &str) -> Error {
     let role = reference.role;
-    let same_disk =
-        reference.identity.as_ref().zip(disk.identity()).is_some_and(|(wanted, found)| wanted.id == found.id);
+    let same_disk = reference.identity.as_ref().is_some_and(|wanted| wanted.is_of_disk(&disk.identities()));
     let why = if same_disk {
         format!("it has been changed since '{}' was made over it", shown(child))
     } else {

@@ -15,20 +15,18 @@ use std::rc::Rc;
 /// What the companions turned out to be. Each is opened once, however many layers look for a parent.
 #[derive(Default)]
 pub(super) struct ParentSearch {
-    /// The format and the identity of a file; `None` if it has none or cannot be opened.
-    known: BTreeMap<FileId, Option<(&'static str, Identity)>>,
+    /// The identities of a file; none if it cannot be opened.
+    known: BTreeMap<FileId, Vec<Identity>>,
 }
 
 impl ParentSearch {
-    /// The file that is the disk which `reference` of an image in `format` identifies, if it was handed over. Files in
-    /// another format are not it. One whose state is right wins over those that have been changed since.
+    /// The companion whose identity matches `reference`. One in the right state wins over those that have been changed since.
     ///
     /// Fails with `usage` if several files are it, with `source` or `internal` where a file cannot be read, and with
     /// `full-build` where one lies in a container and this build opens none.
     pub async fn find(
         &mut self,
         reference: &Reference,
-        format: &str,
         files: &[Rc<dyn Source>],
         companions: &mut Companions<'_>,
     ) -> Result<Option<FileId>> {
@@ -36,9 +34,10 @@ impl ParentSearch {
         FullBuild::require("formats that identify a parent")?;
         let mut found: Vec<(FileId, bool)> = Vec::new();
         for id in companions.free() {
-            let known = self.identity(id, files).await?;
-            let same_disk = known.filter(|(of, identity)| *of == format && identity.id == wanted.id);
-            found.extend(same_disk.map(|(_, identity)| (id, wanted.is_met_by(identity))));
+            let known = self.identities(id, files).await?;
+            if wanted.is_of_disk(known) {
+                found.push((id, wanted.is_met_by(known)));
+            }
         }
         if found.iter().any(|&(_, is_met)| is_met) {
             found.retain(|&(_, is_met)| is_met);
@@ -53,30 +52,30 @@ impl ParentSearch {
         }
     }
 
-    /// The format and the identity of the file `id`, if it is an image that has one.
-    async fn identity(&mut self, id: FileId, files: &[Rc<dyn Source>]) -> Result<Option<&(&'static str, Identity)>> {
+    /// The identities of the file `id`, if it is an image that has any.
+    async fn identities(&mut self, id: FileId, files: &[Rc<dyn Source>]) -> Result<&[Identity]> {
         let known = match self.known.entry(id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(read_identity(id, files).await?),
+            Entry::Vacant(unknown) => unknown.insert(read_identities(id, files).await?),
         };
-        Ok(known.as_ref())
+        Ok(known)
     }
 }
 
 /// Opens the file `id`, or what lies in it, and closes it again. What cannot be opened as an image has no identity.
-async fn read_identity(id: FileId, files: &[Rc<dyn Source>]) -> Result<Option<(&'static str, Identity)>> {
+async fn read_identities(id: FileId, files: &[Rc<dyn Source>]) -> Result<Vec<Identity>> {
     match open(files[usize::from(id.0)].clone()).await {
         Err(error) if matches!(error.kind, ErrorKind::Source | ErrorKind::Internal | ErrorKind::FullBuild) => {
             Err(error)
         }
-        found => Ok(found.ok().flatten()),
+        found => Ok(found.unwrap_or_default()),
     }
 }
 
-async fn open(file: Rc<dyn Source>) -> Result<Option<(&'static str, Identity)>> {
+async fn open(file: Rc<dyn Source>) -> Result<Vec<Identity>> {
     let Unpacked { source, content: Content::Image(Some(format)), .. } = unpack(file, false).await? else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let how = LayerOptions { is_backing: true, ..LayerOptions::default() };
-    Ok(open_as(format, source, how).await?.identity().map(|identity| (format.name, identity)))
+    Ok(open_as(format, source, how).await?.identities())
 }

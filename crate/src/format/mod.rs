@@ -56,9 +56,9 @@ pub trait Disk {
         &[]
     }
 
-    /// What a child of the same format records of this image as its parent, if the format has that.
-    fn identity(&self) -> Option<Identity> {
-        None
+    /// What children may record of this image as their parent. Each program has a way of its own.
+    fn identities(&self) -> Vec<Identity> {
+        Vec::new()
     }
 
     /// Reads the headers of the files that hold parts of this layer. `files` are in the order of [`Disk::references`]; layers

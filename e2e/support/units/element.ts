@@ -70,6 +70,7 @@ export const infoOf = (more: Partial<Info> = {}): Info => ({
   features: [],
   snapshots: [],
   references: [],
+  identities: [],
   specific: {},
   layers: [layerOf('disk.qcow2')],
   needs: [],

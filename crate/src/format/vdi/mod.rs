@@ -60,8 +60,8 @@ impl Disk for Vdi {
         &self.references
     }
 
-    fn identity(&self) -> Option<Identity> {
-        self.header.identity.clone()
+    fn identities(&self) -> Vec<Identity> {
+        self.header.identity.iter().cloned().collect()
     }
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {

@@ -2,6 +2,7 @@
 
 use super::sparse::size;
 use crate::error::{Error, ErrorKind, Result};
+use crate::info::Notice;
 use crate::shown::shown;
 use crate::units::{MAX_SIZE, SECTOR, before_nul};
 
@@ -11,6 +12,9 @@ pub(super) const MAX_SIZE_OF_TEXT: u64 = 1 << 20;
 const MAX_EXTENTS: usize = 4096;
 /// The content ID of the parent where there is none.
 const NO_PARENT: u32 = u32::MAX;
+const KNOWN_VERSIONS: std::ops::RangeInclusive<u32> = 1..=3;
+/// The I/O filter that encrypts.
+const ENCRYPTING: &str = "vmwarevmcrypt";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The content of a descriptor.
@@ -23,8 +27,21 @@ pub(super) struct Descriptor {
     pub create_type: Option<String>,
     /// The parent's path.
     pub parent_hint: Option<String>,
+    /// Which disk this is, and which one its parent is, as VirtualBox records it.
+    pub uuid: Uuid,
+    pub parent_uuid: Uuid,
+    /// The filters between ESXi and the extents.
+    pub io_filters: Vec<String>,
+    is_encrypted: bool,
     /// The extents, in the order of the disk.
     pub extents: Vec<Line>,
+}
+
+/// Which disk, and which state of its content.
+#[derive(Debug, Default)]
+pub(super) struct Uuid {
+    pub disk: Option<String>,
+    pub state: Option<String>,
 }
 
 /// The line of one extent.
@@ -91,7 +108,31 @@ impl Descriptor {
                 descriptor.read_line(&line).map_err(|problem| problem.at(number + 1))?;
             }
         }
+        if descriptor.is_encrypted {
+            return Err(Error::unsupported("VMware's encryption"));
+        }
         Ok(descriptor)
+    }
+
+    /// What a person should know of it before the disk is converted.
+    pub fn notices(&self) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        if let Some(version) = self.version.filter(|version| !KNOWN_VERSIONS.contains(version)) {
+            notices.push(Notice {
+                code: "unknown-descriptor-version",
+                message: format!(
+                    "The descriptor has version {version}, which is unknown; the disk may be read wrongly"
+                ),
+            });
+        }
+        if !self.io_filters.is_empty() {
+            let names = shown(&self.io_filters.join(", "));
+            notices.push(Notice {
+                code: "unknown-io-filter",
+                message: format!("Writes went through an I/O filter, '{names}', which may have changed or kept data"),
+            });
+        }
+        notices
     }
 
     /// The size of the disk, in bytes.
@@ -149,6 +190,17 @@ impl Descriptor {
             "parentcid" => hexadecimal(&mut self.parent_cid)?,
             "createtype" => set(&mut self.create_type),
             "parentfilenamehint" => set(&mut self.parent_hint),
+            "ddb.uuid.image" => set_uuid(&mut self.uuid.disk, value)?,
+            "ddb.uuid.modification" => set_uuid(&mut self.uuid.state, value)?,
+            "ddb.uuid.parent" => set_uuid(&mut self.parent_uuid.disk, value)?,
+            "ddb.uuid.parentmodification" => set_uuid(&mut self.parent_uuid.state, value)?,
+            "ddb.iofilters" => {
+                let names = value.split([',', ';']).map(str::trim).filter(|name| !name.is_empty());
+                let (encrypting, others) = names.partition::<Vec<_>, _>(|name| name.eq_ignore_ascii_case(ENCRYPTING));
+                self.is_encrypted |= !encrypting.is_empty();
+                self.io_filters.extend(others.into_iter().map(str::to_owned));
+            }
+            key if key == "keyid" || key.starts_with("encryption") => self.is_encrypted |= !value.is_empty(),
             _ => {}
         }
         Ok(())
@@ -182,6 +234,21 @@ impl Line {
         };
         Ok(Self { access, len, start: 0, type_name: type_name.to_owned(), store })
     }
+}
+
+/// Sets `known` to the UUID `value`, in lower case, unless it is null or `known` is set.
+fn set_uuid(known: &mut Option<String>, value: &str) -> std::result::Result<(), Problem> {
+    const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
+    let digits = value.strip_prefix('{').and_then(|value| value.strip_suffix('}')).unwrap_or(value);
+    let groups: Vec<&str> = digits.split('-').collect();
+    let is_hexadecimal = |group: &&str| group.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if groups.iter().map(|group| group.len()).ne(GROUPS) || !groups.iter().all(is_hexadecimal) {
+        return if value.is_empty() { Ok(()) } else { Err(Problem::Unclear) };
+    }
+    if digits.bytes().any(|digit| !matches!(digit, b'0' | b'-')) {
+        known.get_or_insert_with(|| digits.to_ascii_lowercase());
+    }
+    Ok(())
 }
 
 /// The problem of a disk that is a device of another machine.

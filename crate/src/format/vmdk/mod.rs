@@ -22,7 +22,7 @@ use crate::info::{Info, Notice};
 use crate::reference::{Identity, Reference, Role};
 use crate::source::{Source, read_exact};
 use crate::units::{ByteRange, HostOffset, SECTOR};
-use descriptor::{Descriptor, MAX_SIZE_OF_TEXT};
+use descriptor::{Descriptor, MAX_SIZE_OF_TEXT, Uuid};
 use extents::Extent;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -137,20 +137,21 @@ impl Vmdk {
             let what = "its descriptor names several extents, but stands in the file of one";
             return Err(Error::corrupt(what, HostOffset(DESCRIPTOR_FIELD)));
         }
+        let mut notices = descriptor.notices();
         let said = lines.first().map_or(sparse.capacity, |line| line.len);
-        let notice = (said != sparse.capacity).then(|| Notice {
+        notices.extend((said != sparse.capacity).then(|| Notice {
             code: "size-mismatch",
             message: format!(
                 "The descriptor says that the disk has {said} bytes; its header says {}, which is taken",
                 sparse.capacity
             ),
-        });
+        }));
         Ok(Self {
             source,
             references: parent(&descriptor).into_iter().collect(),
             descriptor,
             extents: vec![Extent::embedded(sparse)],
-            notices: notice.into_iter().collect(),
+            notices,
             salvage: options.salvage,
         })
     }
@@ -165,7 +166,8 @@ impl Vmdk {
             return Err(Error::corrupt("its descriptor names no extent", HostOffset(0)));
         }
         references.extend(parent(&descriptor));
-        Ok(Self { source, descriptor, extents, references, notices: Vec::new(), salvage: options.salvage })
+        let notices = descriptor.notices();
+        Ok(Self { source, descriptor, extents, references, notices, salvage: options.salvage })
     }
 
     /// The headers of those extents that are sparse, as far as their files were handed over.
@@ -197,19 +199,25 @@ fn is_device(create_type: &str) -> bool {
         || ["vmfsraw", "vmfsrdm", "vmfspassthrough"].iter().any(|start| create_type.starts_with(start))
 }
 
-/// The reference to the parent, if the disk has one.
+/// The reference to the parent, if the disk has one. VMware identifies it by its content ID, VirtualBox by UUIDs, which may be
+/// those of a disk in another format; a path without either is a link, too.
 fn parent(descriptor: &Descriptor) -> Option<Reference> {
-    let cid = descriptor.parent().map(content_id);
     let hint = descriptor.parent_hint.clone().filter(|hint| !hint.is_empty());
-    // If no content ID is recorded, the hint alone means that there is a parent.
-    let name = match (&cid, hint) {
-        (Some(_), Some(hint)) => hint,
-        (Some(cid), None) => format!("CID {cid}"),
-        (None, Some(hint)) if descriptor.parent_cid.is_none() => hint,
-        (None, _) => return None,
+    let own_format = Some(FORMAT.name.to_owned());
+    let (identity, unnamed, format) = if let Some(cid) = descriptor.parent().map(content_id) {
+        let unnamed = format!("CID {cid}");
+        (Some(Identity { id: cid, state: None }), unnamed, own_format)
+    } else if let Some(identity) = identity(&descriptor.parent_uuid) {
+        let unnamed = identity.id.clone();
+        (Some(identity), unnamed, None)
+    } else {
+        (None, hint.clone()?, own_format)
     };
-    let identity = cid.map(|id| Identity { id, state: None });
-    Some(Reference { role: Role::Parent, name, format: Some(FORMAT.name.to_owned()), identity })
+    Some(Reference { role: Role::Parent, name: hint.unwrap_or(unnamed), format, identity })
+}
+
+fn identity(uuid: &Uuid) -> Option<Identity> {
+    Some(Identity { id: uuid.disk.clone()?, state: uuid.state.clone() })
 }
 
 /// A content ID as descriptors have it.
@@ -254,8 +262,9 @@ impl Disk for Vmdk {
         &self.references
     }
 
-    fn identity(&self) -> Option<Identity> {
-        self.descriptor.cid.map(|cid| Identity { id: content_id(cid), state: None })
+    fn identities(&self) -> Vec<Identity> {
+        let by_content = self.descriptor.cid.map(|cid| Identity { id: content_id(cid), state: None });
+        by_content.into_iter().chain(identity(&self.descriptor.uuid)).collect()
     }
 
     fn attach<'a>(&'a self, files: &'a [Option<PartFile>]) -> LocalBoxFuture<'a, Result<()>> {

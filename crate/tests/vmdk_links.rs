@@ -1,0 +1,145 @@
+//! Links between VMDKs, and what a descriptor says that keeps its disk from being read.
+
+use crate::common::vdi::{Block, DIFFERENCING, Vdi, content};
+use crate::common::vmdk::*;
+use crate::common::*;
+use decant::ErrorKind::{self, *};
+
+const NULL: &str = "00000000-0000-0000-0000-000000000000";
+
+/// `seed` sixteen times, as text.
+fn uuid(seed: u8) -> String {
+    let byte = format!("{seed:02x}");
+    [4, 2, 2, 2, 6].map(|count| byte.repeat(count)).join("-")
+}
+
+/// What VirtualBox adds to a descriptor: the UUIDs of a disk, of its state, of its parent and of that one's state.
+fn uuids([disk, state, parent, parent_state]: [&str; 4]) -> String {
+    format!(
+        "ddb.uuid.image=\"{disk}\"\nddb.uuid.modification=\"{state}\"\nddb.uuid.parent=\"{parent}\"\n\
+         ddb.uuid.parentmodification=\"{parent_state}\"\n"
+    )
+}
+
+/// A sparse VMDK whose descriptor has `lines` besides its extent.
+fn vmdk(lines: &str, grains: &[Grain]) -> Vec<u8> {
+    let text = descriptor("monolithicSparse", "RW 64 SPARSE \"x.vmdk\"\n") + lines;
+    Kdmv { descriptor: Some(text), ..Kdmv::default() }.build(grains)
+}
+
+fn grains(seeds: [u8; 8]) -> Vec<Grain> {
+    let grain = |seed| if seed == 0 { Grain::Absent } else { Grain::Data(pattern(seed, 8 * SECTOR)) };
+    seeds.map(grain).to_vec()
+}
+
+fn with(image: Vec<u8>, below: &[(&str, &[u8])]) -> Case {
+    let companions = below.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec())).collect();
+    Case { name: Some("top.vmdk".to_owned()), companions, ..Case::new(image) }
+}
+
+/// VirtualBox writes `parentCID=ffffffff` for every disk.
+#[test]
+fn snapshots_of_virtualbox() {
+    let ids: Vec<String> = (1..=6).map(uuid).collect();
+    let [a, ma, b, mb, c, mc] = [0, 1, 2, 3, 4, 5].map(|at| &ids[at][..]);
+    let base = vmdk(&uuids([a, ma, NULL, NULL]), &grains([1, 2, 3, 4, 0, 6, 7, 8]));
+    let middle = vmdk(&uuids([b, mb, a, ma]), &grains([0, 12, 0, 0, 15, 0, 0, 0]));
+    let top = vmdk(&uuids([c, mc, b, mb]), &grains([0, 0, 23, 0, 0, 0, 0, 0]));
+    let all = disk(64, 8, &grains([1, 12, 23, 4, 15, 6, 7, 8]));
+    assert!(with(top.clone(), &[("x", &base), ("y", &middle)]).bytes().unwrap() == all);
+    // In upper case, in braces; a state that is not recorded is not compared.
+    let spelled = vmdk(&uuids([c, mc, &format!("{{{}}}", b.to_uppercase()), NULL]), &grains([0, 0, 23, 0, 0, 0, 0, 0]));
+    assert!(with(spelled, &[("x", &base), ("y", &middle)]).bytes().unwrap() == all);
+    // Which of two files is the parent, its state says.
+    let changed = vmdk(&uuids([b, uuid(9).as_str(), a, ma]), &grains([9; 8]));
+    assert!(with(top.clone(), &[("old", &changed), ("x", &base), ("y", &middle)]).bytes().unwrap() == all);
+    // A base is whole.
+    assert!(with(base.clone(), &[]).bytes().unwrap() == disk(64, 8, &grains([1, 2, 3, 4, 0, 6, 7, 8])));
+    let other = vmdk(&uuids([uuid(9).as_str(), mb, NULL, NULL]), &grains([9; 8]));
+    type Below<'a> = &'a [(&'a str, &'a [u8])];
+    let cases: &[(&str, Below, ErrorKind, &str)] = &[
+        ("nothing below", &[], MissingFile, b),
+        ("the base alone", &[("x", &base)], MissingFile, b),
+        ("the middle alone", &[("y", &middle)], MissingFile, a),
+        ("another disk", &[("y", &other)], MissingFile, b),
+        ("changed since", &[("x", &base), ("y", &changed)], Corrupt, "changed since"),
+        ("another disk by that name", &[(b, &other)], Corrupt, "not the parent"),
+    ];
+    for (what, below, kind, part) in cases {
+        let error = with(top.clone(), below).bytes().unwrap_err();
+        assert!(error.kind == *kind && error.message.contains(part), "{what}: {error}");
+    }
+    for text in ["66", "66666666-2222-4333-8444-55555555555", "66666666-2222-4333-8444-55555555555x"] {
+        let error = with(vmdk(&uuids([c, mc, text, mb]), &[]), &[]).bytes().unwrap_err();
+        assert!(error.kind == Corrupt && error.message.contains("line"), "{text}: {error}");
+    }
+}
+
+/// VirtualBox makes snapshots of a disk in a format of its choice.
+#[test]
+fn parents_in_another_format() {
+    let [a, ma, b, mb] = [1, 2, 3, 4].map(uuid);
+    let vmdk_base = vmdk(&uuids([&a, &ma, NULL, NULL]), &grains([1, 2, 3, 4, 5, 6, 7, 8]));
+    let size = 64 * SECTOR as u64;
+    let blocks =
+        [Block::Free, Block::Data(9), Block::Free, Block::Free, Block::Free, Block::Free, Block::Free, Block::Zero];
+    let vdi_top = Vdi { kind: DIFFERENCING, parent: 1, parent_state: 2, size, ..Vdi::new(4096, &blocks) };
+    let expected = vdi_top.disk(&disk(64, 8, &grains([1, 2, 3, 4, 5, 6, 7, 8])));
+    assert!(with(vdi_top.file(), &[("base.vmdk", &vmdk_base)]).bytes().unwrap() == expected);
+
+    let vdi_base = Vdi { id: 3, state: 4, size, ..Vdi::new(4096, &[Block::Data(9); 8]) };
+    let top = vmdk(&uuids([&a, &ma, &b, &mb]), &grains([0, 2, 0, 0, 0, 0, 0, 0]));
+    let mut expected = content(9, 4096).repeat(8);
+    expected[4096..8192].copy_from_slice(&pattern(2, 4096));
+    assert!(with(top, &[("base.vdi", &vdi_base.file())]).bytes().unwrap() == expected);
+}
+
+/// A path is a link, whatever the content ID beside it.
+#[test]
+fn a_path_without_a_content_id() {
+    let base = vmdk("", &grains([1, 2, 3, 4, 5, 6, 7, 8]));
+    let top = vmdk("parentFileNameHint=\"dir/base.vmdk\"\n", &grains([0, 12, 0, 0, 0, 0, 0, 0]));
+    let error = with(top.clone(), &[]).bytes().unwrap_err();
+    assert!(error.kind == MissingFile && error.message.contains("dir/base.vmdk"), "{error}");
+    let expected = disk(64, 8, &grains([1, 12, 3, 4, 5, 6, 7, 8]));
+    assert!(with(top, &[("base.vmdk", &base)]).bytes().unwrap() == expected);
+}
+
+#[test]
+fn encrypted_disks_are_refused() {
+    let lines = [
+        "keyID=\"vmware:key/fqid/<VMWARE-NULL>/kms/1\"\n",
+        "encryptionKeys = \"vmware:key/list/(pair/(fqid/a,AES-256,b))\"\n",
+        "encryption.keySafe = \"vmware:key/list/(pair/(phrase/a,b,c))\"\n",
+        "ddb.iofilters = \"vmwarevmcrypt\"\n",
+        "DDB.IOFilters = \"some_filter,VMwareVMcrypt\"\n",
+    ];
+    let flat = descriptor("vmfs", "RW 8 VMFS \"a-flat.vmdk\"\n");
+    for line in lines {
+        for image in [vmdk(line, &few_grains()), (flat.clone() + line).into_bytes()] {
+            for salvage in [false, true] {
+                let below: &[(&str, &[u8])] = &[("a-flat.vmdk", &[7; 4096])];
+                let error = Case { salvage, ..with(image.clone(), below) }.bytes().unwrap_err();
+                assert!(error.kind == Unsupported && error.message.contains("encryption"), "{line}: {error}");
+            }
+        }
+    }
+    // What is empty says nothing.
+    let empty = vmdk("keyID=\"\"\nencryptionKeys=\"\"\nddb.iofilters = \"\"\n", &few_grains());
+    assert!(with(empty, &[]).bytes().unwrap() == disk(64, 8, &few_grains()));
+}
+
+#[test]
+fn what_is_unknown_in_a_descriptor_is_reported() {
+    let codes = |lines: &str, version: &str| {
+        let text = descriptor("custom", "RW 64 ZERO\n").replace("version=1", version) + lines;
+        let case = Case::new(text.into_bytes());
+        let info = case.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
+        info.safety.iter().map(|notice| notice.code).collect::<Vec<_>>()
+    };
+    assert_eq!(codes("", "version=1"), [""; 0]);
+    assert_eq!(codes("", "version=3"), [""; 0]);
+    assert_eq!(codes("", "version=4"), ["unknown-descriptor-version"]);
+    assert_eq!(codes("", "version=0"), ["unknown-descriptor-version"]);
+    assert_eq!(codes("ddb.iofilters = \"vmwarelwd, other\"\n", "version=2"), ["unknown-io-filter"]);
+}
