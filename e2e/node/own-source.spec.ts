@@ -8,6 +8,7 @@ import { expect, FULL, test } from '../support/node.js';
 
 const sample = fileURLToPath(new URL('../../web/sample.qcow2', import.meta.url));
 const own = new URL('../support/own.mjs', import.meta.url).href;
+const api = new URL('../../dist/node.js', import.meta.url).href;
 
 /** Runs a program that has `fileSource` and `changed` besides the package. */
 const run = <T>(code: string, ...args: string[]): T =>
@@ -289,6 +290,52 @@ for (const [name, first] of [
     // It never answers: what ends is what was given up.
     expect(seen).toMatchObject({ kind: 'cancelled', aborted: seen.open });
     expect(seen.open).toBeGreaterThan(0);
+  });
+}
+
+for (const [name, first] of [
+  ['a table', 0],
+  ['data', 8],
+] as const) {
+  test(`a worker dies while a read of ${name} is never answered: the conversion fails for that`, ({ folder }) => {
+    const seen = run<{ kind: string; message: string; left: string[] }>(
+      `const { readdirSync } = await import('node:fs');
+       const { Worker } = await import('node:worker_threads');
+       const [path, folder, first] = args;
+       const workers = [];
+       decant.configure({
+         worker: () => {
+           const worker = new Worker(new URL('./worker.node.mjs', '${api}'), { execArgv: [] });
+           workers.push(worker);
+           return worker;
+         },
+       });
+       const whole = await fileSource(path);
+       let begun;
+       const hangs = new Promise((resolve) => { begun = resolve; });
+       let answered = Infinity;
+       const read = (...range) => {
+         answered -= 1;
+         if (answered >= 0) return whole.read(...range);
+         begun();
+         return new Promise(() => {});
+       };
+       const image = await decant.open({ size: whole.size, read }, { workers: 2 });
+       await image.prepare();
+       answered = Number(first);
+       const ended = image.convert(folder + '/out.raw').catch((error) => error);
+       await hangs;
+       await workers.at(-1).terminate();
+       const { kind, message } = await ended;
+       await image.close();
+       await whole.close();
+       console.log(JSON.stringify({ kind, message, left: readdirSync(folder) }));`,
+      images.halves(),
+      folder,
+      String(first),
+    );
+    const message = 'A worker ended unexpectedly (exit code 1); try again, perhaps with fewer workers';
+    expect(seen).toEqual({ kind: 'internal', message, left: [] });
   });
 }
 

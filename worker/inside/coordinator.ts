@@ -265,15 +265,22 @@ export function coordinatorMethods(
       };
       try {
         return await cancellable(operation, work);
+      } catch (thrown) {
+        // Cancelled for this reason: see `poolEnded`.
+        throw dispatcher?.failure ?? thrown;
       } finally {
         dispatchers.delete(operation);
         dispatcher?.end();
       }
     },
 
-    /** The workers of a conversion have ended: it fails with `internal` and `sentence`. */
+    /**
+     * The workers of a conversion have ended: it fails with `internal` and `sentence`. Its reads are given up, those of
+     * tables too: a custom source may never answer them.
+     */
     poolEnded(operation: number, sentence: string): void {
       dispatchers.get(operation)?.fail(sentence);
+      cancels.get(operation)?.();
     },
 
     /** Lets what was written appear. It follows a `convert` that has succeeded, as `abandon` may instead. */

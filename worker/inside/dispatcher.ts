@@ -1,5 +1,6 @@
 // The jobs of one conversion, dispatched to the workers of a pool.
 
+import { DecantError } from '../errors.js';
 import { Client, channelPort, type WorkerPort } from '../rpc.js';
 import type { Attachment, JobMethods } from './pool.js';
 import { type PortSource, Reads } from './port-source.js';
@@ -27,6 +28,7 @@ export class Dispatcher {
   readonly #waiting = new Map<Promise<Uint8Array<ArrayBuffer>>, Reads>();
   /** By the numbers of their files. */
   readonly #reads = new Map<number, Reads>();
+  #failure: DecantError | undefined;
 
   constructor(
     private readonly ports: MessagePort[],
@@ -59,16 +61,26 @@ export class Dispatcher {
     }
   }
 
-  /** Jobs under way fail with `internal` and `sentence`, and so do all that follow. */
+  /** Jobs under way fail with `internal` and `sentence`, and so do all that follow. The first sentence counts. */
   fail(sentence: string): void {
-    for (const worker of this.#workers) worker.abandon(sentence);
+    this.#failure ??= new DecantError('internal', sentence);
+    this.#abandon(sentence);
+  }
+
+  /** Why the workers cannot be used any more, if `fail` was called. */
+  get failure(): DecantError | undefined {
+    return this.#failure;
   }
 
   /** Nobody waits for a job any more. */
   end(): void {
-    for (const [read, reads] of this.#waiting) reads.giveUp(read);
-    this.fail('The conversion has ended');
+    this.#abandon('The conversion has ended');
     for (const port of this.ports) port.close();
+  }
+
+  #abandon(sentence: string): void {
+    for (const [read, reads] of this.#waiting) reads.giveUp(read);
+    for (const worker of this.#workers) worker.abandon(sentence);
   }
 
   async #fetch({ file, offset, length }: SourceRange): Promise<Uint8Array<ArrayBuffer>> {
