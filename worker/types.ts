@@ -254,6 +254,12 @@ export type Phase = 'unlocking' | 'preparing' | 'converting' | 'finalizing';
 export interface Progress {
   /** What is being done. */
   phase: Phase;
+  /**
+   * How much of this phase is done: 0 to 1, as for a bar. While converting: of the disk, holes included, or of the image's
+   * file if `guestTotal` is missing. While unlocking: a lower bound. Missing where it cannot be known: while preparing and
+   * finalizing, and for a stream without a size.
+   */
+  fraction?: number;
   /** A lower bound on the share of the unlocking that is done: 0 to 1. */
   unlocked: number;
   /** How many bytes of the disk are done, holes included. */
@@ -333,7 +339,7 @@ export interface CommonConvertOptions {
   resume?: boolean;
   /** Cancels the conversion. */
   signal?: AbortSignal;
-  /** Called at most 10 times a second. If it throws, the conversion fails. */
+  /** Called at most 10 times a second, and after the last change. If it throws, the conversion fails. */
   onProgress?: (progress: Progress) => void;
 }
 

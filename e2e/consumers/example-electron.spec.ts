@@ -66,7 +66,8 @@ for (const { name, task, raw } of WAYS) {
     expectSame(output, raw());
     expect(readdirSync(dirname(output))).toEqual(['disk.raw']);
     expect(driven.progress.map(({ phase }) => phase)).toEqual(expect.arrayContaining(['preparing', 'converting']));
-    expect(driven.shares.at(-1)).toBe(1);
+    // Nobody knows how long finalizing takes: the task bar shows that.
+    expect(driven.shares.at(-1)).toBeNull();
     expect(driven.done).toBe(1);
   });
 }

@@ -75,16 +75,48 @@ describe('reports', () => {
     expect(reports.map(({ phase }) => phase)).toEqual(['preparing', 'converting', 'converting', 'finalizing']);
   });
 
+  test('that come too early are made up for, once, with what is newest then', () => {
+    const { meter, reports } = begin();
+    meter.update(at(1));
+    passed(10);
+    meter.update(at(2));
+    passed(10);
+    meter.update(at(3));
+    passed(79);
+    expect(reports).toHaveLength(2);
+    passed(1);
+    expect(reports).toHaveLength(3);
+    expect(reports.at(-1)!.guestDone).toBe(3 * MIB);
+    passed(10_000);
+    expect(reports).toHaveLength(3);
+  });
+
+  test('are not made up for after the end, nor after a new phase', () => {
+    const { meter, reports } = begin();
+    meter.update(at(1));
+    meter.update(at(2));
+    meter.update(at(3, { finalizing: true }));
+    passed(1000);
+    expect(reports.map(({ guestDone }) => guestDone)).toEqual([0, MIB, 3 * MIB]);
+    meter.update(at(3, { finalizing: true, written: 4 }));
+    meter.end();
+    passed(1000);
+    expect(reports).toHaveLength(4);
+  });
+
   test('of unlocking come at most every 100 ms too', () => {
     const { meter, reports } = begin();
     meter.unlocking(0.1);
     passed(99);
     meter.unlocking(0.2);
+    expect(reports).toHaveLength(2);
     passed(1);
+    passed(100);
     meter.unlocking(0.3);
     expect(reports.map(({ phase, unlocked }) => [phase, unlocked])).toEqual([
       ['preparing', 0],
       ['unlocking', 0.1],
+      ['unlocking', 0.2],
       ['unlocking', 0.3],
     ]);
   });
@@ -113,6 +145,49 @@ describe('reports', () => {
       expect(one).not.toHaveProperty('cells');
       expect(one).not.toHaveProperty('guestTotal');
     }
+  });
+});
+
+describe('the fraction', () => {
+  const { guestTotal: _, ...inOrder } = at(0);
+  const fractionOf = (given: Parameters<typeof begin>[0], last: (meter: Meter) => void) => {
+    const { meter, reports } = begin(given);
+    last(meter);
+    return reports.at(-1)!.fraction;
+  };
+
+  test('is that of the disk', () => {
+    expect(fractionOf({}, (meter) => meter.update(at(25)))).toBe(0.25);
+    expect(fractionOf({}, (meter) => meter.update(at(100)))).toBe(1);
+  });
+
+  test('begins with what an earlier conversion has done', () => {
+    const resumed = (meter: Meter) => {
+      meter.begin({ guest: 50 * MIB, written: 0 });
+      meter.update(at(50));
+    };
+    expect(fractionOf({}, resumed)).toBe(0.5);
+  });
+
+  test('is that of the file where only the end tells the size of the disk', () => {
+    const progress = { ...inOrder, guestDone: 500 * MIB, read: 10 * MIB };
+    expect(fractionOf({ total: undefined, fileSize: 40 * MIB }, (meter) => meter.update(progress))).toBe(0.25);
+    expect(fractionOf({ total: undefined, fileSize: 8 * MIB }, (meter) => meter.update(progress))).toBe(1);
+  });
+
+  test('is whole for an empty disk', () => {
+    expect(fractionOf({ total: 0 }, (meter) => meter.update(at(0, { guestTotal: 0 })))).toBe(1);
+  });
+
+  test('is that of unlocking', () => {
+    expect(fractionOf({}, (meter) => meter.unlocking(0.3))).toBe(0.3);
+  });
+
+  test('is missing where nothing can be known', () => {
+    expect(fractionOf({}, () => {})).toBeUndefined();
+    expect(fractionOf({}, (meter) => meter.update(at(100, { finalizing: true })))).toBeUndefined();
+    const stream = { total: undefined, fileSize: undefined };
+    expect(fractionOf(stream, (meter) => meter.update({ ...inOrder, read: 10 * MIB }))).toBeUndefined();
   });
 });
 

@@ -19,10 +19,12 @@ export class Meter {
   #lastReport = Number.NEGATIVE_INFINITY;
   /** What had been sent over networks then. */
   #sent = 0;
-  #marks: { at: number; done: number; read: number }[] = [];
+  #marks: { at: number; guestDone: number; read: number }[] = [];
   #last: CrateProgress;
   #unlocked = 0;
   readonly #cells: Cells | undefined;
+  /** Makes up for a report that would have come too early. */
+  #trailing: ReturnType<typeof setTimeout> | undefined;
   /** Where a network is silent, or brings the last of an output to its place, nothing else brings reports. */
   readonly #timer: ReturnType<typeof setInterval>;
 
@@ -48,9 +50,12 @@ export class Meter {
   /** Unlocking has begun, or has come so far. */
   unlocking(share: number): void {
     this.#unlocked = share;
-    if (this.#phase !== 'unlocking') this.#enter('unlocking', performance.now());
-    else if (performance.now() - this.#lastReport < INTERVAL) return;
-    this.#report();
+    if (this.#phase === 'unlocking') {
+      this.#reportSoon();
+    } else {
+      this.#enter('unlocking', performance.now());
+      this.#report();
+    }
   }
 
   /** So much of the disk is there already. */
@@ -64,12 +69,12 @@ export class Meter {
     this.#cells?.add(progress.latestStart, progress.latestEnd);
     const phase: Phase = progress.finalizing ? 'finalizing' : 'converting';
     const now = performance.now();
-    this.#marks.push({ at: now, done: progress.guestDone, read: progress.read });
+    this.#marks.push({ at: now, guestDone: progress.guestDone, read: progress.read });
     while (now - this.#marks[0]!.at > WINDOW && this.#marks.length > 2) this.#marks.shift();
-    if (phase !== this.#phase) {
+    if (phase === this.#phase) {
+      this.#reportSoon();
+    } else {
       this.#enter(phase, now);
-      this.#report();
-    } else if (now - this.#lastReport >= INTERVAL) {
       this.#report();
     }
   }
@@ -81,6 +86,7 @@ export class Meter {
   /** Ends the last phase; answers with the milliseconds spent in each. */
   end(): Record<Phase, number> {
     clearInterval(this.#timer);
+    clearTimeout(this.#trailing);
     this.#enter(this.#phase, performance.now());
     return this.#time;
   }
@@ -91,17 +97,28 @@ export class Meter {
     this.#phaseStart = now;
   }
 
+  /** Reports now, or as soon as the interval since the last report is over. */
+  #reportSoon(): void {
+    const wait = this.#lastReport + INTERVAL - performance.now();
+    if (wait <= 0) this.#report();
+    else this.#trailing ??= setTimeout(() => this.#report(), wait);
+  }
+
   #report(): void {
+    clearTimeout(this.#trailing);
+    this.#trailing = undefined;
     this.#lastReport = performance.now();
     const { guestDone, guestTotal, dataDone, read, written } = this.#last;
     const first = this.#marks[0];
     const seconds = first ? (this.#lastReport - first.at) / 1000 : 0;
-    const bytesPerSecond = first && seconds > 0 ? (guestDone - first.done) / seconds : 0;
+    const bytesPerSecond = first && seconds > 0 ? (guestDone - first.guestDone) / seconds : 0;
     const secondsLeft = this.#phase === 'converting' ? this.#secondsLeft(seconds) : undefined;
     const { network } = sum(this.networks());
+    const fraction = this.#fraction();
     this.#sent = network?.sent ?? 0;
     this.listener?.({
       phase: this.#phase,
+      ...(fraction === undefined ? {} : { fraction }),
       unlocked: this.#unlocked,
       guestDone,
       ...(guestTotal === undefined ? {} : { guestTotal }),
@@ -115,16 +132,30 @@ export class Meter {
     });
   }
 
-  /** By what was done in the last `seconds`: of the disk, or of the file where nobody knows how large the disk is. */
+  /** The share of the phase that is done, where that can be known. */
+  #fraction(): number | undefined {
+    if (this.#phase === 'unlocking') return this.#unlocked;
+    if (this.#phase !== 'converting') return undefined;
+    const { done, total } = this.#measure(this.#last);
+    if (total === undefined) return undefined;
+    return total > 0 ? Math.min(1, done / total) : 1;
+  }
+
+  /** By what was done in the last `seconds`. */
   #secondsLeft(seconds: number): number | undefined {
-    const { guestDone, guestTotal, read } = this.#last;
     const first = this.#marks[0];
     if (!first) return undefined;
-    const [total, done, before] =
-      guestTotal === undefined ? [this.fileSize, read, first.read] : [guestTotal, guestDone, first.done];
+    const { done, total } = this.#measure(this.#last);
+    const before = this.#measure(first).done;
     return total !== undefined && done > before && seconds > 0
       ? ((total - done) * seconds) / (done - before)
       : undefined;
+  }
+
+  /** Progress is measured by the disk, or by the file where only its end tells the size of the disk. */
+  #measure({ guestDone, read }: { guestDone: number; read: number }): { done: number; total: number | undefined } {
+    const { guestTotal } = this.#last;
+    return guestTotal === undefined ? { done: read, total: this.fileSize } : { done: guestDone, total: guestTotal };
   }
 }
 

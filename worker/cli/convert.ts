@@ -26,7 +26,7 @@ export async function convert(
 
 async function run(image: Image, command: Extract<Command, { name: 'convert' }>, signal: AbortSignal): Promise<Result> {
   const show = !command.quiet && (command.progress || process.stderr.isTTY);
-  const line = show ? new ProgressLine(process.stderr, image.info.fileSize) : undefined;
+  const line = show ? new ProgressLine(process.stderr) : undefined;
   try {
     const { format, formatOptions } = command;
     const result = await image.convert(await outputOf(command, signal), {

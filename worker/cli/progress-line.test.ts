@@ -7,6 +7,7 @@ import { ProgressLine } from './progress-line.js';
 /** Half of a disk of 200 MB, at an unknown speed. */
 const HALF: Progress = {
   phase: 'converting',
+  fraction: 0.5,
   unlocked: 0,
   guestDone: 100e6,
   guestTotal: 200e6,
@@ -18,11 +19,11 @@ const HALF: Progress = {
 
 const network = (silence: number, retries: number) => ({ network: { received: 0, sent: 0, retries, silence } });
 
-/** What is written for each of `reports`, of an image of `fileSize` bytes. */
-function written(reports: Partial<Progress>[], fileSize?: number): string[] {
+/** What is written for each of `reports`. */
+function written(reports: Partial<Progress>[]): string[] {
   const texts: string[] = [];
   const write = (text: string | Uint8Array) => Boolean(texts.push(String(text)));
-  const line = new ProgressLine({ write }, fileSize);
+  const line = new ProgressLine({ write });
   for (const report of reports) line.show({ ...HALF, ...report });
   line.done();
   line.end();
@@ -30,11 +31,10 @@ function written(reports: Partial<Progress>[], fileSize?: number): string[] {
 }
 
 describe('one report', () => {
-  const { guestTotal: _, ...unknown } = HALF;
   for (const [what, report, text] of [
     ['nothing but the share', {}, '    (50.00/100%)'],
-    ['nothing done', { guestDone: 0 }, '    (0.00/100%)'],
-    ['an empty disk', { guestDone: 0, guestTotal: 0 }, '    (100.00/100%)'],
+    ['nothing done', { fraction: 0 }, '    (0.00/100%)'],
+    ['all done', { fraction: 1 }, '    (100.00/100%)'],
     ['a speed', { bytesPerSecond: 123.6e6 }, '    (50.00/100%)  124 MB/s'],
     ['a speed and a time', { bytesPerSecond: 50e6, secondsLeft: 2 }, '    (50.00/100%)  50 MB/s  0:02 left'],
     ['a part of a second', { secondsLeft: 0.1 }, '    (50.00/100%)  0:01 left'],
@@ -49,18 +49,18 @@ describe('one report', () => {
       '    (50.00/100%)  waiting for the network for 1:05',
     ],
     ['the shortest silence', network(5, 0), '    (50.00/100%)  waiting for the network for 0:05'],
-    ['an unlocking', { phase: 'unlocking', unlocked: 0.256 }, '    unlocking (26%)'],
-    ['a finalizing', { phase: 'finalizing' }, '    (50.00/100%)'],
+    ['an unlocking', { phase: 'unlocking', fraction: 0.256 }, '    unlocking (26%)'],
   ] satisfies [string, Partial<Progress>, string][]) {
     test(what, () => expect(written([report])[0]).toBe(`\r${text}`));
   }
 
-  test('the share of the file where the size of the disk is not known', () => {
+  test('bytes where the share is not known, and all of it in the end', () => {
+    const { fraction: _, ...unknown } = HALF;
     const line: string[] = [];
     const write = (text: string | Uint8Array) => Boolean(line.push(String(text)));
-    new ProgressLine({ write }, 400).show({ ...unknown, bytesRead: 100 });
-    new ProgressLine({ write }, undefined).show({ ...unknown, bytesRead: 100 });
-    expect(line).toEqual(['\r    (25.00/100%)', '\r    (100 MB)']);
+    new ProgressLine({ write }).show(unknown);
+    new ProgressLine({ write }).show({ ...unknown, phase: 'finalizing' });
+    expect(line).toEqual(['\r    (100 MB)', '\r    (100.00/100%)']);
   });
 
   test('preparing writes nothing', () => {
@@ -70,7 +70,7 @@ describe('one report', () => {
 
 test('a shorter text covers a longer one, and the end begins a new line', () => {
   const long = '\r    (50.00/100%)  5 MB/s  0:09 left';
-  expect(written([{ bytesPerSecond: 5e6, secondsLeft: 9 }, {}, { guestDone: 0 }])).toEqual([
+  expect(written([{ bytesPerSecond: 5e6, secondsLeft: 9 }, {}, { fraction: 0 }])).toEqual([
     long,
     '\r    (50.00/100%)'.padEnd(long.length),
     '\r    (0.00/100%) ',
@@ -81,6 +81,6 @@ test('a shorter text covers a longer one, and the end begins a new line', () => 
 
 test('where nothing was shown, nothing is ended', () => {
   const texts: string[] = [];
-  new ProgressLine({ write: (text: string | Uint8Array) => Boolean(texts.push(String(text))) }, 1).end();
+  new ProgressLine({ write: (text: string | Uint8Array) => Boolean(texts.push(String(text))) }).end();
   expect(texts).toEqual([]);
 });

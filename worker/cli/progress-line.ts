@@ -17,17 +17,13 @@ const SILENT = 5;
 export class ProgressLine {
   #shown = 0;
 
-  constructor(
-    private readonly stream: Pick<WriteStream, 'write'>,
-    /** Of the image, if it is known. */
-    private readonly fileSize: number | undefined,
-  ) {}
+  constructor(private readonly stream: Pick<WriteStream, 'write'>) {}
 
   show(progress: Progress): void {
-    const { phase, unlocked, guestDone, bytesPerSecond, secondsLeft, network } = progress;
-    if (phase === 'unlocking') this.#write(`    unlocking (${(unlocked * 100).toFixed(0)}%)`);
+    const { phase, fraction, guestDone, bytesPerSecond, secondsLeft, network } = progress;
+    if (phase === 'unlocking') this.#write(`    unlocking (${((fraction ?? 0) * 100).toFixed(0)}%)`);
     if (phase === 'unlocking' || phase === 'preparing') return;
-    const share = this.#share(progress);
+    const share = phase === 'finalizing' ? 1 : fraction;
     const done = share === undefined ? `${(guestDone / 1e6).toFixed(0)} MB` : `${(share * 100).toFixed(2)}/100%`;
     const speed = bytesPerSecond > 0 ? `  ${(bytesPerSecond / 1e6).toFixed(0)} MB/s` : '';
     const left = secondsLeft === undefined ? '' : `  ${clock(secondsLeft)} left`;
@@ -46,13 +42,6 @@ export class ProgressLine {
 
   end(): void {
     if (this.#shown > 0) this.stream.write('\n');
-  }
-
-  /** How much of the disk is done, or of the file if nobody knows how large the disk is. */
-  #share({ guestDone, guestTotal, bytesRead }: Progress): number | undefined {
-    const [done, total] = guestTotal === undefined ? [bytesRead, this.fileSize] : [guestDone, guestTotal];
-    if (total === undefined) return undefined;
-    return total > 0 ? done / total : 1;
   }
 
   /** Writes `text` over the line. Spaces cover the rest of a longer text. */

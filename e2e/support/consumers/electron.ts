@@ -27,7 +27,7 @@ export interface Driven {
   /** What the page got. */
   progress: { phase: string; share?: number; secondsLeft?: number }[];
   /** What the task bar got. */
-  shares: number[];
+  shares: (number | null)[];
   /** How often the task bar was told that a conversion has ended. */
   done: number;
   /** The name that the dialog for the output came with. */

@@ -62,11 +62,10 @@ export class Job {
     return this.#next(async (signal) => {
       // A process that has died is followed by one without an image.
       if (!this.#image) throw new DecantError('usage', 'The image is not open any more; open it again');
-      const { info } = this.#image;
       const result = await this.#image.convert(path, {
         format,
         signal,
-        onProgress: (progress) => onProgress(brief(progress, info.fileSize)),
+        onProgress: (progress) => onProgress(brief(progress)),
       });
       const { outputSize, notice, lostBytes, time } = result;
       const milliseconds = Object.values(time).reduce((sum, each) => sum + each, 0);
