@@ -28,6 +28,7 @@ pub mod format;
 mod full_build;
 pub mod image;
 pub mod info;
+mod members;
 mod metered;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;

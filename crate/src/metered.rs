@@ -2,7 +2,7 @@
 //! another, to nothing.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::stream::ByteStream;
+use crate::stream::{ByteStream, Ended};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::cell::Cell;
@@ -70,5 +70,9 @@ impl ByteStream for Metered {
 
     fn file_position(&self) -> u64 {
         self.stream.file_position()
+    }
+
+    fn ended(&self) -> Ended {
+        self.stream.ended()
     }
 }

@@ -6,6 +6,7 @@ use crate::format::{self, Format, HEAD, Sample, raw};
 use crate::full_build::FullBuild;
 use crate::image::Image;
 use crate::info::ContainerInfo;
+use crate::members::{self, ensure_guess};
 use crate::metered::{Budget, Metered};
 use crate::source::{Source, copied};
 use crate::stream::{ByteStream, FileStream, Peeked};
@@ -48,13 +49,18 @@ pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
 }
 
 async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Opened> {
-    let Unpacked { source, containers, missing, content } = unpack(source, options.salvage).await?;
+    let Unpacked { source, containers, missing, is_ended, content } = unpack(source, options.salvage).await?;
     let format = match content {
         Content::Image(Some(format)) => format,
         Content::Image(None) if containers.is_empty() || source.size() + missing == 0 => {
             return Err(within(not_recognised(options, source.size()), &containers));
         }
-        Content::Image(None) => format::by_name(raw::NAME)?,
+        Content::Image(None) => {
+            if !is_ended && !options.salvage {
+                return Err(members::unmarked(&containers));
+            }
+            format::by_name(raw::NAME)?
+        }
         Content::InOrder(full_build, _) => {
             let size = source.size();
             let found = recognise(Box::new(FileStream::new(source.clone())), containers).await?;
@@ -125,7 +131,10 @@ async fn recognise(stream: Box<dyn ByteStream>, mut containers: Vec<ContainerInf
             }
             None => match format::recognise(&sample) {
                 Some(format) => return Err(not_in_order(format, outer)),
-                None => break,
+                None => {
+                    ensure_guess(&containers)?;
+                    break;
+                }
             },
         }
     }

@@ -22,6 +22,18 @@ pub trait ByteStream {
     fn member(&self) -> Option<&str> {
         None
     }
+
+    /// What its end has shown, once that was read.
+    fn ended(&self) -> Ended {
+        Ended::default()
+    }
+}
+
+/// What the end of a stream has shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ended {
+    /// Whether the innermost container does not say that all of it was there: see [`crate::container::Contents::is_ended`].
+    pub is_unmarked: bool,
 }
 
 /// Bytes of one read of a file.
@@ -95,9 +107,9 @@ impl ByteStream for FileStream {
 pub struct Peeked {
     head: Vec<u8>,
     taken: usize,
-    /// `None` where the stream ends with its head.
-    rest: Option<Box<dyn ByteStream>>,
-    position: u64,
+    stream: Box<dyn ByteStream>,
+    /// Whether the stream ends with its head.
+    is_whole: bool,
     member: Option<String>,
 }
 
@@ -107,8 +119,8 @@ impl Peeked {
         let mut head = zeroed(len)?;
         let found = stream.read(&mut head).await?;
         head.truncate(found);
-        let (position, member) = (stream.file_position(), stream.member().map(str::to_owned));
-        Ok(Self { head, taken: 0, rest: (found == len).then_some(stream), position, member })
+        let member = stream.member().map(str::to_owned);
+        Ok(Self { head, taken: 0, stream, is_whole: found < len, member })
     }
 
     /// The first bytes.
@@ -120,10 +132,10 @@ impl Peeked {
         let len = buf.len().min(self.head.len() - self.taken);
         buf[..len].copy_from_slice(&self.head[self.taken..self.taken + len]);
         self.taken += len;
-        match &mut self.rest {
-            Some(rest) if len < buf.len() => Ok(len + rest.read(&mut buf[len..]).await?),
-            _ => Ok(len),
+        if self.is_whole || len == buf.len() {
+            return Ok(len);
         }
+        Ok(len + self.stream.read(&mut buf[len..]).await?)
     }
 }
 
@@ -133,10 +145,14 @@ impl ByteStream for Peeked {
     }
 
     fn file_position(&self) -> u64 {
-        self.rest.as_ref().map_or(self.position, |rest| rest.file_position())
+        self.stream.file_position()
     }
 
     fn member(&self) -> Option<&str> {
         self.member.as_deref()
+    }
+
+    fn ended(&self) -> Ended {
+        self.stream.ended()
     }
 }

@@ -10,7 +10,7 @@ use crate::info::ContainerInfo;
 use crate::info::Info;
 use crate::safety;
 use crate::source::Source;
-use crate::stream::{ByteStream, FileStream};
+use crate::stream::{ByteStream, Ended, FileStream};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::cell::{Cell, RefCell};
@@ -53,6 +53,10 @@ impl ByteStream for Noticed {
     fn file_position(&self) -> u64 {
         self.stream.file_position()
     }
+
+    fn ended(&self) -> Ended {
+        self.stream.ended()
+    }
 }
 
 /// The output of a decoder, whose own errors say where the container was found.
@@ -77,6 +81,10 @@ impl ByteStream for Placed {
 
     fn member(&self) -> Option<&str> {
         self.stream.member()
+    }
+
+    fn ended(&self) -> Ended {
+        self.stream.ended()
     }
 }
 
@@ -153,10 +161,11 @@ impl StreamedImage {
         info
     }
 
-    /// The container that holds the disk, where its format was guessed, since no name states it and its first bytes are
+    /// The containers that hold the disk, where its format was guessed, since no name states it and its first bytes are
     /// not recognised.
-    pub fn guessed_in(&self) -> Option<&'static str> {
-        self.containers.last().filter(|container| !container.has_raw_disk()).map(|container| container.name)
+    pub fn guessed_in(&self) -> Option<&[ContainerInfo]> {
+        let is_guessed = self.containers.last().is_some_and(|container| !container.has_raw_disk());
+        is_guessed.then_some(&self.containers)
     }
 
     /// Why it cannot be `done` to ("mapped", for example): what takes a disk that is read at any position.

@@ -1,10 +1,11 @@
 //! Follows the containers in a file down to what lies in them.
 
-use crate::container::{self, Container, MAX_NESTED};
+use crate::container::{self, Container, List, MAX_NESTED, Member};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, Sample, raw};
 use crate::full_build::FullBuild;
 use crate::info::ContainerInfo;
+use crate::members;
 use crate::source::Source;
 use std::rc::Rc;
 
@@ -16,6 +17,8 @@ pub struct Unpacked {
     pub containers: Vec<ContainerInfo>,
     /// See [`container::Member::missing`].
     pub missing: u64,
+    /// See [`container::Contents::is_ended`]; of the innermost container, true without one.
+    pub is_ended: bool,
     /// What it is.
     pub content: Content,
 }
@@ -29,9 +32,10 @@ pub enum Content {
 }
 
 /// Follows the containers in `source`. In a `salvage` the file may end inside its last member. Fails with `source`, with
-/// `limit` where too many containers lie in one another, and as [`container::Open`] does.
+/// `limit` where too many containers lie in one another, and as [`container::List`] and
+/// [`members::image_in`] do.
 pub async fn unpack(mut source: Rc<dyn Source>, salvage: bool) -> Result<Unpacked> {
-    let (mut containers, mut missing) = (Vec::new(), 0);
+    let (mut containers, mut missing, mut is_ended) = (Vec::new(), 0, true);
     let content = loop {
         if is_raw_disk(&containers) && source.size() + missing > 0 {
             break Content::Image(Some(format::by_name(raw::NAME)?));
@@ -41,13 +45,22 @@ pub async fn unpack(mut source: Rc<dyn Source>, salvage: bool) -> Result<Unpacke
             break Content::Image(format::complete(&mut sample, &*source).await?);
         };
         let full_build = FullBuild::require(container.label)?;
-        let Some(open) = container.open else { break Content::InOrder(full_build, container) };
+        let Some(list) = container.list else { break Content::InOrder(full_build, container) };
         ensure_room(&containers)?;
-        let member = open(source, salvage).await.map_err(|error| within(error, &containers))?;
-        (source, missing) = (member.source, member.missing);
+        let found = image_in(container.name, list, source, salvage).await;
+        let (member, ended) = found.map_err(|error| within(error, &containers))?;
+        (source, missing, is_ended) = (member.source, member.missing, ended);
         containers.push(ContainerInfo { name: container.name, member: Some(member.name) });
     };
-    Ok(Unpacked { source, containers, missing, content })
+    Ok(Unpacked { source, containers, missing, is_ended, content })
+}
+
+/// The member of `source`, a `container`, that is the image, and whether that container is ended.
+async fn image_in(container: &str, list: List, source: Rc<dyn Source>, salvage: bool) -> Result<(Member, bool)> {
+    let size = source.size();
+    let contents = list(source, salvage).await?;
+    let is_ended = contents.is_ended;
+    Ok((members::image_in(container, contents, size).await?, is_ended))
 }
 
 /// The container that begins so. What is recognised as a disk image that is read is none, whatever else it looks like.

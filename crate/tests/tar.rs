@@ -204,7 +204,7 @@ fn which_member_is_the_image() {
 #[test]
 fn wrong_archives() {
     let raw = content();
-    let with_size = |size: &[u8]| [header("a", b'0', size), raw.clone()].concat();
+    let with_size = |size: &[u8]| [header("disk.raw", b'0', size), raw.clone()].concat();
     let mut summed_otherwise = [member("a", b'0', &raw), member("b", b'0', &raw)].concat();
     summed_otherwise[100_864 + 148] ^= 1;
     let mut signed = header("\u{fc}", b'0', b"00000303240\0");
@@ -221,7 +221,7 @@ fn wrong_archives() {
     type Row<'a> = (&'a str, Vec<u8>, Option<(ErrorKind, &'a str)>);
     let cases: &[Row] = &[
         ("the end is missing", with_size(b"00000303240\0"), None),
-        ("a signed sum", [signed, raw.clone()].concat(), None),
+        ("a signed sum", archive(&[signed, raw.clone(), vec![0; 352]]), None),
         ("spaces before a size", with_size(b"     303240 "), None),
         ("no end of a size", with_size(b"000000303240"), None),
         ("base 256", base_256([0x80, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0x86, 0xa0]), None),
@@ -232,6 +232,11 @@ fn wrong_archives() {
             "a huge size",
             base_256([0x80, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
             Some((ErrorKind::Corrupt, "truncated")),
+        ),
+        (
+            "2^64 - 515, which overflows with what fills its block",
+            base_256([0x80, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfd, 0xfd]),
+            Some((ErrorKind::Corrupt, "size")),
         ),
         (
             "2^64 - 1",
@@ -299,6 +304,113 @@ fn wrong_archives() {
             (found, _) => panic!("{what}: {:?}", found.map(|bytes| bytes.len())),
         }
     }
+}
+
+/// A size that no file has is refused in a salvage too, or leaves what there is: never a panic, and no header is read twice.
+#[test]
+fn extreme_sizes_are_salvaged() {
+    let raw = content();
+    let size_of = |size: u64| [&[0x80, 0, 0, 0][..], &size.to_be_bytes()].concat();
+    let near = |size: u64| [size - 1, size, size + 1];
+    let sizes = [513, 515, 1023, 1024, 1025].map(|less| u64::MAX - less + 1);
+    let sizes = sizes.into_iter().chain([(1 << 53) - 1, 1 << 63].into_iter().flat_map(near)).chain([u64::MAX]);
+    let cases = sizes.flat_map(|size| {
+        let folder = [header("x/", b'9', &size_of(size)), raw.clone()].concat();
+        let described = [pax(&[("size", &size.to_string())]), header("a", b'0', b"0\0"), raw.clone()].concat();
+        let file = |name: &str| [header(name, b'0', &size_of(size)), raw.clone()].concat();
+        [file("disk.raw"), file("a"), [member("disk.raw", b'0', &raw), folder].concat(), described]
+            .map(|file| (size, file))
+    });
+    for (number, (size, file)) in cases.enumerate() {
+        let source = HeldSource::new(file);
+        let reading = source.clone();
+        let work = async move {
+            let options = OpenOptions { salvage: true, ..OpenOptions::default() };
+            match open(Input::File(reading), &options).await? {
+                Opened::Image(image) => decant::Result::Ok(image.virtual_size()),
+                Opened::Streamed(_) => panic!("it is read in order"),
+            }
+        };
+        match drive(&source, Answers::InOrder, work).unwrap() {
+            // What comes behind the disk may have any size that is one.
+            Ok(found) => assert!(found == 100_352 || found == size.next_multiple_of(512), "{number}: {size}: {found}"),
+            Err(error) => {
+                assert!(matches!(error.kind, ErrorKind::Corrupt | ErrorKind::Limit), "{number}: {size}: {error}");
+            }
+        }
+        assert!(source.reads.borrow().len() < 10, "{number}: {size}: {:?}", source.reads);
+    }
+}
+
+/// An archive that is cut behind a member, or in its end mark, is read where what it holds says by itself whether it is
+/// whole; in a salvage it always is.
+#[test]
+fn ends_of_archives() {
+    let (raw, qcow2) = (content(), small::small());
+    let padded = [&raw[..], &[0; 352]].concat();
+    // (what, name and content of the member, whether it is read without an end mark)
+    let cases: &[(&str, &str, &[u8], bool)] = &[
+        ("a name that says it", "disk.raw", &raw, true),
+        ("a format that says it", "a", &qcow2, true),
+        ("checksums that say it", "a.gz", &gzip(&raw), true),
+        ("nothing that says it", "a", &raw, false),
+    ];
+    for (what, name, data, is_read) in cases {
+        let disk = if *data == qcow2 { small::small_disk() } else { padded.clone() };
+        let whole = archive(&[member(name, b'0', data)]);
+        let start = whole.len() - 1024;
+        for end in [0, 1, 511, 512, 513, 1023, 1024] {
+            let is_marked = end >= 512;
+            let file = whole[..start + end].to_vec();
+            let mut ways = vec![("file", file.clone())];
+            if *data != qcow2 {
+                ways.push(("gzip", gzip(&file)));
+            }
+            for (way, file) in ways {
+                match bytes(file) {
+                    Ok(found) => assert!((*is_read || is_marked) && found == disk, "{what}, {end}, {way}"),
+                    Err(error) => {
+                        let is_clear = error.kind == ErrorKind::Corrupt && error.message.contains("truncated");
+                        assert!(!is_read && !is_marked && is_clear, "{what}, {end}, {way}: {error}");
+                    }
+                }
+            }
+            if !name.ends_with(".gz") {
+                let salvaged = Case { salvage: true, ..Case::new(file) }.bytes();
+                assert!(salvaged == Ok(disk.clone()), "{what}, {end}: salvage");
+            }
+        }
+        // Something else than zeros is a header that was cut.
+        let cut = [&whole[..start], &[0, 1]].concat();
+        for salvage in [false, true] {
+            let error = Case { salvage, ..Case::new(cut.clone()) }.bytes().unwrap_err();
+            assert!(error.kind == ErrorKind::Corrupt && error.message.contains("truncated"), "{what}: {error}");
+        }
+    }
+}
+
+/// What describes a machine, lists digests or signs them is no disk, even if it is all that there is.
+#[test]
+fn what_goes_with_a_disk_is_none() {
+    let xml = b"<?xml version=\"1.0\"?><Envelope/>".repeat(100);
+    let file = |name: &str| member(name, b'0', &xml);
+    // (members, whether more was there before the archive was cut)
+    let cases = [vec![file("a.ovf")], vec![file("x/A.OVF")], vec![file("a.mf")], vec![file("a.cert")]];
+    for members in cases.iter().chain([&vec![file("a.ovf"), file("a.mf")]]) {
+        let (whole, cut) = (archive(members), members.concat());
+        let error = bytes(whole.clone()).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
+        assert!(error.message.contains("holds no disk"), "{error}");
+        let error = bytes(cut.clone()).unwrap_err();
+        assert!(error.kind == ErrorKind::Corrupt && error.message.contains("truncated"), "{error}");
+        for file in [whole, cut] {
+            let error = bytes(gzip(&file)).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Unsupported, "in order: {error}");
+        }
+    }
+    // The machine's memory is not taken for its disk, which would have come next.
+    let error = bytes(archive(&[file("a.ovf"), file("a.nvram")])).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
 }
 
 /// What the guest writes to its disk decides nothing, where the name of the disk is `disk.raw`.

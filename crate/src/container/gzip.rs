@@ -6,7 +6,7 @@ use crate::decode::is_zero;
 use crate::encode::crc;
 use crate::error::{Error, Result};
 use crate::source::zeroed;
-use crate::stream::ByteStream;
+use crate::stream::{ByteStream, Ended};
 use crate::units::{HostOffset, le16, le32};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -16,7 +16,7 @@ pub(super) const CONTAINER: Container = Container {
     name: "gzip",
     label: "a gzip-compressed file",
     probe: |sample| sample.head.starts_with(&[MAGIC[0], MAGIC[1], DEFLATE]),
-    open: None,
+    list: None,
     decode: Some(|stream| Ok(Box::new(Gzip::new(stream)?))),
 }
 .in_full_build();
@@ -196,6 +196,11 @@ impl ByteStream for Gzip {
 
     fn file_position(&self) -> u64 {
         self.input.stream.file_position()
+    }
+
+    fn ended(&self) -> Ended {
+        // Its members are checked by themselves.
+        Ended { is_unmarked: false }
     }
 }
 

@@ -22,8 +22,8 @@ pub struct Container {
     pub label: &'static str,
     /// Whether a file is one, by its first bytes.
     pub probe: fn(&Sample) -> bool,
-    /// Finds the image in a file, where it can be read at any position there.
-    pub open: Option<Open>,
+    /// Lists what is in a file, where it can be read at any position there.
+    pub list: Option<List>,
     /// Decodes the image in order; `None` in the small build, which recognises the container and leaves the rest out.
     pub decode: Option<Decode>,
 }
@@ -31,19 +31,28 @@ pub struct Container {
 impl Container {
     /// One that the full build reads.
     const fn in_full_build(self) -> Self {
-        if cfg!(feature = "extras") { self } else { Self { open: None, decode: None, ..self } }
+        if cfg!(feature = "extras") { self } else { Self { list: None, decode: None, ..self } }
     }
 }
 
-/// Finds the member of a file that is the image. The second argument says whether it is salvaged: then the file may end
-/// inside its last member. Fails with `unsupported` where there is no image or more than one.
-pub type Open = fn(Rc<dyn Source>, bool) -> LocalBoxFuture<'static, Result<Member>>;
+/// Lists the files in a container. The second argument says whether it is salvaged: then the container may end inside its
+/// last member. Fails with `corrupt`, `limit` or `source`.
+pub type List = fn(Rc<dyn Source>, bool) -> LocalBoxFuture<'static, Result<Contents>>;
 
 /// Decodes a stream from another one. Fails with `internal` if memory runs out; what is wrong with the container is told
 /// when the stream is read. It reads the container to its end before it ends itself.
 pub type Decode = fn(Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>>;
 
+/// What a container holds.
+pub struct Contents {
+    /// Its files, in its order.
+    pub members: Vec<Member>,
+    /// Whether the container says that they are all: one that does not may have been cut off behind a member.
+    pub is_ended: bool,
+}
+
 /// A file in a container.
+#[derive(Clone)]
 pub struct Member {
     /// Its name, as the container has it; of a long one, the start.
     pub name: String,

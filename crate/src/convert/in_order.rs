@@ -8,6 +8,8 @@ use crate::encode::Encoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Sample, TAIL};
 use crate::full_build::FullBuild;
+use crate::info::ContainerInfo;
+use crate::members::unmarked;
 use crate::opening::not_in_order;
 use crate::source::{FileId, FileRange, Files, Profile, Source, zeroed};
 use crate::stream::ByteStream;
@@ -29,8 +31,8 @@ pub struct InOrder {
     full_build: FullBuild,
     stream: Box<dyn ByteStream>,
     shelf: Rc<Shelf>,
-    /// The container that the disk was found in, where nothing states its format: what its last bytes tell is told.
-    guessed_in: Option<&'static str>,
+    /// Where the disk was found, if nothing states its format.
+    guessed_in: Option<Vec<ContainerInfo>>,
 }
 
 impl InOrder {
@@ -40,7 +42,7 @@ impl InOrder {
             full_build: image.full_build(),
             stream: image.begin()?,
             shelf: Rc::default(),
-            guessed_in: image.guessed_in(),
+            guessed_in: image.guessed_in().map(<[ContainerInfo]>::to_vec),
         })
     }
 
@@ -136,7 +138,7 @@ impl InOrderPlanner {
         }
         let next = if chunk.len() == self.chunk { self.read().await? } else { Vec::new() };
         if next.is_empty() {
-            self.check_tail()?;
+            self.check_end()?;
             // As every raw disk is.
             chunk.resize(chunk.len().next_multiple_of(SECTOR as usize), 0);
             self.end = self.split_end(&mut chunk);
@@ -165,12 +167,13 @@ impl InOrderPlanner {
         Ok(chunk)
     }
 
-    /// Fails where the last bytes tell that the disk is none.
-    fn check_tail(&mut self) -> Result<()> {
-        let Some(container) = self.disk.guessed_in else { return Ok(()) };
+    /// Fails where the last bytes show that the disk is none, or where it may be cut off.
+    fn check_end(&mut self) -> Result<()> {
+        let Some(containers) = &self.disk.guessed_in else { return Ok(()) };
         let sample = Sample { head: Vec::new(), tail: std::mem::take(&mut self.tail) };
         match format::recognise(&sample) {
-            Some(format) => Err(not_in_order(format, Some(container))),
+            Some(format) => Err(not_in_order(format, containers.last().map(|container| container.name))),
+            None if self.disk.stream.ended().is_unmarked => Err(unmarked(containers)),
             None => Ok(()),
         }
     }

@@ -25,8 +25,6 @@ const LONG_NAME: u8 = b'L';
 const LONG_LINK: u8 = b'K';
 const DESCRIBING: &[u8] = &[PAX, GLOBAL, LONG_NAME, LONG_LINK];
 
-/// The most headers that are looked at.
-pub const MAX_HEADERS: usize = 4096;
 /// The most bytes of a header that describes the next member, or has its name.
 const LONGEST_EXTENSION: u64 = 64 << 10;
 /// Characters of a name that are kept.
@@ -55,8 +53,9 @@ impl Header {
             Some(size) => Some(size),
             None => number(&bytes[SIZE..SIZE + 12]),
         };
-        let is_possible = |size: &u64| at.checked_add(BLOCK).and_then(|data| data.checked_add(*size)).is_some();
-        let size = size.filter(is_possible);
+        // With what fills its last block.
+        let end = |size: u64| at.checked_add(BLOCK)?.checked_add(size)?.checked_next_multiple_of(BLOCK);
+        let size = size.filter(|&size| end(size).is_some());
         let size = size.ok_or_else(|| Error::corrupt("the size of a tar member is not possible", start))?;
         Ok(Some(Self { kind, name: own_name(bytes), data: ByteRange { start: HostOffset(at + BLOCK), len: size } }))
     }
