@@ -81,8 +81,8 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   #focused = 'empty';
   #title: string | undefined;
   #listening = new AbortController();
-  /** Aborted when the element leaves the document. */
-  #connected = new AbortController();
+  /** Aborted when the element has left the document; missing before it came there. */
+  #connected: AbortController | undefined;
   /** How large the card is, in CSS pixels. */
   #card = { width: 0, height: 0 };
   /** When a conversion began that goes on, in seconds. */
@@ -96,18 +96,32 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   override connectedCallback(): void {
     super.connectedCallback();
+    this.#speak();
+    // An element that is moved by `append` has not left.
+    if (this.#connected) return;
     this.#connected = new AbortController();
     this.#listen(this.wholeWindow ? window : this);
-    this.#speak();
     // The picture is painted in colours of the scheme.
     const { signal } = this.#connected;
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.requestUpdate(), { signal });
   }
 
+  /** Called instead of the two others when the element is moved by `moveBefore`. */
+  connectedMoveCallback(): void {
+    this.#speak();
+  }
+
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    queueMicrotask(() => {
+      if (!this.isConnected) this.#leave();
+    });
+  }
+
+  #leave(): void {
     this.#listening.abort();
-    this.#connected.abort();
+    this.#connected?.abort();
+    this.#connected = undefined;
     this.#session.end();
   }
 

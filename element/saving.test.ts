@@ -312,16 +312,26 @@ test('a folder that a disk could not be written to is not offered again', async 
   await ready({ way: 'folder', folder: undefined });
 });
 
-test('an image that the person has left is not heard of any more', async () => {
+test('a conversion whose element leaves the page is shown no more, and told to be cancelled when it has ended', async () => {
   await open();
   await saveTo('download');
   const { options, end } = await converting();
-  session.reset();
+  session.end();
   expect(options.signal?.aborted).toBe(true);
-  end.reject(new DecantError('cancelled', 'The image was closed'));
-  await end.promise.catch(() => {});
-  expect(session.state).toEqual({ step: 'empty' });
   expect(told.map(([type]) => type)).toEqual(['decant-info']);
+  end.reject(new DecantError('cancelled', 'The image was closed'));
+  await soon(() => expect(told.at(-1)).toMatchObject(['decant-error', { kind: 'cancelled' }]));
+  expect(session.state).toEqual({ step: 'empty' });
+});
+
+test('a conversion that is complete when its element leaves the page is told to be done', async () => {
+  await open();
+  await saveTo('download');
+  const { end } = await converting();
+  session.end();
+  end.resolve(RESULT);
+  await soon(() => expect(told.at(-1)).toEqual(['decant-done', RESULT]));
+  expect(session.state).toEqual({ step: 'empty' });
 });
 
 /** What an earlier download has left: so many bytes of five million. */

@@ -287,17 +287,19 @@ export class Saver {
       if (picture) picture.done = undefined;
       // A compressed output says nothing about the speed of writing: compressing takes most of the time.
       if (!format.compressed) learn(method, result, course.dataDone);
+      this.stage.host.tell('decant-done', result);
       if (turn.aborted) return;
       this.done(place);
-      this.stage.host.tell('decant-done', result);
       const copying = rates && predict(rates, method, result.outputSize, course.dataDone).copying;
       this.#showDone(turn, shown, result, course, (performance.now() - start) / 1000, copying);
     } catch (thrown) {
-      const ending = cancel.signal.aborted && !hasBegun ? new DecantError('cancelled', texts.cancelled) : thrown;
+      const isCancelled = cancel.signal.aborted || turn.aborted;
+      const ending = isCancelled && !hasBegun ? new DecantError('cancelled', texts.cancelled) : thrown;
       // A folder that failed is not offered again.
       if (place.kind === 'folder' && asError(ending).kind === 'sink') this.opener.folder = undefined;
-      const isKept = await this.#settleKept(place, image, format, cancel.signal.aborted || turn.aborted);
-      if (turn.aborted) return;
+      const isKept = await this.#settleKept(place, image, format, isCancelled);
+      // The element has left the page, and shows nothing.
+      if (turn.aborted) return this.stage.host.tell('decant-error', asError(ending));
       const left = hasBegun ? leftBehind(place, isKept, texts) : Promise.resolve(texts.nothingLeft);
       await this.failed(turn, ending, texts.notConverted(name), left);
     } finally {

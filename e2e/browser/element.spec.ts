@@ -282,15 +282,44 @@ test('two elements in one page are two converters', { tag: '@full' }, async ({ p
     await expect(page.locator(`#${id}`).getByRole('button', { name: 'Convert' })).toBeVisible();
 });
 
-test('an element that leaves the page ends its conversion', async ({ page, servers }) => {
+test('an element that leaves the page ends its conversion, and tells that', async ({ page, servers }) => {
   const stuck = UPLOAD.replace('parts.set(bytes, offset)', 'new Promise(() => {})');
   await openHost(page, servers.plain, '<decant-converter></decant-converter>', stuck);
   await choose(page, images.zlib());
   await page.getByRole('button', { name: 'Convert' }).click();
   await expect(page.getByRole('button', { name: 'Cancel' })).toBeVisible();
-  await page.evaluate(() => document.querySelector('decant-converter')!.remove());
-  await expect.poll(async () => (await noted(page)).hash).toBe('aborted');
+  await page.evaluate(() => {
+    const converter = document.querySelector('decant-converter')!;
+    converter.addEventListener('decant-error', ({ detail }) => window.noted.events.push(['left', detail.kind]));
+    converter.remove();
+  });
+  await expect.poll(async () => (await noted(page)).events.at(-1)).toEqual(['left', 'cancelled']);
+  expect((await noted(page)).hash).toBe('aborted');
 });
+
+for (const how of ['append', 'moveBefore'] as const) {
+  test(`an element that is moved goes on, ${how}`, async ({ page, servers }) => {
+    serveGates(servers.plain);
+    await openHost(page, servers.plain, '<decant-converter></decant-converter>', UPLOAD);
+    await choose(page, sparse(64 << 20).image);
+    const goOn = await begin(page);
+    await page.evaluate((how) => {
+      const place = document.body.appendChild(document.createElement('section'));
+      const converter = document.querySelector('decant-converter')!;
+      if (how === 'append') place.append(converter);
+      else (place as unknown as { moveBefore(node: Node, before: null): void }).moveBefore(converter, null);
+    }, how);
+    await goOn();
+    await expect(page.getByRole('heading', { name: 'Done', exact: true })).toBeVisible();
+    const { hash, events } = await noted(page);
+    expect(hash).toBe(hashFile(sparse(64 << 20).raw));
+    expect(events.map(([type]) => type)).not.toContain('error');
+    // It listens as before.
+    await page.getByRole('button', { name: 'Convert another image' }).click();
+    await drop(page, images.zlib());
+    await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
+  });
+}
 
 test('the class can be used where there is no document', async () => {
   const url = fileURLToPath(new URL('../../dist/element.js', import.meta.url));
