@@ -67,6 +67,17 @@ const inFolder = (entry: FileSystemFileHandle | Error | undefined, replaces?: Fi
   replaces,
 });
 
+const SWAP = 'disk.raw.crswap';
+const inMoved = (replaces?: File): Place => ({
+  kind: 'folder',
+  name: 'disk.raw',
+  replaces,
+  folder: folderHandle('picked', {}, true),
+});
+const gone = Object.assign(fileHandle(fileOf('disk.raw')), {
+  getFile: () => Promise.reject(new DOMException('There is no such file', 'NotFoundError')),
+});
+
 // (what, place, whether a part is kept, what is said of it)
 for (const [what, place, isKept, left] of [
   ['nothing in the storage', { kind: 'stored', name: 'disk.raw', kept: undefined }, false, english.nothingLeft],
@@ -74,6 +85,19 @@ for (const [what, place, isKept, left] of [
   ['a failed download', { kind: 'streamed', name: 'disk.raw' }, false, english.streamLeft('disk.raw')],
   ['only the page knows', { kind: 'host', name: 'disk.raw' }, false, undefined],
   ['no new file', inFolder(undefined), false, english.nothingLeft],
+  ['a new file in a folder that was moved', inMoved(), false, english.folderMoved('picked', 'disk.raw', SWAP, false)],
+  [
+    'a file before in a folder that was moved',
+    inMoved(before),
+    false,
+    english.folderMoved('picked', 'disk.raw', SWAP, true),
+  ],
+  [
+    'a file of the dialog that was moved',
+    { kind: 'dialog', handle: gone, name: 'disk.raw' },
+    false,
+    english.fileMoved('disk.raw', SWAP),
+  ],
   ['the file that was there', inFolder(fileHandle(before), before), false, english.asItWas('disk.raw')],
   ['another file', inFolder(fileHandle(fileOf('disk.raw', 'half')), before), false, english.fileLeft('disk.raw')],
   ['a file in a folder that cannot be read', inFolder(new Error('no')), false, english.unknownLeft('disk.raw')],

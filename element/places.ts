@@ -59,28 +59,58 @@ export async function leftBehind(place: Place, isKept: boolean, texts: Texts): P
       // Chromium leaves nothing. Firefox and WebKit leave a part of the file.
       return texts.streamLeft(place.name);
     case 'folder':
-      return leftIn(place.folder.getFileHandle(place.name), place.name, place.replaces, texts);
+      return leftInFolder(place, texts);
     case 'dialog':
-      return leftIn(Promise.resolve(place.handle), place.name, undefined, texts);
+      // The browser has made this file: if it is missing, it was moved.
+      return (
+        (await leftIn(place.handle, place.name, undefined, texts)) ?? texts.fileMoved(place.name, swapOf(place.name))
+      );
     case 'host':
       return undefined;
   }
 }
 
-/** The same for a file that can be looked at. `before` is the file that was there. */
-async function leftIn(
-  handle: Promise<FileSystemFileHandle>,
-  name: string,
-  before: File | undefined,
+/** What Chromium calls the file that it writes beside `name` until that is complete. */
+const swapOf = (name: string): string => `${name}.crswap`;
+
+async function leftInFolder(
+  { folder, name, replaces }: Extract<Place, { kind: 'folder' }>,
   texts: Texts,
 ): Promise<string> {
   try {
-    const now = await (await handle).getFile();
+    const left = await leftIn(await folder.getFileHandle(name), name, replaces, texts);
+    if (left !== undefined) return left;
+  } catch (thrown) {
+    if (!isMissing(thrown)) return texts.unknownLeft(name);
+  }
+  if (await isThere(folder)) return texts.nothingLeft;
+  return texts.folderMoved(folder.name, name, swapOf(name), replaces !== undefined);
+}
+
+/** What is left in a file; `undefined` if there is none. `before` is the file that was there. */
+async function leftIn(
+  handle: FileSystemFileHandle,
+  name: string,
+  before: File | undefined,
+  texts: Texts,
+): Promise<string | undefined> {
+  try {
+    const now = await handle.getFile();
     if (before && isAlike(now, before)) return texts.asItWas(name);
     return now.size === 0 ? texts.emptyLeft(name) : texts.fileLeft(name);
   } catch (thrown) {
-    return thrown instanceof DOMException && thrown.name === 'NotFoundError'
-      ? texts.nothingLeft
-      : texts.unknownLeft(name);
+    return isMissing(thrown) ? undefined : texts.unknownLeft(name);
   }
 }
+
+/** Whether the folder is still where it was picked. */
+async function isThere(folder: FileSystemDirectoryHandle): Promise<boolean> {
+  try {
+    await folder.keys().next();
+    return true;
+  } catch (thrown) {
+    return !isMissing(thrown);
+  }
+}
+
+const isMissing = (thrown: unknown): boolean => thrown instanceof DOMException && thrown.name === 'NotFoundError';

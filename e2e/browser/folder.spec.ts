@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -203,6 +204,26 @@ open('a cancel leaves a file that was there, until it is too late, and that is s
     { gates: true },
   );
   expect(hashFile(target)).toBe(hashFile(raw));
+});
+
+open('what is left in a folder that was renamed is named', async ({ headed, folder }) => {
+  const elsewhere = `${folder}-renamed`;
+  await headed(
+    async (page) => {
+      const goOn = await stopMidway(page, 'sparse-64.qcow2', async () => {
+        await begin(page, held().image, 'disk.raw');
+        await answerFolder(page, display.name, folder);
+      });
+      renameSync(folder, elsewhere);
+      await goOn();
+      await expect(page.getByRole('heading', { name: 'sparse-64.qcow2 could not be converted' })).toBeVisible();
+      await expect(page.getByText('Delete disk.raw and disk.raw.crswap in it').first()).toBeVisible();
+    },
+    { gates: true },
+  );
+  expect(readdirSync(elsewhere).toSorted()).toEqual(['disk.raw', 'disk.raw.crswap']);
+  rmSync(elsewhere, { recursive: true });
+  mkdirSync(folder);
 });
 
 open(

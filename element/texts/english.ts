@@ -329,6 +329,12 @@ export const english = {
   emptyLeft: (name: string) => `An empty file ${shownText(name)} was left where you picked it; nothing else.`,
   fileLeft: (name: string) =>
     `Look at ${shownText(name)} before you use it: it may not be what it was, nor a whole disk.`,
+  folderMoved: (folder: string, name: string, swap: string, replaces: boolean) =>
+    replaces
+      ? `The folder ${shownText(folder)} was moved, renamed or removed. ${shownText(name)} in it is as it was before; delete ${shownText(swap)} beside it.`
+      : `The folder ${shownText(folder)} was moved, renamed or removed. Delete ${shownText(name)} and ${shownText(swap)} in it: neither is a whole disk.`,
+  fileMoved: (name: string, swap: string) =>
+    `${shownText(name)}, or the folder where you picked it, was moved, renamed or removed. Delete it and ${shownText(swap)} beside it: neither is a whole disk.`,
   unknownLeft: (name: string) => `Whether something was left at ${shownText(name)} cannot be seen from here.`,
   next: {
     raw: 'Read it as a raw disk',

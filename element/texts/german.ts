@@ -345,6 +345,12 @@ export function german({ size, binarySize, duration }: Units): Texts {
     emptyLeft: (name) => `Eine leere Datei ${shownText(name)} ist dort geblieben, wo Sie sie wollten; sonst nichts.`,
     fileLeft: (name) =>
       `Sehen Sie sich ${shownText(name)} an, bevor Sie es verwenden: es ist vielleicht nicht mehr, was es war, und keine ganze Platte.`,
+    folderMoved: (folder, name, swap, replaces) =>
+      replaces
+        ? `Der Ordner ${shownText(folder)} wurde verschoben, umbenannt oder entfernt. ${shownText(name)} darin ist, wie es war; löschen Sie ${shownText(swap)} daneben.`
+        : `Der Ordner ${shownText(folder)} wurde verschoben, umbenannt oder entfernt. Löschen Sie ${shownText(name)} und ${shownText(swap)} darin: keine davon ist eine ganze Platte.`,
+    fileMoved: (name, swap) =>
+      `${shownText(name)} oder der Ordner dazu wurde verschoben, umbenannt oder entfernt. Löschen Sie die Datei und ${shownText(swap)} daneben: keine davon ist eine ganze Platte.`,
     unknownLeft: (name) => `Ob bei ${shownText(name)} etwas geblieben ist, lässt sich von hier nicht sehen.`,
     next: {
       raw: 'Als rohe Platte lesen',

@@ -156,6 +156,8 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     asItWas: named,
     emptyLeft: named,
     fileLeft: named,
+    folderMoved: each([false, true]).map(([replaces]) => [name, name, name, replaces]),
+    fileMoved: two,
     unknownLeft: named,
   };
 };

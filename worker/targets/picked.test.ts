@@ -200,4 +200,24 @@ describe('a name in a folder', () => {
     await discarded;
     expect(folder.names).toEqual([]);
   });
+
+  test('that stays busy is named', async () => {
+    const { route, file } = await begin();
+    file.isHeld = true;
+    const discarded = expect(route.discard(cancelled())).rejects.toThrow("'out' may be left in 'picked'");
+    await vi.advanceTimersByTimeAsync(2000);
+    await discarded;
+  });
+
+  for (const [before, named] of [
+    [undefined, "'out' and 'out.crswap' may be left in 'picked', which was moved, renamed or removed"],
+    ['old', "'out.crswap' may be left in 'picked', which was moved, renamed or removed"],
+  ] as const) {
+    test(`is named if its folder was moved: ${before}`, async () => {
+      if (before) folder.add('out', before);
+      const { route } = await begin();
+      folder.moveAway();
+      await expect(route.discard(cancelled())).rejects.toThrow(named);
+    });
+  }
 });

@@ -107,15 +107,35 @@ export class FolderRoute implements Route {
   async discard(reason: DecantError): Promise<void> {
     await this.#picked?.discard(reason);
     const made = this.#madeHere;
-    if (!made) return;
-    // Content that was not written here is somebody else's.
+    const isGone = !made || (await this.#remove(made));
+    if (isGone && (await isThere(this.folder))) return;
+    const files = [...(made ? [this.name] : []), ...(isGone ? [`${this.name}${SWAP}`] : [])];
+    throw new DecantError(
+      'sink',
+      `${files.map((file) => `'${file}'`).join(' and ')} may be left in '${this.folder.name}'${isGone ? ', which was moved, renamed or removed' : ''}`,
+    );
+  }
+
+  /** Removes the file if it is as it was made here; resolves to whether that is gone. */
+  async #remove(made: FileSystemFileHandle): Promise<boolean> {
     const { written } = this.#picked ?? {};
     const isOurs = async () => {
-      const { size, lastModified } = await made.getFile();
-      return size === 0 || (size === written?.size && lastModified === written.lastModified);
+      const file = await made.getFile().catch(unlessMissing);
+      // Content that was not written here is somebody else's.
+      if (!file) return false;
+      return file.size === 0 || (file.size === written?.size && file.lastModified === written.lastModified);
     };
-    await removeUnlessBusy(this.folder, this.name, isOurs);
+    return removeUnlessBusy(this.folder, this.name, isOurs);
   }
+}
+
+/** What Chromium appends to the name of the file that it writes beside another one until that is complete. */
+const SWAP = '.crswap';
+
+/** Whether the folder is still where it was picked. */
+async function isThere(folder: FileSystemDirectoryHandle): Promise<boolean> {
+  const first = await folder.keys().next().catch(unlessMissing);
+  return first !== undefined;
 }
 
 /** Whether a handle can be sent to a worker: in WebKit it cannot. */

@@ -34,10 +34,11 @@ export const fileHandle = (file: File, entry: unknown = file): FileSystemFileHan
     isSameEntry: async (other: { entry?: unknown }) => other.entry === entry,
   }) as unknown as FileSystemFileHandle;
 
-/** A folder with these files and folders. What is an error is thrown when it is asked for. */
+/** A folder with these files and folders, or one that was moved. What is an error is thrown when it is asked for. */
 export const folderHandle = (
   name: string,
   entries: Record<string, FileSystemFileHandle | FileSystemDirectoryHandle | Error>,
+  isMoved = false,
 ): FileSystemDirectoryHandle =>
   ({
     kind: 'directory',
@@ -51,6 +52,10 @@ export const folderHandle = (
     },
     entries: async function* () {
       yield* Object.entries(entries);
+    },
+    keys: async function* () {
+      if (isMoved) throw new DOMException('There is no such folder', 'NotFoundError');
+      yield* Object.keys(entries);
     },
   }) as unknown as FileSystemDirectoryHandle;
 

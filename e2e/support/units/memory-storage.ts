@@ -40,7 +40,15 @@ export class MemoryFile {
 
 export class MemoryFolder {
   readonly kind = 'directory';
+  readonly name = 'picked';
   readonly children = new Map<string, MemoryFile | MemoryFolder>();
+  #isMoved = false;
+
+  /** Moves it to where its handle does not find it. */
+  moveAway(): void {
+    this.#isMoved = true;
+    this.children.clear();
+  }
 
   async getFileHandle(name: string, { create = false }: Mode = {}): Promise<MemoryFile> {
     const entry = this.children.get(name);
@@ -68,6 +76,7 @@ export class MemoryFolder {
   }
 
   async *keys(): AsyncIterableIterator<string> {
+    if (this.#isMoved) throw missing();
     yield* [...this.children.keys()];
   }
 
