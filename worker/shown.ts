@@ -4,6 +4,8 @@
 //
 // crate/src/shown.rs has the same rule. The cases in crate/tests/shown.json hold for both.
 
+import { withoutSecrets } from './secrets.js';
+
 /**
  * Characters that are invisible or change how others look: control characters, separators of lines and paragraphs,
  * default ignorable characters (among them marks of direction), marks of annotation, and unpaired surrogates.
@@ -29,8 +31,11 @@ function fitting(characters: string[], most: number): string[] {
   return end < 0 ? characters : characters.slice(0, end);
 }
 
-/** `text` escaped, and cut to `most` characters: the first and the last ones, with `…` between them. */
-function atMost(most: number, text: string): string {
+/**
+ * `given` without secrets, escaped, and cut to `most` characters: the first and the last ones, with `…` between them.
+ */
+function atMost(most: number, given: string): string {
+  const text = withoutSecrets(given);
   // A character has at most two code units, so these are enough at each end.
   const units = 2 * most;
   const whole = text.length > units ? undefined : escaped(text);
@@ -44,8 +49,8 @@ function atMost(most: number, text: string): string {
 }
 
 /**
- * `text` as it should be shown: hidden characters as `\u001b`, and at most 200 characters. Of a longer text, the first
- * and the last 99 at most are left, with `…` between them.
+ * `text` as it should be shown: addresses in it without user, password and query, hidden characters as `\u001b`, and at
+ * most 200 characters. Of a longer text, the first and the last 99 at most are left, with `…` between them.
  */
 export const shownText = (text: string): string => atMost(200, text);
 

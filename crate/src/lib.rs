@@ -35,6 +35,7 @@ pub mod native;
 pub mod opening;
 pub mod reference;
 pub mod safety;
+mod secrets;
 pub mod shown;
 pub mod source;
 pub mod stream;

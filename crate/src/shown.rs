@@ -4,6 +4,8 @@
 //!
 //! `worker/shown.ts` has the same rule; the cases in `tests/shown.json` hold for both.
 
+use crate::secrets::without_secrets;
+
 /// Upper bound on the characters of an escaped text.
 pub const LONGEST: usize = 200;
 /// Upper bound on the characters of a message.
@@ -33,7 +35,7 @@ const HIDDEN: &[(char, char)] = &[
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// `text` with hidden characters in the form `\u001b`. If that has more than 200 characters: up to 99 from its start and up to
+/// `text` with addresses in it without user, password and query, and hidden characters in the form `\u001b`. If that has more than 200 characters: up to 99 from its start and up to
 /// 99 from its end, with `…` between them.
 pub fn shown(text: &str) -> String {
     at_most(LONGEST, text)
@@ -45,6 +47,7 @@ pub(crate) fn message(text: &str) -> String {
 }
 
 fn at_most(most: usize, text: &str) -> String {
+    let text = without_secrets(text);
     let fits = text.chars().map(width).try_fold(0, |sum, width| Some(sum + width).filter(|&sum| sum <= most));
     if fits.is_some() {
         return text.chars().map(escaped).collect();

@@ -325,11 +325,16 @@ for (const args of [
   ['https://localhost/disk?sig=secret', 'out.raw'],
   ['info', 'disk', 'https://localhost/disk?sig=secret'],
   ['info', '--header-file', 'https://localhost/?sig=secret', 'https://localhost/'],
+  ['info', 'ftp://me:secret@localhost/disk?sig=secret'],
+  ['map', 'http:/localhost/disk?sig=secret'],
+  ['info', '--with', 's3://localhost/disk?sig=secret', import.meta.filename],
+  ['info', '--password-file', 'ftp://me:secret@localhost/?sig=secret', import.meta.filename],
+  ['convert', '-f', 'raw', import.meta.filename, 'ftp://me:secret@localhost/disk?sig=secret'],
 ]) {
   test(`the command does not repeat what is secret: ${args.slice(0, 2).join(' ')}`, () => {
     const { status, stdout, stderr } = run(process.execPath, [cli, ...args]);
     expect(status).not.toBe(0);
-    expect(stderr).toContain('https://localhost/');
+    expect(stderr).toMatch(/:\/+localhost\//);
     expect(stdout + stderr).not.toContain('secret');
   });
 }

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
 import { describe, expect } from 'vitest';
 import { test } from '../../e2e/support/units/folder.js';
 import type { Input, Output } from '../given.js';
@@ -20,6 +21,13 @@ import { node } from './node.js';
 
 const open = (input: unknown) => node.openSource(input as Input, undefined);
 const routeTo = (output: unknown) => node.route(output as Output, [], {});
+const caught = (work: () => unknown): unknown => {
+  try {
+    return work();
+  } catch (thrown) {
+    return thrown;
+  }
+};
 const usage = (message: unknown) => expect.objectContaining({ kind: 'usage', message });
 
 /** Opens a new file of 10 bytes. */
@@ -44,6 +52,33 @@ describe('a path that cannot name a file', () => {
       if (!message.includes('\ufffd')) expect(() => routeTo(path)).toThrow(message);
     });
   }
+});
+
+describe('what looks like an address and is not one that is read', () => {
+  for (const [given, shown] of [
+    ['ftp://user:SECRET@host/x?sig=SECRET', 'ftp://host/x'],
+    ['http:/host/x?sig=SECRET', 'http:/host/x'],
+    ['https:host/x?sig=SECRET', 'https:host/x'],
+    ['s3://bucket/x?versionId=SECRET', 's3://bucket/x'],
+    ["ftp://user:SEC' RET@host/x?SECRET' b", 'ftp://host/x'],
+  ] as const) {
+    test(`is refused, without user and query: ${shown}`, async () => {
+      const begin = new RegExp(`^'${shown}' is not a path, and not an address that Decant reads: `);
+      const failures = [await open(given).catch((thrown) => thrown), caught(() => routeTo(given))];
+      for (const failure of failures) {
+        expect(failure).toMatchObject({ kind: 'usage', message: expect.stringMatching(begin) });
+        expect(inspect(failure)).not.toContain('SECRET');
+      }
+    });
+  }
+
+  test('is a path after ./', async ({ folder }) => {
+    mkdirSync(join(folder, 'ftp:'));
+    writeFileSync(join(folder, 'ftp:/x'), '0123456789');
+    const source = await open(`${folder}/ftp://x`);
+    expect(source.size).toBe(10);
+    await source.close();
+  });
 });
 
 describe('an image', () => {

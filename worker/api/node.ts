@@ -11,6 +11,7 @@ import type { Input } from '../given.js';
 import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/client.js';
 import { environmentFetch } from '../http/proxies.js';
+import { isAddress, shownAddress } from '../secrets.js';
 import { openAddress } from '../sources/http.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { isOwn, openOwn } from '../sources/own.js';
@@ -25,6 +26,13 @@ import { once, type Platform } from './platform.js';
 function toPath(given: string | URL): string {
   if (typeof given !== 'string' && given.protocol !== 'file:') {
     throw new DecantError('usage', `'${given.protocol}//${given.host}' is no file`);
+  }
+  if (typeof given === 'string' && isAddress(given) && !/^file:/i.test(given)) {
+    const advice = 'use an address that begins with http:// or https://, or write ./ before a path';
+    throw new DecantError(
+      'usage',
+      `'${shownAddress(given)}' is not a path, and not an address that Decant reads: ${advice}`,
+    );
   }
   let path: string;
   try {

@@ -25,6 +25,8 @@ for (const [argument, there, name, file] of [
 for (const [argument, name, file] of [
   ['https://host/a?b=c', undefined, 'https://host/a?b=c'],
   ['base.qcow2=https://host/a?b=c', 'base.qcow2', 'https://host/a?b=c'],
+  ['ftp://me:a=b@host/a?sig=b', undefined, 'ftp://me:a=b@host/a?sig=b'],
+  ['base.qcow2=s3://bucket/a?b=c', 'base.qcow2', 's3://bucket/a?b=c'],
   [import.meta.filename, undefined, import.meta.filename],
   [`a=b=${import.meta.filename}`, 'a=b', import.meta.filename],
 ] satisfies [string, string | undefined, string][]) {

@@ -1,7 +1,7 @@
 // Arguments that are FILE or NAME=FILE.
 
 import { existsSync } from 'node:fs';
-import { isHttp } from '../http/address.js';
+import { isAddress } from '../secrets.js';
 
 /** A file, and the name that it stands for, if one was given. */
 export interface NamedFile {
@@ -9,15 +9,14 @@ export interface NamedFile {
   file: string;
 }
 
-const isThere = (file: string): boolean => isHttp(file) || existsSync(file);
-
 /** Reads FILE or NAME=FILE. Both may contain equals signs: an argument that exists as a file, or is an address, is FILE. */
-export function namedFile(argument: string, exists: (file: string) => boolean = isThere): NamedFile {
-  if (exists(argument)) return { name: undefined, file: argument };
+export function namedFile(argument: string, exists: (file: string) => boolean = existsSync): NamedFile {
+  const isFile = (file: string) => isAddress(file) || exists(file);
+  if (isFile(argument)) return { name: undefined, file: argument };
   const splitAt = (at: number): NamedFile => ({ name: argument.slice(0, at), file: argument.slice(at + 1) });
   for (let at = argument.indexOf('='); at >= 0; at = argument.indexOf('=', at + 1)) {
     const split = splitAt(at);
-    if (exists(split.file)) return split;
+    if (isFile(split.file)) return split;
   }
   // No such file: whoever opens it reports that.
   const first = argument.indexOf('=');

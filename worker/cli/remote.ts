@@ -2,6 +2,7 @@
 
 import { addressOf, isHttp } from '../http/address.js';
 import { httpSource } from '../node.js';
+import { isAddress, shownAddress } from '../secrets.js';
 import type { Input } from '../types.node.js';
 import { readHeaders } from './header-file.js';
 
@@ -27,4 +28,4 @@ export class Remote {
 }
 
 /** `argument` as it may be printed: an address without what may be secret. */
-export const shownInput = (argument: string): string => (isHttp(argument) ? addressOf(argument).shown : argument);
+export const shownInput = (argument: string): string => (isAddress(argument) ? shownAddress(argument) : argument);
