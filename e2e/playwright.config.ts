@@ -30,6 +30,9 @@ const consumers = { testDir: 'consumers', testIgnore: '**/projects/**', use: { l
 /** Each is a way to run one: support/webdriver/browsers.ts. */
 const OTHER_BROWSERS = ['firefox', 'firefox-private', 'webkit', 'webkit-as-safari', 'webkit-as-safari-private'];
 
+// Playwright sets FORCE_COLOR, and Node warns on standard error where both are set.
+delete process.env.NO_COLOR;
+
 export default defineConfig({
   testDir: '.',
   outputDir: '../test-results',

@@ -1,6 +1,6 @@
 // What is offered after a failure: only what may work, the most likely first.
 
-import { DecantError, type ErrorKind, type Extent } from 'decant';
+import { DecantError, type ErrorKind, type Extent, type Fields } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { fileHandle, fileOf, givenOf, imageOf } from '../e2e/support/units/element.js';
 import { asError, isOfCompanion, nextSteps, sentence } from './failures.js';
@@ -37,8 +37,8 @@ const opened = (name: string, content?: BlobPart, more: Partial<Opening> = {}): 
   ...more,
 });
 
-const stepsAfter = (kind: ErrorKind, opening: Opening, message = 'Something is wrong') =>
-  nextSteps(new DecantError(kind, message), opening, new AbortController().signal);
+const stepsAfter = (kind: ErrorKind, opening: Opening, fields: Fields = {}) =>
+  nextSteps(new DecantError(kind, 'Something is wrong', { fields }), opening, new AbortController().signal);
 
 const withCompanion = { companions: [givenOf('base.qcow2')] };
 const handled = (content: string) => {
@@ -93,14 +93,15 @@ test('a damaged image is salvaged only where some data can be read', async () =>
 
 test('where a companion is at fault, the files come first', async () => {
   salvaged = ['data'];
-  const message = "In 'base.qcow2': The image is truncated";
-  expect(await stepsAfter('corrupt', opened('a.qcow2', 'x', withCompanion), message)).toEqual([
+  const ofCompanion = { file: 'base.qcow2' };
+  expect(await stepsAfter('corrupt', opened('a.qcow2', 'x', withCompanion), ofCompanion)).toEqual([
     'filesAgain',
     'salvage',
   ]);
-  expect(await stepsAfter('not-recognised', opened('a.img', 'x', withCompanion), message)).toEqual(['filesAgain']);
-  expect(await stepsAfter('corrupt', opened('a.qcow2'), message)).toEqual(['salvage']);
-  expect(isOfCompanion(new DecantError('corrupt', message))).toBe(true);
+  expect(await stepsAfter('not-recognised', opened('a.img', 'x', withCompanion), ofCompanion)).toEqual(['filesAgain']);
+  expect(await stepsAfter('corrupt', opened('a.qcow2'), ofCompanion)).toEqual(['salvage']);
+  expect(isOfCompanion(new DecantError('corrupt', 'a', { fields: ofCompanion }))).toBe(true);
+  expect(isOfCompanion(new DecantError('missing-file', 'a', { fields: ofCompanion }))).toBe(false);
 });
 
 test('a message becomes a sentence, and anything thrown an error', () => {

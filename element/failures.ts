@@ -12,8 +12,13 @@ export const asError = (thrown: unknown): DecantError =>
 /** A message of the package, with a full stop. */
 export const sentence = (message: string): string => (/[.!?]$/.test(message) ? message : `${message}.`);
 
-/** Whether a companion is at fault. The message then begins with its name. */
-export const isOfCompanion = ({ message }: DecantError): boolean => message.startsWith("In '");
+/** Whether a companion is at fault. */
+export const isOfCompanion = ({ kind, fields }: DecantError): boolean =>
+  kind !== 'missing-file' && fields.file !== undefined;
+
+/** The sentence of a failure. The page says in its own words that progress was saved. */
+export const failureSentence = ({ message, fields }: DecantError): string =>
+  sentence((fields.kept && fields.reason) || message);
 
 /** The steps that are offered after `error`. */
 export async function nextSteps(error: DecantError, opening: Opening, signal: AbortSignal): Promise<Next[]> {

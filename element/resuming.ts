@@ -11,8 +11,3 @@ export async function keptDownload(image: Image, name: string, format: OutputFor
     return undefined;
   }
 }
-
-/** How a message of the package ends where something is kept. The page says that in its own words. */
-const KEPT = /; what is done is kept: convert again with resume to go on$/;
-
-export const withoutKept = (message: string): string => message.replace(KEPT, '');

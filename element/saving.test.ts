@@ -368,8 +368,8 @@ test('what a failure leaves is kept and told, and what a cancel leaves is not', 
   await saveTo('download');
   const first = await converting();
   Object.assign(left, { guestDone: 1e6 });
-  const message = 'The server answers 403; what is done is kept: convert again with resume to go on';
-  first.end.reject(new DecantError('source', message));
+  const reason = 'The server answers 403';
+  first.end.reject(new DecantError('source', `${reason}; it is kept`, { fields: { reason, kept: true } }));
   expect(await step('failed')).toMatchObject({ message: 'The server answers 403.', left: english.partKept });
   expect(left.discard).not.toHaveBeenCalled();
   Object.assign(left, { guestDone: 0 });

@@ -1,7 +1,7 @@
 // What the page does, apart from how it looks: it takes files, and opens and converts images one after the other.
 
 import type { OutputFormat } from 'decant';
-import { asError, nextSteps, sentence } from './failures.js';
+import { asError, failureSentence, nextSteps, sentence } from './failures.js';
 import { type Given, givenBy, MOST, pickFiles, plain } from './given.js';
 import type { Host } from './host.js';
 import { addressIn, linked } from './links.js';
@@ -9,7 +9,6 @@ import { askToNotify } from './notification.js';
 import { Opener, snapshotPlace } from './opener.js';
 import { beginOpening, type Opening, sourcesOf } from './opening.js';
 import { Queue } from './queue.js';
-import { withoutKept } from './resuming.js';
 import { Saver } from './saving.js';
 import { type Sorted, sort, sortImages } from './sorting.js';
 import { Stage } from './stage.js';
@@ -320,7 +319,7 @@ export class Session {
     const [left, next] = await Promise.all([whatIsLeft, nextSteps(error, opening, turn)]);
     if (turn.aborted) return;
     const cancelled = error.kind === 'cancelled';
-    const message = sentence(withoutKept(error.message));
+    const message = failureSentence(error);
     this.queue.settle('failed', cancelled ? this.texts.queued.cancelled : message);
     this.#stage.show(turn, {
       step: 'failed',

@@ -96,7 +96,7 @@ function outputField({ image, output, placing }: Step<'ready'>, session: Session
         )}
       </select>
     </label>
-    ${output.notice ? html`<p class="notice">${texts.outputNotice(output.notice)}</p>` : nothing}
+    ${output.notices.map((notice) => html`<p class="notice">${texts.notice(notice)}</p>`)}
     ${outputs.map((one) => (one.refusal ? html`<p class="quiet">${texts.outputRefusal(one, one.refusal.message)}</p>` : nothing))}
   `;
 }

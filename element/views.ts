@@ -132,7 +132,7 @@ export function doneView(state: Step<'done'>, session: Session): TemplateResult 
     ${heading(doneTitle(state, texts), 'place')}
     <p class="good" id="place">${texts.place(place, copying)}</p>
     ${tooLate ? html`<p class="notice">${texts.wasTooLate}</p>` : nothing}
-    ${result.notice ? html`<p class="notice">${texts.outputNotice(result.notice)}</p>` : nothing}
+    ${result.notices.map((notice) => html`<p class="notice">${texts.notice(notice)}</p>`)}
     ${result.lostBytes > 0 ? lostView(result, texts) : nothing}
     ${facts([
       [texts.facts.disk, texts.size(result.virtualSize)],

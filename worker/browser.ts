@@ -12,7 +12,7 @@ export { configure } from './api/browser-files.js';
 export { canStore } from './api/can-store.js';
 export { outputs } from './api/page-outputs.js';
 export { copyLifetime } from './copy-lifetime.js';
-export { DecantError, type ErrorKind, type Failure } from './errors.js';
+export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors.js';
 export type { Fetch, HttpHeaders, HttpOptions } from './http/types.js';
 export { shownMessage, shownText } from './shown.js';
 export { sweep as removeLeftovers } from './targets/storage.js';

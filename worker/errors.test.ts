@@ -27,7 +27,13 @@ describe('DecantError', () => {
   test('its cause is kept, but is not posted', () => {
     const error = new DecantError('sink', 'full', { cause: new Error('ENOSPC') });
     expect(error.cause).toEqual(new Error('ENOSPC'));
-    expect(JSON.parse(JSON.stringify(error))).toEqual({ name: 'DecantError', kind: 'sink', message: 'full' });
+    expect(JSON.parse(JSON.stringify(error))).toEqual({
+      name: 'DecantError',
+      kind: 'sink',
+      code: 'sink',
+      fields: {},
+      message: 'full',
+    });
   });
 
   for (const [what, value, is] of [
@@ -60,11 +66,24 @@ for (const [what, thrown, reason] of [
 }
 
 for (const [what, thrown, plain] of [
-  ['an error of the wasm', { kind: 'corrupt', message: 'a' }, { kind: 'corrupt', message: 'a' }],
-  ['an error of its own', new DecantError('limit', 'a'), { kind: 'limit', message: 'a' }],
-  ['another error', new Error('a'), { kind: 'source', message: 'a' }],
-  ['text', 'a', { kind: 'source', message: 'a' }],
-  ['nothing', undefined, { kind: 'source', message: 'no reason was given' }],
+  [
+    'an error of the wasm',
+    { kind: 'corrupt', code: 'truncated', fields: { size: 7 }, message: 'a' },
+    { kind: 'corrupt', code: 'truncated', fields: { size: 7 }, message: 'a' },
+  ],
+  [
+    'an error without a code',
+    { kind: 'corrupt', message: 'a' },
+    { kind: 'corrupt', code: 'corrupt', fields: {}, message: 'a' },
+  ],
+  [
+    'an error of its own',
+    new DecantError('limit', 'a', { code: 'too-many' }),
+    { kind: 'limit', code: 'too-many', fields: {}, message: 'a' },
+  ],
+  ['another error', new Error('a'), { kind: 'source', code: 'source', fields: {}, message: 'a' }],
+  ['text', 'a', { kind: 'source', code: 'source', fields: {}, message: 'a' }],
+  ['nothing', undefined, { kind: 'source', code: 'source', fields: {}, message: 'no reason was given' }],
 ] as const) {
   test(`plain: ${what}`, () => expect(toPlain(thrown, 'source')).toEqual(plain));
 }

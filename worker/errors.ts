@@ -29,21 +29,62 @@ export type ErrorKind =
   | 'internal';
 
 /**
- * A failure: a kind for programs, and one sentence that a person can act on. The message has at most 1,000 characters;
- * names and other text in it are escaped.
+ * The subject of an error or a notice, for programs: docs/errors.md lists the fields of each code. Texts are unchanged: show
+ * them by `shownText`. Sizes and offsets are in bytes.
+ */
+export interface Fields {
+  /** The companion at fault, or the file that is missing. */
+  readonly file?: string;
+  /** The file that refers to the missing one. */
+  readonly neededBy?: string;
+  /** The encrypted layer, as `info.layers` lists it. */
+  readonly layer?: string;
+  /** The message without what follows on the state of the output; there only where something does. */
+  readonly reason?: string;
+  /** What stays of the output, as a sentence. */
+  readonly left?: string;
+  /** Whether progress was saved: the same conversion with `resume` continues it. */
+  readonly kept?: boolean;
+  /** The format to state. */
+  readonly format?: string;
+  /** The status of a server's answer. */
+  readonly status?: number;
+  /** Further fields of a code. */
+  readonly [field: string]: string | number | boolean | undefined;
+}
+
+/** How to make a `DecantError`. */
+export interface DecantErrorOptions {
+  /** A code of docs/errors.md; by default the kind. */
+  code?: string;
+  /** The subject of the error. */
+  fields?: Fields;
+  /** The error behind this one. */
+  cause?: unknown;
+}
+
+/**
+ * A failure: a kind, a code and fields for programs, and one sentence that a person can act on. The message has at most
+ * 1,000 characters; names and other text in it are escaped.
  */
 export class DecantError extends Error {
-  /** By this and its shape it is recognised. */
+  /** `DecantError.is` recognises the error by it. */
   override readonly name = 'DecantError';
+  /** What exactly has failed: a code of docs/errors.md, or the kind. */
+  readonly code: string;
+  /** The subject of the error; empty where the code has no fields. */
+  readonly fields: Fields;
 
-  /** `kind` is what has failed, for programs; `message` is shown escaped and cut. */
+  /** Escapes and shortens `message`. */
   constructor(
-    /** What has failed, for programs. */
+    /** What has failed. */
     readonly kind: ErrorKind,
     message: string,
-    options?: ErrorOptions,
+    { code = kind, fields = {}, ...options }: DecantErrorOptions = {},
   ) {
     super(shownMessage(message), options);
+    this.code = code;
+    this.fields = fields;
   }
 
   /**
@@ -56,19 +97,23 @@ export class DecantError extends Error {
     return name === 'DecantError' && typeof kind === 'string' && typeof message === 'string';
   }
 
-  /** What of it can be posted to another window or process: a copy of the error itself has no `kind`. */
+  /** Returns the error as plain data, to post to another window or process: a structured clone has no `kind`. */
   toJSON(): Failure {
-    const { name, kind, message } = this;
-    return { name, kind, message };
+    const { name, kind, code, fields, message } = this;
+    return { name, kind, code, fields, message };
   }
 }
 
 /** A `DecantError` as plain data. */
 export interface Failure {
-  /** By this and its shape it is recognised. */
+  /** `DecantError.is` recognises the error by it. */
   name: 'DecantError';
-  /** What has failed, for programs. */
+  /** What has failed. */
   kind: ErrorKind;
+  /** What exactly has failed: a code of docs/errors.md, or the kind. */
+  code: string;
+  /** The subject of the error. */
+  fields: Fields;
   /** One sentence that a person can act on. */
   message: string;
 }
@@ -76,6 +121,8 @@ export interface Failure {
 /** An error as it is posted between workers. */
 export interface PlainError {
   kind: ErrorKind;
+  code: string;
+  fields: Fields;
   message: string;
 }
 
@@ -92,18 +139,22 @@ export function reasonOf(thrown: unknown): string {
 
 /** `thrown` as a plain error. The wasm throws plain errors; anything else becomes `kind`. */
 export function toPlain(thrown: unknown, kind: ErrorKind = 'internal'): PlainError {
-  if (typeof thrown === 'object' && thrown !== null && 'kind' in thrown && 'message' in thrown) {
-    return { kind: thrown.kind as ErrorKind, message: String(thrown.message) };
+  if (isPlain(thrown)) {
+    const { code = thrown.kind, fields = {} } = thrown;
+    return { kind: thrown.kind, code, fields, message: String(thrown.message) };
   }
-  return { kind, message: reasonOf(thrown) };
+  return { kind, code: kind, fields: {}, message: reasonOf(thrown) };
 }
+
+const isPlain = (thrown: unknown): thrown is Partial<PlainError> & Pick<PlainError, 'kind' | 'message'> =>
+  isObject(thrown) && 'kind' in thrown && 'message' in thrown;
 
 /** `thrown` as a `DecantError`. A foreign error becomes `kind`, and its message begins with what Decant was `doing`. */
 export function toDecantError(thrown: unknown, kind: ErrorKind = 'internal', doing?: string): DecantError {
   if (thrown instanceof DecantError) return thrown;
   const plain = toPlain(thrown, kind);
-  // A cause would say the same once more.
-  if (isObject(thrown) && 'kind' in thrown) return new DecantError(plain.kind, plain.message);
+  // A cause would repeat the error.
+  if (isPlain(thrown)) return new DecantError(plain.kind, plain.message, plain);
   const message = doing ? `Could not ${doing}: ${plain.message}` : plain.message;
   return new DecantError(plain.kind, message, { cause: thrown });
 }
@@ -122,7 +173,9 @@ const SINK_REASONS: Record<string, string> = {
 export function toTargetError(thrown: unknown): DecantError {
   if (DecantError.is(thrown) && thrown.kind === 'sink') {
     // `decant/upload` has a copy of this class.
-    return thrown instanceof DecantError ? thrown : new DecantError('sink', thrown.message, { cause: thrown });
+    if (thrown instanceof DecantError) return thrown;
+    const { code, fields } = thrown;
+    return new DecantError('sink', thrown.message, { code, fields, cause: thrown });
   }
   if (thrown instanceof DOMException) return toSinkError(thrown);
   // The reader of a stream may close it without a reason.

@@ -1,6 +1,6 @@
 // The public types. All sizes and offsets are in bytes.
 
-import type { ErrorKind } from './errors.js';
+import type { ErrorKind, Fields } from './errors.js';
 import type { Bytes, Network } from './types.contracts.js';
 
 export type * from './types.contracts.js';
@@ -140,11 +140,13 @@ export interface Layer {
 /** A file, or a password, that a conversion still needs. `of` is the name of the layer that needs it. */
 export type Need = { kind: 'missing-file'; role: Role; name: string; of: string } | { kind: 'password'; of: string };
 
-/** Something that a person should know: a code for programs, and a sentence. */
+/** Something that a person should know: a code and fields for programs, and a sentence. */
 export interface Notice {
-  /** For programs: it stays the same when the sentence changes. */
+  /** A code of docs/errors.md. It stays the same when the sentence changes. */
   code: string;
-  /** For people. */
+  /** The subject of the notice; empty where the code has no fields. */
+  fields: Fields;
+  /** One sentence for people, without a full stop at its end. Names in it are escaped. */
   message: string;
 }
 
@@ -312,10 +314,10 @@ export interface OutputFormat {
   compressed: boolean;
   /** The size of the output, if it is known before the conversion. */
   size?: number;
-  /** How the disk in the output differs from the image's, as a sentence: it was made larger, for instance. */
-  notice?: string;
+  /** How the disk in the output differs from the image's: it may be larger, for instance. */
+  notices: Notice[];
   /** Why this disk cannot be converted to the format. */
-  refusal?: { kind: ErrorKind; message: string };
+  refusal?: { kind: ErrorKind; code: string; message: string };
 }
 
 /** How to convert an image. */
@@ -353,7 +355,7 @@ export interface Kept {
 
 /** What a conversion has done. */
 export interface Result {
-  /** The virtual size of the image. The disk in the output is larger in some formats: see `notice`. */
+  /** The virtual size of the image. The disk in the output is larger in some formats: see `notices`. */
   virtualSize: number;
   /** The size of the output, holes included. */
   outputSize: number;
@@ -366,8 +368,8 @@ export interface Result {
   bytesWritten: number;
   /** How many bytes of the output are holes. */
   holeBytes: number;
-  /** How the disk in the output differs from the image's, as a sentence. */
-  notice?: string;
+  /** What a person should know of this result: docs/errors.md lists the codes. */
+  notices: Notice[];
   /**
    * Whether a change of the image meanwhile would have been noticed. `false` only for an image on a server that says
    * too little of it, or lets the page see too little.

@@ -1,8 +1,10 @@
-//! The one error type: a kind for programs, one sentence for people.
+//! The one error type: a kind, a code and fields for programs, one sentence for people.
 
+use crate::fields::{Field, Fields};
 use crate::shown::{self, shown};
 use crate::units::HostOffset;
 use decant_codec::OutOfMemory;
+use std::borrow::Cow;
 use std::fmt;
 
 /// What helps against a file that was cut off.
@@ -80,25 +82,44 @@ impl ErrorKind {
     }
 }
 
-/// A failure: its kind and one sentence that a person can act on.
+/// A failure: its kind, code and fields, and one sentence that a person can act on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// What went wrong, for programs.
     pub kind: ErrorKind,
+    /// What exactly went wrong, for programs: a code of `docs/errors.md`, or the name of the kind.
+    pub code: Cow<'static, str>,
+    /// What the sentence is about, for programs.
+    pub fields: Fields,
     /// One sentence, without a full stop at its end, of at most [`shown::LONGEST_MESSAGE`] characters.
     pub message: String,
 }
 
 impl Error {
-    /// An error of `kind`. The message is escaped and cut as [`shown`] does it.
+    /// An error of `kind`, whose code is the kind's name. The message is escaped and cut as [`shown`] does it.
     pub fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {
-        Self { kind, message: shown::message(message.as_ref()) }
+        let code = Cow::Borrowed(kind.name());
+        Self { kind, code, fields: Fields::new(), message: shown::message(message.as_ref()) }
+    }
+
+    /// The same error with `code`.
+    #[must_use]
+    pub fn coded(mut self, code: impl Into<Cow<'static, str>>) -> Self {
+        self.code = code.into();
+        self
+    }
+
+    /// The same error; its field `name` is `value`.
+    #[must_use]
+    pub fn field(mut self, name: &'static str, value: impl Into<Field>) -> Self {
+        self.fields.insert(name.into(), value.into());
+        self
     }
 
     /// The image contradicts its format at `offset`.
     pub fn corrupt(what: impl fmt::Display, offset: HostOffset) -> Self {
         let message = format!("The image is corrupt: {what} (at byte {} of the file)", offset.0);
-        Self::new(ErrorKind::Corrupt, message)
+        Self::new(ErrorKind::Corrupt, message).field("offset", offset.0)
     }
 
     /// The image places `what` at `offset`, where no file can have it.
@@ -112,12 +133,15 @@ impl Error {
             "The image is truncated: the file ends at byte {size}, but {what} lies at byte {}{COPY_AGAIN}",
             offset.0
         );
-        Self::new(ErrorKind::Corrupt, message)
+        Self::new(ErrorKind::Corrupt, message).coded("truncated").field("offset", offset.0).field("size", size)
     }
 
-    /// The same error; its message names the companion `name` if the fault lies in that file.
+    /// The same error; its message and its field `file` name the companion `name` if the fault lies in that file.
     pub fn within(self, name: &str) -> Self {
-        self.at(&format!("'{}'", shown(name)))
+        if !self.is_of_content() {
+            return self;
+        }
+        self.at(&format!("'{}'", shown(name))).field("file", name)
     }
 
     /// The same error; its message says that the fault lies in `content`, what a container holds, and does not ask for
@@ -129,9 +153,14 @@ impl Error {
         self.at(content)
     }
 
-    fn at(mut self, place: &str) -> Self {
+    /// Whether the fault lies in a file, and not in the program or the output.
+    fn is_of_content(&self) -> bool {
         use ErrorKind::{Corrupt, Limit, NotRecognised, Password, Source, Unsupported};
-        if matches!(self.kind, Corrupt | Unsupported | Limit | Source | NotRecognised | Password) {
+        matches!(self.kind, Corrupt | Unsupported | Limit | Source | NotRecognised | Password)
+    }
+
+    fn at(mut self, place: &str) -> Self {
+        if self.is_of_content() {
             self.message = shown::message(&format!("In {place}: {}", self.message));
         }
         self
@@ -163,6 +192,8 @@ impl Error {
             ErrorKind::Internal,
             format!("There was not enough memory for a buffer of {bytes} bytes; close other tabs or use fewer workers"),
         )
+        .coded("out-of-memory")
+        .field("size", bytes as u64)
     }
 }
 

@@ -104,9 +104,13 @@ impl Image {
                     shown(&name),
                     shown(&of)
                 ),
-            )),
+            )
+            .field("file", &*name)
+            .field("role", &*role.to_string())
+            .field("neededBy", &*of)),
             Some(Need::Password { of }) => {
-                Err(Error::new(ErrorKind::Password, format!("'{}' is encrypted; give its password", shown(&of))))
+                let message = format!("'{}' is encrypted; give its password", shown(&of));
+                Err(Error::new(ErrorKind::Password, message).coded("password-needed").field("layer", &*of))
             }
         }
     }

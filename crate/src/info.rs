@@ -2,6 +2,7 @@
 
 use crate::details::Details;
 use crate::encryption::EncryptionInfo;
+use crate::fields::{Field, Fields};
 use crate::reference::{Identity, Reference, Role};
 use crate::shown::shown;
 use serde::Serialize;
@@ -120,8 +121,24 @@ pub enum Need {
 pub struct Notice {
     /// The code for programs.
     pub code: &'static str,
+    /// What the sentence is about, for programs.
+    pub fields: Fields,
     /// The sentence for people, without a full stop at its end.
     pub message: String,
+}
+
+impl Notice {
+    /// A notice without fields.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, fields: Fields::new(), message: message.into() }
+    }
+
+    /// The same notice; its field `name` is `value`.
+    #[must_use]
+    pub fn field(mut self, name: &'static str, value: impl Into<Field>) -> Self {
+        self.fields.insert(name.into(), value.into());
+        self
+    }
 }
 
 /// An internal snapshot as the image's table lists it.

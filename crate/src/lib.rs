@@ -24,6 +24,7 @@ pub mod encode;
 pub mod encryption;
 pub mod error;
 pub mod extent;
+pub mod fields;
 pub mod format;
 mod full_build;
 pub mod image;

@@ -91,7 +91,8 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
     if found.containers.is_empty() {
         let message = "The stream is in no disk image format that Decant recognises; if it is a raw disk, state the \
                        format raw";
-        return Err(Error::new(ErrorKind::NotRecognised, message));
+        let error = Error::new(ErrorKind::NotRecognised, message);
+        return Err(error.coded("state-format").field("format", raw::NAME));
     }
     StreamedImage::new(full_build, Origin::once(Box::new(found.stream)), found.containers, None, options)
 }

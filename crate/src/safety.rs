@@ -18,13 +18,16 @@ const BATCHES: usize = 256;
 /// The notices that follow from `info` of an image whose files have `stored` bytes.
 pub fn notices(info: &Info, stored: u64) -> Vec<Notice> {
     let mut notices = Vec::new();
-    let mut add = |code, message: String| notices.push(Notice { code, message });
     let extents = info.references.iter().filter(|reference| reference.role == Role::Extent).count();
     if extents > 1 {
-        add("extent", format!("Parts of the disk lie in {extents} other files"));
+        let message = format!("Parts of the disk lie in {extents} other files");
+        notices.push(Notice::new("extents", message).field("count", extents as u64));
     }
     for reference in &info.references {
         let name = shown(&reference.name);
+        let mut add = |code, message: String| {
+            notices.push(Notice::new(code, message).field("file", &*reference.name));
+        };
         match reference.role {
             Role::BackingFile | Role::Parent => add(
                 "backing-file",
@@ -40,37 +43,36 @@ pub fn notices(info: &Info, stored: u64) -> Vec<Notice> {
         }
     }
     for layer in info.layers.iter().filter(|layer| layer.guessed) {
-        add(
-            "format-guessed",
-            format!(
-                "'{}' is in no format that is recognised and none is stated for it; it is read as raw",
-                shown(&layer.name)
-            ),
+        let message = format!(
+            "'{}' is in no format that is recognised and none is stated for it; it is read as raw",
+            shown(&layer.name)
         );
+        notices.push(Notice::new("format-guessed", message).field("file", &*layer.name));
     }
     if let Some(container) = info.containers.last()
         && info.format == raw::NAME
         && !container.has_raw_disk()
     {
-        add(
-            "format-guessed",
-            format!("What the {} file holds is in no format that is recognised; it is read as raw", container.name),
-        );
+        let message =
+            format!("What the {} file holds is in no format that is recognised; it is read as raw", container.name);
+        notices.push(Notice::new("format-guessed", message).field("container", container.name));
     }
+    let mut add = |code, message: &str| notices.push(Notice::new(code, message));
     let has = |name: &str| info.features.iter().any(|feature| feature == name);
     if has("dirty") {
-        add("dirty", "The image was not closed properly; the guest may want to check its file systems".to_owned());
+        add("dirty", "The image was not closed properly; the guest may want to check its file systems");
     }
     if has("corrupt") {
-        add("corrupt", "The image is marked as corrupt; it is read as it is".to_owned());
+        add("corrupt", "The image is marked as corrupt; it is read as it is");
     }
     if has("unknown compatible features") {
-        add("unknown-features", "The image uses features that are unknown but do not hinder reading".to_owned());
+        add("unknown-features", "The image uses features that are unknown but do not hinder reading");
     }
     let is_whole = !info.needs.iter().any(|need| matches!(need, Need::MissingFile { .. }));
     let size = info.virtual_size.unwrap_or(0);
     if is_whole && size >= HUGE && size / HUGE_SHARE >= stored.max(1) {
-        add("huge", format!("The disk of {size} bytes is more than {HUGE_SHARE} times the size of its file"));
+        let message = format!("The disk of {size} bytes is more than {HUGE_SHARE} times the size of its file");
+        notices.push(Notice::new("huge", message).field("size", size));
     }
     notices
 }
@@ -130,17 +132,12 @@ impl Count {
     fn notices(&self, stored: u64) -> Vec<Notice> {
         let mut notices = Vec::new();
         if self.plain > stored {
-            notices.push(Notice {
-                code: "shared",
-                message: "Parts of the file are used for many places of the disk, which a plain image never has"
-                    .to_owned(),
-            });
+            let message = "Parts of the file are used for many places of the disk, which a plain image never has";
+            notices.push(Notice::new("shared", message));
         }
         if self.expanded / EXPANSION > stored {
-            notices.push(Notice {
-                code: "expanding",
-                message: format!("Compressed data expands to more than {EXPANSION} times the size of the file"),
-            });
+            let message = format!("Compressed data expands to more than {EXPANSION} times the size of the file");
+            notices.push(Notice::new("expanding", message));
         }
         notices
     }

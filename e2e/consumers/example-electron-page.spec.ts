@@ -14,14 +14,15 @@ test.use({
   },
 });
 
+const notice = (message: string) => ({ code: 'disk-grows', fields: {}, message });
 const OUTPUTS = [
-  { name: 'raw', label: 'Raw disk', extension: '.raw', size: 24e6 },
-  { name: 'vpc', label: 'Fixed VHD', extension: '.vhd', size: 25e6, notice: 'The disk is made larger' },
-  { name: 'none', label: 'Not this', extension: '.none', refusal: 'It is too large' },
+  { name: 'raw', label: 'Raw disk', extension: '.raw', size: 24e6, notices: [] },
+  { name: 'vpc', label: 'Fixed VHD', extension: '.vhd', size: 25e6, notices: [notice('The disk is made larger')] },
+  { name: 'none', label: 'Not this', extension: '.none', notices: [], refusal: 'It is too large' },
 ];
 const IMAGE = { name: 'disk.qcow2', format: 'qcow2', virtualSize: 24e6, needs: [], safety: [], outputs: OUTPUTS };
 const MISSING = { kind: 'missing-file', role: 'backing file', name: 'base.qcow2', of: 'disk.qcow2' };
-const RESULT = { outputSize: 24e6, lostBytes: 0, seconds: 3 };
+const RESULT = { outputSize: 24e6, notices: [], lostBytes: 0, seconds: 3 };
 
 async function openPage(page: Page): Promise<void> {
   const { folder } = await electron();
@@ -66,7 +67,7 @@ test('from a choice to a result, by the keyboard', { tag: '@long' }, async ({ pa
 test('what is lost is said', { tag: '@long' }, async ({ page }) => {
   await begin(page);
   await answer(page, 'chooseOutput', { value: 'disk.raw' });
-  await answer(page, 'convert', { value: { ...RESULT, lostBytes: 65536, notice: 'It was rounded.' } });
+  await answer(page, 'convert', { value: { ...RESULT, lostBytes: 65536, notices: [notice('It was rounded')] } });
   const said = 'Saved disk.raw: 24 MB in 3 s. It was rounded. 65.5 KB could not be read and are zeros.';
   await expect(page.getByRole('status')).toHaveText(said);
 });

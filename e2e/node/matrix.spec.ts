@@ -52,8 +52,12 @@ async function using<T>(row: Row, use: (image: decant.Image) => Promise<T>): Pro
 const inProcess: Way = {
   convert: (row, output) =>
     using(row, async (image) => {
-      const { notice = '', unusedCompanions, lost } = await image.convert(output);
-      return [notice, ...unusedCompanions, ...lost.map(({ reason }) => reason)].join();
+      const { notices, unusedCompanions, lost } = await image.convert(output);
+      return [
+        ...notices.map(({ message }) => message),
+        ...unusedCompanions,
+        ...lost.map(({ reason }) => reason),
+      ].join();
     }),
   map: (row) =>
     using(row, async (image) => {

@@ -67,14 +67,15 @@ test('a size that is no whole number of MiB is rounded up, which is said', ({ fo
   expect(decant('convert', '-q', '-O', 'vpc', image, output)).toEqual({ status: 0, stdout: '', stderr: '' });
   const seen = program<unknown[]>(
     `const image = await decant.open(args[0]);
-     const { virtualSize, outputSize, bytesWritten, holeBytes, notice } = await image.convert(args[1], { format: 'vpc' });
+     const { virtualSize, outputSize, bytesWritten, holeBytes, notices } = await image.convert(args[1], { format: 'vpc' });
      await image.close();
-     console.log(JSON.stringify([virtualSize, outputSize, bytesWritten, holeBytes, notice]));`,
+     console.log(JSON.stringify([virtualSize, outputSize, bytesWritten, holeBytes, notices]));`,
     image,
     output,
   );
   const written = 4096 - 3584 + FOOTER;
-  expect(seen).toEqual([3 * MIB + 512, 4 * MIB + 512, written, 4 * MIB + 512 - written, expect.stringContaining(said)]);
+  const grown = { code: 'disk-grows', fields: { added: MIB - 512, unit: MIB }, message: expect.stringContaining(said) };
+  expect(seen).toEqual([3 * MIB + 512, 4 * MIB + 512, written, 4 * MIB + 512 - written, [grown]]);
 });
 
 for (const [options, tag] of [
@@ -115,13 +116,21 @@ test('what an image can become', () => {
        await image.close();`,
       image,
     );
-  const raw = { name: 'raw', label: 'Raw disk', extension: '.raw', options: [], compressed: false };
+  const raw = { name: 'raw', label: 'Raw disk', extension: '.raw', options: [], compressed: false, notices: [] };
   const options = [
     { name: 'subformat', values: ['fixed'] },
     { name: 'force_size', values: ['on'] },
   ];
-  const vhd = { name: 'vpc', label: 'VHD', hint: 'For Azure', extension: '.vhd', options, compressed: false };
-  const compressed = { options: [], compressed: true };
+  const vhd = {
+    name: 'vpc',
+    label: 'VHD',
+    hint: 'For Azure',
+    extension: '.vhd',
+    options,
+    compressed: false,
+    notices: [],
+  };
+  const compressed = { options: [], compressed: true, notices: [] };
   const gzip = { name: 'raw.gz', label: 'Raw disk, compressed', extension: '.raw.gz', ...compressed };
   const tar = {
     name: 'tar.gz',
@@ -134,11 +143,16 @@ test('what an image can become', () => {
     { ...raw, size: 10 * MIB },
     { ...vhd, size: 10 * MIB + FOOTER },
     gzip,
-    { ...tar, notice: expect.stringContaining('whole GiB') },
+    {
+      ...tar,
+      notices: [
+        { code: 'disk-grows', fields: { added: 1024 * MIB - 10 * MIB, unit: 1024 * MIB }, message: expect.any(String) },
+      ],
+    },
   ]);
   expect(outputs(images.huge())).toEqual([
     { ...raw, size: 2 ** 43 },
-    { ...vhd, refusal: { kind: 'limit', message: expect.stringContaining('at most 2,040 GiB') } },
+    { ...vhd, refusal: { kind: 'limit', code: 'limit', message: expect.stringContaining('at most 2,040 GiB') } },
     gzip,
     tar,
   ]);

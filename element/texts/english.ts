@@ -4,6 +4,7 @@ import {
   copyLifetime,
   type Info,
   type LostRange,
+  type Notice,
   type OutputFormat,
   type Result,
   type Snapshot,
@@ -185,7 +186,7 @@ export const english = {
   compressedCost: 'Takes less than the disk: how much, and how long, depends on its data.',
   output: 'What to make of it',
   outputValue: ({ label, hint }: OutputFormat) => (hint ? `${hint}: ${label}` : label),
-  outputNotice: (notice: string) => `${notice}.`,
+  notice: ({ message }: Notice) => `${message}.`,
   outputRefusal: (output: OutputFormat, refusal: string) =>
     `${english.outputValue(output)} is not possible. ${refusal}.`,
   saveHow: 'How to save it',

@@ -198,7 +198,7 @@ export function german({ size, binarySize, duration }: Units): Texts {
     compressedCost: 'Braucht weniger Platz als die Platte: wie viel, und wie lange es dauert, hängt von den Daten ab.',
     output: 'Was daraus werden soll',
     outputValue: ({ name, label }) => OUTPUTS[name] ?? label,
-    outputNotice: (notice) => `${notice}.`,
+    notice: ({ message }) => `${message}.`,
     outputRefusal: (output, refusal) => `${texts.outputValue(output)} ist nicht möglich. ${refusal}.`,
     saveHow: 'Wie es gespeichert wird',
     fileName: 'Name der Platte',

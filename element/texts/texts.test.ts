@@ -106,7 +106,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     lostMore: each([1, 2]),
     lostRange: [[{ start: 512, length: 512, reason: 'the file ends' }]],
     outputValue: each(outputs),
-    outputNotice: [['The disk is larger']],
+    notice: [[{ code: 'disk-grows', fields: {}, message: 'The disk is larger' }]],
     outputRefusal: outputs.map((output) => [output, 'The disk is too large']),
     badName: [['/']],
     pickedCost: each(costs),

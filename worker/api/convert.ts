@@ -44,8 +44,10 @@ export async function convertImage(conversion: Conversion, output: Output, optio
     const left: unknown = await route.discard(error, keep).catch((thrown) => thrown);
     if (!(left instanceof DecantError)) throw error;
     // What stays follows the reason for the failure, and does not hide that.
-    const { kind, message, cause } = error;
-    throw new DecantError(kind, `${message}; ${left.message}`, cause === undefined ? {} : { cause });
+    const { kind, code, message } = error;
+    const fields = { ...error.fields, ...left.fields, reason: message, left: left.message };
+    const cause = error.cause === undefined ? {} : { cause: error.cause };
+    throw new DecantError(kind, `${message}; ${left.message}`, { code, fields, ...cause });
   }
 }
 
@@ -116,7 +118,7 @@ async function convertTo(
       await ofSink(route.verify?.());
       if (signal.aborted) throw cancelled();
     };
-    const { progress, virtualSize, outputSize, notice, lost, lostRanges, lostBytes } = await run(
+    const { progress, virtualSize, outputSize, notices, lost, lostRanges, lostBytes } = await run(
       { session, pool, format, target, memory, begun },
       () => {
         wasOverdue = true;
@@ -137,7 +139,7 @@ async function convertTo(
       bytesRead: progress.read,
       bytesWritten: progress.written,
       holeBytes: outputSize - progress.written,
-      ...(notice === undefined ? {} : { notice }),
+      notices,
       verified: sources.unnoticed.length === 0,
       lost,
       lostRanges,

@@ -95,7 +95,11 @@ export class OpenImage implements CommonImage {
     private readonly opened: OpenedImage,
     name: string | undefined,
   ) {
-    const unnoticed = opening.sources.unnoticed.map((message) => ({ code: 'source-not-verified', message }));
+    const unnoticed = opening.sources.unnoticed.map((message) => ({
+      code: 'source-not-verified',
+      fields: {},
+      message,
+    }));
     const safety = [...opened.info.safety, ...unnoticed];
     this.info = { ...opened.info, safety, ...(name === undefined ? {} : { name }) };
     this.outputs = opened.outputs;

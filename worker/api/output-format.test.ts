@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest';
 import type { OutputFormat } from '../types.js';
 import { chosenFormat } from './output-format.js';
 
-const raw: OutputFormat = { name: 'raw', label: 'Raw disk', extension: '.raw', options: [], compressed: false };
+const raw: OutputFormat = {
+  name: 'raw',
+  label: 'Raw disk',
+  extension: '.raw',
+  options: [],
+  compressed: false,
+  notices: [],
+};
 const vpc: OutputFormat = {
   ...raw,
   name: 'vpc',
@@ -11,7 +18,11 @@ const vpc: OutputFormat = {
     { name: 'size', values: ['small', 'large'] },
   ],
 };
-const refused: OutputFormat = { ...vpc, name: 'huge', refusal: { kind: 'limit', message: 'It is too large' } };
+const refused: OutputFormat = {
+  ...vpc,
+  name: 'huge',
+  refusal: { kind: 'limit', code: 'limit', message: 'It is too large' },
+};
 const outputs = [raw, vpc, refused];
 
 test.each([

@@ -19,7 +19,7 @@ export function chosenFormat(outputs: OutputFormat[], options: ConvertOptions): 
   }
   checkObject('formatOptions', formatOptions);
   for (const [option, value] of Object.entries(formatOptions)) checkOption(format, option, value);
-  if (format.refusal) throw new DecantError(format.refusal.kind, format.refusal.message);
+  if (format.refusal) throw new DecantError(format.refusal.kind, format.refusal.message, format.refusal);
   return format;
 }
 

@@ -62,8 +62,8 @@ function placeOf(address: string): string {
   return JSON.stringify([shown, lastingQuery(url)]);
 }
 
-function warn({ notice, lost, lostRanges, lostBytes, unusedCompanions }: Result, output: string): void {
-  if (notice !== undefined) tell(notice);
+function warn({ notices, lost, lostRanges, lostBytes, unusedCompanions }: Result, output: string): void {
+  for (const { message } of notices) tell(`note: ${message}`);
   for (const name of unusedCompanions) tell(`nothing refers to '${shownText(name)}'`);
   for (const range of lost) tellLost(range);
   if (lostBytes === 0) return;

@@ -1,31 +1,25 @@
 // A failure ends with the option that helps, where one does.
 
 import { expect, test } from 'vitest';
-import type { ErrorKind } from '../errors.js';
+import { DecantError, type ErrorKind, type Fields } from '../errors.js';
 import { failureText } from './failure.js';
 
-for (const [kind, message, text] of [
-  ['missing-file', "'a' is missing; hand it over", "'a' is missing; hand it over (--with FILE)"],
-  ['password', "'a' is encrypted; give its password", "'a' is encrypted; give its password (--password-file FILE)"],
-  ['password', 'say that it is to be assumed right', 'say that it is to be assumed right (--assume-password)'],
-  ['password', 'The password is wrong', 'The password is wrong'],
-  ['not-recognised', 'state the format raw', 'state the format raw (-f raw)'],
-  ['not-recognised', 'it reads qcow2, raw', 'it reads qcow2, raw (-f raw)'],
-  ['not-recognised', 'The file is empty', 'The file is empty'],
-  ['not-recognised', 'no draw', 'no draw'],
-  // Only where the sentence is of that kind.
-  ['corrupt', 'give its password', 'give its password'],
-  ['usage', 'state the format raw', 'state the format raw'],
-  ['sink', 'convert again with resume to go on', 'convert again with resume to go on (--resume)'],
-  ['source', 'convert again with resume to go on', 'convert again with resume to go on (--resume)'],
-  ['cancelled', 'The conversion was cancelled', 'interrupted'],
-  ['cancelled', 'The operation was cancelled; more', 'interrupted; more'],
-  [
-    'cancelled',
-    'The conversion was cancelled; convert again with resume to go on',
-    'interrupted; convert again with resume to go on (--resume)',
-  ],
-  ['internal', 'it was cancelled', 'it was cancelled'],
-] satisfies [ErrorKind, string, string][]) {
-  test(`${kind}: ${message}`, () => expect(failureText({ kind, message })).toBe(text));
+const kept = { reason: 'a', left: 'it is kept', kept: true };
+for (const [kind, code, fields, text] of [
+  ['missing-file', 'missing-file', {}, 'a (--with FILE)'],
+  ['password', 'password-needed', {}, 'a (--password-file FILE)'],
+  ['password', 'password-unconfirmed', {}, 'a (--assume-password)'],
+  ['password', 'password-wrong', {}, 'a'],
+  ['not-recognised', 'state-format', { format: 'raw' }, 'a (-f raw)'],
+  ['not-recognised', 'not-recognised', {}, 'a'],
+  ['sink', 'sink', kept, 'a (--resume)'],
+  ['source', 'source', kept, 'a (--resume)'],
+  ['sink', 'sink', { reason: 'a', left: 'a file stays' }, 'a'],
+  ['cancelled', 'cancelled', {}, 'interrupted'],
+  ['cancelled', 'cancelled', { reason: 'a', left: 'a file stays' }, 'interrupted; a file stays'],
+  ['cancelled', 'cancelled', kept, 'interrupted; it is kept (--resume)'],
+] satisfies [ErrorKind, string, Fields, string][]) {
+  test(`${kind} ${code} ${JSON.stringify(fields)}`, () => {
+    expect(failureText(new DecantError(kind, 'a', { code, fields }))).toBe(text);
+  });
 }

@@ -1,23 +1,28 @@
-// What the command says of a failure: the package's sentence, and the option that helps.
+// The command's line on a failure: the package's sentence, and the option that helps.
 
-import type { ErrorKind } from '../errors.js';
+import type { PlainError } from '../errors.js';
 
 /** Hand over what an image needs. */
 export const WITH = '--with FILE';
 export const PASSWORD_FILE = '--password-file FILE';
 
-/** The option that does what sentences of a kind ask for at their end. */
-const OPTIONS: { kind?: ErrorKind; end: RegExp; option: string }[] = [
-  { kind: 'missing-file', end: /$/, option: WITH },
-  { kind: 'password', end: /give its password$/, option: PASSWORD_FILE },
-  { kind: 'password', end: /to be assumed right$/, option: '--assume-password' },
-  // Raw disks are read, but never guessed.
-  { kind: 'not-recognised', end: /\braw$/, option: '-f raw' },
-  { end: /with resume to go on$/, option: '--resume' },
-];
+/** The option that helps after an error of a code. */
+const OPTIONS: Record<string, string> = {
+  'missing-file': WITH,
+  'password-needed': PASSWORD_FILE,
+  'password-unconfirmed': '--assume-password',
+};
 
-export function failureText({ kind, message }: { kind: ErrorKind; message: string }): string {
-  const told = kind === 'cancelled' ? message.replace(/^.*? was cancelled/, 'interrupted') : message;
-  const helps = OPTIONS.find((one) => (one.kind ?? kind) === kind && one.end.test(message));
-  return helps ? `${told} (${helps.option})` : told;
+function helpFor({ code, fields }: PlainError): string | undefined {
+  if (fields.kept) return '--resume';
+  if (code === 'state-format') return `-f ${fields.format}`;
+  return OPTIONS[code];
+}
+
+export function failureText(error: PlainError): string {
+  const { kind, fields, message } = error;
+  const interrupted = ['interrupted', fields.left].filter(Boolean).join('; ');
+  const text = kind === 'cancelled' ? interrupted : message;
+  const option = helpFor(error);
+  return option ? `${text} (${option})` : text;
 }

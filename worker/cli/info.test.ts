@@ -181,7 +181,7 @@ describe('text', () => {
         { kind: 'missing-file', role: 'backing file', name: NASTY, of: 'a' },
       ],
       unusedCompanions: ['c', NASTY],
-      safety: [{ code: 'guessed', message: 'it is read as raw' }],
+      safety: [{ code: 'guessed', fields: {}, message: 'it is read as raw' }],
     };
     expect((await text(info)).slice(3)).toEqual([
       'Layers, as handed over:',

@@ -40,8 +40,7 @@ export interface Converted {
   progress: CrateProgress;
   virtualSize: number;
   outputSize: number;
-  /** What is not as in the image: a sentence. */
-  notice?: string;
+  notices: Notice[];
   lost: LostRange[];
   lostRanges: number;
   lostBytes: number;

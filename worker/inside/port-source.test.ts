@@ -65,8 +65,17 @@ test('a failure is that of the calling side', async () => {
   const { source, asked, answer } = connect();
   const read = source.fetch(1, 1);
   await arrived(asked, 1);
-  answer({ id: ranges(asked)[0]!.id, error: { kind: 'source', message: 'gone' } });
-  await expect(read).rejects.toMatchObject({ name: 'DecantError', kind: 'source', message: 'gone' });
+  answer({
+    id: ranges(asked)[0]!.id,
+    error: { kind: 'source', code: 'http-status', fields: { status: 410 }, message: 'gone' },
+  });
+  await expect(read).rejects.toMatchObject({
+    name: 'DecantError',
+    kind: 'source',
+    code: 'http-status',
+    fields: { status: 410 },
+    message: 'gone',
+  });
 });
 
 test('giving up a read cancels it on the calling side, or takes it out of the queue', async () => {
@@ -81,7 +90,7 @@ test('giving up a read cancels it on the calling side, or takes it out of the qu
   const { id } = ranges(asked)[0]!;
   expect(asked[8]).toEqual({ givenUp: id });
   const ended = expect(reads[0]).rejects.toMatchObject({ kind: 'cancelled' });
-  answer({ id, error: { kind: 'cancelled', message: 'Reading was cancelled' } });
+  answer({ id, error: { kind: 'cancelled', code: 'cancelled', fields: {}, message: 'Reading was cancelled' } });
   await ended;
   expect(ranges(asked)).toHaveLength(8);
 });

@@ -49,9 +49,9 @@ export interface Route {
   readonly network?: Network | undefined;
 }
 
-/** That what is done stays, as `discard` tells it. */
+/** The error of `discard` where progress is saved. */
 export const keptError = (): DecantError =>
-  new DecantError('sink', 'what is done is kept: convert again with resume to go on');
+  new DecantError('sink', 'what is done is kept: convert again with resume to go on', { fields: { kept: true } });
 
 /** Fails with `sink` unless the finished `output` has the `size` that was written. */
 export function requireSize(found: number, size: number, output = 'the output'): void {

@@ -171,7 +171,10 @@ export class OpenedImage {
     share: (done: number) => void,
   ): Promise<Need[]> {
     const password = await orCancelled(signal, this.passwords.of(number, layer));
-    if (!password) throw new DecantError('password', `'${layer.name}' is encrypted; give its password`);
+    if (!password) {
+      const message = `'${layer.name}' is encrypted; give its password`;
+      throw new DecantError('password', message, { code: 'password-needed', fields: { layer: layer.name } });
+    }
     const { client, image } = session;
     const assume = this.assumePassword;
     try {

@@ -318,13 +318,17 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
     if size == 0 {
         return Error::new(ErrorKind::NotRecognised, "The file is empty");
     }
-    let what = options.name.as_deref().and_then(format::hint).map_or_else(
-        || {
+    let not_recognised = |what: &str| {
+        let message = format!("The file is in no disk image format that Decant recognises; {what}");
+        Error::new(ErrorKind::NotRecognised, message)
+    };
+    let may_be_raw = |error: Error| error.coded("state-format").field("format", raw::NAME);
+    match options.name.as_deref().and_then(format::hint) {
+        Some((format, hint)) if format.name == raw::NAME => may_be_raw(not_recognised(hint)),
+        Some((_, hint)) => not_recognised(hint),
+        None => {
             let names: Vec<_> = format::readable().map(|format| format.name).collect();
-            format!("it reads {}", names.join(", "))
-        },
-        str::to_owned,
-    );
-    let message = format!("The file is in no disk image format that Decant recognises; {what}");
-    Error::new(ErrorKind::NotRecognised, message)
+            may_be_raw(not_recognised(&format!("it reads {}", names.join(", "))))
+        }
+    }
 }

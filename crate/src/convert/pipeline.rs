@@ -10,6 +10,7 @@ use crate::damage::{Losses, Lost, LostRanges};
 use crate::encode::Placement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::Image;
+use crate::info::Notice;
 use crate::source::Files;
 use crate::target::Run;
 use crate::units::GuestRange;
@@ -64,8 +65,8 @@ pub struct Converted {
     pub virtual_size: u64,
     /// The size of the output, in bytes.
     pub output_size: u64,
-    /// What differs from the image: one sentence.
-    pub notice: Option<String>,
+    /// What a person should know of the result.
+    pub notices: Vec<Notice>,
     /// In a salvage: what was lost.
     pub lost: Losses,
 }
@@ -312,7 +313,7 @@ async fn transfer<E: Executor>(
     let Finished { written, output_size } = placer.finish(writer, virtual_size).await?;
     done.written += written;
     let lost = lost_ranges.finish();
-    Ok(Converted { progress: done, virtual_size, output_size, notice: writer.notice(), lost })
+    Ok(Converted { progress: done, virtual_size, output_size, notices: writer.notice().into_iter().collect(), lost })
 }
 
 /// Divides the disk among jobs, in the order in which they are planned.

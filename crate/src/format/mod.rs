@@ -171,11 +171,14 @@ pub struct NameHint {
     pub text: &'static str,
 }
 
-/// The hint for a file called `name`, if there is one.
-pub fn hint(name: &str) -> Option<&'static str> {
+/// The format and its hint for a file called `name`, if there is one.
+pub fn hint(name: &str) -> Option<(&'static Format, &'static str)> {
     let name = name.to_ascii_lowercase();
-    let is_for = |hint: &&NameHint| hint.extensions.iter().any(|extension| name.ends_with(extension));
-    formats().filter_map(|format| format.hint.as_ref()).find(is_for).map(|hint| hint.text)
+    formats().find_map(|format| {
+        let hint = format.hint.as_ref()?;
+        let is_for = hint.extensions.iter().any(|extension| name.ends_with(extension));
+        is_for.then_some((format, hint.text))
+    })
 }
 
 /// All formats, in the order in which they are probed.

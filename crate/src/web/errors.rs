@@ -1,17 +1,55 @@
-//! Errors on their way to JavaScript and back: objects with `kind` and `message`.
+//! Errors on their way to JavaScript and back: objects with `kind`, `code`, `fields` and `message`.
 
 use crate::error::{Error, ErrorKind};
-use js_sys::Reflect;
-use wasm_bindgen::JsValue;
+use crate::fields::{Field, Fields};
+use js_sys::{Object, Reflect};
+use wasm_bindgen::{JsCast, JsValue};
 
 impl From<Error> for JsValue {
     fn from(error: Error) -> Self {
-        let object = js_sys::Object::new();
-        // Setting a property of a fresh object cannot fail.
-        let _ = Reflect::set(&object, &"kind".into(), &error.kind.name().into());
-        let _ = Reflect::set(&object, &"message".into(), &error.message.into());
+        let fields = Object::new();
+        for (name, value) in &error.fields {
+            set(&fields, name, &value.into());
+        }
+        let object = Object::new();
+        set(&object, "kind", &error.kind.name().into());
+        set(&object, "code", &(&*error.code).into());
+        set(&object, "fields", &fields);
+        set(&object, "message", &error.message.into());
         object.into()
     }
+}
+
+impl From<&Field> for JsValue {
+    fn from(field: &Field) -> Self {
+        match field {
+            Field::Text(text) => text.into(),
+            Field::Number(number) => (*number as f64).into(),
+            Field::Flag(flag) => (*flag).into(),
+        }
+    }
+}
+
+fn set(object: &Object, name: &str, value: &JsValue) {
+    // Setting a property of a fresh object cannot fail.
+    let _ = Reflect::set(object, &name.into(), value);
+}
+
+/// The fields of an error of ours that JavaScript passed on.
+fn fields_of(thrown: &JsValue) -> Fields {
+    let Some(object) = Reflect::get(thrown, &"fields".into()).ok().and_then(|fields| fields.dyn_into::<Object>().ok())
+    else {
+        return Fields::new();
+    };
+    let names = Object::keys(&object);
+    let entries = names.iter().filter_map(|name| {
+        let value = Reflect::get(&object, &name).ok()?;
+        let text = value.as_string().map(Field::Text);
+        let number = || value.as_f64().map(|number| Field::Number(number as u64));
+        let field = text.or_else(number).or_else(|| value.as_bool().map(Field::Flag))?;
+        Some((name.as_string()?.into(), field))
+    });
+    entries.collect()
 }
 
 fn text(value: &JsValue, name: &str) -> Option<String> {
@@ -28,7 +66,10 @@ pub(super) fn caught(thrown: &JsValue, kind: ErrorKind, doing: &str) -> Error {
     let message =
         text(thrown, "message").or_else(|| thrown.as_string()).unwrap_or_else(|| "no reason was given".to_owned());
     if let Some(own) = text(thrown, "kind").and_then(|name| ErrorKind::by_name(&name)) {
-        return Error::new(own, message);
+        let mut error = Error::new(own, message);
+        error.code = text(thrown, "code").map_or(error.code, Into::into);
+        error.fields = fields_of(thrown);
+        return error;
     }
     let name = text(thrown, "name");
     let reason = match name.as_deref() {

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::extent::{Extent, ExtentKind, Extents};
 use crate::full_build::FullBuild;
 use crate::image::Image;
+use crate::info::Notice;
 use crate::opening::{Opened, open};
 use crate::source::{FileId, Files};
 use crate::streamed::StreamedImage;
@@ -138,7 +139,7 @@ impl OpenImage {
             progress: done.progress.into(),
             virtual_size: done.virtual_size,
             output_size: done.output_size,
-            notice: done.notice,
+            notices: done.notices,
             lost: listed.iter().map(LostMessage::from).collect(),
             lost_ranges: ranges,
             lost_bytes: bytes,
@@ -186,8 +187,7 @@ struct DoneMessage {
     progress: ProgressMessage,
     virtual_size: u64,
     output_size: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    notice: Option<String>,
+    notices: Vec<Notice>,
     lost: Vec<LostMessage>,
     lost_ranges: u64,
     lost_bytes: u64,

@@ -1,11 +1,13 @@
 //! Output formats as JavaScript sees them: what an image can be converted to, and how a conversion names one.
 
 use crate::convert::Begun;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::image::Image;
+use crate::info::Notice;
 use crate::writer::{self, FormatOption, OUTPUT_FORMATS, OutputFormat, Stamp, Writer};
 use js_sys::Uint8Array;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
@@ -59,8 +61,7 @@ pub(super) struct OutputMessage {
     compressed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    notice: Option<String>,
+    notices: Vec<Notice>,
     #[serde(skip_serializing_if = "Option::is_none")]
     refusal: Option<RefusalMessage>,
 }
@@ -75,6 +76,7 @@ struct OptionMessage {
 #[derive(Serialize)]
 struct RefusalMessage {
     kind: &'static str,
+    code: Cow<'static, str>,
     message: String,
 }
 
@@ -94,10 +96,12 @@ pub(super) fn outputs(virtual_size: Option<u64>) -> Vec<OutputMessage> {
 fn describe(format: &OutputFormat, virtual_size: Option<u64>) -> OutputMessage {
     let OutputFormat { name, label, hint, extension, options, compressed, .. } = *format;
     let options = options.iter().map(|&FormatOption { name, values }| OptionMessage { name, values }).collect();
-    let (size, notice, refusal) = match writer_for(format, virtual_size) {
-        Ok(_) if virtual_size.is_none() => (None, None, None),
-        Ok(writer) => (writer.output_size(), writer.notice(), None),
-        Err(error) => (None, None, Some(RefusalMessage { kind: error.kind.name(), message: error.message })),
+    let (size, notices, refusal) = match writer_for(format, virtual_size) {
+        Ok(_) if virtual_size.is_none() => (None, Vec::new(), None),
+        Ok(writer) => (writer.output_size(), writer.notice().into_iter().collect(), None),
+        Err(Error { kind, code, message, .. }) => {
+            (None, Vec::new(), Some(RefusalMessage { kind: kind.name(), code, message }))
+        }
     };
-    OutputMessage { name, label, hint, extension, options, compressed, size, notice, refusal }
+    OutputMessage { name, label, hint, extension, options, compressed, size, notices, refusal }
 }

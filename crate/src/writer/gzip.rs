@@ -1,8 +1,9 @@
 //! A raw disk in one gzip member: alone, or in a tar archive as Google Compute Engine takes it.
 
-use super::{OutputFormat, Stamp, Writer, tar};
+use super::{GROWS, OutputFormat, Stamp, Writer, tar};
 use crate::encode::Encoding;
 use crate::error::{Error, ErrorKind, Result};
+use crate::info::Notice;
 
 pub const RAW: OutputFormat = OutputFormat {
     name: "raw.gz",
@@ -87,13 +88,14 @@ impl Writer for TarGzip {
         self.disk_size
     }
 
-    fn notice(&self) -> Option<String> {
+    fn notice(&self) -> Option<Notice> {
         let added = self.disk_size - self.virtual_size;
         (added > 0).then(|| {
-            format!(
+            let message = format!(
                 "The disk grows by {added} bytes of zeros, since Google Compute Engine takes whole GiB only; the backup of a \
                  GPT partition table is then not at its end"
-            )
+            );
+            Notice::new(GROWS, message).field("added", added).field("unit", GIB)
         })
     }
 

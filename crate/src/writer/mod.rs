@@ -12,6 +12,7 @@ mod vhd;
 
 use crate::encode::Encoding;
 use crate::error::{Error, ErrorKind, Result};
+use crate::info::Notice;
 use crate::shown::shown;
 
 /// The unit in which sparse files store data or a hole, in bytes: the block size of the file systems that output lands
@@ -54,6 +55,10 @@ pub struct FormatOption {
     pub values: &'static [&'static str],
 }
 
+/// The code of the notice that the disk in the output is larger: its fields are `added`, and `unit`, of which the disk
+/// has a whole number, both in bytes.
+pub const GROWS: &str = "disk-grows";
+
 /// Defines one output. Its bytes are the header, the disk, zeros up to `disk_size`, and the footer: as they are, or encoded.
 pub trait Writer {
     /// The form of the output.
@@ -67,8 +72,8 @@ pub trait Writer {
     /// The size of the disk in the output, in bytes: the virtual size, perhaps rounded up.
     fn disk_size(&self) -> u64;
 
-    /// A sentence that says why `disk_size` is not the virtual size, without a full stop at its end. `None` if they are equal.
-    fn notice(&self) -> Option<String> {
+    /// Says why `disk_size` is not the virtual size, with the code [`GROWS`]. `None` if they are equal.
+    fn notice(&self) -> Option<Notice> {
         None
     }
 

@@ -1,8 +1,9 @@
 //! A fixed VHD: the disk, and a footer behind it. After "Virtual Hard Disk Image Format Specification" 1.0 (Microsoft,
 //! 2006), sections "Hard Disk Footer Format" and "CHS Calculation".
 
-use super::{BLOCK, FormatOption, OutputFormat, Stamp, Writer};
+use super::{BLOCK, FormatOption, GROWS, OutputFormat, Stamp, Writer};
 use crate::error::{Error, ErrorKind, Result};
+use crate::info::Notice;
 use crate::units::SECTOR;
 
 pub const FORMAT: OutputFormat = OutputFormat {
@@ -53,13 +54,14 @@ impl Writer for FixedVhd {
         self.disk_size
     }
 
-    fn notice(&self) -> Option<String> {
+    fn notice(&self) -> Option<Notice> {
         let added = self.disk_size - self.virtual_size;
         (added > 0).then(|| {
-            format!(
+            let message = format!(
                 "The disk is {added} bytes larger in the VHD, which has whole MiB; a backup partition table that was at \
                  its end no longer is"
-            )
+            );
+            Notice::new(GROWS, message).field("added", added).field("unit", MIB)
         })
     }
 

@@ -99,7 +99,7 @@ fn has_every_size(output: &Output) {
         assert_eq!(notice.is_some(), disk_size != virtual_size, "{name} {virtual_size}");
         if let Some(notice) = notice {
             let start = output.notice.replace("{}", &(disk_size - virtual_size).to_string());
-            assert!(notice.starts_with(&start), "{name}: {notice}");
+            assert!(notice.message.starts_with(&start), "{name}: {notice:?}");
         }
     }
     let (sizes, part) = output.too_large;

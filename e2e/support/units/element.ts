@@ -90,6 +90,7 @@ export const outputOf = (name: string, extension: string, more: Partial<OutputFo
   extension,
   options: [],
   compressed: false,
+  notices: [],
   ...more,
 });
 
@@ -171,6 +172,7 @@ export const RESULT: Result = {
   bytesRead: 1e6,
   bytesWritten: 1e6,
   holeBytes: 4e6,
+  notices: [],
   verified: true,
   lost: [],
   lostRanges: 0,

@@ -34,14 +34,14 @@ export function showImage({ name, format, virtualSize, needs, safety, outputs })
   show('save', needs.length === 0);
   element('password').value = '';
   element('format').replaceChildren(...outputs.map(option));
-  showNotice(outputs[0]);
+  showNotices(outputs[0]);
   show('image', true);
   element('name').focus();
 }
 
 /** What a person should know about the format that is chosen. */
-export function showNotice({ notice }) {
-  element('format-notice').textContent = notice ?? '';
+export function showNotices({ notices }) {
+  element('format-notice').textContent = notices.map(({ message }) => `${message}.`).join(' ');
 }
 
 /** While something is under way, it can be cancelled, and nothing else can be begun. */
@@ -77,8 +77,8 @@ export function showError(text) {
 }
 
 /** Says how a conversion to the file `name` ended. */
-export function sayResult(name, { outputSize, notice, lostBytes, seconds }) {
+export function sayResult(name, { outputSize, notices, lostBytes, seconds }) {
   const lost = lostBytes > 0 ? `${texts.size(lostBytes)} could not be read and are zeros.` : '';
   const done = `Saved ${name}: ${texts.size(outputSize)} in ${texts.duration(seconds)}.`;
-  say([done, notice, lost].filter(Boolean).join(' '));
+  say([done, ...notices.map(({ message }) => `${message}.`), lost].filter(Boolean).join(' '));
 }

@@ -14,12 +14,12 @@ function described({ info, outputs }, path) {
       kind === 'password' ? { kind, of: shownText(of) } : { kind, role, name: shownText(name), of: shownText(of) },
     ),
     safety: safety.map(({ message }) => message),
-    outputs: outputs.map(({ name, label, extension, size, notice, refusal }) => ({
+    outputs: outputs.map(({ name, label, extension, size, notices, refusal }) => ({
       name,
       label,
       extension,
       size,
-      notice,
+      notices,
       refusal: refusal?.message,
     })),
   };
@@ -67,9 +67,9 @@ export class Job {
         signal,
         onProgress: (progress) => onProgress(brief(progress)),
       });
-      const { outputSize, notice, lostBytes, time } = result;
+      const { outputSize, notices, lostBytes, time } = result;
       const milliseconds = Object.values(time).reduce((sum, each) => sum + each, 0);
-      return { outputSize, notice, lostBytes, seconds: milliseconds / 1000 };
+      return { outputSize, notices, lostBytes, seconds: milliseconds / 1000 };
     });
   }
 

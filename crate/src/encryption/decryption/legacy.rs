@@ -36,7 +36,8 @@ pub async fn check_legacy(mut extents: Extents, files: &Files, ciphers: &Ciphers
         "The password is wrong, or the disk begins with nothing that is known: its old kind of encryption has no \
          check of the password, and after decryption there is no partition table and no file system; if you are \
          sure of the password, say that it is to be assumed right",
-    ))
+    )
+    .coded("password-unconfirmed"))
 }
 
 /// Signatures that are too long for noise to have: (offset, bytes).

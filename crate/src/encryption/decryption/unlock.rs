@@ -69,7 +69,7 @@ async fn unlock_luks(
             return Ok(CipherKey { spec, key: key.to_vec() });
         }
     }
-    Err(Error::new(ErrorKind::Password, "The password is wrong"))
+    Err(Error::new(ErrorKind::Password, "The password is wrong").coded("password-wrong"))
 }
 
 /// The length of the digest of the master key, in bytes.

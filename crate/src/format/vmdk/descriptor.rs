@@ -118,19 +118,15 @@ impl Descriptor {
     pub fn notices(&self) -> Vec<Notice> {
         let mut notices = Vec::new();
         if let Some(version) = self.version.filter(|version| !KNOWN_VERSIONS.contains(version)) {
-            notices.push(Notice {
-                code: "unknown-descriptor-version",
-                message: format!(
-                    "The descriptor has version {version}, which is unknown; the disk may be read wrongly"
-                ),
-            });
+            let message =
+                format!("The descriptor has version {version}, which is unknown; the disk may be read wrongly");
+            notices.push(Notice::new("unknown-descriptor-version", message).field("version", u64::from(version)));
         }
         if !self.io_filters.is_empty() {
-            let names = shown(&self.io_filters.join(", "));
-            notices.push(Notice {
-                code: "unknown-io-filter",
-                message: format!("Writes went through an I/O filter, '{names}', which may have changed or kept data"),
-            });
+            let names = self.io_filters.join(", ");
+            let message =
+                format!("Writes went through an I/O filter, '{}', which may have changed or kept data", shown(&names));
+            notices.push(Notice::new("unknown-io-filter", message).field("filters", &*names));
         }
         notices
     }

@@ -139,12 +139,12 @@ impl Vmdk {
         }
         let mut notices = descriptor.notices();
         let said = lines.first().map_or(sparse.capacity, |line| line.len);
-        notices.extend((said != sparse.capacity).then(|| Notice {
-            code: "size-mismatch",
-            message: format!(
+        notices.extend((said != sparse.capacity).then(|| {
+            let message = format!(
                 "The descriptor says that the disk has {said} bytes; its header says {}, which is taken",
                 sparse.capacity
-            ),
+            );
+            Notice::new("size-mismatch", message).field("descriptor", said).field("header", sparse.capacity)
         }));
         Ok(Self {
             source,
