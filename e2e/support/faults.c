@@ -84,6 +84,7 @@ static ssize_t slow(int fd, void *bytes, size_t count, off_t offset, ssize_t (*r
   if (!asked("read slow")) return real(fd, bytes, count, offset);
   struct stat before, after;
   int was_open = fstat(fd, &before) == 0;
+  note("read begins");
   usleep(SLOW);
   int same = was_open && fstat(fd, &after) == 0 && after.st_ino == before.st_ino && after.st_dev == before.st_dev;
   note(same ? "read" : "read after close");
