@@ -1,6 +1,6 @@
 // The sources of an image, as one coordinator has them for a time: what is the caller's own is asked for by ports.
 
-import { DecantError, toPlain } from '../errors.js';
+import { DecantError, type PlainError, toPlain } from '../errors.js';
 import type { Answer, Asked, ImageSpec } from '../messages.js';
 import type { Source } from '../types.js';
 import { expectOwn, readOwn } from './own.js';
@@ -11,6 +11,8 @@ type Read = (offset: number, length: number, signal: AbortSignal) => Promise<Uin
 
 /** How many failures are kept. */
 const KEPT = 16;
+/** The field of an error with the number of its failure. It never leaves this side. */
+const FAILURE = 'failureOfRead';
 
 export class Loan {
   /** What is to be opened. */
@@ -24,8 +26,9 @@ export class Loan {
   #cancelled = false;
   /** Where the stream comes from, if that is a server. */
   #remote: Remote | undefined;
-  /** The last ones, since an error of a coordinator comes without its cause. */
-  readonly #failures: DecantError[] = [];
+  /** The last ones by their numbers, since an error of a coordinator comes without its cause. */
+  readonly #failures = new Map<number, DecantError>();
+  #failed = 0;
 
   /** The port by which a coordinator asks for the bytes of `source`. */
   lend(source: Source): MessagePort {
@@ -73,12 +76,13 @@ export class Loan {
     if (error.kind === 'unsupported' && this.#remote) {
       const { shown } = this.#remote;
       const message = `Could not open '${shown}': its server sends only whole files, from start to end. ${error.message}`;
-      return new DecantError('unsupported', message);
+      return new DecantError('unsupported', message, error);
     }
-    const failure = this.#failures.findLast(({ message }) => error.message.endsWith(message));
-    if (error.kind !== 'source' || !failure) return error;
-    const { cause } = failure;
-    return new DecantError('source', error.message, cause === undefined ? {} : { cause });
+    const { [FAILURE]: number, ...fields } = error.fields;
+    if (number === undefined) return error;
+    const cause = this.#failures.get(number as number)?.cause;
+    const { kind, code, message } = error;
+    return new DecantError(kind, message, { code, fields, ...(cause === undefined ? {} : { cause }) });
   }
 
   async #answer(
@@ -93,16 +97,20 @@ export class Loan {
       if (this.#cancelled) ending.abort();
       move(port, id, await read(offset, length, ending.signal));
     } catch (thrown) {
-      if (thrown instanceof DecantError && thrown.kind === 'source') this.#keep(thrown);
-      port.postMessage({ id, error: toPlain(thrown) } satisfies Answer);
+      const error = thrown instanceof DecantError ? this.#keep(thrown) : toPlain(thrown);
+      port.postMessage({ id, error } satisfies Answer);
     } finally {
       reads.delete(id);
     }
   }
 
-  #keep(failure: DecantError): void {
-    this.#failures.push(failure);
-    if (this.#failures.length > KEPT) this.#failures.shift();
+  /** `failure` to post, with the number by which `explain` finds its cause. */
+  #keep(failure: DecantError): PlainError {
+    this.#failed += 1;
+    this.#failures.set(this.#failed, failure);
+    this.#failures.delete(this.#failed - KEPT);
+    const plain = toPlain(failure);
+    return { ...plain, fields: { ...plain.fields, [FAILURE]: this.#failed } };
   }
 }
 
