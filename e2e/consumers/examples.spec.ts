@@ -1,0 +1,34 @@
+// The examples, as their READMEs say: installed from the checkout that they lie in.
+
+import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@playwright/test';
+import { run } from '../support/command.js';
+import { folder } from '../support/consumers/project.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+test.describe.configure({ timeout: 10 * 60_000 });
+
+for (const example of ['console', 'electron']) {
+  test(`npm installs the ${example} example with the package of its checkout`, { tag: '@full' }, () => {
+    // Another checkout, so that nothing is installed in this one.
+    const checkout = join(folder, 'checkout');
+    rmSync(checkout, { recursive: true, force: true });
+    mkdirSync(checkout, { recursive: true });
+    const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { files: string[] };
+    for (const part of ['package.json', ...files]) cpSync(join(root, part), join(checkout, part), { recursive: true });
+    const made = join(checkout, 'examples', example);
+    const isInstalled = /\/(node_modules|package-lock\.json)$/;
+    const source = join(root, 'examples', example);
+    cpSync(source, made, { recursive: true, filter: (path) => !isInstalled.test(path) });
+    // Electron's binary cannot be downloaded everywhere.
+    const args = ['install', '--omit=dev', '--no-audit', '--no-fund', '--prefer-offline'];
+    expect(run('npm', args, { cwd: made, timeout: 5 * 60_000 })).toMatchObject({ status: 0, stderr: '' });
+    const installed = join(made, 'node_modules', 'decant');
+    expect(lstatSync(installed).isSymbolicLink()).toBe(false);
+    expect(readdirSync(join(installed, 'dist')).toSorted()).toEqual(readdirSync(join(root, 'dist')).toSorted());
+    expect(existsSync(join(made, 'node_modules', 'undici'))).toBe(true);
+  });
+}
