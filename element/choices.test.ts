@@ -10,8 +10,12 @@ import type { Choice, Survey } from './ways.js';
 let room = 0;
 const tried: number[] = [];
 
+/** What `outputs()` says. */
+let kinds: { name: string; code?: string }[] = [];
+
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
+  outputs: async () => kinds,
   canStore: async (size: number) => {
     tried.push(size);
     if (room < 0) throw new Error('There is no storage');
@@ -22,6 +26,7 @@ vi.mock('decant', async (original) => ({
 beforeEach(() => {
   vi.stubGlobal('isSecureContext', true);
   tried.length = 0;
+  kinds = [];
 });
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -217,6 +222,30 @@ test('a storage that takes next to nothing, or fails, has no room', async () => 
     expect(await explored()).toMatchObject({ fits: false, room: 0 });
     expect(Math.min(...tried)).toBeGreaterThan(50e6);
   }
+});
+
+test('what the frames around the page forbid', async () => {
+  room = DISK;
+  vi.stubGlobal('showDirectoryPicker', () => {});
+  kinds = [
+    { name: 'folder', code: 'foreign-frame' },
+    { name: 'download', code: 'sandboxed-downloads' },
+  ];
+  const environment = await explored();
+  expect(environment).toMatchObject({
+    folderObstacle: english.foreignPicker,
+    dialogObstacle: english.foreignPicker,
+    downloadObstacle: english.frameDownload['sandboxed-downloads'],
+  });
+  expect(download(environment)).toMatchObject({ obstacle: english.frameDownload['sandboxed-downloads'] });
+  // Other reasons are told in the element's own way.
+  kinds = [
+    { name: 'folder', code: 'no-picker' },
+    { name: 'download', code: 'refused-storage' },
+  ];
+  const other = await explored();
+  expect(other.folderObstacle).toBeUndefined();
+  expect(other.downloadObstacle).toBeUndefined();
 });
 
 test('a disk that was partly downloaded has its room', async () => {

@@ -1,6 +1,6 @@
 // The ways to save a disk: which there are in this browser, what they cost, and which is best.
 
-import { canStore, type Info, type OutputFormat } from 'decant';
+import { canStore, type Info, type OutputFormat, outputs } from 'decant';
 import { diskSize } from './disk-size.js';
 import type { Host } from './host.js';
 import { currentRates, type Method, predict, type Rates } from './rates.js';
@@ -20,6 +20,8 @@ export interface Environment {
   stream?: { obstacle: string | undefined };
   folderObstacle: string | undefined;
   dialogObstacle: string | undefined;
+  /** Why no download arrives, whatever the storage takes. */
+  downloadObstacle?: string;
   otherTab: boolean;
   /** Whether everything but `room` is known. */
   complete: boolean;
@@ -61,6 +63,7 @@ export async function explore(
     await Promise.all([
       take(isOtherTabBusy().then((otherTab) => ({ otherTab }))),
       take(currentRates().then((rates) => (rates ? { rates } : {}))),
+      take(frameObstacles(texts)),
       take(streamObstacle(host, texts).then((obstacle) => ({ stream: { obstacle } }))),
       // If the trial itself fails, the storage is not relied on.
       take(
@@ -73,6 +76,17 @@ export async function explore(
   if (environment.fits === false && (await isKept())) await take(Promise.resolve({ fits: true }));
   await take(Promise.resolve({ complete: true }));
   if (environment.fits === false) await take(roomBelow(size, turn).then((room) => ({ room })));
+}
+
+/** What the frames that the page lies in forbid. */
+async function frameObstacles(texts: Texts): Promise<Partial<Environment>> {
+  const codes = new Map((await outputs()).map(({ name, code }) => [name, code]));
+  const picker = codes.get('folder') === 'foreign-frame' ? texts.foreignPicker : undefined;
+  const download = texts.frameDownload[codes.get('download') ?? ''];
+  return {
+    ...(picker && { folderObstacle: picker, dialogObstacle: picker }),
+    ...(download && { downloadObstacle: download }),
+  };
 }
 
 const streamObstacle = async ({ streamedDownloads }: Host, texts: Texts): Promise<string | undefined> =>
@@ -129,10 +143,11 @@ function downloading(
   info: Info,
   output: OutputFormat,
   survey: Survey,
-  { rates, fits, room, stream, folderObstacle }: Environment,
+  { rates, fits, room, stream, folderObstacle, downloadObstacle }: Environment,
   texts: Texts,
 ): Pick<Choice, 'method' | 'obstacle' | 'note'> {
   if (!isSecureContext) return { method: 'stored', obstacle: texts.insecure };
+  if (downloadObstacle !== undefined) return { method: 'stored', obstacle: downloadObstacle };
   const streams = stream && stream.obstacle === undefined;
   if (fits === undefined || (!fits && !stream)) return { method: 'stored', obstacle: texts.finding };
   if (!fits && streams) return { method: 'streamed', note: texts.streamsForRoom(room) };

@@ -93,6 +93,8 @@ export interface OutputKind {
   name: 'file handle' | 'folder' | 'opfs' | 'download' | 'stream' | 'target';
   /** Why this page cannot convert to it, as a sentence; missing where it can. */
   obstacle?: string;
+  /** The reason for programs: a code of docs/errors.md. */
+  code?: string;
 }
 
 /** From where wasm is loaded. A `WebAssembly.Module` is used as it is. */

@@ -73,6 +73,8 @@ export interface OutputKind {
   name: 'path' | 'stream' | 'target';
   /** Why it is not there, as a sentence; in Node all are. */
   obstacle?: string;
+  /** The reason for programs. */
+  code?: string;
 }
 
 /** What the package uses of a `Worker` of `node:worker_threads`. */

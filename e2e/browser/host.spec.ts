@@ -184,6 +184,9 @@ test.describe('what a page can convert to', () => {
       expect(await obstacles(frame)).toMatchObject({
         'file handle': 'A frame in a page of another origin is shown no file picker',
         folder: 'A frame in a page of another origin is shown no file picker',
+        opfs: expect.stringMatching(
+          /storage, which this browser does not give to a frame in a page of another origin$/,
+        ),
         target: 'none',
       });
       await frame.locator('input').setInputFiles(images.kinds());
@@ -206,6 +209,57 @@ test.describe('what a page can convert to', () => {
         return { written, size: result.outputSize };
       });
       expect(written.written).toBe(written.size);
+    } finally {
+      plain.headers = {};
+      plain.scripts.clear();
+    }
+  });
+
+  for (const [sandbox, obstacle, kind] of [
+    ['allow-scripts allow-same-origin', /would not arrive.*'allow-downloads'/, 'usage'],
+    ['allow-scripts allow-same-origin allow-downloads', /^none$/, 'done'],
+  ] as const) {
+    test(`in a frame with sandbox="${sandbox}"`, async ({ page, servers }) => {
+      const { plain } = servers;
+      plain.scripts.set('/host.html', `<iframe sandbox="${sandbox}" src="/blank"></iframe>`);
+      try {
+        await page.goto('/host.html');
+        const frame = page.frames()[1]!;
+        expect(await obstacles(frame)).toMatchObject({ opfs: 'none', download: expect.stringMatching(obstacle) });
+        await frame.locator('input').setInputFiles(images.kinds());
+        const downloading = kind === 'done' ? page.waitForEvent('download') : undefined;
+        const told = await frame.evaluate(async () => {
+          const url = '/dist/browser.js';
+          const { open }: Decant = await import(url);
+          const image = await open(document.querySelector('input')!.files![0]!);
+          const convert = image.convert({ download: 'out.raw' });
+          const told = await convert.then(
+            () => 'done',
+            ({ kind }: { kind: string }) => kind,
+          );
+          await image.close();
+          return told;
+        });
+        expect(told).toBe(kind);
+        await downloading;
+      } finally {
+        plain.scripts.clear();
+      }
+    });
+  }
+
+  test('in a sandboxed frame without an origin', async ({ page, servers }) => {
+    const { plain } = servers;
+    plain.headers = { 'Access-Control-Allow-Origin': '*', 'Content-Security-Policy': 'frame-src *' };
+    plain.scripts.set('/host.html', `<iframe sandbox="allow-scripts" src="/blank"></iframe>`);
+    try {
+      await page.goto('/host.html');
+      const needed = /storage, which a sandboxed frame has only with 'allow-same-origin'$/;
+      expect(await obstacles(page.frames()[1]!)).toMatchObject({
+        opfs: expect.stringMatching(needed),
+        download: expect.stringMatching(needed),
+        target: 'none',
+      });
     } finally {
       plain.headers = {};
       plain.scripts.clear();

@@ -215,6 +215,14 @@ export const english = {
   betterSpace: (bytes: number, other: number) =>
     `Best for this image: takes ${bytes > 0 ? size(bytes) : 'no space'} instead of ${size(other)}`,
   noPicker: 'This browser cannot write to a folder you pick; Chrome and Edge can.',
+  foreignPicker: 'This page lies in a page of another site; there browsers let no one pick a place.',
+  /** Why no download can be made in a frame, by the code of `outputs()`. */
+  frameDownload: {
+    'sandboxed-downloads': 'The page around this one does not allow downloads.',
+    'sandboxed-frame': 'The page around this one gives it no storage, which a download needs.',
+    'foreign-frame':
+      'This page lies in a page of another site; there this browser gives it no storage, which a download needs.',
+  } as Record<string, string>,
   pickerFailed: 'The browser does not let this page ask for a place; download it instead.',
   streamsForRoom: (room: number | undefined) =>
     `${holds(room)}, so the disk goes to your downloads while it is converted.`,

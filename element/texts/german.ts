@@ -226,6 +226,13 @@ export function german({ size, binarySize, duration }: Units): Texts {
     betterSpace: (bytes, other) =>
       `Am besten für dieses Abbild: belegt ${bytes > 0 ? size(bytes) : 'keinen Platz'} statt ${size(other)}`,
     noPicker: 'Dieser Browser kann nicht in einen ausgewählten Ordner schreiben; Chrome und Edge können es.',
+    foreignPicker: 'Diese Seite liegt in einer Seite einer anderen Website; dort kann kein Ort ausgewählt werden.',
+    frameDownload: {
+      'sandboxed-downloads': 'Die Seite um diese herum erlaubt keine Downloads.',
+      'sandboxed-frame': 'Die Seite um diese herum gibt ihr keinen Speicher, den ein Download braucht.',
+      'foreign-frame':
+        'Diese Seite liegt in einer Seite einer anderen Website; dort gibt ihr dieser Browser keinen Speicher, den ein Download braucht.',
+    },
     pickerFailed: 'Der Browser lässt diese Seite nicht nach einem Ort fragen; laden Sie die Platte herunter.',
     streamsForRoom: (room) => `${holds(room)}; sie geht deshalb schon beim Konvertieren zu Ihren Downloads.`,
     noRoom: (room, obstacle, canPick) =>

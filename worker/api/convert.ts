@@ -139,7 +139,7 @@ async function convertTo(
       bytesRead: progress.read,
       bytesWritten: progress.written,
       holeBytes: outputSize - progress.written,
-      notices,
+      notices: [...notices, ...(route.notices ?? [])],
       verified: sources.unnoticed.length === 0,
       lost,
       lostRanges,

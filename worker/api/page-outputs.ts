@@ -1,32 +1,40 @@
 // What a page can convert to.
 
 import { toDecantError } from '../errors.js';
+import { isInForeignFrame } from '../frame.js';
+import { downloadRefusal } from '../targets/download.js';
 import { storageRoot } from '../targets/storage.js';
 import type { OutputKind } from '../types.browser.js';
 
+type Obstacle = Required<Pick<OutputKind, 'obstacle' | 'code'>>;
+
 /** Why a page gets no handles from pickers, or undefined where it does. */
-function pickerObstacle(picker: 'showSaveFilePicker' | 'showDirectoryPicker'): string | undefined {
-  if (!globalThis.isSecureContext) return 'A page has file pickers only over https or on localhost';
-  if (!(picker in globalThis)) return 'This browser has no such file picker';
-  return isInForeignFrame() ? 'A frame in a page of another origin is shown no file picker' : undefined;
-}
-
-function isInForeignFrame(): boolean {
-  try {
-    // Of another origin this throws.
-    return window.top?.document === undefined;
-  } catch {
-    return true;
+function pickerObstacle(picker: 'showSaveFilePicker' | 'showDirectoryPicker'): Obstacle | undefined {
+  if (!globalThis.isSecureContext) {
+    return { code: 'insecure-page', obstacle: 'A page has file pickers only over https or on localhost' };
   }
+  if (!(picker in globalThis)) return { code: 'no-picker', obstacle: 'This browser has no such file picker' };
+  if (!isInForeignFrame()) return undefined;
+  return { code: 'foreign-frame', obstacle: 'A frame in a page of another origin is shown no file picker' };
 }
 
-async function storageObstacle(): Promise<string | undefined> {
+async function storageObstacle(): Promise<Obstacle | undefined> {
   try {
     await storageRoot();
     return undefined;
   } catch (thrown) {
-    return toDecantError(thrown).message;
+    return obstacleOf(thrown);
   }
+}
+
+function downloadObstacle(): Obstacle | undefined {
+  const refusal = downloadRefusal();
+  return refusal && obstacleOf(refusal);
+}
+
+function obstacleOf(thrown: unknown): Obstacle {
+  const { code, message } = toDecantError(thrown);
+  return { code, obstacle: message };
 }
 
 /**
@@ -34,15 +42,12 @@ async function storageObstacle(): Promise<string | undefined> {
  */
 export async function outputs(): Promise<OutputKind[]> {
   const stored = await storageObstacle();
-  const download = typeof document === 'undefined' ? 'A download can be started by a page only' : stored;
-  const kind = (name: OutputKind['name'], obstacle: string | undefined): OutputKind =>
-    obstacle === undefined ? { name } : { name, obstacle };
   return [
-    kind('file handle', pickerObstacle('showSaveFilePicker')),
-    kind('folder', pickerObstacle('showDirectoryPicker')),
-    kind('opfs', stored),
-    kind('download', download),
-    kind('stream', undefined),
-    kind('target', undefined),
+    { name: 'file handle', ...pickerObstacle('showSaveFilePicker') },
+    { name: 'folder', ...pickerObstacle('showDirectoryPicker') },
+    { name: 'opfs', ...stored },
+    { name: 'download', ...(downloadObstacle() ?? stored) },
+    { name: 'stream' },
+    { name: 'target' },
   ];
 }

@@ -3,11 +3,23 @@
 
 import { copyLifetime } from '../copy-lifetime.js';
 import { DecantError } from '../errors.js';
+import { mayDownload } from '../frame.js';
 import type { TargetSpec } from '../messages.js';
-import type { Kept } from '../types.js';
+import type { Kept, Notice } from '../types.js';
 import type { Begun, Route, Sizes } from './route.js';
 import type { TemporaryFile } from './storage.js';
 import { StoredOutput } from './stored-output.js';
+
+/** Why no download can be started here, but for the storage; undefined where one can, or where nobody knows. */
+export function downloadRefusal(): DecantError | undefined {
+  if (typeof document === 'undefined') {
+    return new DecantError('usage', 'A download can be started by a page only', { code: 'no-page' });
+  }
+  if (mayDownload() !== false) return undefined;
+  const reason =
+    "A download would not arrive: the frame that this page lies in is sandboxed; add 'allow-downloads' to its sandbox";
+  return new DecantError('usage', reason, { code: 'sandboxed-downloads' });
+}
 
 export class DownloadRoute implements Route {
   readonly resumes = true;
@@ -15,8 +27,17 @@ export class DownloadRoute implements Route {
   readonly #output = new StoredOutput('download');
 
   constructor(private readonly name: string) {
-    if (typeof document === 'undefined') throw new DecantError('usage', 'A download can be started by a page only');
+    const refusal = downloadRefusal();
+    if (refusal) throw refusal;
     if (typeof name !== 'string' || name === '') throw new DecantError('usage', 'A download needs a name');
+  }
+
+  /** A browser says nothing of a download that it drops. */
+  get notices(): readonly Notice[] {
+    if (mayDownload() !== undefined) return [];
+    const message =
+      "If no download appears, the page around this one has sandboxed it: 'allow-downloads' must be in the sandbox";
+    return [{ code: 'download-unconfirmed', fields: {}, message }];
   }
 
   get begun(): Begun | undefined {

@@ -3,7 +3,7 @@
 
 import { DecantError } from '../errors.js';
 import type { TargetSpec } from '../messages.js';
-import type { Kept, Network } from '../types.js';
+import type { Kept, Network, Notice } from '../types.js';
 
 /** In bytes. */
 export interface Sizes {
@@ -45,6 +45,8 @@ export interface Route {
   discard(reason: DecantError, keep: boolean): Promise<void>;
   /** What the target itself has failed with, where that says more than what came of it. */
   readonly failure?: DecantError | undefined;
+  /** What a person should know of an output that was committed. */
+  readonly notices?: readonly Notice[];
   /** What has gone over a network so far, if anything does. */
   readonly network?: Network | undefined;
 }

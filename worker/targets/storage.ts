@@ -2,6 +2,7 @@
 // somebody needs it; what nobody needs any more is swept.
 
 import { cancelled, DecantError, orCancelled } from '../errors.js';
+import { isInForeignFrame, isWithoutOrigin } from '../frame.js';
 import { FOLDER, JOURNAL, journalName, PROTOCOL } from '../storage-folder.js';
 import { readLines } from './journal-lines.js';
 import { isMissing, unlessMissing } from './missing.js';
@@ -18,17 +19,26 @@ const ABANDONED = 7 * 24 * 3600 * 1000;
 /** Outside of a secure context neither is there, whatever the types say. */
 const hasStorage = (): boolean => navigator.storage !== undefined && navigator.locks !== undefined;
 
-const noStorage = (reason: string, options?: ErrorOptions): DecantError =>
-  new DecantError('usage', `This way to save needs the browser's private storage, which ${reason}`, options);
+const noStorage = (code: string, reason: string, cause?: unknown): DecantError =>
+  new DecantError('usage', `This way to save needs the browser's private storage, which ${reason}`, {
+    code,
+    ...(cause === undefined ? {} : { cause }),
+  });
 
 /** The private file system's root. Fails with `usage` where a page has none: each browser throws its own error then. */
 export async function storageRoot(): Promise<FileSystemDirectoryHandle> {
-  if (!globalThis.isSecureContext) throw noStorage('a page has only over https or on localhost');
-  if (!hasStorage()) throw noStorage('this browser does not have');
+  if (!globalThis.isSecureContext) throw noStorage('insecure-page', 'a page has only over https or on localhost');
+  if (!hasStorage()) throw noStorage('no-storage', 'this browser does not have');
   try {
     return await navigator.storage.getDirectory();
   } catch (cause) {
-    throw noStorage('this page is not given, perhaps since the window is a private one', { cause });
+    if (isWithoutOrigin()) {
+      throw noStorage('sandboxed-frame', "a sandboxed frame has only with 'allow-same-origin'", cause);
+    }
+    if (isInForeignFrame()) {
+      throw noStorage('foreign-frame', 'this browser does not give to a frame in a page of another origin', cause);
+    }
+    throw noStorage('refused-storage', 'this page is not given, perhaps since the window is a private one', cause);
   }
 }
 
