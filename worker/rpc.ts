@@ -28,8 +28,8 @@ export function channelPort(port: MessagePort): Port {
 
 /** A worker as its owner sees it. */
 export interface WorkerPort extends Port {
-  /** `died` is called, with a sentence, when the worker fails outside of any call. */
-  onDeath(died: (sentence: string) => void): void;
+  /** `died` is called, with a sentence or an error, when the worker fails outside of any call. */
+  onDeath(died: (reason: string | DecantError) => void): void;
   /** Resolves when nothing of it runs any more; never rejects. */
   terminate(): Promise<void>;
   /** Node: whether the worker keeps the process alive. */
@@ -104,7 +104,7 @@ export class Client<T extends { [K in keyof T]: (...args: never[]) => unknown }>
   constructor(private readonly port: WorkerPort) {
     port.listen((data) => this.#receive(data as Answer | Event));
     // A worker that failed may still be there, with files open.
-    port.onDeath((sentence) => void this.terminate(sentence));
+    port.onDeath((reason) => void this.terminate(reason));
   }
 
   call<K extends keyof T & string>(method: K, ...args: Parameters<T[K]>): Promise<Answered<Awaited<ReturnType<T[K]>>>> {
@@ -157,9 +157,12 @@ export class Client<T extends { [K in keyof T]: (...args: never[]) => unknown }>
     this.port.keepAlive(alive);
   }
 
-  /** Ends the worker; open calls fail with `internal`. Resolves when nothing of it runs any more; never rejects. */
-  async terminate(sentence = unexpectedEnd('it was stopped')): Promise<void> {
-    this.#die(sentence);
+  /**
+   * Ends the worker; open calls fail with `reason`, a sentence with `internal`. Resolves when nothing of it runs any more;
+   * never rejects.
+   */
+  async terminate(reason: string | DecantError = unexpectedEnd('it was stopped')): Promise<void> {
+    this.#die(reason);
     await this.port.terminate();
   }
 
@@ -174,11 +177,11 @@ export class Client<T extends { [K in keyof T]: (...args: never[]) => unknown }>
     else call?.resolve(data.result);
   }
 
-  #die(sentence: string): void {
+  #die(reason: string | DecantError): void {
     if (this.#dead) return;
-    this.#dead = new DecantError('internal', sentence);
+    this.#dead = reason instanceof DecantError ? reason : new DecantError('internal', reason);
     for (const call of this.#calls.values()) call.reject(this.#dead);
     this.#calls.clear();
-    this.#died(sentence);
+    this.#died(this.#dead.message);
   }
 }

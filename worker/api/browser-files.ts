@@ -6,6 +6,7 @@ import type { Configuration } from '../types.browser.js';
 import { isOf } from '../values.js';
 import { fromViteCache } from '../vite-cache.js';
 import { checkObject } from './options.js';
+import { PolicyReports } from './policy.js';
 
 let configuration: Configuration = {};
 
@@ -61,13 +62,18 @@ export function makeWorker(build: Build): Worker {
   } catch (thrown) {
     const { message } = toDecantError(thrown);
     const advice = `make it from the page's own origin with configure({ worker }), out of the package's worker.${build}.js`;
-    throw new DecantError('internal', `Could not start a worker: ${message}; ${advice}`, { cause: thrown });
+    throw new DecantError('internal', `Could not start a worker: ${message}; ${advice}`, {
+      code: 'worker-not-started',
+      fields: { script: `worker.${build}.js` },
+      cause: thrown,
+    });
   }
 }
 
 /** Fails with `internal` where the wasm cannot be loaded. */
 export async function compile(build: Build): Promise<WebAssembly.Module> {
   let place = `${build}.wasm`;
+  const reports = new PolicyReports();
   try {
     const given = await (configuration.wasm ?? packagedWasm)(build);
     if (isOf<WebAssembly.Module>(given, 'WebAssembly.Module')) return given;
@@ -75,18 +81,18 @@ export async function compile(build: Build): Promise<WebAssembly.Module> {
     place = new Request(given).url;
     return await compileResponse(await fetch(given));
   } catch (cause) {
-    if (isForbidden(cause)) {
-      const message = `The page's Content Security Policy forbids WebAssembly: add 'wasm-unsafe-eval' to its script-src`;
-      throw new DecantError('internal', message, { cause });
-    }
+    const forbidden = await reports.forWasm(place);
+    if (forbidden) throw forbidden;
     const advice = `serve the package's ${build}.wasm there, or say where it is with configure({ wasm })`;
-    throw new DecantError('internal', `Could not load ${place}: ${(cause as Error).message}; ${advice}`, { cause });
+    throw new DecantError('internal', `Could not load ${place}: ${(cause as Error).message}; ${advice}`, {
+      code: 'wasm-not-loaded',
+      fields: { place },
+      cause,
+    });
+  } finally {
+    reports.end();
   }
 }
-
-/** Whether a policy is why nothing can be compiled. Browsers say it in words only. */
-const isForbidden = (thrown: unknown): boolean =>
-  thrown instanceof WebAssembly.CompileError && /Content Security|\bCSP\b/i.test(thrown.message);
 
 async function compileResponse(response: Response): Promise<WebAssembly.Module> {
   if (!response.ok) throw new Error(`the server answered ${response.status}`);

@@ -4,6 +4,8 @@ import { DecantError } from '../errors.js';
 import type { Input } from '../given.js';
 import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/client.js';
+import type { Build } from '../messages.js';
+import type { WorkerPort } from '../rpc.js';
 import { openAddress } from '../sources/http.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { isOwn, openOwn } from '../sources/own.js';
@@ -16,6 +18,7 @@ import { isObject, isOf } from '../values.js';
 import { webWorker } from '../workers/web-worker.js';
 import { compile, hasThreads, makeWorker } from './browser-files.js';
 import { once, type Platform } from './platform.js';
+import { PolicyReports } from './policy.js';
 
 const isHandle = (value: unknown): value is FileSystemFileHandle => isOf(value, 'FileSystemFileHandle');
 
@@ -84,6 +87,16 @@ async function wasEmptied(file: File, now: File): Promise<boolean> {
   return readable === undefined;
 }
 
+function spawn(build: Build): WorkerPort {
+  const reports = new PolicyReports();
+  try {
+    return webWorker(makeWorker(build), build, reports);
+  } catch (thrown) {
+    reports.end();
+    throw thrown;
+  }
+}
+
 export const browser: Platform = {
   get cores() {
     return navigator.hardwareConcurrency;
@@ -98,7 +111,7 @@ export const browser: Platform = {
   },
   builds: (engine) =>
     engine === 'threads' ? { small: 'threads', full: 'threads' } : { small: 'plain', full: 'extras' },
-  spawn: (build) => webWorker(makeWorker(build), build),
+  spawn,
   module: once(compile),
   openSource,
   route(output, sources) {

@@ -1,22 +1,34 @@
 // A worker of the browser as a port.
 
+import type { PolicyReports } from '../api/policy.js';
+import { DecantError } from '../errors.js';
 import type { Build } from '../messages.js';
 import { unexpectedEnd, type WorkerPort } from '../rpc.js';
 
-const notLoaded = (build: Build): string =>
-  `The script of a worker, the package's worker.${build}.js, could not be loaded; check the connection and reload the page, or say where it is with configure({ worker })`;
+const notLoaded = (build: Build): DecantError => {
+  const script = `worker.${build}.js`;
+  const message = `The script of a worker, the package's ${script}, could not be loaded; check the connection and reload the page, or say where it is with configure({ worker })`;
+  return new DecantError('internal', message, { code: 'worker-not-started', fields: { script } });
+};
 
-/** `worker`, which runs the script for `build`. */
-export function webWorker(worker: Worker, build: Build): WorkerPort {
+/** `worker`, which runs the script for `build`. `reports` began before it, and end when it runs or has ended. */
+export function webWorker(worker: Worker, build: Build, reports: PolicyReports): WorkerPort {
+  worker.addEventListener('message', () => reports.end(), { once: true });
   return {
     post: (message, transfer = []) => worker.postMessage(message, transfer),
     listen: (message) => worker.addEventListener('message', ({ data }) => message(data)),
     onDeath(died) {
-      // A script that cannot be loaded has no message.
-      worker.addEventListener('error', ({ message }) => died(message ? unexpectedEnd(message) : notLoaded(build)));
+      worker.addEventListener('error', ({ message }) => {
+        if (message) died(unexpectedEnd(message));
+        // A script that cannot be loaded has no message.
+        else reports.forWorker().then((forbidden) => died(forbidden ?? notLoaded(build)), died);
+      });
       worker.addEventListener('messageerror', () => died(unexpectedEnd('a message could not be read')));
     },
-    terminate: async () => worker.terminate(),
+    terminate: async () => {
+      reports.end();
+      worker.terminate();
+    },
     keepAlive: () => {},
   };
 }

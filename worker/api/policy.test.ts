@@ -1,0 +1,79 @@
+// Reports of a page's policy, before and after the failure that they explain.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { PolicyReports } from './policy.js';
+
+let page: EventTarget;
+beforeEach(() => {
+  vi.useFakeTimers();
+  page = new EventTarget();
+  vi.stubGlobal('addEventListener', page.addEventListener.bind(page));
+  vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page));
+  vi.stubGlobal('location', { origin: 'https://host.test' });
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const report = (effectiveDirective: string, blockedURI: string) =>
+  page.dispatchEvent(Object.assign(new Event('securitypolicyviolation'), { effectiveDirective, blockedURI }));
+
+const WASM = 'https://host.test/plain.wasm';
+const SENTENCE = "The page's Content Security Policy forbids";
+
+test.each([
+  [
+    'worker-src',
+    'https://host.test/worker.js',
+    `${SENTENCE} https://host.test/worker.js: add 'self' to its worker-src`,
+  ],
+  [
+    'worker-src',
+    'https://cdn.test/worker.js',
+    `${SENTENCE} https://cdn.test/worker.js: add https://cdn.test to its worker-src`,
+  ],
+  ['worker-src', 'blob', `${SENTENCE} blob: add blob: to its worker-src`],
+  ['worker-src', 'data:text/javascript,1', `${SENTENCE} data:text/javascript,1: add data: to its worker-src`],
+])('a worker: %s, %s', async (directive, blocked, message) => {
+  const reports = new PolicyReports();
+  report('img-src', 'https://host.test/picture.png');
+  report(directive, blocked);
+  expect(await reports.forWorker()).toMatchObject({ kind: 'internal', code: 'policy', message, fields: { directive } });
+});
+
+test.each([
+  ['connect-src', WASM, `${SENTENCE} ${WASM}: add 'self' to its connect-src`],
+  ['script-src', 'wasm-eval', `${SENTENCE} WebAssembly: add 'wasm-unsafe-eval' to its script-src`],
+  ['default-src', 'wasm-eval', `${SENTENCE} WebAssembly: add 'wasm-unsafe-eval' to its default-src`],
+])('wasm: %s, %s', async (directive, blocked, message) => {
+  const reports = new PolicyReports();
+  report('connect-src', 'https://host.test/other');
+  report(directive, blocked);
+  expect(await reports.forWasm(WASM)).toMatchObject({ code: 'policy', message });
+});
+
+test('a report may follow the failure', async () => {
+  const reports = new PolicyReports();
+  const found = reports.forWorker();
+  report('connect-src', WASM);
+  await vi.advanceTimersByTimeAsync(200);
+  report('worker-src', 'blob');
+  expect(await found).toMatchObject({ fields: { directive: 'worker-src', source: 'blob:' } });
+});
+
+test('where none comes, the policy is not the reason', async () => {
+  const reports = new PolicyReports();
+  const found = [reports.forWorker(), new PolicyReports().forWasm(WASM)];
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await Promise.all(found)).toEqual([undefined, undefined]);
+});
+
+test('nothing is heard after the end', async () => {
+  const reports = new PolicyReports();
+  reports.end();
+  report('worker-src', 'blob');
+  const found = reports.forWorker();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await found).toBeUndefined();
+});
