@@ -2,11 +2,14 @@
 
 import { DecantError, toDecantError } from '../errors.js';
 import type { Build } from '../messages.js';
+import { checkNames, namesOf } from '../option-names.js';
 import type { Configuration } from '../types.browser.js';
 import { isOf } from '../values.js';
 import { fromViteCache } from '../vite-cache.js';
 import { checkObject } from './options.js';
 import { PolicyReports } from './policy.js';
+
+const NAMES = namesOf<Configuration>({ threads: true, wasm: true, worker: true });
 
 let configuration: Configuration = {};
 
@@ -16,6 +19,7 @@ let configuration: Configuration = {};
  */
 export function configure(changes: Configuration): void {
   checkObject('configuration', changes);
+  checkNames('configure', changes, NAMES);
   for (const name of ['worker', 'wasm'] as const) {
     const given: unknown = changes[name];
     if (given !== undefined && typeof given !== 'function') throw new DecantError('usage', `'${name}' is no function`);

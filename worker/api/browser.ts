@@ -101,6 +101,7 @@ export const browser: Platform = {
   get cores() {
     return navigator.hardwareConcurrency;
   },
+  convertOptions: [],
   memoryPerWorker: 48 << 20,
   get noThreads() {
     if (!hasThreads()) return "it takes configure({ threads }) with `threads` of 'decant/threads'";

@@ -114,7 +114,7 @@ export class OpenImage implements CommonImage {
 
   async unlock(options: UnlockOptions = {}): Promise<void> {
     this.#requireOpen();
-    checkCall(options);
+    checkCall('unlock', options);
     const { onProgress = () => {} } = options;
     await listened(this.#until(options.signal), onProgress, async (signal, report) => {
       const session = await this.#acquire('Unlocking the image', signal, report);
@@ -124,7 +124,7 @@ export class OpenImage implements CommonImage {
 
   async *map(options: MapOptions = {}): AsyncGenerator<Extent, void, void> {
     this.#requireOpen();
-    checkCall(options);
+    checkCall('map', options);
     const signal = this.#until(options.signal);
     const session = await this.#acquire(MAPPING, signal);
     try {
@@ -136,7 +136,7 @@ export class OpenImage implements CommonImage {
 
   async read(offset: number, length: number, options: ReadOptions = {}): Promise<Bytes> {
     this.#requireOpen();
-    checkCall(options);
+    checkCall('read', options);
     const { virtualSize } = this.info;
     requireWhole('offset', offset);
     requireWhole('length', length);
@@ -148,7 +148,7 @@ export class OpenImage implements CommonImage {
 
   readable(options: ReadableOptions = {}): ReadableStream<Bytes> {
     this.#requireOpen();
-    checkCall(options);
+    checkCall('readable', options);
     // Without a size it is refused when it is read.
     const { virtualSize = Number.MAX_SAFE_INTEGER } = this.info;
     const { start = 0, end = virtualSize, signal } = options;
@@ -165,7 +165,7 @@ export class OpenImage implements CommonImage {
     let signal: AbortSignal;
     try {
       this.#requireOpen();
-      checkCall(options);
+      checkCall('convert', options, this.platform.convertOptions);
       signal = this.#until(options.signal);
     } catch (thrown) {
       giveUp(output, toDecantError(thrown));
@@ -178,7 +178,7 @@ export class OpenImage implements CommonImage {
 
   async kept(output: Output, options: ConvertOptions = {}): Promise<Kept | undefined> {
     this.#requireOpen();
-    checkCall(options);
+    checkCall('convert', options, this.platform.convertOptions);
     const { opening, opened, info, outputs } = this;
     return keptOf({ platform: this.platform, opening, opened, info, outputs }, output, options);
   }

@@ -3,9 +3,12 @@
 import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { DecantError, toDecantError } from '../errors.js';
+import { checkNames, namesOf } from '../option-names.js';
 import type { Configuration, NodeWorker } from '../types.node.js';
 import { isOf } from '../values.js';
 import { checkObject } from './options.js';
+
+const NAMES = namesOf<Configuration>({ threads: true, wasm: true, worker: true });
 
 let configuration: Configuration = {};
 
@@ -15,6 +18,7 @@ let configuration: Configuration = {};
  */
 export function configure(changes: Configuration): void {
   checkObject('configuration', changes);
+  checkNames('configure', changes, NAMES);
   for (const name of ['worker', 'wasm'] as const) {
     const given: unknown = changes[name];
     if (given !== undefined && typeof given !== 'function') throw new DecantError('usage', `'${name}' is no function`);

@@ -105,6 +105,7 @@ export const node: Platform = {
   get cores() {
     return availableParallelism();
   },
+  convertOptions: ['sync'],
   memoryPerWorker: 16 << 20,
   noThreads: 'in Node there is the workers engine only',
   // Nothing is fetched, so nothing is saved by a smaller one; and one alone can be started before it is known

@@ -82,12 +82,29 @@ describe('what callers without types hand over', () => {
   });
 
   test.each([{}, 'text', 7])('a signal that is %j', (signal) => {
-    expect(() => checkCall({ signal: signal as unknown as AbortSignal })).toThrow(usage("'signal' is no AbortSignal"));
+    expect(() => checkCall('map', { signal })).toThrow(usage("'signal' is no AbortSignal"));
   });
 
   test('a signal', () => {
-    checkCall({ signal: new AbortController().signal });
-    checkCall({});
+    checkCall('map', { signal: new AbortController().signal });
+    checkCall('map', {});
+  });
+
+  test.each([
+    ['open', { sync: true }, []],
+    ['prepare', { signal: undefined, format: 'raw' }, []],
+    ['unlock', { password: 'x' }, []],
+    ['map', { onProgress: () => {} }, []],
+    ['read', { start: 0 }, []],
+    ['readable', { length: 1 }, []],
+    ['convert', { engine: 'workers' }, ['sync']],
+    ['convert', { sync: true }, []],
+  ] as const)('%s with an option that it has not: %j', (call, options, more) => {
+    expect(() => checkCall(call, options, more)).toThrow(expect.objectContaining({ code: 'unknown-option' }));
+  });
+
+  test('options of this platform', () => {
+    checkCall('convert', { sync: true, resume: true }, ['sync']);
   });
 
   test.each(['format', 'name', 'snapshot'])('a %s that is a number', (name) => {

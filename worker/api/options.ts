@@ -2,7 +2,16 @@
 
 import { DecantError } from '../errors.js';
 import type { ConvertOptions, OpenOptions } from '../given.js';
-import type { Engine, PrepareOptions } from '../types.js';
+import { checkNames, namesOf } from '../option-names.js';
+import type {
+  CommonConvertOptions,
+  Engine,
+  MapOptions,
+  PrepareOptions,
+  ReadableOptions,
+  ReadOptions,
+  UnlockOptions,
+} from '../types.js';
 import type { Platform } from './platform.js';
 
 const MIB = 1 << 20;
@@ -15,6 +24,37 @@ const READ_AHEAD = 32 * MIB;
 
 /** By default no more workers than this: reading and writing go through one process of the browser. */
 const DEFAULT_WORKERS = 8;
+
+/** The options of each call. */
+const NAMES = {
+  open: namesOf<OpenOptions>({
+    assumePassword: true,
+    companions: true,
+    engine: true,
+    format: true,
+    name: true,
+    password: true,
+    salvage: true,
+    signal: true,
+    snapshot: true,
+    workers: true,
+  }),
+  prepare: namesOf<PrepareOptions>({ engine: true, workers: true }),
+  unlock: namesOf<UnlockOptions>({ onProgress: true, signal: true }),
+  map: namesOf<MapOptions>({ signal: true }),
+  read: namesOf<ReadOptions>({ signal: true }),
+  readable: namesOf<ReadableOptions>({ end: true, signal: true, start: true }),
+  convert: namesOf<CommonConvertOptions>({
+    format: true,
+    formatOptions: true,
+    memory: true,
+    onProgress: true,
+    resume: true,
+    signal: true,
+  }),
+};
+
+type Call = keyof typeof NAMES;
 
 /** By what an image is converted. */
 export interface Settings {
@@ -33,13 +73,18 @@ export function checkObject(name: string, options: unknown): void {
   if (typeof options !== 'object' || options === null) throw new DecantError('usage', `'${name}' is no object`);
 }
 
-/** Fails with `usage` unless `options` is an object whose `signal`, if it has one, is one. */
-export function checkCall(options: { signal?: AbortSignal }): void {
+/**
+ * Fails with `usage` unless `options` is an object that has only options of `call` and of `more`, and whose
+ * `signal`, if it has one, is one.
+ */
+export function checkCall(call: Call, options: object, more: readonly string[] = []): void {
   checkObject('options', options);
-  if (!options.signal) return;
+  checkNames(call, options, [...NAMES[call], ...more]);
+  const { signal } = options as { signal?: AbortSignal };
+  if (!signal) return;
   try {
     // This tells also of those of another window.
-    AbortSignal.any([options.signal]);
+    AbortSignal.any([signal]);
   } catch (cause) {
     throw new DecantError('usage', "'signal' is no AbortSignal", { cause });
   }
@@ -47,7 +92,7 @@ export function checkCall(options: { signal?: AbortSignal }): void {
 
 /** Checks what callers without types may get wrong. */
 export function checkOpening(options: OpenOptions): void {
-  checkCall(options);
+  checkCall('open', options);
   for (const name of ['format', 'name', 'snapshot'] as const) {
     const value: unknown = options[name];
     if (value !== undefined && typeof value !== 'string') throw new DecantError('usage', `'${name}' is no string`);

@@ -9,6 +9,8 @@ export interface Platform extends WorkerStarter {
   readonly cores: number;
   /** Why the `threads` engine cannot run here, or undefined where it can. */
   readonly noThreads: string | undefined;
+  /** The options of `convert` that only this platform has. */
+  readonly convertOptions: readonly string[];
   /** What each worker has for buffers by default, in bytes: four of the size in which files are read fastest. */
   readonly memoryPerWorker: number;
   openSource(input: Input, signal: AbortSignal | undefined): Promise<OpenedSource>;

@@ -4,12 +4,12 @@ import { toDecantError } from '../errors.js';
 import type { PrepareOptions } from '../types.js';
 import { freeCoordinator } from '../workers/coordinator.js';
 import { acquirePool } from '../workers/pool.js';
-import { checkObject, settle } from './options.js';
+import { checkCall, settle } from './options.js';
 import type { Platform } from './platform.js';
 
 /** Starts what opens images, and what converts those that need the small build only. Fails with a `DecantError`. */
 export async function prepareWorkers(platform: Platform, options: PrepareOptions = {}): Promise<void> {
-  checkObject('options', options);
+  checkCall('prepare', options);
   const { engine, workers } = settle(options, platform);
   const { small } = platform.builds(engine);
   const coordinator = freeCoordinator(platform, small, engine === 'threads' ? workers : 0).prepare();

@@ -16,12 +16,14 @@ import {
 import { Client, type Exchange, type HttpPlatform } from '../http/client.js';
 import { Overloaded, Passing, refusal, Unanswered } from '../http/failures.js';
 import { Host } from '../http/host.js';
+import { HTTP_OPTIONS } from '../http/options.js';
 import { Pace } from '../http/pace.js';
 import { type FetchRange, Queue } from '../http/queue.js';
 import { Retries } from '../http/retry.js';
 import { timeOf } from '../http/seconds.js';
 import type { HttpOptions } from '../http/types.js';
 import type { Wanted } from '../http/wanted.js';
+import { checkNames } from '../option-names.js';
 import type { Network, Source } from '../types.js';
 import type { OpenedSource } from './opened-source.js';
 import { openOwn } from './own.js';
@@ -37,6 +39,7 @@ const PATIENCE = 600;
  * when `options.signal` is aborted.
  */
 export async function openHttp(platform: HttpPlatform, url: string | URL, options: HttpOptions = {}): Promise<Opened> {
+  checkNames('httpSource', options, HTTP_OPTIONS);
   const { opened, address } = await ask(platform, url, options);
   if (!(opened instanceof ComingFile) || opened.length !== undefined) return opened;
   await opened.stream.cancel();

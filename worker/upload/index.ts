@@ -2,11 +2,13 @@
 
 import { DecantError } from '../errors.js';
 import { addressOf } from '../http/address.js';
+import { checkNames } from '../option-names.js';
 import type { Target } from '../types.js';
 import { Blob } from './azure.js';
 import { BlockBlob } from './azure-block.js';
 import { PageBlob } from './azure-page.js';
 import { Gcs } from './gcs.js';
+import { GCS_OPTIONS, S3_KEYS, S3_OPTIONS, TUS_OPTIONS, UPLOAD_OPTIONS } from './options.js';
 import { Put } from './put.js';
 import { Requests } from './requests.js';
 import { S3 } from './s3.js';
@@ -37,6 +39,7 @@ const upload = (protocol: Protocol): Target => new OneConversion(new UploadTarge
  * page, or the URL is none.
  */
 export function s3Target(options: S3Options): Target {
+  checkNames('s3Target', options, S3_OPTIONS);
   const journal = options.journal && new S3Journal(options.journal);
   if ('sign' in options) {
     const requests = new Requests(undefined, options);
@@ -45,6 +48,7 @@ export function s3Target(options: S3Options): Target {
   if (globalThis.process?.versions?.node === undefined) {
     throw new DecantError('usage', "Keys belong in no page; presign the requests on a server of yours ('sign')");
   }
+  checkNames('keys', options.keys, S3_KEYS);
   const { url, requests } = place(options.url, options);
   return upload(new S3(requests, signerOf(url, options.keys), journal));
 }
@@ -54,6 +58,7 @@ export function s3Target(options: S3Options): Target {
  * what had its name then. Its size and MD5 digest are checked, where the answer has them. An upload that fails is cancelled.
  */
 export function gcsTarget(options: GcsOptions): Target {
+  checkNames('gcsTarget', options, GCS_OPTIONS);
   if ('session' in options) {
     const { url, requests } = place(options.session, options);
     return upload(new Gcs(requests, undefined, url));
@@ -68,6 +73,7 @@ export function gcsTarget(options: GcsOptions): Target {
  * server has the extension `termination`.
  */
 export function tusTarget(url: string | URL, options: TusOptions = {}): Target {
+  checkNames('tusTarget', options, TUS_OPTIONS);
   const { url: at, requests } = place(url, options);
   return upload(new Tus(requests, at, options.name));
 }
@@ -77,6 +83,7 @@ export function tusTarget(url: string | URL, options: TusOptions = {}): Target {
  * that breaks ends it. Browsers can do it over HTTP/2 and 3 only, and not all.
  */
 export function putTarget(url: string | URL, options: UploadOptions = {}): Target {
+  checkNames('putTarget', options, UPLOAD_OPTIONS);
   const { url: at, requests } = place(url, options);
   return new OneConversion(new Put(requests, at, options));
 }
@@ -87,6 +94,7 @@ export function putTarget(url: string | URL, options: UploadOptions = {}): Targe
  * fails. A blob that is not completed is removed.
  */
 export function azurePageBlobTarget(url: string | URL, options: UploadOptions = {}): Target {
+  checkNames('azurePageBlobTarget', options, UPLOAD_OPTIONS);
   const { url: at, requests } = place(url, options);
   return new OneConversion(new PageBlob(new Blob(requests, at)));
 }
@@ -96,6 +104,7 @@ export function azurePageBlobTarget(url: string | URL, options: UploadOptions = 
  * way at once; they are larger for more than 400 GB. The server checks each by its MD5 digest.
  */
 export function azureBlockBlobTarget(url: string | URL, options: UploadOptions = {}): Target {
+  checkNames('azureBlockBlobTarget', options, UPLOAD_OPTIONS);
   const { url: at, requests } = place(url, options);
   return upload(new BlockBlob(new Blob(requests, at)));
 }

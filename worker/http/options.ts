@@ -1,0 +1,13 @@
+// The names of what a caller may say of requests.
+
+import { namesOf } from '../option-names.js';
+import type { HttpOptions } from './types.js';
+
+export const HTTP_OPTIONS = namesOf<HttpOptions>({
+  credentials: true,
+  fetch: true,
+  headers: true,
+  patience: true,
+  signal: true,
+  timeout: true,
+});
