@@ -105,6 +105,18 @@ export interface Network {
   readonly retries: number;
   /** For how many seconds nothing has come or gone, where requests have failed since; otherwise 0 or missing. */
   readonly silence?: number;
+  /** The server that is waited for, where requests have failed for 5 seconds; otherwise missing. */
+  readonly waiting?: Waiting | undefined;
+}
+
+/** A server that is waited for. */
+export interface Waiting {
+  /** Its host, with the port where it is none of the usual ones. */
+  readonly host: string;
+  /** The status of its last answer; missing where it does not answer. */
+  readonly status?: number;
+  /** How many attempts have failed. */
+  readonly attempt: number;
 }
 
 /** What a target is told before the first write. */

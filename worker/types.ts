@@ -1,7 +1,7 @@
 // The public types. All sizes and offsets are in bytes.
 
 import type { ErrorKind, Fields } from './errors.js';
-import type { Bytes, Network } from './types.contracts.js';
+import type { Bytes, Network, Waiting } from './types.contracts.js';
 
 export type * from './types.contracts.js';
 
@@ -39,6 +39,10 @@ export interface CommonOpenOptions extends PrepareOptions {
   salvage?: boolean;
   /** Cancels the opening. */
   signal?: AbortSignal;
+  /** For addresses: see `HttpOptions`. It is called as long as the image is open. */
+  onWaiting?: (waiting: Waiting | undefined) => void;
+  /** For addresses, of companions too: see `HttpOptions`. */
+  allowUrl?: (url: URL, where: { addresses: string[] }) => boolean | Promise<boolean>;
 }
 
 /** How to unlock an image. */
@@ -284,6 +288,8 @@ export interface Progress {
   bytesWritten: number;
   /** What has gone over networks, since images and target were opened; missing where none of them is behind one. */
   network?: Network;
+  /** The server that is waited for, where its requests have failed for 5 seconds; otherwise missing. */
+  waiting?: Waiting;
   /** The recent speed: bytes of the disk per second. */
   bytesPerSecond: number;
   /** Missing at the start, and while the output is finalized. */

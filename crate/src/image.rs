@@ -95,8 +95,20 @@ impl Image {
 
     /// Begins a pass over the extents of the disk. Fails with `missing-file` or `password` if one is missing.
     pub fn extents(&self) -> Result<Extents> {
-        match self.needs().into_iter().next() {
-            None => Ok(self.chain.extents()),
+        self.require(|_| true)?;
+        Ok(self.chain.extents())
+    }
+
+    /// As [`extents`](Self::extents), of a locked image too.
+    pub fn layout(&self) -> Result<Extents> {
+        self.require(|need| !matches!(need, Need::Password { .. }))?;
+        Ok(self.chain.extents())
+    }
+
+    /// Fails if something is missing that `counts`.
+    fn require(&self, counts: impl Fn(&Need) -> bool) -> Result<()> {
+        match self.needs().into_iter().find(counts) {
+            None => Ok(()),
             Some(Need::MissingFile { role, name, of }) => Err(Error::new(
                 ErrorKind::MissingFile,
                 format!(

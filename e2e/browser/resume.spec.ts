@@ -258,6 +258,33 @@ for (const [engine, details] of ENGINES) {
   );
 }
 
+test('a file that was changed and kept its name, size and time is converted anew', async ({ context, servers }) => {
+  const { size } = statSync(disk().image);
+  const run: Run = { output: { opfs: 'out.raw' } };
+  holdFiles(servers.isolated, size / 2 + 2 * MIB);
+  const page = await openTab(context);
+  await cancel(page, await convertUntil(DONE / 2, page, run));
+  await page.close();
+  servers.isolated.alter = undefined;
+  const other = await openTab(context);
+  expect(await kept(other, run)).toBeGreaterThanOrEqual(DONE / 2);
+  await other.evaluate(
+    async (changed) => {
+      const { file } = window;
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      for (let at = changed; at < changed + (1 << 20); at += 1) bytes[at]! ^= 1;
+      const { name, lastModified } = file;
+      window.file = new File([bytes], name, { lastModified });
+    },
+    Math.floor(size / 4),
+  );
+  expect(await kept(other, run)).toBe(0);
+  const { end, first } = await convert(other, run);
+  expect([end, first]).toEqual(['done', 0]);
+  await convert(other, { output: { opfs: 'whole.raw' }, resume: false });
+  expect(await hashOpfs(other, 'out.raw')).toBe(await hashOpfs(other, 'whole.raw'));
+});
+
 test('a download goes on, whatever its name, and its copy has no journal', async ({ context }) => {
   const page = await openTab(context);
   await convertAndCancel(page, { ...RUN, output: { download: 'a.raw' } });

@@ -174,7 +174,7 @@ for (const fault of Object.keys(FAULTS) as Fault[]) {
         expectSame(output, disk.raw);
         expect(source.network!.received).toBeGreaterThan(remote.asked.length);
       } else {
-        expect(await failure(work)).toMatch(/^source: Could not read the image: the (server|file) /);
+        expect(await failure(work)).toMatch(/^source: Could not read the image: the (servers?|file) /);
         expect(existsSync(output)).toBe(false);
       }
     },

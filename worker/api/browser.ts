@@ -4,6 +4,7 @@ import { DecantError } from '../errors.js';
 import type { Input } from '../given.js';
 import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/client.js';
+import type { AddressOptions } from '../http/types.js';
 import type { Build } from '../messages.js';
 import type { WorkerPort } from '../rpc.js';
 import { openAddress } from '../sources/http.js';
@@ -41,8 +42,8 @@ async function fileOf(handle: FileSystemFileHandle): Promise<File> {
 /** A browser shows no redirect. */
 export const http: HttpPlatform = { seesRedirects: false };
 
-async function openSource(input: Input, signal: AbortSignal | undefined): Promise<OpenedSource> {
-  if (isHttp(input)) return openAddress(http, input, signal);
+async function openSource(input: Input, options: AddressOptions): Promise<OpenedSource> {
+  if (isHttp(input)) return openAddress(http, input, options);
   if (isOwn(input)) return openOwn(input);
   if (isReadable(input)) return openStream(input);
   const handle = isHandle(input) ? input : undefined;
@@ -64,6 +65,7 @@ async function openSource(input: Input, signal: AbortSignal | undefined): Promis
     ...(handle && file && { entry: { handle, lastModified: file.lastModified } }),
     name: file?.name,
     size: blob.size,
+    peek: async (offset, length) => new Uint8Array(await blob.slice(offset, offset + length).arrayBuffer()),
     isFile: async (other, now) => {
       if (handle) return (await other.isSameEntry(handle)) ? 'certain' : undefined;
       if (!file) return undefined;

@@ -6,7 +6,7 @@ import type { Converted, CrateProgress } from '../inside/coordinator.js';
 import type { TargetSpec } from '../messages.js';
 import { isTarget } from '../targets/own.js';
 import type { Begun, Route } from '../targets/route.js';
-import type { Info, Kept, OutputFormat, Progress, Result } from '../types.js';
+import type { Info, Kept, Notice, OutputFormat, Progress, Result } from '../types.js';
 import { isStream } from '../values.js';
 import type { OpenedImage } from '../workers/opened-image.js';
 import type { Pool } from '../workers/pool.js';
@@ -56,13 +56,16 @@ export async function keptOf(
   { platform, opening, opened, info, outputs }: Conversion,
   output: Output,
   options: ConvertOptions,
+  signal: AbortSignal,
 ): Promise<Kept | undefined> {
   // A target of the caller's own is not touched.
   if (isStream(output) || isTarget(output)) return undefined;
+  if (info.needs.some(({ kind }) => kind === 'missing-file')) return undefined;
   const route = platform.route(output, opening.sources.all, options);
   const { name, compressed } = chosenFormat(outputs, options);
   const { comesInOrder } = opened;
-  const identity = await identityOf(opening, { info, comesInOrder }, name, compressed, options);
+  const layout = () => opened.layout(signal);
+  const identity = await identityOf(opening, { info, comesInOrder, layout }, name, compressed, options);
   return typeof identity === 'string' ? route.kept?.(identity) : undefined;
 }
 
@@ -84,8 +87,9 @@ async function convertTo(
   const { name: format, size, compressed } = chosenFormat(outputs, options);
   if (options.resume && !route.resumes) throw new DecantError('usage', 'An output of this kind cannot be resumed');
   const { comesInOrder } = opened;
+  const layout = () => opened.layout(signal);
   const identity = options.resume
-    ? await identityOf(opening, { info, comesInOrder }, format, compressed, options)
+    ? await identityOf(opening, { info, comesInOrder, layout }, format, compressed, options)
     : undefined;
   if (typeof identity === 'object') {
     throw new DecantError('usage', `The conversion cannot be resumed: ${identity.reason}`);
@@ -139,7 +143,7 @@ async function convertTo(
       bytesRead: progress.read,
       bytesWritten: progress.written,
       holeBytes: outputSize - progress.written,
-      notices: [...notices, ...(route.notices ?? [])],
+      notices: [...notices, ...sources.unnoticed.map(unverified), ...(route.notices ?? [])],
       verified: sources.unnoticed.length === 0,
       lost,
       lostRanges,
@@ -167,6 +171,8 @@ async function convertTo(
     await session?.release();
   }
 }
+
+const unverified = (message: string): Notice => ({ code: 'unverified', message, fields: {} });
 
 /** What goes wrong is told as an error of the output. */
 async function ofSink<T>(work: T | Promise<T>): Promise<T> {

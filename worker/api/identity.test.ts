@@ -1,8 +1,10 @@
 // The identity of a conversion: whatever changes the output's bytes changes it.
 
 import { describe, expect, test } from 'vitest';
+import type { CrateExtent } from '../inside/coordinator.js';
 import type { Info } from '../types.js';
 import type { Opening } from '../workers/session.js';
+import { samplesOf } from './content.js';
 import { identityOf } from './identity.js';
 
 interface Given {
@@ -14,14 +16,26 @@ interface Given {
   format?: string;
   compressed?: boolean;
   formatOptions?: Record<string, string>;
+  /** The bytes of files that lie here, and the extents of the disk. */
+  files?: Uint8Array[];
+  extents?: object[];
 }
 
 function identify(given: Given = {}): ReturnType<typeof identityOf> {
   const { states = ['one'], companions = [], settings = {}, layers = [], comesInOrder = false } = given;
   const { format = 'raw', compressed = false, formatOptions } = given;
-  const sources = { all: states.map((state) => ({ state })), companions };
+  const { files = [], extents = [{ start: 0, length: 7, kind: 'data' }] } = given;
+  const fileOf = (bytes: Uint8Array | undefined) =>
+    bytes && {
+      size: bytes.length,
+      peek: async (offset: number, length: number) => bytes.slice(offset, offset + length),
+    };
+  const sources = { all: states.map((state, at) => ({ state, ...fileOf(files[at]) })), companions };
   const opening = { sources, settings: { salvage: false, ...settings } } as unknown as Opening;
-  const opened = { info: { layers } as unknown as Info, comesInOrder };
+  async function* layout() {
+    yield extents as CrateExtent[];
+  }
+  const opened = { info: { layers } as unknown as Info, comesInOrder, layout };
   return identityOf(opening, opened, format, compressed, formatOptions ? { formatOptions } : {});
 }
 
@@ -49,6 +63,59 @@ describe('is another one with', () => {
       identify({ states: ['one', 'two'], companions: names.map((name) => ({ name })) });
     expect(new Set(await Promise.all([of('a', 'b'), of('b', 'a'), of('a', 'c')]))).toHaveLength(3);
   });
+});
+
+describe('of a file that lies here, is another one with', () => {
+  const MIB = 1 << 20;
+  const file = (at?: number) => {
+    const bytes = new Uint8Array(3 * MIB).fill(7);
+    if (at !== undefined) bytes[at] = 8;
+    return { files: [bytes] };
+  };
+  const extent = { start: 0, length: 7, kind: 'data', depth: 0, file: 0, offset: 65_536 };
+
+  test.each<[string, Given]>([
+    ['another first byte', file(0)],
+    ['another header', file(65_535)],
+    ['another last byte', file(3 * MIB - 1)],
+    ['another end', file(3 * MIB - 65_536)],
+    ['data elsewhere', { ...file(), extents: [{ ...extent, offset: 131_072 }] }],
+    ['zeros instead', { ...file(), extents: [{ ...extent, kind: 'zero' }] }],
+    ['more data', { ...file(), extents: [extent, { ...extent, start: 7 }] }],
+  ])('%s', async (_, given) => {
+    const before = await identify({ extents: [extent], ...file() });
+    expect(await identify({ extents: [extent], ...file() })).toBe(before);
+    expect(await identify({ extents: [extent], ...given })).not.toBe(before);
+  });
+
+  test('another byte where all was written anew', async () => {
+    const other = { files: [new Uint8Array(3 * MIB).map((_, at) => (at > MIB && at < 2 * MIB ? 8 : 7))] };
+    expect(await identify(other)).not.toBe(await identify(file()));
+  });
+
+  test('another byte of a small file', async () => {
+    const small = (value: number) => ({ files: [Uint8Array.of(1, 2, value, 4)] });
+    expect(await identify(small(3))).not.toBe(await identify(small(5)));
+  });
+
+  test('and of no file on a server, whose tables are not read for it', async () => {
+    const none = await identify({ extents: [extent] });
+    expect(await identify({ extents: [{ ...extent, kind: 'zero' }] })).toBe(none);
+  });
+});
+
+test('samples are a small part of a large file', () => {
+  const size = 2 ** 43;
+  const samples = samplesOf(size);
+  expect(samples.reduce((sum, { start, end }) => sum + end - start, 0)).toBeLessThan(1 << 19);
+  expect(samples[0]).toEqual({ start: 0, end: 65_536 });
+  expect(samples.at(-1)).toEqual({ start: size - 65_536, end: size });
+  for (const [at, { start, end }] of samples.entries()) {
+    expect(end).toBeGreaterThan(start);
+    expect(start).toBeGreaterThanOrEqual(samples[at - 1]?.end ?? 0);
+  }
+  expect(samplesOf(0)).toEqual([{ start: 0, end: 0 }]);
+  expect(samplesOf(1 << 20)).toHaveLength(66);
 });
 
 describe('cannot be had', () => {

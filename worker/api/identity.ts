@@ -1,21 +1,31 @@
 // What tells a conversion from all others, for resuming it: the same text stands for the same bytes of output.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
+import type { CrateExtent } from '../inside/coordinator.js';
 import type { CommonConvertOptions, Info } from '../types.js';
 import type { Opening } from '../workers/session.js';
+import { contentOf } from './content.js';
 
 /** What the journal of an older version says may not hold for a newer one. */
-const VERSION = 1;
+const VERSION = 2;
 
 /** Why a conversion cannot be resumed. */
 export interface Refusal {
   reason: string;
 }
 
+/** What is converted. */
+interface Subject {
+  info: Info;
+  comesInOrder: boolean;
+  /** Lists the extents of the disk. */
+  layout(): AsyncIterable<CrateExtent[]>;
+}
+
 /** A digest, or why a conversion cannot be resumed. What it is made of may be secret. */
 export async function identityOf(
   { sources, settings }: Opening,
-  { info, comesInOrder }: { info: Info; comesInOrder: boolean },
+  { info, comesInOrder, layout }: Subject,
   format: string,
   compressed: boolean,
   { formatOptions = {} }: CommonConvertOptions,
@@ -31,7 +41,10 @@ export async function identityOf(
   const { companions } = sources;
   const { format: opened, snapshot } = settings;
   if (crypto.subtle === undefined) return { reason: 'the page is not served over https' };
-  const text = JSON.stringify({ version: VERSION, format, formatOptions, opened, snapshot, states, companions });
+  // A file can change and keep its name, size and time.
+  const content = await contentOf(sources.all, layout);
+  const subject = { opened, snapshot, states, companions, content };
+  const text = JSON.stringify({ version: VERSION, format, formatOptions, ...subject });
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
   return bytesToHex(digest);
 }

@@ -52,7 +52,9 @@ export async function openImage(platform: Platform, input: Input, options: OpenO
     const { signal, format, snapshot, salvage = false } = options;
     if (signal?.aborted) throw cancelled();
     passwords = new Passwords(options);
-    sources = await Sources.open(platform.openSource, input, options.companions ?? [], signal);
+    const { companions = [], allowUrl, onWaiting } = options;
+    const asking = { ...(signal && { signal }), ...(allowUrl && { allowUrl }), ...(onWaiting && { onWaiting }) };
+    sources = await Sources.open(platform.openSource, input, companions, asking);
     const name = options.name ?? sources.image.name;
     const opening: Opening = { starter: platform, sources, settings: { format, name, snapshot, salvage }, ...settings };
     const opened = await OpenedImage.open(opening, passwords, options.assumePassword ?? false, signal);
@@ -157,7 +159,7 @@ export class OpenImage implements CommonImage {
     checkRange(start, end, virtualSize);
     const read = (offset: number, length: number, signal: AbortSignal) =>
       this.#read(offset, length, this.#until(signal));
-    const confirm = (signal: AbortSignal) => this.#use(this.opening.sources.confirm(this.#until(signal)), READING);
+    const confirm = (signal: AbortSignal) => this.#use(this.#confirm(this.#until(signal)), READING);
     return streamOf(start, end, read, confirm, signal);
   }
 
@@ -180,7 +182,8 @@ export class OpenImage implements CommonImage {
     this.#requireOpen();
     checkCall('convert', options, this.platform.convertOptions);
     const { opening, opened, info, outputs } = this;
-    return keptOf({ platform: this.platform, opening, opened, info, outputs }, output, options);
+    const conversion = { platform: this.platform, opening, opened, info, outputs };
+    return this.#use(keptOf(conversion, output, options, this.#until(undefined)));
   }
 
   close(): Promise<void> {
@@ -217,6 +220,15 @@ export class OpenImage implements CommonImage {
     } finally {
       await session.release();
     }
+  }
+
+  /** Fails where the files have changed, or may have: a stream has no other way to tell. */
+  async #confirm(signal: AbortSignal): Promise<void> {
+    const { sources } = this.opening;
+    const before = sources.unnoticed;
+    await sources.confirm(signal);
+    const reason = sources.unnoticed.find((sentence) => !before.includes(sentence));
+    if (reason !== undefined) throw new DecantError('source', `Could not read the image: ${reason}`);
   }
 
   async *#extents(session: Session, signal: AbortSignal): AsyncGenerator<Extent, void, void> {

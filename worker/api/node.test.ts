@@ -19,7 +19,7 @@ import { test } from '../../e2e/support/units/folder.js';
 import type { Input, Output } from '../given.js';
 import { node } from './node.js';
 
-const open = (input: unknown) => node.openSource(input as Input, undefined);
+const open = (input: unknown) => node.openSource(input as Input, {});
 const routeTo = (output: unknown) => node.route(output as Output, [], {});
 const caught = (work: () => unknown): unknown => {
   try {

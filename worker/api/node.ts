@@ -1,6 +1,6 @@
 // Node, from the calling side.
 
-import { close, constants, fstat, open } from 'node:fs';
+import { close, constants, fstat, open, read } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,9 @@ import { fileError } from '../file-error.js';
 import type { Input } from '../given.js';
 import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/client.js';
-import { environmentFetch } from '../http/proxies.js';
+import { makeGuard } from '../http/guard.js';
+import { environmentFetch, environmentFetchStored } from '../http/proxies.js';
+import type { AddressOptions } from '../http/types.js';
 import { isAddress, shownAddress } from '../secrets.js';
 import { openAddress } from '../sources/http.js';
 import type { OpenedSource } from '../sources/opened-source.js';
@@ -61,12 +63,18 @@ async function openFile(path: string): Promise<OpenedSource> {
       state: JSON.stringify([await realpath(path), `${ino}:${size}:${mtimeNs}:${ctimeNs}`]),
       name: path,
       size: Number(size),
+      async peek(offset, length) {
+        const bytes = new Uint8Array(length);
+        const { bytesRead } = await promisify(read)(opened, bytes, 0, length, offset);
+        return bytes.subarray(0, bytesRead);
+      },
       async verify() {
         const now = await stat(opened);
         if (now.size === size && now.mtimeNs === mtimeNs) return;
         throw new DecantError(
           'source',
           `'${path}' was changed while it was read; convert it when nothing writes to it`,
+          { code: 'source-changed', fields: { file: path } },
         );
       },
       close: () => promisify(close)(opened),
@@ -77,10 +85,15 @@ async function openFile(path: string): Promise<OpenedSource> {
   }
 }
 
-export const http: HttpPlatform = { seesRedirects: true, fetch: environmentFetch };
+export const http: HttpPlatform = {
+  seesRedirects: true,
+  fetch: environmentFetch,
+  fetchStored: environmentFetchStored,
+  guard: makeGuard,
+};
 
-async function openSource(input: Input, signal: AbortSignal | undefined): Promise<OpenedSource> {
-  if (isHttp(input)) return openAddress(http, input, signal);
+async function openSource(input: Input, options: AddressOptions): Promise<OpenedSource> {
+  if (isHttp(input)) return openAddress(http, input, options);
   if (typeof input === 'string' || input instanceof URL) return openFile(toPath(input));
   if (isOwn(input)) return openOwn(input);
   if (isReadable(input)) return openStream(input);

@@ -28,11 +28,13 @@ const DEFAULT_WORKERS = 8;
 /** The options of each call. */
 const NAMES = {
   open: namesOf<OpenOptions>({
+    allowUrl: true,
     assumePassword: true,
     companions: true,
     engine: true,
     format: true,
     name: true,
+    onWaiting: true,
     password: true,
     salvage: true,
     signal: true,

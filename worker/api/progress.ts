@@ -114,6 +114,7 @@ export class Meter {
     const bytesPerSecond = first && seconds > 0 ? (guestDone - first.guestDone) / seconds : 0;
     const secondsLeft = this.#phase === 'converting' ? this.#secondsLeft(seconds) : undefined;
     const { network } = sum(this.networks());
+    const waiting = network?.waiting;
     const fraction = this.#fraction();
     this.#sent = network?.sent ?? 0;
     this.listener?.({
@@ -127,6 +128,7 @@ export class Meter {
       bytesRead: read,
       bytesWritten: written,
       ...(network ? { network } : {}),
+      ...(waiting ? { waiting } : {}),
       bytesPerSecond,
       ...(secondsLeft === undefined ? {} : { secondsLeft }),
     });
@@ -159,13 +161,16 @@ export class Meter {
   }
 }
 
-/** For how many seconds the one of them that has failed for longest has. */
-const longest = (networks: Network[]): number => Math.max(0, ...networks.map(({ silence = 0 }) => silence));
+/** What the one of them says that has failed for longest. */
+function longest(networks: Network[]): Pick<Network, 'silence' | 'waiting'> {
+  const { silence = 0, waiting } = networks.reduce((a, b) => ((b.silence ?? 0) > (a.silence ?? 0) ? b : a));
+  return { silence, ...(waiting && { waiting }) };
+}
 
 /** What has gone over all of `networks`, if there is any. */
 function sum(networks: Network[]): { network?: Network } {
   if (networks.length === 0) return {};
   const total = (name: 'received' | 'sent' | 'retries') => networks.reduce((sum, network) => sum + network[name], 0);
-  const silence = longest(networks);
-  return { network: { received: total('received'), sent: total('sent'), retries: total('retries'), silence } };
+  const sums = { received: total('received'), sent: total('sent'), retries: total('retries') };
+  return { network: { ...sums, ...longest(networks) } };
 }

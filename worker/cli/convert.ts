@@ -6,27 +6,36 @@ import type { Image, Output } from '../node.js';
 import { shownText } from '../shown.js';
 import type { Result } from '../types.js';
 import type { Command } from './arguments.js';
+import { leave } from './leaving.js';
 import { tellLost, tellUnlisted } from './lost.js';
 import { tell } from './output.js';
 import { ProgressLine } from './progress-line.js';
 import { shownInput } from './remote.js';
 import { STANDARD_OUTPUT, standardOutput } from './standard-output.js';
 import { uploadTarget } from './upload.js';
+import type { WaitingLines } from './waiting.js';
 
 /** Runs the conversion. Returns whether all of the disk could be read. */
 export async function convert(
   image: Image,
   command: Extract<Command, { name: 'convert' }>,
+  waiting: WaitingLines,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const result = await run(image, command, signal);
+  const result = await run(image, command, waiting, signal);
   if (!command.quiet) warn(result, command.output);
   return result.lostBytes === 0;
 }
 
-async function run(image: Image, command: Extract<Command, { name: 'convert' }>, signal: AbortSignal): Promise<Result> {
+async function run(
+  image: Image,
+  command: Extract<Command, { name: 'convert' }>,
+  waiting: WaitingLines,
+  signal: AbortSignal,
+): Promise<Result> {
   const show = !command.quiet && (command.progress || process.stderr.isTTY);
   const line = show ? new ProgressLine(process.stderr) : undefined;
+  waiting.isShown ||= show;
   try {
     const { format, formatOptions } = command;
     const result = await image.convert(await outputOf(command, signal), {
@@ -35,7 +44,10 @@ async function run(image: Image, command: Extract<Command, { name: 'convert' }>,
       formatOptions,
       sync: command.sync,
       resume: command.resume,
-      ...(line ? { onProgress: (progress) => line.show(progress) } : {}),
+      onProgress: (progress) => {
+        line?.show(progress);
+        waiting.tell(progress.waiting);
+      },
     });
     line?.done();
     return result;
@@ -53,7 +65,14 @@ async function outputOf(command: Extract<Command, { name: 'convert' }>, signal: 
   if (upload === undefined && isHttp(image) && placeOf(image) === placeOf(output)) {
     throw new DecantError('sink', `Could not upload to '${shownInput(output)}': it is the image itself`);
   }
-  return uploadTarget({ url: output, upload, headerFile: uploadHeaderFile, format }, signal);
+  const target = await uploadTarget({ url: output, upload, headerFile: uploadHeaderFile, format }, signal);
+  const abort = target.abort.bind(target);
+  target.abort = (...given) => {
+    const aborted = abort(...given);
+    leave(aborted);
+    return aborted;
+  };
+  return target;
 }
 
 /** Which file an address names, whatever signature it has. */

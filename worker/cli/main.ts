@@ -9,6 +9,7 @@ import { type Command, parse, USAGE } from './arguments.js';
 import { convert } from './convert.js';
 import { failureText } from './failure.js';
 import { infoJson, infoText } from './info.js';
+import { interrupted } from './interrupts.js';
 import { map } from './map.js';
 import { namedFile } from './named-file.js';
 import { openImage } from './open.js';
@@ -19,6 +20,7 @@ import { shownInput } from './remote.js';
 import { STANDARD_INPUT } from './standard-input.js';
 import { requireFile, requireNoTerminal, STANDARD_OUTPUT } from './standard-output.js';
 import { requireText } from './text.js';
+import { WaitingLines } from './waiting.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -29,14 +31,12 @@ const EXIT_INTERRUPTED = 130;
 
 /** Runs the command that `argv` asks for. Returns the exit code. */
 export async function main(argv: string[]): Promise<number> {
-  const interrupt = new AbortController();
-  // Handled each time: a second signal must not interrupt the cleaning up.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt.abort());
+  const signal = interrupted();
   // Ignored: a terminal that is gone must not interrupt the cleaning up either.
   process.stderr.on('error', () => {});
   try {
     await requireText(argv);
-    return await run(parse(argv), interrupt.signal);
+    return await run(parse(argv), signal);
   } catch (thrown) {
     const error = toDecantError(thrown);
     const { kind } = error;
@@ -92,7 +92,9 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
   // Workers start while the image is opened. A failure is swallowed: the conversion meets it again and reports it.
   const workers = command.name === 'convert' ? command.workers : undefined;
   if (command.name === 'convert') prepare(workers === undefined ? {} : { workers }).catch(() => {});
-  const image = await openImage(command.image, command.opening, workers, signal);
+  const waiting = new WaitingLines();
+  waiting.isShown = command.name === 'convert' && command.quiet;
+  const image = await openImage(command.image, command.opening, { workers, onWaiting: waiting.tell, signal });
   try {
     switch (command.name) {
       case 'info':
@@ -104,7 +106,7 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
       case 'map':
         return (await map(image, command, signal)) ? 0 : EXIT_DAMAGED;
       case 'convert':
-        return (await convert(image, command, signal)) ? 0 : EXIT_DAMAGED;
+        return (await convert(image, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
     }
   } finally {
     await image.close();

@@ -2,18 +2,26 @@
 
 import { DecantError } from '../errors.js';
 import { type Image, open } from '../node.js';
+import type { Waiting } from '../types.js';
 import type { Companion } from '../types.node.js';
 import type { Opening } from './arguments.js';
+import { readHeaders } from './header-file.js';
 import { namedFile } from './named-file.js';
 import { readPasswords } from './passwords.js';
 import { Remote } from './remote.js';
 import { STANDARD_INPUT, standardInput } from './standard-input.js';
 
+/** How an image is opened, besides its own options. */
+interface Running {
+  workers: number | undefined;
+  onWaiting: (waiting: Waiting | undefined) => void;
+  signal: AbortSignal;
+}
+
 export async function openImage(
   path: string,
   opening: Opening,
-  workers: number | undefined,
-  signal: AbortSignal,
+  { workers, onWaiting, signal }: Running,
 ): Promise<Image> {
   const { format, companions, snapshot, passwordFiles, headerFile, assumePassword, salvage } = opening;
   const isInput = path === STANDARD_INPUT;
@@ -24,11 +32,12 @@ export async function openImage(
     isInput ? 'the image' : isHeaders ? 'the headers' : undefined,
     signal,
   );
-  const remote = await Remote.read(headerFile, signal);
-  const input = isInput ? standardInput() : await remote.input(path, signal);
+  const remote = new Remote(await readHeaders(headerFile, signal), { signal, onWaiting });
+  const input = isInput ? standardInput() : await remote.input(path);
   const image = await open(input, {
     signal,
-    companions: await companionsOf(companions, remote, signal),
+    onWaiting,
+    companions: await companionsOf(companions, remote),
     assumePassword,
     salvage,
     ...(workers === undefined ? {} : { workers }),
@@ -45,12 +54,11 @@ export async function openImage(
   return image;
 }
 
-async function companionsOf(given: string[], remote: Remote, signal: AbortSignal): Promise<Companion[]> {
-  const companions: Companion[] = [];
-  for (const argument of given) {
+function companionsOf(given: string[], remote: Remote): Promise<Companion[]> {
+  const companionOf = async (argument: string): Promise<Companion> => {
     const { name, file } = namedFile(argument);
-    const source = await remote.input(file, signal);
-    companions.push(name === undefined ? source : { name, source });
-  }
-  return companions;
+    const source = await remote.input(file);
+    return name === undefined ? source : { name, source };
+  };
+  return Promise.all(given.map(companionOf));
 }

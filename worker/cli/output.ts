@@ -6,5 +6,11 @@ import { escaped } from '../shown.js';
 /** Prints a line to standard output. */
 export const print = (line: string): void => void process.stdout.write(`${escaped(line)}\n`);
 
+/** Resolves when everything has been handed to whoever reads it, or will not be. */
+export async function printed(): Promise<void> {
+  const flushed = (stream: NodeJS.WriteStream) => new Promise<void>((resolve) => stream.write('', () => resolve()));
+  await Promise.all([process.stdout, process.stderr].filter(({ writable }) => writable).map(flushed));
+}
+
 /** Prints a message to stderr. */
 export const tell = (line: string): void => void process.stderr.write(`decant: ${escaped(line)}\n`);

@@ -44,11 +44,15 @@ describe('one report', () => {
     ['no more retries', network(0, 0), '    (50.00/100%)'],
     ['retries', network(4.9, 7), '    (50.00/100%)  7 requests made again'],
     [
-      'a silence, which hides the speed',
-      { bytesPerSecond: 50e6, secondsLeft: 2, ...network(65, 7) },
-      '    (50.00/100%)  waiting for the network for 1:05',
+      'a server that is waited for, which hides the speed',
+      { bytesPerSecond: 50e6, secondsLeft: 2, waiting: { host: 'host:8080', status: 502, attempt: 3 } },
+      '    (50.00/100%)  waiting for the server: 502, attempt 3 (host:8080)',
     ],
-    ['the shortest silence', network(5, 0), '    (50.00/100%)  waiting for the network for 0:05'],
+    [
+      'one that does not answer, before anything is written',
+      { phase: 'preparing', waiting: { host: 'host', attempt: 1 } },
+      '    waiting for the server: no complete answer, attempt 1 (host)',
+    ],
     ['an unlocking', { phase: 'unlocking', fraction: 0.256 }, '    unlocking (26%)'],
   ] satisfies [string, Partial<Progress>, string][]) {
     test(what, () => expect(written([report])[0]).toBe(`\r${text}`));

@@ -2,6 +2,7 @@
 
 import type { WriteStream } from 'node:tty';
 import type { Progress } from '../types.js';
+import { waitingText } from './waiting.js';
 
 /** A time as a clock shows it: "1:05", "2:03:04". */
 function clock(seconds: number): string {
@@ -11,25 +12,22 @@ function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${pad(minutes)}:${pad(left)}` : `${minutes}:${pad(left)}`;
 }
 
-/** Shorter silences of a network, in seconds, are not told. */
-const SILENT = 5;
-
 export class ProgressLine {
   #shown = 0;
 
   constructor(private readonly stream: Pick<WriteStream, 'write'>) {}
 
   show(progress: Progress): void {
-    const { phase, fraction, guestDone, bytesPerSecond, secondsLeft, network } = progress;
+    const { phase, fraction, guestDone, bytesPerSecond, secondsLeft, network, waiting } = progress;
     if (phase === 'unlocking') this.#write(`    unlocking (${((fraction ?? 0) * 100).toFixed(0)}%)`);
+    if (phase === 'preparing' && waiting) this.#write(`    ${waitingText(waiting)}`);
     if (phase === 'unlocking' || phase === 'preparing') return;
     const share = phase === 'finalizing' ? 1 : fraction;
     const done = share === undefined ? `${(guestDone / 1e6).toFixed(0)} MB` : `${(share * 100).toFixed(2)}/100%`;
     const speed = bytesPerSecond > 0 ? `  ${(bytesPerSecond / 1e6).toFixed(0)} MB/s` : '';
     const left = secondsLeft === undefined ? '' : `  ${clock(secondsLeft)} left`;
-    const silence = network?.silence ?? 0;
-    if (silence >= SILENT) {
-      this.#write(`    (${done})  waiting for the network for ${clock(silence)}`);
+    if (waiting) {
+      this.#write(`    (${done})  ${waitingText(waiting)}`);
       return;
     }
     const retries = network?.retries ? `  ${network.retries} requests made again` : '';

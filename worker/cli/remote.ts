@@ -1,29 +1,27 @@
 // Images on servers, as the arguments name them.
 
 import { addressOf, isHttp } from '../http/address.js';
+import type { AddressOptions } from '../http/types.js';
 import { httpSource } from '../node.js';
 import { isAddress, shownAddress } from '../secrets.js';
 import type { Input } from '../types.node.js';
-import { readHeaders } from './header-file.js';
 
 export class Remote {
   /** Where the headers go. */
   #origin: string | undefined;
 
-  private constructor(private readonly headers: [string, string][]) {}
-
-  /** With the headers of `file`, if there is one. */
-  static async read(file: string | undefined, signal: AbortSignal): Promise<Remote> {
-    return new Remote(await readHeaders(file, signal));
-  }
+  constructor(
+    private readonly headers: [string, string][],
+    private readonly options: AddressOptions,
+  ) {}
 
   /** What `open` takes for the argument. The headers go to the server of the first address only. */
-  async input(argument: string, signal: AbortSignal): Promise<Input> {
+  async input(argument: string): Promise<Input> {
     if (!isHttp(argument)) return argument;
     const { origin } = addressOf(argument).url;
     this.#origin ??= origin;
     if (origin !== this.#origin || this.headers.length === 0) return argument;
-    return httpSource(argument, { signal, headers: this.headers });
+    return httpSource(argument, { ...this.options, headers: this.headers });
   }
 }
 

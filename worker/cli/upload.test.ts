@@ -30,7 +30,7 @@ afterEach(() => {
 
 const { signal } = new AbortController();
 const cloud = new Cloud();
-vi.mock('../http/proxies.js', () => ({ environmentFetch: async () => cloud.fetch }));
+vi.mock('../http/proxies.js', () => ({ environmentFetch: async () => cloud.fetch, environmentFetchStored: undefined }));
 
 /** The requests of an upload to `url`. */
 async function askedBy(destination: Partial<Destination>, env: Record<string, string> = {}) {

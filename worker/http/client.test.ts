@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Asked, fetchBy, type Reply } from '../../e2e/support/replies.js';
 import { addressOf } from './address.js';
-import { Client, type Exchange } from './client.js';
+import { Client } from './client.js';
+import type { Exchange } from './exchange.js';
 import { Overloaded, Passing, Unanswered } from './failures.js';
 import type { HttpOptions } from './types.js';
 

@@ -1,8 +1,9 @@
 // Requests for one file: to whom they go, with which headers, and how redirects are followed.
 
-import { orCancelled, reasonOf } from '../errors.js';
+import { DecantError, type Fields, orCancelled, reasonOf } from '../errors.js';
 import type { Address } from './address.js';
-import { Overloaded, Passing, refusal, Unanswered } from './failures.js';
+import { bodyOf, Clock, type Exchange } from './exchange.js';
+import { HttpFailure, Passing, refusal, Unanswered } from './failures.js';
 import { headersFor } from './headers.js';
 import { locationOf } from './location.js';
 import { timeOf } from './seconds.js';
@@ -14,6 +15,20 @@ export interface HttpPlatform {
   seesRedirects: boolean;
   /** By what requests are made, where that is not the global `fetch`. */
   fetch?: () => Promise<Fetch>;
+  /** The same, which leaves bodies encoded as they are stored. */
+  fetchStored?: () => Promise<Fetch>;
+  /** For those who allow addresses one by one. */
+  guard?: () => Promise<Guard>;
+}
+
+/** Requests that go to allowed addresses only. */
+export interface Guard {
+  /** The addresses that the name in `url` leads to. */
+  resolve(url: URL): Promise<string[]>;
+  /** From now on connections for `url` go to one of `addresses`. */
+  allow(url: URL, addresses: string[]): void;
+  fetch: Fetch;
+  fetchStored: Fetch;
 }
 
 const MOST_REDIRECTS = 10;
@@ -23,19 +38,19 @@ const TIMEOUT = 30;
 
 type Asking = RequestInit & { signal: AbortSignal };
 
-/** A request under way. */
-export interface Exchange {
+/** An answer, and where it came from. */
+interface Answered {
   response: Response;
-  /** The next bytes of the body; `undefined` at its end. Fails with `Passing` where the connection breaks or stalls. */
-  next(): Promise<Uint8Array | undefined>;
-  /** Ends it, whatever is still to come. */
-  end(): void;
+  url: URL;
 }
 
 export class Client {
   readonly #timeout: number;
   /** Where the address was redirected to, which may be another place each time: it is asked directly as long as that works. */
   #found: URL | undefined;
+  /** Whether bodies are wanted as they are stored. */
+  #wantsStored = false;
+  #guard: Promise<Guard> | undefined;
 
   constructor(
     readonly address: Address,
@@ -43,6 +58,18 @@ export class Client {
     private readonly options: HttpOptions,
   ) {
     this.#timeout = timeOf('timeout', options.timeout ?? TIMEOUT);
+  }
+
+  /** Whether bodies can be asked for as they are stored, and are not yet. */
+  get canStore(): boolean {
+    return !this.#wantsStored && !this.options.fetch && this.platform.fetchStored !== undefined;
+  }
+
+  /** Asks for bodies as they are stored from now on. Returns whether that is another way. */
+  wantStored(): boolean {
+    const { canStore } = this;
+    this.#wantsStored ||= canStore;
+    return canStore;
   }
 
   /** Fails with `Passing` where no answer comes. */
@@ -57,79 +84,94 @@ export class Client {
       clock.stop();
       ending.abort();
     };
+    const hop = { url: this.address.url };
     try {
-      const response = await this.#fetch(method, range, ending.signal);
+      const { response, url } = await this.#fetch(method, range, hop, ending.signal);
       clock.stop();
-      const reader = response.body?.getReader();
-      const next = async () => {
-        // Only while somebody waits for the bytes.
-        clock.start();
-        try {
-          // In Node a read that has begun does not always end with its request.
-          const result = reader && (await orCancelled(ending.signal, reader.read()));
-          return result?.value;
-        } catch (cause) {
-          if (clock.hasRung) throw new Overloaded(this.#silence, undefined, { cause });
-          throw new Passing('the connection broke', undefined, { cause });
-        } finally {
-          clock.stop();
-        }
-      };
-      return { response, next, end };
+      const who = url.origin === this.address.url.origin ? 'the server' : url.origin;
+      return { response, who, host: url.host, next: bodyOf(response, clock, ending.signal), end };
     } catch (thrown) {
       end();
       if (signal.aborted) throw thrown;
-      if (clock.hasRung) throw new Unanswered(this.#silence, undefined, { cause: thrown });
+      const { host } = hop.url;
+      if (clock.hasRung) throw new Unanswered(this.#silentAt(hop.url, clock), undefined, { cause: thrown, host });
       if (!(thrown instanceof Refused)) throw thrown;
       const { cause } = thrown;
-      throw new Unanswered(this.#unanswered(cause), undefined, { cause });
+      throw new Unanswered(this.#unanswered(hop.url, cause), undefined, { cause, host });
     }
   }
 
-  get #silence(): string {
-    return `no byte came for ${this.#timeout / 1000} seconds`;
+  #silentAt({ origin }: URL, { silence }: Clock): string {
+    return origin === this.address.url.origin ? silence : `${silence} from ${origin}`;
   }
 
-  #unanswered(cause: unknown): string {
+  #unanswered({ origin }: URL, cause: unknown): string {
     // Node says what was wrong one level deeper.
     const reason = reasonOf(cause instanceof Error && cause.cause !== undefined ? cause.cause : cause);
-    const { origin } = this.address.url;
     const isElsewhere = !this.platform.seesRedirects && globalThis.location?.origin !== origin;
     if (!isElsewhere) return `no answer came from ${origin} (${reason})`;
     return `no answer came from ${origin}, or it does not allow pages of other origins to read the file: then it has to send Access-Control-Allow-Origin`;
   }
 
-  async #fetch(method: string, range: string | undefined, signal: AbortSignal): Promise<Response> {
+  /** `hop` gets the address that is asked. */
+  async #fetch(method: string, range: string | undefined, hop: { url: URL }, signal: AbortSignal): Promise<Answered> {
     const own = await orCancelled(signal, headersFor(this.address, this.options.headers));
-    const ask = async (url: URL) => this.#ask(url, await this.#request(method, range, url, own, signal));
+    const ask = async (url: URL): Promise<Answered> => {
+      hop.url = url;
+      await this.#check(url, signal);
+      const response = await this.#ask(url, await this.#request(method, range, url, own, signal));
+      if (!response.redirected) return { response, url };
+      // A browser has followed by itself.
+      const last = new URL(response.url);
+      await this.#check(last, signal);
+      return { response, url: last };
+    };
     return (await this.#askFound(ask)) ?? this.#follow(ask);
   }
 
+  /** Fails where the caller does not allow `url`. */
+  async #check(url: URL, signal: AbortSignal): Promise<void> {
+    const { allowUrl } = this.options;
+    if (!allowUrl) return;
+    const guard = await this.#guarded();
+    const addresses = (await orCancelled(signal, guard?.resolve(url) ?? Promise.resolve([])).catch(refuse)) as string[];
+    const isAllowed: unknown = await orCancelled(signal, (async () => allowUrl(new URL(url), { addresses }))());
+    if (isAllowed !== true) throw new NotAllowed(url);
+    guard?.allow(url, addresses);
+  }
+
+  #guarded(): Promise<Guard> | undefined {
+    this.#guard ??= this.platform.guard?.();
+    return this.#guard;
+  }
+
   /** What the place answers to which the address was redirected; `undefined` where that has to be asked for again. */
-  async #askFound(ask: (url: URL) => Promise<Response>): Promise<Response | undefined> {
+  async #askFound(ask: (url: URL) => Promise<Answered>): Promise<Answered | undefined> {
     const found = this.#found;
     if (!found) return undefined;
     // Unless it answers.
     this.#found = undefined;
-    const response = await ask(found);
+    const answered = await ask(found);
+    const { response } = answered;
     if (response.ok || response.status === NOT_THERE) {
       this.#found = found;
-      return response;
+      return answered;
     }
     // The next attempt asks the address again.
-    if (response.status >= 400 && refusal(response) instanceof Passing) return response;
+    if (response.status >= 400 && refusal(response) instanceof Passing) return answered;
     await response.body?.cancel();
     return undefined;
   }
 
-  async #follow(ask: (url: URL) => Promise<Response>): Promise<Response> {
+  async #follow(ask: (url: URL) => Promise<Answered>): Promise<Answered> {
     let { url } = this.address;
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
-      const response = await ask(url);
+      const answered = await ask(url);
+      const { response } = answered;
       const location = response.headers.get('Location');
       if (!this.platform.seesRedirects || response.status < 300 || response.status > 399 || location === null) {
         if (redirects > 0 && response.ok) this.#found = url;
-        return response;
+        return answered;
       }
       await response.body?.cancel();
       url = locationOf(url, location);
@@ -153,12 +195,22 @@ export class Client {
 
   async #ask(url: URL, init: Asking): Promise<Response> {
     try {
-      const ask = this.options.fetch ?? (await this.platform.fetch?.()) ?? fetch;
+      const ask = await this.#asking();
       // One of the caller's own may not listen to it.
       return await orCancelled(init.signal, ask(url, init));
     } catch (cause) {
-      throw new Refused(cause);
+      throw proxysOf(cause) ?? new Refused(cause);
     }
+  }
+
+  /** The `fetch` by which requests are made. */
+  async #asking(): Promise<Fetch> {
+    const { fetch: own, allowUrl } = this.options;
+    if (own) return own;
+    const guard = allowUrl && (await this.#guarded());
+    if (guard) return this.#wantsStored ? guard.fetchStored : guard.fetch;
+    const made = this.#wantsStored ? this.platform.fetchStored : this.platform.fetch;
+    return (await made?.()) ?? fetch;
   }
 
   /** A browser takes `Authorization` to no other origin, and all other headers. */
@@ -175,27 +227,24 @@ class Refused extends Error {
   }
 }
 
-/** Ends what has stalled. It runs from the beginning. */
-class Clock {
-  hasRung = false;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+/** What a proxy has said, which a `fetch` may wrap. */
+function proxysOf(thrown: unknown): Error | undefined {
+  const isOurs = (one: unknown) => one instanceof HttpFailure || one instanceof DecantError;
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  return [thrown, cause].find(isOurs) as Error | undefined;
+}
 
-  constructor(
-    private readonly timeout: number,
-    private readonly ending: AbortController,
-  ) {
-    this.start();
-  }
+/** The caller does not allow to ask there. */
+export class NotAllowed extends HttpFailure {
+  readonly code = 'address-not-allowed';
+  readonly fields: Fields;
 
-  start(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.hasRung = true;
-      this.ending.abort();
-    }, this.timeout);
+  constructor({ origin, host }: URL) {
+    super(`${origin} may not be asked`);
+    this.fields = { host };
   }
+}
 
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
+function refuse(cause: unknown): never {
+  throw new Refused(cause);
 }

@@ -1,14 +1,47 @@
 // What can go wrong with a request.
 
+import type { DecantErrorOptions, Fields } from '../errors.js';
+
+/** A failure of a request, with what programs are told of it: docs/errors.md lists the codes. */
+export abstract class HttpFailure extends Error {
+  abstract readonly code: string;
+  abstract readonly fields: Fields;
+}
+
+/** Where a request has failed, as far as that is known. */
+interface Circumstances extends ErrorOptions {
+  status?: number | undefined;
+  host?: string | undefined;
+}
+
+const fieldsOf = (status: number | undefined, host: string | undefined): Fields => ({
+  ...(status === undefined ? {} : { status }),
+  ...(host === undefined ? {} : { host }),
+});
+
 /** A failure that may pass: the request is made again. */
-export class Passing extends Error {
+export class Passing extends HttpFailure {
+  readonly status: number | undefined;
+  /** Who has failed, with a port. */
+  host: string | undefined;
+
   /** `wait` is how many seconds the server asks to wait, if it does. */
   constructor(
     message: string,
     readonly wait?: number,
-    options?: ErrorOptions,
+    { status, host, ...options }: Circumstances = {},
   ) {
     super(message, options);
+    this.status = status;
+    this.host = host;
+  }
+
+  get code(): string {
+    return this.status === undefined ? 'no-answer' : 'http-status';
+  }
+
+  get fields(): Fields {
+    return fieldsOf(this.status, this.host);
   }
 }
 
@@ -19,12 +52,20 @@ export class Overloaded extends Passing {}
 export class Unanswered extends Passing {}
 
 /** The server will not do it: another attempt is of no use. */
-export class Refused extends Error {
+export class Refused extends HttpFailure {
+  readonly code = 'http-status';
+  /** Who has refused, with a port. */
+  host: string | undefined;
+
   constructor(
     message: string,
     readonly status: number,
   ) {
     super(message);
+  }
+
+  get fields(): Fields {
+    return fieldsOf(this.status, this.host);
   }
 }
 
@@ -44,12 +85,16 @@ const READING: Record<number, string> = {
   410: '; the file is gone',
 };
 
-/** What an answer of `status` means, where that is no success; `hints` say more of some. */
-export function refusal({ status, statusText, headers }: Response, hints = READING): Passing | Refused {
-  const reason = `the server answered ${status}${statusText && ` ${statusText}`}`;
+/** What an answer of `status` means, where that is no success; `hints` say more of some, and `who` has answered. */
+export function refusal(
+  { status, statusText, headers }: Response,
+  hints = READING,
+  who = 'the server',
+): Passing | Refused {
+  const reason = `${who} answered ${status}${statusText && ` ${statusText}`}`;
   if (PASSING.includes(status) || (status >= 500 && !LASTING.includes(status))) {
     const Kind = OVERLOADED.includes(status) ? Overloaded : Passing;
-    return new Kind(reason, secondsOf(headers.get('Retry-After')));
+    return new Kind(reason, secondsOf(headers.get('Retry-After')), { status });
   }
   return new Refused(reason + (hints[status] ?? ''), status);
 }
@@ -59,4 +104,11 @@ function secondsOf(value: string | null): number | undefined {
   if (value === null) return undefined;
   const seconds = /^\d+$/.test(value.trim()) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
+}
+
+/** How an error that comes of `thrown` is made: with its code and fields, where it has some, and itself as the cause. */
+export function madeOf(thrown: unknown): DecantErrorOptions {
+  if (!(thrown instanceof HttpFailure)) return { cause: thrown };
+  const { code, fields } = thrown;
+  return { code, fields, cause: thrown };
 }

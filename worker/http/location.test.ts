@@ -9,6 +9,10 @@ test.for([
   ['https://host/a', 'https://other:8443/b', 'https://other:8443/b'],
   ['http://host/a', 'https://other/b', 'https://other/b'],
   ['http://host/a', 'http://other:8080/b', 'http://other:8080/b'],
+  // Bytes of UTF-8, as Node has them; bytes of Latin-1; characters.
+  ['https://host/a', '/Gr\u00c3\u00b6\u00c3\u009fe', 'https://host/Gr%C3%B6%C3%9Fe'],
+  ['https://host/a', '/Gr\u00f6\u00dfe', 'https://host/Gr%C3%B6%C3%9Fe'],
+  ['https://host/a', '/\u78c1\u76d8', 'https://host/%E7%A3%81%E7%9B%98'],
   // User and password go.
   ['https://host/a', 'https://me:secret@other/b', 'https://other/b'],
   // The same host keeps https.

@@ -8,8 +8,9 @@ const HTTP = ['http:', 'https:'];
  * leaves https, and for what is not an address of http or https. No message repeats `location`: it may hold secrets.
  */
 export function locationOf(from: URL, location: string): URL {
-  if (!URL.canParse(location, from)) throw new Error("the server's Location header is not a valid address");
-  const url = new URL(location, from);
+  const text = asUtf8(location);
+  if (!URL.canParse(text, from)) throw new Error("the server's Location header is not a valid address");
+  const url = new URL(text, from);
   if (!HTTP.includes(url.protocol))
     throw new Error(`the server's Location header leads to an address of ${url.protocol}`);
   url.username = '';
@@ -26,4 +27,15 @@ function secured(from: URL, url: URL): URL {
   // A server that redirects to itself without TLS insists on it.
   if (isSameHost && kept.href !== from.href) return kept;
   throw new Error("the server's Location header leads from https to http, where others can read and change the data");
+}
+
+/** Node has a character for each byte of a header; browsers take the bytes of this one for UTF-8. */
+function asUtf8(header: string): string {
+  const codes = Array.from(header, (character) => character.codePointAt(0)!);
+  if (codes.some((code) => code > 0xff)) return header;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(codes));
+  } catch {
+    return header;
+  }
 }

@@ -106,6 +106,32 @@ test('what is expected and far from the next is asked for at once', () => {
   expect(ranges()).toEqual([[0, MIB]]);
 });
 
+test('what was fetched already is not fetched again between two ranges', () => {
+  const table = range(MIB, 32 * KIB);
+  queue.fetch(table);
+  queue.expect(range(MIB - 32 * KIB, 32 * KIB));
+  queue.expect(range(table.end, 32 * KIB));
+  queue.expect(range(table.end + 64 * KIB, 4 * MIB));
+  queue.start();
+  expect(ranges()).toEqual([
+    [table.start, table.end],
+    [MIB - 32 * KIB, MIB],
+    // Bytes that nobody has fetched are a gap.
+    [table.end, table.end + 4 * MIB],
+  ]);
+});
+
+test('a few bytes are fetched twice rather than by another request', () => {
+  queue.fetch(range(MIB, 4 * KIB));
+  queue.expect(range(0, MIB));
+  queue.expect(range(MIB + 4 * KIB, 4 * MIB));
+  queue.start();
+  expect(ranges()).toEqual([
+    [MIB, MIB + 4 * KIB],
+    [0, 4 * MIB],
+  ]);
+});
+
 test('somebody who waits need not wait for more', () => {
   const first = queue.expect(range(0, MIB));
   queue.expect(range(MIB, MIB));

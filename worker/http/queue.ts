@@ -3,10 +3,13 @@
 import type { Range } from './answer.js';
 import type { Host } from './host.js';
 import type { Pace } from './pace.js';
+import { Ranges } from './ranges.js';
 import { type Part, Wanted } from './wanted.js';
 
 /** The most bytes of a request. */
 const MOST = 4 << 20;
+/** So few bytes are fetched twice rather than by two requests. */
+const FEW = 4 << 10;
 
 /** A request: the range that it asks for, and who gets which of its bytes. */
 interface Request extends Range {
@@ -26,6 +29,8 @@ export class Queue {
   #waiting: Part[] = [];
   readonly #active = new Set<Request>();
   #order = 0;
+  /** What has come, or is under way. */
+  readonly #fetched = new Ranges();
   readonly #restart = () => this.start();
 
   constructor(
@@ -33,6 +38,11 @@ export class Queue {
     private readonly pace: Pace,
     private readonly host: Host,
   ) {}
+
+  /** The bytes of `range` are there. */
+  knows(range: Range): void {
+    this.#fetched.add(range);
+  }
 
   /** Fetches `range` after all that is wanted already, when a request is worth it or somebody waits for it. */
   expect({ start, end }: Range): Wanted {
@@ -105,6 +115,7 @@ export class Queue {
     const asked = new Set(this.#waiting.filter((part) => part.start < end && part.end > start));
     const cut = (part: Part) => ({ ...part, start: Math.max(part.start, start), end: Math.min(part.end, end) });
     this.#waiting = this.#waiting.flatMap((part) => (asked.has(part) ? remains(part, start, end) : [part]));
+    this.#fetched.add({ start, end });
     return { start, end, parts: [...asked].map(cut), ending: new AbortController() };
   }
 
@@ -118,20 +129,23 @@ export class Queue {
     /** Bytes that nobody wants: never more than those that are wanted. */
     let gaps = 0;
     let isWhole = false;
-    const mayJoin = (between: number) => between <= gap && gaps + between <= end - start - gaps;
+    const mayJoin = (from: number, to: number) => {
+      const between = Math.max(0, to - from);
+      // Bytes that nobody wants are fetched at most once.
+      const isNew = between <= FEW || !this.#fetched.meets({ start: from, end: to });
+      return between <= gap && gaps + between <= end - start - gaps && isNew;
+    };
     for (let at = first + 1; at < this.#waiting.length && end - start < MOST; at += 1) {
       const part = this.#waiting[at]!;
-      const between = Math.max(0, part.start - end);
-      isWhole = !mayJoin(between) || part.start - start >= MOST;
+      isWhole = !mayJoin(end, part.start) || part.start - start >= MOST;
       if (isWhole) break;
-      gaps += between;
+      gaps += Math.max(0, part.start - end);
       end = Math.max(end, part.end);
     }
     for (let at = first - 1; at >= 0 && end - start < MOST; at -= 1) {
       const part = this.#waiting[at]!;
-      const between = Math.max(0, start - part.end);
-      if (!mayJoin(between) || end - part.start > MOST) break;
-      gaps += between;
+      if (!mayJoin(part.end, start) || end - part.start > MOST) break;
+      gaps += Math.max(0, start - part.end);
       start = Math.min(start, part.start);
     }
     return { start, end: Math.min(end, start + MOST), isWhole: isWhole || end - start >= MOST };

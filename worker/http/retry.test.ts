@@ -119,7 +119,7 @@ test('a server that has never answered is asked three times', async () => {
 test('one that has answered, if only that it is busy, is asked as long as patience lasts', async () => {
   const unanswered = Array.from({ length: 9 }, () => new Unanswered('nobody'));
   const answered = new Retries(ENDLESS);
-  answered.came();
+  answered.answered('host');
   expect(await answered.run(failing(...unanswered).attempt, nothing, never)).toBe('done');
   // It was busy twice, so that the third attempt is the third failure.
   const busy = new Retries(ENDLESS);
@@ -171,4 +171,85 @@ test('silence counts from what came last, while something fails', async () => {
   await retries.run(attempt, nothing, never);
   expect(told).toEqual([0, 10, 20, 30]);
   expect(retries.silence).toBe(0);
+});
+
+test('before anything has succeeded a minute is enough, unless the caller says how long', async () => {
+  const busy = () => failing(...passing(99));
+  const begin = performance.now();
+  await expect(new Retries().run(busy().attempt, nothing, never)).rejects.toThrow('busy');
+  expect(performance.now() - begin).toBeGreaterThan(45_000);
+  expect(performance.now() - begin).toBeLessThanOrEqual(60_000);
+  expect(await new Retries(ENDLESS).run(busy().attempt, nothing, never)).toBe('done');
+});
+
+test('once something has succeeded, ten minutes', async () => {
+  const retries = new Retries();
+  await retries.run(async () => 'done', nothing, never);
+  const begin = performance.now();
+  await expect(retries.run(failing(...passing(99)).attempt, nothing, never)).rejects.toThrow('busy');
+  expect(performance.now() - begin).toBeGreaterThan(585_000);
+  expect(performance.now() - begin).toBeLessThanOrEqual(600_000);
+});
+
+test('a server that is silent counts from the beginning, where none has ever answered', async () => {
+  const silent = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 30_000));
+    throw new Unanswered('silent');
+  };
+  const begin = performance.now();
+  await expect(new Retries().run(silent, nothing, never)).rejects.toThrow('silent');
+  expect(performance.now() - begin).toBe(60_250);
+});
+
+test('a server that never answers is not helped by another one that does', async () => {
+  const retries = new Retries(ENDLESS);
+  retries.answered('one');
+  const elsewhere = Array.from({ length: 9 }, () => new Unanswered('nobody', undefined, { host: 'other' }));
+  const { attempt, times } = failing(...elsewhere);
+  await expect(retries.run(attempt, nothing, never)).rejects.toThrow('nobody');
+  expect(times).toHaveLength(3);
+  retries.answered('other');
+  expect(await retries.run(failing(...elsewhere).attempt, nothing, never)).toBe('done');
+});
+
+test('fewer than 1024 bytes are nothing', async () => {
+  const retries = new Retries(ENDLESS);
+  const silences: number[] = [];
+  let attempts = 0;
+  const attempt = async () => {
+    attempts += 1;
+    if (attempts === 2) retries.came(1023);
+    if (attempts === 3) retries.came(1);
+    silences.push(retries.silence);
+    if (attempts < 4) throw new Passing('busy', 10);
+  };
+  await retries.run(attempt, nothing, never);
+  expect(silences).toEqual([0, 10, 0, 10]);
+});
+
+test('who is waited for is told after five seconds, with each attempt, and when it is over', async () => {
+  const told: [number, unknown][] = [];
+  const begin = performance.now();
+  const retries = new Retries(ENDLESS, (waiting) => told.push([performance.now() - begin, waiting]));
+  const failures = [
+    new Passing('busy', 0, { status: 502, host: 'host' }),
+    new Passing('busy', 7, { status: 503, host: 'host' }),
+    new Unanswered('nobody', 3, { host: 'other' }),
+  ];
+  retries.answered('other');
+  await retries.run(failing(...failures).attempt, nothing, never);
+  expect(told).toEqual([
+    [5000, { host: 'host', status: 503, attempt: 2 }],
+    [expect.any(Number), { host: 'other', attempt: 3 }],
+    [10_250, undefined],
+  ]);
+  expect(retries.waiting).toBeUndefined();
+});
+
+test('nobody is waited for where all goes well, or for a moment', async () => {
+  const told = vi.fn();
+  const retries = new Retries(ENDLESS, told);
+  await retries.run(failing(new Passing('busy', 4)).attempt, nothing, never);
+  expect(told).not.toHaveBeenCalled();
+  expect(vi.getTimerCount()).toBe(0);
 });

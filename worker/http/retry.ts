@@ -1,6 +1,7 @@
 // Trying again what may pass.
 
 import { orCancelled } from '../errors.js';
+import type { Waiting } from '../types.js';
 import { Passing, Unanswered } from './failures.js';
 import { LONGEST_TIMER } from './seconds.js';
 
@@ -9,29 +10,71 @@ const FIRST = 250;
 const LONGEST = 15_000;
 /** How often a server is asked that has never answered. */
 const FIRST_ATTEMPTS = 3;
+/** For how long requests are made again, in milliseconds: before one has succeeded, and then. */
+const BEFORE_SUCCESS = 60_000;
+const PATIENCE = 600_000;
+/** Fewer bytes than this are nothing. */
+export const LEAST = 1 << 10;
+/** After so many seconds it is told who is waited for. */
+const TOLD = 5;
+const TOLD_INTERVAL = 1000;
+
+/** Something that is tried, and what has come of it so far. */
+interface Running {
+  begin: number;
+  attempts: number;
+  failure: Passing | undefined;
+}
 
 export class Retries {
-  /** Whether a server has ever answered. */
-  #answered = false;
-  /** What failed last and is tried again. */
-  readonly #failing = new Set<() => Promise<unknown>>();
-  /** When something came last. */
+  /** The servers that have answered, whatever they said. */
+  readonly #answered = new Set<string | undefined>();
+  #hasSucceeded = false;
+  readonly #running = new Set<Running>();
+  /** When something came last, and how many bytes since then, which are too few. */
   #last = performance.now();
+  #few = 0;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #told: Waiting | undefined;
   /** How often something was tried again. */
   count = 0;
 
-  /** `patience` is in milliseconds. */
-  constructor(private readonly patience: number) {}
+  constructor(
+    /** In milliseconds, where the caller says so. */
+    private readonly patience?: number,
+    /** Gets `waiting` whenever that changes. */
+    private readonly onWaiting?: (waiting: Waiting | undefined) => void,
+  ) {}
 
-  /** Something has come: the server is there. */
-  came(): void {
-    this.#answered = true;
+  /** The server `host` is there: it has answered, whatever it says. */
+  answered(host?: string): void {
+    this.#answered.add(host);
+    // What fails without naming one is not given up for that.
+    this.#answered.add(undefined);
+  }
+
+  /** Something has come of what was asked for: so many bytes, if it is bytes. */
+  came(bytes = LEAST): void {
+    this.#few += bytes;
+    if (this.#few < LEAST) return;
     this.#last = performance.now();
+    this.#few = 0;
   }
 
   /** For how many seconds nothing has come, where something has failed since; otherwise 0. */
   get silence(): number {
-    return this.#failing.size > 0 ? (performance.now() - this.#last) / 1000 : 0;
+    const failing = this.#failing;
+    if (failing.length === 0) return 0;
+    const begin = Math.min(...failing.map(({ begin }) => begin));
+    return (performance.now() - Math.max(this.#last, begin)) / 1000;
+  }
+
+  /** Who is waited for, where nothing has come for a while. */
+  get waiting(): Waiting | undefined {
+    if (this.silence < TOLD) return undefined;
+    const { failure, attempts } = this.#failing[0]!;
+    const { host = '', status } = failure!;
+    return { host, attempt: attempts, ...(status === undefined ? {} : { status }) };
   }
 
   /**
@@ -40,29 +83,76 @@ export class Retries {
    * anything has come since it was last called.
    */
   async run<T>(attempt: () => Promise<T>, progressed: () => boolean, signal: AbortSignal): Promise<T> {
+    const running: Running = { begin: performance.now(), attempts: 1, failure: undefined };
     let since: number | undefined;
+    this.#running.add(running);
     try {
-      for (let attempts = 1; ; attempts += 1) {
+      for (; ; running.attempts += 1) {
         try {
-          return await attempt();
+          const result = await attempt();
+          this.#hasSucceeded = true;
+          this.came();
+          return result;
         } catch (thrown) {
           signal.throwIfAborted();
           if (!(thrown instanceof Passing)) throw thrown;
           const now = performance.now();
           // A request may take long before it fails: what counts is how long nothing but failures has come.
-          if (progressed() || since === undefined) [since, attempts] = [now, 1];
-          const wait = Math.min(LONGEST_TIMER, Math.max(backoff(attempts), (thrown.wait ?? 0) * 1000));
-          const isOver = now + wait - since > this.patience;
-          const isNobody = thrown instanceof Unanswered && !this.#answered && attempts >= FIRST_ATTEMPTS;
-          if (isOver || isNobody) throw thrown;
-          this.#failing.add(attempt);
+          if (progressed() || since === undefined) {
+            since = now;
+            running.attempts = 1;
+          }
+          const wait = Math.min(LONGEST_TIMER, Math.max(backoff(running.attempts), (thrown.wait ?? 0) * 1000));
+          if (now + wait - this.#start(since, running, thrown) > this.#patienceFor(thrown)) throw thrown;
+          if (this.#isNobody(thrown) && running.attempts >= FIRST_ATTEMPTS) throw thrown;
+          running.failure = thrown;
+          this.#watch();
           await pause(wait, signal);
           this.count += 1;
         }
       }
     } finally {
-      this.#failing.delete(attempt);
+      this.#running.delete(running);
+      this.#tell();
     }
+  }
+
+  get #failing(): Running[] {
+    return [...this.#running].filter(({ failure }) => failure !== undefined);
+  }
+
+  #patienceFor({ wait = 0 }: Passing): number {
+    // A server that says when to come back is asked then.
+    const beforeSuccess = Math.max(BEFORE_SUCCESS, Math.min(PATIENCE, wait * 1000));
+    return this.patience ?? (this.#hasSucceeded ? PATIENCE : beforeSuccess);
+  }
+
+  /** From when on patience counts. A server that may not be there is waited for from the beginning. */
+  #start(since: number, { begin }: Running, thrown: Passing): number {
+    return !this.#hasSucceeded && this.patience === undefined && thrown instanceof Unanswered ? begin : since;
+  }
+
+  /** Whether the server that does not answer never has. */
+  #isNobody(thrown: Passing): boolean {
+    return thrown instanceof Unanswered && !this.#answered.has(thrown.host);
+  }
+
+  /** Tells of `waiting` from now on. */
+  #watch(): void {
+    if (this.onWaiting) this.#timer ??= setInterval(() => this.#tell(), TOLD_INTERVAL);
+  }
+
+  #tell(): void {
+    if (this.#failing.length === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+    const { waiting } = this;
+    const before = this.#told;
+    const isSame = (name: keyof Waiting) => waiting?.[name] === before?.[name];
+    if (isSame('host') && isSame('status') && isSame('attempt')) return;
+    this.#told = waiting;
+    this.onWaiting?.(waiting);
   }
 }
 

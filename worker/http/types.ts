@@ -1,13 +1,33 @@
 // The public types of what comes over HTTP.
 
+import type { Waiting } from '../types.contracts.js';
+
 /** Headers, as `fetch` takes them. */
 export type HttpHeaders = Record<string, string> | Iterable<readonly [string, string]>;
 
 /** The platform's own, whose types a program need not have. */
 export type Fetch = typeof globalThis extends { fetch: infer F } ? F : unknown;
 
+/** What counts for each address of an image and its companions. */
+export interface AddressOptions {
+  /**
+   * Called with the server that is waited for when requests have failed for 5 seconds, with each further attempt, and with
+   * `undefined` when it has answered.
+   */
+  onWaiting?: (waiting: Waiting | undefined) => void;
+  /**
+   * Decides whether an address may be asked: only where it returns `true`. It is called before each request and each
+   * redirect. In Node `addresses` are those that the name leads to, and the connection goes to one of these only, through no
+   * proxy; with a `fetch` of the caller's that is left to it. A browser tells no addresses, and follows redirects by itself:
+   * there it is called for the address and for `response.url`, which protects nothing.
+   */
+  allowUrl?: (url: URL, where: { addresses: string[] }) => boolean | Promise<boolean>;
+  /** Cancels what asks for the size. */
+  signal?: AbortSignal;
+}
+
 /** How to ask a server. */
-export interface HttpOptions {
+export interface HttpOptions extends AddressOptions {
   /**
    * Headers of every request; a function is called for each one, for tokens that expire. They go to the origin of the
    * URL only: where a request is redirected to another one, they stay behind. A browser cannot leave any but
@@ -21,10 +41,8 @@ export interface HttpOptions {
   /** After how many seconds without a byte a request is given up and made again. By default 30. */
   timeout?: number;
   /**
-   * For how many seconds requests are made again while nothing comes, before reading fails with `source`. By default 600.
-   * The first request gives up after three attempts where no server answers.
+   * For how many seconds requests are made again while nothing comes, before reading fails with `source`. By default 600, and
+   * 60 before one has succeeded. A server that has never answered is given up after three attempts.
    */
   patience?: number;
-  /** Cancels what asks for the size. */
-  signal?: AbortSignal;
 }

@@ -136,6 +136,12 @@ export function coordinatorMethods(
     }
   }
 
+  function beginMap(image: number, extents: Plain.Map | Threads.Map): number {
+    const map = nextId++;
+    maps.set(map, { image, extents, step: Promise.resolve() });
+    return map;
+  }
+
   async function endMap(map: number): Promise<void> {
     const pass = maps.get(map);
     maps.delete(map);
@@ -194,9 +200,12 @@ export function coordinatorMethods(
     },
 
     map(image: number): number {
-      const map = nextId++;
-      maps.set(map, { image, extents: images.get(image)!.image.map(), step: Promise.resolve() });
-      return map;
+      return beginMap(image, images.get(image)!.image.map());
+    },
+
+    /** As `map`, of a locked image too. */
+    layout(image: number): number {
+      return beginMap(image, images.get(image)!.image.layout());
     },
 
     async nextExtents(operation: number, map: number): Promise<CrateExtent[] | undefined> {

@@ -2,11 +2,22 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { random } from '../../e2e/support/random.js';
-import { FAULTS, type Fault, fakeFile, LASTING, PASSING, rangeOf, replyOf } from '../../e2e/support/replies.js';
+import {
+  type Asked,
+  FAULTS,
+  type Fault,
+  fakeFile,
+  LASTING,
+  PASSING,
+  type Reply,
+  rangeOf,
+  replyOf,
+} from '../../e2e/support/replies.js';
 import { byScope } from '../../e2e/support/scope.js';
 import { DecantError } from '../errors.js';
 import type { HttpOptions } from '../http/types.js';
-import { HttpSource, openHttp } from './http.js';
+import { openHttp } from './http.js';
+import { HttpSource } from './http-source.js';
 
 const NODE = { seesRedirects: true };
 const KIB = 1 << 10;
@@ -93,15 +104,18 @@ test.for(PASSING)('a fault in between that passes: %s', async (fault) => {
 });
 
 const CHANGED = 'the file was changed on the server while it was read; open it again';
+const ALTERNATING =
+  'the servers of this address give different ETags or times for the file, so nothing tells whether it was changed; give the address of one of them, or download the file and open that';
 const SENTENCES: Record<string, string | RegExp> = {
   'another range': /^the server sent bytes \d+ to \d+ when it was asked for bytes \d+ to \d+$/,
   'no range': 'the server does not say which part of the file it sends (Content-Range)',
   'another size': CHANGED,
   more: 'the server sent more bytes than it was asked for',
   whole: 'the server sent the whole file instead of the range that it was asked for',
-  'another ETag': CHANGED,
+  // One answer among others.
+  'another ETag': ALTERNATING,
   'several parts': /^the server sent several parts when it was asked for bytes \d+ to \d+$/,
-  encoded: 'the server sends the file encoded as x-other, of which no range is one of the file',
+  encoded: /^the server sends the file encoded as x-other, of which no range is one of the file;/,
   'status 404': 'the server answered 404 Not Found; there is no such file',
   'status 403': 'the server answered 403 Forbidden; it does not allow this, or the address has expired',
   'status 416': CHANGED,
@@ -352,7 +366,94 @@ test('a file that is changed while the last answers come is noticed at the end',
 });
 
 test.for([
-  ['says no state of it', { ETag: 'W/"weak"' }, whole, 1],
+  ['a weak ETag', { ETag: 'W/"1"' }, { ETag: 'W/"2"' }],
+  [
+    'a weak ETag, at one time',
+    { ETag: 'W/"1"', 'Last-Modified': 'Monday' },
+    { ETag: 'W/"2"', 'Last-Modified': 'Monday' },
+  ],
+  ['a time', { ETag: 'W/"1"', 'Last-Modified': 'Monday' }, { ETag: 'W/"1"', 'Last-Modified': 'Tuesday' }],
+])('a validator that differs proves a change: %s', async ([, before, after]) => {
+  const { fetch } = fakeFile(whole, {
+    answer: (asked, number) => {
+      const reply = replyOf(whole, asked);
+      return { ...reply, headers: { ...reply.headers, ETag: '', ...((number < 6 ? before : after) as object) } };
+    },
+  });
+  expect(await told(convert(await open(fetch), SCATTERED))).toBe(CHANGED);
+});
+
+test('mirrors behind one address, with an ETag each', async () => {
+  const mirrors = (asked: Asked, number: number): Reply => {
+    const reply = replyOf(whole, asked);
+    return { ...reply, headers: { ...reply.headers, ETag: `"${number % 2}"` } };
+  };
+  const source = await open(fakeFile(whole, { answer: mirrors }).fetch);
+  expect(await told(read(source, FEW))).toBe(ALTERNATING);
+});
+
+test('mirrors to which an address leads, with an ETag each', async () => {
+  let redirects = 0;
+  const { fetch } = fakeFile(whole, {
+    answer: (asked, number) => {
+      const { hostname } = asked.url;
+      if (hostname.startsWith('host')) {
+        redirects += 1;
+        return { status: 302, headers: { Location: redirects === 1 ? 'https://first/' : 'https://second/' } };
+      }
+      if (hostname === 'first' && number > 3) return { status: 404 };
+      const reply = replyOf(whole, asked);
+      return { ...reply, headers: { ...reply.headers, ETag: `"${hostname}"` } };
+    },
+  });
+  expect(await told(convert(await open(fetch), SCATTERED))).toMatch(
+    /^first and second, to which the address leads, give different ETags or times for the file, .*; give the address of one/,
+  );
+});
+
+test('at the end an address has expired: the file counts, unverified', async () => {
+  let hasExpired = false;
+  const { fetch } = fakeFile(whole, { answer: () => (hasExpired ? { status: 403 } : undefined) });
+  const source = await open(fetch);
+  await read(source, FEW);
+  expect(source.unnoticed).toBeUndefined();
+  hasExpired = true;
+  await verify(source);
+  expect(source.unnoticed).toMatch(
+    /^https:\/\/host\d+ could not be asked at the end whether the file is the same \(the server answered 403 Forbidden; .*\), so a change of it meanwhile may go unnoticed$/,
+  );
+  expect(source.state).toBeDefined();
+  // The next time it may be asked again.
+  hasExpired = false;
+  await verify(source);
+  expect(source.unnoticed).toBeUndefined();
+});
+
+test('a byte now and then is silence, and given up when patience ends', async () => {
+  const drip = () =>
+    new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, 2000));
+        controller.enqueue(new Uint8Array(1));
+      },
+    });
+  const { fetch: ask, asked } = fakeFile(whole);
+  const fetch: typeof ask = async (url, init) => {
+    const response = await ask(url, init);
+    return asked.length === 1 ? response : new Response(drip(), response);
+  };
+  const source = await open(fetch);
+  const begin = performance.now();
+  expect(await told(read(source, { offset: MIB, length: 100_000 }))).toMatch(/^only \d+ bytes came in 60 seconds$/);
+  const minutes = (performance.now() - begin) / 60_000;
+  expect(minutes).toBeGreaterThan(10);
+  expect(minutes).toBeLessThan(12);
+  expect(source.network.received).toBeGreaterThan(HEAD);
+});
+
+test.for([
+  ['says no state of it', { ETag: '' }, whole, 1],
+  ['may say that it has changed', { ETag: 'W/"weak"' }, whole, 2],
   ['has nothing of it', { ETag: '"a"' }, whole.subarray(0, 0), 1],
   ['says its state', { ETag: '"a"' }, whole, 2],
 ] as const)('at the end a server that %s is asked: %i', async ([, headers, content, requests]) => {

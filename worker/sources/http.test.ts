@@ -12,6 +12,8 @@ const ADDRESS = 'https://127.0.0.1/images/disk.qcow2?token=secret';
 const OPENED = "Could not open 'https://127.0.0.1/images/disk.qcow2': ";
 const HEAD = 64 << 10;
 const MIB = 1 << 20;
+const MODIFIED = 'Wed, 25 Nov 2026 10:00:00 GMT';
+const LATER = 'Wed, 25 Nov 2026 10:00:01 GMT';
 const signal = new AbortController().signal;
 
 /** A file: no two of its parts are the same. */
@@ -66,14 +68,21 @@ test.for([0, 1, 512, HEAD - 1, HEAD, HEAD + 1, HEAD + 512])('a file of %d bytes'
 test('for open an address is the file', async () => {
   const { fetch } = fakeFile(whole);
   vi.stubGlobal('fetch', fetch);
-  const opened = await openAddress(NODE, ADDRESS, undefined);
+  const opened = await openAddress(NODE, ADDRESS, {});
   expect(opened).toMatchObject({ name: 'disk.qcow2', size: whole.length, identity: ADDRESS });
 });
 
 test.for([
-  ['an ETag', { ETag: '"a"', 'Last-Modified': 'Monday' }, 'id=7', '[["id","7"]],4194304,"\\"a\\""]'],
-  ['a time', { 'Last-Modified': 'Monday' }, '', '[],4194304,"Monday"]'],
+  ['an ETag', { ETag: '"a"', 'Last-Modified': MODIFIED }, 'id=7', '[["id","7"]],4194304,"\\"a\\""]'],
+  ['a time', { 'Last-Modified': MODIFIED, Date: LATER }, '', `[],4194304,"${MODIFIED}",null]`],
+  ['a time that is the present', { 'Last-Modified': MODIFIED, Date: MODIFIED }, '', undefined],
   ['a weak ETag', { ETag: 'W/"a"' }, '', undefined],
+  [
+    'a weak ETag and a time',
+    { ETag: 'W/"a"', 'Last-Modified': MODIFIED, Date: LATER },
+    '',
+    `[],4194304,"${MODIFIED}","W/\\"a\\""]`,
+  ],
   ['a signature, too', { ETag: '"a"' }, 'X-Amz-Signature=secret&id=7', '[["id","7"]],4194304,"\\"a\\""]'],
 ] as const)('the state of a file with %s', async ([, headers, query, state]) => {
   const answer = (): Reply => ({
@@ -87,12 +96,14 @@ test.for([
   expect(source.unnoticed === undefined).toBe(state !== undefined);
 });
 
+const ENCODED =
+  'of which no range is one of the file; have it served without Content-Encoding, or download it and open the file';
 const REFUSALS: [Fault, string][] = [
   ['another range', 'the server sent bytes 1 to 65536 when it was asked for bytes 0 to 65535'],
   ['no range', 'the server does not say which part of the file it sends (Content-Range)'],
   ['more', 'the server sent more bytes than it was asked for'],
   ['several parts', 'the server sent several parts when it was asked for bytes 0 to 65535'],
-  ['encoded', 'the server sends the file encoded as x-other, of which no range is one of the file'],
+  ['encoded', `the server sends the file encoded as x-other, ${ENCODED}`],
   ['status 404', 'the server answered 404 Not Found; there is no such file'],
   ['status 403', 'the server answered 403 Forbidden; it does not allow this, or the address has expired'],
   ['redirect to nowhere', "the server's Location header leads to an address of ftp:"],
@@ -249,7 +260,7 @@ test('a large file of unknown size that comes whole is for open, and its address
     `unsupported: ${OPENED}its server sends only whole files, and this one is large and of unknown size: hand the address to 'open', which reads it once`,
   );
   vi.stubGlobal('fetch', fakeFile(large, answers).fetch);
-  const opened = await openAddress(NODE, ADDRESS, undefined);
+  const opened = await openAddress(NODE, ADDRESS, {});
   expect(opened).toMatchObject({ name: 'disk.qcow2', size: undefined });
   await opened.close();
 });

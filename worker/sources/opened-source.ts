@@ -18,8 +18,10 @@ export interface OpenedSource {
   isFile?(handle: FileSystemFileHandle, file: File): Promise<'certain' | 'probable' | undefined>;
   /** What tells this state of it from others, also for another process: undefined where that cannot be known. */
   state?: string | undefined;
-  /** Why a change of it could go unnoticed, as a sentence, if it could. */
-  unnoticed?: string;
+  /** Why a change of it could go unnoticed, as a sentence, if it could: `confirm` may find that out. */
+  readonly unnoticed?: string | undefined;
+  /** Reads a range of a file that lies here, not on a server. */
+  peek?(offset: number, length: number): Promise<Uint8Array>;
   /** Fails with `source` where the file is no longer what it was when it was opened. */
   verify(): Promise<void>;
   /** Fails with `source` where whoever has the bytes says that they have changed, or says nothing. */

@@ -51,7 +51,7 @@ test('what is known of a source when it is opened', async () => {
   expect(opened).toMatchObject({ unnoticed: 'a sentence', spec: { own: source, size: source.size } });
   const bare = openOwn({ size: 0, read });
   expect(bare).toMatchObject({ size: 0, name: undefined, state: undefined });
-  expect(bare).not.toHaveProperty('unnoticed');
+  expect(bare.unnoticed).toBeUndefined();
   expect(bare).not.toHaveProperty('confirm');
   await bare.verify();
 });

@@ -1,6 +1,7 @@
 // A source of the caller's own: an object that is called on this side, whoever needs the bytes.
 
-import { cancelled, DecantError, orCancelled, reasonOf } from '../errors.js';
+import { cancelled, DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors.js';
+import { madeOf } from '../http/failures.js';
 import type { Source } from '../types.js';
 import { isObject } from '../values.js';
 import type { OpenedSource } from './opened-source.js';
@@ -36,9 +37,13 @@ export function openOwn(source: Source): OpenedSource {
     identity: source,
     name,
     size: size as number,
-    ...(unnoticed === undefined ? {} : { unnoticed }),
+    // At the end it may know more.
+    get unnoticed() {
+      return source.unnoticed;
+    },
     verify: async () => {
-      if (source.state !== state) throw failed('the file was changed while it was read; open it again');
+      if (source.state !== state)
+        throw failed('the file was changed while it was read; open it again', { code: 'source-changed' });
     },
     ...(typeof source.verify === 'function' ? { confirm: (signal) => confirm(source, signal) } : {}),
     close: async () => {},
@@ -50,12 +55,12 @@ async function confirm(source: Source, signal: AbortSignal): Promise<void> {
     await orCancelled(signal, (async () => source.verify?.({ signal }))());
   } catch (thrown) {
     if (signal.aborted) throw cancelled();
-    throw failed(reasonOf(thrown), { cause: thrown });
+    throw failed(reasonOf(thrown), madeOf(thrown));
   }
 }
 
-const failed = (reason: string, cause?: { cause: unknown }): DecantError =>
-  new DecantError('source', `Could not read the image: ${reason}`, cause);
+const failed = (reason: string, options?: DecantErrorOptions): DecantError =>
+  new DecantError('source', `Could not read the image: ${reason}`, options);
 
 /**
  * The `length` bytes of `source` at `offset`. Fails with `source` where it throws or gives something else, and with
@@ -75,7 +80,7 @@ export async function readOwn(
     given = await orCancelled(signal, reading);
   } catch (thrown) {
     if (signal.aborted) throw cancelled();
-    throw failed(reasonOf(thrown), { cause: thrown });
+    throw failed(reasonOf(thrown), madeOf(thrown));
   }
   if (!isBytes(given)) {
     throw failed(`its source was asked for ${length} bytes at byte ${offset} and returned no Uint8Array`);

@@ -29,7 +29,7 @@ async function openSource(input: Input): Promise<OpenedSource> {
   return { ...opened, close };
 }
 
-const open = (input: Input, ...companions: Companion[]) => Sources.open(openSource, input, companions, undefined);
+const open = (input: Input, ...companions: Companion[]) => Sources.open(openSource, input, companions, {});
 
 test('companions by their names, or by the names that are given', async () => {
   const sources = await open(
@@ -67,7 +67,63 @@ test.for([
   ],
 ] as const)('a companion %s is refused, and all are closed', async ([, companion, message, name]) => {
   await expect(open(own('top'), own('base'), companion as Companion)).rejects.toMatchObject({ kind: 'usage', message });
-  expect(closed).toEqual([name, 'top', 'base']);
+  expect(closed).toEqual(['top', 'base', name]);
+});
+
+/** Sources that open when the test lets them, or fail, by their names; and how many open at once. */
+function gates() {
+  const begun: string[] = [];
+  const settle = new Map<string, { open: () => void; fail: (reason: Error) => void }>();
+  const openSource = (input: Input, { signal }: { signal?: AbortSignal }) => {
+    const source = input as Source;
+    begun.push(source.name!);
+    return new Promise<OpenedSource>((resolve, reject) => {
+      const opened = { ...openOwn(source), close: async () => void closed.push(source.name) };
+      settle.set(source.name!, { open: () => resolve(opened), fail: reject });
+      signal?.addEventListener('abort', () => reject(new Error('aborted')));
+    });
+  };
+  return { begun, settle, openSource };
+}
+
+test('files are opened side by side, eight at once, and stay in order', async () => {
+  const { begun, settle, openSource } = gates();
+  const names = Array.from({ length: 20 }, (_, at) => `extent${at}`);
+  const opening = Sources.open(
+    openSource,
+    own('top'),
+    names.map((name) => own(name)),
+    {},
+  );
+  await expect.poll(() => begun.length).toBe(8);
+  // The last ones first.
+  while (begun.length < 21) {
+    const count = begun.length;
+    settle.get(begun[count - 1]!)!.open();
+    await expect.poll(() => begun.length).toBe(count + 1);
+  }
+  for (const { open } of settle.values()) open();
+  const sources = await opening;
+  expect(sources.all.map(({ name }) => name)).toEqual(['top', ...names]);
+});
+
+test('where one cannot be opened, the others are given up, and those that are open closed', async () => {
+  const { begun, settle, openSource } = gates();
+  const names = Array.from({ length: 20 }, (_, at) => `extent${at}`);
+  const opening = Sources.open(
+    openSource,
+    own('top'),
+    names.map((name) => own(name)),
+    {},
+  );
+  opening.catch(() => {});
+  await expect.poll(() => begun.length).toBe(8);
+  settle.get('extent2')!.open();
+  await expect.poll(() => begun.length).toBe(9);
+  settle.get('extent4')!.fail(new Error('gone'));
+  await expect(opening).rejects.toThrow('gone');
+  expect(begun).toHaveLength(9);
+  expect(closed).toEqual(['extent2']);
 });
 
 test('what the sources together say: whether they expect, go over networks, could change unnoticed', async () => {
@@ -88,7 +144,7 @@ test('what the sources together say: whether they expect, go over networks, coul
     async () => openStream(new ReadableStream(), { shown: 'disk', network }),
     '',
     [],
-    undefined,
+    {},
   );
   expect([stream.isStream, stream.networks]).toEqual([true, [network]]);
 });

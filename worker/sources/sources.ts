@@ -2,7 +2,9 @@
 
 import { DecantError } from '../errors.js';
 import type { Companion, Input } from '../given.js';
+import type { AddressOptions } from '../http/types.js';
 import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages.js';
+import { anyOf } from '../signals.js';
 import type { Network } from '../types.js';
 import { isObject } from '../values.js';
 import { Loan } from './loan.js';
@@ -12,8 +14,11 @@ import { expects, isOwn } from './own.js';
 /** How to open an image, besides its sources. */
 export type ImageSettings = Omit<ImageSpec, 'source' | 'companions'>;
 
-/** Opens a source; what cannot be one is `usage`. Fails with `cancelled` when `signal` is aborted. */
-export type OpenSource = (input: Input, signal: AbortSignal | undefined) => Promise<OpenedSource>;
+/** Opens a source; what cannot be one is `usage`. Fails with `cancelled` when the options' signal is aborted. */
+export type OpenSource = (input: Input, options: AddressOptions) => Promise<OpenedSource>;
+
+/** How many files are opened at once: each may be a round trip to a server. */
+const AT_ONCE = 8;
 
 export class Sources {
   private constructor(
@@ -26,18 +31,20 @@ export class Sources {
     openSource: OpenSource,
     input: Input,
     companions: Companion[],
-    signal: AbortSignal | undefined,
+    options: AddressOptions,
   ): Promise<Sources> {
     const sources = new Sources([], []);
+    const named = companions.map(namedCompanion);
+    const opened = await openAll(openSource, [input, ...named.map(({ source }) => source)], options);
     try {
-      const open = (input: Input) => openSource(input, signal);
-      sources.all.push(await open(input));
-      for (const companion of companions) await sources.#add(open, companion);
-      return sources;
+      sources.all.push(opened[0]!);
+      for (const [at, { name }] of named.entries()) await sources.#add(opened[at + 1]!, name);
     } catch (thrown) {
-      await sources.close();
+      await closeAll(opened);
       throw thrown;
     }
+    await closeAll(opened.filter((source) => !sources.all.includes(source)));
+    return sources;
   }
 
   /** Whether the image comes once, in order. */
@@ -86,35 +93,28 @@ export class Sources {
     for (const source of this.all) await source.verify();
   }
 
-  /** The same at the end of a conversion, when those that have the files are asked too. Fails where they do not answer. */
+  /** The same at the end of a conversion, when those that have the files are asked too: `unnoticed` may be another then. */
   async confirm(signal: AbortSignal): Promise<void> {
-    for (const source of this.all) await source.confirm?.(signal);
+    await Promise.all(this.all.map((source) => source.confirm?.(signal)));
     await this.verify();
   }
 
-  async close(): Promise<void> {
-    for (const source of this.all) await source.close();
+  close(): Promise<void> {
+    return closeAll(this.all);
   }
 
-  async #add(open: (input: Input) => Promise<OpenedSource>, companion: Companion): Promise<void> {
-    const named = isNamed(companion) ? companion : { name: undefined, source: companion };
-    const opened = await open(named.source);
+  /** `standsFor` is the name that the caller gives it. */
+  async #add(opened: OpenedSource, standsFor: string | undefined): Promise<void> {
     if ('stream' in opened.spec) {
-      await opened.close();
       throw new DecantError('usage', 'A companion is read at any position, which a stream does not allow');
     }
-    const standsFor = named.name;
     const name = opened.name ?? standsFor;
     if (name === undefined) {
-      await opened.close();
       throw new DecantError('usage', 'A companion without a name of its own needs one: { name, source }');
     }
     const known = await this.#placeOf(opened);
     // The same file twice is one candidate, not two.
-    if (known > 0 && standsFor === undefined) {
-      await opened.close();
-      return;
-    }
+    if (known > 0 && standsFor === undefined) return;
     this.all.push(opened);
     this.companions.push({ name, standsFor, isImage: known === 0 });
   }
@@ -134,3 +134,35 @@ export class Sources {
 
 const isNamed = (companion: Companion): companion is { name: string; source: Input } =>
   isObject(companion) && !(companion instanceof Blob) && !isOwn(companion) && 'source' in companion;
+
+const namedCompanion = (companion: Companion): { name: string | undefined; source: Input } =>
+  isNamed(companion) ? companion : { name: undefined, source: companion };
+
+/** Opens all of `inputs`, as many at once as may be. Where one fails, the others are given up, and closed. */
+async function openAll(open: OpenSource, inputs: Input[], options: AddressOptions): Promise<OpenedSource[]> {
+  const ending = new AbortController();
+  const signal = options.signal ? anyOf([options.signal, ending.signal]) : ending.signal;
+  const opened: OpenedSource[] = [];
+  let failure: { thrown: unknown } | undefined;
+  let next = 0;
+  const work = async () => {
+    while (next < inputs.length && !failure) {
+      const at = next++;
+      try {
+        opened[at] = await open(inputs[at]!, { ...options, signal });
+      } catch (thrown) {
+        failure ??= { thrown };
+        ending.abort();
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  if (!failure) return opened;
+  // Without those that were not opened.
+  await closeAll(opened.filter(Boolean));
+  throw failure.thrown;
+}
+
+async function closeAll(sources: OpenedSource[]): Promise<void> {
+  for (const source of sources) await source.close();
+}

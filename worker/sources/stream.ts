@@ -1,6 +1,7 @@
 // A stream of the caller's as the image: read on this side, once and in order.
 
-import { cancelled, DecantError, orCancelled, reasonOf } from '../errors.js';
+import { cancelled, DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors.js';
+import { madeOf } from '../http/failures.js';
 import type { Network } from '../types.js';
 import { isObject } from '../values.js';
 import type { OpenedSource } from './opened-source.js';
@@ -9,8 +10,8 @@ import type { OpenedSource } from './opened-source.js';
 export const isReadable = (value: unknown): value is ReadableStream<Uint8Array> =>
   isObject(value) && 'getReader' in value && typeof value.getReader === 'function';
 
-const failed = (reason: string, cause?: { cause: unknown }): DecantError =>
-  new DecantError('source', `Could not read the image: ${reason}`, cause);
+const failed = (reason: string, options?: DecantErrorOptions): DecantError =>
+  new DecantError('source', `Could not read the image: ${reason}`, options);
 
 /** A server that sends only whole files. */
 export interface Remote {
@@ -81,7 +82,7 @@ export class StreamReader {
       result = await orCancelled(signal, this.#reader.read());
     } catch (thrown) {
       if (signal.aborted) throw cancelled();
-      throw failed(reasonOf(thrown), { cause: thrown });
+      throw failed(reasonOf(thrown), madeOf(thrown));
     }
     if (result.done) return undefined;
     // Also where it comes from another window or another realm of Node.

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { type Reply, responseOf } from '../../e2e/support/replies.js';
-import type { Exchange } from '../http/client.js';
+import type { Exchange } from '../http/exchange.js';
 import { Passing } from '../http/failures.js';
 import { ComingFile, KeptFile, openComing, receiveWhole, unnoticedEnd } from './whole.js';
 
@@ -15,6 +15,8 @@ function exchangeOf(reply: Reply): Exchange & { isEnded: boolean } {
   const reader = response.body?.getReader();
   const exchange = {
     response,
+    who: 'the server',
+    host: 'host',
     isEnded: false,
     next: async () => (await reader?.read())?.value,
     end() {

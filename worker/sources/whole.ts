@@ -2,7 +2,7 @@
 
 import { reasonOf } from '../errors.js';
 import { codingOf, lengthOf } from '../http/answer.js';
-import type { Exchange } from '../http/client.js';
+import type { Exchange } from '../http/exchange.js';
 import { Passing } from '../http/failures.js';
 import type { Network, Source } from '../types.js';
 import type { OpenedSource } from './opened-source.js';

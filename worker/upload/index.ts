@@ -19,8 +19,8 @@ import { OneConversion, type Protocol, UploadTarget } from './target.js';
 import { Tus } from './tus.js';
 import type { GcsOptions, TusOptions, UploadOptions } from './types.js';
 
-export type { Fetch, HttpHeaders, HttpOptions } from '../http/types.js';
-export type { Bytes, Network, Target, TargetBegun, TargetPlan } from '../types.js';
+export type { AddressOptions, Fetch, HttpHeaders, HttpOptions } from '../http/types.js';
+export type { Bytes, Network, Target, TargetBegun, TargetPlan, Waiting } from '../types.js';
 export type { S3Keys, S3Options, S3Request } from './s3-types.js';
 export type { GcsOptions, TusOptions, UploadJournal, UploadOptions } from './types.js';
 

@@ -59,6 +59,7 @@ export class Requests {
   readonly #retries: Retries;
   /** In milliseconds. */
   readonly #timeout: number;
+  readonly #patience: number;
   /** Bodies may take so many times as long: twice as long after one that was too slow, until one is fast again. */
   #slowness = 1;
 
@@ -67,13 +68,16 @@ export class Requests {
     private readonly address: Address | undefined,
     private readonly options: UploadOptions,
   ) {
-    this.#retries = new Retries(timeOf('patience', options.patience ?? PATIENCE));
+    const { patience } = options;
+    this.#retries = new Retries(patience === undefined ? undefined : timeOf('patience', patience));
     this.#timeout = timeOf('timeout', options.timeout ?? TIMEOUT);
+    this.#patience = timeOf('patience', patience ?? PATIENCE);
   }
 
   /** Bytes count as sent when they are answered. */
   get network(): Network {
-    return { received: 0, sent: this.#sent, retries: this.#retries.count, silence: this.#retries.silence };
+    const { count, silence, waiting } = this.#retries;
+    return { received: 0, sent: this.#sent, retries: count, silence, ...(waiting && { waiting }) };
   }
 
   /** What a request to `url` carries on behalf of the address; `given` are the caller's headers. */
@@ -116,9 +120,11 @@ export class Requests {
     const call = await orCancelled(this.#ending.signal, made(make));
     const { length } = call.body instanceof ReadableStream ? '' : (call.body ?? '');
     const { response, text } = await this.#askInTime(call, length);
-    this.#retries.came();
+    const { host } = new URL(call.url);
+    this.#retries.answered(host);
     const { status, headers } = response;
-    if (!accepted.includes(status) || isRedirect(response)) throw refused(response, text);
+    if (!accepted.includes(status) || isRedirect(response)) throw at(host, refused(response, text));
+    this.#retries.came();
     this.#sent += length;
     return { status, headers, text };
   }
@@ -147,12 +153,12 @@ export class Requests {
     const timer = setTimeout(() => late.abort(), FAREWELL);
     const attempt = async () => {
       const asking = await orCancelled(late.signal, made(call));
+      // It was there before.
+      retries.answered(new URL(asking.url).host);
       const { response, text } = await this.#ask(asking, FAREWELL, late.signal);
       if (!response.ok) throw refused(response, text);
     };
     const retries = new Retries(FAREWELL);
-    // It was there before.
-    retries.came();
     const farewell = retries.run(attempt, () => false, late.signal);
     await farewell.catch(() => {}).finally(() => clearTimeout(timer));
   }
@@ -176,9 +182,11 @@ export class Requests {
       signal.throwIfAborted();
       // A fetch of the caller's own may not listen to it.
       const response = await orCancelled(ending.signal, this.#fetch(call, ending.signal));
+      // Byte by byte it may take so long: S3 sends spaces while it completes an object.
+      const last = performance.now() + this.#patience;
       const text = await textOf(response, ending.signal, () => {
         clearTimeout(timer);
-        timer = setTimeout(ring, this.#timeout);
+        timer = setTimeout(ring, Math.min(this.#timeout, Math.max(0, last - performance.now())));
       });
       return { response, text };
     } catch (thrown) {
@@ -187,7 +195,7 @@ export class Requests {
       if (thrown instanceof Endless) throw thrown;
       const Kind = isOverdue ? Overdue : Unanswered;
       const reason = isOverdue ? `no answer came within ${Math.ceil(time / 1000)} seconds` : unanswered(call, thrown);
-      throw new Kind(reason, undefined, { cause: thrown });
+      throw new Kind(reason, undefined, { cause: thrown, host: new URL(call.url).host });
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', end);
@@ -249,9 +257,15 @@ function refused(response: Response, text: string): Error {
   const words = wordsOf(text);
   if (words === '') return error;
   const message = `${error.message} (${words})`;
-  if (error instanceof Passing) return new Passing(message, error.wait);
+  if (error instanceof Passing) return new Passing(message, error.wait, { status: error.status });
   // S3 says by 400 too that a body did not arrive in time.
   return words.startsWith('RequestTimeout') ? new Passing(message) : new Refused(message, error.status);
+}
+
+/** `failure`, which is that of `host`. */
+function at(host: string, failure: Error): Error {
+  if (failure instanceof Passing) failure.host = host;
+  return failure;
 }
 
 /** The code and the message of an error in XML, as S3 and Azure send it, or in JSON, as Google does. */

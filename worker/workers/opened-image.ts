@@ -2,7 +2,7 @@
 // followed by another one.
 
 import { DecantError, orCancelled, toDecantError } from '../errors.js';
-import type { CrateInfo } from '../inside/coordinator.js';
+import type { CrateExtent, CrateInfo } from '../inside/coordinator.js';
 import type { Layer, Need, OutputFormat } from '../types.js';
 import type { Passwords } from './passwords.js';
 import { acquirePool, type Pool } from './pool.js';
@@ -84,6 +84,28 @@ export class OpenedImage {
         this.#session.hold();
         return this.#session;
       }
+    }
+  }
+
+  /** Lists what lies where on the disk, of a locked image too. */
+  async *layout(signal: AbortSignal): AsyncGenerator<CrateExtent[], void, void> {
+    while (!this.#session.usable) await orCancelled(signal, this.#reopen(false));
+    const session = this.#session;
+    session.hold();
+    const { client, image } = session;
+    let map: number | undefined;
+    try {
+      const begun = await client.call('layout', image);
+      map = begun;
+      for (;;) {
+        const extents = await session.run(signal, (operation) => client.call('nextExtents', operation, begun));
+        if (!extents) return;
+        yield extents;
+      }
+    } finally {
+      // As for any map: one that is dead holds none any more.
+      if (map !== undefined) client.call('endMap', map).catch(() => {});
+      await session.release();
     }
   }
 

@@ -86,9 +86,12 @@ impl OpenImage {
 
     /// Begins a pass over the extents.
     pub fn map(&self) -> JsResult<Map> {
-        let image = self.image("mapped")?;
-        let starts = image.files().iter().map(|file| file.start()).collect();
-        Ok(Map { extents: image.extents()?, starts, open: None })
+        self.begin_map(Image::extents)
+    }
+
+    /// As `map`, of a locked image too.
+    pub fn layout(&self) -> JsResult<Map> {
+        self.begin_map(Image::layout)
     }
 
     /// The `length` bytes of the disk from `start` on, which lie on it; a few MiB at most.
@@ -154,6 +157,12 @@ impl OpenImage {
             Content::AnywhereIn(image) => Ok(image.clone()),
             Content::InOrder(_, image) => Err(image.refusal(done)),
         }
+    }
+
+    fn begin_map(&self, extents: impl FnOnce(&Image) -> Result<Extents>) -> JsResult<Map> {
+        let image = self.image("mapped")?;
+        let starts = image.files().iter().map(|file| file.start()).collect();
+        Ok(Map { extents: extents(&image)?, starts, open: None })
     }
 }
 

@@ -1,0 +1,64 @@
+// What tells one content of files from another, without reading all of it: for resuming a conversion.
+
+import { bytesToHex } from '@noble/hashes/utils.js';
+import type { CrateExtent } from '../inside/coordinator.js';
+import type { OpenedSource } from '../sources/opened-source.js';
+
+/** The first and the last bytes of a file, where headers lie. */
+const END = 64 << 10;
+/** Between them, as many samples of so many bytes, in even distances. */
+const SAMPLES = 64;
+const SAMPLE = 4 << 10;
+
+const KINDS: CrateExtent['kind'][] = ['data', 'zero', 'unallocated', 'lost'];
+
+/** A digest of digests: what is digested at once fits into memory. */
+class Digest {
+  #state = new Uint8Array(0);
+
+  async add(bytes: Uint8Array): Promise<void> {
+    const joined = new Uint8Array(this.#state.length + bytes.length);
+    joined.set(this.#state);
+    joined.set(bytes, this.#state.length);
+    this.#state = new Uint8Array(await crypto.subtle.digest('SHA-256', joined));
+  }
+
+  get hex(): string {
+    return bytesToHex(this.#state);
+  }
+}
+
+/**
+ * A digest of the beginnings, the ends and samples of those `sources` that lie here, and of what their tables say: `layout`,
+ * the extents of the disk. Servers tell the states of files by themselves.
+ */
+export async function contentOf(sources: OpenedSource[], layout: () => AsyncIterable<CrateExtent[]>): Promise<string> {
+  const digest = new Digest();
+  const local = sources.filter(({ peek }) => peek !== undefined);
+  if (local.length === 0) return '';
+  for (const source of local) {
+    for (const { start, end } of samplesOf(source.size!)) await digest.add(await source.peek!(start, end - start));
+  }
+  for await (const extents of layout()) await digest.add(bytesOf(extents));
+  return digest.hex;
+}
+
+/** All of a small file. */
+export function samplesOf(size: number): { start: number; end: number }[] {
+  if (size <= 2 * END + SAMPLES * SAMPLE) return [{ start: 0, end: size }];
+  const step = (size - 2 * END) / SAMPLES;
+  const between = Array.from({ length: SAMPLES }, (_, at) => END + Math.floor((at + 0.5) * step - SAMPLE / 2));
+  return [
+    { start: 0, end: END },
+    ...between.map((start) => ({ start, end: start + SAMPLE })),
+    { start: size - END, end: size },
+  ];
+}
+
+function bytesOf(extents: CrateExtent[]): Uint8Array {
+  const numbers = extents.flatMap(({ start, length, kind, depth, file = -1, offset = -1, compressed, encrypted }) => [
+    ...[start, length, KINDS.indexOf(kind), depth, file, offset],
+    Number(compressed) + 2 * Number(encrypted),
+  ]);
+  return new Uint8Array(Float64Array.from(numbers).buffer);
+}

@@ -1,0 +1,44 @@
+import { beforeEach, expect, test, vi } from 'vitest';
+import type { Waiting } from '../types.js';
+import { WaitingLines } from './waiting.js';
+
+let printed: string[];
+beforeEach(() => {
+  printed = [];
+  vi.useFakeTimers();
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean(printed.push(String(text))));
+});
+
+const BUSY = { host: 'host:8080', status: 502, attempt: 3 };
+const line = (text: string) => `decant: waiting for the server: ${text}\n`;
+
+test('one line for each server and status, and again after a minute', () => {
+  const lines = new WaitingLines();
+  const told: [number, Waiting | undefined][] = [
+    [0, BUSY],
+    [1000, { ...BUSY, attempt: 4 }],
+    [1000, undefined],
+    [1000, { ...BUSY, attempt: 1 }],
+    [1000, { host: 'host:8080', attempt: 5 }],
+    [59_999, { host: 'host:8080', attempt: 6 }],
+    [1, { host: 'host:8080', attempt: 7 }],
+    [0, { host: 'other', attempt: 1 }],
+  ];
+  for (const [wait, waiting] of told) {
+    vi.advanceTimersByTime(wait);
+    lines.tell(waiting);
+  }
+  expect(printed).toEqual([
+    line('502, attempt 3 (host:8080)'),
+    line('no complete answer, attempt 5 (host:8080)'),
+    line('no complete answer, attempt 7 (host:8080)'),
+    line('no complete answer, attempt 1 (other)'),
+  ]);
+});
+
+test('no line where something else shows it', () => {
+  const lines = new WaitingLines();
+  lines.isShown = true;
+  lines.tell(BUSY);
+  expect(printed).toEqual([]);
+});

@@ -1,0 +1,95 @@
+// The answer to a request, and its bytes as they come.
+
+import { orCancelled } from '../errors.js';
+import { codingOf } from './answer.js';
+import { Overloaded, Passing } from './failures.js';
+import { LEAST } from './retry.js';
+
+/** Fewer than `LEAST` bytes in so long, in milliseconds, are silence. */
+const WINDOW = 60_000;
+
+/** A request under way. */
+export interface Exchange {
+  response: Response;
+  /** Who has answered, for messages, and its host. */
+  who: string;
+  host: string;
+  /** The next bytes of the body; `undefined` at its end. Fails with `Passing` where the connection breaks or stalls. */
+  next(): Promise<Uint8Array | undefined>;
+  /** Ends it, whatever is still to come. */
+  end(): void;
+}
+
+/** Ends what has stalled for `timeout` milliseconds. It runs from the beginning. */
+export class Clock {
+  hasRung = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** For how long bytes were waited for, and how many came, since they were enough. */
+  #waited = 0;
+  #few = 0;
+  #begin = 0;
+
+  constructor(
+    private readonly timeout: number,
+    private readonly ending: AbortController,
+  ) {
+    this.start();
+  }
+
+  start(): void {
+    clearTimeout(this.#timer);
+    this.#begin = performance.now();
+    this.#timer = setTimeout(() => {
+      this.hasRung = true;
+      this.ending.abort();
+    }, this.timeout);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** So many bytes have come since `start`. Fails with `Overloaded` where they come one by one. */
+  came(bytes: number): void {
+    this.#waited += performance.now() - this.#begin;
+    this.#few += bytes;
+    if (this.#few >= LEAST) [this.#waited, this.#few] = [0, 0];
+    if (this.#waited < Math.max(WINDOW, this.timeout)) return;
+    throw new Overloaded(`only ${this.#few} bytes came in ${Math.round(this.#waited / 1000)} seconds`);
+  }
+
+  get silence(): string {
+    return `no byte came for ${this.timeout / 1000} seconds`;
+  }
+}
+
+/** Reads the body of `response`; `clock` runs only while somebody waits for bytes. */
+export function bodyOf(response: Response, clock: Clock, signal: AbortSignal): () => Promise<Uint8Array | undefined> {
+  const reader = response.body?.getReader();
+  return async () => {
+    clock.start();
+    try {
+      // In Node a read that has begun does not always end with its request.
+      const result = reader && (await orCancelled(signal, reader.read()));
+      if (result?.value) clock.came(result.value.length);
+      return result?.value;
+    } catch (cause) {
+      if (cause instanceof Overloaded) throw cause;
+      if (clock.hasRung) throw new Overloaded(clock.silence, undefined, { cause });
+      if (isNoCode(cause)) throw new Error(`the server says that it sends ${codingOf(response)}, and it does not`);
+      throw new Passing('the connection broke', undefined, { cause });
+    } finally {
+      clock.stop();
+    }
+  };
+}
+
+/** The input of a decoder ended early. */
+const CUT_OFF = 'Z_BUF_ERROR';
+
+/** Whether the decoder of Node's `fetch` has failed, by anything but the end of its input. A browser tells nothing of it. */
+function isNoCode(thrown: unknown): boolean {
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  return typeof code === 'string' && /^(Z_|ERR__|ZSTD_)/.test(code) && code !== CUT_OFF;
+}

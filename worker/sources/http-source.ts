@@ -1,0 +1,244 @@
+// A file on a server as a source: fetched by ranges, each of them checked to be of one state of the file.
+
+import { orCancelled, reasonOf } from '../errors.js';
+import { lastingQuery } from '../http/address.js';
+import { checkPart, type Range } from '../http/answer.js';
+import type { Client } from '../http/client.js';
+import type { Exchange } from '../http/exchange.js';
+import { Overloaded, Passing, Refused, Unanswered } from '../http/failures.js';
+import { Host } from '../http/host.js';
+import { Pace } from '../http/pace.js';
+import { type FetchRange, Queue } from '../http/queue.js';
+import { LEAST, type Retries } from '../http/retry.js';
+import { Alternating, Changed, checkState, hasValidator, proof, type State } from '../http/state.js';
+import type { Wanted } from '../http/wanted.js';
+import type { Network, Source } from '../types.js';
+
+/** How often a server is asked whether the file is in its earlier state after all. */
+const DOUBTS = 5;
+
+export const rangeHeader = ({ start, end }: Range): string => `bytes=${start}-${end - 1}`;
+
+/**
+ * Hands the body of an answer on as it comes, with the place in it of each part. Fails where it has other than `length`
+ * bytes.
+ */
+export async function receive(
+  { next }: Exchange,
+  length: number,
+  take: (bytes: Uint8Array, at: number) => void,
+): Promise<void> {
+  let at = 0;
+  // A body of nothing is an empty file's, or none.
+  while (length > 0) {
+    const bytes = await next();
+    if (!bytes) break;
+    if (bytes.length > length - at) throw new Error('the server sent more bytes than it was asked for');
+    take(bytes, at);
+    at += bytes.length;
+  }
+  if (at < length) throw new Passing('the connection broke');
+}
+
+/** `thrown`, which has failed at `host` unless it says otherwise. */
+export function atHost(thrown: unknown, host: string): unknown {
+  if (thrown instanceof Passing || thrown instanceof Refused) thrown.host ??= host;
+  return thrown;
+}
+
+/** What the first answer has brought. */
+interface Beginning {
+  state: State;
+  /** The first bytes of the file. */
+  head: Uint8Array;
+  /** Where they came from. */
+  host: string;
+}
+
+export class HttpSource implements Source {
+  readonly size: number;
+  readonly name: string;
+  #received: number;
+  #isChanged = false;
+  readonly #pace = new Pace();
+  readonly #queue: Queue;
+  /** What will be read, by its offset. */
+  readonly #expected = new Map<number, Wanted[]>();
+
+  /** Why the last conversion could not ask whether the file is the same, as a sentence. */
+  #unconfirmed: string | undefined;
+
+  constructor(
+    private readonly client: Client,
+    private readonly retries: Retries,
+    private readonly beginning: Beginning,
+    private readonly doubt: string | undefined,
+  ) {
+    const fetchRange: FetchRange = (range, take, signal) => this.#fetchAll(range, take, signal);
+    this.#queue = new Queue(fetchRange, this.#pace, Host.of(client.address.url));
+    this.#queue.knows({ start: 0, end: beginning.head.length });
+    this.size = beginning.state.size;
+    this.#received = beginning.head.length;
+    this.name = client.address.name;
+  }
+
+  get unnoticed(): string | undefined {
+    return this.doubt ?? this.#unconfirmed;
+  }
+
+  get network(): Network {
+    const { count, silence, waiting } = this.retries;
+    return { received: this.#received, sent: 0, retries: count, silence, ...(waiting && { waiting }) };
+  }
+
+  get state(): string | undefined {
+    if (this.#isChanged) return undefined;
+    const { shown, url } = this.client.address;
+    const proven = proof(this.beginning.state);
+    return proven && JSON.stringify([shown, lastingQuery(url), this.size, ...proven]);
+  }
+
+  /**
+   * Asks once more for the state of the file: an answer tells the one with which it began. Where no answer is to be had,
+   * as by an address that has expired, `unnoticed` says so: what was read is of one state as far as it was told.
+   */
+  async verify({ signal }: { signal: AbortSignal }): Promise<void> {
+    this.#unconfirmed = undefined;
+    if (!hasValidator(this.beginning.state) || this.size === 0) return;
+    const first = this.#queue.fetch({ start: 0, end: 1 });
+    try {
+      await orCancelled(signal, first.complete);
+    } catch (thrown) {
+      if (signal.aborted) this.#queue.drop(first);
+      if (signal.aborted || thrown instanceof Changed) throw thrown;
+      const { origin } = this.client.address.url;
+      this.#unconfirmed = `${origin} could not be asked at the end whether the file is the same (${reasonOf(thrown)}), so a change of it meanwhile may go unnoticed`;
+    }
+  }
+
+  expect(ranges: readonly { offset: number; length: number }[]): void {
+    if (ranges.length === 0) this.#forget();
+    for (const { offset, length } of ranges) {
+      if (offset + length <= this.beginning.head.length) continue;
+      const wanted = this.#queue.expect({ start: offset, end: offset + length });
+      this.#expected.set(offset, [...(this.#expected.get(offset) ?? []), wanted]);
+    }
+    this.#queue.start();
+  }
+
+  async read(offset: number, length: number, { signal }: { signal: AbortSignal }): Promise<Uint8Array> {
+    if (offset + length <= this.beginning.head.length) return this.beginning.head.slice(offset, offset + length);
+    const wanted = this.#take(offset, length) ?? this.#queue.fetch({ start: offset, end: offset + length });
+    wanted.isAwaited = true;
+    this.#queue.start();
+    try {
+      return await orCancelled(signal, wanted.complete);
+    } catch (thrown) {
+      if (signal.aborted) this.#queue.drop(wanted);
+      throw thrown;
+    }
+  }
+
+  /** What was expected of this range, if it was; that is read once. */
+  #take(offset: number, length: number): Wanted | undefined {
+    const here = this.#expected.get(offset)?.filter(({ isDropped }) => !isDropped) ?? [];
+    const wanted = here.find((wanted) => wanted.length === length);
+    const others = here.filter((other) => other !== wanted);
+    if (others.length > 0) this.#expected.set(offset, others);
+    else this.#expected.delete(offset);
+    return wanted;
+  }
+
+  /** Nobody will read what is expected. */
+  #forget(): void {
+    const expected = [...this.#expected.values()].flat();
+    this.#expected.clear();
+    for (const wanted of expected) this.#queue.drop(wanted);
+  }
+
+  /** Fetches all of `range`, with as many requests as it takes. */
+  async #fetchAll(range: Range, take: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
+    let { start: at } = range;
+    let before = at;
+    const progressed = () => {
+      const hasCome = at - before >= LEAST;
+      if (hasCome) before = at;
+      return hasCome;
+    };
+    const came = (bytes: Uint8Array) => {
+      at += bytes.length;
+      this.#received += bytes.length;
+      // All of it is enough, however little that is.
+      this.retries.came(at < range.end ? bytes.length : LEAST);
+      take(bytes);
+    };
+    const rest = async () => {
+      while (at < range.end) await this.#fetch({ start: at, end: range.end }, came, signal);
+    };
+    await this.retries.run(rest, progressed, signal);
+  }
+
+  /** Fetches what the server sends of `asked` by one request: at least one byte. */
+  async #fetch(asked: Range, came: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#fetchOnce(asked, came, signal);
+    } catch (thrown) {
+      if (thrown instanceof Changed) this.#isChanged = true;
+      if (thrown instanceof Overloaded || thrown instanceof Unanswered) this.#pace.overloaded();
+      throw thrown;
+    }
+  }
+
+  async #fetchOnce(asked: Range, came: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
+    const begin = performance.now();
+    const exchange = await this.client.ask('GET', rangeHeader(asked), signal);
+    try {
+      const end = await this.#check(exchange, asked, signal);
+      const answered = performance.now();
+      this.#pace.answered(answered - begin);
+      await receive(exchange, end - asked.start, came);
+      this.#pace.ended(end - asked.start, performance.now() - answered);
+    } catch (thrown) {
+      throw atHost(thrown, exchange.host);
+    } finally {
+      exchange.end();
+    }
+  }
+
+  /** Checks that a part of the file comes, and of the file that is known. Resolves to the end of the part. */
+  async #check(exchange: Exchange, asked: Range, signal: AbortSignal): Promise<number> {
+    const { response, host, who } = exchange;
+    const { state } = this.beginning;
+    this.retries.answered(host);
+    const { end, size } = checkPart(response, asked, who);
+    try {
+      checkState(state, response, size);
+      // The file ends before the range.
+      if (end === asked.start) throw new Changed();
+    } catch (thrown) {
+      exchange.end();
+      const hosts = host === this.beginning.host ? [host] : [this.beginning.host, host];
+      const isOfOneSize = (size ?? state.size) === state.size && end > asked.start;
+      if (isOfOneSize && (hosts.length > 1 || (await this.#goesBack(signal)))) throw new Alternating(hosts);
+      throw thrown;
+    }
+    return end;
+  }
+
+  /** Whether the server has the known state of the file after it had another one: then it has both at once. */
+  async #goesBack(signal: AbortSignal): Promise<boolean> {
+    const asked = { start: 0, end: 1 };
+    for (let count = 0; count < DOUBTS; count += 1) {
+      const exchange = await this.client.ask('GET', rangeHeader(asked), signal);
+      exchange.end();
+      try {
+        const { end, size } = checkPart(exchange.response, asked);
+        checkState(this.beginning.state, exchange.response, size);
+        return end === asked.end;
+      } catch (thrown) {
+        if (!(thrown instanceof Changed)) return false;
+      }
+    }
+    return false;
+  }
+}
