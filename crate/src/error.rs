@@ -6,6 +6,7 @@ use crate::units::HostOffset;
 use decant_codec::OutOfMemory;
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 /// What helps against a file that was cut off.
 const COPY_AGAIN: &str = "; download or copy it again";
@@ -83,8 +84,14 @@ impl ErrorKind {
 }
 
 /// A failure: its kind, code and fields, and one sentence that a person can act on.
+///
+/// Boxed: results are passed everywhere, and a pointer keeps them, and the code that moves them, small.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
+pub struct Error(Box<Failure>);
+
+/// What an [`Error`] says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
     /// What went wrong, for programs.
     pub kind: ErrorKind,
     /// What exactly went wrong, for programs: a code of `docs/errors.md`, or the name of the kind.
@@ -98,8 +105,12 @@ pub struct Error {
 impl Error {
     /// An error of `kind`, whose code is the kind's name. The message is escaped and cut as [`shown`] does it.
     pub fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {
+        Self::of(kind, message.as_ref())
+    }
+
+    fn of(kind: ErrorKind, message: &str) -> Self {
         let code = Cow::Borrowed(kind.name());
-        Self { kind, code, fields: Fields::new(), message: shown::message(message.as_ref()) }
+        Self(Box::new(Failure { kind, code, fields: Fields::default(), message: shown::message(message) }))
     }
 
     /// The same error with `code`.
@@ -112,7 +123,7 @@ impl Error {
     /// The same error; its field `name` is `value`.
     #[must_use]
     pub fn field(mut self, name: &'static str, value: impl Into<Field>) -> Self {
-        self.fields.insert(name.into(), value.into());
+        self.fields.set(name, value.into());
         self
     }
 
@@ -147,8 +158,9 @@ impl Error {
     /// The same error; its message says that the fault lies in `content`, what a container holds, and does not ask for
     /// another copy of the container, which is whole.
     pub fn inside(mut self, content: &str) -> Self {
-        if let Some(message) = self.message.strip_suffix(COPY_AGAIN) {
-            self.message.truncate(message.len());
+        let kept = self.message.strip_suffix(COPY_AGAIN).map(str::len);
+        if let Some(kept) = kept {
+            self.message.truncate(kept);
         }
         self.at(content)
     }
@@ -173,7 +185,9 @@ impl Error {
 
     /// The small build was asked to open `what`, which the full one opens.
     pub(crate) fn full_build(what: impl fmt::Display) -> Self {
-        Self { kind: ErrorKind::FullBuild, ..Self::left_out(what) }
+        let mut error = Self::left_out(what);
+        error.kind = ErrorKind::FullBuild;
+        error
     }
 
     /// The small build was asked for `what` after opening, which is a fault of the caller.
@@ -194,6 +208,26 @@ impl Error {
         )
         .coded("out-of-memory")
         .field("size", bytes as u64)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        *error.0
+    }
+}
+
+impl Deref for Error {
+    type Target = Failure;
+
+    fn deref(&self) -> &Failure {
+        &self.0
+    }
+}
+
+impl DerefMut for Error {
+    fn deref_mut(&mut self) -> &mut Failure {
+        &mut self.0
     }
 }
 

@@ -130,13 +130,13 @@ pub struct Notice {
 impl Notice {
     /// A notice without fields.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, fields: Fields::new(), message: message.into() }
+        Self { code, fields: Fields::default(), message: message.into() }
     }
 
     /// The same notice; its field `name` is `value`.
     #[must_use]
     pub fn field(mut self, name: &'static str, value: impl Into<Field>) -> Self {
-        self.fields.insert(name.into(), value.into());
+        self.fields.set(name, value.into());
         self
     }
 }

@@ -112,7 +112,7 @@ fn what_comes_in_order_is_not_salvaged() {
              be read; unpack what is left of it first"
         );
         let error = salvaged(&file, as_stream).unwrap_err();
-        assert_eq!((error.kind, error.message), (ErrorKind::Unsupported, message));
+        assert_eq!((error.kind, error.message.clone()), (ErrorKind::Unsupported, message));
     }
     // As of a raw disk in a file, nothing of it can be damaged.
     let raw = Case { salvage: true, as_stream: true, format: Some("raw".to_owned()), ..Case::new(disk.clone()) };

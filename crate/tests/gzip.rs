@@ -178,7 +178,7 @@ fn nothing_is_decoded_without_bound() {
                     let message = format!(
                         "The {container} file begins with more than 64 MiB without a byte of a disk; unpack it first"
                     );
-                    assert_eq!((error.kind, error.message), (ErrorKind::Limit, message), "{what} {size}");
+                    assert_eq!((error.kind, error.message.clone()), (ErrorKind::Limit, message), "{what} {size}");
                 }
                 (found, _) => panic!("{what}: {:?}", found.map(|bytes| bytes.len())),
             }

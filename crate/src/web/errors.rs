@@ -8,14 +8,14 @@ use wasm_bindgen::{JsCast, JsValue};
 impl From<Error> for JsValue {
     fn from(error: Error) -> Self {
         let fields = Object::new();
-        for (name, value) in &error.fields {
+        for (name, value) in error.fields.iter() {
             set(&fields, name, &value.into());
         }
         let object = Object::new();
         set(&object, "kind", &error.kind.name().into());
         set(&object, "code", &(&*error.code).into());
         set(&object, "fields", &fields);
-        set(&object, "message", &error.message.into());
+        set(&object, "message", &(&*error.message).into());
         object.into()
     }
 }
@@ -37,19 +37,28 @@ fn set(object: &Object, name: &str, value: &JsValue) {
 
 /// The fields of an error of ours that JavaScript passed on.
 fn fields_of(thrown: &JsValue) -> Fields {
-    let Some(object) = Reflect::get(thrown, &"fields".into()).ok().and_then(|fields| fields.dyn_into::<Object>().ok())
+    let mut fields = Fields::default();
+    let Some(object) = Reflect::get(thrown, &"fields".into()).ok().and_then(|found| found.dyn_into::<Object>().ok())
     else {
-        return Fields::new();
+        return fields;
     };
-    let names = Object::keys(&object);
-    let entries = names.iter().filter_map(|name| {
-        let value = Reflect::get(&object, &name).ok()?;
-        let text = value.as_string().map(Field::Text);
-        let number = || value.as_f64().map(|number| Field::Number(number as u64));
-        let field = text.or_else(number).or_else(|| value.as_bool().map(Field::Flag))?;
-        Some((name.as_string()?.into(), field))
-    });
-    entries.collect()
+    for name in Object::keys(&object) {
+        let (Ok(value), Some(name)) = (Reflect::get(&object, &name), name.as_string()) else { continue };
+        if let Some(field) = field_of(&value) {
+            fields.set(name, field);
+        }
+    }
+    fields
+}
+
+fn field_of(value: &JsValue) -> Option<Field> {
+    if let Some(text) = value.as_string() {
+        return Some(Field::Text(text));
+    }
+    if let Some(number) = value.as_f64() {
+        return Some(Field::Number(number as u64));
+    }
+    value.as_bool().map(Field::Flag)
 }
 
 fn text(value: &JsValue, name: &str) -> Option<String> {
@@ -67,7 +76,9 @@ pub(super) fn caught(thrown: &JsValue, kind: ErrorKind, doing: &str) -> Error {
         text(thrown, "message").or_else(|| thrown.as_string()).unwrap_or_else(|| "no reason was given".to_owned());
     if let Some(own) = text(thrown, "kind").and_then(|name| ErrorKind::by_name(&name)) {
         let mut error = Error::new(own, message);
-        error.code = text(thrown, "code").map_or(error.code, Into::into);
+        if let Some(code) = text(thrown, "code") {
+            error.code = code.into();
+        }
         error.fields = fields_of(thrown);
         return error;
     }

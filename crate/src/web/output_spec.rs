@@ -1,7 +1,7 @@
 //! Output formats as JavaScript sees them: what an image can be converted to, and how a conversion names one.
 
 use crate::convert::Begun;
-use crate::error::{Error, Result};
+use crate::error::{Failure, Result};
 use crate::image::Image;
 use crate::info::Notice;
 use crate::writer::{self, FormatOption, OUTPUT_FORMATS, OutputFormat, Stamp, Writer};
@@ -99,7 +99,8 @@ fn describe(format: &OutputFormat, virtual_size: Option<u64>) -> OutputMessage {
     let (size, notices, refusal) = match writer_for(format, virtual_size) {
         Ok(_) if virtual_size.is_none() => (None, Vec::new(), None),
         Ok(writer) => (writer.output_size(), writer.notice().into_iter().collect(), None),
-        Err(Error { kind, code, message, .. }) => {
+        Err(error) => {
+            let Failure { kind, code, message, .. } = error.into();
             (None, Vec::new(), Some(RefusalMessage { kind: kind.name(), code, message }))
         }
     };
