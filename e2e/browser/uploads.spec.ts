@@ -96,6 +96,32 @@ for (const [kind, { size, at }] of Object.entries(LOST)) {
   }
 }
 
+test('the browser gets no typed array, and no step on the page handles more than 1 MiB', async ({ page }) => {
+  server = await takeUploads({ headers: EXPOSED });
+  await page.addInitScript((most) => {
+    const counts = { arrays: 0, blobs: 0, large: [] as number[] };
+    const [realFetch, RealBlob] = [fetch, Blob];
+    globalThis.fetch = (input, init) => {
+      if (ArrayBuffer.isView(init?.body) || init?.body instanceof ArrayBuffer) counts.arrays += 1;
+      if (init?.body instanceof RealBlob) counts.blobs += 1;
+      return realFetch(input, init);
+    };
+    globalThis.Blob = new Proxy(RealBlob, {
+      construct(target, args: [BlobPart[]?, BlobPropertyBag?]) {
+        const sizes = (args[0] ?? []).map((part) => (ArrayBuffer.isView(part) ? part.byteLength : 0));
+        counts.large.push(...sizes.filter((size) => size > most));
+        return Reflect.construct(target, args) as Blob;
+      },
+    });
+    Object.assign(globalThis, { counts });
+  }, MIB);
+  const size = 9 * MIB + 512;
+  expect(await convert(page, 's3', server.origin, size)).toBe('');
+  const counts = await page.evaluate(() => (globalThis as unknown as { counts: object }).counts);
+  // The large one is the disk, made by this test.
+  expect(counts).toEqual({ arrays: 0, blobs: 2, large: [size] });
+});
+
 for (const [kind, sentence] of [
   ['s3', /the bucket's CORS rules have to expose ETag$/],
   ['gcs', /the bucket's CORS rules have to name Location$/],

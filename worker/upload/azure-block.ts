@@ -3,6 +3,7 @@
 import type { TargetPlan } from '../types.js';
 import type { Blob } from './azure.js';
 import { Flight } from './flight.js';
+import { Digest } from './md5.js';
 import type { Part } from './parts.js';
 import type { Requests } from './requests.js';
 import { type Protocol, refusedSize } from './target.js';
@@ -16,6 +17,7 @@ const LARGEST = 128 << 20;
 const OVERHEAD = 1.01;
 
 export class BlockBlob implements Protocol {
+  readonly digest = new Digest();
   readonly #flight = new Flight(AT_ONCE);
   /** Blocks of somebody else's upload have other names. */
   readonly #mark = crypto.randomUUID();
@@ -34,13 +36,13 @@ export class BlockBlob implements Protocol {
     return Math.max(SMALLEST, needed);
   }
 
-  async part({ number, bytes }: Part): Promise<void> {
+  async part({ number, size, body }: Part): Promise<void> {
     // Of an empty output the list is empty.
-    if (bytes.length === 0) return;
+    if (size === 0) return;
     const blockid = btoa(`${this.#mark}-${String(number).padStart(5, '0')}`);
     this.#blocks.push(blockid);
+    const call = this.blob.callWith(body, await this.digest.take(), { comp: 'block', blockid }, {});
     await this.#flight.begin(async () => {
-      const call = await this.blob.callWith(bytes, { comp: 'block', blockid }, {});
       await this.requests.send(call, [201]);
     });
   }

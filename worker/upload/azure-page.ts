@@ -3,7 +3,9 @@
 import { DecantError } from '../errors.js';
 import type { Network, Target, TargetPlan } from '../types.js';
 import { type Blob, MARK } from './azure.js';
+import { Gathering } from './body.js';
 import { Flight } from './flight.js';
+import { Digest } from './md5.js';
 import { refusedSize } from './target.js';
 
 const PAGE = 512;
@@ -21,7 +23,7 @@ export class PageBlob implements Target {
   /** Whether the blob is ours to remove. */
   #isMade = false;
   /** What was written last and is not sent yet, without a gap. */
-  #run = { offset: 0, pieces: [] as Uint8Array[], length: 0 };
+  #run = { offset: 0, gathering: new Gathering(MOST), digest: new Digest() };
 
   constructor(private readonly blob: Blob) {}
 
@@ -41,11 +43,7 @@ export class PageBlob implements Target {
   }
 
   async write(offset: number, bytes: Uint8Array): Promise<void> {
-    const { offset: start, length } = this.#run;
-    if (start + length !== offset || length + bytes.length > MOST) await this.#send();
-    if (this.#run.length === 0) this.#run.offset = offset;
-    this.#run.pieces.push(bytes);
-    this.#run.length += bytes.length;
+    for (let at = 0; at < bytes.length; at += MOST) await this.#add(offset + at, bytes.subarray(at, at + MOST));
   }
 
   /** Never sent: what was not written is zeros. */
@@ -60,6 +58,14 @@ export class PageBlob implements Target {
 
   async abort(): Promise<void> {
     await this.blob.requests.end(this.#isMade ? this.blob.call('DELETE', {}, {}) : undefined);
+  }
+
+  async #add(offset: number, bytes: Uint8Array): Promise<void> {
+    const { offset: start, gathering } = this.#run;
+    if (start + gathering.length !== offset || gathering.length + bytes.length > MOST) await this.#send();
+    if (this.#run.gathering.length === 0) this.#run.offset = offset;
+    this.#run.gathering.add(bytes);
+    await this.#run.digest.add(bytes);
   }
 
   /** Makes the blob, if there is none: one that is there would be emptied at once. */
@@ -81,30 +87,14 @@ export class PageBlob implements Target {
 
   /** Sends the run that has gathered. */
   async #send(): Promise<void> {
-    const { offset, pieces, length } = this.#run;
+    const { offset, gathering, digest } = this.#run;
+    const { length } = gathering;
     if (length === 0) return;
-    this.#run = { offset: 0, pieces: [], length: 0 };
+    this.#run = { offset: 0, gathering: new Gathering(MOST), digest: new Digest() };
+    const own = { 'x-ms-page-write': 'update', 'x-ms-range': `bytes=${offset}-${offset + length - 1}` };
+    const call = this.blob.callWith(gathering.end(), await digest.take(), { comp: 'page' }, own);
     await this.#flight.begin(async () => {
-      const bytes = joined(pieces, length);
-      const range = `bytes=${offset}-${offset + length - 1}`;
-      const call = await this.blob.callWith(
-        bytes,
-        { comp: 'page' },
-        { 'x-ms-page-write': 'update', 'x-ms-range': range },
-      );
       await this.blob.requests.send(call, [201]);
     });
   }
-}
-
-function joined(pieces: Uint8Array[], length: number): Uint8Array {
-  const [first] = pieces;
-  if (first && pieces.length === 1) return first;
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
 }

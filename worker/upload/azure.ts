@@ -1,6 +1,7 @@
 // What both kinds of blobs have in common. Azure Blob Storage REST API.
 
-import { md5, toBase64 } from './md5.js';
+import type { Body } from './body.js';
+import { toBase64 } from './md5.js';
 import type { MakeCall, Requests } from './requests.js';
 
 /** The version of the API that is spoken. */
@@ -16,12 +17,7 @@ export class Blob {
   ) {}
 
   /** A request for the blob; `query` is added to its own. */
-  call(
-    method: string,
-    query: Record<string, string>,
-    own: Record<string, string>,
-    body?: Uint8Array | string,
-  ): MakeCall {
+  call(method: string, query: Record<string, string>, own: Record<string, string>, body?: Body | string): MakeCall {
     const url = new URL(this.url);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     return async () => ({
@@ -32,8 +28,8 @@ export class Blob {
     });
   }
 
-  /** The same with bytes, whose digest the server checks. */
-  async callWith(bytes: Uint8Array, query: Record<string, string>, own: Record<string, string>): Promise<MakeCall> {
-    return this.call('PUT', query, { ...own, 'Content-MD5': toBase64(await md5(bytes)) }, bytes);
+  /** The same with bytes, whose MD5 digest the server checks. */
+  callWith(body: Body, md5: Uint8Array, query: Record<string, string>, own: Record<string, string>): MakeCall {
+    return this.call('PUT', query, { ...own, 'Content-MD5': toBase64(md5) }, body);
   }
 }

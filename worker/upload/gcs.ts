@@ -2,6 +2,7 @@
 // Cloud Storage documentation, "Perform resumable uploads".
 
 import type { TargetPlan } from '../types.js';
+import { type Body, sizeOf } from './body.js';
 import { Flight } from './flight.js';
 import { Digest, toBase64 } from './md5.js';
 import { appendPart } from './offsets.js';
@@ -22,7 +23,9 @@ const COMPLETE = [200, 201];
 
 export class Gcs implements Protocol {
   readonly #flight = new Flight(1);
-  readonly #digest = new Digest();
+  readonly digest = new Digest();
+  /** Of all that was sent. */
+  #md5: Promise<Uint8Array> | undefined;
   #size = 0;
   #unseen = 0;
 
@@ -41,11 +44,10 @@ export class Gcs implements Protocol {
 
   async part(part: Part): Promise<void> {
     await this.#flight.begin(async () => {
-      this.#size = part.offset + part.bytes.length;
-      await this.#digest.add(part.bytes);
+      this.#size = part.offset + part.size;
       const total = part.isLast ? String(this.#size) : '*';
       await appendPart(this.requests, part, {
-        append: (offset, bytes) => this.#append(offset, bytes, total),
+        append: (offset, body) => this.#append(offset, body, total),
         end: async () => this.#endOf(await this.#put({ 'Content-Range': `bytes */${total}` }), total, 0),
       });
     });
@@ -72,13 +74,14 @@ export class Gcs implements Protocol {
     );
   }
 
-  async #append(offset: number, bytes: Uint8Array, total: string): Promise<number> {
-    const range = bytes.length === 0 ? `*/${total}` : `${offset}-${offset + bytes.length - 1}/${total}`;
-    const answer = await this.#put({ 'Content-Range': `bytes ${range}` }, bytes);
-    return this.#endOf(answer, total, offset + bytes.length);
+  async #append(offset: number, body: Body, total: string): Promise<number> {
+    const end = offset + sizeOf(body);
+    const range = end === offset ? `*/${total}` : `${offset}-${end - 1}/${total}`;
+    const answer = await this.#put({ 'Content-Range': `bytes ${range}` }, body);
+    return this.#endOf(answer, total, end);
   }
 
-  #put(own: Record<string, string>, body?: Uint8Array): Promise<Answer> {
+  #put(own: Record<string, string>, body?: Body): Promise<Answer> {
     const call = async () => ({ ...(await this.#call('PUT', own)), sees308: true, ...(body ? { body } : {}) });
     return this.requests.once(call, [...COMPLETE, INCOMPLETE]);
   }
@@ -112,8 +115,9 @@ export class Gcs implements Protocol {
     const size = /"size":\s*"(\d+)"/.exec(text)?.[1];
     const digest =
       /"md5Hash":\s*"([^"]+)"/.exec(text)?.[1] ?? /md5=([\w+/=]+)/.exec(headers.get('x-goog-hash') ?? '')?.[1];
+    this.#md5 ??= this.digest.take();
     const isOther = size !== undefined && Number(size) !== this.#size;
-    const hasOthers = digest !== undefined && digest !== toBase64(await this.#digest.end());
+    const hasOthers = digest !== undefined && digest !== toBase64(await this.#md5);
     if (isOther || hasOthers) throw new Error('the object on the server is not the one that was uploaded');
   }
 }

@@ -45,9 +45,31 @@ describe.each([
     ]) {
       await digest.add(bytes.subarray(start, end));
     }
-    expect(hex(await digest.end())).toBe(expected(bytes));
-    // It may be asked for again.
-    expect(hex(await digest.end())).toBe(expected(bytes));
+    expect(hex(await digest.take())).toBe(expected(bytes));
+    // What comes then begins another one.
+    await digest.add(bytes.subarray(7));
+    expect(hex(await digest.take())).toBe(expected(bytes.subarray(7)));
+  });
+
+  test.each([
+    ['zeros', [3 * MIB + 7]],
+    ['zeros, then bytes', [2 * MIB + 1, 'ab']],
+    ['bytes, then zeros', ['ab', 2 * MIB + 1]],
+    ['zeros and bytes in turn', [5, 'ab', 7, 'cd', 9]],
+    ['nothing', []],
+  ])('%s', async (_, pieces) => {
+    const digest = new Digest();
+    // The second time with what the first one has left.
+    for (let turn = 0; turn < 2; turn += 1) {
+      for (const piece of pieces) {
+        if (typeof piece === 'number') await digest.addZeros(piece);
+        else await digest.add(Buffer.from(piece));
+      }
+      const all = Buffer.concat(
+        pieces.map((piece) => (typeof piece === 'number' ? Buffer.alloc(piece) : Buffer.from(piece))),
+      );
+      expect(hex(await digest.take())).toBe(expected(all));
+    }
   });
 
   test('several at once do not disturb each other', async () => {
@@ -57,6 +79,17 @@ describe.each([
     // Nor does one that begins where another has ended.
     expect(hex(await md5(all[0]!))).toBe(expected(all[0]!));
   });
+});
+
+test('zeros of one length are digested once', async () => {
+  const digest = new byNode.Digest();
+  await digest.addZeros(3 * MIB);
+  const first = await digest.take();
+  const createHash = vi.spyOn(process.getBuiltinModule('node:crypto'), 'createHash');
+  await digest.addZeros(2 * MIB);
+  await digest.addZeros(MIB);
+  expect(await digest.take()).toEqual(first);
+  expect(createHash).not.toHaveBeenCalled();
 });
 
 test('a large piece leaves others their turn', async () => {

@@ -26,23 +26,63 @@ async function begin(): Promise<Hash> {
   return { update: hasher.update, digest };
 }
 
+const ZEROS = new Uint8Array(STEP);
+/** A part has no more. */
+const MOST_DUE = 512 << 20;
+
 /** A digest of what comes in pieces. */
 export class Digest {
   #hash: Promise<Hash> | undefined;
-  #ended: Promise<Uint8Array> | undefined;
+  /** Zeros that the hash does not have yet: there is none while nothing else has come. */
+  #zeros = 0;
+  /** The digest of zeros that was asked for last: holes make many parts of one size. */
+  #ofZeros: { length: number; digest: Uint8Array } | undefined;
 
   async add(bytes: Uint8Array): Promise<void> {
-    const hash = await this.#begun();
-    for (let at = 0; at < bytes.length; at += STEP) {
-      if (at > 0) await new Promise((next) => setTimeout(next));
-      hash.update(bytes.subarray(at, at + STEP));
-    }
+    if (bytes.length === 0) return;
+    await this.#addDueZeros();
+    await this.#update(bytes.length, (at) => bytes.subarray(at, at + STEP));
   }
 
-  /** Of all that was added; nothing is added afterwards. */
-  end(): Promise<Uint8Array> {
-    this.#ended ??= this.#begun().then((hash) => hash.digest());
-    return this.#ended;
+  async addZeros(length: number): Promise<void> {
+    this.#zeros += length;
+    if (this.#hash || this.#zeros > MOST_DUE) await this.#addDueZeros();
+  }
+
+  /** The digest of all that was added since the last call. */
+  async take(): Promise<Uint8Array> {
+    if (!this.#hash) return this.#takeZeros();
+    await this.#addDueZeros();
+    const hash = await this.#hash;
+    this.#hash = undefined;
+    return hash.digest();
+  }
+
+  async #takeZeros(): Promise<Uint8Array> {
+    const length = this.#zeros;
+    if (this.#ofZeros?.length !== length) {
+      await this.#addDueZeros();
+      const hash = await this.#begun();
+      this.#hash = undefined;
+      this.#ofZeros = { length, digest: hash.digest() };
+    }
+    this.#zeros = 0;
+    return this.#ofZeros.digest;
+  }
+
+  async #addDueZeros(): Promise<void> {
+    const due = this.#zeros;
+    this.#zeros = 0;
+    await this.#update(due, (at) => ZEROS.subarray(0, due - at));
+  }
+
+  /** Digests `length` bytes by steps; `step` returns those from an offset on. */
+  async #update(length: number, step: (at: number) => Uint8Array): Promise<void> {
+    const hash = await this.#begun();
+    for (let at = 0; at < length; at += STEP) {
+      if (at > 0) await new Promise((next) => setTimeout(next));
+      hash.update(step(at));
+    }
   }
 
   #begun(): Promise<Hash> {
@@ -54,7 +94,7 @@ export class Digest {
 export async function md5(bytes: Uint8Array): Promise<Uint8Array> {
   const digest = new Digest();
   await digest.add(bytes);
-  return digest.end();
+  return digest.take();
 }
 
 export const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { failure, runClock } from '../../e2e/support/units/uploads.js';
 import { Passing } from '../http/failures.js';
+import type { Body } from './body.js';
 import { appendPart } from './offsets.js';
 import type { Part } from './parts.js';
 import { Requests } from './requests.js';
@@ -14,7 +15,7 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 const BYTES = Uint8Array.from({ length: 10 }, (_, at) => at);
-const PART: Part = { number: 2, offset: 20, bytes: BYTES, isZero: false, isLast: false, written: 30 };
+const PART: Part = { number: 2, offset: 20, size: 10, body: BYTES, isLast: false, written: 30 };
 
 /** What a server does next: the end that it states, or why it fails. */
 type Step = ['append' | 'end', number | Error];
@@ -30,7 +31,7 @@ async function append(steps: Step[], part = PART) {
     return outcome instanceof Error ? Promise.reject(outcome) : Promise.resolve(outcome);
   };
   const appending = {
-    append: (offset: number, bytes: Uint8Array) => next(`append ${offset}: ${bytes.join('')}`),
+    append: (offset: number, body: Body) => next(`append ${offset}: ${(body as Uint8Array).join('')}`),
     end: () => next('end'),
   };
   const requests = new Requests(undefined, { patience: 4 });
@@ -137,6 +138,6 @@ test('a server that takes nothing is asked ever more slowly, until patience ends
 });
 
 test('an empty last part is sent once', async () => {
-  const part = { ...PART, bytes: new Uint8Array(), isLast: true };
+  const part = { ...PART, size: 0, body: new Uint8Array(), isLast: true };
   expect(await append([['append', 20]], part)).toMatchObject({ failed: 'nothing failed', asked: ['append 20: '] });
 });

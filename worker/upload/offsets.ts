@@ -1,19 +1,20 @@
 // Uploads in one order, where the server knows how far it has come: after a failure it is asked.
 
 import { Passing } from '../http/failures.js';
+import { after, type Body } from './body.js';
 import type { Part } from './parts.js';
 import type { Requests } from './requests.js';
 
 export interface Appending {
-  /** Sends `bytes` at `offset`, the end of what the server has. Resolves to its new end. */
-  append(offset: number, bytes: Uint8Array): Promise<number>;
+  /** Sends `body` at `offset`, the end of what the server has. Resolves to its new end. */
+  append(offset: number, body: Body): Promise<number>;
   /** Where what the server has ends. */
   end(): Promise<number>;
 }
 
 /** Sends `part`, from wherever the server has come. */
 export async function appendPart(requests: Requests, part: Part, { append, end }: Appending): Promise<void> {
-  const last = part.offset + part.bytes.length;
+  const last = part.offset + part.size;
   let at = part.offset;
   let isSure = true;
   await requests.retrying(async () => {
@@ -24,14 +25,14 @@ export async function appendPart(requests: Requests, part: Part, { append, end }
     isSure = false;
     do {
       const before = at;
-      at = checked(await append(at, part.bytes.subarray(at - part.offset)), part);
+      at = checked(await append(at, after(part.body, at - part.offset)), part);
       if (at === before && at < last) throw new Passing('the server has taken nothing of what was sent');
     } while (at < last);
   });
 }
 
 /** Fails where the server has come to a place that is not in `part`: what is missing is gone here. */
-function checked(end: number, { offset, bytes }: Part): number {
-  if (end >= offset && end <= offset + bytes.length) return end;
-  throw new Error(`the server has ${end} bytes, where ${offset} to ${offset + bytes.length} were sent`);
+function checked(end: number, { offset, size }: Part): number {
+  if (end >= offset && end <= offset + size) return end;
+  throw new Error(`the server has ${end} bytes, where ${offset} to ${offset + size} were sent`);
 }

@@ -1,8 +1,10 @@
 // Cutting an output into parts.
 
+import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { random } from '../../e2e/support/random.js';
 import { held } from '../../e2e/support/units/uploads.js';
+import { Digest } from './md5.js';
 import { type Part, Parts } from './parts.js';
 
 const SIZE = 8;
@@ -19,37 +21,38 @@ async function cut(pieces: (number[] | number)[], begun = { parts: 0, written: 0
   return parts;
 }
 
+const bytesOf = ({ body }: Part) => body as Uint8Array;
 /** What of a part is told by most rows. */
-const shown = ({ bytes, isZero, isLast, written }: Part) => [bytes.join(''), isZero, isLast, written];
+const shown = (part: Part) => [bytesOf(part).join(''), part.isLast, part.written];
 
 test.each<[string, (number[] | number)[], unknown[]]>([
-  ['nothing: one part without bytes', [], [['', true, true, 0]]],
-  ['less than a part', [[1, 2]], [['12', false, true, 2]]],
-  ['a part exactly: it is the last one', [[1, 2, 3, 4, 5, 6, 7, 8]], [['12345678', false, true, 8]]],
-  ['zeros of a part exactly', [SIZE], [['00000000', true, true, 0]]],
+  ['nothing: one part without bytes', [], [['', true, 0]]],
+  ['less than a part', [[1, 2]], [['12', true, 2]]],
+  ['a part exactly: it is the last one', [[1, 2, 3, 4, 5, 6, 7, 8]], [['12345678', true, 8]]],
+  ['zeros of a part exactly', [SIZE], [['00000000', true, 0]]],
   [
     'a part and a byte',
     [[1, 2, 3, 4, 5, 6, 7, 8, 9]],
     [
-      ['12345678', false, false, 8],
-      ['9', false, true, 9],
+      ['12345678', false, 8],
+      ['9', true, 9],
     ],
   ],
   [
     'bytes, zeros and bytes in a part',
     [[1, 2], 3, [3], 4],
     [
-      ['12000300', false, false, 3],
-      ['00', true, true, 3],
+      ['12000300', false, 3],
+      ['00', true, 3],
     ],
   ],
   [
     'zeros over several parts',
     [[1], 2 * SIZE + 1, [2]],
     [
-      ['10000000', false, false, 1],
-      ['00000000', true, false, 1],
-      ['002', false, true, 2],
+      ['10000000', false, 1],
+      ['00000000', false, 1],
+      ['002', true, 2],
     ],
   ],
 ])('%s', async (_, pieces, expected) => {
@@ -66,10 +69,10 @@ test('what was cut off goes on at its number, its offset and its count', async (
 
 test('parts of zeros share one buffer, and a later part has none of the bytes of an earlier one', async () => {
   const parts = await cut([2 * SIZE, [1, 1, 1, 1, 1, 1, 1, 1], [2], SIZE]);
-  expect(parts[0]!.bytes.buffer).toBe(parts[1]!.bytes.buffer);
-  expect(parts[2]!.bytes.buffer).not.toBe(parts[1]!.bytes.buffer);
-  expect(parts[3]!.bytes.join('')).toBe('20000000');
-  expect(parts[1]!.bytes.join('')).toBe('00000000');
+  expect(bytesOf(parts[0]!).buffer).toBe(bytesOf(parts[1]!).buffer);
+  expect(bytesOf(parts[2]!).buffer).not.toBe(bytesOf(parts[1]!).buffer);
+  expect(bytesOf(parts[3]!).join('')).toBe('20000000');
+  expect(bytesOf(parts[1]!).join('')).toBe('00000000');
 });
 
 test('no part is made while the one before is being taken', async () => {
@@ -103,15 +106,31 @@ test('pieces of random sizes: the parts are what came (40 seeds)', async () => {
     const all = pieces.flatMap((piece) => (typeof piece === 'number' ? Array<number>(piece).fill(0) : piece));
     const parts = await cut(pieces);
     expect(
-      parts.flatMap(({ bytes }) => [...bytes]),
+      parts.flatMap((part) => [...bytesOf(part)]),
       `seed ${seed}`,
     ).toEqual(all);
     expect(parts.at(-1)!.written, `seed ${seed}`).toBe(all.filter((byte) => byte > 0).length);
     for (const [number, part] of parts.entries()) {
       const isLast = number === parts.length - 1;
       expect(part, `seed ${seed}`).toMatchObject({ number, offset: number * SIZE, isLast });
-      expect(part.isZero, `seed ${seed}`).toBe(part.bytes.every((byte) => byte === 0));
-      if (!isLast) expect(part.bytes, `seed ${seed}`).toHaveLength(SIZE);
+      expect(part.size, `seed ${seed}`).toBe(bytesOf(part).length);
+      if (!isLast) expect(part.size, `seed ${seed}`).toBe(SIZE);
     }
   }
+});
+
+test('a digest has the bytes of each part when the part is handed on', async () => {
+  const digest = new Digest();
+  const found: string[] = [];
+  const take = async (part: Part) => {
+    const expected = createHash('md5').update(bytesOf(part)).digest();
+    found.push(expected.equals(await digest.take()) ? 'right' : 'wrong');
+  };
+  const cutter = new Parts(SIZE, { parts: 0, written: 0 }, take, digest);
+  for (const piece of [[1, 2, 3], 2, [4], 2 * SIZE + 4, [5], SIZE]) {
+    if (typeof piece === 'number') await cutter.addZeros(piece);
+    else await cutter.add(Uint8Array.from(piece));
+  }
+  await cutter.end();
+  expect(found).toEqual(Array(5).fill('right'));
 });

@@ -1,13 +1,16 @@
 // Cuts what comes in ascending order into parts of one size, the last one perhaps shorter.
 
+import { type Body, Gathering, zeros } from './body.js';
+import type { Digest } from './md5.js';
+
 export interface Part {
   /** From 0 on. */
   number: number;
   /** Where it begins in the output. */
   offset: number;
-  bytes: Uint8Array;
-  /** Nothing but zeros: all such parts share one buffer. */
-  isZero: boolean;
+  /** In bytes. */
+  size: number;
+  body: Body;
   isLast: boolean;
   /** How many bytes up to its end were written: the others are holes. */
   written: number;
@@ -18,14 +21,19 @@ export class Parts {
   #written: number;
   #filled = 0;
   /** Undefined while the part has zeros only. */
-  #bytes: Uint8Array | undefined;
-  #zeros: Uint8Array | undefined;
+  #gathering: Gathering | undefined;
+  /** The body of a part of zeros: all such parts share it. */
+  #zeros: Body | undefined;
 
-  /** What comes begins behind `parts`. `take` gets each part, and keeps the next from being made until it resolves. */
+  /**
+   * What comes begins behind `parts`. `take` gets each part, and keeps the next from being made until it resolves; `digest` has
+   * got the bytes of the part by then.
+   */
   constructor(
     private readonly size: number,
     { parts, written }: { parts: number; written: number },
     private readonly take: (part: Part) => Promise<void>,
+    private readonly digest?: Digest,
   ) {
     this.#number = parts;
     this.#written = written;
@@ -35,8 +43,8 @@ export class Parts {
     for (let at = 0; at < bytes.length; ) {
       await this.#handOnIfFull();
       const piece = bytes.subarray(at, at + this.size - this.#filled);
-      this.#bytes ??= new Uint8Array(this.size);
-      this.#bytes.set(piece, this.#filled);
+      this.#gather().add(piece);
+      await this.digest?.add(piece);
       this.#filled += piece.length;
       this.#written += piece.length;
       at += piece.length;
@@ -47,6 +55,8 @@ export class Parts {
     for (let left = length; left > 0; ) {
       await this.#handOnIfFull();
       const piece = Math.min(left, this.size - this.#filled);
+      this.#gathering?.addZeros(piece);
+      await this.digest?.addZeros(piece);
       this.#filled += piece;
       left -= piece;
     }
@@ -57,25 +67,31 @@ export class Parts {
     await this.#handOn(true);
   }
 
+  #gather(): Gathering {
+    if (!this.#gathering) {
+      this.#gathering = new Gathering(this.size);
+      this.#gathering.addZeros(this.#filled);
+    }
+    return this.#gathering;
+  }
+
   /** Only where more follows: the last part is to be known as such. */
   async #handOnIfFull(): Promise<void> {
     if (this.#filled === this.size) await this.#handOn(false);
   }
 
   async #handOn(isLast: boolean): Promise<void> {
-    const [number, filled, bytes] = [this.#number, this.#filled, this.#bytes];
+    const [number, size] = [this.#number, this.#filled];
+    const body = this.#gathering?.end() ?? this.#zerosOf(size);
     this.#number += 1;
     this.#filled = 0;
-    this.#bytes = undefined;
-    if (!bytes) this.#zeros ??= new Uint8Array(this.size);
-    const all = bytes ?? this.#zeros!;
-    await this.take({
-      number,
-      offset: number * this.size,
-      bytes: all.subarray(0, filled),
-      isZero: bytes === undefined,
-      isLast,
-      written: this.#written,
-    });
+    this.#gathering = undefined;
+    await this.take({ number, offset: number * this.size, size, body, isLast, written: this.#written });
+  }
+
+  #zerosOf(size: number): Body {
+    if (size !== this.size) return zeros(size);
+    this.#zeros ??= zeros(size);
+    return this.#zeros;
   }
 }

@@ -8,6 +8,8 @@ import { locationOf } from '../http/location.js';
 import { Retries } from '../http/retry.js';
 import { LONGEST_TIMER, timeOf } from '../http/seconds.js';
 import type { Network } from '../types.js';
+import { type Body, sizeOf } from './body.js';
+import { isNode } from './runtime.js';
 import type { UploadOptions } from './types.js';
 
 /** In seconds. */
@@ -39,7 +41,7 @@ export interface Call {
   url: string | URL;
   headers?: Record<string, string>;
   /** A stream is sent once: such a call is made by `once`. */
-  body?: Uint8Array | string | ReadableStream<Uint8Array>;
+  body?: Body | string | ReadableStream<Uint8Array>;
   /** Whether 308 is an answer of the protocol, which browsers show only where they may follow redirects. */
   sees308?: boolean;
 }
@@ -118,7 +120,7 @@ export class Requests {
   /** The same, once. Fails with `Passing` where another attempt may help. */
   async once(make: MakeCall, accepted: readonly number[]): Promise<Answer> {
     const call = await orCancelled(this.#ending.signal, made(make));
-    const { length } = call.body instanceof ReadableStream ? '' : (call.body ?? '');
+    const length = lengthOf(call.body);
     const { response, text } = await this.#askInTime(call, length);
     const { host } = new URL(call.url);
     this.#retries.answered(host);
@@ -209,7 +211,7 @@ export class Requests {
       headers,
       signal,
       cache: 'no-store',
-      redirect: sees308 && !SEES_REDIRECTS ? 'follow' : 'manual',
+      redirect: sees308 && !isNode() ? 'follow' : 'manual',
       ...(body === undefined ? {} : { body: body as BodyInit }),
       ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
       ...(credentials ? { credentials } : {}),
@@ -217,8 +219,11 @@ export class Requests {
   }
 }
 
-/** Node shows redirects as they are. */
-const SEES_REDIRECTS = globalThis.process?.versions?.node !== undefined && typeof document === 'undefined';
+/** How many bytes of a body have to arrive before its answer. A stream has no end yet. */
+function lengthOf(body: Call['body']): number {
+  if (body === undefined || body instanceof ReadableStream) return 0;
+  return typeof body === 'string' ? body.length : sizeOf(body);
+}
 
 /** No answer has come in time. */
 class Overdue extends Unanswered {}

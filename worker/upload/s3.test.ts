@@ -34,7 +34,8 @@ test('each request is signed by what it does', async () => {
   };
   const protocol = new S3(requestsTo(cloud), sign, undefined, () => PART);
   expect(await protocol.begin(planOf(DISK))).toBe(PART);
-  const part = { number: 0, offset: 0, bytes: new Uint8Array(DISK), isZero: false, isLast: true, written: 0 };
+  const part = { number: 0, offset: 0, size: DISK.length, body: new Uint8Array(DISK), isLast: true, written: 0 };
+  await protocol.digest.add(DISK);
   await runClock(protocol.part(part));
   await runClock(protocol.complete());
   expect(seen).toEqual(['create POST uploads=', 'part PUT partNumber=1&uploadId 1', 'complete POST uploadId']);
@@ -93,12 +94,12 @@ test.each([
     () => size,
   );
   await protocol.begin(planOf(DISK));
-  const bytes = new Uint8Array(8);
+  const body = new Uint8Array(8);
   const parts = Array.from({ length: 6 }, (_, number) => ({
     number,
     offset: 0,
-    bytes,
-    isZero: false,
+    size: 8,
+    body,
     isLast: false,
     written: 0,
   }));

@@ -5,7 +5,7 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 import { Passing, Refused } from '../http/failures.js';
 import type { TargetPlan } from '../types.js';
 import { Flight } from './flight.js';
-import { md5 } from './md5.js';
+import { Digest, md5 } from './md5.js';
 import type { Part } from './parts.js';
 import type { Answer, Call, Requests } from './requests.js';
 import type { LeftUpload, S3Journal, StoredPart } from './s3-journal.js';
@@ -32,7 +32,7 @@ export class S3 implements Protocol {
   #upload: { id: string } | undefined;
   #flight!: Flight;
   readonly #parts: StoredPart[] = [];
-  #digestOfZeros: Promise<Uint8Array> | undefined;
+  readonly digest = new Digest();
   /** Whether the server has refused to make the object of its parts: to go on with them would be of no use. */
   #isRefused = false;
   /** Whether the journal tells of this upload. */
@@ -71,8 +71,7 @@ export class S3 implements Protocol {
   }
 
   async part(part: Part): Promise<void> {
-    // While others are on their way.
-    const digest = await this.#digestOf(part);
+    const digest = await this.digest.take();
     await this.#flight.begin(() => this.#send(part, digest));
   }
 
@@ -157,7 +156,7 @@ export class S3 implements Protocol {
   async #send(part: Part, digest: Uint8Array): Promise<void> {
     const query = `partNumber=${part.number + 1}&${this.#query()}`;
     const request = { action: 'part', method: 'PUT', query, partNumber: part.number + 1 } as const;
-    const call = async () => ({ method: request.method, url: await this.sign(request), body: part.bytes });
+    const call = async () => ({ method: request.method, url: await this.sign(request), body: part.body });
     for (let attempt = 1; ; attempt += 1) {
       const { headers } = await this.requests.send(call, [200]);
       const stored = this.#stored(headers, digest);
@@ -180,12 +179,6 @@ export class S3 implements Protocol {
     const isDigest = hex !== undefined && !headers.get('x-amz-server-side-encryption')?.startsWith('aws:kms');
     if (!isDigest) return { etag, digest: undefined };
     return hex.toLowerCase() === bytesToHex(digest) ? { etag, digest } : undefined;
-  }
-
-  #digestOf({ bytes, isZero, isLast }: Part): Promise<Uint8Array> {
-    if (!isZero || isLast) return md5(bytes);
-    this.#digestOfZeros ??= md5(bytes);
-    return this.#digestOfZeros;
   }
 
   /** Resolves to what the server says of the object; `undefined` where an attempt before has completed it. */

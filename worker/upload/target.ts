@@ -2,12 +2,15 @@
 
 import { DecantError } from '../errors.js';
 import type { Bytes, Network, Target, TargetBegun, TargetPlan } from '../types.js';
+import type { Digest } from './md5.js';
 import { type Part, Parts } from './parts.js';
 import type { Requests } from './requests.js';
 
 /** What a protocol of uploads has to do. */
 export interface Protocol {
   readonly requests: Requests;
+  /** Gets all bytes of a part before the part is sent. */
+  readonly digest?: Digest;
   /** Whether it can go on with an upload that was cut off. */
   readonly resumes?: boolean;
   /** After `begin`: what the server has of an upload that was cut off. */
@@ -45,7 +48,12 @@ export class UploadTarget implements Target {
   async open(plan: TargetPlan): Promise<TargetBegun | undefined> {
     const size = await this.protocol.begin(plan);
     const { begun } = this.protocol;
-    this.#parts = new Parts(size, begun ?? { parts: 0, written: 0 }, (part) => this.protocol.part(part));
+    this.#parts = new Parts(
+      size,
+      begun ?? { parts: 0, written: 0 },
+      (part) => this.protocol.part(part),
+      this.protocol.digest,
+    );
     return begun && { offset: begun.parts * size, written: begun.written };
   }
 

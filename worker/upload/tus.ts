@@ -2,6 +2,7 @@
 
 import { Passing } from '../http/failures.js';
 import type { TargetPlan } from '../types.js';
+import type { Body } from './body.js';
 import { Flight } from './flight.js';
 import { appendPart } from './offsets.js';
 import type { Part } from './parts.js';
@@ -42,12 +43,12 @@ export class Tus implements Protocol {
   }
 
   async part(part: Part): Promise<void> {
-    this.#size = part.offset + part.bytes.length;
+    this.#size = part.offset + part.size;
     // Of an upload without bytes all is there.
     if (this.#size === 0 && !this.#isDeferred) return;
     await this.#flight.begin(() =>
       appendPart(this.requests, part, {
-        append: (offset, bytes) => this.#append(offset, bytes, part.isLast),
+        append: (offset, body) => this.#append(offset, body, part.isLast),
         end: () => this.#end(),
       }),
     );
@@ -63,7 +64,7 @@ export class Tus implements Protocol {
     await this.requests.end(this.#file && this.#call('DELETE', this.#file, {}));
   }
 
-  async #append(offset: number, body: Uint8Array, isLast: boolean): Promise<number> {
+  async #append(offset: number, body: Body, isLast: boolean): Promise<number> {
     const isDue = isLast && this.#isDeferred && !this.#isDeclared;
     const length: Record<string, string> = isDue ? { 'Upload-Length': String(this.#size) } : {};
     const own = { 'Content-Type': 'application/offset+octet-stream', 'Upload-Offset': String(offset), ...length };
@@ -80,7 +81,7 @@ export class Tus implements Protocol {
     return offsetOf(answer);
   }
 
-  #call(method: string, url: URL, own: Record<string, string>, body?: Uint8Array): MakeCall {
+  #call(method: string, url: URL, own: Record<string, string>, body?: Body): MakeCall {
     return async () => {
       const headers = { ...(await this.requests.headers(url)), ...VERSION, ...own };
       return { method, url, headers, ...(body ? { body } : {}) };

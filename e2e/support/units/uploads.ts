@@ -44,6 +44,7 @@ export const cloudOf = (options: CloudOptions = {}): Cloud =>
 /** `protocol` with small parts. */
 const withParts = (protocol: Protocol): Protocol => ({
   requests: protocol.requests,
+  ...(protocol.digest ? { digest: protocol.digest } : {}),
   begin: (plan) => protocol.begin(plan).then(() => PART),
   part: (part) => protocol.part(part),
   complete: () => protocol.complete(),
