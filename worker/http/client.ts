@@ -6,6 +6,7 @@ import { bodyOf, Clock, type Exchange } from './exchange.js';
 import { HttpFailure, Passing, refusal, Unanswered } from './failures.js';
 import { headersFor } from './headers.js';
 import { locationOf } from './location.js';
+import { checkHttpOptions } from './options.js';
 import { timeOf } from './seconds.js';
 import type { Fetch, HttpOptions } from './types.js';
 
@@ -57,6 +58,7 @@ export class Client {
     private readonly platform: HttpPlatform,
     private readonly options: HttpOptions,
   ) {
+    checkHttpOptions(options);
     this.#timeout = timeOf('timeout', options.timeout ?? TIMEOUT);
   }
 

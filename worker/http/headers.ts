@@ -3,6 +3,7 @@
 import { DecantError, reasonOf } from '../errors.js';
 import type { Address } from './address.js';
 import { Unanswered } from './failures.js';
+import { checkHeaders } from './options.js';
 import type { HttpOptions } from './types.js';
 
 /**
@@ -24,6 +25,7 @@ export async function headersFor(
 
 async function headersOf(given: HttpOptions['headers'] = {}): Promise<Headers> {
   const pairs = typeof given === 'function' ? await made(given) : given;
+  checkHeaders(pairs);
   const headers = new Headers();
   for (const [name, value] of Symbol.iterator in pairs ? pairs : Object.entries(pairs)) {
     try {

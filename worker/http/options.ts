@@ -1,6 +1,9 @@
-// The names of what a caller may say of requests.
+// Checks how callers ask a server: of a wrong option nothing may be left to a request, whose failure would be called the
+// network's.
 
+import { DecantError } from '../errors.js';
 import { namesOf } from '../option-names.js';
+import { timeOf } from './seconds.js';
 import type { HttpOptions } from './types.js';
 
 export const HTTP_OPTIONS = namesOf<HttpOptions>({
@@ -13,3 +16,27 @@ export const HTTP_OPTIONS = namesOf<HttpOptions>({
   signal: true,
   timeout: true,
 });
+
+const CREDENTIALS = ['omit', 'same-origin', 'include'];
+
+const usage = (message: string) => new DecantError('usage', message);
+
+/** Fails with `usage` where one of `options` is not what its type says. */
+export function checkHttpOptions(options: HttpOptions): void {
+  if (typeof options !== 'object' || options === null) throw usage("'options' must be an object");
+  const { headers, credentials, fetch, timeout, patience } = options;
+  if (headers !== undefined && typeof headers !== 'function') checkHeaders(headers);
+  if (credentials !== undefined && !CREDENTIALS.includes(credentials)) {
+    throw usage(`'credentials' must be one of ${CREDENTIALS.join(', ')}`);
+  }
+  if (fetch !== undefined && typeof fetch !== 'function') throw usage("'fetch' must be a function");
+  if (timeout !== undefined) timeOf('timeout', timeout);
+  if (patience !== undefined) timeOf('patience', patience);
+}
+
+/** Fails with `usage` unless `headers` are an object or a list of pairs. */
+export function checkHeaders(headers: unknown): void {
+  const isObject = typeof headers === 'object' && headers !== null;
+  if (isObject && (!(Symbol.iterator in headers) || typeof headers[Symbol.iterator] === 'function')) return;
+  throw usage("'headers' must be an object, a list of pairs, or a function that returns one of these");
+}

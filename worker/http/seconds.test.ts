@@ -11,11 +11,16 @@ test.for([
   expect(timeOf('timeout', seconds!)).toBe(milliseconds);
 });
 
-test.for([Number.NaN, -1, -0.001, 'soon' as unknown as number])('%s is no time', (seconds) => {
-  expect(() => timeOf('patience', seconds)).toThrow(
-    expect.objectContaining({
-      kind: 'usage',
-      message: `'patience' is a number of seconds from 0 on, not ${seconds}`,
-    }),
-  );
+test.for([
+  [Number.NaN, 'NaN'],
+  [-1, '-1'],
+  [-0.001, '-0.001'],
+  ['5', 'a value of type string'],
+  [null, 'a value of type null'],
+  [5n, 'a value of type bigint'],
+  [[5], 'a value of type object'],
+  [Symbol('5'), 'a value of type symbol'],
+] as const)('%s is not a time', ([seconds, given]) => {
+  const message = `'patience' must be a number of seconds, 0 or more, not ${given}`;
+  expect(() => timeOf('patience', seconds as number)).toThrow(expect.objectContaining({ kind: 'usage', message }));
 });

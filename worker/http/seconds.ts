@@ -5,8 +5,9 @@ import { DecantError } from '../errors.js';
 /** The longest time that a timer can wait, in milliseconds: 24 days. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** `seconds` in milliseconds, for a timer. Fails with `usage` where `name` is no number from 0 on. */
+/** `seconds` in milliseconds, for a timer. Fails with `usage` unless the option `name` is a number of seconds. */
 export function timeOf(name: string, seconds: number): number {
-  if (seconds >= 0) return Math.min(LONGEST_TIMER, seconds * 1000);
-  throw new DecantError('usage', `'${name}' is a number of seconds from 0 on, not ${seconds}`);
+  if (typeof seconds === 'number' && seconds >= 0) return Math.min(LONGEST_TIMER, seconds * 1000);
+  const given = typeof seconds === 'number' ? seconds : `a value of type ${seconds === null ? 'null' : typeof seconds}`;
+  throw new DecantError('usage', `'${name}' must be a number of seconds, 0 or more, not ${given}`);
 }

@@ -331,7 +331,7 @@ test.for([
   ['patience', Number.NaN],
 ] as const)('no time: %s %d', async ([name, value]) => {
   const { asked, opening } = openFrom(whole, {}, { [name]: value });
-  expect(await told(opening)).toMatch(new RegExp(`^usage: '${name}' is a number of seconds from 0 on`));
+  expect(await told(opening)).toMatch(new RegExp(`^usage: '${name}' must be a number of seconds, 0 or more`));
   expect(asked).toEqual([]);
 });
 

@@ -322,8 +322,8 @@ test('an unknown place is not in messages', async () => {
 test.each([
   ['timeout', { timeout: -1 }],
   ['patience', { patience: Number.NaN }],
-])('%s has to be a number from 0 on', (name, options) => {
-  expect(() => new Requests(ADDRESS, options)).toThrow(new RegExp(`^'${name}' is a number of seconds from 0 on`));
+])('%s has to be a number, 0 or more', (name, options) => {
+  expect(() => new Requests(ADDRESS, options)).toThrow(new RegExp(`^'${name}' must be a number of seconds, 0 or more`));
 });
 
 test('the end stops what is under way, though fetch does not listen, and what waits', async () => {

@@ -5,6 +5,7 @@ import type { Address } from '../http/address.js';
 import { Passing, Refused, refusal, Unanswered } from '../http/failures.js';
 import { headersFor, made } from '../http/headers.js';
 import { locationOf } from '../http/location.js';
+import { checkHttpOptions } from '../http/options.js';
 import { Retries } from '../http/retry.js';
 import { LONGEST_TIMER, timeOf } from '../http/seconds.js';
 import type { Network } from '../types.js';
@@ -70,6 +71,7 @@ export class Requests {
     private readonly address: Address | undefined,
     private readonly options: UploadOptions,
   ) {
+    checkHttpOptions(options);
     const { patience } = options;
     this.#retries = new Retries(patience === undefined ? undefined : timeOf('patience', patience));
     this.#timeout = timeOf('timeout', options.timeout ?? TIMEOUT);
