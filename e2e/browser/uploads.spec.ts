@@ -52,7 +52,10 @@ async function convert(page: Page, kind: Kind, origin: string, size = MIB): Prom
     async ([kind, origin, disk]) => {
       const { open } = (await import('/dist/browser.js' as string)) as typeof import('../../dist/browser.js');
       const upload = (await import('/dist/upload.js' as string)) as typeof import('../../dist/upload.js');
-      const sign = ({ query }: { query: string }) => `${origin}/s3/disk?${query}`;
+      const sign = ({ action, ...named }: import('../../dist/upload.js').S3Request) => {
+        const query = Object.entries(named).map(([name, value]) => [name, String(value)]);
+        return `${origin}/s3/disk?${action === 'create' ? 'uploads=' : new URLSearchParams(query)}`;
+      };
       const targets = {
         s3: () => upload.s3Target({ sign }),
         gcs: () => upload.gcsTarget({ url: `${origin}/gcs/disk` }),

@@ -149,7 +149,7 @@ test('a server that is not there', async () => {
 for (const given of ['http://', 'https://:1', 'http://[x']) {
   test(`no address: ${given}`, given === 'http://' ? {} : FULL, async () => {
     const told = await failure(decant.open(given));
-    expect(told).toBe('usage: What was given as the address of an image is no URL of http or https');
+    expect(told).toBe('usage: The address must be a URL of http or https');
   });
 }
 

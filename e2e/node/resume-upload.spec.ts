@@ -13,7 +13,7 @@ import { failure } from '../support/failure.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
 import { isDisk, qcow2Of, rawDisk } from '../support/upload-disks.js';
-import { takeUploads, type UploadServer } from '../support/uploads.js';
+import { queryFor, takeUploads, type UploadServer } from '../support/uploads.js';
 
 const dist = (name: string) => fileURLToPath(new URL(`../../dist/${name}.js`, import.meta.url));
 const decant = (await import(dist('node'))) as typeof Decant;
@@ -256,7 +256,10 @@ class InMemory implements Upload.UploadJournal {
 
 /** A target whose requests are signed elsewhere. */
 const signed = (journal?: Upload.UploadJournal) =>
-  upload.s3Target({ ...(journal ? { journal } : {}), sign: ({ query }) => `${url()}?${query}&X-Amz-Signature=abc` });
+  upload.s3Target({
+    ...(journal ? { journal } : {}),
+    sign: (request) => `${url()}?${queryFor(request)}&X-Amz-Signature=abc`,
+  });
 
 const KEPT = 'cancelled: The conversion was cancelled; what is done is kept: convert again with resume to go on';
 

@@ -14,7 +14,7 @@ import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
 import { byScope } from '../support/scope.js';
 import { isDisk, qcow2Of, rawDisk } from '../support/upload-disks.js';
-import { takeUploads, type UploadServer } from '../support/uploads.js';
+import { queryFor, takeUploads, type UploadServer } from '../support/uploads.js';
 
 const dist = (name: string) => fileURLToPath(new URL(`../../dist/${name}.js`, import.meta.url));
 const decant = (await import(dist('node'))) as typeof Decant;
@@ -229,9 +229,10 @@ test('s3: parts that arrive damaged are sent again, and in the end refused', { t
 
 test('s3: presigned URLs of a callback', async () => {
   const asked: string[] = [];
-  const sign = async ({ action, query, partNumber }: Upload.S3Request) => {
+  const sign = async (request: Upload.S3Request) => {
+    const { action, partNumber } = request;
     asked.push(partNumber === undefined ? action : `${action} ${partNumber}`);
-    return `${server.origin}/s3${PATH}?${query}`;
+    return `${server.origin}/s3${PATH}?${queryFor(request)}`;
   };
   await convert(RAW, upload.s3Target({ sign }));
   expect(objectOf(server)?.equals(RAW)).toBe(true);

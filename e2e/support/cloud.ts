@@ -41,7 +41,7 @@ export interface CloudOptions {
   /** The fault of a request that gives an upload up (DELETE). */
   faultAtEnd?: () => UploadFault | undefined;
   /** Answers instead of the protocol. */
-  answer?: (asked: Asked) => Answer | undefined;
+  answer?: (asked: Asked) => Answer | undefined | Promise<Answer | undefined>;
   /** Whether to damage the bytes of a request before they are stored, by its number. */
   damages?: (number: number) => boolean;
   /** Headers of every answer. */
@@ -94,7 +94,7 @@ export class Cloud implements Stored {
   };
 
   async #carryOut(asked: Asked, number: number, body: Buffer, planned: UploadFault | undefined): Promise<Outcome> {
-    const answer = this.options.answer?.(asked);
+    const answer = await this.options.answer?.(asked);
     if (answer) return answer;
     // Only what has a body can be late.
     const fault = planned === 'late body' && body.length === 0 ? undefined : planned;

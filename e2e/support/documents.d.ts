@@ -10,7 +10,11 @@ declare global {
   const addressWithSignature: string;
   const otherAddressWithSignature: string;
   function freshToken(): Promise<string>;
-  function presigned(request: { method: string; query: string }): Promise<string>;
+  function presigned(request: { action: string; uploadId?: string; partNumber?: number }): Promise<string>;
+  const accessKeyId: string;
+  const secretAccessKey: string;
+  const cancel: AbortController;
+  function show(progress: import('../../dist/node.js').Progress): void;
   function ask(question: string): Promise<string>;
   function bytesOfMyServer(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array>;
   function makeTarget(): import('../../dist/testing.js').Target;

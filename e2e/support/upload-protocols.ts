@@ -65,8 +65,9 @@ function s3({ objects, begun }: Stored, smallestPart: number): Protocol {
   return ({ method, url: { pathname, searchParams }, body }) => {
     const id = searchParams.get('uploadId');
     if (method === 'HEAD') {
-      const etag = etags.get(pathname);
-      return etag === undefined ? { status: 404 } : { status: 200, headers: { ETag: etag } };
+      const [etag, object] = [etags.get(pathname), objects.get(pathname)];
+      if (etag === undefined || !object) return { status: 404 };
+      return { status: 200, headers: { ETag: etag, 'Content-Length': String(object.length) } };
     }
     if (method === 'POST' && searchParams.has('uploads')) {
       const id = `${randomUUID()}&<`;

@@ -17,6 +17,23 @@ export const EXPOSED = {
   'Access-Control-Expose-Headers': 'ETag, Location, Range, Upload-Offset, x-ms-meta-decant',
 };
 
+/** The query of a request to S3, as whoever signs it makes it. */
+export function queryFor(request: {
+  action: string;
+  uploadId?: string;
+  partNumber?: number;
+  partNumberMarker?: number;
+}): string {
+  const { action, uploadId = '', partNumber = 0, partNumberMarker = 0 } = request;
+  if (action === 'create') return 'uploads=';
+  if (action === 'head') return '';
+  const more: Record<string, string> = {
+    ...(action === 'part' && { partNumber: String(partNumber) }),
+    ...(action === 'list' && { 'part-number-marker': String(partNumberMarker) }),
+  };
+  return String(new URLSearchParams({ ...more, uploadId }));
+}
+
 export interface UploadServer extends Cloud {
   origin: string;
   /** Resolves once all that clients have sent by now has arrived, and each request is answered or given up. */

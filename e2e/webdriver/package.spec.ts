@@ -147,7 +147,13 @@ for (const kind of ['s3', 'azure'] as const) {
           const path = '/dist/upload.js';
           const upload = (await import(path)) as typeof import('../../dist/upload.js');
           const targets = {
-            s3: () => upload.s3Target({ sign: ({ query }) => `${origin}/s3/disk?${query}` }),
+            s3: () =>
+              upload.s3Target({
+                sign: ({ action, ...named }) => {
+                  const query = Object.entries(named).map(([name, value]) => [name, String(value)]);
+                  return `${origin}/s3/disk?${action === 'create' ? 'uploads=' : new URLSearchParams(query)}`;
+                },
+              }),
             azure: () => upload.azureBlockBlobTarget(`${origin}/azure/disk?sig=x`),
           };
           const image = await window.decant.open(window.file);

@@ -46,8 +46,13 @@ test.for([
 });
 
 test.for(['http://', 'https://:1', 'http://[x', 'ftp://secret/', '/secret', ''])('%s is no address', (given) => {
-  const message = 'What was given as the address of an image is no URL of http or https';
+  const message = 'The address must be a URL of http or https';
   expect(() => addressOf(given)).toThrow(expect.objectContaining({ kind: 'usage', message }));
+});
+
+test.for([undefined, null, 5, {}, ['https://host/']])('%o is no address, on a page neither', (given) => {
+  vi.stubGlobal('location', { href: 'https://page/' });
+  expect(() => addressOf(given as string)).toThrow(expect.objectContaining({ kind: 'usage', code: 'invalid-url' }));
 });
 
 test('on a page an address may be relative', () => {

@@ -1,6 +1,7 @@
 // The address of a file on a server.
 
 import { DecantError } from '../errors.js';
+import { isOf } from '../values.js';
 
 export interface Address {
   /** Without user and password. */
@@ -19,9 +20,13 @@ const HTTP = /^https?:\/\//i;
 export const isHttp = (value: unknown): value is string | URL =>
   (typeof value === 'string' && HTTP.test(value)) || (value instanceof URL && HTTP.test(value.href));
 
-/** Fails with `usage` where `given` is no URL. The message does not repeat it: it may hold secrets. */
+/**
+ * Fails with `usage` where `given` is not a URL of http or https; a page's may be relative. The message does not repeat it: it
+ * may hold secrets.
+ */
 export function addressOf(given: string | URL): Address {
-  const url = parse(given);
+  const url = addressIn(given);
+  if (!url) throw new DecantError('usage', 'The address must be a URL of http or https', { code: 'invalid-url' });
   const { username, password } = url;
   url.username = '';
   url.password = '';
@@ -35,16 +40,13 @@ export function addressOf(given: string | URL): Address {
   };
 }
 
-function parse(given: string | URL): URL {
+/** The URL of http or https that `given` is, on a page relative to it. */
+export function addressIn(given: unknown): URL | undefined {
+  if (typeof given !== 'string' && !isOf<URL>(given, 'URL')) return undefined;
   const base = typeof location === 'undefined' ? undefined : location.href;
-  let url: URL | undefined;
-  try {
-    url = new URL(given, base);
-  } catch {
-    // Told below.
-  }
-  if (url && isHttp(url)) return url;
-  throw new DecantError('usage', 'What was given as the address of an image is no URL of http or https');
+  if (!URL.canParse(given, base)) return undefined;
+  const url = new URL(given, base);
+  return isHttp(url) ? url : undefined;
 }
 
 function basic(user: string, password: string): string {

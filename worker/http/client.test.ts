@@ -297,3 +297,11 @@ test('a request that was ended is aborted, and leaves no timer', async () => {
 test('a time-out that is no time is refused', () => {
   expect(() => clientOf(() => OK, { timeout: -1 })).toThrow(expect.objectContaining({ kind: 'usage' }));
 });
+
+test('headers that never settle are given up after the time-out', async () => {
+  const { asked, ask } = clientOf(() => OK, { headers: () => new Promise(() => {}), timeout: 2 });
+  const before = performance.now();
+  expect(await failureOf(ask())).toBeInstanceOf(Unanswered);
+  expect(performance.now() - before).toBe(2000);
+  expect(asked).toEqual([]);
+});

@@ -2,6 +2,7 @@
 
 import { DecantError } from '../errors.js';
 import { addressOf } from '../http/address.js';
+import { checkHttpOptions } from '../http/options.js';
 import { checkNames } from '../option-names.js';
 import type { Target } from '../types.js';
 import { Blob } from './azure.js';
@@ -13,7 +14,7 @@ import { Put } from './put.js';
 import { Requests } from './requests.js';
 import { S3 } from './s3.js';
 import { S3Journal } from './s3-journal.js';
-import { signerOf } from './s3-sign.js';
+import { checkKeys, signedUrl, signerOf } from './s3-sign.js';
 import type { S3Options } from './s3-types.js';
 import { OneConversion, type Protocol, UploadTarget } from './target.js';
 import { Tus } from './tus.js';
@@ -23,6 +24,12 @@ export type { AddressOptions, Fetch, HttpHeaders, HttpOptions } from '../http/ty
 export type { Bytes, Network, Target, TargetBegun, TargetPlan, Waiting } from '../types.js';
 export type { S3Keys, S3Options, S3Request } from './s3-types.js';
 export type { GcsOptions, TusOptions, UploadJournal, UploadOptions } from './types.js';
+
+/** Fails with `usage` where `options` of `call` are not what their type says. */
+function check(call: string, options: UploadOptions, names: readonly string[]): void {
+  checkHttpOptions(options);
+  checkNames(call, options, names);
+}
 
 /** The place at `url`, and the requests to it. */
 function place(url: string | URL, options: UploadOptions): { url: URL; requests: Requests } {
@@ -39,18 +46,20 @@ const upload = (protocol: Protocol): Target => new OneConversion(new UploadTarge
  * page, or the URL is none.
  */
 export function s3Target(options: S3Options): Target {
-  checkNames('s3Target', options, S3_OPTIONS);
+  check('s3Target', options, S3_OPTIONS);
   const journal = options.journal && new S3Journal(options.journal);
   if ('sign' in options) {
+    if (typeof options.sign !== 'function') throw new DecantError('usage', "'sign' must be a function");
     const requests = new Requests(undefined, options);
-    return upload(new S3(requests, async (request) => new URL(await options.sign(request)).href, journal));
+    return upload(new S3(requests, async (request) => signedUrl(await options.sign(request)), journal));
   }
   if (globalThis.process?.versions?.node === undefined) {
     throw new DecantError('usage', "Keys belong in no page; presign the requests on a server of yours ('sign')");
   }
+  checkKeys(options.keys);
   checkNames('keys', options.keys, S3_KEYS);
-  const { url, requests } = place(options.url, options);
-  return upload(new S3(requests, signerOf(url, options.keys), journal));
+  const { requests } = place(options.url, options);
+  return upload(new S3(requests, signerOf(options.url, options.keys), journal));
 }
 
 /**
@@ -58,7 +67,7 @@ export function s3Target(options: S3Options): Target {
  * what had its name then. Its size and MD5 digest are checked, where the answer has them. An upload that fails is cancelled.
  */
 export function gcsTarget(options: GcsOptions): Target {
-  checkNames('gcsTarget', options, GCS_OPTIONS);
+  check('gcsTarget', options, GCS_OPTIONS);
   if ('session' in options) {
     const { url, requests } = place(options.session, options);
     return upload(new Gcs(requests, undefined, url));
@@ -73,7 +82,7 @@ export function gcsTarget(options: GcsOptions): Target {
  * server has the extension `termination`.
  */
 export function tusTarget(url: string | URL, options: TusOptions = {}): Target {
-  checkNames('tusTarget', options, TUS_OPTIONS);
+  check('tusTarget', options, TUS_OPTIONS);
   const { url: at, requests } = place(url, options);
   return upload(new Tus(requests, at, options.name));
 }
@@ -83,7 +92,7 @@ export function tusTarget(url: string | URL, options: TusOptions = {}): Target {
  * that breaks ends it. Browsers can do it over HTTP/2 and 3 only, and not all.
  */
 export function putTarget(url: string | URL, options: UploadOptions = {}): Target {
-  checkNames('putTarget', options, UPLOAD_OPTIONS);
+  check('putTarget', options, UPLOAD_OPTIONS);
   const { url: at, requests } = place(url, options);
   return new OneConversion(new Put(requests, at, options));
 }
@@ -94,7 +103,7 @@ export function putTarget(url: string | URL, options: UploadOptions = {}): Targe
  * fails. A blob that is not completed is removed.
  */
 export function azurePageBlobTarget(url: string | URL, options: UploadOptions = {}): Target {
-  checkNames('azurePageBlobTarget', options, UPLOAD_OPTIONS);
+  check('azurePageBlobTarget', options, UPLOAD_OPTIONS);
   const { url: at, requests } = place(url, options);
   return new OneConversion(new PageBlob(new Blob(requests, at)));
 }
@@ -104,7 +113,7 @@ export function azurePageBlobTarget(url: string | URL, options: UploadOptions = 
  * way at once; they are larger for more than 400 GB. The server checks each by its MD5 digest.
  */
 export function azureBlockBlobTarget(url: string | URL, options: UploadOptions = {}): Target {
-  checkNames('azureBlockBlobTarget', options, UPLOAD_OPTIONS);
+  check('azureBlockBlobTarget', options, UPLOAD_OPTIONS);
   const { url: at, requests } = place(url, options);
   return upload(new BlockBlob(new Blob(requests, at)));
 }

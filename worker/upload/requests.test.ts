@@ -314,6 +314,19 @@ test('what fetch gets', async () => {
   expect(init).toEqual({ ...expected, credentials: 'include' });
 });
 
+test.each([
+  ['Node', { duplex: 'half', redirect: 'error', window: null }],
+  ['a page', { duplex: 'half', redirect: 'manual' }],
+])('what fetch gets for a stream in %s', async (where, expected) => {
+  if (where === 'a page') vi.stubGlobal('document', {});
+  const { requests, calls } = over([200]);
+  const body = new ReadableStream<Uint8Array>();
+  await runClock(requests.once(() => ({ method: 'PUT', url: PLACE, body }), [200]));
+  vi.unstubAllGlobals();
+  const { signal: _, ...init } = calls[0]!.init;
+  expect(init).toEqual({ method: 'PUT', headers: {}, body, cache: 'no-store', ...expected });
+});
+
 test('an unknown place is not in messages', async () => {
   const requests = new Requests(undefined, { fetch: scripted(403).fetch });
   expect(await sending(requests)).toMatch(/^Could not upload: the server answered 403/);

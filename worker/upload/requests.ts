@@ -1,7 +1,7 @@
 // Requests of one upload: counted, tried again where that may help, and ended together.
 
 import { DecantError, orCancelled, reasonOf } from '../errors.js';
-import type { Address } from '../http/address.js';
+import { type Address, addressOf } from '../http/address.js';
 import { Passing, Refused, refusal, Unanswered } from '../http/failures.js';
 import { headersFor, made } from '../http/headers.js';
 import { locationOf } from '../http/location.js';
@@ -121,7 +121,7 @@ export class Requests {
 
   /** The same, once. Fails with `Passing` where another attempt may help. */
   async once(make: MakeCall, accepted: readonly number[]): Promise<Answer> {
-    const call = await orCancelled(this.#ending.signal, made(make));
+    const call = await orCancelled(this.#ending.signal, this.#prepared(make));
     const length = lengthOf(call.body);
     const { response, text } = await this.#askInTime(call, length);
     const { host } = new URL(call.url);
@@ -131,6 +131,20 @@ export class Requests {
     this.#retries.came();
     this.#sent += length;
     return { status, headers, text };
+  }
+
+  /** The call that `make` makes. Fails with `Unanswered` where it takes too long: `sign` and `headers` are the caller's. */
+  async #prepared(make: MakeCall): Promise<Call> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const reason = `the request was not ready within ${this.#timeout / 1000} seconds: 'sign' or 'headers' has not settled`;
+      timer = setTimeout(() => reject(new Unanswered(reason)), this.#timeout);
+    });
+    try {
+      return await Promise.race([made(make), late]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** Asks by `call`, whose body has `length` bytes, and learns how long bodies take. */
@@ -208,18 +222,26 @@ export class Requests {
 
   #fetch({ method, url, headers = {}, body, sees308 = false }: Call, signal: AbortSignal): Promise<Response> {
     const { credentials } = this.options;
-    return (this.options.fetch ?? fetch)(url, {
+    // A signed URL may have a user and a password, which `fetch` refuses.
+    const { url: place, authorization } = addressOf(url);
+    return (this.options.fetch ?? fetch)(place, {
       method,
-      headers,
+      headers: { ...(authorization === undefined ? {} : { Authorization: authorization }), ...headers },
       signal,
       cache: 'no-store',
       redirect: sees308 && !isNode() ? 'follow' : 'manual',
       ...(body === undefined ? {} : { body: body as BodyInit }),
-      ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
+      ...(body instanceof ReadableStream ? streaming() : {}),
       ...(credentials ? { credentials } : {}),
     });
   }
 }
+
+/** How a stream is sent. Node keeps all of one that it could have to send again: unless it follows no redirect, and has no window. */
+const streaming = () => ({
+  duplex: 'half' as const,
+  ...(isNode() ? { redirect: 'error' as const, window: null } : {}),
+});
 
 /** How many bytes of a body have to arrive before its answer. A stream has no end yet. */
 function lengthOf(body: Call['body']): number {
@@ -245,11 +267,15 @@ async function textOf({ body }: Response, signal: AbortSignal, came: () => void)
   }
 }
 
-function unanswered({ url }: Call, cause: unknown): string {
+function unanswered({ url, body }: Call, cause: unknown): string {
   // Node says what was wrong one level deeper.
   const reason = reasonOf(cause instanceof Error && cause.cause !== undefined ? cause.cause : cause);
   const { origin } = new URL(url);
-  if (typeof document === 'undefined' || location.origin === origin) return `no answer came from ${origin} (${reason})`;
+  // Of a stream, Node does not say which of the two it was.
+  const isPerhaps = body instanceof ReadableStream && isNode() ? ', or it redirects elsewhere' : '';
+  if (typeof document === 'undefined' || location.origin === origin) {
+    return `no answer came from ${origin}${isPerhaps} (${reason})`;
+  }
   return `no answer came from ${origin}, or it does not allow pages of other origins to write there: then its CORS rules have to name this page's origin, the method and the headers`;
 }
 

@@ -1,19 +1,24 @@
 // Presigned URLs.
 
 import { afterEach, expect, test, vi } from 'vitest';
-import { signerOf } from './s3-sign.js';
+import { askingFor } from './s3-requests.js';
+import { presigned, signedUrl, signerOf } from './s3-sign.js';
+import type { S3Request } from './s3-types.js';
 
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
 
 const KEYS = { accessKeyId: 'public', secretAccessKey: 'secret' };
-const part = { action: 'part', method: 'PUT', query: 'partNumber=1&uploadId=a%26%3C', partNumber: 1 } as const;
+const part = { action: 'part', uploadId: 'a&<', partNumber: 1 } as const;
 const paramsOf = async (signing: Promise<string>) => Object.fromEntries(new URL(await signing).searchParams);
 
 test('the example of the Amazon S3 API Reference, "Authenticating Requests: Using Query Parameters"', async () => {
   vi.useFakeTimers({ now: Date.UTC(2013, 4, 24), toFake: ['Date'] });
   const keys = { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' };
-  const sign = signerOf(new URL('https://examplebucket.s3.amazonaws.com/test.txt'), keys);
-  expect(await paramsOf(sign({ action: 'list', method: 'GET', query: '' }))).toMatchObject({
+  const url = new URL('https://examplebucket.s3.amazonaws.com/test.txt');
+  expect(await paramsOf(presigned(url, keys, 'GET', ''))).toMatchObject({
     'X-Amz-Signature': 'aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404',
   });
 });
@@ -44,14 +49,53 @@ test('region and session are in it where they are given, and the secret never', 
   expect(signed).not.toContain('secret');
 });
 
-test('method, query and keys change the signature', async () => {
+test('action, number and keys change the signature', async () => {
   vi.useFakeTimers({ now: 0, toFake: ['Date'] });
   const url = new URL('https://bucket.example/disk');
   const signatures = await Promise.all([
     signerOf(url, KEYS)(part),
-    signerOf(url, KEYS)({ ...part, method: 'GET' }),
-    signerOf(url, KEYS)({ ...part, query: 'partNumber=2&uploadId=a%26%3C' }),
+    signerOf(url, KEYS)({ ...part, action: 'abort' }),
+    signerOf(url, KEYS)({ ...part, partNumber: 2 }),
     signerOf(url, { ...KEYS, secretAccessKey: 'another' })(part),
   ]);
   expect(new Set(signatures.map((signed) => new URL(signed).searchParams.get('X-Amz-Signature'))).size).toBe(4);
+});
+
+test.each<[S3Request, string]>([
+  [{ action: 'create' }, 'POST uploads='],
+  [{ action: 'part', uploadId: 'a&b', partNumber: 7 }, 'PUT partNumber=7&uploadId=a%26b'],
+  [{ action: 'list', uploadId: 'a', partNumberMarker: 0 }, 'GET part-number-marker=0&uploadId=a'],
+  [{ action: 'complete', uploadId: 'a' }, 'POST uploadId=a'],
+  [{ action: 'abort', uploadId: 'a' }, 'DELETE uploadId=a'],
+  [{ action: 'head' }, 'HEAD '],
+])('%o: %s', (request, expected) => {
+  const { method, query } = askingFor(request);
+  expect(`${method} ${query}`).toBe(expected);
+});
+
+test.each<[unknown, string]>([
+  ['https://bucket/disk?sig=1', 'https://bucket/disk?sig=1'],
+  [new URL('https://bucket/disk'), 'https://bucket/disk'],
+  ['/sign/7?x', 'https://page/sign/7?x'],
+  ['7', 'https://page/folder/7'],
+  ['//other/7', 'https://other/7'],
+])("on a page, 'sign' gives %s: %s", (given, expected) => {
+  vi.stubGlobal('location', { href: 'https://page/folder/' });
+  expect(signedUrl(given)).toBe(expected);
+});
+
+test.each<[unknown, string]>([
+  [undefined, 'a value of type undefined'],
+  [null, 'a value of type null'],
+  [{ url: 'https://secret/' }, 'a value of type object'],
+  [403, 'a value of type number'],
+  ['/relative?secret', 'a text that is none'],
+  ['ftp://secret/', 'a text that is none'],
+  ['http://[secret', 'a text that is none'],
+  ['', 'a text that is none'],
+])("in Node, 'sign' must not give %o", (given, what) => {
+  const message = `'sign' must resolve to the URL of the request, and has resolved to ${what}; check the answer of your server`;
+  expect(() => signedUrl(given)).toThrow(
+    expect.objectContaining({ kind: 'sink', code: 'invalid-signed-url', message }),
+  );
 });

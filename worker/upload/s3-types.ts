@@ -2,22 +2,22 @@
 
 import type { UploadJournal, UploadOptions } from './types.js';
 
-/** A request to S3 that needs a signature. */
+/**
+ * A request to S3 that needs a signature, by what it is for. It names neither a method nor a query, nor the object: whoever
+ * signs makes them by the action, so that nothing else can be signed.
+ */
 export interface S3Request {
   /**
-   * `head` asks for the finished object, where the answer to `complete` was lost. `list` asks which parts are there, where an
-   * upload is gone on with.
+   * `create` begins an upload, `part` sends a part of it, `complete` makes the object of the parts, and `abort` has the server
+   * remove them. `head` asks for the finished object, `list` which parts are there, to resume an upload.
    */
   action: 'create' | 'part' | 'complete' | 'abort' | 'head' | 'list';
-  /** The method that is signed. */
-  method: 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'GET';
-  /**
-   * The query that is signed besides: `uploads=`, or `uploadId=...`, or `partNumber=1&uploadId=...`, or
-   * `part-number-marker=0&uploadId=...`, encoded.
-   */
-  query: string;
-  /** The number of the part, from 1 on. */
+  /** The ID of the upload, but for `create` and `head`. */
+  uploadId?: string;
+  /** The number of the part of `part`, from 1. */
   partNumber?: number;
+  /** `list` asks for the parts after this number, from 0. */
+  partNumberMarker?: number;
 }
 
 /** Keys of an account. */
@@ -42,8 +42,9 @@ export type S3Options = Omit<UploadOptions, 'headers'> & {
 } & (
     | {
         /**
-         * Resolves to the presigned URL of a request: of the object, with the query of the request in it. It is called for
-         * each attempt, so a URL need not be valid for long. No header is signed but `host`.
+         * Resolves to the presigned URL of a request, absolute or relative to the page. It is called for each attempt, so a URL
+         * need not be valid for long. No header is signed but `host`. Where it rejects with a `TypeError`, as `fetch` does, or
+         * does not settle within `timeout`, it is called again.
          */
         sign: (request: S3Request) => string | URL | Promise<string | URL>;
       }

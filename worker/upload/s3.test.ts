@@ -14,7 +14,11 @@ import {
   s3Over,
   upload,
 } from '../../e2e/support/units/uploads.js';
+import { s3Target } from './index.js';
 import { S3 } from './s3.js';
+import { askingFor } from './s3-requests.js';
+import type { S3Request } from './s3-types.js';
+import type { UploadOptions } from './types.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -28,9 +32,10 @@ const isCompletion = ({ method, url }: Pick<Asked, 'method' | 'url'>): boolean =
 test('each request is signed by what it does', async () => {
   const cloud = cloudOf();
   const seen: string[] = [];
-  const sign = async ({ action, method, query, partNumber }: Parameters<ConstructorParameters<typeof S3>[1]>[0]) => {
-    seen.push([action, method, query.replace(/uploadId=.*/, 'uploadId'), partNumber].join(' ').trim());
-    return `https://cloud.test/s3/disk?${query}`;
+  const sign = async (request: S3Request) => {
+    const { action, uploadId, partNumber } = request;
+    seen.push([action, uploadId && 'uploadId', partNumber].filter(Boolean).join(' '));
+    return `https://cloud.test/s3/disk?${askingFor(request).query}`;
   };
   const protocol = new S3(requestsTo(cloud), sign, undefined, () => PART);
   expect(await protocol.begin(planOf(DISK))).toBe(PART);
@@ -38,7 +43,7 @@ test('each request is signed by what it does', async () => {
   await protocol.digest.add(DISK);
   await runClock(protocol.part(part));
   await runClock(protocol.complete());
-  expect(seen).toEqual(['create POST uploads=', 'part PUT partNumber=1&uploadId 1', 'complete POST uploadId']);
+  expect(seen).toEqual(['create', 'part uploadId 1', 'complete uploadId']);
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
 });
 
@@ -89,7 +94,7 @@ test.each([
   cloud.before = ({ method }) => (method === 'PUT' ? new Promise<void>((done) => held.push(done)) : undefined);
   const protocol = new S3(
     requestsTo(cloud),
-    async ({ query }) => `https://cloud.test/s3/disk?${query}`,
+    async (request) => `https://cloud.test/s3/disk?${askingFor(request).query}`,
     undefined,
     () => size,
   );
@@ -246,4 +251,82 @@ test('a cloud that shows that it still completes the object is waited for', asyn
   };
   expect(await uploading(s3Over({ fetch }, { timeout: 1 }))).toBe('nothing failed');
   expect(completions).toBe(1);
+});
+
+/** The failure of an upload whose `sign` is this, and how often it was called; a server that never answers has no part in it. */
+async function signedBy(sign: (request: S3Request) => unknown, options: UploadOptions = {}) {
+  const cloud = cloudOf();
+  let calls = 0;
+  const counted = (request: S3Request) => {
+    calls += 1;
+    return sign(request) as string;
+  };
+  const target = s3Target({ sign: counted, fetch: cloud.fetch, ...options });
+  const failed = await runClock(failure(upload(target, DISK)));
+  return { failed, calls, cloud };
+}
+const rightly = (request: S3Request) => `https://cloud.test/s3/disk?${askingFor(request).query}`;
+
+test('a sign that never settles is asked again, and given up', async () => {
+  const { failed, calls } = await signedBy(() => new Promise(() => {}), { timeout: 2 });
+  expect(failed).toBe(
+    "Could not upload: the request was not ready within 2 seconds: 'sign' or 'headers' has not settled",
+  );
+  expect(calls).toBe(3);
+});
+
+test('a sign that does not settle once costs one attempt', async () => {
+  let isHeld = true;
+  const { failed, cloud } = await signedBy((request) => {
+    if (!isHeld || request.action !== 'part') return rightly(request);
+    isHeld = false;
+    return new Promise(() => {});
+  });
+  expect(failed).toBe('nothing failed');
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
+test.each<[string, unknown]>([
+  ['undefined', undefined],
+  ['a text', 'not signed'],
+  ['an answer', { url: 'https://cloud.test/' }],
+])('a sign that gives %s is asked once', async (_, given) => {
+  const { failed, calls, cloud } = await signedBy(async () => given);
+  expect(failed).toMatch(/: 'sign' must resolve to the URL of the request, and has resolved to a /);
+  expect(calls).toBe(1);
+  expect(cloud.asked).toEqual([]);
+});
+
+test('a sign that finds no network is asked again', async () => {
+  let failures = 2;
+  const { failed, cloud } = await signedBy((request) => {
+    failures -= 1;
+    if (failures >= 0) throw new TypeError('Failed to fetch');
+    return rightly(request);
+  });
+  expect(failed).toBe('nothing failed');
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
+test('user and password of a signed URL travel as a header', async () => {
+  const { failed, cloud } = await signedBy((request) => rightly(request).replace('//', '//me:pass@'));
+  expect(failed).toBe('nothing failed');
+  expect(new Set(cloud.asked.map(({ headers }) => headers.authorization))).toEqual(
+    new Set([`Basic ${btoa('me:pass')}`]),
+  );
+});
+
+test('a request is described by what it is for, and by nothing else', async () => {
+  const seen = new Map<string, S3Request>();
+  const { failed } = await signedBy((request) => {
+    seen.set(request.action, request);
+    return rightly(request);
+  });
+  expect(failed).toBe('nothing failed');
+  const uploadId = expect.any(String);
+  expect([...seen.values()]).toEqual([
+    { action: 'create' },
+    { action: 'part', uploadId, partNumber: 1 },
+    { action: 'complete', uploadId },
+  ]);
 });

@@ -10,6 +10,7 @@ import type { Part } from './parts.js';
 import type { Answer, Call, Requests } from './requests.js';
 import type { LeftUpload, S3Journal, StoredPart } from './s3-journal.js';
 import { partSize } from './s3-parts.js';
+import { askingFor } from './s3-requests.js';
 import type { S3Request } from './s3-types.js';
 import type { Protocol, UploadBegun } from './target.js';
 
@@ -56,7 +57,7 @@ export class S3 implements Protocol {
     this.#flight = new Flight(Math.max(1, Math.min(AT_ONCE, Math.floor(MEMORY / size))));
     const left = await this.#left(plan.identity);
     if (left && (await this.#goOn(left, size, plan))) return size;
-    const { text } = await this.#ask({ action: 'create', method: 'POST', query: 'uploads=' }, [200]);
+    const { text } = await this.#ask({ action: 'create' }, [200]);
     const id = /<UploadId>([^<]+)</.exec(text)?.[1];
     if (id === undefined) throw this.requests.failed('the server does not say the ID of the upload');
     this.#upload = { id: unescapeXml(id) };
@@ -139,8 +140,8 @@ export class S3 implements Protocol {
   /** How many of the parts that were noted the server has, from the first one on. It lists them in pages. */
   async #countThere({ parts, size }: LeftUpload): Promise<number> {
     for (let count = 0; ; ) {
-      const query = `part-number-marker=${count}&${this.#query()}`;
-      const { status, text } = await this.#ask({ action: 'list', method: 'GET', query }, [200, ...NOT_LISTED]);
+      const list: S3Request = { action: 'list', ...this.#named, partNumberMarker: count };
+      const { status, text } = await this.#ask(list, [200, ...NOT_LISTED]);
       if (status !== 200) return 0;
       const listed = partsIn(text);
       const before = count;
@@ -149,14 +150,13 @@ export class S3 implements Protocol {
     }
   }
 
-  #removal(id = this.#upload!.id): S3Request {
-    return { action: 'abort', method: 'DELETE', query: queryOf(id) };
+  #removal(uploadId = this.#upload!.id): S3Request {
+    return { action: 'abort', uploadId };
   }
 
   async #send(part: Part, digest: Uint8Array): Promise<void> {
-    const query = `partNumber=${part.number + 1}&${this.#query()}`;
-    const request = { action: 'part', method: 'PUT', query, partNumber: part.number + 1 } as const;
-    const call = async () => ({ method: request.method, url: await this.sign(request), body: part.body });
+    const request: S3Request = { action: 'part', ...this.#named, partNumber: part.number + 1 };
+    const call = async () => ({ ...(await this.#call(request)), body: part.body });
     for (let attempt = 1; ; attempt += 1) {
       const { headers } = await this.requests.send(call, [200]);
       const stored = this.#stored(headers, digest);
@@ -183,13 +183,13 @@ export class S3 implements Protocol {
 
   /** Resolves to what the server says of the object; `undefined` where an attempt before has completed it. */
   async #completeOnce(isUncertain: boolean): Promise<string | undefined> {
-    const request = { action: 'complete', method: 'POST', query: this.#query() } as const;
+    const request: S3Request = { action: 'complete', ...this.#named };
     const list = this.#parts.map(({ etag }, at) => {
       return `<Part><PartNumber>${at + 1}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`;
     });
     const body = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${list.join('')}</CompleteMultipartUpload>`;
     const headers = { 'Content-Type': 'application/xml' };
-    const call = async () => ({ method: request.method, url: await this.sign(request), headers, body });
+    const call = async () => ({ ...(await this.#call(request)), headers, body });
     const { status, text } = await this.requests.once(call, isUncertain ? [200, 404] : [200]);
     if (status === 404) return undefined;
     // An answer begins before it is known how it ends.
@@ -217,14 +217,13 @@ export class S3 implements Protocol {
   }
 
   async #etagOfObject(): Promise<string | undefined> {
-    const request = { action: 'head', method: 'HEAD', query: '' } as const;
-    const call = async () => ({ method: request.method, url: await this.sign(request) });
-    const { headers } = await this.requests.once(call, [200]);
+    const { headers } = await this.requests.once(() => this.#call({ action: 'head' }), [200]);
     return headers.get('ETag') ?? undefined;
   }
 
-  #query(): string {
-    return queryOf(this.#upload!.id);
+  /** The upload, as requests name it. */
+  get #named(): { uploadId: string } {
+    return { uploadId: this.#upload!.id };
   }
 
   #ask(request: S3Request, accepted: readonly number[]): Promise<Answer> {
@@ -232,11 +231,9 @@ export class S3 implements Protocol {
   }
 
   async #call(request: S3Request): Promise<Call> {
-    return { method: request.method, url: await this.sign(request) };
+    return { method: askingFor(request).method, url: await this.sign(request) };
   }
 }
-
-const queryOf = (id: string): string => `uploadId=${encodeURIComponent(id)}`;
 
 /** A part as a server lists it. */
 interface ListedPart {

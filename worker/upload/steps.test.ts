@@ -6,6 +6,7 @@ import { Cloud } from '../../e2e/support/cloud.js';
 import { failure } from '../../e2e/support/units/uploads.js';
 import type { Target } from '../types.js';
 import { azureBlockBlobTarget, azurePageBlobTarget, gcsTarget, putTarget, s3Target, tusTarget } from './index.js';
+import { askingFor } from './s3-requests.js';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -67,7 +68,7 @@ const fetching: typeof fetch = (url, init) => {
 };
 
 const TARGETS: Record<string, () => Target> = {
-  s3: () => s3Target({ sign: ({ query }: { query: string }) => `${HOST}/s3/disk?${query}`, fetch: fetching }),
+  s3: () => s3Target({ sign: (request) => `${HOST}/s3/disk?${askingFor(request).query}`, fetch: fetching }),
   gcs: () => gcsTarget({ url: `${HOST}/gcs/disk`, fetch: fetching }),
   tus: () => tusTarget(`${HOST}/tus/files`, { fetch: fetching }),
   'page blob': () => azurePageBlobTarget(`${HOST}/azure/disk`, { fetch: fetching }),

@@ -13,6 +13,7 @@ import {
   tusTarget,
   type UploadOptions,
 } from './index.js';
+import { askingFor } from './s3-requests.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -22,7 +23,7 @@ const KEYS = { accessKeyId: 'public', secretAccessKey: 'secret' };
 
 /** A target of each function, at an address with a user, a password and a query. */
 const MAKERS: Record<string, (options: UploadOptions) => Target> = {
-  s3: (options) => s3Target({ sign: ({ query }) => `${ORIGIN}/s3/disk?${query}`, ...options }),
+  s3: (options) => s3Target({ sign: (request) => `${ORIGIN}/s3/disk?${askingFor(request).query}`, ...options }),
   gcs: (options) => gcsTarget({ url: 'https://me:secret@cloud.test/gcs/disk', ...options }),
   tus: (options) => tusTarget('https://me:secret@cloud.test/tus/files', options),
   put: (options) => putTarget('https://me:secret@cloud.test/put/disk?key=secret', options),
@@ -139,4 +140,48 @@ test.each(['ftp://cloud.test/disk', 'disk.img', ''])('%s is no address', (addres
   ]) {
     expect(make).toThrow(expect.objectContaining({ kind: 'usage' }));
   }
+});
+
+test.each<[string, () => unknown, string]>([
+  ['no options', () => s3Target(undefined as never), "'options' must be an object"],
+  ['a sign that is none', () => s3Target({ sign: 'https://secret/' } as never), "'sign' must be a function"],
+  ['no keys', () => s3Target({ url: ORIGIN } as never), "'accessKeyId' of the keys must be a text that is not empty"],
+  [
+    'half of the keys',
+    () => s3Target({ url: ORIGIN, keys: { accessKeyId: 'a' } } as never),
+    "'secretAccessKey' of the keys must be a text that is not empty",
+  ],
+  [
+    'a region that is none',
+    () => s3Target({ url: ORIGIN, keys: { ...KEYS, region: 5 } } as never),
+    "'region' of the keys must be a text that is not empty",
+  ],
+  ['no address of S3', () => s3Target({ keys: KEYS } as never), 'The address must be a URL of http or https'],
+  ['no address of Google', () => gcsTarget({} as never), 'The address must be a URL of http or https'],
+  ['no options of Google', () => gcsTarget(null as never), "'options' must be an object"],
+  ['no address of tus', () => tusTarget(undefined as never), 'The address must be a URL of http or https'],
+  ['no options of tus', () => tusTarget(ORIGIN, null as never), "'options' must be an object"],
+  ['a path for PUT', () => putTarget('/disk.raw'), 'The address must be a URL of http or https'],
+  ['a time-out that is a text', () => putTarget(ORIGIN, { timeout: '5' } as never), "'timeout' must be a number"],
+  ['headers that are none', () => azurePageBlobTarget(ORIGIN, { headers: null } as never), "'headers' must be"],
+  ['a fetch that is none', () => azureBlockBlobTarget(ORIGIN, { fetch: 5 } as never), "'fetch' must be a function"],
+])('%s: refused before anything is asked', (_, make, message) => {
+  let thrown: unknown;
+  try {
+    make();
+  } catch (error) {
+    thrown = error;
+  }
+  expect(thrown).toMatchObject({ kind: 'usage', message: expect.stringContaining(message) });
+});
+
+test('user and password of an address that is signed by keys travel as a header', async () => {
+  const cloud = cloudOf();
+  const target = s3Target({ url: 'https://me:pass@cloud.test/s3/disk', keys: KEYS, fetch: cloud.fetch });
+  // Signing takes time of its own.
+  vi.useRealTimers();
+  expect(await failure(upload(target, DISK))).toBe('nothing failed');
+  expect(new Set(cloud.asked.map(({ headers }) => headers.authorization))).toEqual(
+    new Set([`Basic ${btoa('me:pass')}`]),
+  );
 });

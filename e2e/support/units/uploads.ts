@@ -12,6 +12,8 @@ import { Put } from '../../../worker/upload/put.js';
 import { Requests } from '../../../worker/upload/requests.js';
 import { S3 } from '../../../worker/upload/s3.js';
 import { S3Journal } from '../../../worker/upload/s3-journal.js';
+import { askingFor } from '../../../worker/upload/s3-requests.js';
+import type { S3Request } from '../../../worker/upload/s3-types.js';
 import { type Protocol, UploadTarget } from '../../../worker/upload/target.js';
 import { Tus } from '../../../worker/upload/tus.js';
 import type { UploadJournal, UploadOptions } from '../../../worker/upload/types.js';
@@ -61,9 +63,9 @@ export function s3Over(
   cloud: Pick<Cloud, 'fetch'>,
   { journal, signed = [], ...options }: UploadOptions & { journal?: UploadJournal; signed?: string[] } = {},
 ): Target {
-  const sign = async ({ action, query }: { action: string; query: string }) => {
-    signed.push(action);
-    return `${ORIGIN}/s3/disk?${query}`;
+  const sign = async (request: S3Request) => {
+    signed.push(request.action);
+    return `${ORIGIN}/s3/disk?${askingFor(request).query}`;
   };
   const notes = journal && new S3Journal(journal);
   return new UploadTarget(new S3(requestsTo(cloud, options), sign, notes, () => PART));

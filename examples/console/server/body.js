@@ -1,7 +1,7 @@
 // Bodies of requests, within bounds.
 
 import { createHash } from 'node:crypto';
-import { Refusal } from './imports.js';
+import { Refusal } from './refusal.js';
 
 const JSON_MOST = 4096;
 

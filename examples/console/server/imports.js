@@ -3,23 +3,18 @@
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, open, readdir, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { checkDisk } from './disk.js';
+import { Refusal } from './refusal.js';
 
-/** In bytes. */
-export const PART = 4 * 2 ** 20;
-const LARGEST = 64 * 2 ** 30;
+/** In bytes: small enough for a page to handle one at a time without a pause. */
+const PART = 2 ** 20;
 const MOST_IMPORTS = 20;
 /** An import that gets nothing for this long is removed, in milliseconds. */
 const PATIENCE = 10 * 60_000;
 
-/** A refusal, with the status of the answer. */
-export class Refusal extends Error {
-  constructor(status, message) {
-    super(message);
-    this.status = status;
-  }
-}
-
 export class Imports {
+  isBucket = false;
+
   #folder;
   /** By ID: the open file, which parts have come, how many writes are under way. */
   #imports = new Map();
@@ -45,11 +40,7 @@ export class Imports {
   }
 
   async begin({ name, size }) {
-    if (typeof name !== 'string' || !/^\w[\w .-]{0,98}\w$/.test(name)) {
-      throw new Refusal(400, 'A disk has a name of letters, digits, spaces, dots and dashes');
-    }
-    if (!Number.isSafeInteger(size) || size <= 0 || size > LARGEST)
-      throw new Refusal(400, 'Disks of this size are not taken');
+    checkDisk(name, size);
     if (this.#imports.size >= MOST_IMPORTS) throw new Refusal(503, 'Too many imports are under way; try again later');
     const id = randomUUID();
     const path = join(this.#folder, 'incoming', id);

@@ -1,15 +1,28 @@
-// `npm start`: serves the built page, and keeps disks in data/. PORT and DATA change where.
+// `npm start`: serves the built page. Disks go to the bucket that BUCKET names, by requests that this server signs with
+// AWS_ACCESS_KEY_ID and the like; without it they are kept in data/. PORT and DATA change where.
 
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { BucketImports } from './bucket.js';
 import { Imports } from './imports.js';
+import { Presigner } from './presign.js';
 import { handler } from './routes.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { PORT = '8080', DATA = join(root, 'data') } = process.env;
+const { PORT = '8080', DATA = join(root, 'data'), BUCKET } = process.env;
 
-const imports = await Imports.in(DATA);
-const handle = handler(join(root, 'dist'), imports);
+function presigner() {
+  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION } = process.env;
+  return new Presigner({
+    accessKeyId: AWS_ACCESS_KEY_ID,
+    secretAccessKey: AWS_SECRET_ACCESS_KEY,
+    sessionToken: AWS_SESSION_TOKEN,
+    region: AWS_REGION,
+  });
+}
+
+const imports = BUCKET ? new BucketImports(presigner(), BUCKET) : await Imports.in(DATA);
+const handle = handler(join(root, 'dist'), imports, BUCKET && new URL(BUCKET).origin);
 const server = createServer((request, response) => void handle(request, response));
 server.listen(Number(PORT), 'localhost', () => console.log(`http://localhost:${server.address().port}/`));

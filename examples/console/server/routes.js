@@ -4,25 +4,46 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';
 import { readJson, readPart } from './body.js';
-import { Refusal } from './imports.js';
+import { Refusal } from './refusal.js';
 
-const POLICY = [
-  "default-src 'none'",
-  // Without `wasm-unsafe-eval` no page compiles WebAssembly.
-  "script-src 'self' 'wasm-unsafe-eval'",
-  "style-src 'self'",
-  "worker-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** `bucket` is the origin of the bucket, if disks go to one. */
+const policyOf = (bucket) =>
+  [
+    "default-src 'none'",
+    // Without `wasm-unsafe-eval` no page compiles WebAssembly.
+    "script-src 'self' 'wasm-unsafe-eval'",
+    "style-src 'self'",
+    "worker-src 'self'",
+    ["connect-src 'self'", bucket].join(' ').trim(),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
 
 const ROUTES = [
+  ['GET', /^\/api\/place$/, ({ isBucket }) => ({ bucket: isBucket })],
   ['GET', /^\/api\/disks$/, (imports) => imports.disks()],
   ['POST', /^\/api\/imports$/, async (imports, request) => imports.begin(await readJson(request))],
+  [
+    'POST',
+    /^\/api\/imports\/([\w-]+)\/complete$/,
+    async (imports, request, id) => imports.complete(id, await readJson(request)),
+  ],
+];
+
+/** Where disks go to a bucket. */
+const OF_BUCKET = [
+  [
+    'POST',
+    /^\/api\/imports\/([\w-]+)\/sign$/,
+    async (imports, request, id) => imports.sign(id, await readJson(request)),
+  ],
+];
+
+/** Where disks go to this server. */
+const OF_PARTS = [
   [
     'PUT',
     /^\/api\/imports\/([\w-]+)\/parts\/(\d{1,9})$/,
@@ -31,21 +52,17 @@ const ROUTES = [
       await imports.write(id, Number(number), bytes);
     },
   ],
-  [
-    'POST',
-    /^\/api\/imports\/([\w-]+)\/complete$/,
-    async (imports, request, id) => imports.complete(id, await readJson(request)),
-  ],
   ['DELETE', /^\/api\/imports\/([\w-]+)$/, (imports, _request, id) => imports.remove(id)],
 ];
 
-/** Handles requests for the page in `site` and for `imports`. */
-export function handler(site, imports) {
+/** Handles requests for the page in `site` and for `imports`, whose disks may go to a `bucket`: its origin. */
+export function handler(site, imports, bucket) {
+  const policy = policyOf(bucket);
   return async (request, response) => {
     try {
       const { pathname } = new URL(request.url, 'http://console');
       if (pathname.startsWith('/api/')) await api(pathname, request, response, imports);
-      else await file(pathname, response, site);
+      else await file(pathname, response, site, policy);
     } catch (thrown) {
       answer(response, thrown);
     }
@@ -53,7 +70,7 @@ export function handler(site, imports) {
 }
 
 async function api(pathname, request, response, imports) {
-  for (const [method, pattern, work] of ROUTES) {
+  for (const [method, pattern, work] of [...ROUTES, ...(imports.isBucket ? OF_BUCKET : OF_PARTS)]) {
     const match = request.method === method && pattern.exec(pathname);
     if (!match) continue;
     const value = await work(imports, request, ...match.slice(1));
@@ -64,13 +81,13 @@ async function api(pathname, request, response, imports) {
   throw new Refusal(404, 'There is no such thing here');
 }
 
-async function file(pathname, response, site) {
+async function file(pathname, response, site, policy) {
   const path = join(site, normalize(decodeURIComponent(pathname === '/' ? '/index.html' : pathname)));
   const found = path.startsWith(site) ? await stat(path).catch(() => undefined) : undefined;
   if (!found?.isFile()) throw new Refusal(404, 'There is no such thing here');
   response.writeHead(200, {
     'Content-Type': TYPES[extname(path)] ?? 'application/octet-stream',
-    'Content-Security-Policy': POLICY,
+    'Content-Security-Policy': policy,
     'X-Content-Type-Options': 'nosniff',
   });
   createReadStream(path).pipe(response);

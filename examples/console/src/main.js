@@ -1,7 +1,8 @@
 // The page of a console that imports disk images: a list of disks, and a dialog that adds one.
 
 import 'decant/element';
-import { disks } from './server.js';
+import { BucketUpload } from './bucket.js';
+import { disks, hasBucket } from './server.js';
 import { Upload } from './upload.js';
 
 /** What the cloud takes, in bytes. */
@@ -21,13 +22,16 @@ async function showDisks() {
   element('disks').replaceChildren(...rows);
 }
 
+const isBucket = await hasBucket();
+
 /** Where the element's disks go. What is thrown here is shown in the dialog. */
 function uploadOf({ info, format, name }) {
   if (format.name !== 'raw') throw new Error('This cloud takes raw disks; choose "Raw disk"');
   if (info.virtualSize === undefined)
     throw new Error('This cloud must know the size of a disk beforehand; unpack the image');
   if (info.virtualSize > LARGEST) throw new Error(`This cloud takes disks of at most ${megabytes(LARGEST)}`);
-  return new Upload(name, (sent) => {
+  const Place = isBucket ? BucketUpload : Upload;
+  return new Place(name, (sent) => {
     element('sent').textContent = `${megabytes(sent)} uploaded`;
   });
 }

@@ -43,17 +43,32 @@ const json = (value) => ({ body: JSON.stringify(value), headers: { 'Content-Type
 /** The disks that are there: their names and sizes in bytes. */
 export const disks = () => ask('/api/disks');
 
-/** Begins an import of a disk of `size` bytes; answers with its `id`, and the size of its parts in bytes. */
+/** Whether disks go to a bucket. */
+export const hasBucket = async () => (await ask('/api/place')).bucket;
+
+/** Begins an import of a disk of `size` bytes; answers with its `id`, and without a bucket the size of its parts in bytes. */
 export const begin = (name, size) => ask('/api/imports', { method: 'POST', ...json({ name, size }) });
 
 /** Sends the part `number`. The server checks that it has come whole. */
 export async function sendPart(id, number, bytes, signal) {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
   const headers = { 'Content-Digest': `sha-256=:${btoa(String.fromCharCode(...digest))}:` };
-  await ask(`/api/imports/${id}/parts/${number}`, { method: 'PUT', body: bytes, headers, signal });
+  // A browser copies an array on the thread of the page, and slowly.
+  await ask(`/api/imports/${id}/parts/${number}`, { method: 'PUT', body: new Blob([bytes]), headers, signal });
 }
 
-/** Makes a disk of the parts, of which there are `parts`; what lies between them is zeros. */
+/** Resolves to the signed URL of a request to the bucket. `decant` asks again where this fails with a TypeError, as `fetch` does. */
+export async function sign(id, request) {
+  const response = await fetch(`/api/imports/${id}/sign`, { method: 'POST', ...json(request) });
+  const { url, error } = await response.json().catch(() => ({}));
+  if (response.ok) return url;
+  const message = error ?? `The console answered ${response.status}`;
+  throw response.status >= 500 ? new TypeError(message) : new ServerError(message, false);
+}
+
+/**
+ * Makes a disk of what has arrived. Without a bucket it has `parts` parts; what lies between them is zeros.
+ */
 export const complete = (id, parts) => ask(`/api/imports/${id}/complete`, { method: 'POST', ...json({ parts }) });
 
 export const remove = (id) => ask(`/api/imports/${id}`, { method: 'DELETE' });

@@ -1,0 +1,49 @@
+// An upload to a bucket as a target of decant: the requests are signed by the console's server, one by one.
+
+import { s3Target } from 'decant/upload';
+import { begin, complete, sign } from './server.js';
+
+/** The console learns of a disk when its object is complete. `onSent` is called with the number of bytes that have arrived. */
+export class BucketUpload {
+  ordered = true;
+
+  #name;
+  #onSent;
+  #id;
+  #target = s3Target({ sign: (request) => sign(this.#id, request) });
+
+  constructor(name, onSent) {
+    this.#name = name;
+    this.#onSent = onSent;
+  }
+
+  get network() {
+    return this.#target.network;
+  }
+
+  async open(plan) {
+    ({ id: this.#id } = await begin(this.#name, plan.outputSize));
+    return this.#target.open(plan);
+  }
+
+  async write(offset, bytes) {
+    await this.#target.write(offset, bytes);
+    this.#onSent(this.#target.network.sent);
+  }
+
+  async hole(offset, length) {
+    await this.#target.hole(offset, length);
+    this.#onSent(this.#target.network.sent);
+  }
+
+  async close() {
+    const end = await this.#target.close();
+    await complete(this.#id);
+    return end;
+  }
+
+  /** Has the bucket remove the parts. */
+  abort(reason, keep) {
+    return this.#target.abort(reason, keep);
+  }
+}

@@ -1,0 +1,26 @@
+// How S3 is asked for each action. Amazon S3 API Reference: CreateMultipartUpload, UploadPart, ListParts,
+// CompleteMultipartUpload, AbortMultipartUpload, HeadObject.
+
+import type { S3Request } from './s3-types.js';
+
+/** Returns the method and the query of a request. */
+export function askingFor({ action, uploadId = '', partNumber, partNumberMarker }: S3Request): {
+  method: string;
+  query: string;
+} {
+  const upload = `uploadId=${encodeURIComponent(uploadId)}`;
+  switch (action) {
+    case 'create':
+      return { method: 'POST', query: 'uploads=' };
+    case 'part':
+      return { method: 'PUT', query: `partNumber=${partNumber}&${upload}` };
+    case 'list':
+      return { method: 'GET', query: `part-number-marker=${partNumberMarker}&${upload}` };
+    case 'complete':
+      return { method: 'POST', query: upload };
+    case 'abort':
+      return { method: 'DELETE', query: upload };
+    case 'head':
+      return { method: 'HEAD', query: '' };
+  }
+}
