@@ -38,5 +38,6 @@ test.for([
   ['https://host/a', 'javascript:secret', "the server's Location header leads to an address of javascript:"],
   ['https://host/a', 'http://[secret', "the server's Location header is not a valid address"],
 ] as const)('from %s to %s is refused', ([from, location, message]) => {
-  expect(() => locationOf(new URL(from), location)).toThrow(new Error(message));
+  const code = message === LEAVES ? 'leaves-https' : 'invalid-location';
+  expect(() => locationOf(new URL(from), location)).toThrow(expect.objectContaining({ code, message }));
 });

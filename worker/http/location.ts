@@ -1,6 +1,20 @@
 // Addresses that a server gives: where it redirects to, and where an upload continues.
 
+import { HttpFailure } from './failures.js';
+
 const HTTP = ['http:', 'https:'];
+
+/** Why the address that a server gives is not asked. */
+class WrongLocation extends HttpFailure {
+  readonly fields = {};
+
+  constructor(
+    readonly code: 'invalid-location' | 'leaves-https',
+    message: string,
+  ) {
+    super(message);
+  }
+}
 
 /**
  * Resolves `location`, which the server at `from` has given, without user and password. From https it never leads to http:
@@ -9,10 +23,14 @@ const HTTP = ['http:', 'https:'];
  */
 export function locationOf(from: URL, location: string): URL {
   const text = asUtf8(location);
-  if (!URL.canParse(text, from)) throw new Error("the server's Location header is not a valid address");
+  if (!URL.canParse(text, from)) {
+    throw new WrongLocation('invalid-location', "the server's Location header is not a valid address");
+  }
   const url = new URL(text, from);
-  if (!HTTP.includes(url.protocol))
-    throw new Error(`the server's Location header leads to an address of ${url.protocol}`);
+  if (!HTTP.includes(url.protocol)) {
+    const message = `the server's Location header leads to an address of ${url.protocol}`;
+    throw new WrongLocation('invalid-location', message);
+  }
   url.username = '';
   url.password = '';
   return from.protocol === 'https:' && url.protocol === 'http:' ? secured(from, url) : url;
@@ -26,7 +44,10 @@ function secured(from: URL, url: URL): URL {
   kept.port = from.port;
   // A server that redirects to itself without TLS insists on it.
   if (isSameHost && kept.href !== from.href) return kept;
-  throw new Error("the server's Location header leads from https to http, where others can read and change the data");
+  throw new WrongLocation(
+    'leaves-https',
+    "the server's Location header leads from https to http, where others can read and change the data",
+  );
 }
 
 /** Node has a character for each byte of a header; browsers take the bytes of this one for UTF-8. */

@@ -27,15 +27,19 @@ async function uploadVia(kind: keyof typeof TARGETS, from: string, location: str
       headers: { 'Upload-Offset': offset, 'Upload-Length': '8' },
     });
   };
+  let code: unknown;
   const target = TARGETS[kind](from, { fetch, ...options });
   const failed = await failure(
     (async () => {
       await target.open!(planOf(Buffer.from(DISK)));
       await target.write(0, DISK);
       await target.close();
-    })(),
+    })().catch((thrown) => {
+      code = thrown.code;
+      throw thrown;
+    }),
   );
-  return { asked, failed };
+  return { asked, failed, code };
 }
 
 for (const kind of ['tus', 'gcs'] as const) {
@@ -56,7 +60,8 @@ for (const kind of ['tus', 'gcs'] as const) {
     ['ftp://host/files/7', 'leads to an address of ftp:'],
     ['http://[secret', 'is not a valid address'],
   ] as const)(`${kind}: an upload does not continue at %s`, async ([location, reason]) => {
-    const { asked, failed } = await uploadVia(kind, FROM, location);
+    const { asked, failed, code } = await uploadVia(kind, FROM, location);
+    expect(code).toBe(reason.includes('https to http') ? 'leaves-https' : 'invalid-location');
     expect(failed).toBe(`Could not upload to '${FROM}': the server's Location header ${reason}`);
     expect(asked).toEqual([]);
   });

@@ -1,6 +1,6 @@
 // One plain PUT, whose body is the output. RFC 9110, section 9.3.4.
 
-import { DecantError, reasonOf } from '../errors.js';
+import { DecantError } from '../errors.js';
 import { timeOf } from '../http/seconds.js';
 import type { Network, Target, TargetPlan } from '../types.js';
 import { PATIENCE, type Requests, TIMEOUT } from './requests.js';
@@ -51,7 +51,7 @@ export class Put implements Target {
       body: this.#body.readable,
     });
     this.#answer = this.requests.once(call, COMPLETE).catch((thrown) => {
-      throw this.requests.failed(reasonOf(thrown), { cause: thrown });
+      throw this.requests.failure(thrown);
     });
     this.#failure = this.#answer.then(() => {
       this.#isAnswered = true;

@@ -1,8 +1,8 @@
 // Requests of one upload: counted, tried again where that may help, and ended together.
 
-import { DecantError, orCancelled, reasonOf } from '../errors.js';
+import { DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors.js';
 import { type Address, addressOf } from '../http/address.js';
-import { Passing, Refused, refusal, Unanswered } from '../http/failures.js';
+import { madeOf, Passing, Refused, refusal, Unanswered } from '../http/failures.js';
 import { headersFor, made } from '../http/headers.js';
 import { locationOf } from '../http/location.js';
 import { checkHttpOptions } from '../http/options.js';
@@ -94,7 +94,7 @@ export class Requests {
     try {
       return locationOf(from, location);
     } catch (thrown) {
-      throw this.failed(reasonOf(thrown), { cause: thrown });
+      throw this.failure(thrown);
     }
   }
 
@@ -109,12 +109,19 @@ export class Requests {
       // Each request is made again as a whole.
       return await this.#retries.run(attempt, () => false, this.#ending.signal);
     } catch (thrown) {
-      throw this.failed(reasonOf(thrown), { cause: thrown });
+      throw this.failure(thrown);
     }
   }
 
+  /** The failure of the upload that `thrown` stands for, with its place. */
+  failure(thrown: unknown): DecantError {
+    const isOurs = thrown instanceof DecantError && thrown.kind === 'sink';
+    const { code, fields } = isOurs ? thrown : madeOf(thrown);
+    return this.failed(reasonOf(thrown), { ...(code && { code }), ...(fields && { fields }), cause: thrown });
+  }
+
   /** Why the upload has failed, with its place. */
-  failed(reason: string, options?: ErrorOptions): DecantError {
+  failed(reason: string, options?: DecantErrorOptions): DecantError {
     const place = this.address ? ` to '${this.address.shown}'` : '';
     return new DecantError('sink', `Could not upload${place}: ${reason}`, options);
   }
