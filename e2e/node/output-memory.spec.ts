@@ -68,7 +68,7 @@ test('standard output: what was read is not kept', async ({ folder }) => {
     held.push(Number(errors.match(/\d+/g)!.at(-1)));
   }
   stdout.resume();
-  expect(await ended).toBe(0);
+  expect(await ended, errors).toBe(0);
   expect(held[0]).toBeLessThan(MOST);
   expect(held[1]! - held[0]!).toBeLessThan(MOST_GROWTH);
 });
