@@ -1,9 +1,9 @@
 // Requests for one file: to whom they go, with which headers, and how redirects are followed.
 
-import { DecantError, type Fields, orCancelled, reasonOf } from '../errors.js';
+import { type Fields, orCancelled, reasonOf } from '../errors.js';
 import type { Address } from './address.js';
 import { bodyOf, Clock, type Exchange } from './exchange.js';
-import { HttpFailure, Passing, refusal, Unanswered } from './failures.js';
+import { failureIn, HttpFailure, Passing, refusal, Unanswered } from './failures.js';
 import { headersFor } from './headers.js';
 import { locationOf } from './location.js';
 import { checkHttpOptions } from './options.js';
@@ -52,6 +52,8 @@ export class Client {
   /** Whether bodies are wanted as they are stored. */
   #wantsStored = false;
   #guard: Promise<Guard> | undefined;
+  /** Whether the last bytes came one by one: the next ones are waited for as long as for an answer only. */
+  #trickles = false;
 
   constructor(
     readonly address: Address,
@@ -78,7 +80,7 @@ export class Client {
   async ask(method: 'GET' | 'HEAD', range: string | undefined, signal: AbortSignal): Promise<Exchange> {
     signal.throwIfAborted();
     const ending = new AbortController();
-    const clock = new Clock(this.#timeout, ending);
+    const clock = new Clock(this.#timeout, ending, this.#trickles ? this.#timeout : undefined);
     const stop = () => ending.abort();
     signal.addEventListener('abort', stop);
     const end = () => {
@@ -91,7 +93,10 @@ export class Client {
       const { response, url } = await this.#fetch(method, range, hop, ending.signal);
       clock.stop();
       const who = url.origin === this.address.url.origin ? 'the server' : url.origin;
-      return { response, who, host: url.host, next: bodyOf(response, clock, ending.signal), end };
+      const next = bodyOf(response, clock, ending.signal, (trickles) => {
+        this.#trickles = trickles;
+      });
+      return { response, who, host: url.host, next, end };
     } catch (thrown) {
       end();
       if (signal.aborted) throw thrown;
@@ -201,7 +206,7 @@ export class Client {
       // One of the caller's own may not listen to it.
       return await orCancelled(init.signal, ask(url, init));
     } catch (cause) {
-      throw proxysOf(cause) ?? new Refused(cause);
+      throw failureIn(cause) ?? new Refused(cause);
     }
   }
 
@@ -227,13 +232,6 @@ class Refused extends Error {
   constructor(cause: unknown) {
     super('', { cause });
   }
-}
-
-/** What a proxy has said, which a `fetch` may wrap. */
-function proxysOf(thrown: unknown): Error | undefined {
-  const isOurs = (one: unknown) => one instanceof HttpFailure || one instanceof DecantError;
-  const cause = thrown instanceof Error ? thrown.cause : undefined;
-  return [thrown, cause].find(isOurs) as Error | undefined;
 }
 
 /** The caller does not allow to ask there. */

@@ -2,10 +2,10 @@
 
 import { orCancelled } from '../errors.js';
 import { codingOf } from './answer.js';
-import { Overloaded, Passing } from './failures.js';
+import { Overloaded, Passing, Trickling } from './failures.js';
 import { LEAST } from './retry.js';
 
-/** Fewer than `LEAST` bytes in so long, in milliseconds, are silence. */
+/** The first window, in milliseconds: see `Clock`. */
 const WINDOW = 60_000;
 
 /** A request under way. */
@@ -32,6 +32,8 @@ export class Clock {
   constructor(
     private readonly timeout: number,
     private readonly ending: AbortController,
+    /** Fewer than `LEAST` bytes in so long, in milliseconds, are silence. */
+    private readonly window = WINDOW,
   ) {
     this.start();
   }
@@ -49,13 +51,14 @@ export class Clock {
     clearTimeout(this.#timer);
   }
 
-  /** So many bytes have come since `start`. Fails with `Overloaded` where they come one by one. */
-  came(bytes: number): void {
+  /** So many bytes have come since `start`. Returns whether they are enough by now. Fails with `Trickling` where they come one by one. */
+  came(bytes: number): boolean {
     this.#waited += performance.now() - this.#begin;
     this.#few += bytes;
-    if (this.#few >= LEAST) [this.#waited, this.#few] = [0, 0];
-    if (this.#waited < Math.max(WINDOW, this.timeout)) return;
-    throw new Overloaded(`only ${this.#few} bytes came in ${Math.round(this.#waited / 1000)} seconds`);
+    const areEnough = this.#few >= LEAST;
+    if (areEnough) [this.#waited, this.#few] = [0, 0];
+    if (this.#waited < Math.max(this.window, this.timeout)) return areEnough;
+    throw new Trickling(`only ${this.#few} bytes came in ${Math.round(this.#waited / 1000)} seconds`);
   }
 
   get silence(): string {
@@ -63,18 +66,24 @@ export class Clock {
   }
 }
 
-/** Reads the body of `response`; `clock` runs only while somebody waits for bytes. */
-export function bodyOf(response: Response, clock: Clock, signal: AbortSignal): () => Promise<Uint8Array | undefined> {
+/** Reads the body of `response`; `clock` runs only while somebody waits for bytes. `judge` is told whether they trickle. */
+export function bodyOf(
+  response: Response,
+  clock: Clock,
+  signal: AbortSignal,
+  judge: (trickles: boolean) => void,
+): () => Promise<Uint8Array | undefined> {
   const reader = response.body?.getReader();
   return async () => {
     clock.start();
     try {
       // In Node a read that has begun does not always end with its request.
       const result = reader && (await orCancelled(signal, reader.read()));
-      if (result?.value) clock.came(result.value.length);
+      if (result?.value && clock.came(result.value.length)) judge(false);
       return result?.value;
     } catch (cause) {
-      if (cause instanceof Overloaded) throw cause;
+      if (cause instanceof Trickling) judge(true);
+      if (cause instanceof Trickling) throw cause;
       if (clock.hasRung) throw new Overloaded(clock.silence, undefined, { cause });
       if (isNoCode(cause)) throw new Error(`the server says that it sends ${codingOf(response)}, and it does not`);
       throw new Passing('the connection broke', undefined, { cause });

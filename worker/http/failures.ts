@@ -1,6 +1,6 @@
 // What can go wrong with a request.
 
-import type { DecantErrorOptions, Fields } from '../errors.js';
+import { DecantError, type DecantErrorOptions, type Fields } from '../errors.js';
 
 /** A failure of a request, with what programs are told of it: docs/errors.md lists the codes. */
 export abstract class HttpFailure extends Error {
@@ -47,6 +47,9 @@ export class Passing extends HttpFailure {
 
 /** The server, or the network, is asked too much. */
 export class Overloaded extends Passing {}
+
+/** Bytes come one by one, by the pace of somebody who holds others up. */
+export class Trickling extends Overloaded {}
 
 /** No server has answered: it may be down, or may not be there. */
 export class Unanswered extends Passing {}
@@ -111,4 +114,11 @@ export function madeOf(thrown: unknown): DecantErrorOptions {
   if (!(thrown instanceof HttpFailure)) return { cause: thrown };
   const { code, fields } = thrown;
   return { code, fields, cause: thrown };
+}
+
+/** A failure that says by itself what is wrong, as one of a proxy does; a `fetch` may have wrapped it. */
+export function failureIn(thrown: unknown): Error | undefined {
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  const isOurs = (one: unknown) => one instanceof HttpFailure || one instanceof DecantError;
+  return [thrown, cause].find(isOurs) as Error | undefined;
 }

@@ -2,7 +2,7 @@
 
 import { orCancelled } from '../errors.js';
 import type { Waiting } from '../types.js';
-import { Passing, Unanswered } from './failures.js';
+import { Passing, Trickling, Unanswered } from './failures.js';
 import { LONGEST_TIMER } from './seconds.js';
 
 /** The wait after the first failure and the longest one, in milliseconds. It doubles in between. */
@@ -10,6 +10,8 @@ const FIRST = 250;
 const LONGEST = 15_000;
 /** How often a server is asked that has never answered. */
 const FIRST_ATTEMPTS = 3;
+/** How often in a row bytes may come one by one. */
+const MOST_TRICKLES = 2;
 /** For how long requests are made again, in milliseconds: before one has succeeded, and then. */
 const BEFORE_SUCCESS = 60_000;
 const PATIENCE = 600_000;
@@ -24,6 +26,8 @@ interface Running {
   begin: number;
   attempts: number;
   failure: Passing | undefined;
+  /** How often in a row bytes came one by one. */
+  trickles: number;
 }
 
 export class Retries {
@@ -83,7 +87,7 @@ export class Retries {
    * anything has come since it was last called.
    */
   async run<T>(attempt: () => Promise<T>, progressed: () => boolean, signal: AbortSignal): Promise<T> {
-    const running: Running = { begin: performance.now(), attempts: 1, failure: undefined };
+    const running: Running = { begin: performance.now(), attempts: 1, failure: undefined, trickles: 0 };
     let since: number | undefined;
     this.#running.add(running);
     try {
@@ -101,9 +105,12 @@ export class Retries {
           if (progressed() || since === undefined) {
             since = now;
             running.attempts = 1;
+            running.trickles = 0;
           }
           const wait = Math.min(LONGEST_TIMER, Math.max(backoff(running.attempts), (thrown.wait ?? 0) * 1000));
           if (now + wait - this.#start(since, running, thrown) > this.#patienceFor(thrown)) throw thrown;
+          running.trickles = thrown instanceof Trickling ? running.trickles + 1 : 0;
+          if (this.patience === undefined && running.trickles >= MOST_TRICKLES) throw thrown;
           if (this.#isNobody(thrown) && running.attempts >= FIRST_ATTEMPTS) throw thrown;
           running.failure = thrown;
           this.#watch();

@@ -378,3 +378,55 @@ test.each<[string, Reply, number]>([
   expect(performance.now() - before).toBeLessThanOrEqual(10_000);
   expect(calls).toHaveLength(count);
 });
+
+test('an answer that comes byte by byte is given up when patience ends', async () => {
+  const drip = () =>
+    new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, 2000));
+        controller.enqueue(new Uint8Array([32]));
+      },
+    });
+  const { requests } = over([() => new Response(drip())]);
+  const begin = performance.now();
+  expect(await sending(requests)).toContain('no answer came within');
+  expect(performance.now() - begin).toBeLessThan(1_300_000);
+});
+
+test('a host that never answers is given up and named, though another one has answered', async () => {
+  const { fetch: answering } = scripted(200);
+  const asked: string[] = [];
+  const fetch: typeof globalThis.fetch = async (url, init) => {
+    asked.push(String(url));
+    if (String(url) === PLACE) return answering(url, init);
+    throw new TypeError('fetch failed', { cause: new Error('getaddrinfo ENOTFOUND other') });
+  };
+  const requests = new Requests(ADDRESS, { fetch });
+  expect(await sending(requests)).toBe('nothing failed');
+  const elsewhere = () => ({ method: 'PATCH', url: 'https://other.test/disk' });
+  const told = await runClock(failure(requests.send(elsewhere, [204])));
+  expect(told).toContain('no answer came from https://other.test (getaddrinfo ENOTFOUND other)');
+  expect(asked).toHaveLength(4);
+});
+
+test('a proxy that refuses is not asked again', async () => {
+  const { proxyRefusal } = await import('../http/tunnel.js');
+  const { requests, calls } = over([
+    () => {
+      throw new TypeError('fetch failed', { cause: proxyRefusal(new URL('http://proxy:3128'), 407, 'Who') });
+    },
+  ]);
+  expect(await sending(requests)).toContain('the proxy http://proxy:3128 answered 407 Who; give a user');
+  expect(calls).toHaveLength(1);
+});
+
+test('who is waited for is told while an upload fails', async () => {
+  const { requests } = over([503, 503, 503, 503, 503, 503, 200]);
+  let waiting: unknown;
+  setTimeout(() => {
+    waiting = requests.network.waiting;
+  }, 6000);
+  expect(await sending(requests)).toBe('nothing failed');
+  expect(waiting).toEqual({ host: 'cloud.test', status: 503, attempt: 5 });
+  expect(requests.network.waiting).toBeUndefined();
+});

@@ -2,7 +2,7 @@
 
 import { DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors.js';
 import { type Address, addressOf } from '../http/address.js';
-import { madeOf, Passing, Refused, refusal, Unanswered } from '../http/failures.js';
+import { failureIn, madeOf, Passing, Refused, refusal, Unanswered } from '../http/failures.js';
 import { headersFor, made } from '../http/headers.js';
 import { locationOf } from '../http/location.js';
 import { checkHttpOptions } from '../http/options.js';
@@ -218,6 +218,8 @@ export class Requests {
       // What still comes is nobody's.
       end();
       if (thrown instanceof Endless) throw thrown;
+      const failure = isOverdue || signal.aborted ? undefined : failureIn(thrown);
+      if (failure) throw failure;
       const Kind = isOverdue ? Overdue : Unanswered;
       const reason = isOverdue ? `no answer came within ${Math.ceil(time / 1000)} seconds` : unanswered(call, thrown);
       throw new Kind(reason, undefined, { cause: thrown, host: new URL(call.url).host });
