@@ -76,8 +76,7 @@ export class Browser {
         const target = { storage: { opfs: 'out.raw' }, picked: globalThis.picked, download: { download: 'out.raw' } };
         const start = performance.now();
         const image = await builds[name].open(file, { engine });
-        // A build from before engines were chosen at `open` takes it here.
-        await image.convert(target[output], { engine, format });
+        await image.convert(target[output], { format });
         const seconds = (performance.now() - start) / 1000;
         await image.close();
         if (output === 'storage') await (await navigator.storage.getDirectory()).removeEntry('out.raw');

@@ -42,13 +42,13 @@ function memory(build, path, { workers = 2, format = 'raw' } = {}) {
     import { readFileSync, rmSync } from 'node:fs';
     const peak = () => Number(/VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) / 1024;
     const [first, path, output] = args;
-    // A build from before workers were chosen at \`open\` takes them when it converts.
-    const options = ${JSON.stringify({ workers, format })};
-    const small = await open(first, { workers: options.workers });
+    const workers = ${workers};
+    const options = ${JSON.stringify({ format })};
+    const small = await open(first, { workers });
     await small.convert(output, options);
     const idle = peak();
     rmSync(output);
-    const image = await open(path, { workers: options.workers });
+    const image = await open(path, { workers });
     await image.convert(output, options);
     console.log(idle, peak());
     process.exit();`;
