@@ -89,9 +89,9 @@ export class DecantError extends Error {
 
   /**
    * Whether `value` is a failure of Decant: an error of this copy of the package or of another one, or what `toJSON` has
-   * made of one.
+   * made of one, which has no `cause`.
    */
-  static is(value: unknown): value is Failure {
+  static is(value: unknown): value is Failure & { readonly cause?: unknown } {
     if (!isObject(value)) return false;
     const { name, kind, message } = value as Partial<Record<keyof Failure, unknown>>;
     return name === 'DecantError' && typeof kind === 'string' && typeof message === 'string';

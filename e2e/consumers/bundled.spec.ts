@@ -1,6 +1,6 @@
 // Programs for Node that bundlers make, with the packed package in them or beside them.
 
-import { existsSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@playwright/test';
 import { run } from '../support/command.js';
@@ -11,10 +11,12 @@ test.describe.configure({ timeout: 10 * 60_000 });
 
 const ENVIRONMENT = { ...process.env, NODE_NO_WARNINGS: '1' };
 
-/** Builds the program by the project's script, and converts an image with it. */
-async function convert(script: string, program: string) {
+/** Builds the program by the project's script, with `files` of the package beside it, and converts an image with it. */
+async function convert(script: string, program: string, files: string[] = []) {
   const made = await project('bundled-for-node', ['bundled-for-node']);
   const folder = await build(made, script, script);
+  const dist = join(made.folder, 'node_modules', 'decant', 'dist');
+  for (const file of files) copyFileSync(join(dist, file), join(folder, file));
   const output = join(made.folder, `${script}.raw`);
   rmSync(output, { force: true });
   const ended = run(process.execPath, [join(folder, program), small.zstd(), output], { env: ENVIRONMENT });
@@ -24,12 +26,27 @@ async function convert(script: string, program: string) {
 for (const [script, program] of [
   ['esbuild-external', 'convert.mjs'],
   ['ncc-external', 'index.mjs'],
+  ['rollup-external', 'convert.mjs'],
   ['vite', 'convert.mjs'],
   ['webpack', 'main.js'],
   ['webpack-electron', 'main.js'],
 ] as const) {
   test(`${script}: converts`, { tag: '@long' }, async () => {
     const { output, ...ended } = await convert(script, program);
+    expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
+    expectSame(output, small.raw());
+  });
+}
+
+for (const [script, program] of [
+  ['configured-esbuild', 'configured.mjs'],
+  ['configured-esbuild-cjs', 'configured.cjs'],
+  ['configured-ncc', 'index.mjs'],
+  ['configured-rollup', 'configured.mjs'],
+  ['configured-vite', 'configured.mjs'],
+] as const) {
+  test(`${script}: converts with the package in it`, { tag: '@long' }, async () => {
+    const { output, ...ended } = await convert(script, program, ['worker.node.mjs', 'extras.wasm']);
     expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
     expectSame(output, small.raw());
   });

@@ -18,11 +18,11 @@ for (const example of ['console', 'electron']) {
     rmSync(checkout, { recursive: true, force: true });
     mkdirSync(checkout, { recursive: true });
     const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { files: string[] };
-    for (const part of ['package.json', ...files]) cpSync(join(root, part), join(checkout, part), { recursive: true });
-    const made = join(checkout, 'examples', example);
     const isInstalled = /\/(node_modules|package-lock\.json)$/;
-    const source = join(root, 'examples', example);
-    cpSync(source, made, { recursive: true, filter: (path) => !isInstalled.test(path) });
+    for (const part of ['package.json', 'README.md', ...files]) {
+      cpSync(join(root, part), join(checkout, part), { recursive: true, filter: (path) => !isInstalled.test(path) });
+    }
+    const made = join(checkout, 'examples', example);
     // Electron's binary cannot be downloaded everywhere.
     const args = ['install', '--omit=dev', '--no-audit', '--no-fund', '--prefer-offline'];
     expect(run('npm', args, { cwd: made, timeout: 5 * 60_000 })).toMatchObject({ status: 0, stderr: '' });

@@ -135,10 +135,17 @@ const NODENEXT = ['--module', 'nodenext'];
 /** Without the types of Node, which a compiler finds by itself. */
 const PAGE = ['--lib', 'ES2022,DOM', '--typeRoots', 'no-types'];
 const NODE = ['--lib', 'ES2022', '--types', 'node'];
+const OLD_PAGE = ['--lib', 'ES2021,DOM', '--typeRoots', 'no-types'];
 
 for (const compiler of ['typescript', 'typescript5']) {
   for (const { name, file, options } of [
     { name: 'a page, for a bundler', file: 'browser.ts', options: [...BUNDLER, ...PAGE] },
+    {
+      name: 'a page, by the rules of Node',
+      file: 'browser.ts',
+      options: [...NODENEXT, '--customConditions', 'browser', ...PAGE],
+    },
+    { name: 'a page, libraries of 2021', file: 'browser.ts', options: [...BUNDLER, ...OLD_PAGE] },
     { name: 'Node, by its own rules', file: 'node.ts', options: [...NODENEXT, ...NODE] },
     { name: 'Node, for a bundler', file: 'node.ts', options: [...BUNDLER, '--customConditions', 'node', ...NODE] },
   ]) {

@@ -29,6 +29,7 @@ const NODE = `
     try {
       return (await image.convert(target)).lostBytes;
     } catch (error) {
+      if (DecantError.is(error) && error.cause instanceof Error) throw error.cause;
       return DecantError.is(error) && error.kind === 'password' ? (await image.read(0, 512)).length : 0;
     }
   }`;
@@ -117,6 +118,13 @@ const CASES: Case[] = [
   { name: 'Node, no DOM', program: NODE, options: { types: ['node'], lib: ['ES2022'] } },
   { name: 'Node, neither DOM nor @types/node', program: NODE, options: { types: [], lib: ['ES2022'] } },
   { name: 'Node, no @types/node', program: NODE, options: { types: [] } },
+  { name: 'Node, libraries of 2021', program: NODE, options: { types: ['node'], lib: ['ES2021'] } },
+  { name: 'a browser, libraries of 2021', program: BROWSER, options: { types: [], lib: ['ES2021', 'DOM'] } },
+  {
+    name: 'a page by its condition',
+    program: BROWSER.replace('decant/browser', 'decant'),
+    options: { types: [], customConditions: ['browser'] },
+  },
   { name: 'a browser, beside @types/node', program: BROWSER, options: { types: ['node'] } },
   {
     name: 'await using',
