@@ -1,8 +1,8 @@
 // The package from its tarball, in an empty project.
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { DISK_SIZE, hashFile, images } from '../support/images.js';
@@ -41,15 +41,34 @@ function checkLicences(folder: string): void {
   expect(notices).toMatch(/For Zstandard software\s+Copyright \(c\) Meta/);
 }
 
+/** Every file that a document of the package links to is in the package. */
+function checkLinks(folder: string): void {
+  const documents = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.md') && !name.startsWith('node_modules'),
+  );
+  expect(documents).toContain('README.md');
+  const dead = documents.flatMap((document) => {
+    const text = readFileSync(join(folder, document), 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '');
+    const links = [...text.matchAll(/\]\((?![a-z]+:)([^)#\s]+)/g)].map(([, link]) => link!);
+    return links.filter((link) => !existsSync(join(folder, dirname(document), link))).map((link) => [document, link]);
+  });
+  expect(dead).toEqual([]);
+}
+
 /** How many bytes the files of `folder` take as a packed archive; source maps are left out. */
 function packedSize(folder: string, ...names: string[]): number {
   const archive = execFileSync('tar', ['-C', folder, '--exclude=*.map', '-c', ...names], { maxBuffer: 1 << 30 });
   return gzipSync(archive, { level: 9 }).length;
 }
 
+/** What is read by people only. */
+const DOCUMENTS = ['docs', 'examples', 'bench'];
+
 function checkSizes(folder: string): void {
   const threads = readdirSync(join(folder, 'dist')).filter((name) => name.includes('threads'));
-  expect(packedSize(folder, '.')).toBeLessThanOrEqual(800_000);
+  const others = readdirSync(folder).filter((name) => !DOCUMENTS.includes(name));
+  expect(packedSize(folder, ...others)).toBeLessThanOrEqual(800_000);
+  expect(packedSize(folder, ...DOCUMENTS)).toBeLessThanOrEqual(300_000);
   expect(packedSize(join(folder, 'dist'), ...threads)).toBeLessThanOrEqual(260_000);
 }
 
@@ -70,6 +89,7 @@ test('installs, converts by its API and by its command, and leaves no process be
     'undici',
   ]);
   checkLicences(join(folder, 'node_modules', 'decant'));
+  checkLinks(join(folder, 'node_modules', 'decant'));
   checkSizes(join(folder, 'node_modules', 'decant'));
 
   writeFileSync(
