@@ -224,6 +224,37 @@ export interface MapOptions {
   signal?: AbortSignal;
 }
 
+/** How to examine an image. */
+export interface VerdictOptions {
+  /** Reads all tables of the image. By default at most 1 MiB of its files is read. */
+  deep?: boolean;
+  /** Cancels the examination. */
+  signal?: AbortSignal;
+}
+
+/** What a program should know before it takes an image. */
+export interface Verdict {
+  /** Whether no finding has the severity `error`. */
+  accept: boolean;
+  /** Errors first, then warnings, then notes. */
+  findings: Finding[];
+}
+
+/** One thing that an examination has found. */
+export interface Finding {
+  /** A code of docs/errors.md. */
+  code: string;
+  /**
+   * `error`: a conversion fails now, or its disk is not whole. `warning`: the image may be read wrongly, or may have been made
+   * to harm. `note`: anything else.
+   */
+  severity: 'error' | 'warning' | 'note';
+  /** The subject of the sentence: the fields of the code. */
+  params: Fields;
+  /** One sentence for people, without a full stop at its end. Names in it are escaped. */
+  message: string;
+}
+
 /** How to read a part of the disk. */
 export interface ReadOptions {
   /** Cancels the reading. */
@@ -420,6 +451,11 @@ export interface CommonImage {
   unlock(options?: UnlockOptions): Promise<void>;
   /** Lists what lies where on the disk, in order and without gaps. Every call is a pass of its own. */
   map(options?: MapOptions): AsyncGenerator<Extent, void, void>;
+  /**
+   * Examines the image before it is taken: what it needs, what `info.safety` lists, and whether its tables are whole. Without
+   * `deep` it reads at most 1 MiB, and the finding `unchecked` says how far that went. Nothing is unlocked.
+   */
+  verdict(options?: VerdictOptions): Promise<Verdict>;
   /**
    * The `length` bytes of the disk from `offset` on, as the guest reads them. They are held in memory: for more than a few
    * MiB there is `readable`. Any number may be asked for at once. What is damaged is zeros where the image was opened with

@@ -5,6 +5,7 @@ use crate::encryption::{Encryption, Keys};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::Extents;
 use crate::info::{Info, Need, Notice};
+use crate::read_budget::ReadBudget;
 use crate::safety;
 use crate::shown::shown;
 use crate::source::{FileId, Files, Source};
@@ -15,8 +16,18 @@ use std::rc::Rc;
 pub struct Image {
     files: Files,
     chain: Chain,
+    /// By what it was opened.
+    opened: OpenedBy,
     salvage: bool,
     keys: RefCell<Keys>,
+}
+
+/// What opens an image, or opens it once more.
+#[derive(Clone)]
+struct OpenedBy {
+    source: Rc<dyn Source>,
+    top: Top,
+    options: OpenOptions,
 }
 
 impl Image {
@@ -34,10 +45,27 @@ impl Image {
         if options.companions.len() >= usize::from(u16::MAX) {
             return Err(Error::new(ErrorKind::Usage, "There are too many companions"));
         }
+        let opened = OpenedBy { source: source.clone(), top: top.clone(), options: options.clone() };
         let companions = options.companions.iter().map(|companion| companion.source.clone());
         let mut files: Vec<_> = std::iter::once(source).chain(companions).collect();
         let chain = Chain::open(&mut files, top, options).await?;
-        Ok(Self { files: files.into(), chain, salvage: options.salvage, keys: RefCell::default() })
+        Ok(Self { files: files.into(), chain, opened, salvage: options.salvage, keys: RefCell::default() })
+    }
+
+    /// The image once more, read within `budget`, and with about `tables` bytes of memory for tables.
+    pub(crate) async fn reopen(&self, budget: &ReadBudget, tables: u64) -> Result<Self> {
+        let OpenedBy { source, top, mut options } = self.opened.clone();
+        for companion in &mut options.companions {
+            companion.source = budget.source(companion.source.clone());
+        }
+        let mut image = Self::open_top(budget.source(source), top, &options).await?;
+        image.chain.table_memory = tables;
+        Ok(image)
+    }
+
+    /// Begins a pass over the extents of the layers that are there, locked or not.
+    pub(crate) fn known_extents(&self) -> Extents {
+        self.chain.extents()
     }
 
     /// What is known from the headers. Its `safety` lacks what only the tables show; see [`Image::survey`].
@@ -65,7 +93,7 @@ impl Image {
     }
 
     /// The size of the image's own files together, in bytes, without the layers below.
-    fn stored(&self) -> u64 {
+    pub(crate) fn stored(&self) -> u64 {
         self.chain.layers[0].files().map(|(id, _)| self.files[usize::from(id.0)].size()).sum()
     }
 

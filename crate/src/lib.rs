@@ -23,6 +23,7 @@ pub mod details;
 pub mod encode;
 pub mod encryption;
 pub mod error;
+pub mod examination;
 pub mod extent;
 pub mod fields;
 pub mod format;
@@ -34,6 +35,7 @@ mod metered;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
 pub mod opening;
+mod read_budget;
 pub mod reference;
 pub mod safety;
 mod secrets;

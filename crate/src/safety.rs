@@ -63,7 +63,7 @@ pub fn notices(info: &Info, stored: u64) -> Vec<Notice> {
         add("dirty", "The image was not closed properly; the guest may want to check its file systems");
     }
     if has("corrupt") {
-        add("corrupt", "The image is marked as corrupt; it is read as it is");
+        add("marked-corrupt", "The image is marked as corrupt; it is read as it is");
     }
     if has("unknown compatible features") {
         add("unknown-features", "The image uses features that are unknown but do not hinder reading");
@@ -115,13 +115,13 @@ pub async fn survey(walk: Box<dyn ExtentWalk>, virtual_size: u64, stored: u64) -
 
 /// Counts the bytes that extents refer to.
 #[derive(Default)]
-struct Count {
+pub(crate) struct Count {
     plain: u64,
     expanded: u64,
 }
 
 impl Count {
-    fn add(&mut self, extent: &Extent) {
+    pub(crate) fn add(&mut self, extent: &Extent) {
         match extent.kind {
             ExtentKind::Data { .. } => self.plain += extent.len,
             ExtentKind::Compressed { cluster, .. } => self.expanded += cluster,
@@ -129,7 +129,7 @@ impl Count {
         }
     }
 
-    fn notices(&self, stored: u64) -> Vec<Notice> {
+    pub(crate) fn notices(&self, stored: u64) -> Vec<Notice> {
         let mut notices = Vec::new();
         if self.plain > stored {
             let message = "Parts of the file are used for many places of the disk, which a plain image never has";

@@ -8,6 +8,7 @@ mod containers;
 mod deflate;
 mod encode;
 mod encryption;
+mod examination;
 mod expected;
 mod formats;
 mod generated;

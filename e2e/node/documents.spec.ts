@@ -33,6 +33,20 @@ test('every kind of error, and no other', () => {
   expect(rows.filter((name) => name !== 'kind')).toEqual([...kinds!.matchAll(/'([\w-]+)'/g)].map(([, kind]) => kind!));
 });
 
+test('every code of an error, a notice or a finding', () => {
+  const documented = read('docs/errors.md');
+  const sources = (folder: string, extension: string) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith(extension) && !name.endsWith('.test.ts'))
+      .map((name) => readFileSync(join(root, folder, name), 'utf8'));
+  const text = [...sources('crate/src', '.rs'), ...sources('worker', '.ts')].join('\n');
+  const codes = [...text.matchAll(/(?:\bcoded\(|\bNotice::new\(|\badd\(|\bcode: )\s*["']([a-z-]+)["']/g)].map(
+    ([, code]) => code!,
+  );
+  expect(codes.length).toBeGreaterThan(20);
+  expect(codes.filter((code) => !documented.includes(`\`${code}\``))).toEqual([]);
+});
+
 /** The code in a document, by the line on which it begins. */
 function codeIn(document: string): [line: number, code: string][] {
   const blocks = [...read(document).matchAll(/^```[tj]s\n([\s\S]*?)^```$/gm)];

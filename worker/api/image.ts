@@ -18,6 +18,8 @@ import type {
   ReadOptions,
   Result,
   UnlockOptions,
+  Verdict,
+  VerdictOptions,
 } from '../types.js';
 import { OpenedImage } from '../workers/opened-image.js';
 import { Passwords } from '../workers/passwords.js';
@@ -28,9 +30,11 @@ import { listened } from './listened.js';
 import { checkCall, checkOpening, settle } from './options.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
+import { verdictOn } from './verdict.js';
 
 /** What is cancelled. */
 const MAPPING = 'Reading the map';
+const EXAMINING = 'Examining the image';
 
 /** All that are not closed. */
 const openImages = new Set<OpenImage>();
@@ -71,6 +75,7 @@ const METHODS = [
   'prepare',
   'unlock',
   'map',
+  'verdict',
   'read',
   'readable',
   'convert',
@@ -106,7 +111,10 @@ export class OpenImage implements CommonImage {
     this.info = { ...opened.info, safety, ...(name === undefined ? {} : { name }) };
     this.outputs = opened.outputs;
     openImages.add(this);
-    for (const method of METHODS) Object.defineProperty(this, method, { value: this[method].bind(this) });
+    for (const method of METHODS) {
+      // A test may put a spy in its place.
+      Object.defineProperty(this, method, { value: this[method].bind(this), writable: true, configurable: true });
+    }
   }
 
   async prepare(): Promise<void> {
@@ -131,6 +139,22 @@ export class OpenImage implements CommonImage {
     const session = await this.#acquire(MAPPING, signal);
     try {
       yield* this.#extents(session, signal);
+    } finally {
+      await session.release();
+    }
+  }
+
+  async verdict(options: VerdictOptions = {}): Promise<Verdict> {
+    this.#requireOpen();
+    checkCall('verdict', options);
+    const { deep = false, signal } = options;
+    if (typeof deep !== 'boolean') throw new DecantError('usage', "'deep' is neither true nor false");
+    const until = this.#until(signal);
+    const session = await this.#use(this.opened.acquireLocked(until), EXAMINING);
+    try {
+      const { client, image } = session;
+      const examination = session.run(until, (operation) => client.call('examine', { operation, image, deep }));
+      return verdictOn(this.info, await this.#use(examination, EXAMINING));
     } finally {
       await session.release();
     }

@@ -11,6 +11,7 @@ import type {
   ReadableOptions,
   ReadOptions,
   UnlockOptions,
+  VerdictOptions,
 } from '../types.js';
 import type { Platform } from './platform.js';
 
@@ -44,6 +45,7 @@ const NAMES = {
   prepare: namesOf<PrepareOptions>({ engine: true, workers: true }),
   unlock: namesOf<UnlockOptions>({ onProgress: true, signal: true }),
   map: namesOf<MapOptions>({ signal: true }),
+  verdict: namesOf<VerdictOptions>({ deep: true, signal: true }),
   read: namesOf<ReadOptions>({ signal: true }),
   readable: namesOf<ReadableOptions>({ end: true, signal: true, start: true }),
   convert: namesOf<CommonConvertOptions>({

@@ -63,6 +63,23 @@ export interface CrateProgress {
   finalizing: boolean;
 }
 
+/** What the tables of an image show; the crate's `Examination`. */
+export interface Examined {
+  notices: Notice[];
+  /** Why the image cannot be converted whole. */
+  damage?: Notice;
+  /** Salvage: how many bytes of the disk cannot be read. */
+  lost: number;
+  /** For how many bytes of the disk the tables were read. */
+  checked: number;
+}
+
+export interface Examination {
+  operation: number;
+  image: number;
+  deep: boolean;
+}
+
 export interface Read {
   operation: number;
   image: number;
@@ -217,6 +234,12 @@ export function coordinatorMethods(
     /** Also while a step is under way, which nobody waits for then. */
     async endMap(map: number): Promise<void> {
       await endMap(map);
+    },
+
+    /** Undefined for a disk that comes in order. */
+    async examine({ operation, image, deep }: Examination): Promise<Examined | undefined> {
+      const { image: crateImage } = images.get(image)!;
+      return cancellable(operation, (cancel) => crateImage.examine(deep, cancel));
     },
 
     /** A part of the disk. */

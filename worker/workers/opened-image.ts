@@ -87,11 +87,16 @@ export class OpenedImage {
     }
   }
 
+  /** The session to look at tables with: nothing is unlocked. The caller releases it. */
+  async acquireLocked(signal: AbortSignal): Promise<Session> {
+    while (!this.#session.usable) await orCancelled(signal, this.#reopen(false));
+    this.#session.hold();
+    return this.#session;
+  }
+
   /** Lists what lies where on the disk, of a locked image too. */
   async *layout(signal: AbortSignal): AsyncGenerator<CrateExtent[], void, void> {
-    while (!this.#session.usable) await orCancelled(signal, this.#reopen(false));
-    const session = this.#session;
-    session.hold();
+    const session = await this.acquireLocked(signal);
     const { client, image } = session;
     let map: number | undefined;
     try {

@@ -26,6 +26,7 @@ const TABLE_MEMORY: u64 = 16 << 20;
 const LAYER_TABLE_MEMORY: u64 = 1280 << 10;
 
 /// What is known of the image's own file before it is opened.
+#[derive(Clone)]
 pub struct Top {
     /// Its format.
     pub format: &'static Format,
@@ -94,6 +95,8 @@ pub struct Chain {
     pub containers: Vec<ContainerInfo>,
     /// Whether damaged ranges become zeros.
     salvage: bool,
+    /// Upper bound on the memory that a pass has for tables, in bytes.
+    pub table_memory: u64,
 }
 
 impl Chain {
@@ -103,7 +106,14 @@ impl Chain {
         let Top { format, containers, missing } = top;
         let (mut companions, mut parents) = (Companions::new(options), ParentSearch::default());
         let salvage = options.salvage;
-        let mut chain = Self { layers: Vec::new(), missing: Vec::new(), unused: Vec::new(), containers, salvage };
+        let mut chain = Self {
+            layers: Vec::new(),
+            missing: Vec::new(),
+            unused: Vec::new(),
+            containers,
+            salvage,
+            table_memory: TABLE_MEMORY,
+        };
         let how = LayerOptions { snapshot: options.snapshot.clone(), salvage, is_backing: false, missing };
         let content = chain.containers.last().map(ContainerInfo::content);
         let disk = open_as(format, files[0].clone(), how).await.map_err(|error| inside(error, content.as_deref()))?;
@@ -231,7 +241,7 @@ impl Chain {
     /// Begins a pass over layer `number` alone.
     pub fn walk_layer(&self, number: usize) -> Box<dyn ExtentWalk> {
         let layer = &self.layers[number];
-        let memory = (TABLE_MEMORY / self.layers.len() as u64).min(LAYER_TABLE_MEMORY);
+        let memory = (self.table_memory / self.layers.len() as u64).min(LAYER_TABLE_MEMORY);
         let walk = layer.disk.clone().walk(WalkSetup {
             file: layer.file,
             parts: layer.parts.clone(),

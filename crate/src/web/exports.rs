@@ -10,7 +10,9 @@ use crate::error::Error;
 #[cfg(not(feature = "threads"))]
 use crate::error::ErrorKind;
 use crate::error::Result;
+use crate::examination::Examination;
 use crate::extent::{Extent, ExtentKind, Extents};
+use crate::fields::Fields;
 use crate::full_build::FullBuild;
 use crate::image::Image;
 use crate::info::Notice;
@@ -82,6 +84,13 @@ impl OpenImage {
             Ok(image) => to_js(&image.survey().await?),
             Err(_) => to_js(&[(); 0]),
         }
+    }
+
+    /// What the tables show, all of them if `deep`; `undefined` for a disk that comes in order.
+    pub async fn examine(&self, deep: bool, cancel: &CancelHandle) -> JsResult<JsValue> {
+        let Content::AnywhereIn(image) = &self.content else { return Ok(JsValue::UNDEFINED) };
+        let (image, cancel) = (image.clone(), cancel.0.clone());
+        to_js(&ExaminationMessage::from(cancel.or(Examination::of(&image, deep)).await?))
     }
 
     /// Begins a pass over the extents.
@@ -200,6 +209,35 @@ struct DoneMessage {
     lost: Vec<LostMessage>,
     lost_ranges: u64,
     lost_bytes: u64,
+}
+
+/// `Examination` of `inside/coordinator.ts`.
+#[derive(Serialize)]
+struct ExaminationMessage {
+    notices: Vec<Notice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damage: Option<DamageMessage>,
+    lost: u64,
+    checked: u64,
+}
+
+/// `Notice` of the API.
+#[derive(Serialize)]
+struct DamageMessage {
+    code: String,
+    fields: Fields,
+    message: String,
+}
+
+impl From<Examination> for ExaminationMessage {
+    fn from(Examination { notices, damage, lost, checked }: Examination) -> Self {
+        let damage = damage.map(|error| DamageMessage {
+            code: error.code.clone().into_owned(),
+            fields: error.fields.clone(),
+            message: error.message.clone(),
+        });
+        Self { notices, damage, lost, checked }
+    }
 }
 
 /// `LostRange` of the API.

@@ -1,0 +1,36 @@
+// The methods of an image, as objects of a program.
+
+import { expect, test, vi } from 'vitest';
+import { infoOf } from '../../e2e/support/units/element.js';
+import { disposeOfAll, OpenImage } from './image.js';
+import type { Platform } from './platform.js';
+
+/** An image of which nothing can be read. */
+function bare(): OpenImage {
+  const opening = { sources: { unnoticed: [], close: async () => {} } };
+  const opened = { info: infoOf({}), outputs: [], cancelReads: () => {}, close: async () => {} };
+  return new OpenImage({} as Platform, opening as never, opened as never, undefined);
+}
+
+test('methods work without their image', async () => {
+  const { read, close } = bare();
+  expect(await read(0, 0)).toEqual(new Uint8Array(0));
+  await close();
+  await expect(read(0, 0)).rejects.toMatchObject({ kind: 'usage' });
+});
+
+test('a test may replace methods, and restore them', async () => {
+  const image = bare();
+  const spy = vi.spyOn(image, 'convert').mockResolvedValue({ outputSize: 7 } as never);
+  expect(await image.convert('disk.raw')).toEqual({ outputSize: 7 });
+  expect(spy).toHaveBeenCalledWith('disk.raw');
+  spy.mockRestore();
+  await image.close();
+  await expect(image.convert('disk.raw')).rejects.toMatchObject({ kind: 'usage' });
+});
+
+test('dispose closes what is open', async () => {
+  const image = bare();
+  await disposeOfAll();
+  await expect(image.read(0, 0)).rejects.toMatchObject({ kind: 'usage' });
+});

@@ -1,0 +1,73 @@
+// What a program should know before it takes an image.
+
+import type { Examined } from '../inside/coordinator.js';
+import { shownText } from '../shown.js';
+import type { Finding, Info, Need, Notice, Verdict } from '../types.js';
+
+/** The notices that say no more than what was handed over, or could not be seen. Others are warnings. */
+const NOTES = new Set(['backing-file', 'data-file', 'extent', 'extents', 'source-not-verified']);
+
+const ORDER = ['error', 'warning', 'note'] as const;
+
+/** `examined` is undefined for a disk that comes in order. */
+export function verdictOn(info: Info, examined: Examined | undefined): Verdict {
+  const found: Finding[] = [
+    ...info.needs.map(ofNeed),
+    ...(examined ? ofTables(examined, info.virtualSize!) : [IN_ORDER]),
+    ...distinct([...info.safety, ...(examined?.notices ?? [])]).map(ofNotice),
+    ...info.unusedCompanions.map(ofUnused),
+  ];
+  const findings = ORDER.flatMap((severity) => found.filter((finding) => finding.severity === severity));
+  return { accept: findings.every(({ severity }) => severity !== 'error'), findings };
+}
+
+const IN_ORDER: Finding = {
+  code: 'unchecked',
+  severity: 'warning',
+  params: { checked: 0 },
+  message: 'Only a conversion shows whether the image is whole: it is decoded in order',
+};
+
+function ofNeed(need: Need): Finding {
+  if (need.kind === 'password') {
+    const message = `'${shownText(need.of)}' is encrypted; unlock it with its password`;
+    return { code: 'password-needed', severity: 'error', params: { layer: need.of }, message };
+  }
+  const { role, name, of } = need;
+  const message = `'${shownText(name)}', the ${role} of '${shownText(of)}', is missing; hand it over together with the image`;
+  return { code: 'missing-file', severity: 'error', params: { file: name, role, neededBy: of }, message };
+}
+
+function ofTables({ damage, lost, checked }: Examined, virtualSize: number): Finding[] {
+  if (damage) return [{ code: damage.code, severity: 'error', params: damage.fields, message: damage.message }];
+  const findings: Finding[] = [];
+  if (lost > 0) {
+    const message = `${lost} bytes of the disk cannot be read; they become zeros`;
+    findings.push({ code: 'lost', severity: 'error', params: { size: lost }, message });
+  }
+  if (checked < virtualSize) {
+    const message = `The tables of ${virtualSize - checked} of the ${virtualSize} bytes of the disk were not read; 'deep' reads all of them`;
+    findings.push({ code: 'unchecked', severity: 'warning', params: { checked, size: virtualSize }, message });
+  }
+  return findings;
+}
+
+/** Without those that are listed twice. */
+const distinct = (notices: Notice[]): Notice[] =>
+  notices.filter(
+    ({ code, message }, at) => at === notices.findIndex((other) => other.code === code && other.message === message),
+  );
+
+const ofNotice = ({ code, fields, message }: Notice): Finding => ({
+  code,
+  severity: NOTES.has(code) ? 'note' : 'warning',
+  params: fields,
+  message,
+});
+
+const ofUnused = (file: string): Finding => ({
+  code: 'unused-companion',
+  severity: 'note',
+  params: { file },
+  message: `Nothing refers to '${shownText(file)}'`,
+});
