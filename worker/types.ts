@@ -1,6 +1,7 @@
 // The public types. All sizes and offsets are in bytes.
 
 import type { ErrorKind, Fields } from './errors.js';
+import type { Fetch, HttpOptions } from './http/types.js';
 import type { Bytes, Network, Waiting } from './types.contracts.js';
 
 export type * from './types.contracts.js';
@@ -41,6 +42,13 @@ export interface CommonOpenOptions extends PrepareOptions {
   signal?: AbortSignal;
   /** For addresses: see `HttpOptions`. It is called as long as the image is open. */
   onWaiting?: (waiting: Waiting | undefined) => void;
+  /**
+   * For an image that is an address: see `HttpOptions`. Companions that are addresses of the same origin get them too; those of
+   * other origins take `httpSource`.
+   */
+  headers?: HttpOptions['headers'];
+  /** For addresses, of companions too: see `HttpOptions`. */
+  fetch?: Fetch;
   /** For addresses, of companions too: see `HttpOptions`. */
   allowUrl?: (url: URL, where: { addresses: string[] }) => boolean | Promise<boolean>;
 }

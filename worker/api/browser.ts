@@ -4,7 +4,7 @@ import { DecantError } from '../errors.js';
 import type { Input } from '../given.js';
 import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/client.js';
-import type { AddressOptions } from '../http/types.js';
+import type { HttpOptions } from '../http/types.js';
 import type { Build } from '../messages.js';
 import type { WorkerPort } from '../rpc.js';
 import { openAddress } from '../sources/http.js';
@@ -42,7 +42,7 @@ async function fileOf(handle: FileSystemFileHandle): Promise<File> {
 /** A browser shows no redirect. */
 export const http: HttpPlatform = { seesRedirects: false };
 
-async function openSource(input: Input, options: AddressOptions): Promise<OpenedSource> {
+async function openSource(input: Input, options: HttpOptions): Promise<OpenedSource> {
   if (isHttp(input)) return openAddress(http, input, options);
   if (isOwn(input)) return openOwn(input);
   if (isReadable(input)) return openStream(input);

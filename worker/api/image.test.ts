@@ -2,7 +2,7 @@
 
 import { expect, test, vi } from 'vitest';
 import { infoOf } from '../../e2e/support/units/element.js';
-import { disposeOfAll, OpenImage } from './image.js';
+import { disposeOfAll, OpenImage, openImage } from './image.js';
 import type { Platform } from './platform.js';
 
 /** An image of which nothing can be read. */
@@ -33,4 +33,22 @@ test('dispose closes what is open', async () => {
   const image = bare();
   await disposeOfAll();
   await expect(image.read(0, 0)).rejects.toMatchObject({ kind: 'usage' });
+});
+
+test('headers are refused for what is no address', async () => {
+  const opening = openImage({ cores: 1 } as Platform, new Uint8Array(1), { headers: { Authorization: 'secret' } });
+  await expect(opening).rejects.toMatchObject({ kind: 'usage', message: expect.stringMatching(/httpSource/) });
+});
+
+test('an address is opened with its headers, and by the fetch that is given', async () => {
+  const asked: unknown[] = [];
+  const fetch = async () => new Response();
+  const openSource = async (...args: unknown[]) => {
+    asked.push(args);
+    throw new Error('no');
+  };
+  const headers = { Authorization: 'secret' };
+  const platform = { cores: 1, openSource } as unknown as Platform;
+  await expect(openImage(platform, 'https://host.test/disk.raw', { headers, fetch })).rejects.toThrow('no');
+  expect(asked).toMatchObject([['https://host.test/disk.raw', { headers, fetch }]]);
 });

@@ -2,6 +2,8 @@
 
 import { cancelled, DecantError, toDecantError } from '../errors.js';
 import type { ConvertOptions, Input, OpenOptions, Output } from '../given.js';
+import { isHttp } from '../http/address.js';
+import type { HttpOptions } from '../http/types.js';
 import type { CrateExtent } from '../inside/coordinator.js';
 import { anyOf } from '../signals.js';
 import { Sources } from '../sources/sources.js';
@@ -56,9 +58,7 @@ export async function openImage(platform: Platform, input: Input, options: OpenO
     const { signal, format, snapshot, salvage = false } = options;
     if (signal?.aborted) throw cancelled();
     passwords = new Passwords(options);
-    const { companions = [], allowUrl, onWaiting } = options;
-    const asking = { ...(signal && { signal }), ...(allowUrl && { allowUrl }), ...(onWaiting && { onWaiting }) };
-    sources = await Sources.open(platform.openSource, input, companions, asking);
+    sources = await Sources.open(platform.openSource, input, options.companions ?? [], askingBy(input, options));
     const name = options.name ?? sources.image.name;
     const opening: Opening = { starter: platform, sources, settings: { format, name, snapshot, salvage }, ...settings };
     const opened = await OpenedImage.open(opening, passwords, options.assumePassword ?? false, signal);
@@ -69,6 +69,25 @@ export async function openImage(platform: Platform, input: Input, options: OpenO
     const error = toDecantError(thrown);
     throw error.kind === 'cancelled' ? cancelled('Opening the image') : error;
   }
+}
+
+/** How the addresses among an image and its companions are asked. */
+function askingBy(input: Input, options: OpenOptions): HttpOptions {
+  const { signal, allowUrl, onWaiting, fetch, headers } = options;
+  const common = {
+    ...(signal && { signal }),
+    ...(allowUrl && { allowUrl }),
+    ...(onWaiting && { onWaiting }),
+    ...(fetch && { fetch }),
+  };
+  if (headers === undefined) return common;
+  if (!isHttp(input)) {
+    throw new DecantError(
+      'usage',
+      "'headers' are for an image that is an address; for a companion there is httpSource",
+    );
+  }
+  return { ...common, headers };
 }
 
 const METHODS = [

@@ -12,7 +12,7 @@ import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/client.js';
 import { makeGuard } from '../http/guard.js';
 import { environmentFetch, environmentFetchStored } from '../http/proxies.js';
-import type { AddressOptions } from '../http/types.js';
+import type { HttpOptions } from '../http/types.js';
 import { isAddress, shownAddress } from '../secrets.js';
 import { openAddress } from '../sources/http.js';
 import type { OpenedSource } from '../sources/opened-source.js';
@@ -92,7 +92,7 @@ export const http: HttpPlatform = {
   guard: makeGuard,
 };
 
-async function openSource(input: Input, options: AddressOptions): Promise<OpenedSource> {
+async function openSource(input: Input, options: HttpOptions): Promise<OpenedSource> {
   if (isHttp(input)) return openAddress(http, input, options);
   if (typeof input === 'string' || input instanceof URL) return openFile(toPath(input));
   if (isOwn(input)) return openOwn(input);

@@ -112,6 +112,10 @@ describe('what callers without types hand over', () => {
     checkOpening({ [name]: 'text' });
   });
 
+  test.each([7, null, {}])('a fetch that is %j', (fetch) => {
+    expect(() => checkOpening({ fetch: fetch as never })).toThrow(usage("'fetch' must be a function"));
+  });
+
   test.each([7, null, {}, ['a']])('a password that is %j', (password) => {
     const message = "'password' is neither a string nor a Uint8Array nor a function";
     expect(() => checkOpening({ password: password as unknown as string })).toThrow(usage(message));

@@ -33,7 +33,9 @@ const NAMES = {
     assumePassword: true,
     companions: true,
     engine: true,
+    fetch: true,
     format: true,
+    headers: true,
     name: true,
     onWaiting: true,
     password: true,
@@ -100,6 +102,9 @@ export function checkOpening(options: OpenOptions): void {
   for (const name of ['format', 'name', 'snapshot'] as const) {
     const value: unknown = options[name];
     if (value !== undefined && typeof value !== 'string') throw new DecantError('usage', `'${name}' is no string`);
+  }
+  if (options.fetch !== undefined && typeof options.fetch !== 'function') {
+    throw new DecantError('usage', "'fetch' must be a function");
   }
   const password: unknown = options.password;
   const isBytes = password instanceof Uint8Array;

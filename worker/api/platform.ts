@@ -1,7 +1,7 @@
 // What differs between browsers and Node, seen from the side that calls the API.
 
 import type { ConvertOptions, Input, Output } from '../given.js';
-import type { AddressOptions } from '../http/types.js';
+import type { HttpOptions } from '../http/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { Route } from '../targets/route.js';
 import type { WorkerStarter } from '../workers/starter.js';
@@ -14,7 +14,7 @@ export interface Platform extends WorkerStarter {
   readonly convertOptions: readonly string[];
   /** What each worker has for buffers by default, in bytes: four of the size in which files are read fastest. */
   readonly memoryPerWorker: number;
-  openSource(input: Input, options: AddressOptions): Promise<OpenedSource>;
+  openSource(input: Input, options: HttpOptions): Promise<OpenedSource>;
   /** The route to `output`, which must not be one of `sources`; an output that cannot be is `usage`. */
   route(output: Output, sources: OpenedSource[], options: ConvertOptions): Route;
 }

@@ -22,6 +22,8 @@ export interface AddressOptions {
    * there it is called for the address and for `response.url`, which protects nothing.
    */
   allowUrl?: (url: URL, where: { addresses: string[] }) => boolean | Promise<boolean>;
+  /** Asks the server, instead of `fetch`. */
+  fetch?: Fetch;
   /** Cancels what asks for the size. */
   signal?: AbortSignal;
 }
@@ -36,8 +38,6 @@ export interface HttpOptions extends AddressOptions {
   headers?: HttpHeaders | (() => HttpHeaders | Promise<HttpHeaders>);
   /** Whether cookies travel, as for `fetch`. */
   credentials?: 'omit' | 'same-origin' | 'include';
-  /** Asks the server, instead of `fetch`. */
-  fetch?: Fetch;
   /** After how many seconds without a byte a request is given up and made again. By default 30. */
   timeout?: number;
   /**

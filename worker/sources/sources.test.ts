@@ -2,6 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Companion, Input } from '../given.js';
+import type { HttpOptions } from '../http/types.js';
 import type { Source } from '../types.js';
 import type { OpenedSource } from './opened-source.js';
 import { openOwn } from './own.js';
@@ -44,6 +45,31 @@ test('companions by their names, or by the names that are given', async () => {
     { name: 'bare', standsFor: 'bare', isImage: false },
   ]);
   expect(sources.all.map(({ name }) => name)).toEqual(['top', 'middle', 'other', undefined]);
+});
+
+test('headers are for addresses of the origin of the image', async () => {
+  const asked: [Input, unknown][] = [];
+  const openAddress = async (input: Input, options: HttpOptions) => {
+    asked.push([input, options.headers]);
+    return openOwn(own(String(input)));
+  };
+  const headers = { Authorization: 'Bearer secret' };
+  const image = 'https://user@one.test/top.qcow2';
+  const companions = [
+    'https://one.test/base.qcow2',
+    new URL('https://two.test/base.qcow2'),
+    'http://one.test/plain.qcow2',
+  ];
+  await Sources.open(openAddress, image, [...companions, { name: 'local', source: own('local') }], { headers });
+  expect(new Map(asked)).toEqual(
+    new Map<unknown, unknown>([
+      [image, headers],
+      [companions[0], headers],
+      [companions[1], undefined],
+      [companions[2], undefined],
+      [asked.at(-1)![0], undefined],
+    ]),
+  );
 });
 
 test('the same file twice is one companion, unless it stands for another name', async () => {

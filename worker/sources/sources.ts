@@ -2,7 +2,8 @@
 
 import { DecantError } from '../errors.js';
 import type { Companion, Input } from '../given.js';
-import type { AddressOptions } from '../http/types.js';
+import { addressOf, isHttp } from '../http/address.js';
+import type { HttpOptions } from '../http/types.js';
 import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages.js';
 import { anyOf } from '../signals.js';
 import type { Network } from '../types.js';
@@ -15,7 +16,7 @@ import { expects, isOwn } from './own.js';
 export type ImageSettings = Omit<ImageSpec, 'source' | 'companions'>;
 
 /** Opens a source; what cannot be one is `usage`. Fails with `cancelled` when the options' signal is aborted. */
-export type OpenSource = (input: Input, options: AddressOptions) => Promise<OpenedSource>;
+export type OpenSource = (input: Input, options: HttpOptions) => Promise<OpenedSource>;
 
 /** How many files are opened at once: each may be a round trip to a server. */
 const AT_ONCE = 8;
@@ -31,7 +32,7 @@ export class Sources {
     openSource: OpenSource,
     input: Input,
     companions: Companion[],
-    options: AddressOptions,
+    options: HttpOptions,
   ): Promise<Sources> {
     const sources = new Sources([], []);
     const named = companions.map(namedCompanion);
@@ -139,7 +140,7 @@ const namedCompanion = (companion: Companion): { name: string | undefined; sourc
   isNamed(companion) ? companion : { name: undefined, source: companion };
 
 /** Opens all of `inputs`, as many at once as may be. Where one fails, the others are given up, and closed. */
-async function openAll(open: OpenSource, inputs: Input[], options: AddressOptions): Promise<OpenedSource[]> {
+async function openAll(open: OpenSource, inputs: Input[], options: HttpOptions): Promise<OpenedSource[]> {
   const ending = new AbortController();
   const signal = options.signal ? anyOf([options.signal, ending.signal]) : ending.signal;
   const opened: OpenedSource[] = [];
@@ -149,7 +150,8 @@ async function openAll(open: OpenSource, inputs: Input[], options: AddressOption
     while (next < inputs.length && !failure) {
       const at = next++;
       try {
-        opened[at] = await open(inputs[at]!, { ...options, signal });
+        const input = inputs[at]!;
+        opened[at] = await open(input, { ...optionsFor(input, inputs[0]!, options), signal });
       } catch (thrown) {
         failure ??= { thrown };
         ending.abort();
@@ -161,6 +163,12 @@ async function openAll(open: OpenSource, inputs: Input[], options: AddressOption
   // Without those that were not opened.
   await closeAll(opened.filter(Boolean));
   throw failure.thrown;
+}
+
+/** How `input` is opened beside `image`: headers are for addresses of the image's origin. */
+function optionsFor(input: Input, image: Input, { headers, ...options }: HttpOptions): HttpOptions {
+  const isAtOrigin = isHttp(input) && isHttp(image) && addressOf(input).url.origin === addressOf(image).url.origin;
+  return isAtOrigin && headers !== undefined ? { ...options, headers } : options;
 }
 
 async function closeAll(sources: OpenedSource[]): Promise<void> {
