@@ -140,19 +140,20 @@ describe('what a target throws is of kind sink', () => {
 });
 
 describe('toSinkError', () => {
-  for (const [name, reason] of [
-    ['NotAllowedError', /does not allow writing there/],
-    ['SecurityError', /does not allow this page to store/],
-    ['QuotaExceededError', /is full/],
-    ['NoModificationAllowedError', /in use elsewhere/],
-    ['NotFoundError', /is gone/],
-    ['TypeMismatchError', /a folder of that name/],
-    ['DataError', /^Could not write the output: a$/],
+  for (const [name, reason, code] of [
+    ['NotAllowedError', /does not allow writing there/, 'writing-refused'],
+    ['SecurityError', /does not allow this page to store/, 'storage-refused'],
+    ['QuotaExceededError', /is full/, 'storage-full'],
+    ['NoModificationAllowedError', /in use elsewhere.* read-only/, 'file-in-use'],
+    ['InvalidStateError', /name is too long/, 'file-changed'],
+    ['NotFoundError', /is gone/, 'place-gone'],
+    ['TypeMismatchError', /a folder of that name/, 'folder-of-name'],
+    ['DataError', /^Could not write the output: a$/, 'sink'],
   ] as const) {
     test(name, () => {
       const thrown = new DOMException('a', name);
       const error = toSinkError(thrown);
-      expect(error).toMatchObject({ kind: 'sink', cause: thrown });
+      expect(error).toMatchObject({ kind: 'sink', code, cause: thrown });
       expect(error.message).toMatch(/^Could not write the output: /);
       expect(error.message).toMatch(reason);
     });

@@ -160,13 +160,27 @@ export function toDecantError(thrown: unknown, kind: ErrorKind = 'internal', doi
 }
 
 /** Why a file cannot be written, by the name of the browser's exception. */
-const SINK_REASONS: Record<string, string> = {
-  NotAllowedError: 'the browser does not allow writing there; choose the place again',
-  SecurityError: 'the browser does not allow this page to store files',
-  QuotaExceededError: "the disk or the browser's storage is full; free some space",
-  NoModificationAllowedError: 'the file is in use elsewhere, perhaps in another tab',
-  NotFoundError: 'the file or its folder is gone; choose the place again',
-  TypeMismatchError: 'there is a folder of that name',
+const SINK_REASONS: Record<string, { code: string; reason: string }> = {
+  NotAllowedError: {
+    code: 'writing-refused',
+    reason: 'the browser does not allow writing there; choose the place again',
+  },
+  SecurityError: { code: 'storage-refused', reason: 'the browser does not allow this page to store files' },
+  QuotaExceededError: {
+    code: 'storage-full',
+    reason: "the disk or the browser's storage is full; free some space",
+  },
+  NoModificationAllowedError: {
+    code: 'file-in-use',
+    reason: 'the file is in use elsewhere, perhaps in another tab, or it is read-only',
+  },
+  // Chromium throws it for a name that is too long, also with what the browser appends.
+  InvalidStateError: {
+    code: 'file-changed',
+    reason: 'the file has changed, or its name is too long; choose another name',
+  },
+  NotFoundError: { code: 'place-gone', reason: 'the file or its folder is gone; choose the place again' },
+  TypeMismatchError: { code: 'folder-of-name', reason: 'there is a folder of that name' },
 };
 
 /** An error of a caller's own target: always of kind `sink`. */
@@ -185,8 +199,10 @@ export function toTargetError(thrown: unknown): DecantError {
 
 /** `thrown` as an error of kind `sink`. A `DecantError` stays as it is. */
 export function toSinkError(thrown: unknown): DecantError {
-  const reason = thrown instanceof DOMException ? SINK_REASONS[thrown.name] : undefined;
-  if (reason) return new DecantError('sink', `Could not write the output: ${reason}`, { cause: thrown });
+  const known = thrown instanceof DOMException ? SINK_REASONS[thrown.name] : undefined;
+  if (known) {
+    return new DecantError('sink', `Could not write the output: ${known.reason}`, { code: known.code, cause: thrown });
+  }
   return toDecantError(thrown, 'sink', 'write the output');
 }
 

@@ -147,10 +147,11 @@ function unlessFull(thrown: unknown): false {
 
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
 
-const tooLarge = (length: number): DecantError =>
+const tooLarge = (size: number): DecantError =>
   new DecantError(
     'sink',
-    `Could not write the output: the browser's storage has no room for ${gigabytes(length)}; free some space or save another way`,
+    `Could not write the output: the browser's storage has no room for ${gigabytes(size)}; free some space or save another way`,
+    { code: 'storage-full', fields: { size } },
   );
 
 /** Opens a file that others write, too. */

@@ -112,6 +112,17 @@ describe('a name in a folder', () => {
     );
   });
 
+  for (const [thrown, sentence] of [
+    [new DOMException('x', 'NoModificationAllowedError'), "The folder 'picked' is read-only; choose another one"],
+    [new DOMException('x', 'InvalidStateError'), "The folder 'picked' takes no file called 'out'; choose another name"],
+    [new TypeError('x'), "The folder 'picked' takes no file called 'out'; choose another name"],
+  ] as const) {
+    test(`cannot be made: ${sentence}`, async () => {
+      folder.refuse(thrown);
+      await expect(routeTo('out').prepare(SIZES, signal)).rejects.toMatchObject({ kind: 'sink', message: sentence });
+    });
+  }
+
   test('is made, and is complete', async () => {
     const { route, file } = await begin();
     await route.verify();

@@ -3,7 +3,7 @@
 import { cancelled, DecantError, orCancelled } from '../errors.js';
 import type { TargetSpec } from '../messages.js';
 import type { OpenedSource } from '../sources/opened-source.js';
-import { unlessMissing } from './missing.js';
+import { isNamed, unlessMissing } from './missing.js';
 import { TargetRoute } from './own.js';
 import { removeUnlessBusy } from './remove.js';
 import { type Route, requireSize, type Sizes } from './route.js';
@@ -85,7 +85,9 @@ export class FolderRoute implements Route {
   async prepare(sizes: Sizes, signal: AbortSignal): Promise<TargetSpec> {
     let handle = await this.folder.getFileHandle(this.name).catch(unlessMissing);
     if (!handle) {
-      handle = await this.folder.getFileHandle(this.name, { create: true });
+      handle = await this.folder
+        .getFileHandle(this.name, { create: true })
+        .catch((thrown) => notMade(thrown, this.folder.name, this.name));
       // Somebody else may have made it since the question.
       if ((await handle.getFile()).size === 0) this.#madeHere = handle;
     }
@@ -127,6 +129,27 @@ export class FolderRoute implements Route {
     };
     return removeUnlessBusy(this.folder, this.name, isOurs);
   }
+}
+
+/** Why there can be no file `name` in `folder`. */
+function notMade(cause: unknown, folder: string, name: string): never {
+  // Chromium throws this for a folder that it may not write to: a file that is not there is not in use.
+  if (isNamed(cause, 'NoModificationAllowedError')) {
+    throw new DecantError('sink', `The folder '${folder}' is read-only; choose another one`, {
+      code: 'folder-read-only',
+      fields: { folder },
+      cause,
+    });
+  }
+  // A name that the browser does not allow, and one that is too long for the file system.
+  if (cause instanceof TypeError || isNamed(cause, 'InvalidStateError')) {
+    throw new DecantError('sink', `The folder '${folder}' takes no file called '${name}'; choose another name`, {
+      code: 'name-refused',
+      fields: { folder, name },
+      cause,
+    });
+  }
+  throw cause;
 }
 
 /** What Chromium appends to the name of the file that it writes beside another one until that is complete. */

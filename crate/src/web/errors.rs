@@ -83,26 +83,29 @@ pub(super) fn caught(thrown: &JsValue, kind: ErrorKind, doing: &str) -> Error {
         return error;
     }
     let name = text(thrown, "name");
-    let reason = match name.as_deref() {
+    let (code, reason) = match (name.as_deref(), kind) {
         // An array that is too large for the memory that is left.
-        Some("RangeError") => {
+        (Some("RangeError"), _) => {
             let message = format!("Could not {doing}: {message}; close other tabs or use fewer workers");
             return Error::new(ErrorKind::Internal, message);
         }
         // Browsers do not say which of these it is.
-        Some("NotReadableError" | "NotFoundError") if kind == ErrorKind::Source => {
+        (Some("NotReadableError" | "NotFoundError"), ErrorKind::Source) => (
+            "source-unreadable",
             "the browser can no longer read the file, which may have been changed, moved or removed since it was \
-             chosen; choose it again"
-                .to_owned()
+             chosen; choose it again",
+        ),
+        (Some("NotAllowedError"), ErrorKind::Sink) => {
+            ("writing-refused", "the browser no longer allows writing there; choose the place again")
         }
-        Some("NotAllowedError") if kind == ErrorKind::Sink => {
-            "the browser no longer allows writing there; choose the place again".to_owned()
+        (Some("NotFoundError"), ErrorKind::Sink) => {
+            ("place-gone", "the file or its folder is gone; choose the place again")
         }
         // Firefox has one of its own for sync handles.
-        Some("QuotaExceededError" | "NS_ERROR_FILE_NO_DEVICE_SPACE") => {
-            "the disk or the browser's storage is full; free some space".to_owned()
+        (Some("QuotaExceededError" | "NS_ERROR_FILE_NO_DEVICE_SPACE"), _) => {
+            ("storage-full", "the disk or the browser's storage is full; free some space")
         }
-        _ => message,
+        _ => return Error::new(kind, format!("Could not {doing}: {message}")),
     };
-    Error::new(kind, format!("Could not {doing}: {reason}"))
+    Error::new(kind, format!("Could not {doing}: {reason}")).coded(code)
 }

@@ -43,6 +43,12 @@ export class MemoryFolder {
   readonly name = 'picked';
   readonly children = new Map<string, MemoryFile | MemoryFolder>();
   #isMoved = false;
+  #refusal: Error | undefined;
+
+  /** From now on nothing can be made in it. */
+  refuse(thrown: Error): void {
+    this.#refusal = thrown;
+  }
 
   /** Moves it to where its handle does not find it. */
   moveAway(): void {
@@ -55,6 +61,7 @@ export class MemoryFolder {
     if (entry instanceof MemoryFile) return entry;
     if (entry) throw new DOMException('a folder', 'TypeMismatchError');
     if (!create) throw missing();
+    if (this.#refusal) throw this.#refusal;
     return this.add(name);
   }
 
