@@ -1,41 +1,47 @@
 // Names that are suggested for a disk, and names that no file can have.
 
 import { expect, test } from 'vitest';
-import { fileHandle, fileOf, folderHandle, imageOf } from '../e2e/support/units/element.js';
-import { freeNameIn, nameProblem, suggestName, withExtension } from './names.js';
+import { fileHandle, fileOf, folderHandle } from '../e2e/support/units/element.js';
+import { freeNameIn, nameProblem, problemSoFar, suggestName, withExtension } from './names.js';
 import { english } from './texts/english.js';
 
-// (image, its format, extension of the output, names that are taken, suggestion)
-for (const [image, format, extension, taken, suggested] of [
-  ['disk.qcow2', 'qcow2', '.raw', [], 'disk.raw'],
-  ['disk.qcow2', 'qcow2', '.raw', ['disk.raw'], 'disk-1.raw'],
-  ['disk.qcow2', 'qcow2', '.raw', ['DISK.RAW', 'disk-1.raw'], 'disk-2.raw'],
-  ['disk.raw', 'raw', '.raw', ['disk.raw'], 'disk-1.raw'],
-  ['disk.raw.gz', 'raw', '.vhd', [], 'disk.vhd'],
-  ['Disk.QCOW2', 'qcow2', '.raw.gz', [], 'Disk.raw.gz'],
+// (image, extension of the output, names that are taken, suggestion)
+for (const [image, extension, taken, suggested] of [
+  ['disk.qcow2', '.raw', [], 'disk.raw'],
+  ['disk.qcow2', '.raw', ['disk.raw'], 'disk-1.raw'],
+  ['disk.qcow2', '.raw', ['DISK.RAW', 'disk-1.raw'], 'disk-2.raw'],
+  ['disk.raw', '.raw', ['disk.raw'], 'disk-1.raw'],
+  ['disk.raw.gz', '.vhd', [], 'disk.vhd'],
+  ['Disk.QCOW2', '.raw.gz', [], 'Disk.raw.gz'],
   // `.qcow` stands for qcow2.
-  ['disk.qcow', 'qcow2', '.raw', [], 'disk.raw'],
-  ['disk.q', 'qcow2', '.raw', [], 'disk.q.raw'],
-  ['disk.img', 'qcow2', '.raw', [], 'disk.raw'],
-  ['my.disk', 'qcow2', '.raw', [], 'my.disk.raw'],
-  ['disk', 'qcow2', '.raw', [], 'disk.raw'],
-  ['.qcow2', 'qcow2', '.raw', [], 'disk.raw'],
-  ['a/b:c*?.qcow2', 'qcow2', '.raw', [], 'a_b_c__.raw'],
-  ['\u001b[31m.qcow2', 'qcow2', '.raw', [], '_[31m.raw'],
-  ['a\u202eb\u200b.qcow2', 'qcow2', '.raw', [], 'ab.raw'],
-] as [string, string, string, string[], string][]) {
+  ['disk.qcow', '.raw', [], 'disk.raw'],
+  ['disk.q', '.raw', [], 'disk.q.raw'],
+  ['disk.img', '.raw', [], 'disk.raw'],
+  ['disk.raw.qcow2', '.raw', [], 'disk.raw'],
+  ['disk.tar', '.vhd', [], 'disk.vhd'],
+  ['disk.RAW.xz', '.raw', [], 'disk.raw'],
+  ['ubuntu-24.04.qcow2', '.raw', [], 'ubuntu-24.04.raw'],
+  [`${'x'.repeat(249)}.vmdk`, '.raw', [], `${'x'.repeat(238)}.raw`],
+  [`${'ü'.repeat(120)}.vdi`, '.raw.gz', [], `${'ü'.repeat(117)}.raw.gz`],
+  ['my.disk', '.raw', [], 'my.disk.raw'],
+  ['disk', '.raw', [], 'disk.raw'],
+  ['.qcow2', '.raw', [], 'disk.raw'],
+  ['a/b:c*?.qcow2', '.raw', [], 'a_b_c__.raw'],
+  ['\u001b[31m.qcow2', '.raw', [], '_[31m.raw'],
+  ['a\u202eb\u200b.qcow2', '.raw', [], 'ab.raw'],
+] as [string, string, string[], string][]) {
   test(`for ${JSON.stringify(image)}, ${extension}, '${suggested}' is suggested`, () => {
-    expect(suggestName(image, imageOf({ format }), extension, taken)).toBe(suggested);
+    expect(suggestName(image, extension, taken)).toBe(suggested);
   });
 }
 
-for (const [name, before, after, now] of [
-  ['disk.raw', '.raw', '.vhd', 'disk.vhd'],
-  ['disk.RAW', '.raw', '.raw.gz', 'disk.raw.gz'],
-  ['mine.img', '.raw', '.vhd', 'mine.img'],
+for (const [name, extension, now] of [
+  ['disk.raw', '.vhd', 'disk.vhd'],
+  ['disk.RAW', '.raw.gz', 'disk.raw.gz'],
+  ['disk.tar.gz', '.raw', 'disk.raw'],
+  ['mine.disk', '.vhd', 'mine.disk'],
 ] as const) {
-  test(`with ${after} instead of ${before}, ${name} is ${now}`, () =>
-    expect(withExtension(name, before, after)).toBe(now));
+  test(`${name} for an output with ${extension} is ${now}`, () => expect(withExtension(name, extension)).toBe(now));
 }
 
 test('a name is free where neither the folder nor the image has it', async () => {
@@ -55,6 +61,9 @@ for (const [name, problem] of [
   ['disk.raw', undefined],
   ['Größe und 名前.raw', undefined],
   ['.hidden', undefined],
+  ['x'.repeat(248), undefined],
+  ['x'.repeat(249), english.longName(249, 248)],
+  ['ü'.repeat(125), english.longName(250, 248)],
   ['', english.noName],
   ['  ', english.noName],
   ['a/b.raw', english.badName('/')],
@@ -70,3 +79,9 @@ for (const [name, problem] of [
     expect(nameProblem(name, english)).toBe(problem);
   });
 }
+
+test('while a name is typed, only what cannot become right is a problem', () => {
+  expect(['', 'disk.', 'disk '].map((name) => problemSoFar(name, english))).toEqual([undefined, undefined, undefined]);
+  expect(problemSoFar('a/b', english)).toBe(english.badName('/'));
+  expect(problemSoFar('x'.repeat(304), english)).toBe(english.longName(304, 248));
+});

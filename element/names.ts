@@ -1,10 +1,11 @@
 // Names for the converted disk.
 
-import type { Image } from 'decant';
 import type { Texts } from './texts/english.js';
 
-/** An extension that images of any format have. */
-const ANY_IMAGE = '.img';
+/** The endings of disk images, and of what they are packed in. */
+const KNOWN = /\.(?:bz2|dd|gz|img|iso|ova|qcow2?|qed|raw|tar|tgz|vdi|vhdx?|vmdk|xz|zip|zst)$/i;
+/** The most bytes of a name on common file systems, less those of `.crswap`, which Chromium appends while it writes. */
+const MOST_BYTES = 255 - '.crswap'.length;
 /** Characters that a common file system does not take. */
 const FORBIDDEN = /[/\\:*?"<>|\p{Cc}]/u;
 /** Characters that are invisible or change the direction of text. No suggested name has them. */
@@ -14,30 +15,37 @@ const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 const isTaken = (name: string, taken: string[]): boolean =>
   taken.some((other) => other.toLowerCase() === name.toLowerCase());
 
-/** `name` without an extension of images: of `image`'s own format, or of one that it can be converted to. */
-function withoutExtension(name: string, { info, outputs }: Image): string {
-  const known = [ANY_IMAGE, ...outputs.map(({ extension }) => extension)];
-  const whole = name.toLowerCase();
-  const extension = whole.slice(whole.lastIndexOf('.'));
-  // Formats have short extensions too: `.qcow` stands for qcow2.
-  const isOwn = extension.length > 2 && `.${info.format}`.startsWith(extension);
-  const longest = known.filter((one) => whole.endsWith(one)).sort((a, b) => b.length - a.length)[0];
-  return isOwn ? name.slice(0, -extension.length) : longest ? name.slice(0, -longest.length) : name;
+/** `name` without known endings: of `disk.raw.gz`, `disk` is left. */
+function stemOf(name: string): string {
+  const stem = name.replace(KNOWN, '');
+  return stem === name ? name : stemOf(stem);
 }
 
+const bytesOf = (name: string): number => new TextEncoder().encode(name).length;
+
+/** `stem`, cut so that it fits into `most` bytes. */
+function cut(stem: string, most: number): string {
+  let fitting = stem;
+  while (bytesOf(fitting) > most) fitting = [...fitting].slice(0, -1).join('');
+  return fitting;
+}
+
+/** Room for the number of a name, in bytes. */
+const NUMBER = 6;
+
 /** A name with `extension` for the disk in the image file `name`. It is none of `taken`. */
-export function suggestName(name: string, image: Image, extension: string, taken: string[]): string {
-  const visible = withoutExtension(name, image).replace(INVISIBLE, '');
+export function suggestName(name: string, extension: string, taken: string[]): string {
+  const visible = stemOf(name).replace(INVISIBLE, '');
   const stem = visible.replace(new RegExp(FORBIDDEN, 'gu'), '_') || 'disk';
-  const plain = `${stem}${extension}`;
+  const plain = `${cut(stem, MOST_BYTES - NUMBER - extension.length)}${extension}`;
   let free = plain;
   for (let number = 1; isTaken(free, taken); number += 1) free = numbered(plain, number);
   return free;
 }
 
-/** `name` with the extension `after` instead of `before`. Any other extension is the person's, and stays. */
-export const withExtension = (name: string, before: string, after: string): string =>
-  name.toLowerCase().endsWith(before) ? `${name.slice(0, -before.length)}${after}` : name;
+/** `name` with `extension` instead of known endings. Any other ending is the person's, and stays. */
+export const withExtension = (name: string, extension: string): string =>
+  stemOf(name) === name ? name : `${stemOf(name)}${extension}`;
 
 /** `name` with a number before its extension. */
 function numbered(name: string, number: number): string {
@@ -65,10 +73,16 @@ async function isThere(folder: FileSystemDirectoryHandle, name: string): Promise
   }
 }
 
+/** Why no file can have a name that begins with this; `undefined` if one can. */
+export function problemSoFar(name: string, texts: Texts): string | undefined {
+  const bad = FORBIDDEN.exec(name)?.[0];
+  if (bad) return /\p{Cc}/u.test(bad) ? texts.controlInName : texts.badName(bad);
+  const bytes = bytesOf(name);
+  return bytes > MOST_BYTES ? texts.longName(bytes, MOST_BYTES) : undefined;
+}
+
 /** Why no file can have this name; `undefined` if one can. */
 export function nameProblem(name: string, texts: Texts): string | undefined {
   if (name.trim() === '') return texts.noName;
-  const bad = FORBIDDEN.exec(name)?.[0];
-  if (bad) return /\p{Cc}/u.test(bad) ? texts.controlInName : texts.badName(bad);
-  return /^\.+$|[. ]$/.test(name) ? texts.nameEnd : undefined;
+  return problemSoFar(name, texts) ?? (/^\.+$|[. ]$/.test(name) ? texts.nameEnd : undefined);
 }
