@@ -33,7 +33,7 @@ beforeEach(() => {
 });
 
 const opened = (name: string, content?: BlobPart, more: Partial<Opening> = {}): Opening => ({
-  ...beginOpening({ top: givenOf(name, content), companions: [] }),
+  ...beginOpening({ top: givenOf(name, content), companions: [], called: [name] }),
   ...more,
 });
 

@@ -5,7 +5,7 @@ import { givenOf } from '../e2e/support/units/element.js';
 import { Queue } from './queue.js';
 import type { Bundle } from './sorting.js';
 
-const bundle = (name: string): Bundle => ({ top: givenOf(name), companions: [] });
+const bundle = (name: string): Bundle => ({ top: givenOf(name), companions: [], called: [name] });
 const rows = (queue: Queue): string[] => queue.items.map(({ bundle, status }) => `${bundle.top.file.name} ${status}`);
 
 let queue: Queue;
@@ -78,6 +78,15 @@ test('an image that is tried again is the current one, without its result', () =
   expect(queue.items[0]).toMatchObject({ status: 'current', outcome: '' });
   queue.resume(bundle('a'));
   expect(rows(queue)).toEqual(['a current', 'b waiting']);
+});
+
+test('what an image needs is taken out of the queue, with what belongs to it', () => {
+  const middle = { ...bundle('middle'), companions: [givenOf('base')], called: ['middle', '1234'] };
+  queue.add([bundle('top'), middle, bundle('other')]);
+  queue.take();
+  expect(queue.claim(['top', 'elsewhere'])).toEqual([]);
+  expect(queue.claim(['1234']).map(({ file }) => file.name)).toEqual(['middle', 'base']);
+  expect(rows(queue)).toEqual(['top current', 'other waiting']);
 });
 
 test('what is removed, left and cleared is gone', () => {

@@ -1,5 +1,6 @@
 // The images that were handed over, each with its result.
 
+import type { Given } from './given.js';
 import type { Bundle } from './sorting.js';
 
 export interface Item {
@@ -47,6 +48,13 @@ export class Queue {
 
   remove(id: number): void {
     this.#items = this.#items.filter((item) => item.id !== id);
+  }
+
+  /** Removes the images that wait and are called one of `names`, and returns their files. */
+  claim(names: string[]): Given[] {
+    const claimed = this.waiting.filter(({ bundle }) => bundle.called.some((name) => names.includes(name)));
+    this.#items = this.#items.filter((item) => !claimed.includes(item));
+    return claimed.flatMap(({ bundle }) => [bundle.top, ...bundle.companions]);
   }
 
   /** Records the result of the current item. */

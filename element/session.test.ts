@@ -106,6 +106,28 @@ test('several images are converted one after the other, each with its result', a
   ]);
 });
 
+test('what stands in the queue answers what an image needs', async () => {
+  const isGiven = (names: string[], one: string) => names.includes(one);
+  images.set('top', ({ companions = [] }) => {
+    const names = companions.map((given) => (given as File).name);
+    const wanted = ['middle', 'base'].find((name) => !isGiven(names, name));
+    return imageOf({
+      name: 'top',
+      references: [{ role: 'backing file', name: 'middle' }],
+      needs: wanted ? [{ kind: 'missing-file', role: 'backing file', name: `/disks/${wanted}`, of: 'top' }] : [],
+    });
+  });
+  images.set('middle', imageOf({ name: 'middle', references: [{ role: 'backing file', name: 'base' }] }));
+  images.set('base', imageCalled('base'));
+  session.take(given('base', 'top'));
+  expect((await step('needs')).needs).toMatchObject([{ name: '/disks/middle' }]);
+  expect(rows()).toEqual(['top current', 'base waiting']);
+  session.take(given('middle'));
+  await step('ready');
+  expect(rows()).toEqual(['top current']);
+  expect(session.news).toBe(english.queued.claimed(['base']));
+});
+
 test('what comes while it converts waits in the queue, and the conversion goes on', async () => {
   const held = waiting('a.qcow2');
   images.set('b.qcow2', imageCalled('b.qcow2'));

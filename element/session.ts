@@ -31,6 +31,7 @@ export class Session {
       this.#stage,
       (turn, thrown, title) => this.#failed(turn, thrown, title),
       (files) => this.#run(this.#enqueueImages(files)),
+      (names) => this.#claim(names),
     );
     this.#saver = new Saver(
       this.#stage,
@@ -122,6 +123,13 @@ export class Session {
   /** Adds those of `files` that are images to the end of the queue. */
   async #enqueueImages(files: Given[]): Promise<void> {
     this.#enqueue(await sortImages(files, new AbortController().signal));
+  }
+
+  /** Takes files out of the queue that the image needs, and reports it. */
+  #claim(names: string[]): Given[] {
+    const claimed = this.queue.claim(names);
+    if (claimed.length > 0) this.news = this.texts.queued.claimed(claimed.map(({ file }) => file.name));
+    return claimed;
   }
 
   /** Asks for files by the browser's dialog. Calls `fallback` if there is none. */

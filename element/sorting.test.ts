@@ -63,6 +63,18 @@ for (const [what, files, bundles, aside] of [
     [],
   ],
   ['a parent that is found by its ID', { 'c.vdi': { parent: '1234' }, 'x.vdi': { id: '1234' } }, ['c.vdi < x.vdi'], []],
+  [
+    'a chain that lacks its middle comes before its base',
+    { base: {}, other: {}, top: { refersTo: ['middle'] } },
+    ['top', 'base', 'other'],
+    [],
+  ],
+  [
+    'an image whose base lacks its parent comes first',
+    { a: {}, base: { parent: '12' }, top: { refersTo: ['base'] } },
+    ['top < base', 'a'],
+    [],
+  ],
   ['an image that names itself', { a: { refersTo: ['elsewhere/a'] }, b: {} }, ['a', 'b'], []],
   [
     'images in a circle',

@@ -7,10 +7,12 @@ import { type Given, sourceOf } from './given.js';
 export interface Bundle {
   top: Given;
   companions: Given[];
+  /** What other images may call it: the name of its file, and its IDs. */
+  called: string[];
 }
 
 export interface Sorted {
-  /** In the order of their names. */
+  /** Those that refer to files which were not handed over come first, then in the order of their names. */
   bundles: Bundle[];
   /** Files that are no images and that no image refers to. */
   aside: Given[];
@@ -55,7 +57,10 @@ async function linksOf(given: Given, signal: AbortSignal): Promise<Links | undef
  * wrong.
  */
 export async function sort(files: Given[], signal: AbortSignal): Promise<Sorted> {
-  if (files.length === 1) return { bundles: [{ top: files[0]!, companions: [] }], aside: [] };
+  const [first, ...others] = files;
+  if (first && others.length === 0) {
+    return { bundles: [{ top: first, companions: [], called: [first.file.name] }], aside: [] };
+  }
   const links = await allLinks(files, signal);
   const isAnyImage = files.some((given) => links.get(given));
   return sortBy(files, links, (given) => !isAnyImage || mayBeRaw(given));
@@ -87,13 +92,18 @@ function sortBy(files: Given[], links: AllLinks, isMeant: (given: Given) => bool
   const images = free.filter((given) => links.get(given));
   const others = free.filter((given) => !links.get(given));
   const meant = others.filter(isMeant);
-  const bundle = (top: Given): Bundle => ({ top, companions: reachable(top, files, links) });
+  const bundle = (top: Given): Bundle => ({ top, companions: reachable(top, files, links), called: called(top) });
+  const isThere = (name: string) => files.some((given) => called(given).includes(name));
+  const lacksFiles = ({ top, companions }: Bundle) =>
+    [top, ...companions].some((given) => links.get(given)?.wanted.some((name) => !isThere(name)));
   const found = [...images, ...meant].map(bundle);
   const reached = new Set(found.flatMap(({ top, companions }) => [top, ...companions]));
   // Images that refer to each other in a circle: opening each tells what is wrong.
   const circular = files.filter((given) => links.get(given) && !reached.has(given)).map(bundle);
-  const bundles = [...found, ...circular].sort((a, b) =>
-    a.top.file.name.localeCompare(b.top.file.name, undefined, { numeric: true }),
+  const bundles = [...found, ...circular].sort(
+    (a, b) =>
+      Number(lacksFiles(b)) - Number(lacksFiles(a)) ||
+      a.top.file.name.localeCompare(b.top.file.name, undefined, { numeric: true }),
   );
   return { bundles, aside: others.filter((given) => !meant.includes(given)) };
 }

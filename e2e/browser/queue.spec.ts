@@ -36,7 +36,7 @@ test('several images are converted one after the other, each with its result', a
   await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeFocused();
   await expectQueue(
     page,
-    'kinds.qcow2 converted; the browser is saving kinds.raw',
+    'kinds.qcow2 converted, as the download kinds.raw',
     'states.qcow2 now',
     'truncated.qcow2 waits',
   );
