@@ -41,6 +41,8 @@ const rates = { storage: 1e8, picked: 1e8, finish: 1e9, download: 1e9, streamed:
 const survey: Survey = { data: DATA, compressed: 0, lost: 0, complete: true, isDue: false };
 const all: Environment = {
   rates,
+  measured: ['picked', 'stored', 'streamed'],
+  isRemote: false,
   fits: true,
   stream: { obstacle: undefined },
   folderObstacle: undefined,
@@ -139,12 +141,15 @@ for (const [what, environment, of, output, expected] of [
 test('without https nothing can be downloaded', () => {
   vi.stubGlobal('isSecureContext', false);
   expect(download({}).obstacle).toBe(english.insecure);
-  expect(newEnvironment(stage)).toMatchObject({ folderObstacle: english.insecure, dialogObstacle: english.insecure });
+  expect(newEnvironment(stage, false)).toMatchObject({
+    folderObstacle: english.insecure,
+    dialogObstacle: english.insecure,
+  });
 });
 
 test('a picker that the browser does not have is an obstacle', () => {
   vi.stubGlobal('showSaveFilePicker', () => {});
-  expect(newEnvironment(stage)).toMatchObject({ folderObstacle: english.noPicker, dialogObstacle: undefined });
+  expect(newEnvironment(stage, false)).toMatchObject({ folderObstacle: english.noPicker, dialogObstacle: undefined });
 });
 
 const choice = (
@@ -187,7 +192,7 @@ for (const [what, choices, reason] of [
 async function explored(isKept = false, turn = new AbortController().signal): Promise<Environment> {
   const streamedDownloads = { obstacle: async () => 'no worker', open: () => Promise.reject(new Error('no')) };
   const { stage } = stageIn({ streamedDownloads });
-  const environment = newEnvironment(stage);
+  const environment = newEnvironment(stage, false);
   await explore(
     environment,
     DISK,
@@ -262,7 +267,7 @@ test('nothing more is tried once the person has gone on', async () => {
 
 test('of a page that takes disks itself, nothing of the browser is tried', async () => {
   const { stage } = stageIn({ output: () => new WritableStream() });
-  const environment = newEnvironment(stage);
+  const environment = newEnvironment(stage, false);
   expect(environment.complete).toBe(true);
   await explore(
     environment,
@@ -274,4 +279,14 @@ test('of a page that takes disks itself, nothing of the browser is tried', async
   );
   expect(tried).toEqual([]);
   expect(listChoices(info, raw, survey, environment, stage)).toEqual([{ way: 'host', method: 'host' }]);
+});
+
+test('a speed that was only guessed is no advice, and that of a network is not told', () => {
+  const slow = { rates: { ...rates, download: 1e7 }, stream: { obstacle: 'no' } };
+  expect(advice(list(slow), english)).toMatchObject({ way: 'folder' });
+  for (const choice of list({ measured: [] })) expect(choice.isGuess).toBe(true);
+  const data = { data: DISK };
+  expect(advice(list(slow, data), english)?.reason).toBe(english.betterTime(990));
+  expect(advice(list({ ...slow, measured: ['picked'] }, data), english)).toBeUndefined();
+  for (const choice of list({ isRemote: true })) expect(choice).not.toHaveProperty('seconds');
 });

@@ -12,6 +12,10 @@ import { isOtherTabBusy } from './work-guard.js';
 /** What this browser offers to this page for a disk. What is `undefined` is not known yet. */
 export interface Environment {
   rates?: Rates;
+  /** The methods whose rates were measured, not guessed. */
+  measured: Method[];
+  /** Whether the image comes over a network, of whose speed nothing is known. */
+  isRemote: boolean;
   /** Whether the private storage takes the largest output whose size is known. */
   fits?: boolean;
   /** If not: about how many bytes it takes. */
@@ -27,17 +31,18 @@ export interface Environment {
   complete: boolean;
 }
 
-export function newEnvironment({ host, texts }: Stage): Environment {
+export function newEnvironment({ host, texts }: Stage, isRemote: boolean): Environment {
+  const nothing = { folderObstacle: undefined, dialogObstacle: undefined, otherTab: false, measured: [], isRemote };
   // Nothing of the browser's is tried where nothing of it is needed.
-  if (host.output) return { folderObstacle: undefined, dialogObstacle: undefined, otherTab: false, complete: true };
+  if (host.output) return { ...nothing, complete: true };
   const obstacle = (picker: string) => {
     if (!isSecureContext) return texts.insecure;
     return picker in globalThis ? undefined : texts.noPicker;
   };
   return {
+    ...nothing,
     folderObstacle: obstacle('showDirectoryPicker'),
     dialogObstacle: obstacle('showSaveFilePicker'),
-    otherTab: false,
     complete: false,
   };
 }
@@ -62,7 +67,7 @@ export async function explore(
   if (isSecureContext) {
     await Promise.all([
       take(isOtherTabBusy().then((otherTab) => ({ otherTab }))),
-      take(currentRates().then((rates) => (rates ? { rates } : {}))),
+      take(currentRates().then((known) => known ?? {})),
       take(frameObstacles(texts)),
       take(streamObstacle(host, texts).then((obstacle) => ({ stream: { obstacle } }))),
       // If the trial itself fails, the storage is not relied on.
@@ -120,15 +125,17 @@ export function listChoices(
   { host, texts }: Stage,
 ): Choice[] {
   if (host.output) return [{ way: 'host', method: 'host' }];
-  const { rates, folderObstacle, dialogObstacle } = environment;
+  const { rates, measured, isRemote, folderObstacle, dialogObstacle } = environment;
   const virtualSize = diskSize(info);
   const bound = survey.complete ? {} : { atLeast: true };
   const choice = (way: Way, method: Method, more: Pick<Choice, 'obstacle' | 'note'>): Choice => {
     if (!survey.complete && !survey.isDue) return { way, method, ...more };
     const space = method === 'picked' ? survey.data : virtualSize;
-    if (!rates) return { way, method, space, ...bound, ...more };
+    if (!rates || isRemote) return { way, method, space, ...bound, ...more };
     const { converting, finishing, copying } = predict(rates, method, virtualSize, survey.data);
-    return { way, method, space, seconds: converting + finishing + copying, copying, ...bound, ...more };
+    const seconds = converting + finishing + copying;
+    const guess = measured.includes(method) ? {} : { isGuess: true };
+    return { way, method, space, seconds, copying, ...guess, ...bound, ...more };
   };
   const because = (obstacle: string | undefined) => (obstacle === undefined ? {} : { obstacle });
   const choices = [choice('folder', 'picked', because(folderObstacle))];
@@ -188,6 +195,7 @@ export function advice(choices: Choice[], texts: Texts): { way: Way; reason: str
   const sooner = other.seconds - best.seconds;
   const saved = (other.space ?? 0) - (best.space ?? 0);
   const bySpace = saved / BYTES_PER_SECOND > sooner;
+  if (!bySpace && (best.isGuess || other.isGuess)) return undefined;
   return {
     way: best.way,
     reason: bySpace ? texts.betterSpace(best.space ?? 0, other.space ?? 0) : texts.betterTime(sooner),

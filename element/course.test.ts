@@ -58,7 +58,8 @@ for (const [name, learned, finishing] of [
   test(`within a quarter once a fifth is done: ${name}`, () => {
     const rates = learned === undefined ? undefined : ratesOf(learned, finishing);
     const method = finishing === undefined ? 'stored' : 'picked';
-    const course = new Course({ method, virtualSize: GUEST, data: DATA, rates });
+    const isMeasured = learned !== undefined;
+    const course = new Course({ method, virtualSize: GUEST, data: DATA, rates, isMeasured });
     const total = DATA / RATE + (finishing ?? 0);
     const shown: [left: number, really: number][] = [];
     withClock((set) => {
@@ -78,7 +79,7 @@ for (const [name, learned, finishing] of [
 }
 
 test('the share is that of the data, or of the disk where the data is not known', () => {
-  const work = { method: 'stored', virtualSize: GUEST, rates: undefined } as const;
+  const work = { method: 'stored', virtualSize: GUEST, isMeasured: false } as const;
   // (data, at, share)
   for (const [data, at, share] of [
     [DATA, 2, 0.5],
@@ -98,6 +99,7 @@ test('of a stream the share is what the browser has taken', () => {
     virtualSize: GUEST,
     data: DATA,
     rates: ratesOf(RATE),
+    isMeasured: true,
     taken: () => taken,
   });
   course.update(progressAt(4));
@@ -111,7 +113,13 @@ test('of a stream the share is what the browser has taken', () => {
 
 test('the share only grows, from the first byte to the complete file, and never comes to its end too early', () => {
   // Finishing takes twice as long as was predicted.
-  const course = new Course({ method: 'picked', virtualSize: GUEST, data: DATA, rates: ratesOf(RATE, 6) });
+  const course = new Course({
+    method: 'picked',
+    virtualSize: GUEST,
+    data: DATA,
+    rates: ratesOf(RATE, 6),
+    isMeasured: true,
+  });
   const shares: number[] = [];
   withClock((set) => {
     for (let now = 0; now < 4; now += 0.1) {
@@ -133,7 +141,13 @@ test('the share only grows, from the first byte to the complete file, and never 
 });
 
 test('the speed while it converts is the speed that is told at the end', () => {
-  const course = new Course({ method: 'picked', virtualSize: GUEST, data: DATA, rates: ratesOf(RATE, 6) });
+  const course = new Course({
+    method: 'picked',
+    virtualSize: GUEST,
+    data: DATA,
+    rates: ratesOf(RATE, 6),
+    isMeasured: true,
+  });
   withClock((set) => {
     course.update(progressAt(0));
     for (const now of [1, 2, 4]) {
@@ -145,3 +159,39 @@ test('the speed while it converts is the speed that is told at the end', () => {
     expect(course.standing().speed).toBe(RATE);
   });
 });
+
+// (what, whether the output is compressed, how much of the disk's size is known, bytes of the output for each of data)
+for (const [what, compressed, guestTotal, made] of [
+  ['compressed', true, GUEST, 0.25],
+  ['of unknown size', false, undefined, 1],
+] as const) {
+  test(`an output that is ${what} is finished as soon as its size lets expect, and the bar does not jump`, () => {
+    // A tenth of the speed that was measured: compressing takes the time.
+    const rate = RATE / 10;
+    const finish = made * DATA;
+    const rates = { ...ratesOf(RATE), finish };
+    const total = DATA / rate + 1;
+    const course = new Course({ method: 'picked', virtualSize: DATA, data: DATA, rates, isMeasured: true, compressed });
+    const { guestTotal: _, ...unsized } = progressAt(0);
+    const progress = (now: number): Progress => ({
+      ...unsized,
+      guestDone: rate * now,
+      ...(guestTotal === undefined ? {} : { guestTotal }),
+      dataDone: rate * now,
+      bytesRead: rate * now,
+      bytesWritten: rate * now * made,
+    });
+    withClock((set) => {
+      for (let now = 0; now <= DATA / rate; now += 1) {
+        set(now);
+        course.update(progress(now));
+        const { share, secondsLeft } = course.standing();
+        if (now < 4) continue;
+        expect(Math.abs(share - now / total)).toBeLessThan(0.03);
+        expect(Math.abs(secondsLeft! - (total - now))).toBeLessThan(2);
+      }
+      course.update({ ...progress(DATA / rate), phase: 'finalizing' });
+      expect(course.standing().share).toBeCloseTo(DATA / rate / total, 1);
+    });
+  });
+}

@@ -7,6 +7,8 @@ import { type Method, type Prediction, predict, type Rates, TYPICAL } from './ra
 
 /** From this share of the data on, the predicted speed no longer counts: only the measured one does. */
 const KNOWN = 0.2;
+/** Of outputs whose size is known at the end: how large and how fast they are expected to be until that is seen, in bytes per second. */
+const UNSIZED = { size: 0.5, rate: 1e8 };
 /** A part that reports no progress is shown up to this share of it. */
 const ALMOST = 0.98;
 
@@ -17,7 +19,11 @@ export interface Conversion {
   virtualSize: number;
   /** How many bytes of the disk are data, if the map was read to its end. */
   data: number | undefined;
-  rates: Rates | undefined;
+  rates?: Rates | undefined;
+  /** Whether the rate of this method was measured, not guessed. */
+  isMeasured: boolean;
+  /** Whether the output is compressed: how large it becomes is seen only while it is made. */
+  compressed?: boolean;
   /** For a stream: how many bytes the browser has taken. */
   taken?: () => number;
 }
@@ -34,7 +40,6 @@ export interface Standing {
 }
 
 export class Course {
-  readonly #prediction: Prediction;
   #progress: Progress | undefined;
   /** When converting began and when it ended, in seconds. */
   #began: number | undefined;
@@ -43,10 +48,7 @@ export class Course {
   #before = { data: 0, share: 0 };
   #share = 0;
 
-  constructor(private readonly conversion: Conversion) {
-    const { method, virtualSize, data, rates } = conversion;
-    this.#prediction = predict(rates ?? TYPICAL, method, virtualSize, data ?? virtualSize);
-  }
+  constructor(private readonly conversion: Conversion) {}
 
   get phase(): Progress['phase'] {
     return this.#progress?.phase ?? 'preparing';
@@ -73,9 +75,9 @@ export class Course {
   /** How far it is now. Ask regularly: not every phase reports progress. */
   standing(): Standing {
     const now = performance.now() / 1000;
-    const { converting, finishing } = this.#prediction;
-    const weight = converting + finishing > 0 ? converting / (converting + finishing) : 1;
     const done = this.#converted();
+    const { converting, finishing } = this.#prediction(now, done);
+    const weight = converting + finishing > 0 ? converting / (converting + finishing) : 1;
     let share = done * weight;
     let secondsLeft = this.#left(now, done);
     if (this.#finishing !== undefined && finishing > 0) {
@@ -86,6 +88,25 @@ export class Course {
     this.#share = Math.max(this.#share, Math.min(1, share));
     const silence = this.#progress?.network?.silence ?? 0;
     return { share: this.#share, secondsLeft, speed: this.#speed(now), silence };
+  }
+
+  /** How long each part takes, by what is known now. */
+  #prediction(now: number, done: number): Pick<Prediction, 'converting' | 'finishing'> {
+    const { method, virtualSize, data = virtualSize, rates = TYPICAL, compressed } = this.conversion;
+    const predicted = predict(rates, method, virtualSize, data);
+    const progress = this.#progress;
+    if (!compressed && (!progress || progress.guestTotal !== undefined)) return predicted;
+    const made = (compressed ? progress?.bytesWritten : progress?.guestDone) ?? 0;
+    const size = done > 0 ? made / done : data * UNSIZED.size;
+    const converting = this.#seen(now, done) ?? Math.max(data / UNSIZED.rate, predicted.converting);
+    return { converting, finishing: method === 'picked' ? size / rates.finish : 0 };
+  }
+
+  /** How long converting takes in all, by the speed so far. */
+  #seen(now: number, done: number): number | undefined {
+    const here = done - this.#before.share;
+    const elapsed = (this.#finishing ?? now) - (this.#began ?? now);
+    return here > 0 && elapsed > 0 ? elapsed / here : undefined;
   }
 
   /** The share that is converted: 0 to 1. */
@@ -102,14 +123,14 @@ export class Course {
 
   #left(now: number, done: number): number | undefined {
     if (this.#began === undefined) return undefined;
-    const { converting, finishing } = this.#prediction;
-    const learned = this.conversion.rates && this.conversion.data !== undefined ? converting * (1 - done) : undefined;
-    const elapsed = now - this.#began;
+    const { data, isMeasured, compressed } = this.conversion;
+    const { converting, finishing } = this.#prediction(now, done);
+    const learned = isMeasured && !compressed && data !== undefined ? converting * (1 - done) : undefined;
+    const whole = this.#seen(now, done);
+    if (whole === undefined) return learned === undefined ? undefined : learned + finishing;
     const here = done - this.#before.share;
-    const seen = here > 0 && elapsed > 0 ? (elapsed / here) * (1 - done) : undefined;
-    if (seen === undefined) return learned === undefined ? undefined : learned + finishing;
     const weight = learned === undefined ? 1 : Math.min(1, here / (1 - this.#before.share) / KNOWN);
-    return seen * weight + (learned ?? 0) * (1 - weight) + finishing;
+    return whole * (1 - done) * weight + (learned ?? 0) * (1 - weight) + finishing;
   }
 
   #speed(now: number): number | undefined {

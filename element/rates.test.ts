@@ -2,7 +2,7 @@
 
 import type { Result } from 'decant';
 import { expect, test } from 'vitest';
-import { currentRates, learn, type Method, type Prediction, predict, TYPICAL } from './rates.js';
+import { currentRates, type Known, learn, type Method, type Prediction, predict, TYPICAL } from './rates.js';
 
 /** Runs `work` with what the page has kept. */
 async function withKept(work: (kept: Map<string, string>) => Promise<void>): Promise<void> {
@@ -37,7 +37,7 @@ test('only rates are taken for rates', async () => {
       expect(await currentRates()).toBeUndefined();
     }
     kept.set('decant.rates', JSON.stringify(TYPICAL));
-    expect(await currentRates()).toEqual(TYPICAL);
+    expect(await currentRates()).toEqual({ rates: TYPICAL, measured: ['picked', 'stored', 'streamed'] });
   });
 });
 
@@ -87,4 +87,31 @@ for (const [method, converting, finishing, copying] of [
 
 test('a stream is no faster than its data is converted', () => {
   expect(predict(even, 'streamed', 10e9, 10e9).converting).toBe(100);
+});
+
+/** What is known where the probe has found `probed`, and conversions `measured`. */
+async function known(probed: object, measured: object): Promise<Known | undefined> {
+  let found: Known | undefined;
+  await withKept(async (kept) => {
+    kept.set('decant.probed', JSON.stringify(probed));
+    kept.set('decant.rates', JSON.stringify(measured));
+    found = await currentRates();
+  });
+  return found;
+}
+
+test('what was measured counts before what was probed, and is known as that', async () => {
+  expect(await known(TYPICAL, { storage: 2e9, streamed: 1e8 })).toEqual({
+    rates: { ...TYPICAL, storage: 2e9, streamed: 1e8 },
+    measured: ['streamed'],
+  });
+});
+
+test('no rate is far from what is typical', async () => {
+  const all = (rate: number) => Object.fromEntries(Object.keys(TYPICAL).map((key) => [key, rate]));
+  const { storage } = TYPICAL;
+  expect((await known(all(1), {}))?.rates.storage).toBe(storage / 4);
+  expect((await known(all(1e15), {}))?.rates.storage).toBe(storage * 4);
+  expect((await known(all(1), all(1)))?.rates.storage).toBe(storage / 16);
+  expect((await known(all(1), all(1e15)))?.rates.storage).toBe(storage * 16);
 });

@@ -1,4 +1,4 @@
-// How fast this browser is on this machine: measured by a short probe first, then by every conversion.
+// How fast this browser is on this machine: guessed by a short probe first, then measured by every conversion.
 
 import type { Result } from 'decant';
 
@@ -22,8 +22,16 @@ export interface Rates {
  */
 export type Method = 'picked' | 'stored' | 'streamed' | 'host';
 
-/** The key in `localStorage`. */
-const KEY = 'decant.rates';
+/** What is known of the rates. */
+export interface Known {
+  rates: Rates;
+  /** The ways to make a file whose speed conversions have measured. */
+  measured: Method[];
+}
+
+/** The keys in `localStorage` of what conversions have measured, and of what the probe has. */
+const MEASURED = 'decant.rates';
+const PROBED = 'decant.probed';
 /** How many bytes the probe writes. */
 const PROBE = 8 << 20;
 /** The name of the probe's file in the private file system, and of the lock on it. */
@@ -36,15 +44,23 @@ const SHARES = { storage: 2, picked: 0.8, finish: 0.35, download: 2, streamed: 0
 /** For the progress bar where nothing could be probed. Measured on two cores in 2026. */
 export const TYPICAL: Rates = { storage: 1e9, picked: 4e8, finish: 2e8, download: 1e9, streamed: 3.5e8 };
 const KEYS = Object.keys(TYPICAL) as (keyof Rates)[];
+/** The rates of each method. No conversion measures `download`: nobody knows when the browser has copied a file. */
+const MEASURES = Object.entries({
+  picked: ['picked', 'finish'],
+  stored: ['storage', 'download'],
+  streamed: ['streamed'],
+}) as [Method, (keyof Rates)[]][];
+/** How many times faster or slower than what is typical a rate may be: what exceeds that is a disturbed measurement. */
+const RANGE = { measured: 16, probed: 4 };
 /** The weight of a new measurement against all earlier ones: 0 to 1. */
 const WEIGHT = 0.5;
 /** In bytes: a conversion of less data says nothing about a rate. */
 const ENOUGH = 32e6;
 
-/** The rates that are known: all of them after a probe, before that only those that were learned. */
-function load(): Partial<Rates> {
+/** The rates that are kept under `key`. */
+function load(key: string): Partial<Rates> {
   try {
-    const kept = JSON.parse(localStorage.getItem(KEY) ?? '{}');
+    const kept = JSON.parse(localStorage.getItem(key) ?? '{}');
     return Object.fromEntries(KEYS.filter((key) => kept[key] > 0).map((key) => [key, kept[key]]));
   } catch {
     // Storage may be forbidden. Then every visit probes.
@@ -52,18 +68,32 @@ function load(): Partial<Rates> {
   }
 }
 
-function save(rates: Partial<Rates>): void {
+function save(key: string, rates: Partial<Rates>): void {
   try {
-    localStorage.setItem(KEY, JSON.stringify(rates));
+    localStorage.setItem(key, JSON.stringify(rates));
   } catch {
     // Forbidden, as above.
   }
 }
 
+const isWhole = (rates: Partial<Rates>): rates is Rates => KEYS.every((key) => rates[key] !== undefined);
+
+function bounded<R extends Partial<Rates>>(rates: R, range: number): R {
+  const entries = Object.entries(rates) as [keyof Rates, number][];
+  const bound = (key: keyof Rates, rate: number) =>
+    Math.min(Math.max(rate, TYPICAL[key] / range), TYPICAL[key] * range);
+  return Object.fromEntries(entries.map(([key, rate]) => [key, bound(key, rate)])) as R;
+}
+
+/** In bytes per second. Of two trials the better one counts: anything may disturb one. */
 async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return PROBE / ((performance.now() - start) / 1000);
+  const rates: number[] = [];
+  for (let trial = 0; trial < 2; trial += 1) {
+    const start = performance.now();
+    await work();
+    rates.push(PROBE / ((performance.now() - start) / 1000));
+  }
+  return Math.max(...rates);
 }
 
 async function probe(): Promise<Rates> {
@@ -88,16 +118,19 @@ async function probe(): Promise<Rates> {
   }
 }
 
-/** The rates of this browser; probes them the first time. `undefined` if they cannot be probed. */
-export async function currentRates(): Promise<Rates | undefined> {
-  const known = load();
-  // After a probe that failed, only some are known, from conversions.
-  if (KEYS.every((key) => known[key] !== undefined)) return known as Rates;
+/** What is known of this browser; probes it the first time. `undefined` if that fails. */
+export async function currentRates(): Promise<Known | undefined> {
+  const found = bounded(load(MEASURED), RANGE.measured);
+  const measured = MEASURES.filter(([, keys]) => keys.every((key) => found[key] !== undefined)).map(
+    ([method]) => method,
+  );
+  if (isWhole(found)) return { rates: found, measured };
   try {
+    const before = load(PROBED);
     // One tab at a time, since the file is removed at the end.
-    const rates = { ...(await navigator.locks.request(PROBE_FILE, probe)), ...known };
-    save(rates);
-    return rates;
+    const probed = isWhole(before) ? before : ((await navigator.locks.request(PROBE_FILE, probe)) as Rates);
+    save(PROBED, probed);
+    return { rates: { ...bounded(probed, RANGE.probed), ...found }, measured };
   } catch {
     return undefined;
   }
@@ -106,7 +139,7 @@ export async function currentRates(): Promise<Rates | undefined> {
 /** Updates the rates after a conversion of `data` bytes of data. */
 export function learn(method: Method, { virtualSize, time }: Result, data: number): void {
   if (method === 'host') return;
-  const rates = load();
+  const rates = load(MEASURED);
   const take = (key: keyof Rates, bytes: number, milliseconds: number) => {
     if (bytes < ENOUGH || milliseconds <= 0) return;
     const rate = bytes / (milliseconds / 1000);
@@ -115,7 +148,7 @@ export function learn(method: Method, { virtualSize, time }: Result, data: numbe
   if (method === 'streamed') take('streamed', virtualSize, time.converting + time.finalizing);
   else take(method === 'picked' ? 'picked' : 'storage', data, time.converting);
   if (method === 'picked') take('finish', virtualSize, time.finalizing);
-  save(rates);
+  save(MEASURED, rates);
 }
 
 /** How long each part of a conversion takes, in seconds. */

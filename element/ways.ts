@@ -23,6 +23,9 @@ export interface Survey {
   isDue: boolean;
 }
 
+/** Whether the disk has a GPT; `undefined` where that is not known. */
+export const hasGpt = ({ contents }: Survey): boolean | undefined => contents && contents.table?.kind === 'GPT';
+
 export interface Choice {
   way: Way;
   method: Method;
@@ -30,6 +33,8 @@ export interface Choice {
   obstacle?: string;
   /** How long it will take, in seconds, where that is known. */
   seconds?: number;
+  /** Whether `seconds` is a guess: nothing was converted in this way yet. */
+  isGuess?: boolean;
   /** The part of `seconds` in which the browser still copies after the page is done. */
   copying?: number;
   /** What the file will take on the disk, in bytes, where that is known. */

@@ -18,6 +18,6 @@ test('the probe is not swept away, and leaves nothing', async ({ apiPage, server
     };
     return Promise.all([currentRates(), currentRates()]);
   }, MODULE);
-  for (const each of rates) expect(each!.storage).toBeGreaterThan(0);
+  for (const each of rates) expect(each!.rates.storage).toBeGreaterThan(0);
   expect((await storage(apiPage)).names).toEqual([]);
 });
