@@ -16,9 +16,8 @@ export const sentence = (message: string): string => (/[.!?]$/.test(message) ? m
 export const isOfCompanion = ({ kind, fields }: DecantError): boolean =>
   kind !== 'missing-file' && fields.file !== undefined;
 
-/** The sentence of a failure. The page says in its own words that progress was saved. */
-export const failureSentence = ({ message, fields }: DecantError): string =>
-  sentence((fields.kept && fields.reason) || message);
+/** The sentence of a failure. The page says in its own words what stays of the output. */
+export const failureSentence = ({ message, fields }: DecantError): string => sentence(fields.reason ?? message);
 
 /** The steps that are offered after `error`. */
 export async function nextSteps(error: DecantError, opening: Opening, signal: AbortSignal): Promise<Next[]> {

@@ -36,6 +36,8 @@ export class Opener {
     private readonly failed: (turn: AbortSignal, thrown: unknown, title: string) => Promise<void>,
     /** Takes back files that were handed over for an image and do not belong to it. */
     private readonly sortOut: (files: Given[]) => void,
+    /** Takes files out of the queue that have one of these names or IDs. */
+    private readonly claim: (names: string[]) => Given[],
   ) {}
 
   /** Opens the image. `notice` is shown if it still needs something. */
@@ -141,8 +143,11 @@ export class Opener {
       last.confirmed = true;
     }
     const { needs } = image.info;
-    if (needs.some(isMissing)) {
-      this.stage.show(turn, this.#asking(image, notice));
+    const missing = needs.filter(isMissing);
+    if (missing.length > 0) {
+      const waiting = this.claim(missing.flatMap((need) => namesOf(need, image)));
+      if (waiting.length > 0) await this.open({ ...opening, companions: [...opening.companions, ...waiting] }, notice);
+      else this.stage.show(turn, this.#asking(image, notice));
       return;
     }
     const surplus = surplusOf(image, opening);
@@ -207,7 +212,10 @@ export class Opener {
       ...(virtualSize === undefined ? {} : { picture: new DiskPicture(virtualSize, names) }),
     };
     const show = () => this.showImage(image, turn, { ...survey });
-    this.environment = newEnvironment(this.stage);
+    this.environment = newEnvironment(
+      this.stage,
+      sourcesOf(this.opening!).some(({ link }) => link),
+    );
     this.stage.host.tell('decant-info', image.info);
     const due = setTimeout(() => {
       survey.isDue = true;
@@ -261,7 +269,7 @@ export class Opener {
     const way = chosen ?? (isClear ? bestChoice(choices)?.way : undefined);
     const taken = sourcesOf(opening).map(({ file }) => file.name);
     this.stage.show(turn, {
-      name: suggestName(opening.top.file.name, image, output.extension, taken),
+      name: suggestName(opening.top.file.name, output.extension, taken),
       output,
       nameProblem: undefined,
       chosenSnapshot: snapshotPlace(image, opening.snapshot),
@@ -279,6 +287,14 @@ export class Opener {
     });
   }
 }
+
+/** What the file of a need may be called: its name, and the ID that it must have. */
+const namesOf = ({ name }: FileNeed, { info }: Image): string[] => [
+  baseName(name),
+  ...info.references.flatMap((reference) =>
+    reference.name === name && reference.identity ? [reference.identity.id] : [],
+  ),
+];
 
 /** Finds out what is inside the disk. */
 async function lookInto(image: Image, turn: AbortSignal, survey: Survey, show: () => void): Promise<void> {

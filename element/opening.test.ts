@@ -2,12 +2,12 @@
 
 import type { Layer } from 'decant';
 import { expect, test } from 'vitest';
-import { fileHandle, givenOf } from '../e2e/support/units/element.js';
-import { type Answer, beginOpening, openingOptions, sourcesOf } from './opening.js';
+import { fileHandle, givenOf, infoOf } from '../e2e/support/units/element.js';
+import { type Answer, beginOpening, imageFiles, openingOptions, sourcesOf } from './opening.js';
 
 const { signal } = new AbortController();
 const [top, base, data] = [givenOf('top.qcow2'), givenOf('base.qcow2'), givenOf('data.raw')];
-const begun = () => beginOpening({ top, companions: [base, data] });
+const begun = () => beginOpening({ top, companions: [base, data], called: [] });
 const answer = (given = base): Answer => ({
   need: { kind: 'missing-file', role: 'backing file', name: '/images/base', of: 'top.qcow2' },
   given,
@@ -36,4 +36,23 @@ test('what the person has decided is handed on, and nothing else', async () => {
   const { password, ...options } = await openingOptions(opening, signal);
   expect(options).toEqual({ companions: [], format: 'raw', snapshot: '1', salvage: true, assumePassword: true });
   expect((password as (layer: Layer) => unknown)({ name: 'top.qcow2' } as Layer)).toBe('secret');
+});
+
+test('the extents of an image count as parts of it, the disk below it does not', () => {
+  const opening = beginOpening({
+    top: givenOf('disk.vmdk', 'x'.repeat(512)),
+    companions: [givenOf('disk-f001.vmdk', '12345'), givenOf('base.vmdk', '123')],
+    called: [],
+  });
+  const references = [
+    { role: 'extent', name: 'C:\\vm\\disk-f001.vmdk' },
+    { role: 'extent', name: 'disk-f002.vmdk' },
+    { role: 'parent', name: 'base.vmdk' },
+  ] as const;
+  const info = infoOf({ fileSize: 512, references: [...references] });
+  expect(imageFiles(info, opening)).toEqual([517, 2]);
+  const need = { kind: 'missing-file', role: 'extent', name: 'disk-f002.vmdk', of: 'disk.vmdk' } as const;
+  const answers = [{ need, given: givenOf('other.vmdk', '1234'), confirmed: true }];
+  expect(imageFiles(info, { ...opening, answers })).toEqual([521, 3]);
+  expect(imageFiles(infoOf({ fileSize: 9 }), undefined)).toEqual([9, 1]);
 });

@@ -1,9 +1,9 @@
 // How an image is opened: the files that were handed over for it, and what the person has answered.
 
-import type { Companion, Layer, Need, OpenOptions } from 'decant';
+import type { Companion, Info, Layer, Need, OpenOptions } from 'decant';
 import { type Given, isSame, sourceOf, without } from './given.js';
 import { Passwords } from './passwords.js';
-import type { Bundle } from './sorting.js';
+import { type Bundle, baseName } from './sorting.js';
 import type { FileNeed } from './state.js';
 
 /** A file that was handed over for a name in an image. */
@@ -48,6 +48,18 @@ export const sourcesOf = ({ top, companions, answers }: Opening): Given[] => [
   ...companions,
   ...answers.map(({ given }) => given),
 ];
+
+/** How many bytes the image has, and in how many files: its extents count, the files of other disks do not. */
+export function imageFiles(
+  { fileSize = 0, references }: Info,
+  opening: Opening | undefined,
+): [bytes: number, files: number] {
+  const extents = references.filter(({ role }) => role === 'extent').map(({ name }) => baseName(name));
+  const answers = opening?.answers.filter(({ need }) => need.role === 'extent').map(({ given }) => given) ?? [];
+  const named = opening?.companions.filter(({ file }) => extents.includes(file.name)) ?? [];
+  const files = [...named, ...answers].map(({ file }) => file.size);
+  return [files.reduce((sum, size) => sum + size, fileSize), 1 + files.length];
+}
 
 /** The options for `open`. A file that answers a name is not also a companion under its own name. */
 export async function openingOptions(opening: Opening, signal: AbortSignal): Promise<OpenOptions> {

@@ -1,6 +1,14 @@
 // From an image to a saved disk: questions about the place, a cancel at any time, and what is told of a failure.
 
-import { type ConvertOptions, DecantError, type Image, type Kept, type Output, type Result } from 'decant';
+import {
+  type ConvertOptions,
+  copyLifetime,
+  DecantError,
+  type Image,
+  type Kept,
+  type Output,
+  type Result,
+} from 'decant';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
   fileHandle,
@@ -260,9 +268,9 @@ test('another output changes the extension of the name, and is kept for the next
   await open();
   session.selectOutput(OUTPUTS[2]!);
   await ready({ name: 'disk.vhd', output: OUTPUTS[2]! });
-  session.rename('mine.img');
+  session.rename('mine.disk');
   session.selectOutput(OUTPUTS[1]!);
-  await ready({ name: 'mine.img', output: OUTPUTS[1]! });
+  await ready({ name: 'mine.disk', output: OUTPUTS[1]! });
   await open();
   await ready({ name: 'disk.raw.gz', output: OUTPUTS[1]! });
 });
@@ -300,6 +308,14 @@ test('a cancel that comes too late is told with the result', async () => {
   await soon(() => expect(session.state).toMatchObject({ step: 'converting', cancelling: true }));
   end.resolve(RESULT);
   expect((await step('done')).tooLate).toBe(true);
+});
+
+test('a name that cannot be is refused while it is typed', async () => {
+  await open();
+  session.rename('x'.repeat(304));
+  await ready({ nameProblem: english.longName(304, 248) });
+  session.rename('disk.');
+  await ready({ nameProblem: undefined });
 });
 
 test('a folder that a disk could not be written to is not offered again', async () => {
@@ -402,4 +418,18 @@ test('how far it is, is shown five times a second, and only grows', async () => 
   shown.length = 0;
   await vi.advanceTimersByTimeAsync(1000);
   expect(shown).toEqual([]);
+});
+
+test('when the copy of a download is removed, that is shown', async () => {
+  await open();
+  await saveTo('download');
+  const { end } = await converting();
+  vi.useFakeTimers();
+  end.resolve(RESULT);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(session.state).toMatchObject({ step: 'done', isCopyGone: false });
+  await vi.advanceTimersByTimeAsync(copyLifetime(RESULT.outputSize) - 1);
+  expect(session.state).toMatchObject({ isCopyGone: false });
+  await vi.advanceTimersByTimeAsync(1);
+  expect(session.state).toMatchObject({ isCopyGone: true });
 });

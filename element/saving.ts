@@ -1,11 +1,11 @@
 // From an image to a saved disk: asks for the place, then converts.
 
-import { DecantError, type Image, type OutputFormat, type Progress, type Result } from 'decant';
+import { copyLifetime, DecantError, type Image, type OutputFormat, type Progress, type Result } from 'decant';
 import { Course } from './course.js';
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
 import { mayBeSame } from './given.js';
-import { freeNameIn, nameProblem, withExtension } from './names.js';
+import { freeNameIn, nameProblem, problemSoFar, withExtension } from './names.js';
 import type { Opener } from './opener.js';
 import { sourcesOf } from './opening.js';
 import { leftBehind, outputAt } from './places.js';
@@ -13,7 +13,7 @@ import { learn, predict } from './rates.js';
 import { keptDownload } from './resuming.js';
 import type { Stage } from './stage.js';
 import { methodOf, type Place, type Step } from './state.js';
-import type { Way } from './ways.js';
+import { hasGpt, type Way } from './ways.js';
 import { guardWork } from './work-guard.js';
 
 /** How often the progress of a conversion is shown, in milliseconds. */
@@ -63,14 +63,16 @@ export class Saver {
     if (!ready) return;
     this.opener.format = output.name;
     const { turn } = this.stage;
-    const name = withExtension(ready.name, ready.output.extension, output.extension);
-    this.#change(turn, { output, name, nameProblem: undefined, asking: undefined });
+    const name = withExtension(ready.name, output.extension);
+    this.#change(turn, { output, name, nameProblem: problemSoFar(name, this.stage.texts), asking: undefined });
     // The ways to save depend on the output.
     this.opener.showImage(ready.image, turn, ready.survey);
   }
 
   rename(name: string): void {
-    if (this.#ready) this.#change(this.stage.turn, { name, nameProblem: undefined, asking: undefined });
+    if (!this.#ready) return;
+    const problem = problemSoFar(name, this.stage.texts);
+    this.#change(this.stage.turn, { name, nameProblem: problem, asking: undefined });
   }
 
   /** Asks for another folder. */
@@ -256,7 +258,8 @@ export class Saver {
     const cancel = new AbortController();
     this.#cancel = cancel;
     const start = performance.now();
-    const rates = this.opener.environment?.rates;
+    const { environment } = this.opener;
+    const { rates, isRemote = false } = environment ?? {};
     const data = survey.complete && isSized ? survey.data : undefined;
     let ticking: ReturnType<typeof setInterval> | undefined;
     /** Whether there may be something at the place. */
@@ -273,7 +276,10 @@ export class Saver {
       const method = methodOf(place);
       // A compressed output has fewer bytes than the disk, so what the browser has taken says nothing about progress.
       const counted = taken && isSized && !format.compressed ? { taken } : {};
-      const course = new Course({ method, virtualSize: diskSize(image.info), data, rates, ...counted });
+      const { compressed } = format;
+      const isMeasured = !isRemote && (environment?.measured.includes(method) ?? false);
+      const work = { method, virtualSize: diskSize(image.info), data, rates, isMeasured, compressed };
+      const course = new Course({ ...work, ...counted });
       const show = () => this.#showCourse(turn, shown, course);
       show();
       ticking = setInterval(show, TICK);
@@ -285,13 +291,14 @@ export class Saver {
       const resume = place.kind === 'stored' && place.kept !== undefined;
       const result = await image.convert(output, { format: format.name, signal, onProgress, resume });
       if (picture) picture.done = undefined;
-      // A compressed output says nothing about the speed of writing: compressing takes most of the time.
-      if (!format.compressed) learn(method, result, course.dataDone);
+      // Compressing, or a network, takes most of the time: that says nothing about the speed of writing.
+      if (!compressed && !isRemote) learn(method, result, course.dataDone);
       this.stage.host.tell('decant-done', result);
       if (turn.aborted) return;
       this.done(place);
       const copying = rates && predict(rates, method, result.outputSize, course.dataDone).copying;
-      this.#showDone(turn, shown, result, course, (performance.now() - start) / 1000, copying);
+      const times = { seconds: (performance.now() - start) / 1000, copying };
+      this.#showDone(turn, shown, result, course, { ...times, hasGpt: hasGpt(survey) });
     } catch (thrown) {
       const isCancelled = cancel.signal.aborted || turn.aborted;
       const ending = isCancelled && !hasBegun ? new DecantError('cancelled', texts.cancelled) : thrown;
@@ -325,20 +332,26 @@ export class Saver {
     this.stage.show(turn, { ...shown, phase, ...course.standing(), cancelling });
   }
 
-  /** Shows the result. `seconds` is how long it took; `copying`, how long the browser will copy the download. */
+  /** Shows the result. `more` has how long it took, and how long the browser will copy the download. */
   #showDone(
     turn: AbortSignal,
     { name, place, picture }: Shown,
     result: Result,
     course: Course,
-    seconds: number,
-    copying: number | undefined,
+    more: Pick<Step<'done'>, 'seconds' | 'copying' | 'hasGpt'>,
   ): void {
     const { speed } = course.standing();
     const converting = result.time.converting / 1000;
     // It was cancelled when it could not be stopped any more.
     const tooLate = this.#cancel?.signal.aborted ?? false;
-    const times = { seconds, converting, speed, copying };
-    this.stage.show(turn, { step: 'done', name, place, result, picture, ...times, tooLate });
+    const done = { step: 'done', name, place, result, picture, converting, speed, tooLate, ...more } as const;
+    this.stage.show(turn, { ...done, isCopyGone: false });
+    if (place.kind !== 'stored') return;
+    // The package removes the copy just before.
+    const gone = setTimeout(
+      () => this.stage.show(turn, { ...done, isCopyGone: true }),
+      copyLifetime(result.outputSize),
+    );
+    turn.addEventListener('abort', () => clearTimeout(gone));
   }
 }

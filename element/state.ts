@@ -117,6 +117,10 @@ export type State =
       speed: number | undefined;
       /** About how many seconds the browser still copies, if that is known. */
       copying: number | undefined;
+      /** Whether the copy in the browser's storage was removed. */
+      isCopyGone: boolean;
+      /** Whether the disk has a GPT, if that is known. */
+      hasGpt: boolean | undefined;
       /** Whether it was cancelled when it could no longer be stopped. */
       tooLate: boolean;
     }

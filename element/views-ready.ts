@@ -5,12 +5,13 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { advice } from './choices.js';
 import { smallerLayers } from './companions.js';
 import { contentsView } from './contents/view.js';
+import { imageFiles } from './opening.js';
 import { pictureView } from './picture/view.js';
 import type { Session } from './session.js';
 import type { Asking, Step } from './state.js';
 import type { Texts } from './texts/english.js';
 import { facts, heading } from './views.js';
-import type { Choice } from './ways.js';
+import { type Choice, hasGpt } from './ways.js';
 
 export function readyView(state: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
@@ -31,7 +32,10 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
     ${facts([
       [texts.format, texts.formatValue(info)],
       [texts.virtualSize, info.virtualSize === undefined ? texts.unknownSize : texts.size(info.virtualSize)],
-      [texts.fileSize, info.fileSize === undefined ? undefined : texts.size(info.fileSize)],
+      [
+        texts.fileSize,
+        info.fileSize === undefined ? undefined : texts.fileSizeValue(...imageFiles(info, session.opening)),
+      ],
       [
         texts.data,
         info.virtualSize === undefined
@@ -79,7 +83,7 @@ function snapshotPicker(snapshots: Snapshot[], state: Step<'ready'>, session: Se
 }
 
 /** The output formats, as the package lists them. */
-function outputField({ image, output, placing }: Step<'ready'>, session: Session): TemplateResult {
+function outputField({ image, survey, output, placing }: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
   const { outputs } = image;
   const choose = (event: Event) => {
@@ -96,7 +100,7 @@ function outputField({ image, output, placing }: Step<'ready'>, session: Session
         )}
       </select>
     </label>
-    ${output.notices.map((notice) => html`<p class="notice">${texts.notice(notice)}</p>`)}
+    ${output.notices.map((notice) => html`<p class="notice">${texts.notice(notice, hasGpt(survey))}</p>`)}
     ${outputs.map((one) => (one.refusal ? html`<p class="quiet">${texts.outputRefusal(one, one.refusal.message)}</p>` : nothing))}
   `;
 }

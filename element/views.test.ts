@@ -35,6 +35,8 @@ const done = (kind: Place['kind'], lostBytes = 0): State => ({
   converting: 1,
   speed: 1e8,
   copying: 3,
+  hasGpt: false,
+  isCopyGone: false,
   tooLate: false,
 });
 
@@ -92,6 +94,12 @@ for (const [what, state, said, title] of [
     done('stored'),
     `${english.doneSaving}. ${english.place(place('stored'), 3)}`,
     `${english.doneSaving}: disk.raw`,
+  ],
+  [
+    'a download whose copy is gone',
+    { ...done('stored'), isCopyGone: true } as State,
+    `Done. ${english.copied('disk.raw')}`,
+    'Done: disk.raw',
   ],
   [
     'a stream',

@@ -20,10 +20,14 @@ export const facts = (rows: [string, string | undefined][]) => html`
   <dl>${rows.map(([name, value]) => (value ? html`<div><dt>${name}</dt><dd>${value}</dd></div>` : nothing))}</dl>
 `;
 
-const doneTitle = ({ result, place }: Step<'done'>, texts: Texts): string => {
+const doneTitle = ({ result, place, isCopyGone }: Step<'done'>, texts: Texts): string => {
   if (result.lostBytes > 0) return texts.doneDamaged;
-  return place.kind === 'stored' || place.kind === 'streamed' ? texts.doneSaving : texts.done;
+  return (place.kind === 'stored' && !isCopyGone) || place.kind === 'streamed' ? texts.doneSaving : texts.done;
 };
+
+/** Where the disk is. */
+const donePlace = ({ place, copying, isCopyGone }: Step<'done'>, texts: Texts): string =>
+  isCopyGone ? texts.copied(place.name) : texts.place(place, copying);
 
 /** Whether the network is gone for so long that a person should know. */
 const isSilent = ({ silence }: Step<'converting'>): boolean => silence >= SILENT;
@@ -47,7 +51,7 @@ export function announcement(state: State, texts: Texts): string {
       if (isSilent(state)) return texts.silentShort;
       return texts.converted(Math.floor(state.share * 10) * 10);
     case 'done':
-      return `${doneTitle(state, texts)}. ${texts.place(state.place, state.copying)}`;
+      return `${doneTitle(state, texts)}. ${donePlace(state, texts)}`;
     case 'failed':
       return [state.title, state.message, state.left].filter(Boolean).join(' ');
     case 'opening':
@@ -125,19 +129,19 @@ const notifyButton = (session: Session) =>
 
 export function doneView(state: Step<'done'>, session: Session): TemplateResult {
   const { texts } = session;
-  const { result, place, picture, seconds, converting, speed, copying, tooLate } = state;
+  const { result, place, picture, seconds, converting, speed, tooLate } = state;
   const method = methodOf(place);
   const waiting = session.queue.waiting[0];
   return html`
     ${heading(doneTitle(state, texts), 'place')}
-    <p class="good" id="place">${texts.place(place, copying)}</p>
+    <p class="good" id="place">${donePlace(state, texts)}</p>
     ${tooLate ? html`<p class="notice">${texts.wasTooLate}</p>` : nothing}
-    ${result.notices.map((notice) => html`<p class="notice">${texts.notice(notice)}</p>`)}
+    ${result.notices.map((notice) => html`<p class="notice">${texts.notice(notice, state.hasGpt)}</p>`)}
     ${result.lostBytes > 0 ? lostView(result, texts) : nothing}
     ${facts([
       [texts.facts.disk, texts.size(result.virtualSize)],
       [texts.facts.written, texts.writtenValue(result, method)],
-      [texts.facts.copy, method === 'stored' ? texts.copyKept(result.outputSize) : undefined],
+      [texts.facts.copy, method === 'stored' && !state.isCopyGone ? texts.copyKept(result.outputSize) : undefined],
     ])}
     <details>
       <summary>${texts.details}</summary>

@@ -155,7 +155,7 @@ test.describe('the page', () => {
     ]);
     await expect(output).toHaveValue('raw');
     await expect(name).toHaveValue('odd.raw');
-    const notice = page.getByText('The disk is 1048064 bytes larger in the VHD');
+    const notice = page.getByText('The disk grows by 1 MB of zeros: its size must be a multiple of 1 MiB.');
     await expect(notice).toHaveCount(0);
     await output.selectOption('For Azure: VHD');
     await expect(name).toHaveValue('odd.vhd');

@@ -24,9 +24,18 @@ const list = (names: string[]): string =>
     ? `${names.slice(0, 4).map(shownText).join(', ')} and ${names.length - 4} more`
     : names.map(shownText).join(', ');
 
+/** A time that is only guessed. */
+const roughly = (seconds: number): string => {
+  if (seconds < 60) return 'less than a minute';
+  if (seconds < 600) return 'some minutes';
+  if (seconds < 3600) return 'less than an hour';
+  return seconds < 86_400 ? 'some hours' : 'more than a day';
+};
+
 /** How long a choice takes, as a sentence that follows another one; empty if that is not known. */
-const time = ({ seconds, atLeast }: Choice): string => {
-  if (seconds === undefined) return '';
+const time = ({ seconds, atLeast, isGuess }: Choice): string => {
+  if (seconds === undefined || (isGuess && atLeast)) return '';
+  if (isGuess) return ` Probably ${roughly(seconds)}.`;
   return atLeast ? ` At least ${duration(seconds)}.` : ` About ${duration(seconds)}.`;
 };
 
@@ -70,13 +79,15 @@ export const english = {
   queue: 'Queue',
   queued: {
     added: (names: string[]) => `${list(names)} ${names.length === 1 ? 'waits' : 'wait'} in the queue.`,
+    claimed: (names: string[]) =>
+      `${list(names)} ${names.length === 1 ? 'was' : 'were'} in the queue and ${names.length === 1 ? 'belongs' : 'belong'} to this image.`,
     waiting: 'waits',
     current: 'now',
     saved: (place: Place) => {
       const name = shownText(place.name);
       if (place.kind === 'folder') return `saved as ${name} in ${shownText(place.folder.name)}`;
       const isSaved = place.kind === 'dialog' || place.kind === 'host';
-      return isSaved ? `saved as ${name}` : `converted; the browser is saving ${name}`;
+      return isSaved ? `saved as ${name}` : `converted, as the download ${name}`;
     },
     cancelled: 'cancelled',
     open: 'Open',
@@ -88,6 +99,7 @@ export const english = {
   virtualSize: 'Disk size',
   unknownSize: 'known when it is converted',
   fileSize: 'Image file',
+  fileSizeValue: (bytes: number, files: number) => (files > 1 ? `${size(bytes)} in ${files} files` : size(bytes)),
   data: 'Data',
   layers: 'Layers',
   encryption: 'Encryption',
@@ -186,7 +198,13 @@ export const english = {
   compressedCost: 'Takes less than the disk: how much, and how long, depends on its data.',
   output: 'What to make of it',
   outputValue: ({ label, hint }: OutputFormat) => (hint ? `${hint}: ${label}` : label),
-  notice: ({ message }: Notice) => `${message}.`,
+  /** `hasGpt` says whether a GPT is on the disk, if that is known. */
+  notice: ({ code, fields: { added, unit }, message }: Notice, hasGpt: boolean | undefined) => {
+    if (code !== 'disk-grows') return `${message}.`;
+    const grows = `The disk grows by ${size(Number(added))} of zeros: its size must be a multiple of ${binarySize(Number(unit))}.`;
+    if (hasGpt === undefined) return `${grows} The backup of a GPT, if it has one, is then not at its end.`;
+    return hasGpt ? `${grows} The backup of its GPT is then not at its end.` : grows;
+  },
   outputRefusal: (output: OutputFormat, refusal: string) =>
     `${english.outputValue(output)} is not possible. ${refusal}.`,
   saveHow: 'How to save it',
@@ -195,6 +213,8 @@ export const english = {
   badName: (character: string) => `A file name cannot have a ${character} in it.`,
   controlInName: 'A file name cannot have control characters in it.',
   nameEnd: 'A file name cannot end with a dot or a space.',
+  longName: (bytes: number, most: number) =>
+    `The name is too long: it takes ${bytes} bytes, and ${most} are possible. Letters with accents take two or more.`,
   folderOfName: 'The folder that you picked has a folder of this name. Choose another name.',
   nameRefused: 'The browser does not allow this name. Choose another one.',
   ways: {
@@ -292,11 +312,13 @@ export const english = {
       case 'streamed':
         return `The browser has all of ${shownText(place.name)}. Its list of downloads shows when it is complete.`;
       case 'stored':
-        return `The browser is copying ${shownText(place.name)} to your downloads${copying && copying >= 2 ? `, for about ${duration(copying)}` : ''}. Its list of downloads shows when that is complete. Keep this tab open until then.`;
+        return `The browser is copying ${shownText(place.name)} to your downloads${copying && copying >= 2 ? `, probably for ${roughly(copying)}` : ''}. Its list of downloads shows when that is complete. Keep this tab open until then.`;
     }
   },
+  copied: (name: string) =>
+    `The browser has copied ${shownText(name)} to your downloads. Its list of downloads shows whether that is complete.`,
   copyKept: (bytes: number) =>
-    `${size(bytes)} in the browser's storage, which it needs to save the file. It goes by itself, in about ${duration(copyLifetime(bytes) / 1000)} or when the page is next opened.`,
+    `${size(bytes)} in the browser's storage, which it needs to save the file. It is removed automatically, in about ${duration(copyLifetime(bytes) / 1000)} or when the page is next opened.`,
   details: 'Details',
   facts: {
     disk: 'Disk',
@@ -309,7 +331,7 @@ export const english = {
     threads: 'Threads',
   },
   writtenValue: (result: Result, method: Method) =>
-    method === 'picked'
+    method === 'picked' && result.holeBytes > 0
       ? `${size(result.bytesWritten)}; ${size(result.holeBytes)} are holes that take no space`
       : size(method === 'host' ? result.bytesWritten : result.outputSize),
   timeValue: (seconds: number) => (seconds < 1 ? 'less than a second' : duration(seconds)),

@@ -31,10 +31,19 @@ const list = (names: string[]): string =>
 /** A sentence as the second half of another one: with a small first letter. */
 const lower = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1);
 
+/** A time that is only guessed. */
+const roughly = (seconds: number): string => {
+  if (seconds < 60) return 'weniger als eine Minute';
+  if (seconds < 600) return 'einige Minuten';
+  if (seconds < 3600) return 'weniger als eine Stunde';
+  return seconds < 86_400 ? 'einige Stunden' : 'mehr als einen Tag';
+};
+
 export function german({ size, binarySize, duration }: Units): Texts {
   /** How long a choice takes, as a sentence that follows another one; empty if that is not known. */
-  const time = ({ seconds, atLeast }: Choice): string => {
-    if (seconds === undefined) return '';
+  const time = ({ seconds, atLeast, isGuess }: Choice): string => {
+    if (seconds === undefined || (isGuess && atLeast)) return '';
+    if (isGuess) return ` Wahrscheinlich ${roughly(seconds)}.`;
     return atLeast ? ` Mindestens ${duration(seconds)}.` : ` Etwa ${duration(seconds)}.`;
   };
 
@@ -82,13 +91,15 @@ export function german({ size, binarySize, duration }: Units): Texts {
     queue: 'Warteschlange',
     queued: {
       added: (names) => `${list(names)} ${names.length === 1 ? 'wartet' : 'warten'} in der Warteschlange.`,
+      claimed: (names) =>
+        `${list(names)} ${names.length === 1 ? 'war in der Warteschlange und gehört' : 'waren in der Warteschlange und gehören'} zu diesem Abbild.`,
       waiting: 'wartet',
       current: 'jetzt',
       saved: (place) => {
         const name = shownText(place.name);
         if (place.kind === 'folder') return `gespeichert als ${name} in ${shownText(place.folder.name)}`;
         const isSaved = place.kind === 'dialog' || place.kind === 'host';
-        return isSaved ? `gespeichert als ${name}` : `konvertiert; der Browser speichert ${name}`;
+        return isSaved ? `gespeichert als ${name}` : `konvertiert, als Download ${name}`;
       },
       cancelled: 'abgebrochen',
       open: 'Öffnen',
@@ -100,6 +111,7 @@ export function german({ size, binarySize, duration }: Units): Texts {
     virtualSize: 'Größe der Platte',
     unknownSize: 'erst nach dem Konvertieren bekannt',
     fileSize: 'Abbilddatei',
+    fileSizeValue: (bytes, files) => (files > 1 ? `${size(bytes)} in ${files} Dateien` : size(bytes)),
     data: 'Daten',
     layers: 'Schichten',
     encryption: 'Verschlüsselung',
@@ -198,7 +210,12 @@ export function german({ size, binarySize, duration }: Units): Texts {
     compressedCost: 'Braucht weniger Platz als die Platte: wie viel, und wie lange es dauert, hängt von den Daten ab.',
     output: 'Was daraus werden soll',
     outputValue: ({ name, label }) => OUTPUTS[name] ?? label,
-    notice: ({ message }) => `${message}.`,
+    notice: ({ code, fields: { added, unit }, message }, hasGpt) => {
+      if (code !== 'disk-grows') return `${message}.`;
+      const grows = `Die Platte wächst um ${size(Number(added))} Nullen: ihre Größe muss ein Vielfaches von ${binarySize(Number(unit))} sein.`;
+      if (hasGpt === undefined) return `${grows} Hat sie eine GPT, liegt deren Kopie dann nicht mehr am Ende.`;
+      return hasGpt ? `${grows} Die Kopie ihrer GPT liegt dann nicht mehr am Ende.` : grows;
+    },
     outputRefusal: (output, refusal) => `${texts.outputValue(output)} ist nicht möglich. ${refusal}.`,
     saveHow: 'Wie es gespeichert wird',
     fileName: 'Name der Platte',
@@ -206,6 +223,8 @@ export function german({ size, binarySize, duration }: Units): Texts {
     badName: (character) => `In einem Dateinamen darf kein ${character} stehen.`,
     controlInName: 'In einem Dateinamen dürfen keine Steuerzeichen stehen.',
     nameEnd: 'Ein Dateiname darf nicht mit einem Punkt oder Leerzeichen enden.',
+    longName: (bytes, most) =>
+      `Der Name ist zu lang: er braucht ${bytes} Bytes, ${most} sind möglich. Umlaute brauchen zwei oder mehr.`,
     folderOfName: 'In diesem Ordner gibt es einen Ordner mit dem Namen. Wählen Sie einen anderen Namen.',
     nameRefused: 'Der Browser lässt diesen Namen nicht zu. Wählen Sie einen anderen.',
     ways: {
@@ -302,9 +321,11 @@ export function german({ size, binarySize, duration }: Units): Texts {
         case 'streamed':
           return `Der Browser hat ${shownText(place.name)} ganz. Seine Liste der Downloads zeigt, wann die Datei fertig ist.`;
         case 'stored':
-          return `Der Browser kopiert ${shownText(place.name)} zu Ihren Downloads${copying && copying >= 2 ? `, etwa ${duration(copying)} lang` : ''}. Seine Liste der Downloads zeigt, wann das fertig ist. Lassen Sie diesen Tab bis dahin offen.`;
+          return `Der Browser kopiert ${shownText(place.name)} zu Ihren Downloads${copying && copying >= 2 ? `, wahrscheinlich ${roughly(copying)} lang` : ''}. Seine Liste der Downloads zeigt, wann das fertig ist. Lassen Sie diesen Tab bis dahin offen.`;
       }
     },
+    copied: (name) =>
+      `Der Browser hat ${shownText(name)} zu Ihren Downloads kopiert. Seine Liste der Downloads zeigt, ob die Datei vollständig ist.`,
     copyKept: (bytes) =>
       `${size(bytes)} im Speicher des Browsers, die er zum Speichern der Datei braucht. Sie verschwinden von selbst, in etwa ${duration(copyLifetime(bytes) / 1000)} oder wenn die Seite wieder geöffnet wird.`,
     details: 'Einzelheiten',
@@ -319,7 +340,7 @@ export function german({ size, binarySize, duration }: Units): Texts {
       threads: 'Threads',
     },
     writtenValue: (result, method) =>
-      method === 'picked'
+      method === 'picked' && result.holeBytes > 0
         ? `${size(result.bytesWritten)}; ${size(result.holeBytes)} sind Löcher, die keinen Platz belegen`
         : size(method === 'host' ? result.bytesWritten : result.outputSize),
     timeValue: (seconds) => (seconds < 1 ? 'weniger als eine Sekunde' : duration(seconds)),

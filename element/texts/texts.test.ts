@@ -31,6 +31,7 @@ const choice: Choice = { way: 'download', method: 'stored', seconds: 90, space: 
 const costs: Choice[] = [
   choice,
   { ...choice, atLeast: true },
+  ...[30, 300, 3000, 30_000, 3e6].map((seconds): Choice => ({ ...choice, seconds, isGuess: true })),
   { way: 'folder', method: 'picked' },
   { way: 'folder', method: 'picked', space: 5e6 },
 ];
@@ -57,11 +58,16 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     notFetched: named,
     aside: each(names(name)),
     'queued.added': each(names(name)),
+    'queued.claimed': each(names(name)),
     'queued.saved': each(placesOf(name)),
     encryptionValue: each([{ format: 'aes' }, { format: 'luks', luks: { cipher: name } }]),
     snapshotValue: each([snapshot(name), { ...snapshot(name), name: '' }]),
     unused: each(names(name)),
     formatValue: each(infos),
+    fileSizeValue: [
+      [512, 1],
+      [5e6, 3],
+    ],
     dataCounting: bytes,
     dataValue: [
       [5e6, 0],
@@ -106,9 +112,14 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     lostMore: each([1, 2]),
     lostRange: [[{ start: 512, length: 512, reason: 'the file ends' }]],
     outputValue: each(outputs),
-    notice: [[{ code: 'disk-grows', fields: {}, message: 'The disk is larger' }]],
+    notice: [
+      [{ code: 'disk-grows', fields: { added: 1e6, unit: 2 ** 30 }, message: 'The disk grows' }, true],
+      [{ code: 'disk-grows', fields: { added: 1e6, unit: 2 ** 20 }, message: 'The disk grows' }, undefined],
+      [{ code: 'trailer', fields: {}, message: 'There is more' }, false],
+    ],
     outputRefusal: outputs.map((output) => [output, 'The disk is too large']),
     badName: [['/']],
+    longName: [[304, 248]],
     pickedCost: each(costs),
     downloadCost: costs.map((cost) => [cost, 5e6]),
     folderChosen: named,
@@ -142,6 +153,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       [place, 1],
       [place, 90],
     ]),
+    copied: named,
     copyKept: bytes,
     writtenValue: ['picked', 'stored', 'streamed', 'host'].map((method) => [result, method]),
     timeValue: each([0.5, 90]),
@@ -224,6 +236,19 @@ for (const [path, values, text] of [
   ['goOnTitle', [0.999], '99 % of this disk is done already'],
   ['percent', [0.999], '99 %'],
   ['engineValue', [{ ...result, workers: 1 }], 'one worker'],
+  ['pickedCost', [{ ...choice, isGuess: true }], 'Takes 5 MB, the space of its data. Probably some minutes.'],
+  ['pickedCost', [{ ...choice, isGuess: true, atLeast: true }], 'Takes at least 5 MB, the space of its data.'],
+  [
+    'pickedCost',
+    [{ ...choice, isGuess: true, seconds: 4e6 }],
+    'Takes 5 MB, the space of its data. Probably more than a day.',
+  ],
+  [
+    'notice',
+    [{ code: 'disk-grows', fields: { added: 654311424, unit: 2 ** 30 }, message: '' }, false],
+    'The disk grows by 654 MB of zeros: its size must be a multiple of 1 GiB.',
+  ],
+  ['writtenValue', [{ ...result, holeBytes: 0 }, 'picked'], '6 MB'],
   ['contents.title', [{ kind: 'GPT' }, 2], 'Inside: 2 partitions (GPT)'],
 ] as [string, unknown[], string][]) {
   test(`English: ${path} of ${JSON.stringify(values).slice(0, 60)}`, () => {

@@ -25,7 +25,7 @@ for (const [bytes, decimal, binary] of [
   [512, '512 bytes', '512 bytes'],
   [65_536, '65.5 KB', '64 KiB'],
   [2 ** 21, '2.1 MB', '2 MiB'],
-  [2 ** 30, '1.1 GB', '1024 MiB'],
+  [2 ** 30, '1.1 GB', '1 GiB'],
   [2 ** 53, '9 PB', undefined],
 ] as const) {
   test(`a size of ${bytes} bytes is '${decimal}'`, () => {

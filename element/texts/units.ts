@@ -29,7 +29,7 @@ export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
 
   /** A size in binary units, for powers of two: "64 KiB". */
   function binarySize(bytes: number): string {
-    const units = [bytesName, 'KiB', 'MiB'];
+    const units = [bytesName, 'KiB', 'MiB', 'GiB'];
     const unit = Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1);
     return `${bytes / 1024 ** unit} ${units[unit]}`;
   }
