@@ -3,7 +3,7 @@
 import { DecantError, type ErrorKind, type Extent, type Fields } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { fileHandle, fileOf, givenOf, imageOf } from '../e2e/support/units/element.js';
-import { asError, isOfCompanion, nextSteps, sentence } from './failures.js';
+import { asError, isOfCompanion, nextSteps } from './failures.js';
 import { linked } from './links.js';
 import { beginOpening, type Opening } from './opening.js';
 
@@ -104,13 +104,7 @@ test('where a companion is at fault, the files come first', async () => {
   expect(isOfCompanion(new DecantError('missing-file', 'a', { fields: ofCompanion }))).toBe(false);
 });
 
-test('a message becomes a sentence, and anything thrown an error', () => {
-  expect(['It is damaged', 'It is damaged.', 'Why?', 'No!'].map(sentence)).toEqual([
-    'It is damaged.',
-    'It is damaged.',
-    'Why?',
-    'No!',
-  ]);
+test('anything thrown becomes an error', () => {
   const error = new DecantError('sink', 'full');
   expect(asError(error)).toBe(error);
   expect(asError(new TypeError('x is undefined'))).toMatchObject({

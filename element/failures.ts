@@ -9,15 +9,9 @@ import type { Next } from './state.js';
 export const asError = (thrown: unknown): DecantError =>
   thrown instanceof DecantError ? thrown : new DecantError('internal', String(thrown));
 
-/** A message of the package, with a full stop. */
-export const sentence = (message: string): string => (/[.!?]$/.test(message) ? message : `${message}.`);
-
 /** Whether a companion is at fault. */
 export const isOfCompanion = ({ kind, fields }: DecantError): boolean =>
   kind !== 'missing-file' && fields.file !== undefined;
-
-/** The sentence of a failure. The page says in its own words what stays of the output. */
-export const failureSentence = ({ message, fields }: DecantError): string => sentence(fields.reason ?? message);
 
 /** The steps that are offered after `error`. */
 export async function nextSteps(error: DecantError, opening: Opening, signal: AbortSignal): Promise<Next[]> {

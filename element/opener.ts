@@ -5,7 +5,7 @@ import { bestChoice, type Environment, explore, listChoices, newEnvironment } fr
 import { doubtsAbout } from './companions.js';
 import { contentsOf } from './contents/contents.js';
 import { diskSize } from './disk-size.js';
-import { asError, sentence } from './failures.js';
+import { asError } from './failures.js';
 import { type Given, isSame, mayBeSame, sourceOf, without } from './given.js';
 import { suggestName } from './names.js';
 import { isMissing, type Opening, openingOptions, sourcesOf } from './opening.js';
@@ -66,8 +66,8 @@ export class Opener {
         const unanswered = { ...opening, answers: opening.answers.slice(0, -1) };
         const isImage = await mayBeSame(last.given, opening.top);
         if (turn.aborted) return;
-        const { message } = asError(thrown);
-        await this.open(unanswered, isImage ? texts.probablyTheImage(last.given.file.name) : sentence(message));
+        const { name } = last.given.file;
+        await this.open(unanswered, isImage ? texts.probablyTheImage(name) : texts.failure(asError(thrown)));
       } else if (asError(thrown).kind === 'usage' && once.length < opening.companions.length) {
         // Two files that fit one name may be one that was handed over twice: the later one is taken.
         await this.open({ ...opening, companions: once, repeated: [] }, notice);
@@ -173,12 +173,12 @@ export class Opener {
         onProgress: (share) => this.stage.show(turn, { step: 'unlocking', name, share }),
       });
     } catch (thrown) {
-      const { kind, message } = asError(thrown);
-      if (kind !== 'password') throw thrown;
+      const error = asError(thrown);
+      if (error.kind !== 'password') throw thrown;
       const { asked } = passwords;
       // A password that was only tried for the layer is not called wrong.
       const isWrong = !asked || passwords.has(asked.name);
-      this.stage.show(turn, this.#asking(image, isWrong ? sentence(message) : undefined, asked));
+      this.stage.show(turn, this.#asking(image, isWrong ? this.stage.texts.failure(error) : undefined, asked));
       return;
     }
     if (!turn.aborted) await this.#describe(image, turn);

@@ -1,7 +1,7 @@
 // What the page does, apart from how it looks: it takes files, and opens and converts images one after the other.
 
 import type { OutputFormat } from 'decant';
-import { asError, failureSentence, nextSteps, sentence } from './failures.js';
+import { asError, nextSteps } from './failures.js';
 import { type Given, givenBy, MOST, pickFiles, plain } from './given.js';
 import type { Host } from './host.js';
 import { addressIn, linked } from './links.js';
@@ -327,7 +327,7 @@ export class Session {
     const [left, next] = await Promise.all([whatIsLeft, nextSteps(error, opening, turn)]);
     if (turn.aborted) return;
     const cancelled = error.kind === 'cancelled';
-    const message = failureSentence(error);
+    const message = this.texts.failure(error);
     this.queue.settle('failed', cancelled ? this.texts.queued.cancelled : message);
     this.#stage.show(turn, {
       step: 'failed',
@@ -341,7 +341,7 @@ export class Session {
   /** Runs `work`. A failure that nothing expects is shown; it ends no conversion that is under way. */
   #run(work: Promise<void>): void {
     work.catch((thrown) => {
-      const message = sentence(asError(thrown).message);
+      const message = this.texts.failure(asError(thrown));
       if (this.isBusy) {
         this.news = message;
         this.#stage.refresh();

@@ -29,7 +29,7 @@ export interface StreamedDownload {
 
 /** How a page streams downloads, by a service worker for instance. */
 export interface StreamedDownloads {
-  /** Why it cannot now; `undefined` if it can. The sentence begins in lower case and ends without a full stop. */
+  /** Why it cannot now, to follow a colon: without a full stop; `undefined` if it can. */
   obstacle(): Promise<string | undefined>;
   /** Begins a download of `size` bytes, or of as many as come. Rejects if it does not begin, or if `signal` is aborted. */
   open(name: string, size: number | undefined, signal: AbortSignal): Promise<StreamedDownload>;

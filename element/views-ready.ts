@@ -18,7 +18,7 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
   const { info } = state.image;
   const { survey, placing, picking } = state;
   const notices = [
-    ...info.safety.map(({ message }) => `${message}.`),
+    ...info.safety.map((notice) => texts.notice(notice, hasGpt(survey))),
     ...smallerLayers(info, texts),
     info.unusedCompanions.length > 0 ? texts.unused(info.unusedCompanions) : undefined,
     session.isSalvage ? texts.salvaging(survey.lost) : undefined,
@@ -101,7 +101,7 @@ function outputField({ image, survey, output, placing }: Step<'ready'>, session:
       </select>
     </label>
     ${output.notices.map((notice) => html`<p class="notice">${texts.notice(notice, hasGpt(survey))}</p>`)}
-    ${outputs.map((one) => (one.refusal ? html`<p class="quiet">${texts.outputRefusal(one, one.refusal.message)}</p>` : nothing))}
+    ${outputs.map((one) => (one.refusal ? html`<p class="quiet">${texts.outputRefusal(one, one.refusal)}</p>` : nothing))}
   `;
 }
 

@@ -4,15 +4,22 @@ import { configure, prepare, removeLeftovers } from 'decant';
 import 'decant/element';
 import { threads } from 'decant/threads';
 import { openStreamedDownload, streamObstacle } from './download/streamed.js';
+import { isGerman } from './language.js';
 import { registerServiceWorker } from './service-worker/register.js';
 
 configure({ threads });
 
-// The page is in English, its element also in German.
 const [language = 'en'] = navigator.languages;
 const converter = document.querySelector('decant-converter')!;
 converter.lang = language;
 converter.streamedDownloads = { obstacle: streamObstacle, open: openStreamedDownload };
+
+if (isGerman()) {
+  document.title = 'Decant: Festplattenabbilder, hier konvertiert';
+  const foot = document.querySelector('footer')!;
+  foot.lang = 'de';
+  foot.querySelector('a')!.textContent = 'Lizenzen: MIT oder Apache 2.0, und die der Bestandteile';
+}
 
 // The title of the tab shows what goes on.
 const { title } = document;

@@ -2,6 +2,7 @@
 
 import {
   copyLifetime,
+  type DecantError,
   type Info,
   type LostRange,
   type Notice,
@@ -14,6 +15,7 @@ import type { Contents, Part } from '../contents/types.js';
 import type { Method } from '../rates.js';
 import type { FileNeed, Next, Place } from '../state.js';
 import type { Choice } from '../ways.js';
+import { clause, sentence } from './sentences.js';
 import { unitsOf } from './units.js';
 
 const { size, binarySize, duration } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
@@ -38,6 +40,9 @@ const time = ({ seconds, atLeast, isGuess }: Choice): string => {
   if (isGuess) return ` Probably ${roughly(seconds)}.`;
   return atLeast ? ` At least ${duration(seconds)}.` : ` About ${duration(seconds)}.`;
 };
+
+/** What a text tells of a failure. */
+export type Failed = Pick<DecantError, 'kind' | 'code' | 'fields' | 'message'>;
 
 export const english = {
   size,
@@ -200,13 +205,13 @@ export const english = {
   outputValue: ({ label, hint }: OutputFormat) => (hint ? `${hint}: ${label}` : label),
   /** `hasGpt` says whether a GPT is on the disk, if that is known. */
   notice: ({ code, fields: { added, unit }, message }: Notice, hasGpt: boolean | undefined) => {
-    if (code !== 'disk-grows') return `${message}.`;
+    if (code !== 'disk-grows') return sentence(message);
     const grows = `The disk grows by ${size(Number(added))} of zeros: its size must be a multiple of ${binarySize(Number(unit))}.`;
     if (hasGpt === undefined) return `${grows} The backup of a GPT, if it has one, is then not at its end.`;
     return hasGpt ? `${grows} The backup of its GPT is then not at its end.` : grows;
   },
-  outputRefusal: (output: OutputFormat, refusal: string) =>
-    `${english.outputValue(output)} is not possible. ${refusal}.`,
+  outputRefusal: (output: OutputFormat, refusal: NonNullable<OutputFormat['refusal']>) =>
+    `${english.outputValue(output)} is not possible. ${english.failure({ ...refusal, fields: {} })}`,
   saveHow: 'How to save it',
   fileName: 'Name for the disk',
   noName: 'The disk needs a name.',
@@ -247,7 +252,7 @@ export const english = {
   streamsForRoom: (room: number | undefined) =>
     `${holds(room)}, so the disk goes to your downloads while it is converted.`,
   noRoom: (room: number | undefined, obstacle: string, canPick: boolean) =>
-    `${holds(room)}, and it cannot be sent to the downloads bit by bit: ${lower(obstacle)} ${canPick ? 'Save it to a folder you pick.' : 'Use Chrome or Edge, which can write to a folder you pick.'}`,
+    `${holds(room)}, and it cannot be sent to the downloads bit by bit: ${clause(obstacle)}. ${canPick ? 'Save it to a folder you pick.' : 'Use Chrome or Edge, which can write to a folder you pick.'}`,
   mayNotFit: (room: number | undefined) => `${holds(room)}. Whether the result fits is known only when it is made.`,
   finding: 'Finding out how this browser can download it.',
   streamsNot: 'this page does not stream downloads',
@@ -349,6 +354,8 @@ export const english = {
   convertAnother: 'Convert another image',
 
   failed: 'That did not work',
+  /** What a failure was. The page says in its own words what stays of the output. */
+  failure: ({ message, fields }: Failed) => sentence(fields.reason ?? message),
   notOpened: (name: string) => `${shownText(name)} could not be opened`,
   notConverted: (name: string) => `${shownText(name)} could not be converted`,
   cancelled: 'Cancelled.',
@@ -383,8 +390,5 @@ const holds = (room: number | undefined): string => {
   if (room === undefined) return 'This window cannot keep all of it';
   return `This window can keep ${room > 0 ? `about ${size(room)}` : 'next to nothing'}, which is less than the disk`;
 };
-
-/** A sentence as the second half of another one: with a small first letter. */
-const lower = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1);
 
 export type Texts = typeof english;

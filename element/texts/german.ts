@@ -3,6 +3,8 @@
 import { copyLifetime, shownText } from 'decant';
 import type { Choice } from '../ways.js';
 import type { Texts } from './english.js';
+import { germanMessages } from './german-messages.js';
+import { clause } from './sentences.js';
 import type { Units } from './units.js';
 
 const ROLES: Record<string, string> = {
@@ -28,9 +30,6 @@ const list = (names: string[]): string =>
     ? `${names.slice(0, 4).map(shownText).join(', ')} und ${names.length - 4} weitere`
     : names.map(shownText).join(', ');
 
-/** A sentence as the second half of another one: with a small first letter. */
-const lower = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1);
-
 /** A time that is only guessed. */
 const roughly = (seconds: number): string => {
   if (seconds < 60) return 'weniger als eine Minute';
@@ -39,7 +38,9 @@ const roughly = (seconds: number): string => {
   return seconds < 86_400 ? 'einige Stunden' : 'mehr als einen Tag';
 };
 
-export function german({ size, binarySize, duration }: Units): Texts {
+export function german(units: Units): Texts {
+  const { size, binarySize, duration } = units;
+
   /** How long a choice takes, as a sentence that follows another one; empty if that is not known. */
   const time = ({ seconds, atLeast, isGuess }: Choice): string => {
     if (seconds === undefined || (isGuess && atLeast)) return '';
@@ -55,6 +56,7 @@ export function german({ size, binarySize, duration }: Units): Texts {
 
   const texts: Texts = {
     size,
+    ...germanMessages(units),
 
     title: 'Decant',
     tagline: 'Bringt ein Festplattenabbild in die Form, die Sie brauchen.',
@@ -210,13 +212,8 @@ export function german({ size, binarySize, duration }: Units): Texts {
     compressedCost: 'Braucht weniger Platz als die Platte: wie viel, und wie lange es dauert, hängt von den Daten ab.',
     output: 'Was daraus werden soll',
     outputValue: ({ name, label }) => OUTPUTS[name] ?? label,
-    notice: ({ code, fields: { added, unit }, message }, hasGpt) => {
-      if (code !== 'disk-grows') return `${message}.`;
-      const grows = `Die Platte wächst um ${size(Number(added))} Nullen: ihre Größe muss ein Vielfaches von ${binarySize(Number(unit))} sein.`;
-      if (hasGpt === undefined) return `${grows} Hat sie eine GPT, liegt deren Kopie dann nicht mehr am Ende.`;
-      return hasGpt ? `${grows} Die Kopie ihrer GPT liegt dann nicht mehr am Ende.` : grows;
-    },
-    outputRefusal: (output, refusal) => `${texts.outputValue(output)} ist nicht möglich. ${refusal}.`,
+    outputRefusal: (output, refusal) =>
+      `${texts.outputValue(output)} ist nicht möglich. ${texts.failure({ ...refusal, fields: {} })}`,
     saveHow: 'Wie es gespeichert wird',
     fileName: 'Name der Platte',
     noName: 'Die Platte braucht einen Namen.',
@@ -255,7 +252,7 @@ export function german({ size, binarySize, duration }: Units): Texts {
     pickerFailed: 'Der Browser lässt diese Seite nicht nach einem Ort fragen; laden Sie die Platte herunter.',
     streamsForRoom: (room) => `${holds(room)}; sie geht deshalb schon beim Konvertieren zu Ihren Downloads.`,
     noRoom: (room, obstacle, canPick) =>
-      `${holds(room)}, und Stück für Stück herunterladen geht nicht: ${lower(obstacle)} ${canPick ? 'Speichern Sie sie in einen Ordner, den Sie auswählen.' : 'Nehmen Sie Chrome oder Edge, die in einen ausgewählten Ordner schreiben können.'}`,
+      `${holds(room)}, und Stück für Stück herunterladen geht nicht: ${clause(obstacle)}. ${canPick ? 'Speichern Sie sie in einen Ordner, den Sie auswählen.' : 'Nehmen Sie Chrome oder Edge, die in einen ausgewählten Ordner schreiben können.'}`,
     mayNotFit: (room) => `${holds(room)}. Ob das Ergebnis hineinpasst, zeigt sich erst beim Konvertieren.`,
     finding: 'Es wird ermittelt, wie dieser Browser sie herunterladen kann.',
     streamsNot: 'diese Seite bietet es nicht an',

@@ -117,7 +117,10 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       [{ code: 'disk-grows', fields: { added: 1e6, unit: 2 ** 20 }, message: 'The disk grows' }, undefined],
       [{ code: 'trailer', fields: {}, message: 'There is more' }, false],
     ],
-    outputRefusal: outputs.map((output) => [output, 'The disk is too large']),
+    outputRefusal: outputs.map((output) => [
+      output,
+      { kind: 'limit', code: 'vhd-too-large', message: 'The disk is too large' },
+    ]),
     badName: [['/']],
     longName: [[304, 248]],
     pickedCost: each(costs),
@@ -162,6 +165,17 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       [90, 5e6, 'streamed'],
     ],
     engineValue: each([result, { ...result, workers: 1 }, { ...result, engine: 'threads' }]),
+    failure: [
+      [{ kind: 'corrupt', code: 'corrupt', fields: { file: name }, message: 'It is damaged' }],
+      [
+        {
+          kind: 'missing-file',
+          code: 'missing-file',
+          fields: { file: name, neededBy: name },
+          message: 'It needs a file',
+        },
+      ],
+    ],
     notOpened: named,
     notConverted: named,
     streamLeft: named,

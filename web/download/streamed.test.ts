@@ -91,7 +91,7 @@ for (const { name, globals, hear = answerWith({}), after = 0, reason } of [
     if (after > 0) expect(opening()).toBeUndefined();
     await vi.advanceTimersByTimeAsync(after > 0 ? 1 : 0);
     expect(opening()).toBe(reason);
-    expect(await obstacle).toBe(`${reason[0]!.toUpperCase()}${reason.slice(1)}.`);
+    expect(await obstacle).toBe(reason);
     expectNothingLeft();
   });
 }

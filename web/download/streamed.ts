@@ -3,6 +3,7 @@
 
 import type { StreamedDownload } from 'decant/element';
 import { type Ask, type FromPage, PLACE, type ToPage, VERSION } from './messages.js';
+import { reasons } from './reasons.js';
 
 /** How long a service worker may take to become active, or to answer, in milliseconds. */
 const PATIENCE = 5000;
@@ -17,16 +18,6 @@ const WINDOW = 8 << 20;
 
 /** The name of the Web Lock that is held during a download. Meanwhile the page's service worker is not replaced. */
 export const DOWNLOADING = 'decant:download';
-
-/** Why a download does not begin. Each follows a colon: it begins in lower case and ends without a full stop. */
-const reasons = {
-  insecure: 'the page was not loaded over https, so this browser does not let it stream a download',
-  none: 'this browser, or this private window, does not let the page stream a download',
-  notReady: 'what streams a download is not ready yet; reload the page and try again',
-  otherVersion: 'another version of this page is still open; close its other tabs, reload this one and try again',
-  notBegun: 'the browser did not begin the download',
-};
-const ENDED = 'The browser ended what streams the download, so the download failed.';
 
 /** As `promise`, but rejects with `reason` if that takes longer than `milliseconds`. */
 const inTime = <T>(promise: Promise<T>, milliseconds: number, reason: string): Promise<T> =>
@@ -71,22 +62,21 @@ function ask<T>(worker: ServiceWorker, question: Ask): Promise<T> {
  * none.
  */
 async function findWorker(): Promise<{ worker: ServiceWorker; place: string }> {
-  if (!isSecureContext) throw new Error(reasons.insecure);
-  if (!navigator.serviceWorker) throw new Error(reasons.none);
-  const { active, scope } = await inTime(navigator.serviceWorker.ready, PATIENCE, reasons.notReady);
-  const version = await inTime(ask<number>(active!, { ask: 'version' }), PATIENCE, reasons.notReady);
-  if (version !== VERSION) throw new Error(reasons.otherVersion);
+  if (!isSecureContext) throw new Error(reasons().insecure);
+  if (!navigator.serviceWorker) throw new Error(reasons().none);
+  const { active, scope } = await inTime(navigator.serviceWorker.ready, PATIENCE, reasons().notReady);
+  const version = await inTime(ask<number>(active!, { ask: 'version' }), PATIENCE, reasons().notReady);
+  if (version !== VERSION) throw new Error(reasons().otherVersion);
   return { worker: active!, place: new URL(PLACE, scope).href };
 }
 
-/** Why no download can be streamed here, as a sentence; `undefined` if one can. Takes at most 10 s. */
+/** Why no download can be streamed here, to follow a colon; `undefined` if one can. Takes at most 10 s. */
 export async function streamObstacle(): Promise<string | undefined> {
   try {
     await findWorker();
     return undefined;
   } catch (thrown) {
-    const { message } = thrown as Error;
-    return `${message[0]!.toUpperCase()}${message.slice(1)}.`;
+    return (thrown as Error).message;
   }
 }
 
@@ -152,7 +142,7 @@ class Line {
     await inTime(
       this.#until(() => this.#isReady),
       PATIENCE,
-      reasons.notReady,
+      reasons().notReady,
     );
     // A navigation of the page itself would ask whether to leave it, and a link with `download` bypasses the service
     // worker.
@@ -160,7 +150,7 @@ class Line {
     await inTime(
       this.#until(() => this.#hasBegun),
       BEGINNING,
-      reasons.notBegun,
+      reasons().notBegun,
     );
   }
 
@@ -186,12 +176,12 @@ class Line {
   /** Fails the download if the service worker no longer knows it: the browser has ended or replaced the worker. */
   async #feel(): Promise<void> {
     try {
-      const known = await inTime(ask<boolean>(this.worker, { ask: 'alive', id: this.id }), 4 * PULSE, ENDED);
+      const known = await inTime(ask<boolean>(this.worker, { ask: 'alive', id: this.id }), 4 * PULSE, reasons().ended);
       if (known || this.#isComplete) return;
     } catch {
       // The worker did not answer, or cannot be reached.
     }
-    this.#fail(new Error(this.#hasBegun ? ENDED : reasons.notBegun));
+    this.#fail(new Error(this.#hasBegun ? reasons().ended : reasons().notBegun));
   }
 
   #hear(message: ToPage): void {
