@@ -1,6 +1,6 @@
 //! A raw disk in one gzip member: alone, or in a tar archive as Google Compute Engine takes it.
 
-use super::{GROWS, OutputFormat, Stamp, Writer, tar};
+use super::{OutputFormat, Stamp, Writer, grows, tar};
 use crate::encode::Encoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::info::Notice;
@@ -90,13 +90,7 @@ impl Writer for TarGzip {
 
     fn notice(&self) -> Option<Notice> {
         let added = self.disk_size - self.virtual_size;
-        (added > 0).then(|| {
-            let message = format!(
-                "The disk grows by {added} bytes of zeros, since Google Compute Engine takes whole GiB only; the backup of a \
-                 GPT partition table is then not at its end"
-            );
-            Notice::new(GROWS, message).field("added", added).field("unit", GIB)
-        })
+        (added > 0).then(|| grows(added, GIB, "Google Compute Engine"))
     }
 
     fn output_size(&self) -> Option<u64> {

@@ -59,6 +59,34 @@ pub struct FormatOption {
 /// has a whole number, both in bytes.
 pub const GROWS: &str = "disk-grows";
 
+/// The notice that a disk grows by `added` bytes, since `taker` takes disks of whole `unit`s only.
+fn grows(added: u64, unit: u64, taker: &str) -> Notice {
+    let message = format!(
+        "The disk grows by {} of zeros, since {taker} takes whole {} only; the backup of a GPT, if it has one, is then not \
+         at its end",
+        binary_size(added),
+        binary_size(unit).trim_start_matches("1 ")
+    );
+    Notice::new(GROWS, message).field("added", added).field("unit", unit)
+}
+
+/// A size as people write it: "512 bytes", "1023.5 KiB", "3 GiB".
+fn binary_size(bytes: u64) -> String {
+    let unit =
+        ["KiB", "MiB", "GiB", "TiB"].into_iter().zip(1..).take_while(|(_, power)| bytes >> (10 * power) > 0).last();
+    match unit {
+        None => format!("{bytes} bytes"),
+        Some((name, power)) => {
+            let tenths = (u128::from(bytes) * 10) >> (10 * power);
+            if tenths % 10 == 0 {
+                format!("{} {name}", tenths / 10)
+            } else {
+                format!("{}.{} {name}", tenths / 10, tenths % 10)
+            }
+        }
+    }
+}
+
 /// Defines one output. Its bytes are the header, the disk, zeros up to `disk_size`, and the footer: as they are, or encoded.
 pub trait Writer {
     /// The form of the output.

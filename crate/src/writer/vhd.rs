@@ -1,7 +1,7 @@
 //! A fixed VHD: the disk, and a footer behind it. After "Virtual Hard Disk Image Format Specification" 1.0 (Microsoft,
 //! 2006), sections "Hard Disk Footer Format" and "CHS Calculation".
 
-use super::{BLOCK, FormatOption, GROWS, OutputFormat, Stamp, Writer};
+use super::{BLOCK, FormatOption, OutputFormat, Stamp, Writer, grows};
 use crate::error::{Error, ErrorKind, Result};
 use crate::info::Notice;
 use crate::units::SECTOR;
@@ -56,13 +56,7 @@ impl Writer for FixedVhd {
 
     fn notice(&self) -> Option<Notice> {
         let added = self.disk_size - self.virtual_size;
-        (added > 0).then(|| {
-            let message = format!(
-                "The disk is {added} bytes larger in the VHD, which has whole MiB; a backup partition table that was at \
-                 its end no longer is"
-            );
-            Notice::new(GROWS, message).field("added", added).field("unit", MIB)
-        })
+        (added > 0).then(|| grows(added, MIB, "Azure"))
     }
 
     fn output_size(&self) -> Option<u64> {

@@ -3,6 +3,7 @@
 use super::{MIB, OUTPUTS, Output};
 use crate::common::*;
 use decant::ErrorKind;
+use decant::fields::Field;
 use decant::target::{Abilities, Holes};
 use decant::writer::{self, Writer};
 use std::collections::BTreeMap;
@@ -98,8 +99,8 @@ fn has_every_size(output: &Output) {
         let notice = writer.notice();
         assert_eq!(notice.is_some(), disk_size != virtual_size, "{name} {virtual_size}");
         if let Some(notice) = notice {
-            let start = output.notice.replace("{}", &(disk_size - virtual_size).to_string());
-            assert!(notice.message.starts_with(&start), "{name}: {notice:?}");
+            assert!(notice.message.contains(output.notice), "{name}: {notice:?}");
+            assert_eq!(notice.fields["added"], Field::Number(disk_size - virtual_size), "{name}: {notice:?}");
         }
     }
     let (sizes, part) = output.too_large;

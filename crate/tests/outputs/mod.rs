@@ -22,7 +22,7 @@ pub struct Output {
     sizes: &'static [(u64, u64, Option<u64>)],
     /// Virtual sizes that are too large, and a part of the message.
     too_large: (&'static [u64], &'static str),
-    /// How the notice of another size begins, with `{}` for the bytes that are added.
+    /// What the notice of another size says of the sizes that the output takes.
     notice: &'static str,
     /// The most bytes that the output has for a disk of zeros: as a part of the disk, and those that it has anyway.
     zeros: (f64, u64),
@@ -62,7 +62,7 @@ const OUTPUTS: &[Output] = &[
             (2040 * GIB, 2040 * GIB, Some(2040 * GIB + 512)),
         ],
         too_large: (&[2040 * GIB + 512, 1 << 52], "at most 2,040 GiB"),
-        notice: "The disk is {} bytes larger in the VHD",
+        notice: "since Azure takes whole MiB only",
         zeros: (0., 4096 + 512),
         in_order: Ok(()),
     },
@@ -88,7 +88,7 @@ const OUTPUTS: &[Output] = &[
             ((1 << 53) - 512, 1 << 53, None),
         ],
         too_large: (&[], ""),
-        notice: "The disk grows by {} bytes",
+        notice: "since Google Compute Engine takes whole GiB only",
         zeros: (1. / 1000., 4096),
         in_order: Err("states the size of the disk before"),
     },
