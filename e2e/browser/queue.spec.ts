@@ -43,7 +43,12 @@ test('several images are converted one after the other, each with its result', a
   await convert(page);
   await page.getByRole('button', { name: 'Go on with the next one' }).click();
   await expect(page.getByRole('heading', { name: 'truncated.qcow2 could not be opened' })).toBeFocused();
-  await expectQueue(page, 'as the download kinds.raw', 'as the download states.raw', 'truncated.qcow2 The image is trunc');
+  await expectQueue(
+    page,
+    'as the download kinds.raw',
+    'as the download states.raw',
+    'truncated.qcow2 The image is trunc',
+  );
   await expect(page.getByRole('button', { name: 'Go on with the next one' })).toHaveCount(0);
   await audit(page);
 });
