@@ -100,7 +100,11 @@ fn has_every_size(output: &Output) {
         assert_eq!(notice.is_some(), disk_size != virtual_size, "{name} {virtual_size}");
         if let Some(notice) = notice {
             assert!(notice.message.contains(output.notice), "{name}: {notice:?}");
-            assert_eq!(notice.fields["added"], Field::Number(disk_size - virtual_size), "{name}: {notice:?}");
+            assert_eq!(
+                notice.fields.get("added"),
+                Some(&Field::Number(disk_size - virtual_size)),
+                "{name}: {notice:?}"
+            );
         }
     }
     let (sizes, part) = output.too_large;
