@@ -11,6 +11,7 @@ import type { Image, Input, OpenOptions, OutputKind } from './types.node.js';
 export { configure } from './api/node-files.js';
 export { copyLifetime } from './copy-lifetime.js';
 export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors.js';
+export { RequestLimit } from './http/host.js';
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions } from './http/types.js';
 export { shownMessage, shownText } from './shown.js';
 export type * from './types.js';

@@ -1,6 +1,7 @@
 // The public types. All sizes and offsets are in bytes.
 
 import type { ErrorKind, Fields } from './errors.js';
+import type { RequestLimit } from './http/host.js';
 import type { Fetch, HttpOptions } from './http/types.js';
 import type { Bytes, Network, Waiting } from './types.contracts.js';
 
@@ -51,6 +52,8 @@ export interface CommonOpenOptions extends PrepareOptions {
   fetch?: Fetch;
   /** For addresses, of companions too: see `HttpOptions`. */
   allowUrl?: (url: URL, where: { addresses: string[] }) => boolean | Promise<boolean>;
+  /** For addresses, of companions too: see `HttpOptions`. */
+  limit?: RequestLimit;
 }
 
 /** How to unlock an image. */

@@ -263,7 +263,8 @@ for (const status of [404, 400, 503]) {
   );
 }
 
-test('one server is asked for little at once, however many images it has', FULL, async ({ folder }) => {
+test('one server is asked for little at once, however many images share a limit', FULL, async ({ folder }) => {
+  const limit = new decant.RequestLimit();
   const file = Buffer.alloc(24 * MIB, 7);
   let [underWay, most] = [0, 0];
   let open = () => {};
@@ -279,7 +280,7 @@ test('one server is asked for little at once, however many images it has', FULL,
     underWay -= 1;
   };
   remote = await serveFile(file, { before });
-  const convert = (name: string) => converted(remote!.url, join(folder, name), { format: 'raw' });
+  const convert = (name: string) => converted(remote!.url, join(folder, name), { format: 'raw', limit });
   expect(await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(convert))).toEqual(Array(6).fill('nothing failed'));
   expect(readFileSync(join(folder, 'd')).equals(file)).toBe(true);
   expect(most).toBe(6);

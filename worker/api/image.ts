@@ -3,6 +3,7 @@
 import { cancelled, DecantError, toDecantError } from '../errors.js';
 import type { ConvertOptions, Input, OpenOptions, Output } from '../given.js';
 import { isHttp } from '../http/address.js';
+import { RequestLimit } from '../http/host.js';
 import type { HttpOptions } from '../http/types.js';
 import type { CrateExtent } from '../inside/coordinator.js';
 import { anyOf } from '../signals.js';
@@ -73,8 +74,9 @@ export async function openImage(platform: Platform, input: Input, options: OpenO
 
 /** How the addresses among an image and its companions are asked. */
 function askingBy(input: Input, options: OpenOptions): HttpOptions {
-  const { signal, allowUrl, onWaiting, fetch, headers } = options;
+  const { signal, allowUrl, onWaiting, fetch, headers, limit = new RequestLimit() } = options;
   const common = {
+    limit,
     ...(signal && { signal }),
     ...(allowUrl && { allowUrl }),
     ...(onWaiting && { onWaiting }),

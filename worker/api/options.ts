@@ -2,6 +2,7 @@
 
 import { DecantError } from '../errors.js';
 import type { ConvertOptions, OpenOptions } from '../given.js';
+import { checkLimit } from '../http/options.js';
 import { checkNames, namesOf } from '../option-names.js';
 import type {
   CommonConvertOptions,
@@ -36,6 +37,7 @@ const NAMES = {
     fetch: true,
     format: true,
     headers: true,
+    limit: true,
     name: true,
     onWaiting: true,
     password: true,
@@ -106,6 +108,7 @@ export function checkOpening(options: OpenOptions): void {
   if (options.fetch !== undefined && typeof options.fetch !== 'function') {
     throw new DecantError('usage', "'fetch' must be a function");
   }
+  checkLimit(options.limit);
   const password: unknown = options.password;
   const isBytes = password instanceof Uint8Array;
   if (password !== undefined && !isBytes && typeof password !== 'string' && typeof password !== 'function') {

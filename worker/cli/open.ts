@@ -1,7 +1,7 @@
 // Opens an image as the arguments say.
 
 import { DecantError } from '../errors.js';
-import { type Image, open } from '../node.js';
+import { type Image, open, RequestLimit } from '../node.js';
 import type { Waiting } from '../types.js';
 import type { Companion } from '../types.node.js';
 import type { Opening } from './arguments.js';
@@ -32,11 +32,13 @@ export async function openImage(
     isInput ? 'the image' : isHeaders ? 'the headers' : undefined,
     signal,
   );
-  const remote = new Remote(await readHeaders(headerFile, signal), { signal, onWaiting });
+  const limit = new RequestLimit();
+  const remote = new Remote(await readHeaders(headerFile, signal), { signal, onWaiting, limit });
   const input = isInput ? standardInput() : await remote.input(path);
   const image = await open(input, {
     signal,
     onWaiting,
+    limit,
     companions: await companionsOf(companions, remote),
     assumePassword,
     salvage,

@@ -5,6 +5,7 @@ import type { Address } from './address.js';
 import { bodyOf, Clock, type Exchange } from './exchange.js';
 import { failureIn, HttpFailure, Passing, refusal, Unanswered } from './failures.js';
 import { headersFor } from './headers.js';
+import { Host, RequestLimit } from './host.js';
 import { locationOf } from './location.js';
 import { checkHttpOptions } from './options.js';
 import { timeOf } from './seconds.js';
@@ -46,6 +47,8 @@ interface Answered {
 }
 
 export class Client {
+  /** Where requests take their turns. */
+  readonly host: Host;
   readonly #timeout: number;
   /** Where the address was redirected to, which may be another place each time: it is asked directly as long as that works. */
   #found: URL | undefined;
@@ -61,6 +64,7 @@ export class Client {
     private readonly options: HttpOptions,
   ) {
     checkHttpOptions(options);
+    this.host = Host.of(address.url, options.limit ?? new RequestLimit());
     this.#timeout = timeOf('timeout', options.timeout ?? TIMEOUT);
   }
 

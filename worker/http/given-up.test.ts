@@ -12,7 +12,7 @@ test('a request ends when a part of it has come and the rest is dropped', async 
       signal.addEventListener('abort', reject);
     });
   };
-  const queue = new Queue(fetchRange, new Pace(), Host.of(new URL('http://server.test/')));
+  const queue = new Queue(fetchRange, new Pace(), new Host());
   const parts = [0, 10].map((start) => queue.expect({ start, end: start + 10 }));
   for (const part of parts) part.isAwaited = true;
   queue.start();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Host } from './host.js';
+import { Host, RequestLimit } from './host.js';
 
 const MOST = 6;
 const never = new AbortController().signal;
@@ -18,10 +18,11 @@ const pending = (work: Promise<unknown>) =>
   Promise.race([work.then(() => false), new Promise<boolean>((resolve) => setImmediate(() => resolve(true)))]);
 
 test('an origin is one host', () => {
-  const host = Host.of(new URL('https://host/a'));
-  expect(Host.of(new URL('https://host:443/b?c'))).toBe(host);
+  const limit = new RequestLimit();
+  const host = Host.of(new URL('https://host/a'), limit);
+  expect(Host.of(new URL('https://host:443/b?c'), limit)).toBe(host);
   for (const other of ['http://host/a', 'https://host:444/a', 'https://other/a']) {
-    expect(Host.of(new URL(other))).not.toBe(host);
+    expect(Host.of(new URL(other), limit)).not.toBe(host);
   }
 });
 
@@ -86,4 +87,18 @@ test('one who has given up before takes no room', async () => {
   host.end();
   await expect(host.enter(AbortSignal.abort())).rejects.toMatchObject({ kind: 'cancelled' });
   expect(host.hasRoom(() => {})).toBe(true);
+});
+
+test('a limit is its own, and may be another number', () => {
+  const url = new URL('https://host/');
+  const [one, two] = [new RequestLimit(2), new RequestLimit()];
+  const host = Host.of(url, one);
+  for (let count = 0; count < 2; count += 1) host.begin();
+  expect(host.hasRoom(() => {})).toBe(false);
+  expect(Host.of(url, two)).not.toBe(host);
+  expect(Host.of(url, two).hasRoom(() => {})).toBe(true);
+});
+
+test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '6', null])('%s is not a limit', (most) => {
+  expect(() => new RequestLimit(most as number)).toThrow(expect.objectContaining({ kind: 'usage' }));
 });

@@ -1,27 +1,48 @@
-// How many requests go to one server at once, whatever they are for.
+// How many requests go to one server at once, for those who share a limit.
 
-import { orCancelled } from '../errors.js';
+import { DecantError, orCancelled } from '../errors.js';
 
 /** As many as browsers make by HTTP/1.1. */
 const MOST = 6;
 
-/** By their origins; those that were asked once are few. */
-const hosts = new Map<string, Host>();
+/** The hosts of each limit by their origins; those that were asked once are few. */
+const hosts = new WeakMap<RequestLimit, Map<string, Host>>();
+
+/**
+ * How many requests go to one server at once, for all sources that are given this object: `open(url, { limit })`,
+ * `httpSource(url, { limit })`.
+ */
+export class RequestLimit {
+  /** Fails with `usage` unless `most`, for each server, is a whole number from 1. */
+  constructor(
+    /** How many for each server. */
+    readonly most: number = MOST,
+  ) {
+    if (!Number.isSafeInteger(most) || most < 1) {
+      throw new DecantError('usage', 'A RequestLimit takes a whole number, 1 or more');
+    }
+    hosts.set(this, new Map());
+  }
+}
 
 export class Host {
   #underWay = 0;
   /** Who would begin a request, in the order in which they came: they are called when one may. */
   readonly #waiting = new Set<() => void>();
 
-  static of({ origin }: URL): Host {
-    const host = hosts.get(origin) ?? new Host();
-    hosts.set(origin, host);
+  constructor(readonly most = MOST) {}
+
+  /** The host of `url` among those who share `limit`. */
+  static of({ origin }: URL, limit: RequestLimit): Host {
+    const ofLimit = hosts.get(limit)!;
+    const host = ofLimit.get(origin) ?? new Host(limit.most);
+    ofLimit.set(origin, host);
     return host;
   }
 
   /** Whether another request may begin. If not, `start` is called once when it may. */
   hasRoom(start: () => void): boolean {
-    const hasRoom = this.#underWay < MOST;
+    const hasRoom = this.#underWay < this.most;
     if (!hasRoom) this.#waiting.add(start);
     return hasRoom;
   }
@@ -56,7 +77,7 @@ export class Host {
     this.#underWay -= 1;
     // Whoever wants more than one waits anew, behind all others.
     for (const start of this.#waiting) {
-      if (this.#underWay >= MOST) return;
+      if (this.#underWay >= this.most) return;
       this.#waiting.delete(start);
       start();
     }

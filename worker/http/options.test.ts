@@ -29,6 +29,7 @@ test.for([
   [{ fetch: 'secret' }, "'fetch' must be a function"],
   [{ timeout: '5' }, "'timeout' must be a number of seconds, 0 or more, not a value of type string"],
   [{ timeout: null }, "'timeout' must be a number of seconds, 0 or more, not a value of type null"],
+  [{ limit: 6 }, "'limit' must be a RequestLimit"],
   [{ patience: -1 }, "'patience' must be a number of seconds, 0 or more, not -1"],
 ] as const)('%o is refused', ([options, message]) => {
   const check = () => checkHttpOptions(options as unknown as HttpOptions);

@@ -3,6 +3,7 @@
 
 import { DecantError } from '../errors.js';
 import { namesOf } from '../option-names.js';
+import { RequestLimit } from './host.js';
 import { timeOf } from './seconds.js';
 import type { HttpOptions } from './types.js';
 
@@ -11,6 +12,7 @@ export const HTTP_OPTIONS = namesOf<HttpOptions>({
   credentials: true,
   fetch: true,
   headers: true,
+  limit: true,
   onWaiting: true,
   patience: true,
   signal: true,
@@ -30,8 +32,14 @@ export function checkHttpOptions(options: HttpOptions): void {
     throw usage(`'credentials' must be one of ${CREDENTIALS.join(', ')}`);
   }
   if (fetch !== undefined && typeof fetch !== 'function') throw usage("'fetch' must be a function");
+  checkLimit(options.limit);
   if (timeout !== undefined) timeOf('timeout', timeout);
   if (patience !== undefined) timeOf('patience', patience);
+}
+
+/** Fails with `usage` unless `limit`, where it is given, is one. */
+export function checkLimit(limit: unknown): void {
+  if (limit !== undefined && !(limit instanceof RequestLimit)) throw usage("'limit' must be a RequestLimit");
 }
 
 /** Fails with `usage` unless `headers` are an object or a list of pairs. */

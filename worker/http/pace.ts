@@ -1,8 +1,7 @@
 // How many requests are made at once, and how far apart two ranges may lie for one request: by what was measured.
 
-/** The fewest to begin with, and as many as browsers make to one server at once. */
+/** As many to begin with. */
 const FIRST = 4;
-const MOST = 6;
 /** More requests at once are worth it where they bring more by this factor. */
 const GAIN = 1.05;
 /** Before anything is known, in bytes for each millisecond. */
@@ -15,7 +14,7 @@ const SHARE = 0.3;
 
 export class Pace {
   /** How many requests may be under way. */
-  limit = FIRST;
+  limit: number;
   /** How long an answer takes to begin, in milliseconds. */
   #latency: number | undefined;
   /** Of one request. */
@@ -27,6 +26,11 @@ export class Pace {
   /** The best that came of fewer requests at once, in bytes for each millisecond; 0 before that is known. */
   #best = 0;
   #hasSettled = false;
+
+  /** Never more than `most`. */
+  constructor(private readonly most = 6) {
+    this.limit = Math.min(FIRST, most);
+  }
 
   /** Bytes between two ranges, up to as many, cost less than one more request. */
   get gap(): number {
@@ -55,7 +59,7 @@ export class Pace {
   }
 
   #judge(rate: number): void {
-    if (this.#hasSettled || this.limit >= MOST) return;
+    if (this.#hasSettled || this.limit >= this.most) return;
     if (rate >= this.#best * GAIN) {
       this.#best = rate;
       this.limit += 1;

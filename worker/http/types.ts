@@ -1,6 +1,7 @@
 // The public types of what comes over HTTP.
 
 import type { Waiting } from '../types.contracts.js';
+import type { RequestLimit } from './host.js';
 
 /** Headers, as `fetch` takes them. */
 export type HttpHeaders = Record<string, string> | Iterable<readonly [string, string]>;
@@ -24,6 +25,11 @@ export interface AddressOptions {
   allowUrl?: (url: URL, where: { addresses: string[] }) => boolean | Promise<boolean>;
   /** Asks the server, instead of `fetch`. */
   fetch?: Fetch;
+  /**
+   * How many requests go to one server at once. By default 6: for an image and its companions together where `open` is given
+   * addresses, and for each `httpSource`. Sources that are given one object share it.
+   */
+  limit?: RequestLimit;
   /** Cancels what asks for the size. */
   signal?: AbortSignal;
 }

@@ -6,7 +6,6 @@ import { checkPart, type Range } from '../http/answer.js';
 import type { Client } from '../http/client.js';
 import type { Exchange } from '../http/exchange.js';
 import { Overloaded, Passing, Refused, Unanswered } from '../http/failures.js';
-import { Host } from '../http/host.js';
 import { Pace } from '../http/pace.js';
 import { type FetchRange, Queue } from '../http/queue.js';
 import { LEAST, type Retries } from '../http/retry.js';
@@ -60,7 +59,7 @@ export class HttpSource implements Source {
   readonly name: string;
   #received: number;
   #isChanged = false;
-  readonly #pace = new Pace();
+  readonly #pace: Pace;
   readonly #queue: Queue;
   /** What will be read, by its offset. */
   readonly #expected = new Map<number, Wanted[]>();
@@ -75,7 +74,8 @@ export class HttpSource implements Source {
     private readonly doubt: string | undefined,
   ) {
     const fetchRange: FetchRange = (range, take, signal) => this.#fetchAll(range, take, signal);
-    this.#queue = new Queue(fetchRange, this.#pace, Host.of(client.address.url));
+    this.#pace = new Pace(client.host.most);
+    this.#queue = new Queue(fetchRange, this.#pace, client.host);
     this.#queue.knows({ start: 0, end: beginning.head.length });
     this.size = beginning.state.size;
     this.#received = beginning.head.length;

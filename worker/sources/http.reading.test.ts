@@ -15,6 +15,7 @@ import {
 } from '../../e2e/support/replies.js';
 import { byScope } from '../../e2e/support/scope.js';
 import { DecantError } from '../errors.js';
+import { RequestLimit } from '../http/host.js';
 import type { HttpOptions } from '../http/types.js';
 import { openHttp } from './http.js';
 import { HttpSource } from './http-source.js';
@@ -327,7 +328,8 @@ test.for([
   expect(Math.max(...counts.slice(9))).toBeLessThan(4);
 });
 
-test('one server is asked for little at once, however many files it has', async () => {
+test('one server is asked for little at once, however many files share a limit', async () => {
+  const limit = new RequestLimit();
   let [underWay, most] = [0, 0];
   const { fetch } = fakeFile(whole, {
     before: async () => {
@@ -337,7 +339,7 @@ test('one server is asked for little at once, however many files it has', async 
       underWay -= 1;
     },
   });
-  const opened = ['a', 'b', 'c', 'd'].map((name) => openHttp(NODE, `https://one/${name}`, { fetch }));
+  const opened = ['a', 'b', 'c', 'd'].map((name) => openHttp(NODE, `https://one/${name}`, { fetch, limit }));
   const sources = (await Promise.all(opened)) as HttpSource[];
   expect(await Promise.all(sources.map((source) => convert(source, SCATTERED)))).toEqual(Array(4).fill(true));
   expect(most).toBe(6);

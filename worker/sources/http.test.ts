@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Fault, fakeFile, PASSING, type Reply, rangeOf } from '../../e2e/support/replies.js';
 import { DecantError } from '../errors.js';
+import { RequestLimit } from '../http/host.js';
 import type { HttpOptions } from '../http/types.js';
 import type { Source } from '../types.js';
 import { openAddress, openHttp } from './http.js';
@@ -365,7 +366,8 @@ test('opening waits for its turn where the server is asked as much as may be', a
   const held: (() => void)[] = [];
   const before = () => new Promise<void>((go) => held.push(go));
   const { fetch } = fakeFile(whole, { before });
-  const openings = Array.from({ length: 8 }, () => openHttp(NODE, ADDRESS, { fetch }));
+  const limit = new RequestLimit();
+  const openings = Array.from({ length: 8 }, () => openHttp(NODE, ADDRESS, { fetch, limit }));
   await expect.poll(() => held.length, { interval: 1 }).toBe(6);
   for (const [at, opening] of openings.entries()) {
     expect(held.length).toBe(Math.min(8, 6 + at));
@@ -373,4 +375,44 @@ test('opening waits for its turn where the server is asked as much as may be', a
     await opening;
     await expect.poll(() => held.length, { interval: 1 }).toBe(Math.min(8, 7 + at));
   }
+});
+
+test.for([
+  ['one limit of two', [2, 'shared'], 2],
+  ['limits of their own', [2, 'own'], 5],
+  ['no limit', undefined, 5],
+  ['one limit of twenty', [20, 'shared'], 5],
+] as const)('five files of one server that are opened at once, with %s: %d requests at once', async ([
+  ,
+  given,
+  expected,
+]) => {
+  let [underWay, most] = [0, 0];
+  const before = async () => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await new Promise((done) => setTimeout(done, 1000));
+    underWay -= 1;
+  };
+  const shared = new RequestLimit(given?.[0]);
+  const limitOf = () =>
+    given === undefined ? {} : { limit: given[1] === 'own' ? new RequestLimit(given[0]) : shared };
+  const opening = Array.from({ length: 5 }, () => openFrom(whole.subarray(0, 1000), { before }, limitOf()).opening);
+  const sizes = (await Promise.all(opening)).map(({ size }) => size);
+  expect(sizes).toEqual(Array(5).fill(1000));
+  expect(most).toBe(expected);
+});
+
+test('a limit of twenty requests lets one file have more than six', async () => {
+  let [underWay, most] = [0, 0];
+  const before = async () => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await new Promise((done) => setTimeout(done, 10));
+    underWay -= 1;
+  };
+  const source = await openFrom(whole, { before }, { limit: new RequestLimit(20) }).opening;
+  const reads = Array.from({ length: 40 }, (_, at) => source.read((1 + 2 * at) << 15, 1 << 14, { signal }));
+  await Promise.all(reads);
+  expect(most).toBeGreaterThan(6);
 });

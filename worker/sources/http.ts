@@ -6,7 +6,6 @@ import { checkPart, codingOf, Encoded, isWhole, lengthOf, type Range } from '../
 import { Client, type HttpPlatform } from '../http/client.js';
 import type { Exchange } from '../http/exchange.js';
 import { madeOf, Passing, refusal, Unanswered } from '../http/failures.js';
-import { Host } from '../http/host.js';
 import { HTTP_OPTIONS } from '../http/options.js';
 import { Retries } from '../http/retry.js';
 import { timeOf } from '../http/seconds.js';
@@ -81,7 +80,7 @@ async function ask(
 
 /** The first request. */
 async function begin(client: Client, retries: Retries, signal: AbortSignal): Promise<Opened> {
-  const host = Host.of(client.address.url);
+  const { host } = client;
   await host.enter(signal);
   return beginAtOnce(client, retries, signal).finally(() => host.end());
 }

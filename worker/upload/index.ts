@@ -20,6 +20,7 @@ import { OneConversion, type Protocol, UploadTarget } from './target.js';
 import { Tus } from './tus.js';
 import type { GcsOptions, TusOptions, UploadOptions } from './types.js';
 
+export type { RequestLimit } from '../http/host.js';
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions } from '../http/types.js';
 export type { Bytes, Network, Target, TargetBegun, TargetPlan, Waiting } from '../types.js';
 export type { S3Keys, S3Options, S3Request } from './s3-types.js';

@@ -6,7 +6,7 @@ import type { HttpOptions } from '../http/types.js';
  * How to ask a server that takes an upload. `timeout` is the time for an answer, in seconds; a body has as long again for each
  * 2 MiB. Redirects are not followed.
  */
-export interface UploadOptions extends Omit<HttpOptions, 'signal' | 'onWaiting' | 'allowUrl'> {}
+export interface UploadOptions extends Omit<HttpOptions, 'signal' | 'onWaiting' | 'allowUrl' | 'limit'> {}
 
 /** Where an object of Google Cloud Storage goes. */
 export type GcsOptions = UploadOptions &
