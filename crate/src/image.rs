@@ -15,6 +15,8 @@ use std::rc::Rc;
 /// An opened image with its companions.
 pub struct Image {
     files: Files,
+    /// How many of them the caller has handed over; the others lie beside the image in its container.
+    given: usize,
     chain: Chain,
     /// By what it was opened.
     opened: OpenedBy,
@@ -48,8 +50,9 @@ impl Image {
         let opened = OpenedBy { source: source.clone(), top: top.clone(), options: options.clone() };
         let companions = options.companions.iter().map(|companion| companion.source.clone());
         let mut files: Vec<_> = std::iter::once(source).chain(companions).collect();
+        let given = files.len();
         let chain = Chain::open(&mut files, top, options).await?;
-        Ok(Self { files: files.into(), chain, opened, salvage: options.salvage, keys: RefCell::default() })
+        Ok(Self { files: files.into(), given, chain, opened, salvage: options.salvage, keys: RefCell::default() })
     }
 
     /// The image once more, read within `budget`, and with about `tables` bytes of memory for tables.
@@ -158,6 +161,11 @@ impl Image {
     /// The image and its companions, by their [`FileId`].
     pub fn files(&self) -> &Files {
         &self.files
+    }
+
+    /// For each of the files: the one of the caller's that it is a part of.
+    pub fn given(&self) -> impl Iterator<Item = FileId> {
+        (0..self.files.len()).map(|at| FileId(if at < self.given { at as u16 } else { 0 }))
     }
 
     /// The keys of the encrypted layers; none before they are unlocked.

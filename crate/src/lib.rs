@@ -15,6 +15,7 @@
 //! Every number in an image is hostile until it is checked.
 
 pub mod chain;
+mod chunks;
 pub mod container;
 pub mod convert;
 pub mod damage;
@@ -35,6 +36,7 @@ mod metered;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
 pub mod opening;
+mod pieces;
 mod read_budget;
 pub mod reference;
 pub mod safety;

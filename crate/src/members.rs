@@ -1,5 +1,6 @@
 //! Which file of a container is the disk image.
 
+use crate::chunks;
 use crate::container::{self, Contents, Member};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format;
@@ -23,7 +24,8 @@ pub fn is_never_a_disk(name: &str) -> bool {
 /// recognised. Fails with `unsupported` where there is none or more than one, and with `corrupt` where the container was cut
 /// off before it.
 pub async fn image_in(container: &str, contents: Contents, size: u64) -> Result<Member> {
-    let Contents { members, is_ended } = contents;
+    let is_ended = contents.is_ended;
+    let members = chunks::joined(&contents.members)?;
     let (count, first) = (members.len(), members.first().map(|member| member.name.clone()));
     let may_be: Vec<_> = members.into_iter().filter(|member| !is_never_a_disk(&member.name)).collect();
     if let Some(name) = first.filter(|_| may_be.is_empty() && is_ended) {

@@ -51,7 +51,7 @@ pub struct Profile {
     pub reads_at_once: usize,
     /// Whether workers open the source by themselves. Otherwise jobs are sent to them together with their bytes.
     pub opened_by_workers: bool,
-    /// Whether its bytes are made where jobs are planned, and are to be had there only.
+    /// Whether its bytes are made where jobs are planned, and can be had there only.
     pub made_here: bool,
     /// Whether it wants to be told what will be read: see [`Source::expect`].
     pub expects: bool,
@@ -82,9 +82,16 @@ pub trait Source {
         Profile::default()
     }
 
-    /// Where it begins in the file that workers open, in bytes: offsets count from here.
-    fn start(&self) -> u64 {
-        0
+    /// Where it begins in the file that workers open, in bytes: offsets count from here. `None` if it is no part of one
+    /// file.
+    fn start(&self) -> Option<u64> {
+        Some(0)
+    }
+
+    /// The next bytes at or after `offset`, which lies in the file, that are stored. Those before them are a hole: they read
+    /// as zero. Empty, at the end of the file, if nothing else is stored.
+    fn stored_from(&self, offset: u64) -> ByteRange {
+        ByteRange { start: HostOffset(offset), len: self.size() - offset }
     }
 
     /// Says that each of `ranges`, which lie in the file, will be read once, in about this order. A source may fetch them
@@ -118,8 +125,15 @@ impl Source for Slice {
         self.source.profile()
     }
 
-    fn start(&self) -> u64 {
-        self.source.start() + self.range.start.0
+    fn start(&self) -> Option<u64> {
+        self.source.start().map(|start| start + self.range.start.0)
+    }
+
+    fn stored_from(&self, offset: u64) -> ByteRange {
+        let start = self.range.start.0;
+        let stored = self.source.stored_from(start + offset);
+        let (from, to) = (stored.start.0.min(self.range.end()), stored.end().min(self.range.end()));
+        ByteRange { start: HostOffset(from - start), len: to.saturating_sub(from) }
     }
 
     fn expect(&self, ranges: &[ByteRange]) {

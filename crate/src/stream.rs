@@ -23,6 +23,12 @@ pub trait ByteStream {
         None
     }
 
+    /// Moves behind zeros that come next and are stored nowhere: a multiple of `unit`, as far as they are known, but not the
+    /// last byte of the stream. Returns how many.
+    fn pass_hole(&mut self, _unit: u64) -> u64 {
+        0
+    }
+
     /// What its end has shown, once that was read.
     fn ended(&self) -> Ended {
         Ended::default()
@@ -150,6 +156,10 @@ impl ByteStream for Peeked {
 
     fn member(&self) -> Option<&str> {
         self.member.as_deref()
+    }
+
+    fn pass_hole(&mut self, unit: u64) -> u64 {
+        if self.taken < self.head.len() { 0 } else { self.stream.pass_hole(unit) }
     }
 
     fn ended(&self) -> Ended {

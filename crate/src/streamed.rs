@@ -83,6 +83,10 @@ impl ByteStream for Placed {
         self.stream.member()
     }
 
+    fn pass_hole(&mut self, unit: u64) -> u64 {
+        self.stream.pass_hole(unit)
+    }
+
     fn ended(&self) -> Ended {
         self.stream.ended()
     }

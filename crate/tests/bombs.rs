@@ -2,7 +2,7 @@
 //! it is printed.
 
 use crate::alone;
-use crate::common::by_scope;
+use crate::common::{by_scope, filter};
 use crate::counting::{HELD, PEAK};
 use decant::convert::{Cancel, InOrder, Output, Progress, convert_in_order};
 use decant::encryption::Keys;
@@ -127,4 +127,53 @@ fn zeros_cost_no_memory_and_no_output() {
             }
         }
     }
+}
+
+/// A hole in a sparse member of tar that comes in order costs nothing for its bytes.
+#[test]
+fn a_hole_of_a_pebibyte_in_order() {
+    const SIZE: u64 = 1 << 50;
+    let text = |value: &str, len: usize| {
+        let mut bytes = value.as_bytes().to_vec();
+        bytes.resize(len, 0);
+        bytes
+    };
+    let map = text(&format!("1\n{}\n1000\n", SIZE - 1000), 512);
+    let records: String = [("major", "1".to_owned()), ("minor", "0".to_owned()), ("realsize", SIZE.to_string())]
+        .map(|(key, value)| {
+            let rest = format!(" GNU.sparse.{key}={value}\n");
+            format!("{}{rest}", rest.len() + 2)
+        })
+        .concat();
+    let member = |name: &str, kind: u8, data: &[u8]| {
+        let mut header = text(name, 512);
+        header[124..135].copy_from_slice(format!("{:011o}", data.len()).as_bytes());
+        header[156] = kind;
+        header[257..265].copy_from_slice(b"ustar\x0000");
+        header[148..156].fill(b' ');
+        let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+        let mut bytes = [&header[..], data].concat();
+        bytes.resize(bytes.len().next_multiple_of(512), 0);
+        bytes
+    };
+    let data = [&map[..], &[7; 1000]].concat();
+    let archive = [member("x", b'x', records.as_bytes()), member("disk.raw", b'0', &data), vec![0; 1024]].concat();
+    let source = Rc::new(Bytes(filter("gzip", &["-c"], &archive)));
+    let target = Nowhere::default();
+    let steps = Cell::new(0);
+    let done = block_on(async {
+        let Opened::Streamed(image) = open(Input::File(source), &OpenOptions::default()).await? else {
+            panic!("it is read in order")
+        };
+        let disk = InOrder::new(&image)?;
+        let executor = Inline::new(disk.files(), &Keys::default(), 8, 16 << 20)?;
+        let writer = OUTPUT_FORMATS[0].writer_in_order()?;
+        let output = Output { writer: &*writer, stamp: Stamp::default(), target: &target };
+        let count = |_| steps.set(steps.get() + 1);
+        convert_in_order(disk, &executor, &output, &count, &Cancel::default()).await
+    })
+    .unwrap();
+    assert_eq!((done.virtual_size, target.end.get()), (SIZE, SIZE));
+    assert!(target.written.get() <= 8192 && steps.get() < 10, "{} bytes, {} steps", target.written.get(), steps.get());
 }

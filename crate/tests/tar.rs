@@ -30,7 +30,7 @@ fn header(name: &str, kind: u8, size: &[u8]) -> Vec<u8> {
     summed(bytes)
 }
 
-fn summed(mut bytes: Vec<u8>) -> Vec<u8> {
+pub fn summed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes[148..156].fill(b' ');
     let sum: u32 = bytes.iter().map(|&byte| u32::from(byte)).sum();
     bytes[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
@@ -174,7 +174,6 @@ fn which_member_is_the_image() {
         ("many", vec![file("disk.raw", &raw); 7], Err(&["7 disk images", "and others"])),
         ("an empty one", vec![file("disk.raw", b"")], Err(&["The file is empty"])),
         ("sparse, GNU", vec![member("disk.raw", b'S', &raw)], Err(&["sparse", "'disk.raw'"])),
-        ("sparse, pax", vec![pax(&[("GNU.sparse.major", "1")]), file("a", &raw)], Err(&["sparse", "'a'"])),
         ("a name of pax", vec![pax(&[("path", "b"), ("mtime", "1.5")]), file("a", &raw)], Ok("b")),
         (
             "a size of pax",
@@ -215,7 +214,7 @@ fn wrong_archives() {
         .sum();
     signed[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
     let folders = |count| member("a/", b'5', b"").repeat(count);
-    let long = vec![b'x'; 70_000];
+    let long = vec![b'x'; 1_100_000];
     let base_256 = |bytes: [u8; 12]| with_size(&bytes);
     // (what, file, kind and part of the message)
     type Row<'a> = (&'a str, Vec<u8>, Option<(ErrorKind, &'a str)>);
@@ -245,7 +244,7 @@ fn wrong_archives() {
         ),
         ("more than 64 bits", base_256([0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]), Some((ErrorKind::Corrupt, "size"))),
         ("a size beyond the end", with_size(b"00000303241\0"), Some((ErrorKind::Corrupt, "truncated"))),
-        ("a long header", [member("x", b'x', &long), raw.clone()].concat(), Some((ErrorKind::Limit, "70000 bytes"))),
+        ("a long header", [member("x", b'x', &long), raw.clone()].concat(), Some((ErrorKind::Limit, "1100000 bytes"))),
         (
             "a record without a length",
             [member("x", b'x', b"size=1\n"), raw.clone()].concat(),

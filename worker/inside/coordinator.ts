@@ -264,7 +264,8 @@ export function coordinatorMethods(
       const work = async (cancel: Cancel) => {
         const place = await host.openTarget(targetSpec, dispatcher !== undefined).catch(failSink);
         try {
-          const files = crateImage.comesInOrder() ? [undefined] : specsOf(spec).map(fileOf);
+          const specs = specsOf(spec);
+          const files = Array.from(crateImage.opened(), (at) => (at < 0 ? undefined : fileOf(specs[at]!)));
           const keys = 'keys' in crateImage ? (crateImage as FullImage).keys() : undefined;
           dispatcher?.attach({ files, keys, target: place.shared ? targetSpec : undefined });
           keys?.fill(0);

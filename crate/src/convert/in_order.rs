@@ -2,7 +2,7 @@
 //! chunk on a shelf.
 
 use super::job::{Job, Piece, Stored};
-use super::plan::JobLimits;
+use super::plan::{HoleLimits, JobLimits};
 use crate::decode::is_zero;
 use crate::encode::Encoding;
 use crate::error::{Error, ErrorKind, Result};
@@ -92,6 +92,8 @@ pub(super) struct InOrderPlanner {
     disk: InOrder,
     limits: JobLimits,
     chunk: usize,
+    /// How many bytes come next that are stored nowhere.
+    hole: u64,
     /// The chunk that comes next, once it was read; empty at the end.
     ahead: Option<Vec<u8>>,
     /// The end of the disk, if it needs a job of its own.
@@ -110,6 +112,7 @@ impl InOrderPlanner {
             disk,
             limits,
             chunk: chunk as usize,
+            hole: 0,
             ahead: None,
             end: None,
             tail: Vec::new(),
@@ -129,21 +132,36 @@ impl InOrderPlanner {
         if let Some(end) = self.end.take() {
             return self.job(end, true).map(Some);
         }
+        if self.hole > 0 {
+            return self.hole_job().map(Some);
+        }
         let mut chunk = match self.ahead.take() {
             Some(chunk) => chunk,
-            None => self.read().await?,
+            None => {
+                self.hole = self.disk.stream.pass_hole(self.limits.unit);
+                if self.hole > 0 {
+                    return self.hole_job().map(Some);
+                }
+                self.read().await?
+            }
         };
         if chunk.is_empty() {
             return Ok(None);
         }
-        let next = if chunk.len() == self.chunk { self.read().await? } else { Vec::new() };
-        if next.is_empty() {
-            self.check_end()?;
-            // As every raw disk is.
-            chunk.resize(chunk.len().next_multiple_of(SECTOR as usize), 0);
-            self.end = self.split_end(&mut chunk);
+        if chunk.len() == self.chunk {
+            self.hole = self.disk.stream.pass_hole(self.limits.unit);
         }
-        self.ahead = Some(next);
+        // Something follows a hole.
+        if self.hole == 0 {
+            let next = if chunk.len() == self.chunk { self.read().await? } else { Vec::new() };
+            if next.is_empty() {
+                self.check_end()?;
+                // As every raw disk is.
+                chunk.resize(chunk.len().next_multiple_of(SECTOR as usize), 0);
+                self.end = self.split_end(&mut chunk);
+            }
+            self.ahead = Some(next);
+        }
         if chunk.is_empty() {
             let end = self.end.take().unwrap_or_default();
             return self.job(end, true).map(Some);
@@ -158,13 +176,19 @@ impl InOrderPlanner {
         let len = self.disk.stream.read(&mut chunk).await?;
         self.position.set(self.disk.stream.file_position());
         chunk.truncate(len);
-        if self.planned + (self.chunk + len) as u64 > MAX_SIZE - SECTOR {
-            return Err(Error::new(ErrorKind::Limit, "The disk is larger than 2^53-1 bytes"));
-        }
+        self.ensure_size((self.chunk + len) as u64)?;
         let kept = (TAIL as usize).saturating_sub(len).min(self.tail.len());
         self.tail.drain(..self.tail.len() - kept);
         self.tail.extend_from_slice(&chunk[len.saturating_sub(TAIL as usize)..]);
         Ok(chunk)
+    }
+
+    /// Fails with `limit` where a disk has as many bytes as were planned and `len` more.
+    fn ensure_size(&self, len: u64) -> Result<()> {
+        match self.planned.checked_add(len) {
+            Some(size) if size <= MAX_SIZE - SECTOR => Ok(()),
+            _ => Err(Error::new(ErrorKind::Limit, "The disk is larger than 2^53-1 bytes")),
+        }
     }
 
     /// Fails where the last bytes show that the disk is none, or where it may be cut off.
@@ -190,20 +214,38 @@ impl InOrderPlanner {
         Some(chunk.split_off(start))
     }
 
-    /// A job for the next part of the disk. Zeros are no data, unless it is `dense`.
-    fn job(&mut self, chunk: Vec<u8>, dense: bool) -> Result<Job> {
-        let (start, len) = (self.planned, chunk.len());
-        let mut job = Job {
+    /// A job for the hole that comes next, or a part of it.
+    fn hole_job(&mut self) -> Result<Job> {
+        self.ensure_size(self.hole)?;
+        let HoleLimits { job, hole } = self.limits.hole_limits(0);
+        let unit = self.limits.unit;
+        let span = self.hole.min((job.min(hole) / unit * unit).max(unit));
+        self.hole -= span;
+        self.tail = vec![0; TAIL as usize];
+        Ok(self.empty_job(span))
+    }
+
+    /// A job that accounts for the next `span` bytes of the disk, and has no data.
+    fn empty_job(&mut self, span: u64) -> Job {
+        let job = Job {
             index: self.next_index,
-            span: len as u64,
+            span,
             unit: self.limits.unit,
             short_hole: self.limits.abilities.short_hole,
-            dense: dense || self.limits.abilities.holes == Holes::Filled,
+            dense: self.limits.abilities.holes == Holes::Filled,
             encoding: self.limits.encoding,
             ..Job::default()
         };
         self.next_index += 1;
-        self.planned += len as u64;
+        self.planned += span;
+        job
+    }
+
+    /// A job for the next part of the disk. Zeros are no data, unless it is `dense`.
+    fn job(&mut self, chunk: Vec<u8>, dense: bool) -> Result<Job> {
+        let (start, len) = (self.planned, chunk.len());
+        let mut job = self.empty_job(len as u64);
+        job.dense |= dense;
         if !dense && is_zero(&chunk) {
             self.disk.shelf.spare.set(chunk);
             return Ok(job);

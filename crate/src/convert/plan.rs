@@ -51,7 +51,7 @@ pub struct JobLimits {
 impl JobLimits {
     /// The limits for the holes of a disk of `virtual_size` bytes. Where holes may take time they are divided, so that progress
     /// is seen.
-    fn hole_limits(&self, virtual_size: u64) -> HoleLimits {
+    pub(super) fn hole_limits(&self, virtual_size: u64) -> HoleLimits {
         let none = HoleLimits { job: u64::MAX, hole: u64::MAX };
         if self.encoding != Encoding::Plain {
             return HoleLimits { job: ENCODED_HOLE, ..none };
@@ -67,11 +67,11 @@ impl JobLimits {
 
 /// Upper bounds in bytes. They do not grow from job to job, as [`JobLimits::bytes`] does.
 #[derive(Clone, Copy)]
-struct HoleLimits {
+pub(super) struct HoleLimits {
     /// On the guest range of a job, if it has holes.
-    job: u64,
+    pub job: u64,
     /// On the part of a hole that one job takes.
-    hole: u64,
+    pub hole: u64,
 }
 
 /// Turns the extents of an image into jobs, in guest order.

@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
     of_qemu: true,
     probe: |_| false,
     hint: Some(NameHint { extensions: &[".raw", ".img"], text: "if it is a raw disk, state the format raw" }),
-    reader: Reader::Here(|source, options| ready(open(&*source, options.missing)).boxed_local()),
+    reader: Reader::Here(|source, options| ready(open(source, options.missing)).boxed_local()),
 };
 
 damages! {
@@ -29,17 +29,17 @@ damages! {
     DISK_TRUNCATED = "raw-disk-truncated", "the file ends before the end of the disk";
 }
 
-fn open(source: &dyn Source, missing: u64) -> Result<Rc<dyn Disk>> {
+fn open(source: Rc<dyn Source>, missing: u64) -> Result<Rc<dyn Disk>> {
     let present = source.size();
     let size = present.saturating_add(missing);
     if size > MAX_SIZE - SECTOR {
         return Err(Error::new(ErrorKind::Limit, "The file is larger than 2^53-1 bytes"));
     }
-    Ok(Rc::new(Raw { present, size }))
+    Ok(Rc::new(Raw { source, present, size }))
 }
 
-#[derive(Clone, Copy)]
 struct Raw {
+    source: Rc<dyn Source>,
     /// The bytes that the file has.
     present: u64,
     /// Those that it should have.
@@ -60,13 +60,17 @@ impl Disk for Raw {
     }
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
-        Box::new(Whole { disk: *self, file: setup.file, layer: setup.layer })
+        Box::new(Whole { disk: self, file: setup.file, layer: setup.layer })
     }
 }
 
-/// The pass over a raw disk: one extent, what is lost behind it, and zeros up to a whole sector.
+/// The number of extents at which a batch ends.
+const BATCH: usize = 1024;
+
+/// The pass over a raw disk: what is stored of it and the holes between, what is lost behind it, and zeros up to a whole
+/// sector.
 struct Whole {
-    disk: Raw,
+    disk: Rc<Raw>,
     file: FileId,
     layer: u16,
 }
@@ -78,14 +82,23 @@ impl ExtentWalk for Whole {
                 batch.push(Extent { start: GuestOffset(start), len: end - start, layer: self.layer, kind });
             }
         };
-        let (start, end) = (range.start, range.end);
-        let data = ExtentKind::Data { file: self.file, host: HostOffset(start), encrypted: None };
+        let Raw { ref source, present, size } = *self.disk;
         // A sector of which a part is missing is lost, as in every format.
-        let Raw { present, size } = self.disk;
         let read = if present < size { present / SECTOR * SECTOR } else { size };
-        push(start, end.min(read), data);
-        push(start.max(read), end.min(size), ExtentKind::Lost(DISK_TRUNCATED));
-        push(start.max(size), end, ExtentKind::Zero { host: None });
+        let zero = ExtentKind::Zero { host: None };
+        let (mut at, end) = (range.start, range.end);
+        for _ in 0..BATCH / 2 {
+            if at >= read.min(end) {
+                push(at.max(read), end.min(size), ExtentKind::Lost(DISK_TRUNCATED));
+                push(at.max(size), end, zero);
+                break;
+            }
+            let stored = source.stored_from(at);
+            let (data, data_end) = (stored.start.0.min(read).min(end), stored.end().min(read).min(end));
+            push(at, data, zero);
+            push(data, data_end, ExtentKind::Data { file: self.file, host: HostOffset(data), encrypted: None });
+            at = data_end.max(data);
+        }
         ready(Ok(())).boxed_local()
     }
 }

@@ -17,7 +17,7 @@ use crate::full_build::FullBuild;
 use crate::image::Image;
 use crate::info::Notice;
 use crate::opening::{Opened, open};
-use crate::source::{FileId, Files};
+use crate::source::{FileId, Files, Source};
 use crate::streamed::StreamedImage;
 use crate::units::{GuestRange, HostOffset, MAX_SIZE};
 use js_sys::{Function, Uint8Array};
@@ -71,6 +71,15 @@ impl OpenImage {
     #[wasm_bindgen(js_name = comesInOrder)]
     pub fn comes_in_order(&self) -> bool {
         !matches!(self.content, Content::AnywhereIn(_))
+    }
+
+    /// For each file that jobs read: the number of the source that workers open for it, of which the image's is 0; -1 where
+    /// its bytes travel with the jobs.
+    pub fn opened(&self) -> Vec<i32> {
+        let Content::AnywhereIn(image) = &self.content else { return vec![-1] };
+        let number =
+            |(file, given): (&Rc<dyn Source>, FileId)| if file.profile().made_here { -1 } else { given.0.into() };
+        image.files().iter().zip(image.given()).map(number).collect()
     }
 
     /// `Image.outputs` of the API.
@@ -137,12 +146,14 @@ impl OpenImage {
         let output = Output { writer: &*writer, stamp, target: &*target };
         let done = match self.content.clone() {
             Content::AnywhereIn(image) => {
-                let executor = executor(dispatch, workers, memory, image.files().clone(), &image.keys())?;
+                let given = image.given().collect();
+                let executor = executor(dispatch, workers, memory, image.files().clone(), given, &image.keys())?;
                 go_on(&image, &executor, &output, begun, &report, &cancel).await?
             }
             Content::InOrder(_, image) => {
                 let disk = InOrder::new(&image)?;
-                let executor = executor(dispatch, workers, memory, disk.files(), &Keys::default())?;
+                let given = vec![FileId::IMAGE];
+                let executor = executor(dispatch, workers, memory, disk.files(), given, &Keys::default())?;
                 convert_in_order(disk, &executor, &output, &report, &cancel).await?
             }
         };
@@ -170,18 +181,20 @@ impl OpenImage {
 
     fn begin_map(&self, extents: impl FnOnce(&Image) -> Result<Extents>) -> JsResult<Map> {
         let image = self.image("mapped")?;
-        let starts = image.files().iter().map(|file| file.start()).collect();
-        Ok(Map { extents: extents(&image)?, starts, open: None })
+        let places =
+            image.files().iter().zip(image.given()).map(|(file, given)| Some((given, file.start()?))).collect();
+        Ok(Map { extents: extents(&image)?, places, open: None })
     }
 }
 
-/// What runs the jobs of a conversion, which read `files`.
+/// What runs the jobs of a conversion, which read `files`, each a part of the file `given` by the caller.
 #[cfg(feature = "threads")]
 fn executor(
     _dispatch: Option<Function>,
     _workers: usize,
     memory: f64,
     files: Files,
+    _given: Vec<FileId>,
     keys: &Keys,
 ) -> Result<super::threads::Pool> {
     super::threads::Pool::new(files, keys, memory as u64)
@@ -193,10 +206,11 @@ fn executor(
     workers: usize,
     memory: f64,
     files: Files,
+    given: Vec<FileId>,
     _keys: &Keys,
 ) -> Result<super::workers::Workers> {
     let dispatch = dispatch.ok_or_else(|| Error::new(ErrorKind::Internal, "There is nobody to dispatch to"))?;
-    Ok(super::workers::Workers::new(dispatch, workers, memory as u64, files))
+    Ok(super::workers::Workers::new(dispatch, workers, memory as u64, files, given))
 }
 
 #[derive(Serialize)]
@@ -313,8 +327,8 @@ impl From<Progress> for ProgressMessage {
 #[wasm_bindgen]
 pub struct Map {
     extents: Extents,
-    /// Where the image and its companions begin in their files.
-    starts: Vec<u64>,
+    /// For each file: the one of the caller's that it is a part of, and where it begins there; `None` if it is none.
+    places: Vec<Option<(FileId, u64)>>,
     /// The last extent so far, which the next batch may extend.
     open: Option<MapExtent>,
 }
@@ -333,7 +347,7 @@ impl Map {
         }
         let mut ready = Vec::new();
         for extent in &batch {
-            let next = MapExtent::new(extent, &self.starts);
+            let next = MapExtent::new(extent, &self.places);
             if !self.open.as_mut().is_some_and(|open| open.try_extend(&next)) {
                 ready.extend(self.open.replace(next));
             }
@@ -360,8 +374,8 @@ struct MapExtent {
 }
 
 impl MapExtent {
-    /// `starts` are where the image and its companions begin in their files.
-    fn new(extent: &Extent, starts: &[u64]) -> Self {
+    /// `places` is as in [`Map`].
+    fn new(extent: &Extent, places: &[Option<(FileId, u64)>]) -> Self {
         let mut map = Self {
             start: extent.start.0,
             length: extent.len,
@@ -373,16 +387,16 @@ impl MapExtent {
             offset: None,
             reason: None,
         };
-        let start_of = |file: FileId| starts[usize::from(file.0)];
+        let place_of = |file: FileId| places[usize::from(file.0)];
         match extent.kind {
             ExtentKind::Unallocated { host } | ExtentKind::Zero { host } => {
                 map.kind = if matches!(extent.kind, ExtentKind::Zero { .. }) { "zero" } else { "unallocated" };
-                let offset = |(file, host): (FileId, HostOffset)| host.0.checked_add(start_of(file));
+                let offset = |(file, host): (FileId, HostOffset)| host.0.checked_add(place_of(file)?.1);
                 map.offset = host.and_then(offset).filter(|&host| host <= MAX_SIZE);
             }
             ExtentKind::Data { file, host, encrypted: None } => {
-                map.file = Some(file.0);
-                map.offset = Some(host.0 + start_of(file));
+                map.file = place_of(file).map(|(given, _)| given.0);
+                map.offset = place_of(file).map(|(_, start)| host.0 + start);
             }
             ExtentKind::Data { .. } => map.encrypted = true,
             ExtentKind::Compressed { .. } => map.compressed = true,

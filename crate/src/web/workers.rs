@@ -5,7 +5,7 @@ use super::errors::caught;
 use super::runner::{JsReply, internal, message};
 use crate::convert::{Budget, Decoded, Executor, Job};
 use crate::error::{ErrorKind, Result};
-use crate::source::{FileRange, Files, zeroed};
+use crate::source::{FileId, FileRange, Files, zeroed};
 use crate::units::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -25,16 +25,19 @@ pub(super) struct Workers {
     job_bytes: u64,
     read_ahead: u64,
     files: Files,
+    /// For each of the files: the one of the caller's that it is a part of.
+    given: Vec<FileId>,
 }
 
 impl Workers {
     /// Sends jobs on `files` to `count` workers by `dispatch(job: Uint8Array, reads: (Range | Uint8Array)[]):
     /// Promise<Reply>`, where `reads` are the ranges of files that workers do not open by themselves, in the order of the
     /// job, each `{ file, offset, length }`, or their bytes where they are made here: the bytes travel with the job. All that is in memory takes about `memory` bytes.
-    pub fn new(dispatch: Function, count: usize, memory: u64, files: Files) -> Self {
+    /// Each of `files` is a part of the file `given` by the caller.
+    pub fn new(dispatch: Function, count: usize, memory: u64, files: Files, given: Vec<FileId>) -> Self {
         let Budget { jobs, max_job, read_ahead } = Budget::new(&files, memory);
         let job_bytes = (jobs / (BUFFERS_PER_WORKER * count as u64)).min(max_job);
-        Self { dispatch, count, job_bytes, read_ahead, files }
+        Self { dispatch, count, job_bytes, read_ahead, files, given }
     }
 
     /// What travels with a job: the ranges that the caller has, and the bytes that are made here.
@@ -48,15 +51,16 @@ impl Workers {
                 file.read_at(read.start, &mut bytes).await?;
                 travelling.push(&Uint8Array::from(&bytes[..]));
             } else if !profile.opened_by_workers {
-                travelling.push(&js_range(&self.in_its_file(read)));
+                let given = self.given[usize::from(read.file.0)];
+                travelling.push(&js_range(&FileRange { file: given, ..self.in_its_file(read) }));
             }
         }
         Ok(travelling)
     }
 
-    /// The same range, counted from the start of the file that workers open.
+    /// The same range, counted from the start of the file that workers open, if it is a part of one.
     fn in_its_file(&self, read: &FileRange) -> FileRange {
-        let start = self.files[usize::from(read.file.0)].start();
+        let start = self.files[usize::from(read.file.0)].start().unwrap_or(0);
         FileRange { start: HostOffset(read.start.0 + start), ..*read }
     }
 }

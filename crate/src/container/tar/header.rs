@@ -1,7 +1,7 @@
 //! Headers of tar members.
 
+use super::sparse::{Place, Records, decimal};
 use crate::error::{Error, ErrorKind, Result};
-use crate::shown::shown;
 use crate::units::{ByteRange, HostOffset};
 
 /// The unit of an archive, in bytes.
@@ -10,13 +10,13 @@ pub const BLOCK: u64 = 512;
 /// Where the fields of a header are, in bytes.
 const SIZE: usize = 124;
 const CHECKSUM: usize = 148;
-const TYPE: usize = 156;
-const MAGIC: usize = 257;
+pub const TYPE: usize = 156;
+pub const MAGIC: usize = 257;
 const PREFIX: usize = 345;
 
 /// Types of headers.
-const FILES: &[u8] = b"0\x007";
-const SPARSE: u8 = b'S';
+const FILES: &[u8] = b"0\x007S";
+pub const SPARSE: u8 = b'S';
 /// Links, devices, folders, pipes.
 const WITHOUT_DATA: &[u8] = b"123456";
 const PAX: u8 = b'x';
@@ -26,7 +26,7 @@ const LONG_LINK: u8 = b'K';
 const DESCRIBING: &[u8] = &[PAX, GLOBAL, LONG_NAME, LONG_LINK];
 
 /// The most bytes of a header that describes the next member, or has its name.
-const LONGEST_EXTENSION: u64 = 64 << 10;
+const LONGEST_EXTENSION: u64 = 1 << 20;
 /// Characters of a name that are kept.
 const KEPT_NAME: usize = 1000;
 /// A header of a member, or of what describes one.
@@ -99,7 +99,7 @@ fn check(header: &[u8], start: HostOffset) -> Result<()> {
 
 /// A number: octal digits among spaces and NUL, or in base 256, marked by the highest bit. `None` for anything else, and
 /// for what 64 bits do not hold.
-fn number(field: &[u8]) -> Option<u64> {
+pub fn number(field: &[u8]) -> Option<u64> {
     if field[0] & 0x80 != 0 {
         // The next bit is the sign.
         let first = u64::from(field[0] & 0x7f);
@@ -120,7 +120,7 @@ fn number(field: &[u8]) -> Option<u64> {
 }
 
 /// The text before the first NUL.
-fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).chars().take(KEPT_NAME).collect()
 }
@@ -140,7 +140,7 @@ pub struct Extensions {
     pub is_given: bool,
     pub name: Option<String>,
     pub size: Option<u64>,
-    pub is_sparse: bool,
+    sparse: Records,
 }
 
 impl Extensions {
@@ -159,18 +159,17 @@ impl Extensions {
         }
     }
 
-    /// The name of the member that `header` begins, if it is a regular file. What was said of it is used up.
-    pub fn file(&mut self, header: &Header) -> Result<Option<String>> {
-        let Self { name, is_sparse, .. } = std::mem::take(self);
-        let name = name.unwrap_or_else(|| header.name.clone());
-        if is_sparse || header.kind == SPARSE {
-            return Err(Error::unsupported(format!(
-                "a sparse member of a tar archive, '{}' (pack it again without --sparse)",
-                shown(&name)
-            )));
-        }
+    /// The name of the member that `header` begins, whose bytes are `block`, and where its map is; `None` if it is no regular
+    /// file. What was said of it is used up.
+    pub fn file(&mut self, header: &Header, block: &[u8]) -> Result<Option<(String, Place)>> {
+        let Self { name, mut sparse, .. } = std::mem::take(self);
+        let name = sparse.name.take().or(name).unwrap_or_else(|| header.name.clone());
         // Old programs mark a folder by its name only.
-        Ok((FILES.contains(&header.kind) && !name.ends_with('/')).then_some(name))
+        if !FILES.contains(&header.kind) || name.ends_with('/') {
+            return Ok(None);
+        }
+        let place = sparse.place(&name, block, header.data.len, header.data.start)?;
+        Ok(Some((name, place)))
     }
 
     /// Takes in a header of pax: lines of a length, a key and a value. One `for_all` members must say nothing that
@@ -183,17 +182,20 @@ impl Extensions {
             let equals = record.iter().position(|&byte| byte == b'=').ok_or_else(invalid)?;
             let (key, value) = (&record[..equals], &record[equals + 1..]);
             match key {
-                b"size" | b"path" if for_all => {
-                    return Err(Error::unsupported("a pax header that gives all members one size or name"));
-                }
+                b"size" | b"path" if for_all => return Err(for_all_members()),
+                _ if for_all && key.starts_with(b"GNU.sparse.") => return Err(for_all_members()),
                 b"size" => self.size = Some(decimal(value).ok_or_else(invalid)?),
                 b"path" => self.name = Some(text(value)),
-                _ if key.starts_with(b"GNU.sparse.") => self.is_sparse = true,
-                _ => {}
+                _ if self.sparse.read(key, value)? => {}
+                _ => return Err(invalid()),
             }
         }
         Ok(())
     }
+}
+
+fn for_all_members() -> Error {
+    Error::unsupported("a pax header that gives all members one size, name or map")
 }
 
 /// The first record, "KEY=VALUE", and what follows it.
@@ -202,9 +204,4 @@ fn pax_record(records: &[u8]) -> Option<(&[u8], &[u8])> {
     let len = usize::try_from(decimal(&records[..space])?).ok()?;
     let (record, rest) = records.split_at_checked(len)?;
     Some((record.get(space + 1..)?.strip_suffix(b"\n")?, rest))
-}
-
-fn decimal(digits: &[u8]) -> Option<u64> {
-    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    is_number.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()
 }

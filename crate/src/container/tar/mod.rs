@@ -4,14 +4,17 @@
 mod header;
 mod in_order;
 mod scan;
+mod sparse;
 
 use super::{Container, Contents, Member};
 use crate::error::{Error, ErrorKind, Result};
+use crate::pieces::{Piece, Pieces};
 use crate::source::{Slice, Source};
 use crate::units::{ByteRange, HostOffset};
 use futures_util::FutureExt;
 use header::BLOCK;
 use scan::{Archive, Entry, Headers, Next, padding};
+use sparse::Map;
 use std::rc::Rc;
 
 /// The registry's entry.
@@ -41,7 +44,7 @@ async fn list(source: Rc<dyn Source>, salvage: bool) -> Result<Contents> {
 }
 
 /// The member that `file` begins, which `archive` passes.
-async fn member(archive: &mut InFile, Entry { name, len }: Entry) -> Result<Member> {
+async fn member(archive: &mut InFile, Entry { name, len, map }: Entry) -> Result<Member> {
     let (start, size) = (archive.at, archive.source.size());
     let missing = (start + len).saturating_sub(size);
     if missing > 0 && !archive.salvage {
@@ -49,8 +52,29 @@ async fn member(archive: &mut InFile, Entry { name, len }: Entry) -> Result<Memb
     }
     archive.pass(len).await?;
     archive.pass(padding(len)).await?;
-    let range = ByteRange { start: HostOffset(start), len: len - missing };
-    Ok(Member { name, source: Rc::new(Slice::new(archive.source.clone(), range)), missing })
+    let (source, present) = (archive.source.clone(), len - missing);
+    if map.is_dense() {
+        let range = ByteRange { start: HostOffset(start), len: present };
+        return Ok(Member { name, source: Rc::new(Slice::new(source, range)), missing });
+    }
+    let (pieces, size) = pieces(&map, start, present);
+    Ok(Member { name, source: Rc::new(Pieces::new(vec![source], pieces, size)), missing: map.size - size })
+}
+
+/// The pieces of a sparse file of which `present` bytes of data lie at `start`, and its size as far as they go.
+fn pieces(map: &Map, start: u64, mut present: u64) -> (Vec<Piece>, u64) {
+    let (mut pieces, mut at) = (Vec::with_capacity(map.stretches.len()), start);
+    for stretch in &map.stretches {
+        let len = stretch.len.min(present);
+        if len > 0 {
+            pieces.push(Piece { start: stretch.start, len, source: 0, at });
+        }
+        (at, present) = (at + len, present - len);
+        if len < stretch.len {
+            return (pieces, stretch.start + len);
+        }
+    }
+    (pieces, map.size)
 }
 
 /// An archive that is read at any position.
@@ -72,6 +96,12 @@ impl Archive for InFile {
         }
         self.at += len as u64;
         Ok(len)
+    }
+
+    async fn peek(&mut self, buf: &mut [u8]) -> Result<usize> {
+        let found = self.read(buf).await?;
+        self.at -= found as u64;
+        Ok(found)
     }
 
     async fn pass(&mut self, len: u64) -> Result<bool> {

@@ -1,6 +1,7 @@
 //! Finds the regular files of an archive, at any position or in order, by its headers.
 
 use super::header::{BLOCK, Extensions, Header};
+use super::sparse::{self, Budget, Draft, Map, Place};
 use crate::decode::is_zero;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::zeroed;
@@ -15,6 +16,9 @@ pub trait Archive {
 
     /// Fills `buf` and moves behind it. Returns fewer bytes only where the archive ends.
     async fn read(&mut self, buf: &mut [u8]) -> Result<usize>;
+
+    /// Fills `buf` with what comes next, and stays where it is. Returns fewer bytes only where the archive ends.
+    async fn peek(&mut self, buf: &mut [u8]) -> Result<usize>;
 
     /// Moves behind the next `len` bytes; false where the archive ends before, which is its place then.
     async fn pass(&mut self, len: u64) -> Result<bool>;
@@ -31,8 +35,10 @@ pub trait Archive {
 /// A regular file, whose data comes next.
 pub struct Entry {
     pub name: String,
-    /// The size of its data.
+    /// How many bytes of the archive are its data.
     pub len: u64,
+    /// Where in the file they belong.
+    pub map: Map,
 }
 
 /// What follows in an archive.
@@ -48,6 +54,7 @@ pub enum Next {
 #[derive(Default)]
 pub struct Headers {
     read: usize,
+    budget: Budget,
 }
 
 impl Headers {
@@ -78,14 +85,58 @@ impl Headers {
                 let mut data = zeroed(len as usize)?;
                 read_exact(archive, &mut data).await?;
                 extensions.describe(&header, &data)?;
-            } else if let Some(name) = extensions.file(&header)? {
-                return Ok(Next::File(Entry { name, len }));
+            } else if let Some((name, place)) = extensions.file(&header, &block)? {
+                if !is_apple_double(&name, &place, len, archive).await? {
+                    return self.entry(name, place, &header, &block, archive).await.map(Next::File);
+                }
+                if !archive.pass(len).await? && !archive.is_salvaged() {
+                    return Err(archive.truncated());
+                }
             } else if !archive.pass(len).await? && !archive.is_salvaged() {
                 return Err(archive.truncated());
             }
             archive.pass(padding(len)).await?;
         }
     }
+
+    /// The file `name` that `header` begins, whose bytes are `block`. Its map lies in `place`, and is read.
+    async fn entry(
+        &mut self,
+        name: String,
+        place: Place,
+        header: &Header,
+        block: &[u8],
+        archive: &mut impl Archive,
+    ) -> Result<Entry> {
+        let (at, len) = (header.data.start, header.data.len);
+        let map = match place {
+            Place::Nowhere => Map::dense(len),
+            Place::Header => sparse::of_header(block, at, len, archive, &mut self.budget).await?,
+            Place::Records(size, numbers) => {
+                let mut draft = Draft::new(size, at, &mut self.budget)?;
+                for two in numbers.chunks_exact(2) {
+                    draft.add(two[0], two[1])?;
+                }
+                draft.finish(len)?
+            }
+            Place::Data(size) => {
+                let (map, len) = sparse::of_text(size, at, len, archive, &mut self.budget).await?;
+                return Ok(Entry { name, len, map });
+            }
+        };
+        Ok(Entry { name, len, map })
+    }
+}
+
+/// Whether the file that comes next has attributes of another one, as macOS packs them: AppleDouble, called `._NAME`.
+async fn is_apple_double(name: &str, place: &Place, len: u64, archive: &mut impl Archive) -> Result<bool> {
+    const MAGIC: [u8; 4] = [0, 5, 0x16, 7];
+    let base = name.rsplit('/').next().unwrap_or(name);
+    if !base.starts_with("._") || !matches!(place, Place::Nowhere) || len < MAGIC.len() as u64 {
+        return Ok(false);
+    }
+    let mut first = [0; MAGIC.len()];
+    Ok(archive.peek(&mut first).await? == MAGIC.len() && first == MAGIC)
 }
 
 /// Fills `buf`, or fails where the archive ends before.

@@ -1,0 +1,305 @@
+//! Maps of sparse members: where in the file the data of the member belongs. Old GNU has them in the header and in blocks
+//! after it, pax 0.0 and 0.1 in records, pax 1.0 as text before the data ("Storing Sparse Files" in the manual of GNU tar).
+
+use super::header::{BLOCK, number};
+use super::scan::{Archive, read_exact};
+use crate::error::{Error, ErrorKind, Result};
+use crate::shown::shown;
+use crate::units::{HostOffset, MAX_SIZE};
+
+/// The most stretches of all members of an archive: 16 bytes of memory each.
+const MOST_STRETCHES: usize = 1 << 19;
+
+/// A range of the file that has data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    pub start: u64,
+    pub len: u64,
+}
+
+/// The data of a file, which lies in the archive without the holes between.
+#[derive(Debug)]
+pub struct Map {
+    /// Ascending, with holes between.
+    pub stretches: Vec<Stretch>,
+    /// The size of the file.
+    pub size: u64,
+}
+
+impl Map {
+    /// The map of a file without holes.
+    pub fn dense(len: u64) -> Self {
+        let stretches = if len > 0 { vec![Stretch { start: 0, len }] } else { Vec::new() };
+        Self { stretches, size: len }
+    }
+
+    pub fn is_dense(&self) -> bool {
+        self.stretches.first().map_or(self.size == 0, |first| first.start == 0 && first.len == self.size)
+    }
+}
+
+/// How many stretches the maps of an archive may still have.
+pub struct Budget(usize);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(MOST_STRETCHES)
+    }
+}
+
+/// A map in the making.
+pub struct Draft<'a> {
+    map: Map,
+    /// The end of the last stretch, and how much data all of them have.
+    end: u64,
+    packed: u64,
+    budget: &'a mut Budget,
+    /// Where the member lies, for messages.
+    at: HostOffset,
+}
+
+impl<'a> Draft<'a> {
+    /// The map of a member at `at`, a file of `size` bytes.
+    pub fn new(size: u64, at: HostOffset, budget: &'a mut Budget) -> Result<Self> {
+        if size > MAX_SIZE {
+            let message = "The tar archive has a sparse member of more than 2^53-1 bytes";
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        Ok(Self { map: Map { stretches: Vec::new(), size }, end: 0, packed: 0, budget, at })
+    }
+
+    /// Adds `len` bytes of data at `start`. Fails with `corrupt` unless they follow the others, within the file.
+    pub fn add(&mut self, start: u64, len: u64) -> Result<()> {
+        let end = start.checked_add(len).filter(|&end| start >= self.end && end <= self.map.size);
+        let end = end.ok_or_else(|| self.invalid())?;
+        // One of no length states the size of a file that ends with a hole.
+        if len > 0 {
+            match self.map.stretches.last_mut() {
+                Some(last) if start == self.end => last.len += len,
+                _ => {
+                    let message = format!("The tar archive has sparse members with more than {MOST_STRETCHES} parts");
+                    let left = self.budget.0.checked_sub(1);
+                    self.budget.0 = left.ok_or_else(|| Error::new(ErrorKind::Limit, message))?;
+                    self.map.stretches.push(Stretch { start, len });
+                }
+            }
+            self.end = end;
+            self.packed += len;
+        }
+        Ok(())
+    }
+
+    /// The map, if it accounts for the `packed` bytes of the member.
+    pub fn finish(self, packed: u64) -> Result<Map> {
+        if self.packed == packed { Ok(self.map) } else { Err(self.invalid()) }
+    }
+
+    fn invalid(&self) -> Error {
+        Error::corrupt("the map of a sparse tar member is invalid", self.at)
+    }
+}
+
+/// Where old GNU has its fields, in bytes.
+const IN_HEADER: usize = 386;
+const IN_HEADER_COUNT: usize = 4;
+const IS_EXTENDED: usize = 482;
+const REAL_SIZE: usize = 483;
+/// The same in a block after the header.
+const IN_BLOCK_COUNT: usize = 21;
+const BLOCK_IS_EXTENDED: usize = 504;
+/// Two numbers of 12 bytes.
+const ENTRY: usize = 24;
+
+/// The map of a member of old GNU, whose header is `block`, at `at`. The blocks that follow the header are read.
+pub async fn of_header(
+    block: &[u8],
+    at: HostOffset,
+    packed: u64,
+    archive: &mut impl Archive,
+    budget: &mut Budget,
+) -> Result<Map> {
+    let invalid = || Error::corrupt("the map of a sparse tar member is invalid", at);
+    let size = number(&block[REAL_SIZE..REAL_SIZE + 12]).ok_or_else(invalid)?;
+    let mut draft = Draft::new(size, at, budget)?;
+    let mut entries = block[IN_HEADER..][..IN_HEADER_COUNT * ENTRY].to_vec();
+    let mut is_extended = block[IS_EXTENDED] != 0;
+    loop {
+        for entry in entries.chunks_exact(ENTRY).take_while(|entry| entry[12] != 0) {
+            let (start, len) = (number(&entry[..12]), number(&entry[12..]));
+            let (start, len) = start.zip(len).ok_or_else(invalid)?;
+            draft.add(start, len)?;
+        }
+        if !is_extended {
+            return draft.finish(packed);
+        }
+        let mut next = [0; BLOCK as usize];
+        read_exact(archive, &mut next).await?;
+        entries = next[..IN_BLOCK_COUNT * ENTRY].to_vec();
+        is_extended = next[BLOCK_IS_EXTENDED] != 0;
+    }
+}
+
+/// The map of a member of pax 1.0, a file of `size` bytes whose header lies at `at`, and the size of its data. Both have `len`
+/// bytes in `archive`; the map is read.
+pub async fn of_text(
+    size: u64,
+    at: HostOffset,
+    len: u64,
+    archive: &mut impl Archive,
+    budget: &mut Budget,
+) -> Result<(Map, u64)> {
+    let mut draft = Draft::new(size, at, budget)?;
+    let mut text = Text { block: [0; BLOCK as usize], next: BLOCK as usize, left: len };
+    let count = text.number(archive).await?.ok_or_else(|| draft.invalid())?;
+    for _ in 0..count {
+        let (start, len) = (text.number(archive).await?, text.number(archive).await?);
+        let (start, len) = start.zip(len).ok_or_else(|| draft.invalid())?;
+        draft.add(start, len)?;
+    }
+    Ok((draft.finish(text.left)?, text.left))
+}
+
+/// Numbers, each in a line, in whole blocks.
+struct Text {
+    block: [u8; BLOCK as usize],
+    next: usize,
+    /// How many bytes of the member follow the block.
+    left: u64,
+}
+
+impl Text {
+    /// The next number; `None` if there is none.
+    async fn number(&mut self, archive: &mut impl Archive) -> Result<Option<u64>> {
+        let mut value: Option<u64> = None;
+        loop {
+            if self.next == self.block.len() {
+                let Some(left) = self.left.checked_sub(BLOCK) else { return Ok(None) };
+                read_exact(archive, &mut self.block).await?;
+                (self.left, self.next) = (left, 0);
+            }
+            let byte = self.block[self.next];
+            self.next += 1;
+            value = match byte {
+                b'\n' => return Ok(value),
+                b'0'..=b'9' => {
+                    let digit = u64::from(byte - b'0');
+                    match value.unwrap_or(0).checked_mul(10).and_then(|value| value.checked_add(digit)) {
+                        None => return Ok(None),
+                        sum => sum,
+                    }
+                }
+                _ => return Ok(None),
+            };
+        }
+    }
+}
+
+/// What records of pax say of a sparse member.
+#[derive(Default)]
+pub struct Records {
+    /// Whether there are any.
+    is_sparse: bool,
+    version: (u64, u64),
+    size: Option<u64>,
+    /// The name of the file, where the member has another.
+    pub name: Option<String>,
+    /// The numbers of a map, of version 0.0 and 0.1: offsets and lengths in turn.
+    numbers: Vec<u64>,
+    /// Star: the size of the file, and whether the member is said to be sparse.
+    star: (Option<u64>, bool),
+}
+
+/// Where the map of a member is.
+pub enum Place {
+    /// It has none: the member is the file.
+    Nowhere,
+    /// In the header and after it.
+    Header,
+    /// In records: the size of the file, offsets and lengths in turn.
+    Records(u64, Vec<u64>),
+    /// Before the data of the member, whose file has so many bytes.
+    Data(u64),
+}
+
+impl Records {
+    /// Takes in the record `key` with `value`; false if that makes no sense.
+    pub fn read(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        let number = decimal(value);
+        let Some(key) = key.strip_prefix(b"GNU.sparse.") else {
+            match key {
+                b"SCHILY.realsize" => self.star.0 = number,
+                b"SCHILY.filetype" => self.star.1 = value == b"sparse",
+                _ => return Ok(true),
+            }
+            return Ok(key != b"SCHILY.realsize" || number.is_some());
+        };
+        self.is_sparse = true;
+        match key {
+            b"name" => self.name = Some(super::header::text(value)),
+            b"map" => {
+                for part in value.split(|&byte| byte == b',').filter(|part| !part.is_empty()) {
+                    let Some(part) = decimal(part) else { return Ok(false) };
+                    self.push(part)?;
+                }
+            }
+            _ => {
+                let Some(number) = number else { return Ok(false) };
+                match key {
+                    b"major" => self.version.0 = number,
+                    b"minor" => self.version.1 = number,
+                    b"size" | b"realsize" => self.size = Some(number),
+                    // A length without an offset, or the other way round, leaves an odd count, or a map that is refused.
+                    b"offset" | b"numbytes" => self.push(number)?,
+                    _ => {}
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn push(&mut self, number: u64) -> Result<()> {
+        if self.numbers.len() == 2 * MOST_STRETCHES {
+            let message = format!("The tar archive has a sparse member with more than {MOST_STRETCHES} parts");
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        self.numbers.push(number);
+        Ok(())
+    }
+
+    /// Where the map of the member called `name` is, whose header `block` states `len` bytes of data. Fails with `unsupported`
+    /// where it is sparse in a way that is not read.
+    pub fn place(self, name: &str, block: &[u8], len: u64, start: HostOffset) -> Result<Place> {
+        let unreadable = || {
+            Err(Error::unsupported(format!(
+                "a sparse member of a tar archive in another form than those of GNU and pax, '{}'; pack it again without its \
+                 holes",
+                shown(name)
+            )))
+        };
+        let invalid = || Error::corrupt("a pax header of the tar archive is invalid", start);
+        let is_old_gnu = block[super::header::TYPE] == super::header::SPARSE;
+        if self.star.1 || self.star.0.is_some_and(|size| size != len) {
+            return unreadable();
+        }
+        if is_old_gnu {
+            let is_gnu = block[super::header::MAGIC..].starts_with(b"ustar  \0") && !self.is_sparse;
+            return if is_gnu { Ok(Place::Header) } else { unreadable() };
+        }
+        if !self.is_sparse {
+            return Ok(Place::Nowhere);
+        }
+        let size = self.size.ok_or_else(invalid)?;
+        match self.version {
+            (0, 0 | 1) if self.numbers.len() % 2 == 0 => Ok(Place::Records(size, self.numbers)),
+            (0, 0 | 1) => Err(invalid()),
+            (1, 0) if self.numbers.is_empty() => Ok(Place::Data(size)),
+            _ => unreadable(),
+        }
+    }
+}
+
+/// A number in decimal digits.
+pub fn decimal(digits: &[u8]) -> Option<u64> {
+    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    is_number.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()
+}
