@@ -32,6 +32,7 @@ export interface ImageSpec {
   companions: CompanionSpec[];
   snapshot?: string | undefined;
   salvage: boolean;
+  checkManifest?: boolean | undefined;
 }
 
 /** A file that the image may refer to. */

@@ -39,6 +39,13 @@ export interface CommonOpenOptions extends PrepareOptions {
    * disk that comes in order out of a container, as of gzip.
    */
   salvage?: boolean;
+  /**
+   * Whether a conversion compares the files of an OVA with its manifest (`.mf`), beside its other work and before the output
+   * is complete. A file that differs fails it as `corrupt` (`manifest-mismatch`). By default they are compared in files of
+   * this system, unless they are salvaged. Where they are not, the result has the notice `manifest-unchecked`: on a server,
+   * comparing means to read the whole archive.
+   */
+  checkManifest?: boolean;
   /** Cancels the opening. */
   signal?: AbortSignal;
   /** For addresses: see `HttpOptions`. It is called as long as the image is open. */

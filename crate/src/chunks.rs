@@ -43,14 +43,22 @@ fn piece(name: &str) -> Option<(&str, u32)> {
     if is_number && !whole.is_empty() { Some((whole, number.parse().ok()?)) } else { None }
 }
 
+/// Whether a file called `name`, which is not there, is a piece of one of which the first piece `is_there`.
+#[cfg(feature = "extras")]
+pub fn is_missing(name: &str, is_there: impl Fn(&str) -> bool) -> bool {
+    piece(name).is_some_and(|(whole, _)| is_there(&format!("{whole}.{:0DIGITS$}", 0)))
+}
+
 fn join(name: &str, mut pieces: Vec<(u32, &Member)>) -> Result<Member> {
     pieces.sort_by_key(|&(number, _)| number);
     let size = |member: &Member| member.source.size() + member.missing;
     let first = size(pieces[0].1);
     for (expected, &(number, member)) in pieces.iter().enumerate() {
         if number != expected as u32 {
-            let what = if (number as usize) < expected { "is there twice" } else { "is missing" };
-            return Err(wrong(name, number.min(expected as u32), what));
+            let is_twice = (number as usize) < expected;
+            let (what, code) =
+                if is_twice { ("is there twice", "piece-damaged") } else { ("is missing", "piece-missing") };
+            return Err(wrong(name, number.min(expected as u32), what).coded(code));
         }
         let is_last = expected + 1 == pieces.len();
         if size(member) > first || (!is_last && size(member) != first) {
@@ -67,5 +75,5 @@ fn join(name: &str, mut pieces: Vec<(u32, &Member)>) -> Result<Member> {
 
 fn wrong(name: &str, number: u32, what: &str) -> Error {
     let message = format!("The image is corrupt: piece {number:0DIGITS$} of '{}' {what}", shown(name));
-    Error::new(ErrorKind::Corrupt, message)
+    Error::new(ErrorKind::Corrupt, message).coded("piece-damaged").field("file", name).field("piece", u64::from(number))
 }

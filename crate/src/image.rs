@@ -5,6 +5,7 @@ use crate::encryption::{Encryption, Keys};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::Extents;
 use crate::info::{Info, Need, Notice};
+use crate::manifest::Manifest;
 use crate::read_budget::ReadBudget;
 use crate::safety;
 use crate::shown::shown;
@@ -17,6 +18,7 @@ pub struct Image {
     files: Files,
     /// How many of them the caller has handed over; the others lie beside the image in its container.
     given: usize,
+    manifest: Option<Rc<Manifest>>,
     chain: Chain,
     /// By what it was opened.
     opened: OpenedBy,
@@ -39,29 +41,39 @@ impl Image {
     /// snapshot does not exist, or a reference matches several companions.
     pub async fn open(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Self> {
         let top = Top::of_file(&*source, options).await?;
-        Self::open_top(source, top, options).await
+        Self::open_top(source, top, None, options).await
     }
 
-    /// Opens `source`, of which `top` is known, as [`Image::open`] does.
-    pub(crate) async fn open_top(source: Rc<dyn Source>, top: Top, options: &OpenOptions) -> Result<Self> {
-        if options.companions.len() >= usize::from(u16::MAX) {
+    /// Opens `source`, of which `top` is known, and which lies beside `manifest`, as [`Image::open`] does.
+    pub(crate) async fn open_top(
+        source: Rc<dyn Source>,
+        top: Top,
+        manifest: Option<Rc<Manifest>>,
+        options: &OpenOptions,
+    ) -> Result<Self> {
+        if options.companions.len() + top.beside.len() >= usize::from(u16::MAX) {
             return Err(Error::new(ErrorKind::Usage, "There are too many companions"));
         }
         let opened = OpenedBy { source: source.clone(), top: top.clone(), options: options.clone() };
         let companions = options.companions.iter().map(|companion| companion.source.clone());
         let mut files: Vec<_> = std::iter::once(source).chain(companions).collect();
         let given = files.len();
+        files.extend(top.beside.iter().map(|member| member.source.clone()));
         let chain = Chain::open(&mut files, top, options).await?;
-        Ok(Self { files: files.into(), given, chain, opened, salvage: options.salvage, keys: RefCell::default() })
+        let files = files.into();
+        Ok(Self { files, given, manifest, chain, opened, salvage: options.salvage, keys: RefCell::default() })
     }
 
     /// The image once more, read within `budget`, and with about `tables` bytes of memory for tables.
     pub(crate) async fn reopen(&self, budget: &ReadBudget, tables: u64) -> Result<Self> {
-        let OpenedBy { source, top, mut options } = self.opened.clone();
+        let OpenedBy { source, mut top, mut options } = self.opened.clone();
         for companion in &mut options.companions {
             companion.source = budget.source(companion.source.clone());
         }
-        let mut image = Self::open_top(budget.source(source), top, &options).await?;
+        for member in &mut top.beside {
+            member.source = budget.source(member.source.clone());
+        }
+        let mut image = Self::open_top(budget.source(source), top, self.manifest(), &options).await?;
         image.chain.table_memory = tables;
         Ok(image)
     }
@@ -117,6 +129,11 @@ impl Image {
         let companions = files.filter(|(file, _)| *file != FileId::IMAGE).map(|(file, name)| (file, name.to_owned()));
         let container = self.chain.containers.last().map(|container| (FileId::IMAGE, container.content()));
         container.into_iter().chain(companions).collect()
+    }
+
+    /// The manifest of the archive that the image lies in, if there is one.
+    pub(crate) fn manifest(&self) -> Option<Rc<Manifest>> {
+        self.manifest.clone()
     }
 
     /// Whether damaged ranges become zeros.

@@ -31,6 +31,11 @@ pub mod format;
 mod full_build;
 pub mod image;
 pub mod info;
+#[cfg(feature = "extras")]
+mod manifest;
+#[cfg(not(feature = "extras"))]
+#[path = "without_manifest.rs"]
+mod manifest;
 mod members;
 mod metered;
 #[cfg(not(target_arch = "wasm32"))]

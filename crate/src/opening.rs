@@ -6,6 +6,7 @@ use crate::format::{self, Format, HEAD, Sample, raw};
 use crate::full_build::FullBuild;
 use crate::image::Image;
 use crate::info::ContainerInfo;
+use crate::manifest::Manifest;
 use crate::members::{self, ensure_guess};
 use crate::metered::{Budget, Metered};
 use crate::source::{Source, copied};
@@ -49,7 +50,9 @@ pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
 }
 
 async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Opened> {
-    let Unpacked { source, containers, missing, is_ended, content } = unpack(source, options.salvage).await?;
+    let Unpacked { source, containers, missing, is_ended, beside, members, content } =
+        unpack(source, options.salvage).await?;
+    let manifest = Manifest::of(members, options.check_manifest, options.salvage).map(Rc::new);
     let format = match content {
         Content::Image(Some(format)) => format,
         Content::Image(None) if containers.is_empty() || source.size() + missing == 0 => {
@@ -70,12 +73,13 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
                 origin,
                 found.containers,
                 Some(size),
+                manifest,
                 options,
             )?));
         }
     };
-    let top = Top { format, containers, missing };
-    Ok(Opened::Image(Image::open_top(source, top, options).await?))
+    let top = Top { format, containers, missing, beside };
+    Ok(Opened::Image(Image::open_top(source, top, manifest, options).await?))
 }
 
 async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Result<StreamedImage> {
@@ -85,7 +89,7 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
         if format.name != raw::NAME {
             return Err(not_in_order(format, None));
         }
-        return StreamedImage::new(full_build, Origin::once(stream), Vec::new(), None, options);
+        return StreamedImage::new(full_build, Origin::once(stream), Vec::new(), None, None, options);
     }
     let found = recognise(stream, Vec::new()).await?;
     if found.containers.is_empty() {
@@ -94,7 +98,7 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
         let error = Error::new(ErrorKind::NotRecognised, message);
         return Err(error.coded("state-format").field("format", raw::NAME));
     }
-    StreamedImage::new(full_build, Origin::once(Box::new(found.stream)), found.containers, None, options)
+    StreamedImage::new(full_build, Origin::once(Box::new(found.stream)), found.containers, None, None, options)
 }
 
 /// A stream that was followed to what no format recognises.

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::{Profile, Source};
-use crate::units::HostOffset;
+use crate::units::{ByteRange, HostOffset};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::cell::Cell;
@@ -72,8 +72,12 @@ impl Source for Limited {
         self.source.profile()
     }
 
-    fn start(&self) -> u64 {
+    fn start(&self) -> Option<u64> {
         self.source.start()
+    }
+
+    fn stored_from(&self, offset: u64) -> ByteRange {
+        self.source.stored_from(offset)
     }
 
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {

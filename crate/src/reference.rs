@@ -74,3 +74,32 @@ impl Identity {
         found.iter().any(|found| self.id == found.id)
     }
 }
+
+/// The part of a path behind its last separator, whether `/` or `\`.
+pub(crate) fn base_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// The parts of `path`, which is relative to the folder of the file `of`, without `.` and `..` as far as the names alone
+/// tell.
+pub(crate) fn resolved<'p>(path: &'p str, of: &'p str) -> Vec<&'p str> {
+    const SEPARATORS: [char; 2] = ['/', '\\'];
+    let mut parts: Vec<&str> = Vec::new();
+    if !path.starts_with(SEPARATORS) {
+        parts.extend(of.split(SEPARATORS));
+        // The last part is the name of the file itself.
+        parts.pop();
+    }
+    parts.extend(path.split(SEPARATORS));
+    let mut plain: Vec<&str> = Vec::new();
+    for part in parts {
+        match part {
+            "." => {}
+            ".." if plain.last().is_some_and(|&last| last != ".." && !last.is_empty()) => {
+                plain.pop();
+            }
+            _ => plain.push(part),
+        }
+    }
+    plain
+}

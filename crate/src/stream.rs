@@ -40,6 +40,8 @@ pub trait ByteStream {
 pub struct Ended {
     /// Whether the innermost container does not say that all of it was there: see [`crate::container::Contents::is_ended`].
     pub is_unmarked: bool,
+    /// How many bytes follow the compressed data and belong to nothing.
+    pub trailer: u64,
 }
 
 /// Bytes of one read of a file.

@@ -8,6 +8,7 @@ use crate::format::raw;
 use crate::full_build::FullBuild;
 use crate::info::ContainerInfo;
 use crate::info::Info;
+use crate::manifest::Manifest;
 use crate::safety;
 use crate::source::Source;
 use crate::stream::{ByteStream, Ended, FileStream};
@@ -118,11 +119,12 @@ pub struct StreamedImage {
     origin: Origin,
     containers: Vec<ContainerInfo>,
     file_size: Option<u64>,
+    manifest: Option<Rc<Manifest>>,
     unused_companions: Vec<String>,
 }
 
 impl StreamedImage {
-    /// The disk that comes from `origin`, which was found in `containers`, in a file of `file_size` bytes. Fails with
+    /// The disk that comes from `origin`, which was found in `containers`, in a file of `file_size` bytes beside `manifest`. Fails with
     /// `usage` where `options` ask for a snapshot, and with `unsupported` where they ask for a salvage of what a container
     /// holds: behind damage nothing can be decoded, and the size of the disk may not be known.
     pub(crate) fn new(
@@ -130,6 +132,7 @@ impl StreamedImage {
         origin: Origin,
         containers: Vec<ContainerInfo>,
         file_size: Option<u64>,
+        manifest: Option<Rc<Manifest>>,
         options: &OpenOptions,
     ) -> Result<Self> {
         if options.snapshot.is_some() {
@@ -144,12 +147,17 @@ impl StreamedImage {
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let unused_companions = options.companions.iter().map(|companion| companion.name.clone()).collect();
-        Ok(Self { full_build, origin, containers, file_size, unused_companions })
+        Ok(Self { full_build, origin, containers, file_size, manifest, unused_companions })
     }
 
     /// See [`FullBuild`].
     pub(crate) fn full_build(&self) -> FullBuild {
         self.full_build
+    }
+
+    /// The manifest of the archive that it lies in, if there is one.
+    pub(crate) fn manifest(&self) -> Option<Rc<Manifest>> {
+        self.manifest.clone()
     }
 
     /// What can be said before it was read.

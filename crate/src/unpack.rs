@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, Sample, raw};
 use crate::full_build::FullBuild;
 use crate::info::ContainerInfo;
-use crate::members;
+use crate::members::{self, Found};
 use crate::source::Source;
 use std::rc::Rc;
 
@@ -19,6 +19,10 @@ pub struct Unpacked {
     pub missing: u64,
     /// See [`container::Contents::is_ended`]; of the innermost container, true without one.
     pub is_ended: bool,
+    /// The other files of that container; those in pieces are joined.
+    pub beside: Vec<Member>,
+    /// All files of it.
+    pub members: Rc<[Member]>,
     /// What it is.
     pub content: Content,
 }
@@ -36,6 +40,7 @@ pub enum Content {
 /// [`members::image_in`] do.
 pub async fn unpack(mut source: Rc<dyn Source>, salvage: bool) -> Result<Unpacked> {
     let (mut containers, mut missing, mut is_ended) = (Vec::new(), 0, true);
+    let (mut beside, mut members): (_, Rc<[Member]>) = (Vec::new(), Rc::default());
     let content = loop {
         if is_raw_disk(&containers) && source.size() + missing > 0 {
             break Content::Image(Some(format::by_name(raw::NAME)?));
@@ -48,19 +53,18 @@ pub async fn unpack(mut source: Rc<dyn Source>, salvage: bool) -> Result<Unpacke
         let Some(list) = container.list else { break Content::InOrder(full_build, container) };
         ensure_room(&containers)?;
         let found = image_in(container.name, list, source, salvage).await;
-        let (member, ended) = found.map_err(|error| within(error, &containers))?;
-        (source, missing, is_ended) = (member.source, member.missing, ended);
-        containers.push(ContainerInfo { name: container.name, member: Some(member.name) });
+        let found = found.map_err(|error| within(error, &containers))?;
+        (source, missing, is_ended) = (found.image.source, found.image.missing, found.is_ended);
+        (beside, members) = (found.beside, found.members);
+        containers.push(ContainerInfo { name: container.name, member: Some(found.image.name) });
     };
-    Ok(Unpacked { source, containers, missing, is_ended, content })
+    Ok(Unpacked { source, containers, missing, is_ended, beside, members, content })
 }
 
-/// The member of `source`, a `container`, that is the image, and whether that container is ended.
-async fn image_in(container: &str, list: List, source: Rc<dyn Source>, salvage: bool) -> Result<(Member, bool)> {
+/// The image in `source`, a `container`, and what lies beside it.
+async fn image_in(container: &str, list: List, source: Rc<dyn Source>, salvage: bool) -> Result<Found> {
     let size = source.size();
-    let contents = list(source, salvage).await?;
-    let is_ended = contents.is_ended;
-    Ok((members::image_in(container, contents, size).await?, is_ended))
+    members::image_in(container, list(source, salvage).await?, size).await
 }
 
 /// The container that begins so. What is recognised as a disk image that is read is none, whatever else it looks like.

@@ -122,9 +122,10 @@ fn headers_and_members() {
         ("empty members", [member(0, &[], b""), plain.clone(), member(0, &[], b"")].concat(), None),
         ("zeros behind", [&plain[..], &[0; 10_000]].concat(), None),
         ("zeros behind two", [&both[..], &[0; 1]].concat(), None),
-        ("a member behind zeros", [&plain[..], &[0; 512], &plain].concat(), Some("something else than gzip")),
-        ("text behind", [&plain[..], b"text"].concat(), Some("something else than gzip")),
-        ("text behind zeros", [&plain[..], b"\0\0text"].concat(), Some("something else than gzip")),
+        ("a member behind zeros", [&plain[..], &[0; 512], &plain].concat(), Some("no trailer")),
+        ("text behind", [&plain[..], b"text"].concat(), None),
+        ("text behind zeros", [&plain[..], b"\0\0text"].concat(), None),
+        ("much text behind", [&plain[..], &[b'x'; 70_000]].concat(), Some("no trailer")),
         ("half a signature behind", [&plain[..], &[0x1f]].concat(), Some("truncated")),
         ("another signature behind", [&plain[..], &[0x1f; 20]].concat(), Some("does not begin with its signature")),
         ("another method behind", [&plain[..], &[0x1f, 0x8b, 7, 0, 0, 0, 0, 0, 0, 0]].concat(), Some("method 7")),
@@ -378,4 +379,47 @@ mod full {
         let found = bytes(made.target.bytes.take()).unwrap();
         assert!(found.len() == 1 << 30 && found.starts_with(&disk));
     }
+}
+
+/// Metadata behind checked members is left out, and a notice says so. What may be a damaged member is refused: the disk would
+/// be short.
+#[test]
+fn trailers_are_left_out() {
+    let disk = disk(70_000);
+    let (left, right) = disk.split_at(30_000);
+    let first = member(0, &[], left);
+    let openwrt = b"\0\0\0\0\0\0\0\0{ \"metadata_version\": \"1.1\" }\nFWx0\x01\x02\x03\x04\x01\0\0\0\0\0\0\x1a";
+    // (what, trailer, the size in the notice)
+    let cases: [(&str, &[u8], usize); 4] = [
+        ("metadata behind zeros", openwrt, openwrt.len() - 8),
+        ("a signature", b"# certificate FWx0\x01\x02\x03\x04\0\0\0\0\0\0\0\"", 34),
+        ("zeros at its end", b"x\0\0\0", 4),
+        ("as long as may be", &[b'x'; 65_536], 65_536),
+    ];
+    for (what, trailer, size) in cases {
+        let file = [&member(0, &[], &disk)[..], trailer].concat();
+        let in_tar = crate::tar::archive(&[crate::tar::member("a.gz", b'0', &file)]);
+        for file in [file, in_tar] {
+            for as_stream in [false, true] {
+                let case = Case { as_stream, ..Case::new(file.clone()) };
+                let converted = case.convert(Answers::InOrder, Abilities::default(), 64 << 10);
+                converted.result.unwrap_or_else(|error| panic!("{what}: {error}"));
+                assert!(converted.target.bytes.take()[..70_000] == disk, "{what}: other bytes");
+                let found: Vec<_> = converted.notices.iter().map(|notice| notice.code).collect();
+                assert_eq!(found, ["trailer"], "{what}");
+                let said = format!("{} bytes", size);
+                assert!(converted.notices[0].message.contains(&said), "{what}: {}", converted.notices[0].message);
+            }
+        }
+    }
+    for bit in 0..24 {
+        let mut second = member(0, &[], right);
+        second[bit / 8] ^= 1 << (bit % 8);
+        for zeros in [0, 512] {
+            let error = bytes([&first[..], &vec![0; zeros], &second].concat()).unwrap_err();
+            assert!(matches!(error.kind, ErrorKind::Corrupt | ErrorKind::Unsupported), "bit {bit}: {error}");
+        }
+    }
+    let hidden = [&first[..], b"text", &member(0, &[], right)].concat();
+    assert_eq!(bytes(hidden).unwrap_err().kind, ErrorKind::Corrupt, "a member behind a trailer");
 }

@@ -83,3 +83,200 @@ fn wrong_pieces() {
     let error = Case { salvage: true, ..Case::new(whole[..whole.len() - 1024 - 512].to_vec()) }.bytes().unwrap_err();
     assert!(error.kind == ErrorKind::Corrupt && error.message.contains("is cut off"), "{error}");
 }
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// `tool` of the system over `data`: sha256sum, for example.
+fn sum(tool: &str, data: &[u8]) -> String {
+    let output = filter(tool, &["-b"], data);
+    String::from_utf8(output).unwrap().split(' ').next().unwrap().to_owned()
+}
+
+/// An OVA whose manifest has `lines`; its disk is `image`.
+fn ova(image: &[u8], lines: &str) -> Vec<u8> {
+    archive(&[file("a.ovf", b"<xml/>"), file("a.mf", lines.as_bytes()), file("disk.qcow2", image)])
+}
+
+fn converted(case: &Case) -> Converted {
+    case.convert(Answers::InOrder, Abilities::default(), 4096)
+}
+
+#[test]
+fn manifests_are_checked() {
+    let image = small();
+    let (ovf, wrong) = (sum("sha256sum", b"<xml/>"), "0".repeat(64));
+    let [sha1, sha256, sha512] = ["sha1sum", "sha256sum", "sha512sum"].map(|tool| sum(tool, &image));
+    // (what, manifest, the file that differs)
+    let cases: &[(&str, String, Option<&str>)] = &[
+        ("SHA-1", format!("SHA1(disk.qcow2)= {sha1}\n"), None),
+        ("SHA-256 with CR", format!("SHA256(a.ovf)= {ovf}\r\nSHA256(disk.qcow2)= {sha256}\r\n"), None),
+        ("SHA-512", format!("SHA512 (disk.qcow2) = {}", sha512.to_uppercase()), None),
+        ("with dashes", format!("SHA-256(./disk.qcow2)= {sha256}\n\n"), None),
+        ("another file that is missing", format!("SHA256(b.iso)= {wrong}\nSHA256(disk.qcow2)= {sha256}\n"), None),
+        ("no lines", "text\n(\n=\nSHA256(disk.qcow2\n".to_owned(), None),
+        ("another SHA-1", format!("SHA1(disk.qcow2)= {}\n", &wrong[..40]), Some("disk.qcow2")),
+        ("another SHA-256", format!("SHA256(disk.qcow2)= {wrong}\n"), Some("disk.qcow2")),
+        ("another SHA-512", format!("SHA512(disk.qcow2)= {wrong}{wrong}\n"), Some("disk.qcow2")),
+        ("too short", format!("SHA256(disk.qcow2)= {sha1}\n"), Some("disk.qcow2")),
+        ("no digest", "SHA256(disk.qcow2)=\n".to_owned(), Some("disk.qcow2")),
+        ("another file that differs", format!("SHA256(a.ovf)= {wrong}\n"), Some("a.ovf")),
+        (
+            "one of two",
+            format!("SHA256(disk.qcow2)= {sha256}\nSHA1(disk.qcow2)= {}\n", &wrong[..40]),
+            Some("disk.qcow2"),
+        ),
+    ];
+    for (what, manifest, expected) in cases {
+        let case = Case::new(ova(&image, manifest));
+        let found = converted(&case);
+        match (&found.result, expected) {
+            (Ok(_), None) => assert!(found.target.bytes.take() == small_disk() && found.notices.is_empty(), "{what}"),
+            (Err(error), Some(name)) => {
+                assert_eq!((error.kind, &*error.code), (ErrorKind::Corrupt, "manifest-mismatch"), "{what}: {error}");
+                assert!(error.message.contains(&format!("'{name}'")), "{what}: {error}");
+                assert!(!found.target.finished.get() && found.target.aborted.get(), "{what}: it is completed");
+            }
+            (result, _) => panic!("{what}: {result:?}"),
+        }
+        // Not where it is not asked for, and in a salvage only where it is.
+        for (check_manifest, salvage) in [(Some(false), false), (None, true)] {
+            let found = converted(&Case { check_manifest, salvage, ..case.clone() });
+            assert!(found.result.is_ok() && found.target.bytes.take() == small_disk(), "{what}");
+            assert_eq!(found.notices.iter().map(|notice| notice.code).collect::<Vec<_>>(), ["manifest-unchecked"]);
+        }
+        let forced = converted(&Case { check_manifest: Some(true), salvage: true, ..case });
+        assert_eq!(forced.result.is_ok(), expected.is_none(), "{what}");
+    }
+    // Without a manifest there is nothing to say.
+    let plain = archive(&[file("a.ovf", b"<xml/>"), file("disk.qcow2", &image)]);
+    for check_manifest in [None, Some(true), Some(false)] {
+        let found = converted(&Case { check_manifest, ..Case::new(plain.clone()) });
+        assert!(found.result.is_ok() && found.notices.is_empty());
+    }
+    // What cannot be compared is said.
+    for manifest in [format!("MD5(disk.qcow2)= {}\n", &wrong[..32]), "x".repeat((1 << 20) + 1)] {
+        let found = converted(&Case::new(ova(&image, &manifest)));
+        assert!(found.result.is_ok());
+        assert_eq!(found.notices.iter().map(|notice| notice.code).collect::<Vec<_>>(), ["manifest-unchecked"]);
+    }
+}
+
+/// Every byte of a file that the manifest lists counts, also those that are no part of the disk.
+#[test]
+fn a_changed_byte_is_noticed() {
+    let image = small();
+    let whole = ova(&image, &format!("SHA256(disk.qcow2)= {}\n", sum("sha256sum", &image)));
+    let start = whole.len() - 1024 - image.len().next_multiple_of(512);
+    for at in [0, 100, image.len() / 2, image.len() - 1] {
+        let mut changed = whole.clone();
+        changed[start + at] ^= 1;
+        let error = Case::new(changed).bytes().unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Corrupt, "{at}: {error}");
+    }
+}
+
+#[test]
+fn manifests_of_pieces_and_of_disks_in_order() {
+    let image = small();
+    let parts = pieces("d", &image, 1000);
+    let lines: String = image
+        .chunks(1000)
+        .enumerate()
+        .map(|(number, part)| format!("SHA1(d.{number:09})= {}\n", sum("sha1sum", part)))
+        .collect();
+    let with = |lines: &str, parts: &[Vec<u8>]| {
+        archive(&[&[file("vm/a.ovf", b"<xml/>"), file("vm/a.mf", lines.as_bytes())], parts].concat())
+    };
+    let in_folder = |parts: &[Vec<u8>]| -> Vec<Vec<u8>> {
+        let renamed = |(number, part): (usize, &[u8])| file(&format!("vm/d.{number:09}"), part);
+        image.chunks(1000).enumerate().map(renamed).take(parts.len()).collect()
+    };
+    assert!(Case::new(with(&lines, &in_folder(&parts))).bytes() == Ok(small_disk()));
+    let wrong = lines.replacen("= ", "= 0", 1);
+    let error = Case::new(with(&wrong, &in_folder(&parts))).bytes().unwrap_err();
+    assert_eq!(&*error.code, "manifest-mismatch", "{error}");
+    // A raw disk tells nothing of its size, the manifest does.
+    let raw = content();
+    let renamed = |(number, part): (usize, &[u8])| file(&format!("vm/disk.raw.{number:09}"), part);
+    let raw_parts: Vec<_> = raw.chunks(50_000).enumerate().map(renamed).collect();
+    let zeros = "0".repeat(40);
+    let error = Case::new(with(&format!("SHA1(disk.raw.000000001)= {zeros}\n"), &raw_parts[..1])).bytes().unwrap_err();
+    assert_eq!(&*error.code, "piece-missing", "{error}");
+    // A disk that is decompressed in order.
+    let packed = filter("gzip", &["-cn"], &raw);
+    let files = |digest: &str| {
+        let line = format!("SHA256(disk.raw.gz)= {digest}\n");
+        archive(&[file("a.ovf", b"<xml/>"), file("a.mf", line.as_bytes()), file("disk.raw.gz", &packed)])
+    };
+    assert!(Case::new(files(&sum("sha256sum", &packed))).bytes().is_ok());
+    let error = Case::new(files(&hex(&[7; 32]))).bytes().unwrap_err();
+    assert_eq!(&*error.code, "manifest-mismatch", "{error}");
+}
+
+/// The files of a machine in one archive: an image finds those that it refers to, and is found among them.
+#[test]
+fn folders_of_a_machine() {
+    let base = small();
+    let top = overlay("base", Some("qcow2"));
+    let alone = Case { companions: vec![("base".to_owned(), base.clone())], ..Case::new(top.clone()) };
+    let disk = alone.bytes().unwrap();
+    let raw = content();
+    let flat = raw[..65_536].to_vec();
+    let descriptor = |name: &str| {
+        format!(
+            "# Disk DescriptorFile\nversion=1\nCID=fffffffe\nparentCID=ffffffff\ncreateType=\"vmfs\"\nRW 128 VMFS \"{name}\"\n"
+        )
+    };
+    let vmdk = descriptor("disk-flat.vmdk");
+    let other = file("old/disk-flat.vmdk", &[7; 65_536]);
+    // (what, members, the image, the disk)
+    let cases: &[(&str, Vec<Vec<u8>>, &str, &[u8])] = &[
+        ("an overlay", vec![file("base", &base), file("top", &top)], "top", &disk),
+        ("an overlay first", vec![file("vm/top", &top), file("vm/base", &base)], "vm/top", &disk),
+        (
+            "an overlay with others",
+            vec![file("README", b"text"), file("top", &top), file("a.ovf", b"<xml/>"), file("base", &base)],
+            "top",
+            &disk,
+        ),
+        (
+            "a descriptor",
+            vec![file("vm/disk-flat.vmdk", &flat), file("vm/disk.vmdk", vmdk.as_bytes())],
+            "vm/disk.vmdk",
+            &flat,
+        ),
+        (
+            "a descriptor beside another folder",
+            vec![other, file("vm/disk.vmdk", vmdk.as_bytes()), file("vm/disk-flat.vmdk", &flat)],
+            "vm/disk.vmdk",
+            &flat,
+        ),
+    ];
+    for (what, members, image, disk) in cases {
+        let file = archive(members);
+        let opened = open_bytes(file.clone(), OpenOptions::default()).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let info = opened.info();
+        assert_eq!(info.containers[0].member.as_deref(), Some(*image), "{what}");
+        assert!(info.needs.is_empty() && info.unused_companions.is_empty(), "{what}: {:?}", info.needs);
+        for answers in ANSWERS {
+            let converted = Case::new(file.clone()).convert(answers, Abilities::default(), 4096);
+            converted.result.unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert!(converted.target.bytes.take() == *disk, "{what}: other bytes");
+        }
+        // What is handed over comes first; what nothing refers to is said.
+        let companions = vec![("unused".to_owned(), base.clone())];
+        let opened = Case { companions, ..Case::new(file) };
+        assert!(opened.bytes().as_ref().map(Vec::as_slice) == Ok(*disk), "{what}");
+    }
+    // Two that are no chain, and two that refer to one another.
+    let circle = [file("base", &overlay("top", Some("qcow2"))), file("top", &top)];
+    for members in [vec![file("a", &base), file("b", &base)], circle.to_vec()] {
+        let error = Case::new(archive(&members)).bytes().unwrap_err();
+        assert_eq!((error.kind, &*error.code), (ErrorKind::Unsupported, "several-images"), "{error}");
+    }
+    // One that is not there is asked for.
+    let lonely = Case::new(archive(&[file("README", b"text"), file("top", &top)])).bytes().unwrap_err();
+    assert_eq!(lonely.kind, ErrorKind::MissingFile, "{lonely}");
+}

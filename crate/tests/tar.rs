@@ -388,6 +388,36 @@ fn ends_of_archives() {
     }
 }
 
+/// macOS packs the attributes of each file as another one before it. Only the name and the signature together tell.
+#[test]
+fn apple_double_files_are_passed_over() {
+    let raw = content();
+    let padded = [&raw[..], &[0; 352]].concat();
+    let attributes = [&[0, 5, 0x16, 7, 0, 2, 0, 0][..], &[1; 155]].concat();
+    let (double, disk) = (member("x/._a", b'0', &attributes), member("x/a", b'0', &raw));
+    let other = member("._b", b'0', &attributes);
+    let only_named = member("x/._a", b'0', &raw);
+    // (what, members, whether the disk is read)
+    let cases: &[(&str, Vec<Vec<u8>>, bool)] = &[
+        ("before", vec![double.clone(), disk.clone()], true),
+        ("behind", vec![disk.clone(), double.clone()], true),
+        ("many", vec![other.clone(), double.clone(), disk.clone(), other.clone()], true),
+        ("alone", vec![double.clone()], false),
+        ("a disk with such a name", vec![only_named.clone()], true),
+        ("a disk with such a name beside another", vec![only_named, disk.clone()], false),
+        ("attributes with another name", vec![member("a.attributes", b'0', &attributes), disk.clone()], false),
+    ];
+    for (what, members, is_read) in cases {
+        let file = archive(members);
+        for file in [file.clone(), gzip(&file)] {
+            match bytes(file) {
+                Ok(found) => assert!(*is_read && found == padded, "{what}: other bytes"),
+                Err(error) => assert!(!is_read && error.kind == ErrorKind::Unsupported, "{what}: {error}"),
+            }
+        }
+    }
+}
+
 /// What describes a machine, lists digests or signs them is no disk, even if it is all that there is.
 #[test]
 fn what_goes_with_a_disk_is_none() {

@@ -56,12 +56,13 @@ export async function openImage(platform: Platform, input: Input, options: OpenO
   try {
     checkOpening(options);
     const settings = settle(options, platform);
-    const { signal, format, snapshot, salvage = false } = options;
+    const { signal, format, snapshot, salvage = false, checkManifest } = options;
     if (signal?.aborted) throw cancelled();
     passwords = new Passwords(options);
     sources = await Sources.open(platform.openSource, input, options.companions ?? [], askingBy(input, options));
     const name = options.name ?? sources.image.name;
-    const opening: Opening = { starter: platform, sources, settings: { format, name, snapshot, salvage }, ...settings };
+    const image = { format, name, snapshot, salvage, checkManifest };
+    const opening: Opening = { starter: platform, sources, settings: image, ...settings };
     const opened = await OpenedImage.open(opening, passwords, options.assumePassword ?? false, signal);
     return new OpenImage(platform, opening, opened, name);
   } catch (thrown) {

@@ -32,6 +32,7 @@ const NAMES = {
   open: namesOf<OpenOptions>({
     allowUrl: true,
     assumePassword: true,
+    checkManifest: true,
     companions: true,
     engine: true,
     fetch: true,

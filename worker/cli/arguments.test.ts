@@ -11,6 +11,7 @@ const OPENING = {
   headerFile: undefined,
   assumePassword: false,
   salvage: false,
+  checkManifest: false,
 };
 
 const CONVERT = {
@@ -62,6 +63,7 @@ describe('commands', () => {
     ['convert --password-file - --password-file c=d a b', convert(opening({ passwordFiles: ['-', 'c=d'] }))],
     ['convert --header-file c a b', convert(opening({ headerFile: 'c' }))],
     ['convert --assume-password --salvage a b', convert(opening({ assumePassword: true, salvage: true }))],
+    ['convert --check-manifest a b', convert(opening({ checkManifest: true }))],
     ['help', HELP],
     ['-h', HELP],
     ['--help', HELP],

@@ -29,6 +29,9 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
   --salvage              convert what is left of a damaged image: lost parts become zeros,
                          are listed, and the exit code is 3
 
+  --check-manifest       compare the files of an OVA with its manifest where that reads the
+                         whole archive from a server; files here are compared anyway
+
   -O FORMAT              the output's format, as qemu-img calls it (default: raw); for an
                          unknown one all are listed
   -o NAME=VALUE[,...]    options of the output's format, as qemu-img calls them; repeatable.
@@ -56,6 +59,7 @@ export interface Opening {
   headerFile: string | undefined;
   assumePassword: boolean;
   salvage: boolean;
+  checkManifest: boolean;
 }
 
 export type Command =
@@ -92,6 +96,7 @@ const COMMON = {
 const LISTING = { ...COMMON, output: { type: 'string', default: 'human' } } as const;
 const CONVERT = {
   ...COMMON,
+  'check-manifest': { type: 'boolean', default: false },
   'output-format': { type: 'string', short: 'O', default: 'raw' },
   options: { type: 'string', short: 'o', multiple: true, default: [] as string[] },
   progress: { type: 'boolean', short: 'p', default: false },
@@ -185,6 +190,7 @@ interface CommonValues {
   'header-file'?: string | undefined;
   'assume-password': boolean;
   salvage: boolean;
+  'check-manifest'?: boolean;
 }
 
 const openingOf = (values: CommonValues): Opening => ({
@@ -195,6 +201,7 @@ const openingOf = (values: CommonValues): Opening => ({
   headerFile: values['header-file'],
   assumePassword: values['assume-password'],
   salvage: values.salvage,
+  checkManifest: values['check-manifest'] ?? false,
 });
 
 function listing(name: 'info' | 'map', args: string[]): Command {

@@ -23,7 +23,7 @@ export async function openImage(
   opening: Opening,
   { workers, onWaiting, signal }: Running,
 ): Promise<Image> {
-  const { format, companions, snapshot, passwordFiles, headerFile, assumePassword, salvage } = opening;
+  const { format, companions, snapshot, passwordFiles, headerFile, assumePassword, salvage, checkManifest } = opening;
   const isInput = path === STANDARD_INPUT;
   const isHeaders = headerFile === STANDARD_INPUT;
   if (isInput && isHeaders) throw new DecantError('usage', 'Standard input is the image; put the headers into a file');
@@ -42,6 +42,7 @@ export async function openImage(
     companions: await companionsOf(companions, remote),
     assumePassword,
     salvage,
+    ...(checkManifest ? { checkManifest } : {}),
     ...(workers === undefined ? {} : { workers }),
     ...(format === undefined ? {} : { format }),
     ...(snapshot === undefined ? {} : { snapshot }),

@@ -64,3 +64,27 @@ where
 pub fn keyed(hash: Hash, password: &[u8]) -> Box<Authenticate> {
     with_hash!(hash, D => keyed_by::<D>(password))
 }
+
+/// A hash of bytes that come in parts.
+pub trait Hasher {
+    /// Adds `bytes`.
+    fn add(&mut self, bytes: &[u8]);
+
+    /// The hash of all that was added.
+    fn finish(self: Box<Self>) -> Vec<u8>;
+}
+
+impl<D: Digest> Hasher for D {
+    fn add(&mut self, bytes: &[u8]) {
+        self.update(bytes);
+    }
+
+    fn finish(self: Box<Self>) -> Vec<u8> {
+        self.finalize().to_vec()
+    }
+}
+
+/// Begins the hash of bytes that come in parts.
+pub fn hasher(hash: Hash) -> Box<dyn Hasher> {
+    with_hash!(hash, D => Box::new(D::new()))
+}

@@ -3,39 +3,10 @@
 
 use super::options::{Companion, OpenOptions};
 use crate::error::{Error, ErrorKind, Result};
-use crate::reference::{Reference, Role};
+use crate::reference::{Reference, Role, base_name, resolved};
 use crate::shown::shown;
 use crate::source::FileId;
 use std::collections::HashMap;
-
-/// The part of a path behind its last separator, whether `/` or `\`.
-fn base_name(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
-}
-
-/// The parts of `path`, which is relative to the folder of the file `of`, without `.` and `..` as far as the names alone
-/// tell.
-fn resolved<'p>(path: &'p str, of: &'p str) -> Vec<&'p str> {
-    const SEPARATORS: [char; 2] = ['/', '\\'];
-    let mut parts: Vec<&str> = Vec::new();
-    if !path.starts_with(SEPARATORS) {
-        parts.extend(of.split(SEPARATORS));
-        // The last part is the name of the file itself.
-        parts.pop();
-    }
-    parts.extend(path.split(SEPARATORS));
-    let mut plain: Vec<&str> = Vec::new();
-    for part in parts {
-        match part {
-            "." => {}
-            ".." if plain.last().is_some_and(|&last| last != ".." && !last.is_empty()) => {
-                plain.pop();
-            }
-            _ => plain.push(part),
-        }
-    }
-    plain
-}
 
 /// The companions of an image, and which of them are referred to.
 pub(super) struct Companions<'a> {
@@ -135,6 +106,11 @@ impl<'a> Companions<'a> {
         let mut found = self.by_base_name.get(base_name(wanted)).cloned().unwrap_or_default();
         found.retain(|&at| !is_in_use || !self.used[at]);
         found
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty()
     }
 
     /// The files that nothing refers to so far.

@@ -1,5 +1,6 @@
 //! A chain: an image and the layers below it, which are opened one by one and read as one disk.
 
+mod candidates;
 mod companions;
 mod options;
 mod parents;
@@ -7,15 +8,16 @@ mod walk;
 
 pub use options::{Companion, OpenOptions};
 
+use crate::container::Member;
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::{ExtentWalk, Extents};
-use crate::format::{self, Disk, Format, LayerOptions, PartFile, Reader, WalkSetup, raw};
+use crate::format::{self, Disk, Format, LayerOptions, PartFile, WalkSetup, raw};
 use crate::info::{ContainerInfo, LayerInfo, Need};
 use crate::reference::Reference;
 use crate::shown::shown;
 use crate::source::{FileId, Source};
 use crate::unpack::{Content, unpack};
-use companions::Companions;
+use candidates::Candidates;
 use parents::ParentSearch;
 use std::rc::Rc;
 
@@ -34,6 +36,8 @@ pub struct Top {
     pub containers: Vec<ContainerInfo>,
     /// See [`LayerOptions::missing`].
     pub missing: u64,
+    /// The other files of its container: its companions may be among them.
+    pub beside: Vec<Member>,
 }
 
 impl Top {
@@ -44,7 +48,7 @@ impl Top {
             Some(name) => format::by_name(name)?,
             None => format::probe(source).await?.ok_or_else(|| not_recognised(options, source.size()))?,
         };
-        Ok(Self { format, containers: Vec::new(), missing: 0 })
+        Ok(Self { format, containers: Vec::new(), missing: 0, beside: Vec::new() })
     }
 }
 
@@ -100,11 +104,12 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Opens `files`, of which the first is the image, `top`, and the others are the companions of `options`. Fails as
+    /// Opens `files`: the image, which is `top`, the companions of `options`, and those beside the image. Fails as
     /// [`crate::Image::open`] does. A companion that is a layer in a container becomes that layer's part of the file.
     pub async fn open(files: &mut [Rc<dyn Source>], top: Top, options: &OpenOptions) -> Result<Self> {
-        let Top { format, containers, missing } = top;
-        let (mut companions, mut parents) = (Companions::new(options), ParentSearch::default());
+        let Top { format, containers, missing, beside } = top;
+        let beside = in_container(&containers, beside);
+        let (mut companions, mut parents) = (Candidates::new(options, &beside), ParentSearch::default());
         let salvage = options.salvage;
         let mut chain = Self {
             layers: Vec::new(),
@@ -116,7 +121,7 @@ impl Chain {
         };
         let how = LayerOptions { snapshot: options.snapshot.clone(), salvage, is_backing: false, missing };
         let content = chain.containers.last().map(ContainerInfo::content);
-        let disk = open_as(format, files[0].clone(), how).await.map_err(|error| inside(error, content.as_deref()))?;
+        let disk = format.open(files[0].clone(), how).await.map_err(|error| inside(error, content.as_deref()))?;
         if options.snapshot.is_some() && disk.info().snapshots.is_empty() {
             return Err(without_snapshots(format.name));
         }
@@ -175,7 +180,7 @@ impl Chain {
                 }
             }
         };
-        let disk = open_as(format, source, how).await.map_err(|error| inside(error, content.as_deref()))?;
+        let disk = format.open(source, how).await.map_err(|error| inside(error, content.as_deref()))?;
         if let Some(wanted) = &reference.identity
             && !wanted.is_met_by(&disk.identities())
         {
@@ -192,7 +197,7 @@ impl Chain {
         file: FileId,
         layer: OpenedLayer,
         files: &[Rc<dyn Source>],
-        companions: &mut Companions<'_>,
+        companions: &mut Candidates<'_>,
         parents: &mut ParentSearch,
     ) -> Result<Option<(FileId, Reference)>> {
         let OpenedLayer { disk, guessed, content } = layer;
@@ -278,6 +283,16 @@ impl Chain {
     }
 }
 
+/// How to find the files `beside` an image that was found in `containers`.
+fn in_container(containers: &[ContainerInfo], beside: Vec<Member>) -> OpenOptions {
+    let companion = |Member { name, source, .. }| Companion { source, name, stands_for: None, is_image: false };
+    OpenOptions {
+        name: containers.last().and_then(|container| container.member.clone()),
+        companions: beside.into_iter().map(companion).collect(),
+        ..OpenOptions::default()
+    }
+}
+
 /// Whether the layer that `reference` names may lie in a container. Where it may be a raw disk, the guest may have written
 /// there what looks like one.
 fn may_be_packed(reference: &Reference) -> bool {
@@ -310,17 +325,6 @@ fn other_parent(reference: &Reference, disk: &dyn Disk, child: &str) -> Error {
 /// A snapshot of an image in `format`, which has none, was asked for.
 pub(crate) fn without_snapshots(format: &str) -> Error {
     Error::new(ErrorKind::Usage, format!("An image in the format {format} has no internal snapshots"))
-}
-
-async fn open_as(format: &Format, source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
-    match format.reader {
-        Reader::Here(open) => open(source, options).await,
-        Reader::FullBuild => Err(Error::full_build(format.label)),
-        Reader::Nothing => {
-            let message = format!("The file is {}, which Decant does not read yet", format.label);
-            Err(Error::new(ErrorKind::Unsupported, message))
-        }
-    }
 }
 
 /// The error for an image of `size` bytes that is in no known format.

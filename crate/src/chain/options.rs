@@ -16,6 +16,9 @@ pub struct OpenOptions {
     pub snapshot: Option<String>,
     /// Whether damaged ranges become zeros and are listed. Otherwise damage is an error.
     pub salvage: bool,
+    /// Whether the files of an archive are compared with its manifest when the image is converted. `None`: where the archive
+    /// is a file of this system, and no damage is tolerated.
+    pub check_manifest: Option<bool>,
 }
 
 /// A file that the caller handed over beside the image.

@@ -1,7 +1,7 @@
 //! Finds a parent that has no name: by what its child records of it, among the companions that nothing refers to.
 
-use super::companions::{Companions, ambiguous};
-use super::open_as;
+use super::candidates::Candidates;
+use super::companions::ambiguous;
 use crate::error::{ErrorKind, Result};
 use crate::format::LayerOptions;
 use crate::full_build::FullBuild;
@@ -28,7 +28,7 @@ impl ParentSearch {
         &mut self,
         reference: &Reference,
         files: &[Rc<dyn Source>],
-        companions: &mut Companions<'_>,
+        companions: &mut Candidates<'_>,
     ) -> Result<Option<FileId>> {
         let Some(wanted) = &reference.identity else { return Ok(None) };
         FullBuild::require("formats that identify a parent")?;
@@ -77,5 +77,5 @@ async fn open(file: Rc<dyn Source>) -> Result<Vec<Identity>> {
         return Ok(Vec::new());
     };
     let how = LayerOptions { is_backing: true, ..LayerOptions::default() };
-    Ok(open_as(format, source, how).await?.identities())
+    Ok(format.open(source, how).await?.identities())
 }

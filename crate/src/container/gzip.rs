@@ -37,6 +37,8 @@ const LONGEST_TEXT: usize = 64 << 10;
 const LONGEST_SYMBOL: usize = 6;
 /// CRC-32 and size.
 const TRAILER: usize = 8;
+/// The most bytes behind the members that are taken for metadata, as OpenWrt appends them: fewer than [`INPUT`].
+const LONGEST_TRAILER: usize = 64 << 10;
 
 /// Compressed bytes that are held.
 const INPUT: usize = 256 << 10;
@@ -53,6 +55,8 @@ struct Gzip {
     /// Of the member's data so far.
     checksum: Checksum,
     state: State,
+    /// Bytes behind the last member that belong to nothing.
+    trailer: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,6 +83,7 @@ impl Gzip {
             given: 0,
             checksum: Checksum::default(),
             state: State::Start,
+            trailer: 0,
         })
     }
 
@@ -175,18 +180,30 @@ impl Gzip {
         Ok(())
     }
 
-    /// Finds out what follows a member: another one, zeros up to the end, or nothing.
+    /// Finds out what follows a member: another one, zeros, a trailer, or nothing.
     async fn find_member(&mut self) -> Result<()> {
         let start = self.input.position();
         if self.input.next_byte().await? == Some(MAGIC[0]) {
             return self.begin_member().await;
         }
-        if !self.input.is_zero_to_end().await? {
-            return Err(Error::corrupt("something else than gzip stands behind the compressed data", start));
+        if self.input.pass_zeros().await? {
+            let rest = self.input.rest().await?;
+            if may_be_member(rest) || rest.len() > LONGEST_TRAILER {
+                let message = "something that is no trailer stands behind the compressed data";
+                return Err(Error::corrupt(message, start));
+            }
+            self.trailer = rest.len() as u64;
         }
         self.state = State::End;
         Ok(())
     }
+}
+
+/// Whether `rest`, which follows checked members, may be another one, perhaps a damaged one: a part of the disk would be lost.
+fn may_be_member(rest: &[u8]) -> bool {
+    let signature = [MAGIC[0], MAGIC[1], DEFLATE];
+    let alike = rest.iter().zip(&signature).filter(|(found, expected)| found == expected).count();
+    alike >= 2 || rest.windows(signature.len()).any(|part| part == signature)
 }
 
 impl ByteStream for Gzip {
@@ -200,7 +217,8 @@ impl ByteStream for Gzip {
 
     fn ended(&self) -> Ended {
         // Its members are checked by themselves.
-        Ended { is_unmarked: false }
+        let trailer = self.trailer + self.input.stream.ended().trailer;
+        Ended { is_unmarked: false, trailer }
     }
 }
 
@@ -308,16 +326,27 @@ impl Input {
         Ok((self.next < self.end).then(|| self.bytes[self.next]))
     }
 
-    /// Whether all that comes is zeros, which are consumed.
-    async fn is_zero_to_end(&mut self) -> Result<bool> {
+    /// Passes over zeros. Returns whether something else follows.
+    async fn pass_zeros(&mut self) -> Result<bool> {
         while is_zero(&self.bytes[self.next..self.end]) {
             self.next = self.end;
             if self.has_ended {
-                return Ok(true);
+                return Ok(false);
             }
             self.read_more().await?;
         }
-        Ok(false)
+        self.next += self.bytes[self.next..self.end].iter().take_while(|&&byte| byte == 0).count();
+        Ok(true)
+    }
+
+    /// All that follows, or more than [`LONGEST_TRAILER`] bytes of it.
+    async fn rest(&mut self) -> Result<&[u8]> {
+        while !self.has_ended && self.end - self.next <= LONGEST_TRAILER {
+            self.read_more().await?;
+        }
+        let rest = self.next..self.end;
+        self.next = self.end;
+        Ok(&self.bytes[rest])
     }
 
     /// Passes over a text that ends in NUL.

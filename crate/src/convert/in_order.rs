@@ -8,11 +8,12 @@ use crate::encode::Encoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Sample, TAIL};
 use crate::full_build::FullBuild;
-use crate::info::ContainerInfo;
+use crate::info::{ContainerInfo, Notice};
+use crate::manifest::Manifest;
 use crate::members::unmarked;
 use crate::opening::not_in_order;
 use crate::source::{FileId, FileRange, Files, Profile, Source, zeroed};
-use crate::stream::ByteStream;
+use crate::stream::{ByteStream, Ended};
 use crate::streamed::StreamedImage;
 use crate::target::{Holes, Run};
 use crate::units::{HostOffset, MAX_SIZE, SECTOR};
@@ -33,6 +34,7 @@ pub struct InOrder {
     shelf: Rc<Shelf>,
     /// Where the disk was found, if nothing states its format.
     guessed_in: Option<Vec<ContainerInfo>>,
+    manifest: Option<Rc<Manifest>>,
 }
 
 impl InOrder {
@@ -43,7 +45,13 @@ impl InOrder {
             stream: image.begin()?,
             shelf: Rc::default(),
             guessed_in: image.guessed_in().map(<[ContainerInfo]>::to_vec),
+            manifest: image.manifest(),
         })
+    }
+
+    /// The manifest of the archive that the disk lies in, if there is one.
+    pub(super) fn manifest(&self) -> Option<Rc<Manifest>> {
+        self.manifest.clone()
     }
 
     /// What jobs read: one file that no worker can open.
@@ -103,6 +111,7 @@ pub(super) struct InOrderPlanner {
     next_index: u64,
     planned: u64,
     position: Rc<Cell<u64>>,
+    notices: Rc<RefCell<Vec<Notice>>>,
 }
 
 impl InOrderPlanner {
@@ -119,12 +128,18 @@ impl InOrderPlanner {
             next_index: 0,
             planned: 0,
             position: Rc::default(),
+            notices: Rc::default(),
         }
     }
 
     /// How many bytes of the file were read.
     pub fn position(&self) -> Rc<Cell<u64>> {
         self.position.clone()
+    }
+
+    /// What the disk's end has shown.
+    pub fn notices(&self) -> Rc<RefCell<Vec<Notice>>> {
+        self.notices.clone()
     }
 
     /// The next job, whose chunk is on the shelf.
@@ -193,11 +208,17 @@ impl InOrderPlanner {
 
     /// Fails where the last bytes show that the disk is none, or where it may be cut off.
     fn check_end(&mut self) -> Result<()> {
+        let Ended { is_unmarked, trailer } = self.disk.stream.ended();
+        if trailer > 0 {
+            let message =
+                format!("The compressed data is followed by {trailer} bytes that belong to nothing; they are left out");
+            self.notices.borrow_mut().push(Notice::new("trailer", message).field("size", trailer));
+        }
         let Some(containers) = &self.disk.guessed_in else { return Ok(()) };
         let sample = Sample { head: Vec::new(), tail: std::mem::take(&mut self.tail) };
         match format::recognise(&sample) {
             Some(format) => Err(not_in_order(format, containers.last().map(|container| container.name))),
-            None if self.disk.stream.ended().is_unmarked => Err(unmarked(containers)),
+            None if is_unmarked => Err(unmarked(containers)),
             None => Ok(()),
         }
     }

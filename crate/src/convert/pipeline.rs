@@ -11,10 +11,11 @@ use crate::encode::Placement;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::Image;
 use crate::info::Notice;
+use crate::manifest::Manifest;
 use crate::source::Files;
 use crate::target::Run;
 use crate::units::GuestRange;
-use futures_util::future::{Either, LocalBoxFuture, select};
+use futures_util::future::{Either, LocalBoxFuture, select, try_join};
 use futures_util::pin_mut;
 use futures_util::stream::{TryStreamExt, try_unfold};
 use std::cell::{Cell, RefCell};
@@ -168,7 +169,8 @@ pub async fn go_on<E: Executor>(
     // A block is written by one job. The last one of the disk may be short.
     let guest = if begun.guest >= end { end } else { begun.guest / limits.unit * limits.unit };
     let begun = Begun { guest, ..begun };
-    run(|| Plan::of_image(image, limits, begun), executor, output, begun, progress, cancel).await
+    let manifest = image.manifest();
+    run(|| Plan::of_image(image, limits, begun), manifest, executor, output, begun, progress, cancel).await
 }
 
 /// Converts the whole disk that comes in order, as [`convert`] does; the writer of `output` is one of
@@ -182,12 +184,14 @@ pub async fn convert_in_order<E: Executor>(
     cancel: &Cancel,
 ) -> Result<Converted> {
     let limits = output.limits(executor.job_bytes());
+    let manifest = disk.manifest();
     let plan = || Ok(Plan::InOrder(InOrderPlanner::new(disk, limits)));
-    run(plan, executor, output, Begun::default(), progress, cancel).await
+    run(plan, manifest, executor, output, Begun::default(), progress, cancel).await
 }
 
 async fn run<E: Executor>(
     plan: impl FnOnce() -> Result<Plan>,
+    manifest: Option<Rc<Manifest>>,
     executor: &E,
     output: &Output<'_, E::Bytes>,
     begun: Begun,
@@ -195,9 +199,21 @@ async fn run<E: Executor>(
     cancel: &Cancel,
 ) -> Result<Converted> {
     let conversion = async {
-        let mut done = transfer(plan()?, executor, output, begun, progress).await?;
-        done.progress = Progress { finalizing: true, latest: GuestRange::default(), ..done.progress };
-        progress(done.progress);
+        let transferred = async {
+            let mut done = transfer(plan()?, executor, output, begun, progress).await?;
+            done.progress = Progress { finalizing: true, latest: GuestRange::default(), ..done.progress };
+            progress(done.progress);
+            Ok(done)
+        };
+        // Beside it. Nothing is complete before both are done.
+        let checked = async {
+            match &manifest {
+                Some(manifest) => manifest.check().await,
+                None => Ok(None),
+            }
+        };
+        let (mut done, notice) = try_join(transferred, checked).await?;
+        done.notices.extend(notice);
         output.target.finish().await?;
         Ok(done)
     };
@@ -250,6 +266,14 @@ impl Plan {
         }
     }
 
+    /// What is found out while it is read.
+    fn notices(&self) -> Rc<RefCell<Vec<Notice>>> {
+        match self {
+            Self::Image { .. } => Rc::default(),
+            Self::InOrder(planner) => planner.notices(),
+        }
+    }
+
     async fn next(&mut self) -> Result<Option<Job>> {
         match self {
             Self::Image { planner, .. } => planner.next().await,
@@ -269,7 +293,7 @@ async fn transfer<E: Executor>(
     let Output { writer, target, .. } = output;
     let guest_total = plan.virtual_size();
     let largest = executor.job_bytes().max(plan.largest_unit());
-    let position = plan.position();
+    let (position, found) = (plan.position(), plan.notices());
     target.open(guest_total.and_then(|_| writer.output_size())).await?;
     let mut lost_ranges = LostRanges::default();
     let Begun { guest: guest_done, written } = begun;
@@ -313,7 +337,8 @@ async fn transfer<E: Executor>(
     let Finished { written, output_size } = placer.finish(writer, virtual_size).await?;
     done.written += written;
     let lost = lost_ranges.finish();
-    Ok(Converted { progress: done, virtual_size, output_size, notices: writer.notice().into_iter().collect(), lost })
+    let notices = writer.notice().into_iter().chain(found.take()).collect();
+    Ok(Converted { progress: done, virtual_size, output_size, notices, lost })
 }
 
 /// Divides the disk among jobs, in the order in which they are planned.

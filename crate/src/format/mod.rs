@@ -143,6 +143,19 @@ impl Format {
     pub fn is_read(&self) -> bool {
         !matches!(self.reader, Reader::Nothing)
     }
+
+    /// Opens `source` as one layer. Fails with `unsupported` if nothing reads the format, with `full-build` if this build does
+    /// not, and as the format does.
+    pub(crate) async fn open(&self, source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
+        match self.reader {
+            Reader::Here(open) => open(source, options).await,
+            Reader::FullBuild => Err(Error::full_build(self.label)),
+            Reader::Nothing => {
+                let message = format!("The file is {}, which Decant does not read yet", self.label);
+                Err(Error::new(ErrorKind::Unsupported, message))
+            }
+        }
+    }
 }
 
 /// What reads a format.

@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ source, format?, name?, companions, snapshot?, salvage }`.
+    /// `{ source, format?, name?, companions, snapshot?, salvage, checkManifest? }`.
     pub type OpenSpec;
     #[wasm_bindgen(method, getter)]
     fn source(this: &OpenSpec) -> JsValue;
@@ -22,6 +22,8 @@ extern "C" {
     fn snapshot(this: &OpenSpec) -> Option<String>;
     #[wasm_bindgen(method, getter)]
     fn salvage(this: &OpenSpec) -> bool;
+    #[wasm_bindgen(method, getter, js_name = checkManifest)]
+    fn check_manifest(this: &OpenSpec) -> Option<bool>;
 
     /// `{ source, name, standsFor?, isImage }`.
     type CompanionSpec;
@@ -53,6 +55,7 @@ impl OpenSpec {
             companions: self.companions().iter().map(companion).collect(),
             snapshot: self.snapshot(),
             salvage: self.salvage(),
+            check_manifest: self.check_manifest(),
         };
         (super::input(self.source()), options)
     }

@@ -21,6 +21,7 @@ use decant::chain::Companion;
 use decant::convert::{Cancel, InOrder, Output, Progress, convert, convert_in_order};
 use decant::damage::Losses;
 use decant::encryption::Keys;
+use decant::info::Notice;
 use decant::native::Inline;
 use decant::stream::ByteStream;
 use decant::target::{Abilities, Holes, Run, Target, TargetHandle};
@@ -212,6 +213,7 @@ pub const STAMP: Stamp = Stamp { seconds: 1_700_000_000, random: [0xa5; 16] };
 pub struct Converted {
     pub result: Result<Progress>,
     pub lost: Losses,
+    pub notices: Vec<Notice>,
     pub output_size: u64,
     pub target: Rc<MemoryTarget>,
     pub source: Rc<HeldSource>,
@@ -231,6 +233,7 @@ pub struct Case {
     pub password: Option<Vec<u8>>,
     pub assume_password: bool,
     pub salvage: bool,
+    pub check_manifest: Option<bool>,
     /// Whether the image comes as a stream.
     pub as_stream: bool,
 }
@@ -275,6 +278,7 @@ impl Case {
             companions: self.companions.iter().zip(&held).map(companion).collect(),
             snapshot: self.snapshot.clone(),
             salvage: self.salvage,
+            check_manifest: self.check_manifest,
         };
         (source, held, options)
     }
@@ -348,11 +352,11 @@ impl Case {
             convert(&image, &executor, &output, &progress, &cancel).await
         };
         let result = drive(&source, answers, work).expect("it waits for nothing");
-        let (result, output_size, lost) = match result {
-            Ok(done) => (Ok(done.progress), done.output_size, done.lost),
-            Err(error) => (Err(error), 0, Losses::default()),
+        let (result, output_size, lost, notices) = match result {
+            Ok(done) => (Ok(done.progress), done.output_size, done.lost, done.notices),
+            Err(error) => (Err(error), 0, Losses::default(), Vec::new()),
         };
-        Converted { result, lost, output_size, target, source, companions }
+        Converted { result, lost, notices, output_size, target, source, companions }
     }
 
     /// The bytes of the disk.

@@ -146,7 +146,7 @@ impl ByteStream for OnlyFile {
     }
 
     fn ended(&self) -> Ended {
-        Ended { is_unmarked: !self.is_marked }
+        Ended { is_unmarked: !self.is_marked, ..self.archive.stream.ended() }
     }
 }
 

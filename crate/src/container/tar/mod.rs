@@ -28,7 +28,7 @@ pub(super) const CONTAINER: Container = Container {
 .in_full_build();
 
 fn refused(message: String) -> Error {
-    Error::new(ErrorKind::Unsupported, message)
+    Error::new(ErrorKind::Unsupported, message).coded("no-image")
 }
 
 /// The regular files of an archive, in its order.

@@ -270,11 +270,11 @@ impl Records {
     /// where it is sparse in a way that is not read.
     pub fn place(self, name: &str, block: &[u8], len: u64, start: HostOffset) -> Result<Place> {
         let unreadable = || {
-            Err(Error::unsupported(format!(
-                "a sparse member of a tar archive in another form than those of GNU and pax, '{}'; pack it again without its \
-                 holes",
+            let what = format!(
+                "a sparse member of a tar archive in another form than those of GNU and pax, '{}' (pack it again without holes)",
                 shown(name)
-            )))
+            );
+            Err(Error::unsupported(what).coded("tar-sparse-unreadable").field("file", name))
         };
         let invalid = || Error::corrupt("a pax header of the tar archive is invalid", start);
         let is_old_gnu = block[super::header::TYPE] == super::header::SPARSE;
