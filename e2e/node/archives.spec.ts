@@ -1,0 +1,122 @@
+// Archives whose files are put together, looked for or checked: sparse members, disks in pieces, a machine's folder, and
+// manifests. What all permutations come to is tested in crate/tests; here workers get the bytes of such files.
+
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type * as Decant from '../../dist/node.js';
+import { decant as command } from '../support/command.js';
+import { diskUsage, expectSame, flush, sparse, splitVmdk } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+import { serveFile } from '../support/remote.js';
+
+const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
+test.afterAll(() => decant.dispose());
+
+const MIB = 1 << 20;
+
+/** What `script` of a shell makes in `folder`. */
+const sh = (folder: string, script: string) => execFileSync('sh', ['-ec', script], { cwd: folder });
+
+/** An OVA with `disk`, and a manifest in which it has `digest`. */
+function ova(folder: string, disk: string, digest: string): string {
+  writeFileSync(join(folder, 'a.ovf'), '<xml/>');
+  writeFileSync(join(folder, 'a.mf'), `SHA256(${basename(disk)})= ${digest}\n`);
+  sh(folder, `tar --format=ustar -cf a.ova a.ovf a.mf -C '${dirname(disk)}' '${basename(disk)}'`);
+  return join(folder, 'a.ova');
+}
+
+const digestOf = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
+
+test('sparse members are read, and their holes stay holes', ({ folder }) => {
+  const { raw } = sparse(64 * MIB);
+  for (const [name, options] of [
+    ['a.tar', '--format=oldgnu -Scf'],
+    ['b.tar', '--format=posix -Scf'],
+    ['c.tar.gz', '--format=oldgnu -Sczf'],
+    ['d.tar.gz', '--format=posix -Sczf'],
+  ] as const) {
+    sh(folder, `tar ${options} ${name} -C '${dirname(raw)}' '${basename(raw)}'`);
+    const output = join(folder, `${name}.raw`);
+    expect(command('convert', join(folder, name), output), name).toMatchObject({ status: 0 });
+    expectSame(output, raw);
+    for (const file of [output, raw]) flush(file);
+    expect(diskUsage(output), name).toBeLessThanOrEqual(diskUsage(raw) * 1.01 + 16_384);
+  }
+});
+
+test('a disk in pieces, and a machine in one folder, are read out of the archive', async ({ folder }) => {
+  const { descriptor, extents, disk } = splitVmdk(folder);
+  const expected = join(folder, 'expected.raw');
+  writeFileSync(expected, disk);
+  const names = [descriptor, ...extents].map((path) => `'${basename(path)}'`).join(' ');
+  sh(dirname(descriptor), `tar -cf '${folder}/vm.tar' ${names}`);
+  const { image, raw } = sparse(64 * MIB);
+  sh(folder, `split -b 700000 -d -a 9 '${image}' d.qcow2.; echo '<xml/>' > a.ovf; tar -cf pieces.ova a.ovf d.qcow2.0*`);
+  for (const [name, wanted] of [
+    ['vm.tar', expected],
+    ['pieces.ova', raw],
+  ] as const) {
+    const output = join(folder, `${name}.raw`);
+    expect(command('convert', join(folder, name), output), name).toEqual({ status: 0, stdout: '', stderr: '' });
+    expectSame(output, wanted);
+    // A server's bytes come by the coordinator.
+    const remote = await serveFile(readFileSync(join(folder, name)));
+    const opened = await decant.open(remote.url);
+    await opened.convert(output);
+    expectSame(output, wanted);
+    await opened.close();
+    await remote.close();
+  }
+  const map = JSON.parse(command('map', '--output=json', join(folder, 'vm.tar')).stdout) as { offset?: number }[];
+  const archive = readFileSync(join(folder, 'vm.tar'));
+  for (const { start, length, data, offset } of map as {
+    start: number;
+    length: number;
+    data: boolean;
+    offset?: number;
+  }[])
+    if (data && offset !== undefined)
+      expect(archive.subarray(offset, offset + length).equals(disk.subarray(start, start + length))).toBe(true);
+});
+
+test('a manifest is checked here, and on a server where it is asked for', async ({ folder }) => {
+  const { image, raw } = sparse(64 * MIB);
+  const output = join(folder, 'out.raw');
+  const right = ova(folder, image, digestOf(image));
+  expect(command('convert', right, output)).toEqual({ status: 0, stdout: '', stderr: '' });
+  expectSame(output, raw);
+  const before = readFileSync(right);
+  const wrong = ova(folder, image, '0'.repeat(64));
+  writeFileSync(output, 'it stays');
+  const refused = command('convert', wrong, output);
+  expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('manifest') });
+  expect(readFileSync(output, 'utf8')).toBe('it stays');
+  const opened = await decant.open(wrong);
+  await expect(opened.convert(join(folder, 'new.raw'))).rejects.toMatchObject({
+    kind: 'corrupt',
+    code: 'manifest-mismatch',
+    fields: { file: basename(image) },
+  });
+  expect(existsSync(join(folder, 'new.raw'))).toBe(false);
+  await opened.close();
+  const remote = await serveFile(readFileSync(wrong));
+  const result = async (options: Decant.OpenOptions) => {
+    const image = await decant.open(remote.url, options);
+    try {
+      return await image.convert(output);
+    } finally {
+      await image.close();
+    }
+  };
+  expect((await result({})).notices).toContainEqual(expect.objectContaining({ code: 'manifest-unchecked' }));
+  await expect(result({ checkManifest: true })).rejects.toMatchObject({ code: 'manifest-mismatch' });
+  await remote.close();
+  const whole = await serveFile(before);
+  const checked = await decant.open(whole.url, { checkManifest: true });
+  expect((await checked.convert(output)).notices).toEqual([]);
+  await checked.close();
+  await whole.close();
+});
