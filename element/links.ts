@@ -1,6 +1,6 @@
 // Images on servers, by their addresses.
 
-import { DecantError, httpSource, type Input } from 'decant';
+import { DecantError, httpSource, type Input, type Waiting } from 'decant';
 import type { Given } from './given.js';
 
 const ADDRESS = /^https?:\/\/\S+$/i;
@@ -13,6 +13,8 @@ export function addressIn(text: string): URL | undefined {
 
 export class Link {
   #source: Promise<Input> | undefined;
+  /** Called with the server that is waited for, and without one when it has answered. */
+  onWaiting: (waiting: Waiting | undefined) => void = () => {};
 
   constructor(readonly url: URL) {}
 
@@ -30,7 +32,8 @@ export class Link {
   async #ask(signal: AbortSignal): Promise<Input> {
     try {
       // The person decides for how long a network that is gone is waited for.
-      return await httpSource(this.url, { signal, patience: Number.POSITIVE_INFINITY });
+      const onWaiting = (waiting: Waiting | undefined) => this.onWaiting(waiting);
+      return await httpSource(this.url, { signal, patience: Number.POSITIVE_INFINITY, onWaiting });
     } catch (thrown) {
       // A large file of a server that sends only whole files is read in order.
       if (DecantError.is(thrown) && thrown.kind === 'unsupported') return this.url;

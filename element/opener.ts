@@ -1,6 +1,6 @@
 // From a file to an image that can be converted: asks for what it needs, then shows what it is.
 
-import { type Image, type Layer, type Need, type OutputFormat, open } from 'decant';
+import { type Image, type Layer, type Need, type OutputFormat, open, type Waiting } from 'decant';
 import { bestChoice, type Environment, explore, listChoices, newEnvironment } from './choices.js';
 import { doubtsAbout } from './companions.js';
 import { contentsOf } from './contents/contents.js';
@@ -46,6 +46,9 @@ export class Opener {
     const { texts } = this.stage;
     const turn = this.stage.begin({ step: 'opening', name });
     this.opening = opening;
+    for (const { link } of sourcesOf(opening)) {
+      if (link) link.onWaiting = (waiting) => this.#showWaiting(turn, waiting);
+    }
     try {
       const image = await open(await sourceOf(opening.top, turn), {
         signal: turn,
@@ -128,6 +131,13 @@ export class Opener {
     if (!opening) return;
     const others = opening.answers.filter((answer) => answer.need.name !== need.name);
     await this.open({ ...opening, missing: this.missing, answers: others });
+  }
+
+  /** Shows which server is waited for, as long as the image is opened. */
+  #showWaiting(turn: AbortSignal, waiting: Waiting | undefined): void {
+    const { state } = this.stage;
+    if (state.step !== 'opening') return;
+    this.stage.show(turn, { step: 'opening', name: state.name, ...(waiting && { waiting }) });
   }
 
   async #goOn(image: Image, opening: Opening, turn: AbortSignal, notice: string | undefined): Promise<void> {

@@ -1,6 +1,6 @@
 // What the page can be showing.
 
-import type { Image, Kept, Need, OutputFormat, Result } from 'decant';
+import type { Image, Kept, Need, OutputFormat, Result, Waiting } from 'decant';
 import type { Given } from './given.js';
 import type { DiskPicture } from './picture/disk-picture.js';
 import type { Method } from './rates.js';
@@ -55,7 +55,7 @@ export const methodOf = ({ kind }: Place): Method => (kind === 'folder' || kind 
 
 export type State =
   | { step: 'empty'; notice?: string }
-  | { step: 'opening'; name: string }
+  | { step: 'opening'; name: string; waiting?: Waiting }
   | {
       step: 'needs';
       image: Image;

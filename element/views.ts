@@ -86,11 +86,12 @@ export function windowTitle(state: State, texts: Texts): string | undefined {
   }
 }
 
-export function openingView({ name }: Step<'opening'>, session: Session): TemplateResult {
+export function openingView({ name, waiting }: Step<'opening'>, session: Session): TemplateResult {
   const { texts } = session;
   return html`
     ${heading(texts.opening(name))}
     <progress aria-label=${texts.opening(name)}></progress>
+    ${waiting ? html`<p class="notice">${texts.waitingFor(waiting)}</p>` : nothing}
     <div class="actions"><button @click=${() => session.reset()}>${texts.cancel}</button></div>
   `;
 }

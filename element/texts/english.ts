@@ -10,6 +10,7 @@ import {
   type Result,
   type Snapshot,
   shownText,
+  type Waiting,
 } from 'decant';
 import type { Contents, Part } from '../contents/types.js';
 import type { Method } from '../rates.js';
@@ -292,6 +293,8 @@ export const english = {
   leftUnknown: 'nearly done',
   silent: (seconds: number) =>
     `The network has brought nothing for ${duration(seconds)}. The conversion goes on by itself when it is back.`,
+  waitingFor: ({ host, status, attempt }: Waiting) =>
+    `Waiting for the server ${host}: ${status ?? 'no complete answer'}, attempt ${attempt}.`,
   silentShort: 'The network is gone. The conversion goes on when it is back.',
   finishing: 'The browser checks the whole file before it hands it over. It does not tell how far it is.',
   cancel: 'Cancel',

@@ -292,6 +292,8 @@ export function german(units: Units): Texts {
     leftUnknown: 'fast fertig',
     silent: (seconds) =>
       `Seit ${duration(seconds)} kommt nichts aus dem Netz. Es geht von selbst weiter, wenn es wieder da ist.`,
+    waitingFor: ({ host, status, attempt }) =>
+      `Der Server ${host} braucht noch: ${status ?? 'keine vollständige Antwort'}, Versuch ${attempt}.`,
     silentShort: 'Das Netz ist weg. Es geht weiter, wenn es wieder da ist.',
     finishing: 'Der Browser prüft die ganze Datei, bevor er sie übergibt. Wie weit er ist, sagt er nicht.',
     cancel: 'Abbrechen',

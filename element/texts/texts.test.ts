@@ -151,6 +151,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     ],
     left: [[90]],
     silent: [[90]],
+    waitingFor: [[{ host: 'host:8080', status: 502, attempt: 3 }], [{ host: 'host', attempt: 1 }]],
     place: placesOf(name).flatMap((place) => [
       [place, undefined],
       [place, 1],
