@@ -23,10 +23,10 @@ const codesIn = (part: string): [code: string, kind: string][] =>
     .filter((line) => line.startsWith('| `'))
     .flatMap((line) => {
       const [, codes = '', kind = ''] = line.split('|');
-      return [...codes.matchAll(/`([^`]+)`/g)].map(([, code]): [string, string] => [
-        code!,
-        kind.replaceAll(/[ `]/g, ''),
-      ]);
+      const kinds = kind.replaceAll(/[ `]/g, '').split(',');
+      return [...codes.matchAll(/`([^`]+)`/g)].flatMap(([, code]) =>
+        kinds.map((kind): [string, string] => [code!, kind]),
+      );
     });
 
 const hasSentence = (text: string) => !text.includes(ENGLISH);
