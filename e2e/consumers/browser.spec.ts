@@ -1,11 +1,14 @@
 // The packed package in pages, as each consumer builds and serves them by default.
 
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, expect, type Page, test } from '@playwright/test';
 import { build, develop, folder, project } from '../support/consumers/project.js';
 import { BASE, type Sent, serve } from '../support/consumers/server.js';
+import { buildDigest, documentOf, type Loaded } from '../support/consumers/table.js';
 import { hashFile, PASSWORD, small } from '../support/images.js';
+import { scope } from '../support/scope.js';
 import { watchUnhandled } from '../support/unhandled.js';
 import { CONSUMERS, type Consumer } from './consumers.js';
 
@@ -28,6 +31,7 @@ const OUTPUTS = ['opfs', 'download', 'target'];
 const MINUTE = 60_000;
 
 const results = join(folder, 'results');
+const DOCUMENT = fileURLToPath(new URL('../../docs/bundlers.md', import.meta.url));
 
 const images = () => Object.fromEntries(Object.entries(IMAGES).map(([name, make]) => [name, make()]));
 
@@ -115,10 +119,10 @@ const repeated = (sent: Sent[]): string[] => {
 
 const sum = (sent: Sent[]): number => sent.reduce((total, { bytes }) => total + bytes, 0);
 
-const row = (name: string, { page, conversion }: Counts): string =>
-  `| ${name} | ${page.length} | ${sum(page)} | ${conversion.length} | ${sum(conversion)} |`;
-
-const HEAD = '| consumer | page: requests | bytes | first conversion: requests | bytes |\n|---|---|---|---|---|';
+const loaded = ({ page, conversion }: Counts): Loaded => ({
+  page: { requests: page.length, bytes: sum(page) },
+  conversion: { requests: conversion.length, bytes: sum(conversion) },
+});
 
 for (const consumer of CONSUMERS) {
   const { name, layers = [], output, path, env } = consumer;
@@ -144,7 +148,10 @@ for (const consumer of CONSUMERS) {
     test('without an HTTP cache', { tag }, async ({ browser }) => {
       const counts = await visit(browser, consumer, await builtSite(), false, []);
       mkdirSync(results, { recursive: true });
-      writeFileSync(join(results, `${name}.json`), JSON.stringify({ row: row(name, counts), ...counts }, null, 2));
+      writeFileSync(
+        join(results, `${name}.json`),
+        JSON.stringify({ build: buildDigest(), loaded: loaded(counts), ...counts }, null, 2),
+      );
       const sent = [...counts.page, ...counts.conversion];
       const isScript = ({ name }: Sent) => name.endsWith('.js');
       expect(repeated(sent.filter((each) => !isScript(each))), 'loaded twice').toEqual([]);
@@ -177,10 +184,17 @@ for (const consumer of CONSUMERS) {
   });
 }
 
-test.afterAll('the table of requests', () => {
-  mkdirSync(results, { recursive: true });
-  const rows = readdirSync(results)
-    .filter((name) => name.endsWith('.json'))
-    .map((name) => (JSON.parse(readFileSync(join(results, name), 'utf8')) as { row: string }).row);
-  writeFileSync(join(folder, 'table.md'), [HEAD, ...rows, ''].join('\n'));
+/** What the consumer `name` has loaded of the build of the package with this `digest`. */
+function resultOf(name: string, digest: string): Loaded | undefined {
+  const file = join(results, `${name}.json`);
+  if (!existsSync(file)) return undefined;
+  const result = JSON.parse(readFileSync(file, 'utf8')) as { build: string; loaded: Loaded };
+  return result.build === digest ? result.loaded : undefined;
+}
+
+test.afterAll('the document', () => {
+  // Other scopes run too few consumers.
+  if (scope !== 'long') return;
+  const digest = buildDigest();
+  writeFileSync(DOCUMENT, documentOf(CONSUMERS.map(({ name, label }) => [label, resultOf(name, digest)])));
 });

@@ -4,6 +4,8 @@ import type { Scope } from '../support/scope.js';
 
 export interface Consumer {
   name: string;
+  /** Its name in docs/bundlers.md. */
+  label: string;
   /** The project, where several consumers share one. */
   project?: string;
   /** The folders of `projects` that it is made of, between `common` and its own. */
@@ -30,8 +32,9 @@ const IMPORT_MAP = "'sha256-o7XtmTvr6yg4v/D6VA9Av+HNc0s25SOrsh7ZldrhsUc='";
 /** What its server has rendered stands in scripts in the page. */
 const NEXT_POLICY = { 'script-src': "'unsafe-inline'", 'style-src': "'self' 'unsafe-inline'" };
 
-const next = (version: string, bundler: string) => ({
+const next = (version: string, bundler: string, label: string) => ({
   name: `${version}-${bundler}`,
+  label,
   project: version,
   layers: ['next'],
   build: `build:${bundler}`,
@@ -43,9 +46,10 @@ const next = (version: string, bundler: string) => ({
 });
 
 /** What they state; the rest is `USUAL`. */
-const STATED: (Partial<Consumer> & { name: string })[] = [
+const STATED: (Partial<Consumer> & { name: string; label: string })[] = [
   {
     name: 'no-bundler',
+    label: 'no bundler, an import map',
     build: undefined,
     dev: undefined,
     output: '.',
@@ -53,29 +57,30 @@ const STATED: (Partial<Consumer> & { name: string })[] = [
     unhashed: true,
     scope: 'full',
   },
-  { name: 'vite8', scope: 'short' },
-  { name: 'webpack5', path: '/' },
-  { name: 'vite7-react' },
-  { name: 'vite6-svelte' },
-  { name: 'vite5-vue' },
-  { name: 'rspack', path: '/' },
-  { name: 'rollup', dev: undefined },
+  { name: 'vite8', label: 'Vite 8', scope: 'short' },
+  { name: 'webpack5', label: 'webpack 5', path: '/' },
+  { name: 'vite7-react', label: 'Vite 7, React' },
+  { name: 'vite6-svelte', label: 'Vite 6, Svelte' },
+  { name: 'vite5-vue', label: 'Vite 5, Vue' },
+  { name: 'rspack', label: 'Rspack', path: '/' },
+  { name: 'rollup', label: 'Rollup, with import-meta-assets', dev: undefined },
   // It writes an import map of its files into the page.
-  { name: 'parcel', policy: { 'script-src': "'unsafe-inline'" } },
-  { name: 'esbuild' },
+  { name: 'parcel', label: 'Parcel', policy: { 'script-src': "'unsafe-inline'" } },
+  { name: 'esbuild', label: 'esbuild, with `configure`' },
   // Its styles stand in the page.
   {
     name: 'angular',
+    label: 'Angular, with `configure`',
     output: 'dist/consumer/browser',
     path: '/',
     policy: { 'style-src': "'self' 'unsafe-inline'" },
     unhashed: true,
   },
-  next('next15', 'webpack'),
+  next('next15', 'webpack', 'Next 15, webpack'),
   // It starts workers by scripts that it makes in the page.
-  { ...next('next15', 'turbopack'), policy: { ...NEXT_POLICY, 'worker-src': 'blob:' } },
-  next('next16', 'webpack'),
-  next('next16', 'turbopack'),
+  { ...next('next15', 'turbopack', 'Next 15, Turbopack'), policy: { ...NEXT_POLICY, 'worker-src': 'blob:' } },
+  next('next16', 'webpack', 'Next 16, webpack'),
+  next('next16', 'turbopack', 'Next 16, Turbopack'),
 ];
 
 const USUAL = { build: 'build', dev: 'dev', output: 'dist', path: '/some/app/', scope: 'long' } as const;
