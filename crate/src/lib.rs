@@ -29,6 +29,7 @@ pub mod extent;
 pub mod fields;
 pub mod format;
 mod full_build;
+mod guess;
 pub mod image;
 pub mod info;
 #[cfg(feature = "extras")]

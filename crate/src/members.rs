@@ -123,6 +123,7 @@ async fn images(members: Vec<Member>) -> Result<Vec<Member>> {
         let format =
             format::complete(&mut sample, &*member.source).await?.filter(|format| format.is_read() || !is_container);
         match format {
+            Some(format) if format.is_no_image() => {}
             Some(format) if !format.is_read() => known.push(member),
             None if !is_container => {}
             format => read.push((member, format)),

@@ -4,6 +4,7 @@ use crate::chain::{OpenOptions, Top, not_recognised};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, Sample, raw};
 use crate::full_build::FullBuild;
+use crate::guess::{REACH, has_sign, require_disk};
 use crate::image::Image;
 use crate::info::ContainerInfo;
 use crate::manifest::Manifest;
@@ -11,7 +12,7 @@ use crate::members::{self, ensure_guess};
 use crate::metered::{Budget, Metered};
 use crate::source::{Source, copied};
 use crate::stream::{ByteStream, FileStream, Peeked};
-use crate::streamed::{Decoder, Origin, StreamedImage};
+use crate::streamed::{Decoder, Guess, InContainers, Origin, StreamedImage};
 use crate::unpack::{Content, Unpacked, container_of, ensure_room, is_raw_disk, unpack, within};
 use std::rc::Rc;
 
@@ -36,7 +37,8 @@ pub enum Opened {
 ///
 /// What decompresses in order, and what is a stream itself, must be a raw disk: all other formats are read at any
 /// position. Such a format is recognised by its first bytes; one that only its last bytes tell is refused at the end of
-/// a conversion. What no format recognises in a container is read as raw, which `Info::safety` tells. A member that
+/// a conversion. What no format recognises in a container is read as raw if it has a sign of a disk (see `guess`), which
+/// `Info::safety` tells. A member that
 /// is called `disk.raw` is a raw disk, whatever it holds: the guest may write there what looks like another format.
 ///
 /// Fails as [`Image::open`] does, and with `unsupported` where a container holds no image, more than one, or one that it
@@ -54,28 +56,27 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
         unpack(source, options.salvage).await?;
     let manifest = Manifest::of(members, options.check_manifest, options.salvage).map(Rc::new);
     let format = match content {
-        Content::Image(Some(format)) => format,
-        Content::Image(None) if containers.is_empty() || source.size() + missing == 0 => {
+        Content::Image(format) => format,
+        Content::Unknown(_) if containers.is_empty() || source.size() + missing == 0 => {
             return Err(within(not_recognised(options, source.size()), &containers));
         }
-        Content::Image(None) => {
+        Content::Unknown(head) => {
             if !is_ended && !options.salvage {
                 return Err(members::unmarked(&containers));
+            }
+            // What is left of a disk may have lost its signs.
+            if missing == 0 {
+                let checked = require_disk(FullBuild::require("containers")?, head, &*source).await;
+                checked.map_err(|error| within(error, &containers))?;
             }
             format::by_name(raw::NAME)?
         }
         Content::InOrder(full_build, _) => {
             let size = source.size();
-            let found = recognise(Box::new(FileStream::new(source.clone())), containers).await?;
+            let found = recognise(full_build, Box::new(FileStream::new(source.clone())), containers).await?;
             let origin = Origin::File { source, decoders: found.decoders };
-            return Ok(Opened::Streamed(StreamedImage::new(
-                full_build,
-                origin,
-                found.containers,
-                Some(size),
-                manifest,
-                options,
-            )?));
+            let disk = InContainers { containers: found.containers, guess: found.guess };
+            return Ok(Opened::Streamed(StreamedImage::new(full_build, origin, disk, Some(size), manifest, options)?));
         }
     };
     let top = Top { format, containers, missing, beside };
@@ -89,16 +90,17 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
         if format.name != raw::NAME {
             return Err(not_in_order(format, None));
         }
-        return StreamedImage::new(full_build, Origin::once(stream), Vec::new(), None, None, options);
+        return StreamedImage::new(full_build, Origin::once(stream), InContainers::default(), None, None, options);
     }
-    let found = recognise(stream, Vec::new()).await?;
+    let found = recognise(full_build, stream, Vec::new()).await?;
     if found.containers.is_empty() {
         let message = "The stream is in no disk image format that Decant recognises; if it is a raw disk, state the \
                        format raw";
         let error = Error::new(ErrorKind::NotRecognised, message);
         return Err(error.coded("state-format").field("format", raw::NAME));
     }
-    StreamedImage::new(full_build, Origin::once(Box::new(found.stream)), found.containers, None, None, options)
+    let disk = InContainers { containers: found.containers, guess: found.guess };
+    StreamedImage::new(full_build, Origin::once(Box::new(found.stream)), disk, None, None, options)
 }
 
 /// A stream that was followed to what no format recognises.
@@ -107,17 +109,29 @@ struct Found {
     containers: Vec<ContainerInfo>,
     /// What made it of the first stream.
     decoders: Vec<Decoder>,
+    /// `None` where a name states that it is a raw disk, and in no container.
+    guess: Option<Guess>,
+}
+
+/// The error for a stream without bytes: it is no disk of no size, but most likely that of a program that has failed.
+pub(crate) fn empty_stream() -> Error {
+    Error::new(ErrorKind::NotRecognised, "The stream is empty").coded("empty")
 }
 
 /// Follows `stream`, which was found in `containers`, to what is in it. Fails where that is something that cannot be
-/// read in order, and with `limit` where too much is decoded before that is known.
-async fn recognise(stream: Box<dyn ByteStream>, mut containers: Vec<ContainerInfo>) -> Result<Found> {
+/// read in order, or no disk as far as its start shows, and with `limit` where too much is decoded before that is known.
+async fn recognise(
+    full_build: FullBuild,
+    stream: Box<dyn ByteStream>,
+    mut containers: Vec<ContainerInfo>,
+) -> Result<Found> {
     let mut decoders = Vec::new();
     let budget = Budget::new();
     let mut stream = Peeked::new(stream, HEAD as usize).await?;
     loop {
         if stream.head().is_empty() {
-            return Err(within(Error::new(ErrorKind::NotRecognised, "The file is empty"), &containers));
+            let file = Error::new(ErrorKind::NotRecognised, "The file is empty").coded("empty");
+            return Err(if containers.is_empty() { empty_stream() } else { within(file, &containers) });
         }
         if is_raw_disk(&containers) {
             break;
@@ -134,30 +148,43 @@ async fn recognise(stream: Box<dyn ByteStream>, mut containers: Vec<ContainerInf
                 decoders.push(decoder);
                 containers.push(ContainerInfo { name: container.name, member: stream.member().map(str::to_owned) });
             }
-            None => match format::recognise(&sample) {
-                Some(format) => return Err(not_in_order(format, outer)),
-                None => {
+            None => {
+                let format = format::recognise(&sample);
+                if format.is_none_or(Format::is_no_image) {
                     ensure_guess(&containers)?;
-                    break;
                 }
-            },
+                match format {
+                    Some(format) => return Err(not_in_order(format, outer)),
+                    None => break,
+                }
+            }
         }
     }
     budget.lift();
-    Ok(Found { stream, containers, decoders })
+    if containers.is_empty() || is_raw_disk(&containers) {
+        return Ok(Found { stream, containers, decoders, guess: None });
+    }
+    let stream = Peeked::new(Box::new(stream), REACH as usize).await?;
+    let start = stream.head();
+    let guess = Guess { containers: containers.clone(), has_sign: has_sign(full_build, start) };
+    if (start.len() as u64) < REACH {
+        guess.check_size(start.len() as u64)?;
+    }
+    Ok(Found { stream, containers, decoders, guess: Some(guess) })
 }
 
 /// What comes in order, out of the container `outer` or from the caller, is in `format`.
 pub(crate) fn not_in_order(format: &Format, outer: Option<&str>) -> Error {
     let label = format.label;
-    let is_read = format.is_read();
     let message = match outer {
-        Some(outer) if is_read => {
+        Some(outer) if format.is_read() => {
             format!("The {outer} file holds {label}, which is not read out of it; unpack it first")
         }
-        None if is_read => format!("The stream is {label}, which is read at any position; save it as a file first"),
-        Some(outer) => format!("The {outer} file holds {label}, which Decant does not read yet"),
-        None => format!("The stream is {label}, which Decant does not read yet"),
+        None if format.is_read() => {
+            format!("The stream is {label}, which is read at any position; save it as a file first")
+        }
+        Some(outer) => return format.refusal(&format!("The {outer} file holds")),
+        None => return format.refusal("The stream is"),
     };
     Error::new(ErrorKind::Unsupported, message)
 }

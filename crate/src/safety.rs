@@ -47,7 +47,7 @@ pub fn notices(info: &Info, stored: u64) -> Vec<Notice> {
             "'{}' is in no format that is recognised and none is stated for it; it is read as raw",
             shown(&layer.name)
         );
-        notices.push(Notice::new("format-guessed", message).field("file", &*layer.name));
+        notices.push(Notice::new("guessed-raw", message).field("file", &*layer.name));
     }
     if let Some(container) = info.containers.last()
         && info.format == raw::NAME
@@ -55,7 +55,7 @@ pub fn notices(info: &Info, stored: u64) -> Vec<Notice> {
     {
         let message =
             format!("What the {} file holds is in no format that is recognised; it is read as raw", container.name);
-        notices.push(Notice::new("format-guessed", message).field("container", container.name));
+        notices.push(Notice::new("guessed-raw", message).field("container", container.name));
     }
     let mut add = |code, message: &str| notices.push(Notice::new(code, message));
     let has = |name: &str| info.features.iter().any(|feature| feature == name);

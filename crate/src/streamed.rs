@@ -6,12 +6,14 @@ use crate::container::Decode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::raw;
 use crate::full_build::FullBuild;
+use crate::guess;
 use crate::info::ContainerInfo;
 use crate::info::Info;
 use crate::manifest::Manifest;
 use crate::safety;
 use crate::source::Source;
 use crate::stream::{ByteStream, Ended, FileStream};
+use crate::unpack::within;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::cell::{Cell, RefCell};
@@ -113,24 +115,51 @@ impl Origin {
     }
 }
 
+/// Why what lies in a container is read as a raw disk although nothing states that.
+#[derive(Clone)]
+pub struct Guess {
+    /// The containers that it was found in, the outermost first.
+    pub containers: Vec<ContainerInfo>,
+    /// Whether its start shows that it is a disk; otherwise its size has to.
+    pub has_sign: bool,
+}
+
+impl Guess {
+    /// Fails with `not-recognised` where a content of `size` bytes is no disk.
+    pub fn check_size(&self, size: u64) -> Result<()> {
+        let is_disk = self.has_sign || guess::is_whole_sectors(size);
+        if is_disk { Ok(()) } else { Err(within(guess::no_disk(), &self.containers)) }
+    }
+}
+
+/// Where a disk was found.
+#[derive(Default)]
+pub struct InContainers {
+    /// The outermost container first.
+    pub containers: Vec<ContainerInfo>,
+    /// `None` where its format is stated.
+    pub guess: Option<Guess>,
+}
+
 /// A raw disk that is read from its first byte to its last, which tells its size. It can be converted, and nothing else.
 pub struct StreamedImage {
     full_build: FullBuild,
     origin: Origin,
     containers: Vec<ContainerInfo>,
+    guess: Option<Guess>,
     file_size: Option<u64>,
     manifest: Option<Rc<Manifest>>,
     unused_companions: Vec<String>,
 }
 
 impl StreamedImage {
-    /// The disk that comes from `origin`, which was found in `containers`, in a file of `file_size` bytes beside `manifest`. Fails with
+    /// The disk that comes from `origin`, where it was found, in a file of `file_size` bytes beside `manifest`. Fails with
     /// `usage` where `options` ask for a snapshot, and with `unsupported` where they ask for a salvage of what a container
     /// holds: behind damage nothing can be decoded, and the size of the disk may not be known.
     pub(crate) fn new(
         full_build: FullBuild,
         origin: Origin,
-        containers: Vec<ContainerInfo>,
+        InContainers { containers, guess }: InContainers,
         file_size: Option<u64>,
         manifest: Option<Rc<Manifest>>,
         options: &OpenOptions,
@@ -147,7 +176,7 @@ impl StreamedImage {
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let unused_companions = options.companions.iter().map(|companion| companion.name.clone()).collect();
-        Ok(Self { full_build, origin, containers, file_size, manifest, unused_companions })
+        Ok(Self { full_build, origin, containers, guess, file_size, manifest, unused_companions })
     }
 
     /// See [`FullBuild`].
@@ -173,11 +202,9 @@ impl StreamedImage {
         info
     }
 
-    /// The containers that hold the disk, where its format was guessed, since no name states it and its first bytes are
-    /// not recognised.
-    pub fn guessed_in(&self) -> Option<&[ContainerInfo]> {
-        let is_guessed = self.containers.last().is_some_and(|container| !container.has_raw_disk());
-        is_guessed.then_some(&self.containers)
+    /// Why it is read as raw, where that was guessed.
+    pub fn guess(&self) -> Option<&Guess> {
+        self.guess.as_ref()
     }
 
     /// Why it cannot be `done` to ("mapped", for example): what takes a disk that is read at any position.

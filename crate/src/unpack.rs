@@ -29,8 +29,10 @@ pub struct Unpacked {
 
 /// What lies in a file.
 pub enum Content {
-    /// An image in a format, by its content or by the name of a member; `None` if it is not recognised.
-    Image(Option<&'static Format>),
+    /// An image in a format, by its content or by the name of a member.
+    Image(&'static Format),
+    /// What no format recognises, with its first bytes.
+    Unknown(Vec<u8>),
     /// A container that is decoded in order, by the full build.
     InOrder(FullBuild, &'static Container),
 }
@@ -43,11 +45,14 @@ pub async fn unpack(mut source: Rc<dyn Source>, salvage: bool) -> Result<Unpacke
     let (mut beside, mut members): (_, Rc<[Member]>) = (Vec::new(), Rc::default());
     let content = loop {
         if is_raw_disk(&containers) && source.size() + missing > 0 {
-            break Content::Image(Some(format::by_name(raw::NAME)?));
+            break Content::Image(format::by_name(raw::NAME)?);
         }
         let mut sample = format::head(&*source).await?;
         let Some(container) = container_of(&sample) else {
-            break Content::Image(format::complete(&mut sample, &*source).await?);
+            break match format::complete(&mut sample, &*source).await? {
+                Some(format) => Content::Image(format),
+                None => Content::Unknown(sample.head),
+            };
         };
         let full_build = FullBuild::require(container.label)?;
         let Some(list) = container.list else { break Content::InOrder(full_build, container) };
@@ -67,10 +72,11 @@ async fn image_in(container: &str, list: List, source: Rc<dyn Source>, salvage: 
     members::image_in(container, list(source, salvage).await?, size).await
 }
 
-/// The container that begins so. What is recognised as a disk image that is read is none, whatever else it looks like.
+/// The container that begins so. What is recognised as a disk image that is read is none, whatever else it looks like, and
+/// neither is what is refused by its name.
 pub fn container_of(sample: &Sample) -> Option<&'static Container> {
-    let is_image = format::recognise(sample).is_some_and(|format| format.is_read());
-    if is_image { None } else { container::probe(sample) }
+    let is_known = format::recognise(sample).is_some_and(|format| format.is_read() || format.is_no_image());
+    if is_known { None } else { container::probe(sample) }
 }
 
 /// Whether a name says that what was found in `containers` is a raw disk.

@@ -12,6 +12,7 @@ mod examination;
 mod expected;
 mod formats;
 mod generated;
+mod guessed;
 mod gzip;
 mod hostile;
 mod inflate;

@@ -156,7 +156,7 @@ fn formats_of_backing_files() {
     }
     let guessed = Case { companions: vec![("base".to_owned(), numbered())], ..Case::new(overlay("base", None)) };
     let info = guessed.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
-    assert!(info.layers[1].guessed && info.safety.iter().any(|notice| notice.code == "format-guessed"));
+    assert!(info.layers[1].guessed && info.safety.iter().any(|notice| notice.code == "guessed-raw"));
 }
 
 /// The file that has to be got again is the one that is named.

@@ -36,8 +36,11 @@ fn gzip(content: &[u8]) -> Vec<u8> {
     made_of("gzip -cn content", &[("content", content)])
 }
 
+/// A disk with a boot sector's signature.
 fn disk(len: usize) -> Vec<u8> {
-    (0..len).map(|at| (at / 7 % 251) as u8 | 1).collect()
+    let mut disk: Vec<u8> = (0..len).map(|at| (at / 7 % 251) as u8 | 1).collect();
+    disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+    disk
 }
 
 /// What is left of `file`: the disk, and what was lost of it.

@@ -68,8 +68,11 @@ fn gzip(data: &[u8]) -> Vec<u8> {
     made.stdout
 }
 
+/// A disk with a boot sector's signature.
 pub fn content() -> Vec<u8> {
-    (0..100_000u32).map(|at| (at / 7 % 251) as u8).collect()
+    let mut content: Vec<u8> = (0..100_000u32).map(|at| (at / 7 % 251) as u8).collect();
+    content[510..512].copy_from_slice(&[0x55, 0xaa]);
+    content
 }
 
 fn bytes(file: Vec<u8>) -> Result<Vec<u8>, decant::Error> {
@@ -474,7 +477,7 @@ fn a_raw_disk_by_its_name() {
             let info = drive(&source, Answers::InOrder, work).unwrap().unwrap();
             assert_eq!(info.format, "raw", "{name} in {container}");
             assert_eq!(info.containers.last().unwrap().member.as_deref(), Some(*name), "{container}");
-            let has_notice = info.safety.iter().any(|notice| notice.code == "format-guessed");
+            let has_notice = info.safety.iter().any(|notice| notice.code == "guessed-raw");
             assert_eq!(has_notice, *is_guessed, "{name} in {container}");
         }
     }

@@ -28,7 +28,8 @@ async function convert(page: Page, engine: 'threads' | 'workers', asStream = fal
       const { containers, virtualSize } = image.info;
       const result = await image.convert({ opfs: 'out.raw' });
       await image.close();
-      return { container: containers[0]?.name, known: virtualSize !== undefined, size: result.virtualSize };
+      const notices = result.notices.map(({ code }) => code);
+      return { container: containers[0]?.name, known: virtualSize !== undefined, size: result.virtualSize, notices };
     },
     { engine, asStream },
   );
@@ -38,7 +39,12 @@ for (const [engine, details] of ENGINES) {
   test(`${engine}: a disk in gzip, and as a stream`, details, async ({ apiPage: page }) => {
     await giveFile(page, gzip());
     for (const asStream of [false, true]) {
-      expect(await convert(page, engine, asStream)).toEqual({ container: 'gzip', known: false, size: DISK_SIZE });
+      expect(await convert(page, engine, asStream)).toEqual({
+        container: 'gzip',
+        known: false,
+        size: DISK_SIZE,
+        notices: ['guessed-raw'],
+      });
       expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
     }
     expect((await storage(page)).names).toEqual(['out.raw']);
@@ -47,7 +53,7 @@ for (const [engine, details] of ENGINES) {
   test(`${engine}: an image in a tar archive`, details, async ({ apiPage: page }) => {
     const image = images.zlib();
     await giveFile(page, packed('packed-image.tar', `tar -cf - -C '${dirname(image)}' '${basename(image)}'`));
-    expect(await convert(page, engine)).toEqual({ container: 'tar', known: true, size: DISK_SIZE });
+    expect(await convert(page, engine)).toEqual({ container: 'tar', known: true, size: DISK_SIZE, notices: [] });
     expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
   });
 }
@@ -75,4 +81,6 @@ test('the page converts a disk in gzip', async ({ page }, testInfo) => {
   const path = testInfo.outputPath('disk.raw');
   await (await begun).saveAs(path);
   expect(hashFile(path)).toBe(hashFile(images.raw()));
+  // At the end, too.
+  await expect(page.getByText('it is read as raw')).toBeVisible();
 });

@@ -26,6 +26,7 @@ const KINDS: Record<ErrorKind, string> = {
 
 export function germanMessages({ size, binarySize }: Units) {
   const errors: Record<string, Sentence> = {
+    empty: 'Die Datei ist leer.',
     'file-changed':
       'Das Ergebnis lässt sich nicht schreiben: die Datei hat sich geändert, oder ihr Name ist zu lang. Wählen Sie einen anderen Namen.',
     'file-in-use':
@@ -33,12 +34,17 @@ export function germanMessages({ size, binarySize }: Units) {
     'folder-of-name': 'Das Ergebnis lässt sich nicht schreiben: es gibt einen Ordner mit diesem Namen.',
     'folder-read-only': ({ folder }) =>
       `Der Ordner ${name(folder)} ist schreibgeschützt. Wählen Sie einen anderen Ordner.`,
+    'format-not-read': ({ format }) => `Dieses Format liest Decant nicht: ${name(format)}.`,
     'foreign-frame': 'Diese Seite liegt in der einer anderen Website: dort gibt der Browser ihr keinen Speicher.',
     'insecure-page': 'Das geht nur auf einer Seite, die über https kommt, oder auf localhost.',
     'missing-file': ({ file, neededBy }) => `${name(neededBy)} braucht die Datei ${name(file)}, die nicht dabei ist.`,
     'name-refused': ({ folder, name: file }) =>
       `Der Ordner ${name(folder)} nimmt keine Datei mit dem Namen ${name(file)}. Wählen Sie einen anderen Namen.`,
     'no-storage': 'Dieser Browser hat keinen eigenen Speicher für Seiten.',
+    'not-a-disk':
+      'Was darin liegt, ist in keinem Format, das Decant kennt, und nichts zeigt, dass es eine rohe Platte ist: weder eine Partitionstabelle noch ein Dateisystem, noch die Größe.',
+    'not-an-image': ({ format }) =>
+      `Das ist kein Festplattenabbild, sondern etwas anderes (${name(format)}). Vielleicht ist es statt des Abbilds heruntergeladen worden.`,
     'out-of-memory': 'Der Arbeitsspeicher reicht nicht. Schließen Sie andere Tabs.',
     'password-needed': ({ layer }) => `${name(layer)} ist verschlüsselt und braucht ein Passwort.`,
     'password-unconfirmed':
@@ -61,6 +67,7 @@ export function germanMessages({ size, binarySize }: Units) {
         ? `Im Speicher des Browsers ist kein Platz für ${size(bytes)}. Schaffen Sie Platz, oder speichern Sie auf einem anderen Weg.`
         : 'Die Festplatte oder der Speicher des Browsers ist voll. Schaffen Sie Platz.',
     'storage-refused': 'Der Browser lässt diese Seite keine Dateien speichern.',
+    'target-changed': 'Ein anderes Programm hat inzwischen in die Datei geschrieben. Wählen Sie einen anderen Namen.',
     truncated: 'Das Abbild ist abgeschnitten: die Datei endet zu früh. Vielleicht ist sie nicht ganz kopiert.',
     'vhd-too-large': 'Eine VHD fasst höchstens 2040 GiB, und diese Platte ist größer. Wählen Sie ein anderes Format.',
     'wasm-not-loaded': 'Ein Teil von Decant (WebAssembly) konnte nicht geladen werden. Laden Sie die Seite neu.',
@@ -85,7 +92,7 @@ export function germanMessages({ size, binarySize }: Units) {
     expanding: 'Komprimierte Daten werden weit größer als die Datei.',
     extent: ({ file }) => `Ein Teil der Platte liegt in ${name(file)}.`,
     extents: ({ count }) => `Teile der Platte liegen in ${count} anderen Dateien.`,
-    'format-guessed': ({ file, container }) =>
+    'guessed-raw': ({ file, container }) =>
       `${file === undefined && container === undefined ? 'Der Inhalt' : name(file ?? container)} ist in keinem Format, das Decant kennt, und wird als rohe Platte gelesen.`,
     huge: ({ size: bytes }) => `Die Platte hat ${size(Number(bytes))}, weit mehr als ihre Datei.`,
     shared: 'Teile der Datei gehören zu vielen Stellen der Platte.',

@@ -21,6 +21,9 @@ import { Meter } from './progress.js';
 /** After these failures a later conversion can go on. */
 const PASSING: ErrorKind[] = ['cancelled', 'source', 'sink', 'password', 'missing-file', 'usage', 'internal'];
 
+/** The code of the notice that a disk is read as raw because nothing says otherwise. */
+const GUESSED = 'guessed-raw';
+
 /** What a conversion is about. */
 export interface Conversion {
   platform: Platform;
@@ -143,7 +146,12 @@ async function convertTo(
       bytesRead: progress.read,
       bytesWritten: progress.written,
       holeBytes: outputSize - progress.written,
-      notices: [...notices, ...sources.unnoticed.map(unverified), ...(route.notices ?? [])],
+      notices: [
+        ...info.safety.filter(({ code }) => code === GUESSED),
+        ...notices,
+        ...sources.unnoticed.map(unverified),
+        ...(route.notices ?? []),
+      ],
       verified: sources.unnoticed.length === 0,
       lost,
       lostRanges,

@@ -27,9 +27,11 @@ const MAGIC: usize = 257;
 /// The most bytes of a container that the second reader looks at.
 const LARGEST: usize = 4 << 20;
 
-/// A raw disk that is no multiple of a sector.
+/// A raw disk that is no multiple of a sector, with the signature of a boot sector.
 fn disk() -> Vec<u8> {
-    (0..9000usize).map(|at| if at / 3000 == 1 { 0 } else { (at * at / 900) as u8 }).collect()
+    let mut disk: Vec<u8> = (0..9000usize).map(|at| if at / 3000 == 1 { 0 } else { (at * at / 900) as u8 }).collect();
+    disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+    disk
 }
 
 fn member(name: &str, kind: u8, data: &[u8]) -> Vec<u8> {

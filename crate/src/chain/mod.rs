@@ -155,7 +155,8 @@ impl Chain {
             let unpacked = unpack(file.clone(), self.salvage).await?;
             content = unpacked.containers.last().map(ContainerInfo::content);
             match unpacked.content {
-                Content::Image(format) => recognised = Some(format),
+                Content::Image(format) => recognised = Some(Some(format)),
+                Content::Unknown(_) => recognised = Some(None),
                 Content::InOrder(_, container) => {
                     let message = format!(
                         "The {} is {}, which is decoded in order, but read at any position; unpack it first",
@@ -330,7 +331,7 @@ pub(crate) fn without_snapshots(format: &str) -> Error {
 /// The error for an image of `size` bytes that is in no known format.
 pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
     if size == 0 {
-        return Error::new(ErrorKind::NotRecognised, "The file is empty");
+        return Error::new(ErrorKind::NotRecognised, "The file is empty").coded("empty");
     }
     let not_recognised = |what: &str| {
         let message = format!("The file is in no disk image format that Decant recognises; {what}");

@@ -73,7 +73,7 @@ async fn read_identities(id: FileId, files: &[Rc<dyn Source>]) -> Result<Vec<Ide
 }
 
 async fn open(file: Rc<dyn Source>) -> Result<Vec<Identity>> {
-    let Unpacked { source, content: Content::Image(Some(format)), .. } = unpack(file, false).await? else {
+    let Unpacked { source, content: Content::Image(format), .. } = unpack(file, false).await? else {
         return Ok(Vec::new());
     };
     let how = LayerOptions { is_backing: true, ..LayerOptions::default() };

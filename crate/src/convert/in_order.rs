@@ -8,13 +8,13 @@ use crate::encode::Encoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Sample, TAIL};
 use crate::full_build::FullBuild;
-use crate::info::{ContainerInfo, Notice};
+use crate::info::Notice;
 use crate::manifest::Manifest;
 use crate::members::unmarked;
-use crate::opening::not_in_order;
+use crate::opening::{empty_stream, not_in_order};
 use crate::source::{FileId, FileRange, Files, Profile, Source, zeroed};
 use crate::stream::{ByteStream, Ended};
-use crate::streamed::StreamedImage;
+use crate::streamed::{Guess, StreamedImage};
 use crate::target::{Holes, Run};
 use crate::units::{HostOffset, MAX_SIZE, SECTOR};
 use futures_util::FutureExt;
@@ -32,8 +32,8 @@ pub struct InOrder {
     full_build: FullBuild,
     stream: Box<dyn ByteStream>,
     shelf: Rc<Shelf>,
-    /// Where the disk was found, if nothing states its format.
-    guessed_in: Option<Vec<ContainerInfo>>,
+    /// Where nothing states its format: its end may show that it is no disk.
+    guess: Option<Guess>,
     manifest: Option<Rc<Manifest>>,
 }
 
@@ -44,7 +44,7 @@ impl InOrder {
             full_build: image.full_build(),
             stream: image.begin()?,
             shelf: Rc::default(),
-            guessed_in: image.guessed_in().map(<[ContainerInfo]>::to_vec),
+            guess: image.guess().cloned(),
             manifest: image.manifest(),
         })
     }
@@ -161,7 +161,7 @@ impl InOrderPlanner {
             }
         };
         if chunk.is_empty() {
-            return Ok(None);
+            return if self.planned == 0 { Err(empty_stream()) } else { Ok(None) };
         }
         if chunk.len() == self.chunk {
             self.hole = self.disk.stream.pass_hole(self.limits.unit);
@@ -170,7 +170,7 @@ impl InOrderPlanner {
         if self.hole == 0 {
             let next = if chunk.len() == self.chunk { self.read().await? } else { Vec::new() };
             if next.is_empty() {
-                self.check_end()?;
+                self.check_end(chunk.len())?;
                 // As every raw disk is.
                 chunk.resize(chunk.len().next_multiple_of(SECTOR as usize), 0);
                 self.end = self.split_end(&mut chunk);
@@ -206,20 +206,21 @@ impl InOrderPlanner {
         }
     }
 
-    /// Fails where the last bytes show that the disk is none, or where it may be cut off.
-    fn check_end(&mut self) -> Result<()> {
+    /// Fails where the last bytes, or the size with those of the last chunk, show that the disk is none, or where it may be
+    /// cut off.
+    fn check_end(&mut self, last: usize) -> Result<()> {
         let Ended { is_unmarked, trailer } = self.disk.stream.ended();
         if trailer > 0 {
             let message =
                 format!("The compressed data is followed by {trailer} bytes that belong to nothing; they are left out");
             self.notices.borrow_mut().push(Notice::new("trailer", message).field("size", trailer));
         }
-        let Some(containers) = &self.disk.guessed_in else { return Ok(()) };
+        let Some(guess) = &self.disk.guess else { return Ok(()) };
         let sample = Sample { head: Vec::new(), tail: std::mem::take(&mut self.tail) };
         match format::recognise(&sample) {
-            Some(format) => Err(not_in_order(format, containers.last().map(|container| container.name))),
-            None if is_unmarked => Err(unmarked(containers)),
-            None => Ok(()),
+            Some(format) => Err(not_in_order(format, guess.containers.last().map(|container| container.name))),
+            None if is_unmarked => Err(unmarked(&guess.containers)),
+            None => guess.check_size(self.planned + last as u64),
         }
     }
 

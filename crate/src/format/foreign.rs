@@ -1,14 +1,21 @@
-//! Formats that are recognised but not read, each by the signature that its specification gives.
+//! Disk images that are recognised but not read, each by the signature that its specification gives.
 
 use super::{Format, Reader, Sample};
 
 macro_rules! known {
-    ($name:literal, $label:literal, $of_qemu:literal, $probe:expr) => {
-        Format { name: $name, label: $label, of_qemu: $of_qemu, probe: $probe, hint: None, reader: Reader::Nothing }
+    ($name:literal, $label:literal, $of_qemu:literal, $probe:expr $(, $advice:literal)?) => {
+        Format {
+            name: $name,
+            label: $label,
+            of_qemu: $of_qemu,
+            probe: $probe,
+            hint: None,
+            reader: Reader::Nothing { is_image: true, advice: [$($advice)?].first().copied() },
+        }
     };
 }
 
-fn at(sample: &Sample, offset: usize, signature: &[u8]) -> bool {
+pub(super) fn at(sample: &Sample, offset: usize, signature: &[u8]) -> bool {
     sample.head.get(offset..offset + signature.len()) == Some(signature)
 }
 
@@ -27,4 +34,40 @@ pub(super) const FORMATS: &[Format] = &[
     known!("zip", "a zip archive", false, |s| at(s, 0, b"PK\x03\x04") || at(s, 0, b"PK\x05\x06")),
     known!("iso", "an ISO 9660 image", false, |s| at(s, 16 * 2048 + 1, b"CD001")),
     known!("vhd", "VHD (Virtual PC disk)", true, |s| at(s, 0, b"conectix") || s.tail.starts_with(b"conectix")),
+    known!(
+        "ewf",
+        "an EnCase image (EWF)",
+        false,
+        |s| at(s, 0, b"EVF\x09\x0d\x0a\xff\0") || at(s, 0, b"EVF2\x0d\x0a\x81\0"),
+        "export it as raw with ewfexport"
+    ),
+    known!("aff", "a forensic image (AFF)", false, |s| at(s, 0, b"AFF10\r\n\0"), "make it raw with affconvert"),
+    known!(
+        "asif",
+        "an Apple sparse image (ASIF)",
+        false,
+        |s| at(s, 0, b"shdw\0\0\0\x01"),
+        "make it raw with diskutil on a Mac"
+    ),
+    known!(
+        "android-sparse",
+        "an Android sparse image",
+        false,
+        |s| at(s, 0, &[0x3a, 0xff, 0x26, 0xed, 1, 0]),
+        "make it raw with simg2img"
+    ),
+    known!(
+        "partclone",
+        "one partition, saved by partclone (Clonezilla)",
+        false,
+        |s| at(s, 0, b"partclone-image"),
+        "restore it with partclone.restore"
+    ),
+    known!(
+        "partimage",
+        "one partition, saved by partimage",
+        false,
+        |s| at(s, 0, b"PaRtImAgE-VoLuMe"),
+        "restore it with partimage"
+    ),
 ];

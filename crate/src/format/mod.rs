@@ -6,6 +6,7 @@ pub mod qcow2;
 pub mod qed;
 pub mod raw;
 mod slices;
+mod strangers;
 mod table;
 pub mod vdi;
 pub mod vmdk;
@@ -141,7 +142,27 @@ pub struct Format {
 impl Format {
     /// Whether some build reads it, rather than knowing it by name only.
     pub fn is_read(&self) -> bool {
-        !matches!(self.reader, Reader::Nothing)
+        !matches!(self.reader, Reader::Nothing { .. })
+    }
+
+    /// Whether it is no disk image, but something that is taken for one.
+    pub fn is_no_image(&self) -> bool {
+        matches!(self.reader, Reader::Nothing { is_image: false, .. })
+    }
+
+    /// The error for a file of this format, which is not read. `subject` begins the sentence, with its verb.
+    pub fn refusal(&self, subject: &str) -> Error {
+        let label = self.label;
+        let (kind, code, advice) = match self.reader {
+            Reader::Nothing { is_image: false, advice } => (ErrorKind::NotRecognised, "not-an-image", advice),
+            Reader::Nothing { advice, .. } => (ErrorKind::Unsupported, "format-not-read", advice),
+            _ => (ErrorKind::Unsupported, "format-not-read", None),
+        };
+        let message = match advice {
+            Some(advice) => format!("{subject} {label}, which Decant does not read; {advice}"),
+            None => format!("{subject} {label}, which Decant does not read yet"),
+        };
+        Error::new(kind, message).coded(code).field("format", self.name)
     }
 
     /// Opens `source` as one layer. Fails with `unsupported` if nothing reads the format, with `full-build` if this build does
@@ -150,10 +171,7 @@ impl Format {
         match self.reader {
             Reader::Here(open) => open(source, options).await,
             Reader::FullBuild => Err(Error::full_build(self.label)),
-            Reader::Nothing => {
-                let message = format!("The file is {}, which Decant does not read yet", self.label);
-                Err(Error::new(ErrorKind::Unsupported, message))
-            }
+            Reader::Nothing { .. } => Err(self.refusal("The file is")),
         }
     }
 }
@@ -166,7 +184,12 @@ pub enum Reader {
     /// The full build. This one recognises the format and leaves the rest out, so that it loads faster.
     FullBuild,
     /// Nothing: the format is only known by name.
-    Nothing,
+    Nothing {
+        /// Whether it is a disk image, or holds one.
+        is_image: bool,
+        /// What to do with it, as the second half of a sentence.
+        advice: Option<&'static str>,
+    },
 }
 
 impl Reader {
@@ -195,8 +218,15 @@ pub fn hint(name: &str) -> Option<(&'static Format, &'static str)> {
 }
 
 /// All formats, in the order in which they are probed.
-pub const FORMATS: &[&[Format]] =
-    &[&[qcow2::FORMAT], &[vdi::FORMAT], &[vmdk::FORMAT], &[qed::FORMAT], &[raw::FORMAT], foreign::FORMATS];
+pub const FORMATS: &[&[Format]] = &[
+    &[qcow2::FORMAT],
+    &[vdi::FORMAT],
+    &[vmdk::FORMAT],
+    &[qed::FORMAT],
+    &[raw::FORMAT],
+    foreign::FORMATS,
+    strangers::FORMATS,
+];
 
 fn formats() -> impl Iterator<Item = &'static Format> {
     FORMATS.iter().copied().flatten()

@@ -12,7 +12,7 @@ fn samples() -> Vec<Sample> {
     let two = [member(0, &[], &content[..CUT]), member(0, &[], &content[CUT..2 * CUT])];
     let files = [
         ("text", filter("gzip", &["-c"], &content), &content[..]),
-        ("noise", filter("gzip", &["-c"], &noise(3000)), &noise(3000)[..]),
+        ("noise", filter("gzip", &["-c"], &noise(3072)), &noise(3072)[..]),
         ("a name", member(4 | 8, b"\x02\0ab name\0", &content[..5000]), &content[..5000]),
         ("two members", two.concat(), &content[..2 * CUT]),
     ];

@@ -1,0 +1,135 @@
+//! Files that are taken for disk images and are none, or hold one in a way of their own: each is refused by its name.
+
+use super::foreign::at;
+use super::{Format, Reader, Sample};
+
+macro_rules! stranger {
+    ($name:literal, $label:literal, $probe:expr, $advice:literal) => {
+        Format {
+            name: $name,
+            label: $label,
+            of_qemu: false,
+            probe: $probe,
+            hint: None,
+            reader: Reader::Nothing { is_image: false, advice: Some($advice) },
+        }
+    };
+}
+
+/// So far into a text its kind is looked for, in bytes.
+const TEXT: usize = 4096;
+
+/// What a text file begins with, without a mark of its encoding and white space; `None` for what begins with no text.
+fn text(sample: &Sample) -> Option<&[u8]> {
+    let head = sample.head.get(..TEXT).unwrap_or(&sample.head);
+    let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
+    let start = &text[..text.len().min(16)];
+    let is_text = start.iter().all(|&byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+    (is_text && !start.is_empty()).then_some(text)
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
+}
+
+fn begins(text: &[u8], part: &[u8]) -> bool {
+    text.get(..part.len()).is_some_and(|start| start.eq_ignore_ascii_case(part))
+}
+
+/// Whether an XML document, or one of HTML, has a `tag` near its start.
+fn has_tag(sample: &Sample, tag: &[u8]) -> bool {
+    text(sample).is_some_and(|text| (begins(text, b"<?xml") || begins(text, b"<!--")) && contains(text, tag))
+}
+
+fn begins_text(sample: &Sample, starts: &[&[u8]]) -> bool {
+    text(sample).is_some_and(|text| starts.iter().any(|start| begins(text, start)))
+}
+
+fn is_vmx(sample: &Sample) -> bool {
+    let keys: [&[u8]; 2] = [b"virtualHW.version = ", b"config.version = "];
+    text(sample).is_some_and(|text| keys.iter().any(|key| contains(text, key)))
+}
+
+fn is_json(sample: &Sample) -> bool {
+    let Some(text) = text(sample) else { return false };
+    matches!(text, [b'{' | b'[', rest @ ..] if matches!(rest.trim_ascii_start().first(), Some(b'"' | b'{' | b'[')))
+}
+
+/// The portable formats, and the old binary one, whose name must be where it says.
+fn is_cpio(sample: &Sample) -> bool {
+    let is_portable = |magic: &[u8]| {
+        let number = sample.head.get(magic.len()..magic.len() + 6);
+        at(sample, 0, magic) && number.is_some_and(|number| number.iter().all(u8::is_ascii_hexdigit))
+    };
+    let is_binary = || {
+        let len = sample.head.get(20..22).map_or(0, |len| usize::from(u16::from_le_bytes([len[0], len[1]])));
+        let name = sample.head.get(26..26 + len).and_then(|name| name.split_last());
+        at(sample, 0, &[0xc7, 0x71])
+            && name.is_some_and(|(end, name)| *end == 0 && !name.is_empty() && !name.contains(&0))
+    };
+    is_portable(b"070701") || is_portable(b"070702") || is_portable(b"070707") || is_binary()
+}
+
+/// The formats, most specific signature first.
+pub(super) const FORMATS: &[Format] = &[
+    stranger!(
+        "git-lfs",
+        "a Git LFS pointer",
+        |s| at(s, 0, b"version https://git-lfs.github.com/spec/")
+            || at(s, 0, b"version https://hawser.github.com/spec/"),
+        "get the image that it stands for with git lfs pull"
+    ),
+    stranger!(
+        "html",
+        "a web page",
+        |s| begins_text(s, &[b"<!doctype html", b"<html", b"<head"])
+            || has_tag(s, b"<html")
+            || has_tag(s, b"<!doctype html"),
+        "a server may have sent it instead of the image: download it again"
+    ),
+    stranger!(
+        "ovf",
+        "an OVF descriptor (.ovf)",
+        |s| begins_text(s, &[b"<Envelope", b"<ovf:Envelope"]) || has_tag(s, b"<Envelope") || has_tag(s, b":Envelope"),
+        "open the disk that it names"
+    ),
+    stranger!(
+        "vbox",
+        "a VirtualBox configuration (.vbox)",
+        |s| begins_text(s, &[b"<VirtualBox "]) || has_tag(s, b"<VirtualBox "),
+        "open its disk, a .vdi or .vmdk file"
+    ),
+    stranger!("vmx", "a VMware configuration (.vmx)", is_vmx, "open its disk, the .vmdk file"),
+    stranger!(
+        "xml",
+        "an XML document",
+        |s| begins_text(s, &[b"<?xml "]),
+        "a server may have sent it instead of the image"
+    ),
+    stranger!("json", "a JSON document", is_json, "a server may have sent it instead of the image"),
+    stranger!(
+        "xva",
+        "a XenServer export (XVA)",
+        // A tar archive by the name of its first member.
+        |s| at(s, 0, b"ova.xml") && at(s, 7, &[0; 93]) && s.head.len() >= 512,
+        "its disk is cut into many files: export the disk alone, as VHD or raw"
+    ),
+    stranger!(
+        "vma",
+        "a Proxmox backup (VMA)",
+        |s| at(s, 0, b"VMA\0\0\0\0\x01"),
+        "take the disk out of it with vma extract"
+    ),
+    stranger!("7z", "a 7z archive", |s| at(s, 0, b"7z\xbc\xaf\x27\x1c"), "unpack it first"),
+    stranger!(
+        "rar",
+        "a rar archive",
+        |s| at(s, 0, b"Rar!\x1a\x07\0") || at(s, 0, b"Rar!\x1a\x07\x01\0"),
+        "unpack it first"
+    ),
+    stranger!("cpio", "a cpio archive", is_cpio, "unpack it first"),
+    stranger!("lz4", "an lz4-compressed file", |s| at(s, 0, &[4, 0x22, 0x4d, 0x18]), "unpack it first"),
+    stranger!("lzop", "an lzop-compressed file", |s| at(s, 0, b"\x89LZO\0\r\n\x1a\n"), "unpack it first"),
+    stranger!("lzip", "an lzip-compressed file", |s| at(s, 0, b"LZIP\x01"), "unpack it first"),
+    stranger!("wim", "a Windows image of files (WIM)", |s| at(s, 0, b"MSWIM\0\0\0"), "apply it to a disk first"),
+];

@@ -1,0 +1,258 @@
+//! What lies in a container and is in no known format: a raw disk where it has a sign of one, else refused before anything
+//! is complete.
+
+use crate::common::*;
+use crate::tar::{archive, member};
+use decant::target::Abilities;
+use decant::{ErrorKind, Input, OpenOptions, Opened, open};
+
+const KIB: usize = 1 << 10;
+/// More than signs are looked for in.
+const LARGE: usize = 3 << 20;
+
+fn gzip(content: &[u8]) -> Vec<u8> {
+    filter("gzip", &["-cn1"], content)
+}
+
+/// A file of `len` bytes that is nothing, and has `sign` at `offset`.
+fn file(len: usize, offset: usize, sign: &[u8]) -> Vec<u8> {
+    let mut file: Vec<u8> = (0..len).map(|at| (at / 7 % 251) as u8 | 4).collect();
+    file[offset..offset + sign.len()].copy_from_slice(sign);
+    file
+}
+
+/// `content` in each container, by each way in.
+fn packed(content: &[u8]) -> Vec<(&'static str, Case)> {
+    let tar = archive(&[member("a", b'0', content)]);
+    let stream = |file: Vec<u8>| Case { as_stream: true, ..Case::new(file) };
+    vec![
+        ("tar", Case::new(tar.clone())),
+        ("gzip", Case::new(gzip(content))),
+        ("tar.gz", Case::new(gzip(&tar))),
+        ("gzip as a stream", stream(gzip(content))),
+        ("tar as a stream", stream(tar)),
+    ]
+}
+
+/// Whether it is read as a raw disk; otherwise nothing was completed, and the error says why.
+fn is_read(case: &Case, content: &[u8], what: &str) -> bool {
+    // Jobs of less than what signs are looked for in.
+    let converted = case.convert(Answers::InOrder, Abilities::default(), 64 << 10);
+    match converted.result {
+        Ok(_) => {
+            let padded = content.len().next_multiple_of(512);
+            let bytes = converted.target.bytes.take();
+            assert!(bytes.len() == padded && bytes.starts_with(content), "{what}: other bytes");
+            true
+        }
+        Err(error) => {
+            assert_eq!(error.kind, ErrorKind::NotRecognised, "{what}: {error}");
+            assert!(error.message.contains("does not look like a raw disk"), "{what}: {error}");
+            assert!(!converted.target.finished.get(), "{what} was completed");
+            false
+        }
+    }
+}
+
+#[test]
+fn a_raw_disk_has_a_sign() {
+    let len = 300 * KIB + 1;
+    let ext = [(1080, &[0x53, 0xef][..])];
+    let signs: &[(&str, usize, &[u8])] = &[
+        ("an MBR", 510, &[0x55, 0xaa]),
+        ("a GPT", 512, b"EFI PART"),
+        ("a GPT on sectors of 4 KiB", 4096, b"EFI PART"),
+        ("ext4", ext[0].0, ext[0].1),
+        ("XFS", 0, b"XFSB"),
+        ("Btrfs", 65_600, b"_BHRfS_M"),
+        ("F2FS", 1024, &[0x10, 0x20, 0xf5, 0xf2]),
+        ("APFS", 32, b"NXSB"),
+        ("HFS+", 1024, b"H+\0\x04"),
+        ("ReFS", 3, b"ReFS\0\0\0\0"),
+        ("LVM", 512, b"LABELONE"),
+        ("LVM in another sector", 1536, b"LABELONE"),
+        ("ZFS", (131 << 10) + 2048, &[0x0c, 0xb1, 0xba, 0, 0, 0, 0, 0]),
+        ("ZFS, big endian", 128 << 10, &[0, 0, 0, 0, 0, 0xba, 0xb1, 0x0c]),
+        ("swap", 4086, b"SWAPSPACE2"),
+        ("swap with pages of 64 KiB", 65_526, b"SWAPSPACE2"),
+        ("RAID", 4096, &[0xfc, 0x4e, 0x2b, 0xa9]),
+        ("UDF", 32_769, b"BEA01"),
+    ];
+    for (what, offset, sign) in signs {
+        let content = file(len, *offset, sign);
+        for (container, case) in packed(&content) {
+            assert!(is_read(&case, &content, &format!("{what} in {container}")), "{what} in {container} is refused");
+        }
+    }
+}
+
+#[test]
+fn what_has_no_sign_of_a_disk_is_refused() {
+    let mut late = file(LARGE + 1, 0, b"");
+    // What lies behind the first MiB decides nothing.
+    late[(1 << 20) + 510..][..2].copy_from_slice(&[0x55, 0xaa]);
+    let cases: &[(&str, Vec<u8>, bool)] = &[
+        ("one byte", vec![7], false),
+        ("less than a sector", file(511, 0, b""), false),
+        ("a sector", file(512, 0, b""), true),
+        ("whole sectors", file(300 * KIB, 0, b""), true),
+        ("a byte more", file(300 * KIB + 1, 0, b""), false),
+        ("a byte less", file(300 * KIB - 1, 0, b""), false),
+        ("zeros", vec![0; 1000], true),
+        ("many zeros", vec![0; LARGE + 1], true),
+        ("a large file", file(LARGE + 1, 0, b""), false),
+        ("a large file of whole sectors", file(LARGE, 0, b""), true),
+        ("a large disk", file(LARGE + 1, 510, &[0x55, 0xaa]), true),
+        ("a sign behind the first MiB", late, false),
+    ];
+    for (what, content, read) in cases {
+        for (container, case) in packed(content) {
+            assert_eq!(is_read(&case, content, &format!("{what} in {container}")), *read, "{what} in {container}");
+        }
+    }
+}
+
+/// A name that says that it is a raw disk is enough, and a format that is stated too.
+#[test]
+fn what_is_stated_is_not_guessed() {
+    let content = file(1001, 0, b"");
+    let tar = archive(&[member("x/disk.raw", b'0', &content)]);
+    for (what, case) in [
+        ("disk.raw", Case::new(tar.clone())),
+        ("disk.raw in gzip", Case::new(gzip(&tar))),
+        ("a stream", Case { format: Some("raw".to_owned()), as_stream: true, ..Case::new(content.clone()) }),
+        ("a file", Case { format: Some("raw".to_owned()), ..Case::new(content.clone()) }),
+    ] {
+        assert!(case.bytes().unwrap().starts_with(&content), "{what}");
+    }
+}
+
+/// A producer that has died, or a file that is no file, must not make an empty disk.
+#[test]
+fn an_empty_stream_is_refused() {
+    for format in [None, Some("raw".to_owned())] {
+        let error = Case { format, as_stream: true, ..Case::new(Vec::new()) }.bytes().unwrap_err();
+        assert_eq!((error.kind, &error.message[..]), (ErrorKind::NotRecognised, "The stream is empty"));
+    }
+}
+
+/// What is no disk is named, wherever it lies.
+#[test]
+fn what_is_no_image_is_named() {
+    let text = |start: &str| [start.as_bytes(), &b"\nand more of it"[..]].concat();
+    let xva = archive(&[member("ova.xml", b'0', b"<value/>"), member("Ref:1/00000000", b'0', &[7; 512])]);
+    let binary = |start: &[u8]| {
+        let mut file = vec![0; 1024];
+        file[..start.len()].copy_from_slice(start);
+        file
+    };
+    let cpio = [&[0xc7, 0x71][..], &[0; 18], &[2, 0], &[0; 4], b"a\0", &[0; 100]].concat();
+    let is_image = ErrorKind::Unsupported;
+    let is_none = ErrorKind::NotRecognised;
+    // (content, kind, parts of the message)
+    let cases: &[(Vec<u8>, ErrorKind, [&str; 2])] = &[
+        (text("<!DOCTYPE html><html>"), is_none, ["a web page", "download it again"]),
+        (text("\u{feff}\r\n  <!doctype HTML>"), is_none, ["a web page", "download it again"]),
+        (text("<!-- a comment -->\n<HTML lang=en>"), is_none, ["a web page", "download it again"]),
+        (text("<?xml version=\"1.0\"?>\n<html xmlns=\"\">"), is_none, ["a web page", "download it again"]),
+        (text("<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied"), is_none, ["an XML document", ""]),
+        (text("{\"message\": \"Not found\"}"), is_none, ["a JSON document", ""]),
+        (
+            text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 7"),
+            is_none,
+            ["a Git LFS pointer", "git lfs pull"],
+        ),
+        (
+            text(
+                "<?xml version=\"1.0\"?>\n<!-- by hand -->\n<ovf:Envelope xmlns:ovf=\"http://schemas.dmtf.org/ovf/envelope/1\">",
+            ),
+            is_none,
+            ["an OVF descriptor", "the disk"],
+        ),
+        (text("<?xml version=\"1.0\"?>\n<Envelope vmw:buildId=\"1\">"), is_none, ["an OVF descriptor", "the disk"]),
+        (text(".encoding = \"UTF-8\"\nconfig.version = \"8\""), is_none, [".vmx", "the .vmdk"]),
+        (text("#!/usr/bin/vmware\nvirtualHW.version = \"7\""), is_none, [".vmx", "the .vmdk"]),
+        (text("<?xml version=\"1.0\"?>\n<VirtualBox xmlns=\"\">"), is_none, [".vbox", "its disk"]),
+        (xva, is_none, ["XVA", "export"]),
+        (binary(b"VMA\0\0\0\0\x01"), is_none, ["VMA", "vma extract"]),
+        (binary(b"7z\xbc\xaf\x27\x1c"), is_none, ["a 7z archive", "unpack it first"]),
+        (binary(b"Rar!\x1a\x07\x00"), is_none, ["a rar archive", "unpack it first"]),
+        (binary(b"Rar!\x1a\x07\x01\x00"), is_none, ["a rar archive", "unpack it first"]),
+        (text("07070100000001"), is_none, ["a cpio archive", "unpack it first"]),
+        (text("070707000001"), is_none, ["a cpio archive", "unpack it first"]),
+        (cpio, is_none, ["a cpio archive", "unpack it first"]),
+        (binary(&[4, 0x22, 0x4d, 0x18, 0x64, 0x40]), is_none, ["an lz4-compressed file", "unpack it first"]),
+        (binary(b"\x89LZO\0\r\n\x1a\n"), is_none, ["an lzop-compressed file", "unpack it first"]),
+        (binary(b"LZIP\x01\x0c"), is_none, ["an lzip-compressed file", "unpack it first"]),
+        (binary(b"MSWIM\0\0\0"), is_none, ["WIM", ""]),
+        (binary(b"EVF\x09\x0d\x0a\xff\0"), is_image, ["EWF", "ewfexport"]),
+        (binary(b"EVF2\x0d\x0a\x81\0"), is_image, ["EWF", "ewfexport"]),
+        (binary(b"AFF10\r\n\0"), is_image, ["AFF", "affconvert"]),
+        (binary(b"shdw\0\0\0\x01\0\0\x02\0"), is_image, ["ASIF", "diskutil"]),
+        (binary(&[0x3a, 0xff, 0x26, 0xed, 1, 0, 0, 0, 28, 0, 12, 0]), is_image, ["Android sparse", "simg2img"]),
+        (binary(b"partclone-image\x00"), is_image, ["partclone", "partclone.restore"]),
+        (binary(b"PaRtImAgE-VoLuMe"), is_image, ["partimage", "restore"]),
+    ];
+    for (content, kind, parts) in cases {
+        let plain = |as_stream| Case { as_stream, ..Case::new(content.clone()) };
+        for (container, case) in
+            [("no container", plain(false)), ("a stream", plain(true))].into_iter().chain(packed(content))
+        {
+            let error = case.bytes().unwrap_err();
+            assert_eq!(error.kind, *kind, "in {container}: {error}");
+            for part in parts {
+                assert!(error.message.contains(part), "in {container}: {error}");
+            }
+        }
+    }
+}
+
+/// What only begins like one of them is no such thing.
+#[test]
+fn what_only_looks_like_one_of_them_is_read() {
+    let with = |start: &[u8]| {
+        let mut disk = vec![0; 4096];
+        disk[..start.len()].copy_from_slice(start);
+        disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+        disk
+    };
+    for start in [
+        &b"VMA\0\0\0\0\0"[..],
+        b"shdw",
+        b"\xc7\x71",
+        b"{\0",
+        b"<?xm",
+        b"version https",
+        b"LZIP\0",
+        b"\xeb\x3c\x90virtualHW.version",
+        b"<Envelope",
+    ] {
+        let disk = with(start);
+        for (container, case) in packed(&disk) {
+            assert!(case.bytes().is_ok_and(|bytes| bytes == disk), "{start:?} in {container}");
+        }
+    }
+    // The name of a member is the start of an archive.
+    for name in ["VMA", "shdw", "07070", "LZIP"] {
+        let disk = with(b"");
+        assert!(Case::new(archive(&[member(name, b'0', &disk)])).bytes().is_ok_and(|bytes| bytes == disk), "{name}");
+    }
+}
+
+#[test]
+fn a_guess_is_noticed() {
+    let content = file(1024, 0, b"");
+    for (container, case) in packed(&content) {
+        let source = HeldSource::new(case.image.clone());
+        let reading = source.clone();
+        let work = async move {
+            decant::Result::Ok(match open(Input::File(reading), &OpenOptions::default()).await? {
+                Opened::Image(image) => image.info(),
+                Opened::Streamed(image) => image.info(),
+            })
+        };
+        let info = drive(&source, Answers::InOrder, work).unwrap().unwrap();
+        let codes: Vec<_> = info.safety.iter().map(|notice| notice.code).collect();
+        assert_eq!(codes, ["guessed-raw"], "{container}");
+    }
+}
