@@ -20,7 +20,8 @@ for (const [code, reason] of [
   ['EBUSY', 'it is in use, mounted for instance'],
   ['EIO', 'the disk reports an error'],
   ['EPIPE', 'its reader has ended'],
-  ['EWHATEVER', 'EWHATEVER: something else'],
+  ['ENAMETOOLONG', 'its name is longer than 255 bytes, or its path than 4,095'],
+  ['EWHATEVER', 'something else'],
 ] as const) {
   test(code, () => {
     const thrown = Object.assign(new Error(`${code}: something else`), { code });
@@ -29,6 +30,30 @@ for (const [code, reason] of [
     expect(error).toMatchObject({ kind: 'sink', message: `Could not write to 'a': ${reason}`, cause: thrown });
   });
 }
+
+test.each([
+  ["EXDEV: cross-device link not permitted, rename 'a' -> 'b'", 'cross-device link not permitted'],
+  ['EBADF: bad file descriptor, read', 'bad file descriptor'],
+  ["ENOTHING: it is so, open 'a, b: c'", 'it is so'],
+])('of %s the words of the system', (message, reason) => {
+  expect(fileReason(Object.assign(new Error(message), { code: 'EOTHER' }))).toBe(reason);
+});
+
+test.each([
+  ['ENAMETOOLONG', 'name-too-long'],
+  ['ENOSPC', 'disk-full'],
+  ['EDQUOT', 'disk-full'],
+  ['EIO', 'sink'],
+])('%s has the code %s', (code, expected) => {
+  expect(fileError(Object.assign(new Error(''), { code }), 'sink', 'write').code).toBe(expected);
+});
+
+test('a name of 256 bytes is a sentence', async () => {
+  const thrown: unknown = await readFile(`/${'a'.repeat(256)}`).catch((error: unknown) => error);
+  expect(fileError(thrown, 'source', 'read it').message).toBe(
+    'Could not read it: its name is longer than 255 bytes, or its path than 4,095',
+  );
+});
 
 test('an error without a code', () => expect(fileReason(new Error('a'))).toBe('a'));
 

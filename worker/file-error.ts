@@ -17,16 +17,37 @@ const REASONS: Record<string, string> = {
   EBUSY: 'it is in use, mounted for instance',
   EIO: 'the disk reports an error',
   EPIPE: 'its reader has ended',
+  ENAMETOOLONG: 'its name is longer than 255 bytes, or its path than 4,095',
+  ENFILE: 'too many files are open in this system',
+  ENXIO: 'nothing answers there',
+  ENODEV: 'there is no such device',
+  ESTALE: 'the file is gone from the server of the folder',
+  ETXTBSY: 'it is a program that runs',
+  EEXIST: 'it is there already',
+  EINVAL: 'the file system does not take that',
+  ENOTSUP: 'the file system does not have that',
+  ETIMEDOUT: 'the server of the folder does not answer',
 };
+
+/** The codes of errors that a program may want to tell apart. */
+const CODES: Record<string, string> = {
+  ENAMETOOLONG: 'name-too-long',
+  ENOSPC: 'disk-full',
+  EDQUOT: 'disk-full',
+};
+
+/** A message of Node's: the code, the system's words, the call and its paths. */
+const MESSAGE = /^[A-Z][A-Z0-9_]+: (.+?)(?:, [a-z]+(?: '.*)?)?$/s;
 
 /** Why `thrown` was thrown, to follow a colon. */
 export function fileReason(thrown: unknown): string {
   const { code = '', message } = thrown as NodeJS.ErrnoException;
-  return REASONS[code] ?? message;
+  return REASONS[code] ?? MESSAGE.exec(message)?.[1] ?? message;
 }
 
 /** `thrown` as an error of `kind`: "Could not {doing}: {reason}". */
 export function fileError(thrown: unknown, kind: ErrorKind, doing: string): DecantError {
   if (thrown instanceof DecantError) return thrown;
-  return new DecantError(kind, `Could not ${doing}: ${fileReason(thrown)}`, { cause: thrown });
+  const code = CODES[(thrown as NodeJS.ErrnoException).code ?? ''] ?? kind;
+  return new DecantError(kind, `Could not ${doing}: ${fileReason(thrown)}`, { code, cause: thrown });
 }

@@ -55,8 +55,14 @@ class FileJournal implements UploadJournal {
   async append(text: string): Promise<void> {
     this.#held ??= await this.#create();
     const { file } = this.#held;
-    await file.appendFile(text);
-    await file.datasync();
+    try {
+      await file.appendFile(text);
+      await file.datasync();
+    } catch (thrown) {
+      // On a full disk for instance: an empty one is of no use.
+      if ((await file.stat()).size === 0) await this.clear().catch(() => {});
+      throw thrown;
+    }
   }
 
   async clear(): Promise<void> {

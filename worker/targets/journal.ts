@@ -56,8 +56,15 @@ export class Journal {
   static async create(partial: Buffer, fd: number, identity: string, begun?: Begun): Promise<Journal> {
     const path = journalOf(partial);
     const file = await open(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND, OWNER_ONLY);
-    await file.appendFile(`${identity}\n${begun ? lineOf(begun) : ''}`);
-    await file.sync();
+    try {
+      await file.appendFile(`${identity}\n${begun ? lineOf(begun) : ''}`);
+      await file.sync();
+    } catch (thrown) {
+      // On a full disk for instance: an empty one is of no use.
+      await file.close().catch(() => {});
+      await unlink(path).catch(() => {});
+      throw thrown;
+    }
     return new Journal(file, fd, path, begun);
   }
 

@@ -180,7 +180,7 @@ describe('a flush of the folder', () => {
       const { commit } = await beginTo(output, { sync: true });
       if (isDone) await commit();
       else {
-        const message = `'${output}' is complete, but a power failure may take its name away: EIO`;
+        const message = `'${output}' is complete, but a power failure may take its name away: the disk reports an error`;
         await expect(commit()).rejects.toMatchObject({ kind: 'sink', message });
       }
       expect(readFileSync(output, 'utf8')).toBe(NEW);
