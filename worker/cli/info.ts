@@ -10,13 +10,14 @@ import { STANDARD_INPUT } from './standard-input.js';
 /** The unit of `stat`, in bytes, on every file system. */
 const STAT_BLOCK = 512;
 
-/** How many bytes the file takes on its disk; undefined for standard input and on servers. */
+/** How many bytes the file takes on its disk; undefined for standard input, pipes and on servers. */
 async function diskSize(path: string): Promise<number | undefined> {
   if (path === STANDARD_INPUT || isHttp(path)) return undefined;
-  return (await stat(path)).blocks * STAT_BLOCK;
+  const stats = await stat(path);
+  return stats.isFIFO() ? undefined : stats.blocks * STAT_BLOCK;
 }
 
-/** A size as QEMU's `size_to_str` formats it: three digits, and the next unit from 1000 on. */
+/** A size as QEMU's `size_to_str` formats it: `%0.3g` and the next unit from 1000 on, before it is rounded. */
 function humanSize(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
   let [value, unit] = [bytes, 0];
@@ -24,7 +25,8 @@ function humanSize(bytes: number): string {
     value /= 1024;
     unit += 1;
   }
-  return `${Number(value.toPrecision(3))} ${units[unit]}`;
+  const rounded = Number(value.toPrecision(3));
+  return `${rounded < 1000 ? rounded : '1e+03'} ${units[unit]}`;
 }
 
 const has = (info: Info, feature: string) => info.features.includes(feature);
