@@ -13,14 +13,42 @@ import type {
   WorkerKind,
 } from './types.js';
 
+/** A `Readable` of Node: of a file, an `http.IncomingMessage`, a process. */
+export interface NodeReadable {
+  /** Sends its bytes to another stream. */
+  pipe(...args: never[]): unknown;
+  /** Ends it. */
+  destroy(error?: Error): unknown;
+  /** Its bytes, a piece after the other. */
+  [Symbol.asyncIterator](): AsyncIterator<unknown>;
+}
+
+/** A `FileHandle` of Node. */
+export interface NodeFileHandle {
+  /** The number of the descriptor. */
+  readonly fd: number;
+  /** Reads the file. */
+  readFile(...args: never[]): Promise<unknown>;
+}
+
 /**
  * What an image can be read from. A string is a path, or the address of a file on a server: it begins with `http://` or
- * `https://`. A `URL` is one of a file, or such an address: see `httpSource`.
+ * `https://`. A `URL` is one of a file, or such an address: see `httpSource`. The file of a `FileHandle` is opened once more, so
+ * that the handle may be closed; Windows does not have that.
  *
- * A stream is read once, in order, and cancelled when the image is closed. It has a raw disk, which `format` must state, or
+ * A stream, a `Readable` or a named pipe is read once, in order, and cancelled when the image is closed. It has a raw disk, which `format` must state, or
  * a raw disk in gzip or tar; anything else is refused when its first bytes were seen. It can be converted once.
  */
-export type Input = string | URL | Blob | Uint8Array | ArrayBuffer | Source | ReadableStream<Uint8Array>;
+export type Input =
+  | string
+  | URL
+  | Blob
+  | Uint8Array
+  | ArrayBuffer
+  | Source
+  | ReadableStream<Uint8Array>
+  | NodeReadable
+  | NodeFileHandle;
 
 /** Where a conversion goes. */
 export type Output =
@@ -54,6 +82,13 @@ export interface OpenOptions extends CommonOpenOptions {
 export interface ConvertOptions extends CommonConvertOptions {
   /** Resolves only after the file and its name are on the disk (fsync). A block device is always flushed. */
   sync?: boolean;
+  /** `false` writes zeros instead of leaving holes in the file. Streams and targets get zeros in any case. */
+  sparse?: boolean;
+  /**
+   * `true` writes into the file that `output` names, in place, as into a block device. It must be there and hold the output, whose
+   * size must be known. What it has after the output stays; after a failure it has a part of the output.
+   */
+  existing?: boolean;
 }
 
 /** An opened image. */

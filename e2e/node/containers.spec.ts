@@ -35,7 +35,8 @@ for (const [name, pack, details] of [
 ] as const) {
   test(`${name} becomes a raw disk, as sparse as any`, ({ folder }) => {
     const file = packed(folder, name, pack());
-    expect(decant('convert', file, join(folder, 'out'))).toMatchObject({ status: 0, stdout: '' });
+    const stderr = expect.stringMatching(`^decant: note: What the (gzip|tar) file holds is ${GUESSED}\n$`);
+    expect(decant('convert', file, join(folder, 'out'))).toEqual({ status: 0, stdout: '', stderr });
     expect(hashFile(join(folder, 'out'))).toBe(hashFile(raw()));
     decant('convert', images.zlib(), join(folder, 'other'));
     for (const output of ['out', 'other']) flush(join(folder, output));
@@ -190,6 +191,11 @@ for (const [script, details] of [
   ['gzip -1c disk | decant convert - - | cmp - disk', {}],
   ['tar -cf - disk | decant convert - out && cmp out disk', {}],
   ["gzip -1c disk > disk.gz && decant info - < disk.gz | grep 'packed in: gzip'", FULL],
+  // Where it is a file, every format is read.
+  ['qemu-img convert -O qcow2 disk image && decant convert - out < image && cmp out disk', {}],
+  ['(dd of=start bs=512 count=1; decant convert -f raw - rest) < disk && cat start rest | cmp - disk', {}],
+  ['decant convert -f raw <(cat disk) out && cmp out disk', {}],
+  ['mkfifo pipe && { gzip -1c disk > pipe & } && decant convert pipe out && cmp out disk', {}],
 ] as const) {
   test(`standard input is an image: ${script}`, details, ({ folder }) => {
     startOfDisk(folder);
@@ -218,15 +224,82 @@ for (const [script, status, sentence, details] of [
     'Standard input is the image; put the password into a file',
     FULL,
   ],
+  ['decant convert -f raw - new < .', 1, 'Standard input is a folder', {}],
+  ['decant convert -f raw - new <&-', 1, 'The stream is empty', {}],
+  ['false | decant convert -f raw - new', 1, 'The stream is empty', {}],
+  ['decant convert -f raw <(false) new', 1, 'The stream is empty', {}],
+  ['decant convert . new', 2, "'.' is a folder, not an image", FULL],
+  ['decant convert /dev/zero new', 2, 'on the command line: - as the image', FULL],
+  ['mkfifo base && decant convert --with base image new', 2, 'A companion is read at any position', {}],
   ['gzip -1c disk | decant convert --salvage - new', 1, 'out of a gzip file cannot be salvaged', {}],
 ] as const) {
   test(`standard input is no image: ${script}`, details, ({ folder }) => {
     startOfDisk(folder);
     symlinkSync(images.zlib(), join(folder, 'image'));
+    writeFileSync(join(folder, 'new'), 'precious');
     expect(shell(folder, script)).toMatchObject({ status, stderr: expect.stringContaining(sentence) });
-    expect(existsSync(join(folder, 'new'))).toBe(false);
+    expect(readFileSync(join(folder, 'new'), 'utf8')).toBe('precious');
   });
 }
+
+test('what is no disk is refused, and the old file stays', ({ folder }) => {
+  writeFileSync(join(folder, 'page'), '<!DOCTYPE html>\n<html><body>Log in</body></html>\n');
+  writeFileSync(join(folder, 'text'), 'Nothing shows that this is a disk.\n');
+  for (const [script, sentence] of [
+    ['decant convert page new', 'The file is a web page, which Decant does not read'],
+    ['gzip -1c page > page.gz && decant convert page.gz new', 'The gzip file holds a web page'],
+    ['tar -cf page.tar page && decant convert page.tar new', "In 'page': The file is a web page"],
+    ['gzip -1c text | decant convert - new', 'does not look like a raw disk'],
+    ['(cat text && head -c 3M /dev/urandom) | gzip -1c | decant convert - new', 'does not look like a raw disk'],
+  ] as const) {
+    writeFileSync(join(folder, 'new'), 'precious');
+    expect(shell(folder, script)).toMatchObject({ status: 1, stderr: expect.stringContaining(sentence) });
+    expect(readFileSync(join(folder, 'new'), 'utf8')).toBe('precious');
+  }
+});
+
+test('streams of Node and file handles in a program', ({ folder }) => {
+  startOfDisk(folder);
+  const seen = program<unknown[]>(
+    `import { createReadStream } from 'node:fs';
+     import { open, rm } from 'node:fs/promises';
+     import { createServer, get } from 'node:http';
+     import { spawn } from 'node:child_process';
+     process.chdir(args[0]);
+     const server = createServer((request, response) => createReadStream('disk').pipe(response));
+     await new Promise((done) => server.listen(0, done));
+     const answer = await new Promise((done) => get('http://localhost:' + server.address().port, done));
+     const handle = await open(args[1]);
+     const inputs = {
+       file: [createReadStream('disk'), { format: 'raw' }],
+       request: [answer, { format: 'raw' }],
+       process: [spawn('gzip', ['-c', 'disk']).stdout, {}],
+       handle: [handle, {}],
+     };
+     const seen = [];
+     for (const [name, [input, options]] of Object.entries(inputs)) {
+       const image = await decant.open(input, options);
+       if (name === 'handle') await handle.close();
+       seen.push([image.info.format, (await image.convert(name)).virtualSize]);
+       await image.close();
+     }
+     const image = await decant.open(createReadStream('missing'), { format: 'raw' });
+     const failed = await image.convert('out').catch((error) => error);
+     await image.close();
+     seen.push([failed.kind, failed.cause.code]);
+     server.close();
+     console.log(JSON.stringify(seen));`,
+    folder,
+    images.zlib(),
+  );
+  const half = ['raw', DISK_SIZE / 2];
+  expect(seen).toEqual([half, half, half, ['qcow2', DISK_SIZE], ['source', 'ENOENT']]);
+  for (const name of ['file', 'request', 'process']) {
+    expect(hashFile(join(folder, name))).toBe(hashFile(join(folder, 'disk')));
+  }
+  expect(hashFile(join(folder, 'handle'))).toBe(hashFile(raw()));
+  expect(existsSync(join(folder, 'out'))).toBe(false);
+});
 
 test('a stream in a program', ({ folder }) => {
   // No whole number of sectors: the disk is longer.

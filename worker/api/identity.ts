@@ -1,8 +1,9 @@
 // What tells a conversion from all others, for resuming it: the same text stands for the same bytes of output.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
+import type { ConvertOptions } from '../given.js';
 import type { CrateExtent } from '../inside/coordinator.js';
-import type { CommonConvertOptions, Info } from '../types.js';
+import type { Info } from '../types.js';
 import type { Opening } from '../workers/session.js';
 import { contentOf } from './content.js';
 
@@ -28,7 +29,7 @@ export async function identityOf(
   { info, comesInOrder, layout }: Subject,
   format: string,
   compressed: boolean,
-  { formatOptions = {} }: CommonConvertOptions,
+  { formatOptions = {}, sparse = true }: ConvertOptions,
 ): Promise<string | Refusal> {
   if (compressed) return { reason: `an output in ${format} is made in one go` };
   if (settings.salvage) return { reason: 'what is lost is found in one go' };
@@ -44,7 +45,7 @@ export async function identityOf(
   // A file can change and keep its name, size and time.
   const content = await contentOf(sources.all, layout);
   const subject = { opened, snapshot, states, companions, content };
-  const text = JSON.stringify({ version: VERSION, format, formatOptions, ...subject });
+  const text = JSON.stringify({ version: VERSION, format, formatOptions, sparse, ...subject });
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
   return bytesToHex(digest);
 }

@@ -44,7 +44,7 @@ describe('a path that cannot name a file', () => {
     ['a zero', 'a\0b', 'is no name that a file can have'],
     ['a URL that is no text', new URL('file:///%E9'), 'is no path of this system'],
     ['a URL of another machine', new URL('file://elsewhere/x'), 'is no path of this system'],
-    ['a URL of another kind', new URL('ftp://x/y'), "'ftp://x' is no file"],
+    ['a URL of another kind', new URL('ftp://x/y'), "'ftp://x/y' is not a path, and not an address that Decant reads"],
   ] as const) {
     test(`is refused: ${what}`, async () => {
       await expect(open(path)).rejects.toMatchObject({ name: 'DecantError', kind: 'usage' });
@@ -94,8 +94,10 @@ describe('an image', () => {
 
   test('cannot be a folder, a device or a missing file', async ({ folder }) => {
     mkdirSync(join(folder, 'folder'));
-    await expect(open(join(folder, 'folder'))).rejects.toThrow(usage(`'${folder}/folder' is not a regular file`));
-    await expect(open('/dev/null')).rejects.toThrow(usage("'/dev/null' is not a regular file"));
+    await expect(open(join(folder, 'folder'))).rejects.toThrow(usage(`'${folder}/folder' is a folder, not an image`));
+    await expect(open('/dev/null')).rejects.toThrow(
+      usage(expect.stringMatching(/^'\/dev\/null' is neither a regular file nor a pipe; .*: - as the image/)),
+    );
     await expect(open(join(folder, 'missing'))).rejects.toMatchObject({
       kind: 'source',
       message: `Could not open '${folder}/missing': there is no such file or folder`,

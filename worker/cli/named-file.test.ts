@@ -26,6 +26,8 @@ for (const [argument, name, file] of [
   ['https://host/a?b=c', undefined, 'https://host/a?b=c'],
   ['base.qcow2=https://host/a?b=c', 'base.qcow2', 'https://host/a?b=c'],
   ['ftp://me:a=b@host/a?sig=b', undefined, 'ftp://me:a=b@host/a?sig=b'],
+  ['file:///a%20b', undefined, '/a b'],
+  ['base.qcow2=file:///a=b', 'base.qcow2', '/a=b'],
   ['base.qcow2=s3://bucket/a?b=c', 'base.qcow2', 's3://bucket/a?b=c'],
   [import.meta.filename, undefined, import.meta.filename],
   [`a=b=${import.meta.filename}`, 'a=b', import.meta.filename],

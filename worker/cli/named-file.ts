@@ -1,6 +1,7 @@
 // Arguments that are FILE or NAME=FILE.
 
 import { existsSync } from 'node:fs';
+import { localPath } from '../api/node-path.js';
 import { isAddress } from '../secrets.js';
 
 /** A file, and the name that it stands for, if one was given. */
@@ -11,12 +12,17 @@ export interface NamedFile {
 
 /** Reads FILE or NAME=FILE. Both may contain equals signs: an argument that exists as a file, or is an address, is FILE. */
 export function namedFile(argument: string, exists: (file: string) => boolean = existsSync): NamedFile {
+  const { name, file } = split(argument, exists);
+  return { name, file: localPath(file) };
+}
+
+function split(argument: string, exists: (file: string) => boolean): NamedFile {
   const isFile = (file: string) => isAddress(file) || exists(file);
   if (isFile(argument)) return { name: undefined, file: argument };
   const splitAt = (at: number): NamedFile => ({ name: argument.slice(0, at), file: argument.slice(at + 1) });
   for (let at = argument.indexOf('='); at >= 0; at = argument.indexOf('=', at + 1)) {
-    const split = splitAt(at);
-    if (isFile(split.file)) return split;
+    const named = splitAt(at);
+    if (isFile(named.file)) return named;
   }
   // No such file: whoever opens it reports that.
   const first = argument.indexOf('=');

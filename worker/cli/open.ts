@@ -34,7 +34,7 @@ export async function openImage(
   );
   const limit = new RequestLimit();
   const remote = new Remote(await readHeaders(headerFile, signal), { signal, onWaiting, limit });
-  const input = isInput ? standardInput() : await remote.input(path);
+  const input = isInput ? await standardInput() : await remote.input(path);
   const image = await open(input, {
     signal,
     onWaiting,

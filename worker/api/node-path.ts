@@ -1,0 +1,75 @@
+// Paths in Node, as callers give them, and addresses that are taken for paths.
+
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { DecantError } from '../errors.js';
+import { isAddress, shownAddress } from '../secrets.js';
+
+const COPY = 'copy the file here first';
+const S3 =
+  'for an object in S3 give its https address: signed, to read it (aws s3 presign), or with --upload s3, to write it';
+const GOOGLE =
+  'for an object in Google Cloud Storage give its https address: signed, to read it (gcloud storage sign-url), or of an upload, with --upload gcs, to write it';
+const AZURE = 'for a blob in Azure give its https address with a SAS token, and --upload azure to write it';
+const NBD = 'for a network block device pipe its content: nbdcopy ADDRESS - | decant convert -f raw - OUTPUT';
+const SSH = `for a file on another machine pipe its content: ssh HOST cat FILE | decant convert -f raw - OUTPUT, or ${COPY}`;
+const FTP = `FTP is not read: ${COPY} (curl -O), or give an https address`;
+const RBD = 'for a Ceph image pipe its content: rbd export IMAGE - | decant convert -f raw - OUTPUT';
+const SHARE = 'mount the share and give the path of the file';
+const ISCSI = 'attach the disk, and give its content as standard input';
+const OPTIONS = "QEMU's own options are not read: give the path of the file itself";
+
+/** What to write instead of an address, by its scheme. Those in the second list are known without slashes, too. */
+const ADVICE: Record<string, string> = {
+  ...Object.fromEntries(['s3', 's3a', 's3n'].map((scheme) => [scheme, S3])),
+  ...Object.fromEntries(['gs', 'gcs'].map((scheme) => [scheme, GOOGLE])),
+  ...Object.fromEntries(['az', 'azure', 'abfs', 'abfss', 'wasb', 'wasbs'].map((scheme) => [scheme, AZURE])),
+  ...Object.fromEntries(['nbd', 'nbds', 'nbd+unix', 'nbds+unix', 'nbd+tcp'].map((scheme) => [scheme, NBD])),
+  ...Object.fromEntries(['ssh', 'sftp', 'scp'].map((scheme) => [scheme, SSH])),
+  ...Object.fromEntries(['ftp', 'ftps'].map((scheme) => [scheme, FTP])),
+  ...Object.fromEntries(['nfs', 'smb', 'cifs', 'gluster'].map((scheme) => [scheme, SHARE])),
+  ...Object.fromEntries(['iscsi', 'iser'].map((scheme) => [scheme, ISCSI])),
+  rbd: RBD,
+  json: OPTIONS,
+};
+const WITHOUT_SLASHES = ['s3', 'gs', 'nbd', 'ssh', 'ftp', 'rbd', 'json'];
+
+/** The path that a `file:` address stands for: a URL where it has two slashes, and as QEMU reads it otherwise. */
+export function localPath(given: string): string {
+  if (!/^file:/i.test(given)) return given;
+  return /^file:\/\//i.test(given) ? pathOf(given) : given.slice('file:'.length);
+}
+
+/** Fails with `usage` where `given` cannot be a path. */
+export function toPath(given: string | URL): string {
+  if (given instanceof URL && given.protocol !== 'file:') throw noPath(given.href);
+  const path = given instanceof URL ? pathOf(given) : localPath(given);
+  if (typeof given === 'string' && path === given && isForeign(given)) throw noPath(given);
+  // Node would take half a character for the replacement character: the name of another file.
+  if (/[\0\p{Surrogate}]/u.test(path)) throw new DecantError('usage', `'${path}' is no name that a file can have`);
+  return path;
+}
+
+function pathOf(url: string | URL): string {
+  try {
+    return fileURLToPath(url);
+  } catch (cause) {
+    throw new DecantError('usage', `'${url}' is no path of this system`, { cause });
+  }
+}
+
+const schemeOf = (text: string): string => /^[a-z][a-z0-9+.-]*(?=:)/i.exec(text)?.[0].toLowerCase() ?? '';
+
+function isForeign(given: string): boolean {
+  if (isAddress(given)) return true;
+  return WITHOUT_SLASHES.includes(schemeOf(given)) && !existsSync(given);
+}
+
+function noPath(given: string): DecantError {
+  const scheme = schemeOf(given);
+  // What follows may be a secret.
+  const shown = isAddress(given) ? shownAddress(given) : `${scheme}:...`;
+  const advice = ADVICE[scheme] ?? 'use an address that begins with http:// or https://';
+  const message = `'${shown}' is not a path, and not an address that Decant reads: ${advice}; to name a file so, write ./ before it`;
+  return new DecantError('usage', message, { code: 'address-unsupported', fields: { scheme } });
+}

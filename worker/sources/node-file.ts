@@ -1,0 +1,91 @@
+// Files and pipes of Node as the image.
+
+import { type BigIntStats, close, constants, fstat, open, read } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { DecantError } from '../errors.js';
+import { fileError } from '../file-error.js';
+import { isObject } from '../values.js';
+import { fromPipe } from './node-stream.js';
+import type { OpenedSource } from './opened-source.js';
+import { openStream } from './stream.js';
+
+/** An open file, as `fs.promises.open` returns it. */
+export interface Handle {
+  readonly fd: number;
+}
+
+export const isHandle = (value: unknown): value is Handle =>
+  isObject(value) && 'fd' in value && typeof value.fd === 'number' && 'readFile' in value;
+
+/** Opens what is at `path`: a file, or a pipe as a stream. */
+export async function openPath(path: string): Promise<OpenedSource> {
+  // Opened without waiting, as a file is, a pipe that has no writer yet looks empty.
+  const isPipe = (await stat(path).catch(() => undefined))?.isFIFO();
+  if (isPipe) return { ...openStream(fromPipe(path)), name: path };
+  return openFile(path, path);
+}
+
+/** Opens the file of `handle` once more: its caller may close it, and its number is another file's then. */
+export async function openHandle({ fd }: Handle): Promise<OpenedSource> {
+  const path = `/dev/fd/${fd}`;
+  const there = await stat(path).catch(() => undefined);
+  if (!there || fd < 0) {
+    throw new DecantError('usage', 'This file handle cannot be opened once more; hand over the path of its file', {
+      code: 'handle-unusable',
+    });
+  }
+  if (there.isFIFO()) return openStream(fromPipe(path));
+  return { ...(await openFile(path, 'the file of the handle')), name: undefined };
+}
+
+/** `shown` is what messages call it. */
+async function openFile(path: string, shown: string): Promise<OpenedSource> {
+  const quoted = shown === path ? `'${path}'` : shown;
+  let fd: number | undefined;
+  try {
+    // Something else may be there by now, which must not be waited for.
+    fd = await promisify(open)(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const opened = fd;
+    const about = () => promisify(fstat)(opened, { bigint: true });
+    const stats = await about();
+    requireFile(stats, quoted);
+    const { size, mtimeNs, ctimeNs, dev, ino } = stats;
+    // A file that was deleted has no path.
+    const real = await realpath(path).catch(() => undefined);
+    return {
+      spec: { file: { fd, path, device: dev, inode: ino }, size: Number(size) },
+      identity: `${dev}:${ino}`,
+      // The number of a device may be another one after a restart. Nobody can set the time of the last change.
+      ...(real === undefined ? {} : { state: JSON.stringify([real, `${ino}:${size}:${mtimeNs}:${ctimeNs}`]) }),
+      name: path,
+      size: Number(size),
+      async peek(offset, length) {
+        const bytes = new Uint8Array(length);
+        const { bytesRead } = await promisify(read)(opened, bytes, 0, length, offset);
+        return bytes.subarray(0, bytesRead);
+      },
+      async verify() {
+        const now = await about();
+        if (now.size === size && now.mtimeNs === mtimeNs) return;
+        throw new DecantError(
+          'source',
+          `${quoted} was changed while it was read; convert it when nothing writes to it`,
+          { code: 'source-changed', fields: { file: shown } },
+        );
+      },
+      close: () => promisify(close)(opened),
+    };
+  } catch (thrown) {
+    if (fd !== undefined) await promisify(close)(fd);
+    throw fileError(thrown, 'source', `open ${quoted}`);
+  }
+}
+
+function requireFile(stats: BigIntStats, shown: string): void {
+  if (stats.isFile()) return;
+  const message = stats.isDirectory()
+    ? `${shown} is a folder, not an image`
+    : `${shown} is neither a regular file nor a pipe; hand it over as a stream (on the command line: - as the image, and its content as standard input)`;
+  throw new DecantError('usage', message, { code: 'not-a-file' });
+}
