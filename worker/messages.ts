@@ -67,7 +67,8 @@ export type TargetSpec =
   | { opfs: string; sized: boolean; resume?: Resume }
   | PortSpec
   /** An open file of Node, or a block device, which gets its holes as zeros; `name` is what the caller calls it. */
-  | { file: OpenFile; name: string; isDevice: boolean; sync: boolean };
+  /** `inPlace`: it has its size. `dense`: zeros are written, and no holes are left. */
+  | { file: OpenFile; name: string; inPlace: boolean; dense: boolean; sync: boolean };
 
 /** For a file that a later conversion can go on with: the first line of its journal, and what is there already. */
 export interface Resume {

@@ -90,7 +90,7 @@ const FAILURES: [args: () => string[], status: number, part: string][] = [
   [() => ['convert', images.zlib(), '{folder}'], 2, 'neither a regular file nor a block device\n'],
   [() => ['convert', images.zlib(), '{folder}/fifo'], 2, 'block device; give - as the output and redirect'],
   [() => ['info', '/dev/zero'], 2, 'neither a regular file nor a pipe'],
-  [() => ['convert', images.zlib(), images.zlib()], 2, 'the image itself'],
+  [() => ['convert', '-O', 'raw', images.zlib(), images.zlib()], 2, 'the image itself'],
   [() => ['info', '{folder}/missing.qcow2'], 1, 'no such file'],
   [() => ['convert', images.zlib(), '{folder}/missing/out.raw'], 1, 'no such file or folder'],
   [() => ['convert', images.zlib(), '{folder}/missing/'], 2, 'names a folder'],
@@ -172,7 +172,7 @@ test('companions are handed over by file or by name', ({ folder }) => {
   }
   const itself = decant('convert', '--with', `middle.qcow2=${top}`, top, output);
   expect(itself).toMatchObject({ status: 2, stderr: expect.stringContaining('NAME=FILE') });
-  const over = decant('convert', '--with', middle, '--with', base, top, base);
+  const over = decant('convert', '-O', 'raw', '--with', middle, '--with', base, top, base);
   expect(over).toMatchObject({ status: 2, stderr: expect.stringContaining('a file that the image needs') });
 });
 

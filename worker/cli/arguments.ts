@@ -1,9 +1,11 @@
 // Reads the command line.
 
 import { parseArgs } from 'node:util';
+import { localPath } from '../api/node-path.js';
 import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
 import { DecantError } from '../errors.js';
 import { isHttp } from '../http/address.js';
+import { outputFormat } from './output-format.js';
 import { shownInput } from './remote.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
 import { UPLOADS, type Upload } from './upload.js';
@@ -11,8 +13,9 @@ import { UPLOADS, type Upload } from './upload.js';
 export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAGE
        decant map     [OPTIONS] [--output=human|json] IMAGE
        decant convert [OPTIONS] [-O FORMAT] [-o NAME=VALUE] [-p] [-q] [-m WORKERS] IMAGE OUTPUT
-                      (- as IMAGE is standard input: a raw disk, or one in gzip;
-                      - as OUTPUT is standard output; both may be http or https addresses)
+                      (- as IMAGE is standard input: a file, or a stream of a raw disk, of
+                      gzip or of tar; - as OUTPUT is standard output; both may be http or
+                      https addresses)
 
   -f FORMAT              the image's format; raw has to be said, but of what lies in gzip or tar
   --with FILE            a backing file or data file that the image names; repeatable.
@@ -32,13 +35,18 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
   --check-manifest       compare the files of an OVA with its manifest where that reads the
                          whole archive from a server; files here are compared anyway
 
-  -O FORMAT              the output's format, as qemu-img calls it (default: raw); for an
-                         unknown one all are listed
+  -O FORMAT              the output's format, as qemu-img calls it (default: what the name of
+                         OUTPUT states, else raw); for an unknown one all are listed
   -o NAME=VALUE[,...]    options of the output's format, as qemu-img calls them; repeatable.
                          NAME alone is NAME=on
   -p                     show progress; a terminal gets it by itself
   -q                     show nothing
   -m WORKERS             how many workers decode (default: one for each core, at most 8)
+  -n                     write into OUTPUT as it is there, a device or a file that is large
+                         enough, in place
+  -S 0                   write zeros instead of leaving holes
+  -c                     compress: only with an output format that does
+  -t, -T CACHE, -U, -W   taken for qemu-img's sake; they change nothing
   --upload s3|gcs|tus|azure
                          what the server of OUTPUT speaks (default: one PUT); keys come from the
                          environment: AWS_ACCESS_KEY_ID and the like, AZURE_STORAGE_SAS_TOKEN
@@ -74,6 +82,12 @@ export type Command =
       opening: Opening;
       format: string;
       formatOptions: Record<string, string>;
+      /** What is odd about the arguments, as sentences. */
+      notes: string[];
+      /** The format must be one that is compressed. */
+      compress: boolean;
+      existing: boolean;
+      sparse: boolean;
       progress: boolean;
       quiet: boolean;
       workers: number | undefined;
@@ -91,13 +105,14 @@ const COMMON = {
   'header-file': { type: 'string' },
   'assume-password': { type: 'boolean', default: false },
   salvage: { type: 'boolean', default: false },
+  'force-share': { type: 'boolean', short: 'U', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 const LISTING = { ...COMMON, output: { type: 'string', default: 'human' } } as const;
 const CONVERT = {
   ...COMMON,
   'check-manifest': { type: 'boolean', default: false },
-  'output-format': { type: 'string', short: 'O', default: 'raw' },
+  'output-format': { type: 'string', short: 'O' },
   options: { type: 'string', short: 'o', multiple: true, default: [] as string[] },
   progress: { type: 'boolean', short: 'p', default: false },
   quiet: { type: 'boolean', short: 'q', default: false },
@@ -106,6 +121,13 @@ const CONVERT = {
   'upload-header-file': { type: 'string' },
   sync: { type: 'boolean', default: false },
   resume: { type: 'boolean', default: false },
+  existing: { type: 'boolean', short: 'n', default: false },
+  compress: { type: 'boolean', short: 'c', default: false },
+  'sparse-size': { type: 'string', short: 'S' },
+  // Of qemu-img; of no effect.
+  'target-cache': { type: 'string', short: 't' },
+  'source-cache': { type: 'string', short: 'T' },
+  'any-order': { type: 'boolean', short: 'W', default: false },
 } as const;
 
 /** Parses the arguments. Fails with `usage` if they are wrong. */
@@ -213,7 +235,7 @@ function listing(name: 'info' | 'map', args: string[]): Command {
   const { values, positionals } = parsed;
   if (values.output !== 'human' && values.output !== 'json')
     throw usage(`--output is human or json, not '${values.output}'`);
-  return { name, image: positionals[0]!, opening: openingOf(values), json: values.output === 'json' };
+  return { name, image: localPath(positionals[0]!), opening: openingOf(values), json: values.output === 'json' };
 }
 
 /** Parses lists of NAME=VALUE, as in qemu-img, where NAME alone is NAME=on. The last value of a name counts. */
@@ -240,6 +262,14 @@ function uploadOf(value: string | undefined): Upload | undefined {
   throw usage(`--upload takes ${UPLOADS.join(', ')}, not '${value}'`);
 }
 
+/** What `-S` asks for. */
+function sparseness(value: string | undefined): { sparse: boolean; note?: string } {
+  if (value === undefined) return { sparse: true };
+  if (!/^\d+(\.\d+)?[bkmgtpe]?$/i.test(value)) throw usage(`-S takes a size, not '${value}'`);
+  if (Number.parseFloat(value) === 0) return { sparse: false };
+  return { sparse: true, note: `-S ${value} is passed over: zeros become holes from 4 KiB on` };
+}
+
 function conversion(args: string[]): Command {
   const parsed = read(
     () => parseArgs({ args: joined(args, CONVERT), options: CONVERT, allowPositionals: true }),
@@ -248,13 +278,17 @@ function conversion(args: string[]): Command {
   if (!parsed) return { name: 'help' };
   const { values, positionals } = parsed;
   const workers = values.workers === undefined ? undefined : workerCount(values.workers);
-  const [image, output] = positionals as [string, string];
+  const [image, output] = positionals.map(localPath) as [string, string];
   const isUpload = isHttp(output);
   const upload = uploadOf(values.upload);
   const place = isUpload ? 'a server' : 'standard output';
   const isFile = !isUpload && output !== STANDARD_OUTPUT;
   if (values.sync && !isFile) throw usage(`--sync needs a file, not ${place}`);
   if (values.resume && !isFile && upload !== 's3') throw usage(`--resume needs a file or --upload s3, not ${place}`);
+  if (values.existing && !isFile) throw usage(`-n needs a file or a block device, not ${place}`);
+  if (values.existing && values.resume) throw usage('-n writes in place, where a conversion cannot be resumed');
+  const { format, note } = outputFormat(output, values['output-format']);
+  const { sparse, note: sparseNote } = sparseness(values['sparse-size']);
   const headerFile = values['upload-header-file'];
   if (!isUpload && (upload ?? headerFile) !== undefined) {
     throw usage('--upload and --upload-header-file need an http or https address as the output');
@@ -266,8 +300,12 @@ function conversion(args: string[]): Command {
     upload,
     uploadHeaderFile: headerFile,
     opening: openingOf(values),
-    format: values['output-format'],
+    format,
     formatOptions: formatOptions(values.options),
+    notes: [note, sparseNote].filter((note) => note !== undefined),
+    compress: values.compress,
+    existing: values.existing,
+    sparse,
     progress: values.progress,
     quiet: values.quiet,
     workers,

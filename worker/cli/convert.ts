@@ -22,8 +22,12 @@ export async function convert(
   waiting: WaitingLines,
   signal: AbortSignal,
 ): Promise<boolean> {
+  requireCompressed(image, command);
   const result = await run(image, command, waiting, signal);
-  if (!command.quiet) warn(result, command.output);
+  if (!command.quiet) {
+    for (const note of command.notes) tell(`note: ${note}`);
+    warn(result, command.output);
+  }
   return result.lostBytes === 0;
 }
 
@@ -37,11 +41,13 @@ async function run(
   const line = show ? new ProgressLine(process.stderr) : undefined;
   waiting.isShown ||= show;
   try {
-    const { format, formatOptions } = command;
+    const { format, formatOptions, existing, sparse } = command;
     const result = await image.convert(await outputOf(command, signal), {
       signal,
       format,
       formatOptions,
+      existing,
+      sparse,
       sync: command.sync,
       resume: command.resume,
       onProgress: (progress) => {
@@ -54,6 +60,14 @@ async function run(
   } finally {
     line?.end();
   }
+}
+
+/** Fails with `usage` if the output is to be compressed, in a format that is not. */
+function requireCompressed({ outputs }: Image, { compress, format }: Extract<Command, { name: 'convert' }>): void {
+  const compressed = outputs.filter((output) => output.compressed).map(({ name }) => name);
+  // What is no format is refused as one.
+  if (!compress || compressed.includes(format) || !outputs.some(({ name }) => name === format)) return;
+  throw new DecantError('usage', `-c needs an output format that is compressed: -O ${compressed.join(' or -O ')}`);
 }
 
 /** What `convert` takes for the argument. */

@@ -87,9 +87,16 @@ describe('an image', () => {
 });
 
 describe('an output', () => {
-  const open = async (folder: string, options: { isDevice?: boolean; sync?: boolean } = {}) => {
+  const open = async (folder: string, options: { inPlace?: boolean; dense?: boolean; sync?: boolean } = {}) => {
     const path = join(folder, 'out.raw');
-    const spec: TargetSpec = { file: makeFile(path), name: 'out.raw', isDevice: false, sync: false, ...options };
+    const spec: TargetSpec = {
+      file: makeFile(path),
+      name: 'out.raw',
+      inPlace: false,
+      dense: false,
+      sync: false,
+      ...options,
+    };
     const { target, shared } = await nodeHost.openTarget(spec, true);
     expect(shared).toBe(true);
     return { path, spec, target: (target as { object: ObjectTarget }).object };
@@ -130,15 +137,17 @@ describe('an output', () => {
     expect(() => target.write(0, BYTES)).toThrow("Could not write 'out.raw': the system took no byte of it");
   });
 
-  test('asks for holes only if it is a device', async ({ folder }) => {
+  test('asks for holes only where it shall have none', async ({ folder }) => {
     const { target } = await open(folder);
     expect([target.holes, target.shortHole]).toEqual([undefined, undefined]);
-    const device = (await open(folder, { isDevice: true })).target;
-    expect([device.holes, device.shortHole]).toEqual(['filled', MIB]);
+    const dense = (await open(folder, { dense: true })).target;
+    expect([dense.holes, dense.shortHole]).toEqual(['filled', MIB]);
+    await dense.open(5000);
+    expect(statSync(join(folder, 'out.raw')).size).toBe(5000);
   });
 
   test('keeps its size and gets zeros where it is a device', async ({ folder }) => {
-    const { path, target } = await open(folder, { isDevice: true });
+    const { path, target } = await open(folder, { inPlace: true, dense: true });
     writeFileSync(path, Buffer.alloc(4 * MIB, 7));
     await target.open(2 * MIB);
     expect(statSync(path).size).toBe(4 * MIB);
@@ -151,13 +160,13 @@ describe('an output', () => {
   });
 
   test('a device that takes no zeros fails', async ({ folder }) => {
-    const { target } = await open(folder, { isDevice: true });
+    const { target } = await open(folder, { inPlace: true, dense: true });
     system.takes = () => 0;
     await expect(target.hole!(0, 5)).rejects.toThrow("Could not write 'out.raw': the system took no byte of it");
   });
 
   test('gets no more zeros once it is given up, and abort waits for those under way', async ({ folder }) => {
-    const { target } = await open(folder, { isDevice: true });
+    const { target } = await open(folder, { inPlace: true, dense: true });
     const filled = target.hole!(0, 100 * MIB);
     await target.abort();
     const { length } = system.calls;

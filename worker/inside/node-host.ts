@@ -13,7 +13,7 @@ import { PortTarget } from './port-target.js';
 /** Larger writes are no faster. */
 const WRITE = 1 << 20;
 const ZEROS = new Uint8Array(WRITE);
-/** On a device, zeros between data that are fewer than this, in bytes, are written with it. */
+/** Where zeros are written, those between data that are fewer than this, in bytes, are written with it. */
 const SHORT_HOLE = 1 << 20;
 
 /** How long a worker may read and decode before it looks for messages, a cancel for instance; in milliseconds. */
@@ -66,10 +66,11 @@ class FileTarget implements ObjectTarget {
   constructor(
     private readonly file: Descriptor,
     private readonly name: string,
-    private readonly isDevice: boolean,
+    private readonly inPlace: boolean,
+    dense: boolean,
     private readonly sync: boolean,
   ) {
-    if (!isDevice) return;
+    if (!dense) return;
     this.holes = 'filled';
     this.shortHole = SHORT_HOLE;
   }
@@ -88,8 +89,7 @@ class FileTarget implements ObjectTarget {
   }
 
   async open(size: number | undefined): Promise<void> {
-    // A device has the size it has.
-    if (!this.isDevice && size !== undefined) await this.#done(promisify(ftruncate)(this.file.fd, size));
+    if (!this.inPlace && size !== undefined) await this.#done(promisify(ftruncate)(this.file.fd, size));
   }
 
   async hole(offset: number, length: number): Promise<void> {
@@ -140,7 +140,7 @@ const tookNothing = (): Error => new Error('the system took no byte of it');
 function openFile(spec: TargetSpec): { object: FileTarget; close: () => void } {
   if (!('file' in spec)) throw new Error('no file of Node');
   const file = openForWriting(spec.file);
-  return { object: new FileTarget(file, spec.name, spec.isDevice, spec.sync), close: () => file.close() };
+  return { object: new FileTarget(file, spec.name, spec.inPlace, spec.dense, spec.sync), close: () => file.close() };
 }
 
 export const nodeHost: Host = {

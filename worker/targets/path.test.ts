@@ -226,6 +226,50 @@ describe('of many conversions at once to one name one is done', () => {
   }
 });
 
+describe('a file that is written in place', () => {
+  test('keeps its inode, its size and what follows the output', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    writeFileSync(output, Buffer.alloc(SIZE + 5, 'old'));
+    const { ino } = statSync(output);
+    const { file, commit } = await beginTo(output, { existing: true, keepsSize: true });
+    expect(file.path.toString()).toBe(output);
+    await commit();
+    expect(
+      readFileSync(output).equals(Buffer.concat([Buffer.from(NEW), Buffer.alloc(SIZE + 5, 'old').subarray(SIZE)])),
+    ).toBe(true);
+    expect(statSync(output).ino).toBe(ino);
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+  });
+
+  for (const [what, before, options, said] of [
+    ['that is not there', undefined, {}, /is not there, so nothing can be written into it/],
+    [
+      'that is too small',
+      SIZE - 1,
+      {},
+      new RegExp(`holds ${SIZE - 1} bytes, but the output has ${SIZE}; choose a larger file`),
+    ],
+    ['with resume', SIZE, { identity: 'it' }, /is written in place, where a conversion cannot be resumed/],
+  ] as const) {
+    test(`${what} is refused`, async ({ folder }) => {
+      const output = join(folder, 'out.raw');
+      if (before !== undefined) writeFileSync(output, Buffer.alloc(before, 'old'));
+      await expect(beginTo(output, { existing: true, ...options })).rejects.toMatchObject({
+        kind: 'usage',
+        message: expect.stringMatching(said),
+      });
+      expect(found(output)).toBe(before && Buffer.alloc(before, 'old').toString());
+      expect(readdirSync(folder)).toEqual(before ? ['out.raw'] : []);
+    });
+  }
+
+  test('is never the image', async ({ folder }) => {
+    const output = join(folder, 'image');
+    const sources = [source(output, Buffer.alloc(SIZE, 'image').toString())];
+    await expect(beginTo(output, { existing: true, sources })).rejects.toThrow('is the image itself');
+  });
+});
+
 describe('the image, or a companion, as the output', () => {
   for (const [what, name] of [
     ['its own name', (path: string) => path],

@@ -1,5 +1,5 @@
-// A path in Node: a temporary file beside the target, renamed over it at the end. A block device is
-// written in place.
+// A path in Node: a temporary file beside the target, renamed over it at the end. A block device is written in place, and
+// a file where that is asked for.
 
 import { type BigIntStats, close, constants, fchmod, fchown, fstat, fsync, lstatSync, open, renameSync } from 'node:fs';
 import { access, link, lstat, stat, unlink } from 'node:fs/promises';
@@ -35,6 +35,13 @@ const openFile = (fd: number, path: Buffer, { dev, ino }: BigIntStats): OpenFile
   inode: ino,
 });
 
+/** See `ConvertOptions` in Node. */
+export interface PathOptions {
+  sync?: boolean | undefined;
+  sparse?: boolean | undefined;
+  existing?: boolean | undefined;
+}
+
 export class PathRoute implements Route {
   readonly resumes = true;
   begun: Begun | undefined;
@@ -42,7 +49,7 @@ export class PathRoute implements Route {
   #journal: Journal | undefined;
   #place: Place | undefined;
   #fd: number | undefined;
-  /** What is written until the rename; undefined for a device. */
+  /** What is written until the rename; undefined for what is written in place. */
   #temporary: Buffer | undefined;
   /** The same as the system knows it, whatever has its name by now. */
   #made: BigIntStats | undefined;
@@ -52,7 +59,7 @@ export class PathRoute implements Route {
   constructor(
     private readonly path: string,
     private readonly sources: OpenedSource['spec'][],
-    private readonly sync: boolean,
+    private readonly options: PathOptions = {},
   ) {}
 
   async prepare({ outputSize }: Sizes, _signal: AbortSignal, identity?: string): Promise<TargetSpec> {
@@ -61,9 +68,12 @@ export class PathRoute implements Route {
       this.#place = place;
       const existing = await this.#examine(place);
       this.#existing = existing;
-      if (!existing?.isBlockDevice()) return await this.#openFile(place, existing, identity);
-      if (identity === undefined) return await this.#openDevice(place, existing, outputSize);
-      throw new DecantError('usage', `'${this.path}' is a block device, on which a conversion cannot be resumed`);
+      if (this.options.existing && !existing) {
+        throw new DecantError('usage', `'${this.path}' is not there, so nothing can be written into it`);
+      }
+      if (!this.options.existing && !existing?.isBlockDevice()) return await this.#openFile(place, existing, identity);
+      if (identity === undefined) return await this.#openInPlace(place, existing!, outputSize);
+      throw new DecantError('usage', `'${this.path}' is written in place, where a conversion cannot be resumed`);
     } catch (thrown) {
       throw fileError(thrown, 'sink', `write '${this.path}'`);
     }
@@ -166,7 +176,8 @@ export class PathRoute implements Route {
     await sweep(place, this.#made.mtimeNs, kept, identity === undefined).catch(() => {});
     const file = openFile(this.#fd, temporary, this.#made);
     // What is resumed is certain before its journal goes.
-    return { file, name: this.path, isDevice: false, sync: this.sync || identity !== undefined };
+    const sync = this.options.sync === true || identity !== undefined;
+    return { file, name: this.path, inPlace: false, dense: this.options.sparse === false, sync };
   }
 
   /** Goes on with what an earlier conversion has left, if it has, instead of the new file. Returns the path of what is used. */
@@ -186,25 +197,30 @@ export class PathRoute implements Route {
     return left.path;
   }
 
-  async #openDevice({ folder, name }: Place, device: BigIntStats, size: number | undefined): Promise<TargetSpec> {
+  /** A device, or a file that has its size already. */
+  async #openInPlace({ folder, name }: Place, there: BigIntStats, size: number | undefined): Promise<TargetSpec> {
+    const isDevice = there.isBlockDevice();
     if (size === undefined) {
-      throw new DecantError('usage', `'${this.path}' is a block device, which takes no output of unknown size`);
+      throw new DecantError('usage', `'${this.path}' is written in place and takes no output of unknown size`);
     }
-    const room = await deviceSize(device.rdev);
+    const room = isDevice ? await deviceSize(there.rdev) : Number(there.size);
     if (room < size) {
       throw new DecantError(
         'usage',
-        `'${this.path}' holds ${room} bytes, but the output has ${size}; choose a larger device`,
+        `'${this.path}' holds ${room} bytes, but the output has ${size}; choose a larger ${isDevice ? 'device' : 'file'}`,
+        { code: 'target-too-small', fields: { room, size } },
       );
     }
     const path = pathIn(folder, name);
-    this.#fd = await promisify(open)(path, O_WRONLY | O_EXCL);
+    // Of a device O_EXCL says that nobody else has it mounted.
+    this.#fd = await promisify(open)(path, isDevice ? O_WRONLY | O_EXCL : O_WRONLY);
     const opened = await about(this.#fd);
-    if (!opened.isBlockDevice() || opened.rdev !== device.rdev) {
+    const isSameOne = isDevice ? opened.isBlockDevice() && opened.rdev === there.rdev : isUnwritten(there, opened);
+    if (!isSameOne) {
       throw new DecantError('sink', `'${this.path}' was replaced while it was opened; try again`);
     }
-    // What a device cannot take, it tells when it is flushed.
-    return { file: openFile(this.#fd, path, opened), name: this.path, isDevice: true, sync: true };
+    // What cannot be taken is told by a flush at the latest.
+    return { file: openFile(this.#fd, path, opened), name: this.path, inPlace: true, dense: true, sync: true };
   }
 
   /** Puts the finished file into its place, if it is still what was written, and in the place where it was to go. */
@@ -236,7 +252,7 @@ export class PathRoute implements Route {
     this.#temporary = undefined;
     this.#journal = undefined;
     if (journal) await this.#removeJournal(journal, place);
-    if (this.sync) await this.#flushName(place.folder);
+    if (this.options.sync) await this.#flushName(place.folder);
   }
 
   /** Also what other conversions have left for the place, which is taken now. */
@@ -256,7 +272,9 @@ export class PathRoute implements Route {
   /** Fails where what is there is not what was there at the start, unchanged: nobody has asked to replace anything else. */
   #requireExisting(there: BigIntStats): void {
     if (this.#existing && isUnwritten(this.#existing, there)) return;
-    throw new DecantError('sink', `Another program has written '${this.path}' meanwhile; choose another output`);
+    throw new DecantError('sink', `Another program has written '${this.path}' meanwhile; choose another output`, {
+      code: 'target-changed',
+    });
   }
 
   /** Gives the file its name, where nothing has it. */
@@ -293,7 +311,7 @@ export class PathRoute implements Route {
       // Where folders cannot be flushed, or this one is not this user's to read, the file itself was.
       await flushFolder(folder).catch(refused);
     } catch (cause) {
-      const reason = (cause as Error).message;
+      const reason = fileReason(cause);
       const message = `'${this.path}' is complete, but a power failure may take its name away: ${reason}`;
       throw new DecantError('sink', message, { cause });
     }

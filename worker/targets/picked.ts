@@ -45,7 +45,9 @@ export class PickedRoute implements Route {
     const { size, lastModified } = this.#before ?? {};
     if (!now?.size || (now.size === size && now.lastModified === lastModified)) return;
     const { name } = this.handle;
-    throw new DecantError('sink', `Another program has written '${name}' meanwhile; choose another output`);
+    throw new DecantError('sink', `Another program has written '${name}' meanwhile; choose another output`, {
+      code: 'target-changed',
+    });
   }
 
   async commit(size: number, signal: AbortSignal): Promise<void> {

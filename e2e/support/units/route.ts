@@ -11,6 +11,10 @@ export const SIZE = 8192;
 interface Options {
   sources?: ConstructorParameters<typeof PathRoute>[1];
   sync?: boolean;
+  sparse?: boolean;
+  existing?: boolean;
+  /** The file has its size, as one that is written in place. */
+  keepsSize?: boolean;
   identity?: string;
 }
 
@@ -25,8 +29,11 @@ export interface Begun {
 }
 
 /** Begins a conversion to `path` and writes all of it. */
-export async function beginTo(path: string, { sources = [], sync = false, identity }: Options = {}): Promise<Begun> {
-  const route = new PathRoute(path, sources, sync);
+export async function beginTo(
+  path: string,
+  { sources = [], identity, keepsSize, ...options }: Options = {},
+): Promise<Begun> {
+  const route = new PathRoute(path, sources, options);
   const { signal } = new AbortController();
   const spec = await route.prepare({ virtualSize: SIZE, outputSize: SIZE }, signal, identity).catch(async (thrown) => {
     await route.discard(thrown, false);
@@ -34,7 +41,7 @@ export async function beginTo(path: string, { sources = [], sync = false, identi
   });
   if (!('file' in spec)) throw new Error('not a file');
   const { file } = spec;
-  ftruncateSync(file.fd, SIZE);
+  if (!keepsSize) ftruncateSync(file.fd, SIZE);
   writeSync(file.fd, Buffer.alloc(SIZE, 'new'), 0, SIZE, 0);
   return {
     route,
