@@ -54,7 +54,8 @@ function basic(user: string, password: string): string {
   return `Basic ${btoa(String.fromCharCode(...bytes))}`;
 }
 
-function decoded(text: string): string {
+/** Decodes percent signs; a text with one that encodes nothing stays as it is. */
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -1,5 +1,6 @@
 // Presigned URLs.
 
+import { createHash, createHmac } from 'node:crypto';
 import { afterEach, expect, test, vi } from 'vitest';
 import { askingFor } from './s3-requests.js';
 import { presigned, signedUrl, signerOf } from './s3-sign.js';
@@ -98,4 +99,41 @@ test.each<[unknown, string]>([
   expect(() => signedUrl(given)).toThrow(
     expect.objectContaining({ kind: 'sink', code: 'invalid-signed-url', message }),
   );
+});
+
+/** The signature of Signature Version 4 for a path that is sent as `path`, computed as the reference says. */
+function signatureOf(signed: string, secret: string): string {
+  const { host, pathname, searchParams } = new URL(signed);
+  const [date, time] = [searchParams.get('X-Amz-Date')!.slice(0, 8), searchParams.get('X-Amz-Date')!];
+  const encode = (text: string) =>
+    encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+  const query = [...searchParams]
+    .filter(([name]) => name !== 'X-Amz-Signature')
+    .map((pair) => pair.map(encode).join('='))
+    .toSorted()
+    .join('&');
+  const request = ['PUT', pathname, query, `host:${host}\n`, 'host', 'UNSIGNED-PAYLOAD'].join('\n');
+  const scope = `${date}/us-east-1/s3/aws4_request`;
+  const digest = createHash('sha256').update(request).digest('hex');
+  const key = ['us-east-1', 's3', 'aws4_request'].reduce(
+    (key, part) => createHmac('sha256', key).update(part).digest(),
+    createHmac('sha256', `AWS4${secret}`).update(date).digest(),
+  );
+  return createHmac('sha256', key).update(['AWS4-HMAC-SHA256', time, scope, digest].join('\n')).digest('hex');
+}
+
+test.each([
+  ['/a+b.img', '/a%2Bb.img'],
+  ['/a%2Bb.img', '/a%2Bb.img'],
+  ['/a b.img', '/a%20b.img'],
+  ['/a%20b.img', '/a%20b.img'],
+  ["/it's (1)!*.img", '/it%27s%20%281%29%21%2A.img'],
+  ['/ä/ö~_-.img', '/%C3%A4/%C3%B6~_-.img'],
+  ['/a%2Fb.img', '/a/b.img'],
+  ['/100%.img', '/100%25.img'],
+  ['/a=b&c@d:e,f;g$', '/a%3Db%26c%40d%3Ae%2Cf%3Bg%24'],
+])('the path %s is sent as it is signed', async (path, sent) => {
+  const signed = await signerOf(new URL(`https://bucket.s3.amazonaws.com${path}`), KEYS)(part);
+  expect(new URL(signed).pathname).toBe(sent);
+  expect(new URL(signed).searchParams.get('X-Amz-Signature')).toBe(signatureOf(signed, 'secret'));
 });

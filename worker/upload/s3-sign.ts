@@ -2,7 +2,7 @@
 
 import { AwsV4Signer } from 'aws4fetch';
 import { DecantError } from '../errors.js';
-import { addressIn } from '../http/address.js';
+import { addressIn, decoded } from '../http/address.js';
 import { askingFor } from './s3-requests.js';
 import type { S3Keys, S3Request } from './s3-types.js';
 
@@ -29,6 +29,7 @@ export function signerOf(url: string | URL, keys: S3Keys): (request: S3Request) 
 export async function presigned(url: string | URL, given: S3Keys, method: string, query: string): Promise<string> {
   const { region = REGION, ...keys } = given;
   const address = new URL(url);
+  address.pathname = canonical(address.pathname);
   address.search = query;
   const signer = new AwsV4Signer({ ...keys, region, service: 's3', signQuery: true, method, url: address.href });
   return (await signer.sign()).url.href;
@@ -45,4 +46,16 @@ export function signedUrl(given: unknown): string {
     `'sign' must resolve to the URL of the request, and has resolved to ${what}; check the answer of your server`,
     { code: 'invalid-signed-url' },
   );
+}
+
+/**
+ * The path as it is signed, so that it is sent so: the signer and servers take other spellings for other keys, a literal `+` for
+ * a space.
+ */
+function canonical(path: string): string {
+  const encoded = encodeURIComponent(decoded(path)).replace(
+    /[!'()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return encoded.replaceAll('%2F', '/');
 }
