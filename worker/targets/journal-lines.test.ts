@@ -79,6 +79,16 @@ describe('Notes', () => {
     expect(notes.hasAny).toBe(true);
   });
 
+  test('notes an offset once, however often it is reported', async () => {
+    const file = journal();
+    const notes = new Notes(file, at(2));
+    for (let time = 0; time < 10_000; time += 100) {
+      await passed(100);
+      notes.settled(at(time < 2000 ? 2 : 4));
+    }
+    expect(file.calls).toEqual(['flush', lineOf(at(4))]);
+  });
+
   test('waits half a second between two notes', async () => {
     const file = journal();
     const notes = new Notes(file);

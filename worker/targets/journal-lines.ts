@@ -62,7 +62,9 @@ export class Notes {
   settled(begun: Begun): void {
     this.#latest = begun;
     const start = performance.now();
-    if (this.#noting || start < this.#next) return;
+    // Progress goes on while a server is silent: what is noted already would be flushed again and again.
+    const isNoted = begun.guest === this.#noted.guest;
+    if (isNoted || this.#noting || start < this.#next) return;
     this.#noting = this.#note().finally(() => {
       const end = performance.now();
       this.#next = end + Math.max(INTERVAL, TIMES * (end - start));
