@@ -74,14 +74,18 @@ export interface Target {
    */
   hole?(offset: number, length: number): Promise<void>;
   /** Called once, after the last write. When it resolves, the output is complete. */
-  close(): Promise<void>;
+  // biome-ignore lint/suspicious/noConfusingVoidType: most targets return nothing
+  close(): Promise<TargetEnd | void>;
   /**
    * Discards what was written. Called at most once, at any time: perhaps before `open`, perhaps while other calls are
-   * under way, but never after `close` has resolved. A conversion waits for it for at most 0.2 s. If `keep` is true, a later
-   * conversion may go on with what was written: a target that keeps it resolves to `true`, within 10 s.
+   * under way, but never after `close` has resolved. A conversion waits for it for at most `abortTimeout`. If `keep` is true, a
+   * later conversion may go on with what was written: a target that keeps it resolves to `true`. If it rejects with a
+   * `DecantError`, something could not be removed: its message follows the reason why the conversion failed.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: most targets return nothing
   abort(reason: Error, keep?: boolean): Promise<boolean | void>;
+  /** How long a conversion waits for `abort`, in seconds, at most 60: by default 0.2, and 10 where `keep` is true. */
+  readonly abortTimeout?: number;
   /** Whether it can go on with an output that was cut off, if that is asked for with `resume`. It must be `ordered`. */
   readonly resumes?: boolean;
   /** Whether writes and holes must come in ascending order. By default they come in any order. */
@@ -132,6 +136,15 @@ export interface TargetPlan {
    * was kept for another one must not be gone on with.
    */
   identity?: string;
+}
+
+/** How an output ended. */
+export interface TargetEnd {
+  /**
+   * Why it is not certain that the output is complete where it went, as a sentence: then the result has `confirmed: false`
+   * and a notice `unconfirmed`.
+   */
+  unconfirmed?: string;
 }
 
 /** What is there of an output that was cut off: its first bytes. */

@@ -431,6 +431,11 @@ export interface Result {
    */
   verified: boolean;
   /**
+   * Whether the output is known to be complete where it went. `false` only for an upload whose server cannot be asked for the
+   * finished object; a notice `unconfirmed` says why.
+   */
+  confirmed: boolean;
+  /**
    * Salvage: the ranges of the disk that could not be read, and are zeros in the output. The first 10,000, in ascending
    * order. Adjacent ranges that are lost for the same reason are one range.
    */

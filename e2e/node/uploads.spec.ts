@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import type * as Decant from '../../dist/node.js';
 import type * as Upload from '../../dist/upload.js';
-import { ALL_FAULTS, UPLOAD_FAULTS, type UploadFault } from '../support/cloud.js';
+import { ALL_FAULTS, type Asked, UPLOAD_FAULTS, type UploadFault } from '../support/cloud.js';
 import { startProgram } from '../support/command.js';
 import { failure } from '../support/failure.js';
 import { expect, test } from '../support/node.js';
@@ -117,7 +117,7 @@ for (const [name, { target, format, prefix, faults }] of ROWS) {
     const result = await convert(RAW, made, inFormat(format));
     const object = objectOf(server)!;
     expect(isDisk(object, RAW, format)).toBe(true);
-    expect(result.outputSize).toBe(object.length);
+    expect(result).toMatchObject({ outputSize: object.length, confirmed: true });
     expect(server.begun.size).toBe(0);
     const [path] = [...server.objects.keys()];
     expect(decodeURIComponent(path!)).toContain(name === 'tus' ? prefix : `${prefix}${PATH}`);
@@ -132,8 +132,9 @@ for (const [name, { target, format, prefix, faults }] of ROWS) {
       for (const at of byScope({ short: places, long: [0, 1, 2, 3, 4, 5, 6] })) {
         let isMet = false;
         await serveWith({
-          fault: (number) => {
-            if (number !== at) return undefined;
+          fault: (number, { method }) => {
+            // What may become of HEAD, which confirms the object: worker/upload/ends.test.ts.
+            if (number !== at || method === 'HEAD') return undefined;
             isMet = true;
             return fault;
           },
@@ -158,7 +159,9 @@ for (const [name, { target, format, prefix, faults }] of ROWS) {
   test(`${name}: a cancel leaves nothing`, unless(['s3', 'page blob'].includes(name)), async () => {
     // The second request is never answered; the first one is where there is no other.
     const silent = name === 'put' ? 0 : 1;
-    await serveWith({ fault: (number) => (number >= silent ? 'silent' : undefined) });
+    await serveWith({
+      fault: (number, { method }) => (number >= silent && method !== 'HEAD' ? 'silent' : undefined),
+    });
     const ending = new AbortController();
     const work = failure(convert(RAW, target(), { ...inFormat(format), signal: ending.signal }));
     await expect.poll(() => server.asked.length, PATIENTLY).toBeGreaterThan(silent);
@@ -193,8 +196,8 @@ test(`servers that fail at random, ${SEEDS} seeds: the right object or an error`
     const choice = isMild ? ALL_FAULTS.filter((fault) => UPLOAD_FAULTS[fault] === 'passes') : ALL_FAULTS;
     const share = next() * 0.3;
     const met = new Set<UploadFault>();
-    const fault = () => {
-      if (next() >= share) return undefined;
+    const fault = (_: number, { method }: Asked) => {
+      if (next() >= share || method === 'HEAD') return undefined;
       const kind = choice[Math.floor(next() * choice.length)]!;
       met.add(kind);
       return kind;
@@ -352,4 +355,61 @@ test('the command: an interrupt leaves nothing on the server', async ({ folder }
   child.kill('SIGINT');
   expect(await ended).toMatchObject({ status: 130, stderr: expect.stringContaining('interrupted') });
   await expect.poll(() => server.begun.size, PATIENTLY).toBe(0);
+});
+
+test('the command: Ctrl-C while the upload is begun leaves nothing on the server', async ({ folder }) => {
+  let answer = () => {};
+  server.beforeAnswer = ({ method }) =>
+    method === 'POST'
+      ? new Promise<void>((done) => {
+          answer = done;
+        })
+      : undefined;
+  const args = [dist('cli'), 'convert', '--upload', 's3', qcow2Of(SMALL, folder), `${server.origin}/s3/disk`];
+  const { child, ended } = startProgram(process.execPath, args, AWS);
+  await expect.poll(() => server.begun.size, PATIENTLY).toBe(1);
+  child.kill('SIGINT');
+  // Nothing else is asked for until the server has answered.
+  const timer = setInterval(answer, 100);
+  expect(await ended).toMatchObject({ status: 130, stderr: 'decant: interrupted\n' });
+  clearInterval(timer);
+  expect(server.asked.map(({ method }) => method)).toEqual(['POST', 'DELETE']);
+  expect(server.begun.size).toBe(0);
+});
+
+test('the command: what the server does not remove is said, with its place and the status', async ({ folder }) => {
+  await serveWith({
+    fault: (_, { method }) => (method === 'PUT' ? 'status 403' : undefined),
+    faultAtEnd: () => 'status 403',
+  });
+  const ended = await command(AWS, '--upload', 's3', qcow2Of(SMALL, folder), `${server.origin}/s3/disk`);
+  expect(ended.status).toBe(1);
+  expect(ended.stderr).toMatch(
+    /^decant: Could not upload to '(.*)': the server answered 403 .*; what was uploaded stays at '\1': it could not be removed \(the server answered 403 .*\)\n$/,
+  );
+});
+
+test('an object that nobody may ask for: success that is not confirmed, and a line of the command', async ({
+  folder,
+}) => {
+  const options = { answer: ({ method }: Asked) => (method === 'HEAD' ? { status: 403 } : undefined) };
+  await serveWith(options);
+  const result = await convert(SMALL, TARGETS.put.target());
+  expect(result).toMatchObject({ confirmed: false, notices: [{ code: 'unconfirmed' }] });
+  await serveWith(options);
+  const ended = await command({}, qcow2Of(SMALL, folder), `${server.origin}/put/disk`);
+  expect(ended).toMatchObject({
+    status: 0,
+    stderr:
+      'decant: note: The server has taken the upload, and did not confirm that the object is complete: the server answered 403\n',
+  });
+  expect(objectOf(server)!.equals(SMALL)).toBe(true);
+});
+
+test('an upload that the server answers by a page is not done', async ({ folder }) => {
+  const page = { status: 200, headers: { 'Content-Type': 'text/html' }, body: '<html>Sign in</html>' };
+  await serveWith({ answer: ({ method }) => (['PUT', 'HEAD'].includes(method) ? page : undefined) });
+  const ended = await command({}, qcow2Of(SMALL, folder), `${server.origin}/put/disk`);
+  expect(ended.stderr).toMatch(/the object on the server is not the one that was uploaded\n$/);
+  expect(ended.status).toBe(1);
 });

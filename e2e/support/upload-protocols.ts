@@ -53,21 +53,30 @@ export function protocolsOf(stored: Stored, limits: Partial<Limits> = {}): (path
 }
 
 const md5 = (bytes: Buffer | string) => createHash('md5').update(bytes).digest();
-const BAD: Answer = { status: 400, body: '<Error><Code>InvalidRequest</Code><Message>No</Message></Error>' };
+const error = (status: number, code: string): Answer => ({
+  status,
+  body: `<Error><Code>${code}</Code><Message>No</Message></Error>`,
+});
+const BAD = error(400, 'InvalidRequest');
+/** What HEAD says of an object. */
+const described = (object: Buffer | undefined, headers: Record<string, string> = {}): Answer =>
+  object ? { status: 200, headers: { 'Content-Length': String(object.length), ...headers } } : { status: 404 };
 
 /** How many parts a list of them has at most. */
 const PAGE = 3;
+
+/** The answer of S3 that has made an object. */
+export const resultOf = (etag: string): string =>
+  `<?xml version="1.0"?>\n<CompleteMultipartUploadResult><ETag>${etag.replaceAll('"', '&quot;')}</ETag></CompleteMultipartUploadResult>`;
 
 /** S3's multipart uploads. */
 function s3({ objects, begun }: Stored, smallestPart: number): Protocol {
   const etags = new Map<string, string>();
   const uploads = new Map<string, Map<number, Buffer>>();
-  return ({ method, url: { pathname, searchParams }, body }) => {
+  return ({ method, url: { pathname, searchParams }, headers, body }) => {
     const id = searchParams.get('uploadId');
     if (method === 'HEAD') {
-      const [etag, object] = [etags.get(pathname), objects.get(pathname)];
-      if (etag === undefined || !object) return { status: 404 };
-      return { status: 200, headers: { ETag: etag, 'Content-Length': String(object.length) } };
+      return described(objects.get(pathname), { ETag: etags.get(pathname) ?? '' });
     }
     if (method === 'POST' && searchParams.has('uploads')) {
       const id = `${randomUUID()}&<`;
@@ -78,6 +87,8 @@ function s3({ objects, begun }: Stored, smallestPart: number): Protocol {
     const parts = uploads.get(id ?? '');
     if (!parts) return { status: 404, body: '<Error><Code>NoSuchUpload</Code></Error>' };
     if (method === 'PUT') {
+      const digest = headers['content-md5'];
+      if (digest !== undefined && digest !== md5(body).toString('base64')) return error(400, 'BadDigest');
       parts.set(Number(searchParams.get('partNumber')), body);
       return { status: 200, headers: { ETag: `"${md5(body).toString('hex')}"` } };
     }
@@ -102,7 +113,7 @@ function s3({ objects, begun }: Stored, smallestPart: number): Protocol {
     const etag = `"${md5(Buffer.concat(found.map((part) => md5(part!)))).toString('hex')}-${found.length}"`;
     objects.set(pathname, Buffer.concat(found as Buffer[]));
     etags.set(pathname, etag);
-    return { status: 200, body: `<R><ETag>${etag.replaceAll('"', '&quot;')}</ETag></R>` };
+    return { status: 200, body: resultOf(etag) };
   };
 }
 
@@ -118,6 +129,7 @@ function gcs({ objects, begun }: Stored, chunkUnit: number): Protocol {
       begun.add(id);
       return { status: 201, headers: { Location: `${url.pathname}?upload_id=${id}` } };
     }
+    if (method === 'HEAD') return described(objects.get(url.pathname));
     const session = sessions.get(id ?? '');
     if (!session) return { status: 404 };
     if (method === 'DELETE') {
@@ -173,7 +185,8 @@ function tus({ objects, begun }: Stored): Protocol {
     const file = files.get(pathname);
     if (!file) return { status: 404 };
     if (method === 'HEAD') {
-      const length: Record<string, string> = file.length === undefined ? {} : { 'Upload-Length': String(file.length) };
+      const length: Record<string, string> =
+        file.length === undefined ? { 'Upload-Defer-Length': '1' } : { 'Upload-Length': String(file.length) };
       return { status: 200, headers: { 'Upload-Offset': String(file.bytes.length), ...length } };
     }
     if (method === 'DELETE') {
@@ -196,6 +209,7 @@ function tus({ objects, begun }: Stored): Protocol {
 const put =
   ({ objects }: Stored): Protocol =>
   ({ method, url: { pathname }, body }) => {
+    if (method === 'HEAD') return described(objects.get(pathname));
     if (method !== 'PUT') return { status: 405 };
     objects.set(pathname, body);
     return { status: 201 };
@@ -203,39 +217,69 @@ const put =
 
 /** Azure's page blobs and block blobs. */
 function azure({ objects, begun }: Stored): Protocol {
-  const marks = new Map<string, string>();
+  /** Of each blob: its metadata, its sequence number, and how often it was changed. */
+  const states = new Map<string, { mark: string; sequence: string; changes: number }>();
   const blocks = new Map<string, Buffer>();
   const isSent = (headers: Headers, body: Buffer) => headers['content-md5'] === md5(body).toString('base64');
   return ({ method, url: { pathname, searchParams }, headers, body }) => {
     const blob = objects.get(pathname);
     const what = searchParams.get('comp');
+    const state = states.get(pathname) ?? { mark: '', sequence: '0', changes: 0 };
+    const etag = () => `"${state.changes}"`;
+    /** The answer to a request that has changed the blob. */
+    const changed = (status: number): Answer => {
+      state.changes += 1;
+      states.set(pathname, state);
+      return { status, headers: { ETag: etag() } };
+    };
     if (headers['x-ms-version'] === undefined) return BAD;
     if (method === 'HEAD') {
-      return blob ? { status: 200, headers: { 'x-ms-meta-decant': marks.get(pathname) ?? '' } } : { status: 404 };
+      const mark: Record<string, string> = state.mark === '' ? {} : { 'x-ms-meta-decant': state.mark };
+      return described(blob, { ETag: etag(), 'x-ms-blob-sequence-number': state.sequence, ...mark });
     }
     if (method === 'DELETE') return { status: objects.delete(pathname) ? 202 : 404 };
+    if (what === 'pagelist') {
+      if (!blob) return { status: 404 };
+      return {
+        status: 200,
+        body: `<PageList>${blob.some((byte) => byte > 0) ? '<PageRange></PageRange>' : ''}</PageList>`,
+      };
+    }
     if (what === null) {
-      if (blob && headers['if-none-match'] === '*') return { status: 409 };
+      if (blob && headers['if-none-match'] === '*') return error(409, 'BlobAlreadyExists');
+      const match = headers['if-match'];
+      if (match !== undefined && (!blob || match !== etag())) return error(412, 'ConditionNotMet');
       objects.set(pathname, Buffer.alloc(Number(headers['x-ms-blob-content-length'])));
-      marks.set(pathname, String(headers['x-ms-meta-decant']));
-      return { status: 201 };
+      state.mark = String(headers['x-ms-meta-decant']);
+      state.sequence = headers['x-ms-blob-sequence-number'] ?? '0';
+      return changed(201);
+    }
+    if (what === 'metadata') {
+      if (!blob) return { status: 404 };
+      state.mark = headers['x-ms-meta-decant'] ?? '';
+      return changed(200);
     }
     if (what === 'blocklist') {
       const list = [...body.toString().matchAll(/<Latest>([^<]+)</g)].map(([, id]) => blocks.get(`${pathname} ${id}`));
       if (list.some((block) => !block)) return BAD;
       begun.clear();
       objects.set(pathname, Buffer.concat(list as Buffer[]));
-      return { status: 201 };
+      return changed(201);
     }
-    if (!isSent(headers, body)) return { ...BAD, body: '<Error><Code>Md5Mismatch</Code></Error>' };
+    const isClear = headers['x-ms-page-write'] === 'clear';
+    if (!isClear && !isSent(headers, body)) return error(400, 'Md5Mismatch');
     if (what === 'block') {
       blocks.set(`${pathname} ${searchParams.get('blockid')}`, body);
       return { status: 201 };
     }
     const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(String(headers['x-ms-range'])) ?? [];
-    const isPages = Number(start) % 512 === 0 && (Number(end) + 1) % 512 === 0 && body.length <= 4 << 20;
-    if (!blob || !isPages || Number(end) - Number(start) + 1 !== body.length) return BAD;
-    body.copy(blob, Number(start));
-    return { status: 201 };
+    const [from, length] = [Number(start), Number(end) - Number(start) + 1];
+    const isPages = from % 512 === 0 && length % 512 === 0 && body.length <= 4 << 20;
+    if (!blob || !isPages || length !== (isClear ? length : body.length)) return BAD;
+    const expected = headers['x-ms-if-sequence-number-eq'];
+    if (expected !== undefined && expected !== state.sequence) return error(412, 'SequenceNumberConditionNotMet');
+    if (isClear) blob.fill(0, from, from + length);
+    else body.copy(blob, from);
+    return changed(201);
   };
 }

@@ -14,7 +14,7 @@ export const CORS = {
 /** They also see the headers that an upload needs. */
 export const EXPOSED = {
   ...CORS,
-  'Access-Control-Expose-Headers': 'ETag, Location, Range, Upload-Offset, x-ms-meta-decant',
+  'Access-Control-Expose-Headers': 'ETag, Location, Range, Upload-Length, Upload-Offset, x-ms-meta-decant',
 };
 
 /** The query of a request to S3, as whoever signs it makes it. */

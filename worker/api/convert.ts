@@ -153,6 +153,7 @@ async function convertTo(
         ...(route.notices ?? []),
       ],
       verified: sources.unnoticed.length === 0,
+      confirmed: route.isConfirmed ?? true,
       lost,
       lostRanges,
       lostBytes,

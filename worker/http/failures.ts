@@ -63,12 +63,15 @@ export class Refused extends HttpFailure {
   constructor(
     message: string,
     readonly status: number,
+    /** The server's own code of the error, if it has one: `InvalidPart`, for example. */
+    readonly serverCode?: string,
   ) {
     super(message);
   }
 
   get fields(): Fields {
-    return fieldsOf(this.status, this.host);
+    const { serverCode } = this;
+    return { ...fieldsOf(this.status, this.host), ...(serverCode === undefined ? {} : { serverCode }) };
   }
 }
 

@@ -84,9 +84,14 @@ export class Retries {
   /**
    * What `attempt` resolves to. It is called again after a failure that may pass, until patience is over: then, and after
    * any other failure, its error is thrown. Fails with `cancelled` when `signal` is aborted. `progressed` says whether
-   * anything has come since it was last called.
+   * anything has come since it was last called. `most` bounds patience, in milliseconds.
    */
-  async run<T>(attempt: () => Promise<T>, progressed: () => boolean, signal: AbortSignal): Promise<T> {
+  async run<T>(
+    attempt: () => Promise<T>,
+    progressed: () => boolean,
+    signal: AbortSignal,
+    most = Number.POSITIVE_INFINITY,
+  ): Promise<T> {
     const running: Running = { begin: performance.now(), attempts: 1, failure: undefined, trickles: 0 };
     let since: number | undefined;
     this.#running.add(running);
@@ -108,7 +113,8 @@ export class Retries {
             running.trickles = 0;
           }
           const wait = Math.min(LONGEST_TIMER, Math.max(backoff(running.attempts), (thrown.wait ?? 0) * 1000));
-          if (now + wait - this.#start(since, running, thrown) > this.#patienceFor(thrown)) throw thrown;
+          const patience = Math.min(most, this.#patienceFor(thrown));
+          if (now + wait - this.#start(since, running, thrown) > patience) throw thrown;
           running.trickles = thrown instanceof Trickling ? running.trickles + 1 : 0;
           if (this.patience === undefined && running.trickles >= MOST_TRICKLES) throw thrown;
           if (this.#isNobody(thrown) && running.attempts >= FIRST_ATTEMPTS) throw thrown;

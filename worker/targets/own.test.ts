@@ -175,6 +175,19 @@ describe('a target fails a conversion', () => {
     expect((await convert(target))?.cause).toBe(cause);
   });
 
+  test('what abort could not remove is told, by an error of another copy of the package too', async () => {
+    const stays = new DecantError('sink', 'a part stays', { code: 'left-behind', fields: { leftAt: 'there' } });
+    for (const thrown of [stays, { ...stays.toJSON() }]) {
+      const { route } = await begin(noting({ abort: () => Promise.reject(thrown) }));
+      await expect(route.discard(cancelled(), false)).rejects.toMatchObject({
+        kind: 'sink',
+        code: 'left-behind',
+        fields: { leftAt: 'there' },
+        message: 'a part stays',
+      });
+    }
+  });
+
   test('nothing is written after a failure, nor after the end', async () => {
     const write = vi.fn().mockRejectedValue(cause);
     const { route, port } = await begin(noting({ write, concurrency: 1 }));
@@ -197,6 +210,18 @@ describe('a target fails a conversion', () => {
     await route.discard(cancelled(), false);
     expect(namesOf(target).at(-1)).toBe('abort');
   });
+});
+
+test.each([
+  [undefined, undefined],
+  [{}, undefined],
+  [{ unconfirmed: 'nobody knows' }, 'nobody knows'],
+  ['nonsense', undefined],
+])('a target whose close resolves to %o', async (end, unconfirmed) => {
+  const { route } = await begin(noting({ close: async () => end }));
+  await route.commit(0, signal);
+  expect(route.isConfirmed).toBe(unconfirmed === undefined);
+  expect(route.notices.map(({ message }) => message)).toEqual(unconfirmed === undefined ? [] : [unconfirmed]);
 });
 
 describe('a target that hangs', () => {
@@ -225,10 +250,17 @@ describe('a target that hangs', () => {
   });
 
   test.each([
-    [false, 200],
-    [true, 10_000],
-  ])('in abort is waited for, with keep %s for %i ms', async (keep, patience) => {
-    const { route } = await begin(noting({ abort: never }));
+    [false, undefined, 200],
+    [true, undefined, 10_000],
+    [false, 5, 5000],
+    [true, 5, 10_000],
+    [true, 25, 25_000],
+    [false, 3600, 60_000],
+    [false, -1, 200],
+    [false, Number.NaN, 200],
+    [false, 'long', 200],
+  ])('in abort is waited for, with keep %s and abortTimeout %s for %i ms', async (keep, abortTimeout, patience) => {
+    const { route } = await begin(noting({ abort: never, abortTimeout }));
     let isOver = false;
     const discarded = route.discard(cancelled(), keep).then(() => {
       isOver = true;

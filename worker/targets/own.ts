@@ -2,7 +2,7 @@
 
 import { cancelled, DecantError, orCancelled, toTargetError } from '../errors.js';
 import type { Piece, Taken, TargetSpec } from '../messages.js';
-import type { Network, Target, TargetBegun } from '../types.js';
+import type { Network, Notice, Target, TargetBegun } from '../types.js';
 import { isObject, isStream } from '../values.js';
 import { type Begun, keptError, type Route, requireSize, type Sizes } from './route.js';
 import { streamTarget } from './stream.js';
@@ -11,6 +11,8 @@ import { streamTarget } from './stream.js';
 const PATIENCE = 200;
 /** The same where it is to keep what was written: whether it does is told. */
 const PATIENCE_TO_KEEP = 10_000;
+/** In seconds. */
+const MAX_ABORT_TIMEOUT = 60;
 /** Writes at once, unless the target says how many. */
 const CONCURRENCY = 4;
 const MAX_CONCURRENCY = 64;
@@ -52,12 +54,22 @@ export class TargetRoute implements Route {
   #size = 0;
   #ended = false;
   failure: DecantError | undefined;
+  /** Why the target does not know whether the output is complete. */
+  #unconfirmed: string | undefined;
   begun: Begun | undefined;
 
   constructor(private readonly target: Target) {}
 
   get resumes(): boolean {
     return this.target.resumes === true;
+  }
+
+  get isConfirmed(): boolean {
+    return this.#unconfirmed === undefined;
+  }
+
+  get notices(): readonly Notice[] {
+    return this.#unconfirmed === undefined ? [] : [{ code: 'unconfirmed', fields: {}, message: this.#unconfirmed }];
   }
 
   get network(): Network | undefined {
@@ -96,7 +108,8 @@ export class TargetRoute implements Route {
     const closing = (async () => this.target.close())();
     // Also where nobody waits for it any more: what is closed is not aborted.
     const closed = closing.then(
-      () => {
+      (end) => {
+        this.#unconfirmed = isObject(end) ? end.unconfirmed : undefined;
         this.#end();
         return true;
       },
@@ -111,7 +124,7 @@ export class TargetRoute implements Route {
     this.#port?.close();
   }
 
-  /** What the target itself fails with is not told. */
+  /** Fails with what the target could not remove, where it says that by a `DecantError`. Other failures are ignored. */
   async discard(reason: DecantError, keep: boolean): Promise<void> {
     this.#port?.close();
     this.#queue.length = 0;
@@ -120,12 +133,20 @@ export class TargetRoute implements Route {
     // What another conversion writes to stays as it is.
     if (writer !== this) return;
     this.#ended = true;
-    const aborted = (async () => this.target.abort(reason, keep))().catch(() => {
-      // It has failed already, or fails to clean up: why it is given up is what is told.
-    });
-    const isKept = await within(keep ? PATIENCE_TO_KEEP : PATIENCE, aborted);
+    const aborted = (async () => this.target.abort(reason, keep))().catch((thrown) =>
+      DecantError.is(thrown) ? toTargetError(thrown) : undefined,
+    );
+    const isKept = await within(this.#abortTimeout(keep), aborted);
     this.#end();
+    if (isKept instanceof DecantError) throw isKept;
     if (isKept === true && keep) throw keptError();
+  }
+
+  /** In milliseconds. */
+  #abortTimeout(keep: boolean): number {
+    const usual = keep ? PATIENCE_TO_KEEP : PATIENCE;
+    const { abortTimeout = 0 } = this.target;
+    return Math.max(usual, Math.min(MAX_ABORT_TIMEOUT, abortTimeout) * 1000) || usual;
   }
 
   #end(): void {

@@ -47,6 +47,8 @@ export interface Route {
   readonly failure?: DecantError | undefined;
   /** What a person should know of an output that was committed. */
   readonly notices?: readonly Notice[];
+  /** After `commit`: `false` where nobody could confirm that the output is complete where it went. */
+  readonly isConfirmed?: boolean;
   /** What has gone over a network so far, if anything does. */
   readonly network?: Network | undefined;
 }

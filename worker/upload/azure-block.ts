@@ -4,7 +4,7 @@ import type { TargetPlan } from '../types.js';
 import type { Blob } from './azure.js';
 import { Flight } from './flight.js';
 import { Digest } from './md5.js';
-import type { Part } from './parts.js';
+import type { Part, SizeOf } from './parts.js';
 import type { Requests } from './requests.js';
 import { type Protocol, refusedSize } from './target.js';
 
@@ -13,6 +13,8 @@ const MOST_BLOCKS = 50_000;
 const SMALLEST = 8 << 20;
 /** One lies in memory while it is on its way. */
 const LARGEST = 128 << 20;
+/** Where the size is not known, blocks are twice as large after so many: 4.2 TiB have room. */
+const DOUBLING = 5_000;
 /** Compressed data may be as much larger than the disk. */
 const OVERHEAD = 1.01;
 
@@ -22,6 +24,9 @@ export class BlockBlob implements Protocol {
   /** Blocks of somebody else's upload have other names. */
   readonly #mark = crypto.randomUUID();
   readonly #blocks: string[] = [];
+  /** The size of the output so far, in bytes. */
+  #size = 0;
+  sizeOf: SizeOf | undefined;
 
   constructor(private readonly blob: Blob) {}
 
@@ -33,12 +38,18 @@ export class BlockBlob implements Protocol {
     const most = outputSize ?? (virtualSize ?? 0) * OVERHEAD;
     const needed = Math.ceil(most / MOST_BLOCKS / SMALLEST) * SMALLEST;
     if (needed > LARGEST) throw refusedSize(`A block blob takes at most ${LARGEST * MOST_BLOCKS} bytes here`);
-    return Math.max(SMALLEST, needed);
+    const size = Math.max(SMALLEST, needed);
+    if (outputSize === undefined)
+      this.sizeOf = (number) => Math.min(LARGEST, size * 2 ** Math.floor(number / DOUBLING));
+    return size;
   }
 
-  async part({ number, size, body }: Part): Promise<void> {
+  async part({ number, offset, size, body }: Part): Promise<void> {
+    this.#size = offset + size;
     // Of an empty output the list is empty.
     if (size === 0) return;
+    if (number >= MOST_BLOCKS)
+      throw refusedSize(`A block blob takes at most ${MOST_BLOCKS} blocks: ${offset} bytes here`);
     const blockid = btoa(`${this.#mark}-${String(number).padStart(5, '0')}`);
     this.#blocks.push(blockid);
     const call = this.blob.callWith(body, await this.digest.take(), { comp: 'block', blockid }, {});
@@ -47,17 +58,18 @@ export class BlockBlob implements Protocol {
     });
   }
 
-  async complete(): Promise<void> {
+  async complete(): Promise<string | undefined> {
     await this.#flight.all();
     // "Latest" finds them also where an attempt before has listed them, and its answer was lost.
     const list = this.#blocks.map((id) => `<Latest>${id}</Latest>`).join('');
     const body = `<?xml version="1.0" encoding="utf-8"?><BlockList>${list}</BlockList>`;
     const own = { 'x-ms-blob-content-type': 'application/octet-stream' };
-    await this.requests.send(this.blob.call('PUT', { comp: 'blocklist' }, own, body), [201]);
+    return this.requests.retrying(async () => {
+      const { headers } = await this.requests.once(this.blob.call('PUT', { comp: 'blocklist' }, own, body), [201]);
+      return this.blob.confirm({ size: this.#size, etag: headers.get('ETag') });
+    });
   }
 
   /** Blocks that no list names are gone after a week. */
-  async abort(): Promise<void> {
-    await this.requests.end();
-  }
+  async abort(): Promise<void> {}
 }

@@ -1,12 +1,14 @@
-// An Azure page blob: made with its size, all zeros; then pages at any place. Put Blob, Put Page.
+// An Azure page blob: made with its size, all zeros; then pages at any place. Put Blob, Put Page, Get Page Ranges.
 
 import { DecantError } from '../errors.js';
-import type { Network, Target, TargetPlan } from '../types.js';
+import type { Network, Target, TargetEnd, TargetPlan } from '../types.js';
 import { type Blob, MARK } from './azure.js';
 import { Gathering } from './body.js';
+import { isOfSize } from './confirmation.js';
 import { Flight } from './flight.js';
 import { Digest } from './md5.js';
-import { refusedSize } from './target.js';
+import type { Answer, MakeCall, Requests } from './requests.js';
+import { ABORT_TIMEOUT, endOf, refusedSize } from './target.js';
 
 const PAGE = 512;
 /** The most that a request may write, in bytes. */
@@ -15,20 +17,43 @@ const AT_ONCE = 8;
 /** Azure Blob Storage, "Scalability and performance targets". */
 const LARGEST = 8 * 2 ** 40;
 const CONFLICT = 409;
+const NAME_TAKEN = 'there is a blob of this name already; remove it, or choose another name';
+
+/** What was written without a gap. */
+interface Run {
+  offset: number;
+  gathering: Gathering;
+  digest: Digest;
+}
+
+const emptyRun = (): Run => ({ offset: 0, gathering: new Gathering(MOST), digest: new Digest() });
 
 export class PageBlob implements Target {
   readonly ordered = true;
+  readonly abortTimeout = ABORT_TIMEOUT;
   readonly #flight = new Flight(AT_ONCE);
+  /** Metadata of a blob that is being made: one with another mark was left by an upload that was cut off. */
   readonly #mark = crypto.randomUUID();
-  /** Whether the blob is ours to remove. */
-  #isMade = false;
-  /** What was written last and is not sent yet, without a gap. */
-  #run = { offset: 0, gathering: new Gathering(MOST), digest: new Digest() };
+  /** Pages are written to a blob with this sequence number only: an upload that takes the name over has another one. */
+  readonly #sequence = String(Math.floor(Math.random() * Number.MAX_SAFE_INTEGER));
+  /** Whether the blob is ours to remove: perhaps, where the answer to the request that makes it is not known. */
+  #isOurs: boolean | 'perhaps' = false;
+  #isUnmarked = false;
+  /** Whether the blob has nothing but zeros where nothing was written. */
+  #isFresh = true;
+  #opening: Promise<void> | undefined;
+  #size = 0;
+  /** What was written last and is not sent yet. */
+  #run = emptyRun();
 
-  constructor(private readonly blob: Blob) {}
+  /** `existing` says that the blob is there, and is only written to. */
+  constructor(
+    private readonly blob: Blob,
+    private readonly existing = false,
+  ) {}
 
   get network(): Network {
-    return this.blob.requests.network;
+    return this.#requests.network;
   }
 
   async open({ outputSize }: TargetPlan): Promise<void> {
@@ -38,26 +63,121 @@ export class PageBlob implements Target {
       throw new DecantError('sink', `A page blob takes an output ${which}; choose another format, or a block blob`);
     }
     if (outputSize > LARGEST) throw refusedSize(`A page blob has at most ${LARGEST} bytes, not ${outputSize}`);
-    await this.blob.requests.retrying(() => this.#make(outputSize));
-    this.#isMade = true;
+    this.#size = outputSize;
+    this.#opening = this.existing ? this.#find() : this.#make();
+    await this.#opening;
   }
 
   async write(offset: number, bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; at += MOST) await this.#add(offset + at, bytes.subarray(at, at + MOST));
   }
 
-  /** Never sent: what was not written is zeros. */
-  async hole(): Promise<void> {}
+  /** Sent only where something may have been written before. */
+  async hole(offset: number, length: number): Promise<void> {
+    if (this.#isFresh) return;
+    const clear = this.blob.call('PUT', { comp: 'page' }, this.#headers('clear', offset, length));
+    await this.#flight.begin(async () => {
+      await this.#requests.send(clear, [201]);
+    });
+  }
 
-  async close(): Promise<void> {
+  async close(): Promise<TargetEnd> {
     await this.#flight.all();
-    // The end of the output, with the footer of a VHD: last, so that nothing else is a whole VHD.
-    await this.#send();
-    await this.#flight.all();
+    const last = await this.#takePage();
+    return endOf(await this.#requests.retrying(() => this.#end(last)));
   }
 
   async abort(): Promise<void> {
-    await this.blob.requests.end(this.#isMade ? this.blob.call('DELETE', {}, {}) : undefined);
+    this.#requests.stop();
+    // Its failure is one of `open`.
+    await this.#opening?.catch(() => {});
+    const isOurs = this.#isOurs;
+    if (isOurs === false) return;
+    const answer = await this.#requests.last(this.blob.call('HEAD', {}, {}), [200]).catch(() => undefined);
+    if (answer ? this.#isMade(answer) : isOurs === true) await this.#requests.remove(this.blob.call('DELETE', {}, {}));
+  }
+
+  /** Whether the blob of `answer` is the one that was made: another upload may have taken the name over. */
+  #isMade({ headers }: Answer): boolean {
+    const sequence = headers.get('x-ms-blob-sequence-number');
+    if (sequence !== null) return sequence === this.#sequence;
+    // A page may not see it.
+    const mark = headers.get(MARK);
+    return mark === null ? this.#isUnmarked : mark === this.#mark;
+  }
+
+  get #requests(): Requests {
+    return this.blob.requests;
+  }
+
+  /** Makes the blob, if there is none: one that is there would be emptied at once. */
+  async #make(): Promise<void> {
+    await this.#requests.lasting(async (once) => {
+      this.#isOurs = 'perhaps';
+      const { status } = await once(this.#creation({ 'If-None-Match': '*' }), [201, CONFLICT]);
+      if (status === CONFLICT) await this.#takeOver(once);
+      this.#isOurs = true;
+    });
+  }
+
+  /** Replaces a blob that an upload was making when it was cut off. */
+  async #takeOver(once: Requests['once']): Promise<void> {
+    const { headers } = await once(this.blob.call('HEAD', {}, {}), [200]);
+    const [mark, etag] = [headers.get(MARK), headers.get('ETag')];
+    // An attempt before may have made it, and its answer was lost.
+    if (mark === this.#mark) return;
+    if (!mark || etag === null) {
+      this.#isOurs = false;
+      throw new DecantError('sink', NAME_TAKEN, { code: 'blob-exists' });
+    }
+    await once(this.#creation({ 'If-Match': etag }), [201]);
+  }
+
+  #creation(condition: Record<string, string>) {
+    return this.blob.call(
+      'PUT',
+      {},
+      {
+        'x-ms-blob-type': 'PageBlob',
+        'x-ms-blob-content-length': String(this.#size),
+        'x-ms-blob-sequence-number': this.#sequence,
+        [MARK]: this.#mark,
+        ...condition,
+      },
+    );
+  }
+
+  /** Sends the end of the output, with the footer of a VHD: last, so that nothing else is a whole VHD. */
+  async #end(last: MakeCall | undefined): Promise<string | undefined> {
+    const once = this.#requests.once.bind(this.#requests);
+    const etags = [];
+    // From now on the blob is never replaced.
+    this.#isUnmarked = true;
+    if (!this.existing)
+      etags.push((await once(this.blob.call('PUT', { comp: 'metadata' }, {}), [200])).headers.get('ETag'));
+    if (last) etags.push((await once(last, [201])).headers.get('ETag'));
+    const etag = etags.at(-1);
+    const isRight = (headers: Headers) => this.existing || !headers.get(MARK);
+    return this.blob.confirm({ size: this.#size, isRight, ...(etag === undefined ? {} : { etag }) });
+  }
+
+  /** Looks at the blob that is there. */
+  async #find(): Promise<void> {
+    const look = await this.#requests.look(this.blob.call('HEAD', {}, {}));
+    if (look === 'missing') throw this.#requests.failed('there is no blob at this address', { code: 'blob-missing' });
+    if ('headers' in look && isOfSize(look.headers, this.#size) === false) {
+      const fields = { found: Number(look.headers.get('Content-Length')), size: this.#size };
+      const sentence = `the blob has ${fields.found} bytes, and the output ${fields.size}`;
+      throw this.#requests.failed(sentence, { code: 'size-differs', fields });
+    }
+    this.#isFresh = await this.#hasNoPages();
+  }
+
+  /** Whether nothing was written to the blob yet; `false` where the server does not say. */
+  async #hasNoPages(): Promise<boolean> {
+    const call = this.blob.call('GET', { comp: 'pagelist', maxresults: '1' }, {});
+    const { status, text } = await this.#requests.send(call, [200, 400, 401, 403, 404, 405, 501]);
+    return status === 200 && /<PageList[\s/>]/.test(text) && !text.includes('<PageRange>');
   }
 
   async #add(offset: number, bytes: Uint8Array): Promise<void> {
@@ -68,33 +188,30 @@ export class PageBlob implements Target {
     await this.#run.digest.add(bytes);
   }
 
-  /** Makes the blob, if there is none: one that is there would be emptied at once. */
-  async #make(size: number): Promise<void> {
-    const own = {
-      'x-ms-blob-type': 'PageBlob',
-      'x-ms-blob-content-length': String(size),
-      'If-None-Match': '*',
-      [MARK]: this.#mark,
-    };
-    const { requests } = this.blob;
-    const { status } = await requests.once(this.blob.call('PUT', {}, own), [201, CONFLICT]);
-    if (status !== CONFLICT) return;
-    // An attempt before may have made it, and its answer was lost.
-    const { headers } = await requests.once(this.blob.call('HEAD', {}, {}), [200]);
-    if (headers.get(MARK) === this.#mark) return;
-    throw new Error('there is a blob of this name already; remove it, or choose another name');
-  }
-
   /** Sends the run that has gathered. */
   async #send(): Promise<void> {
+    const page = await this.#takePage();
+    if (!page) return;
+    await this.#flight.begin(async () => {
+      await this.#requests.send(page, [201]);
+    });
+  }
+
+  /** The request for the run that has gathered, if there is one. */
+  async #takePage(): Promise<MakeCall | undefined> {
     const { offset, gathering, digest } = this.#run;
     const { length } = gathering;
-    if (length === 0) return;
-    this.#run = { offset: 0, gathering: new Gathering(MOST), digest: new Digest() };
-    const own = { 'x-ms-page-write': 'update', 'x-ms-range': `bytes=${offset}-${offset + length - 1}` };
-    const call = this.blob.callWith(gathering.end(), await digest.take(), { comp: 'page' }, own);
-    await this.#flight.begin(async () => {
-      await this.blob.requests.send(call, [201]);
-    });
+    if (length === 0) return undefined;
+    this.#run = emptyRun();
+    const own = this.#headers('update', offset, length);
+    return this.blob.callWith(gathering.end(), await digest.take(), { comp: 'page' }, own);
+  }
+
+  #headers(action: 'update' | 'clear', offset: number, length: number): Record<string, string> {
+    return {
+      'x-ms-page-write': action,
+      'x-ms-range': `bytes=${offset}-${offset + length - 1}`,
+      ...(this.existing ? {} : { 'x-ms-if-sequence-number-eq': this.#sequence }),
+    };
   }
 }

@@ -17,6 +17,7 @@ import {
 } from '../../e2e/support/units/uploads.js';
 import { Blob } from './azure.js';
 import { BlockBlob } from './azure-block.js';
+import { PageBlob } from './azure-page.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -58,7 +59,7 @@ test.each([
 
 test.each(['page blob', 'block blob'] as const)('%s: bytes that arrive damaged are refused', async (kind) => {
   const cloud = cloudOf({ damages: (number) => number === 2 });
-  expect(await uploading(cloud, kind)).toMatch(/the server answered 400 \(Md5Mismatch\)$/);
+  expect(await uploading(cloud, kind)).toMatch(/the server answered 400 \(Md5Mismatch: No\)$/);
   expect(cloud.objects.size).toBe(0);
 });
 
@@ -120,6 +121,99 @@ test('page blob: one that is there through a request whose answer was lost is us
   expect(cloud.asked.slice(0, 3).map(({ method }) => method)).toEqual(['PUT', 'PUT', 'HEAD']);
 });
 
+test('page blob: one that an upload was making when it was killed is taken over', async () => {
+  const cloud = cloudOf();
+  const killed = TARGETS['page blob'](cloud);
+  await runClock(killed.open(planOf(DISK)));
+  await killed.write(0, new Uint8Array(512).fill(9));
+  await killed.write(8192, new Uint8Array(512).fill(9));
+  await vi.advanceTimersByTimeAsync(10);
+  expect(objectIn(cloud)![0]).toBe(9);
+  expect(await uploading(cloud, 'page blob')).toBe('nothing failed');
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+  // Were it still at work, the server would refuse its pages, and it would not remove what is not its own.
+  expect(await runClock(failure(killed.close()))).toContain('SequenceNumberConditionNotMet');
+  expect(await runClock(failure(killed.abort()))).toBe('nothing failed');
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
+test.each([
+  ['it was made', 'lost answer', 0],
+  ['somebody else has made it', 'drop', 1],
+] as const)('page blob: a cancel when no answer says so, and %s', async (_, fault, left) => {
+  const cloud = cloudOf({ fault: () => fault });
+  const target = TARGETS['page blob'](cloud);
+  const opening = failure(target.open(planOf(DISK)));
+  await vi.advanceTimersByTimeAsync(10);
+  cloud.options.fault = () => undefined;
+  if (left) cloud.objects.set(PATH, Buffer.from('of somebody else'));
+  await runClock(target.abort());
+  expect(await opening).not.toBe('nothing failed');
+  expect(cloud.objects.size).toBe(left);
+});
+
+test('page blob: one that was completed is never taken over', async () => {
+  const cloud = cloudOf();
+  expect(await uploading(cloud, 'page blob')).toBe('nothing failed');
+  const failed = await runClock(
+    upload(TARGETS['page blob'](cloud), Buffer.alloc(512)).catch((thrown: unknown) => thrown),
+  );
+  expect(failed).toMatchObject({
+    code: 'blob-exists',
+    message: expect.stringContaining('there is a blob of this name'),
+  });
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
+const EXISTING = `${PATH}-of-a-managed-disk`;
+/** Uploads to a page blob that is there. */
+const filling = (cloud: ReturnType<typeof cloudOf>, disk = DISK, options = {}) => {
+  const blob = new Blob(requestsTo(cloud, options), new URL(`https://cloud.test${EXISTING}?sig=secret`));
+  return runClock(upload(new PageBlob(blob, true), disk).catch((thrown: unknown) => thrown));
+};
+const actions = ({ asked }: { asked: Asked[] }) =>
+  asked.map(({ method, headers }) => headers['x-ms-page-write'] ?? method);
+
+test('existing page blob: neither created nor removed, and holes are not sent where nothing was written', async () => {
+  const cloud = cloudOf();
+  cloud.objects.set(EXISTING, Buffer.alloc(DISK.length));
+  expect(await filling(cloud)).toEqual({});
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+  expect(actions(cloud)).toEqual(['HEAD', 'GET', ...Array<string>(5).fill('update'), 'HEAD']);
+});
+
+test.each([
+  ['the server lists pages', {}],
+  [
+    'the server does not list pages',
+    { answer: ({ method }: Asked) => (method === 'GET' ? { status: 403 } : undefined) },
+  ],
+])('existing page blob, written to before: holes are cleared where %s', async (_, options) => {
+  const cloud = cloudOf(options);
+  cloud.objects.set(EXISTING, Buffer.alloc(DISK.length, 7));
+  expect(await filling(cloud)).toEqual({});
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+  expect(actions(cloud).filter((action) => action === 'clear')).toHaveLength(4);
+});
+
+test('existing page blob: a failure leaves it there', async () => {
+  const cloud = cloudOf({ fault: (number) => (number === 4 ? 'status 403' : undefined) });
+  cloud.objects.set(EXISTING, Buffer.alloc(DISK.length));
+  expect(await filling(cloud)).toMatchObject({ code: 'http-status', fields: { status: 403 } });
+  expect(actions(cloud)).not.toContain('DELETE');
+  expect(cloud.objects.size).toBe(1);
+});
+
+test.each([
+  ['of another size', DISK.length + 512, 'size-differs', /the blob has 17408 bytes, and the output 16896$/],
+  ['that is not there', undefined, 'blob-missing', /there is no blob at this address$/],
+])('existing page blob: one %s is refused before anything is sent', async (_, size, code, sentence) => {
+  const cloud = cloudOf();
+  if (size !== undefined) cloud.objects.set(EXISTING, Buffer.alloc(size));
+  expect(await filling(cloud)).toMatchObject({ code, message: expect.stringMatching(sentence) });
+  expect(actions(cloud)).toEqual(['HEAD']);
+});
+
 test.each([
   [
     'of unknown size',
@@ -148,7 +242,7 @@ test('block blob: the list has all blocks in order, whatever order they arrive i
   expect(ids.map((id) => atob(id).slice(-6))).toEqual(['-00000', '-00001', '-00002', '-00003', '-00004']);
   // All have one length, as Azure wants it.
   expect(new Set(ids.map((id) => id.length)).size).toBe(1);
-  expect(cloud.asked.at(-1)!.headers['x-ms-blob-content-type']).toBe('application/octet-stream');
+  expect(cloud.asked.at(-2)!.headers['x-ms-blob-content-type']).toBe('application/octet-stream');
 });
 
 test('block blob: four blocks at most are under way at once', async () => {
@@ -169,7 +263,7 @@ test('block blob: an empty output is an empty list', async () => {
   const cloud = cloudOf();
   expect(await uploading(cloud, 'block blob', Buffer.alloc(0))).toBe('nothing failed');
   expect(objectIn(cloud)).toEqual(Buffer.alloc(0));
-  expect(cloud.asked).toHaveLength(1);
+  expect(cloud.asked.map(({ method }) => method)).toEqual(['PUT', 'HEAD']);
 });
 
 test.each([
@@ -182,6 +276,19 @@ test.each([
 ])('block blob: blocks for %o have %i MiB', async (plan, size) => {
   const protocol = new BlockBlob(new Blob(requestsTo(cloudOf()), new URL('https://cloud.test/azure/disk')));
   expect(await protocol.begin({ ascending: true, ...plan })).toBe(size * MIB);
+});
+
+test('block blob: where nobody knows the size, blocks grow, and 4 TiB have room in 50,000', async () => {
+  const protocol = new BlockBlob(new Blob(requestsTo(cloudOf()), new URL('https://cloud.test/azure/disk')));
+  await protocol.begin({ ascending: true });
+  const sizeOf = protocol.sizeOf!;
+  expect([0, 4999, 5000, 19_999, 20_000, 49_999].map((number) => sizeOf(number) / MIB)).toEqual([
+    8, 8, 16, 64, 128, 128,
+  ]);
+  const all = Array.from({ length: 50_000 }, (_, number) => sizeOf(number)).reduce((sum, size) => sum + size, 0);
+  expect(all).toBeGreaterThan(4 * TIB);
+  const part = { number: 50_000, offset: 7, size: 1, body: new Uint8Array(1), isLast: true, written: 0 };
+  expect(await failure(protocol.part(part))).toBe('A block blob takes at most 50000 blocks: 7 bytes here');
 });
 
 test('block blob: an output that has no room is refused', async () => {

@@ -1,6 +1,7 @@
 // What both kinds of blobs have in common. Azure Blob Storage REST API.
 
 import type { Body } from './body.js';
+import { confirm, type Expected } from './confirmation.js';
 import { toBase64 } from './md5.js';
 import type { MakeCall, Requests } from './requests.js';
 
@@ -26,6 +27,11 @@ export class Blob {
       headers: { ...(await this.requests.headers()), 'x-ms-version': VERSION, ...own },
       ...(body === undefined ? {} : { body }),
     });
+  }
+
+  /** See `confirm`. */
+  confirm(expected: Expected): Promise<string | undefined> {
+    return confirm(this.requests, this.call('HEAD', {}, {}), expected);
   }
 
   /** The same with bytes, whose MD5 digest the server checks. */

@@ -5,7 +5,7 @@ export class Flight {
   #failure: { thrown: unknown } | undefined;
 
   /** At most `most` at once. */
-  constructor(private readonly most: number) {}
+  constructor(public most: number) {}
 
   /** Begins `work` once there is room for it. Fails as what has failed before, and begins nothing then. */
   async begin(work: () => Promise<void>): Promise<void> {

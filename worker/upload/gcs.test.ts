@@ -106,7 +106,6 @@ test.each([
 
 const md5 = (bytes: Buffer) => createHash('md5').update(bytes).digest('base64');
 test.each<[string, string, Record<string, string>, boolean]>([
-  ['nothing', '', {}, true],
   ['the size and the digest', `{ "size": "${DISK.length}", "md5Hash": "${md5(DISK)}" }`, {}, true],
   ['the digest in a header', '', { 'x-goog-hash': `crc32c=AAAAAA==,md5=${md5(DISK)}` }, true],
   ['another size', `{ "size": "${DISK.length - 1}" }`, {}, false],
@@ -116,6 +115,38 @@ test.each<[string, string, Record<string, string>, boolean]>([
   const answer = (asked: Asked) => (isChunk(asked) && isLast(asked) ? { status: 200, body, headers } : undefined);
   const sentence = /the object on the server is not the one that was uploaded$/;
   expect(await failing({ answer })).toMatch(isRight ? /^nothing failed$/ : sentence);
+});
+
+test.each<[string, string, Record<string, string>, string]>([
+  ['says nothing, and neither does the session', '', {}, 'the server has completed the upload, and has no object'],
+  ['is a page', '<html>', {}, 'the answer that calls the upload complete is not from the server'],
+])('an answer to the last chunk that %s: not done', async (_, body, headers, sentence) => {
+  const answer = (asked: Asked) => (isChunk(asked) && isLast(asked) ? { status: 200, body, headers } : undefined);
+  const { cloud, work } = uploading({ answer });
+  expect(await work).toContain(sentence);
+  // The session is asked each time.
+  expect(cloud.asked.filter(({ headers }) => headers['content-range'] === `bytes */${DISK.length}`)).not.toEqual([]);
+});
+
+test('a captive portal answers the last chunk once: the session is asked, and the chunk is sent again', async () => {
+  let isMet = false;
+  const { cloud, work } = uploading({
+    answer: (asked) => {
+      if (isMet || !isLast(asked)) return undefined;
+      isMet = true;
+      return { status: 200, body: '<html>Sign in</html>' };
+    },
+  });
+  expect(await work).toBe('nothing failed');
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+  const last = cloud.asked.slice(-3).map(({ headers }) => headers['content-range']);
+  expect(last).toEqual(['bytes 16384-16895/16896', 'bytes */16896', 'bytes 16384-16895/16896']);
+});
+
+test('a session that has all bytes and does not complete is asked until patience ends', async () => {
+  const answer = (asked: Asked) =>
+    isLast(asked) ? { status: 308, headers: { Range: `bytes=0-${DISK.length - 1}` } } : undefined;
+  expect(await failing({ answer })).toContain('the server has all bytes, and has not completed the upload');
 });
 
 test('an answer without the address of the session', async () => {

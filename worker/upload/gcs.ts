@@ -3,6 +3,7 @@
 
 import type { TargetPlan } from '../types.js';
 import { type Body, sizeOf } from './body.js';
+import { confirm, otherObject, Unfinished, unconfirmed } from './confirmation.js';
 import { Flight } from './flight.js';
 import { Digest, toBase64 } from './md5.js';
 import { appendPart } from './offsets.js';
@@ -28,6 +29,9 @@ export class Gcs implements Protocol {
   #md5: Promise<Uint8Array> | undefined;
   #size = 0;
   #unseen = 0;
+  readonly #since = performance.now();
+  /** Why the object could not be confirmed, if it could not. */
+  #unconfirmed: string | undefined;
 
   constructor(
     readonly requests: Requests,
@@ -48,25 +52,25 @@ export class Gcs implements Protocol {
       const total = part.isLast ? String(this.#size) : '*';
       await appendPart(this.requests, part, {
         append: (offset, body) => this.#append(offset, body, total),
-        end: async () => this.#endOf(await this.#put({ 'Content-Range': `bytes */${total}` }), total, 0),
+        end: () => this.#ask(total),
       });
     });
   }
 
-  complete(): Promise<void> {
-    return this.#flight.all();
+  async complete(): Promise<string | undefined> {
+    await this.#flight.all();
+    return this.#unconfirmed;
   }
 
   async abort(): Promise<void> {
-    await this.requests.end(this.session && (() => this.#call('DELETE', {})));
+    if (this.session) await this.requests.remove(() => this.#call('DELETE', {}));
   }
 
   async #begin(url: URL): Promise<URL> {
     // The interface for JSON says it in the query, the one for XML in a header.
-    const isJson = url.searchParams.has('uploadType');
-    const kind: Record<string, string> = isJson ? {} : { 'x-goog-resumable': 'start' };
+    const kind: Record<string, string> = isJson(url) ? {} : { 'x-goog-resumable': 'start' };
     const call = async () => ({ method: 'POST', url, headers: { ...(await this.requests.headers()), ...kind } });
-    const { headers } = await this.requests.send(call, COMPLETE);
+    const { headers } = await this.requests.begin(call, COMPLETE);
     const session = headers.get('Location');
     if (session !== null) return this.requests.continuation(url, session);
     throw this.requests.failed(
@@ -92,17 +96,24 @@ export class Gcs implements Protocol {
     return { method, url, headers: { ...(await this.requests.headers(url, {})), ...own } };
   }
 
-  /** How far the server has come by its answer to a request that has sent all up to `sent`, of `total`. */
-  async #endOf(answer: Answer, total: string, sent: number): Promise<number> {
+  /**
+   * How far the server has come by its answer to a request that has sent all up to `sent`, of `total`. `isAsked` says that the
+   * request has sent nothing and only asked.
+   */
+  async #endOf(answer: Answer, total: string, sent: number, isAsked = false): Promise<number> {
     if (answer.status !== INCOMPLETE) {
+      // Google's own answer is JSON, or empty. The session knows more than whoever has answered by a page.
+      if (!/^\s*(\{|$)/.test(answer.text))
+        throw new Unfinished('the answer that calls the upload complete is not from the server');
       if (total === '*') throw new Error('the server says that the upload is complete before it is');
-      await this.#check(answer);
-      return this.#size;
+      return this.#completed(answer, total, isAsked);
     }
     const range = answer.headers.get('Range');
+    const end = range === null ? 0 : Number(/-(\d+)$/.exec(range)?.[1] ?? Number.NaN) + 1;
+    if (String(end) === total) throw new Unfinished('the server has all bytes, and has not completed the upload');
     if (range !== null) {
       this.#unseen = 0;
-      return Number(/-(\d+)$/.exec(range)?.[1] ?? Number.NaN) + 1;
+      return end;
     }
     // A server that has nothing says nothing.
     if (sent > 0) this.#unseen += 1;
@@ -110,14 +121,43 @@ export class Gcs implements Protocol {
     return 0;
   }
 
-  /** Fails where the object is not what was sent. */
-  async #check({ headers, text }: Answer): Promise<void> {
-    const size = /"size":\s*"(\d+)"/.exec(text)?.[1];
+  /** Asks the session how far the server has come. */
+  async #ask(total: string): Promise<number> {
+    return this.#endOf(await this.#put({ 'Content-Range': `bytes */${total}` }), total, 0, true);
+  }
+
+  /**
+   * Makes sure that an answer which calls the upload complete is the server's own: it states the object, or the session says the
+   * same when it is asked. Resolves to the end of the object.
+   */
+  async #completed(answer: Answer, total: string, isAsked: boolean): Promise<number> {
+    const isRight = await this.#isRight(answer);
+    if (isRight === false) throw otherObject();
+    if (isRight) return this.#size;
+    if (!isAsked) return this.#ask(total);
+    this.#unconfirmed = await this.#look();
+    return this.#size;
+  }
+
+  /** Looks at the object, where its address is known. */
+  async #look(): Promise<string | undefined> {
+    const { url } = this;
+    if (!url || isJson(url)) return unconfirmed("the server's answer states neither size nor digest");
+    const head = async () => ({ method: 'HEAD', url, headers: await this.requests.headers() });
+    return confirm(this.requests, head, { size: this.#size, since: this.#since });
+  }
+
+  /** Whether the object is what was sent; `undefined` where the answer does not say. */
+  async #isRight({ headers, text }: Answer): Promise<boolean | undefined> {
+    const size = /"size":\s*"(\d+)"/.exec(text)?.[1] ?? headers.get('x-goog-stored-content-length') ?? undefined;
     const digest =
       /"md5Hash":\s*"([^"]+)"/.exec(text)?.[1] ?? /md5=([\w+/=]+)/.exec(headers.get('x-goog-hash') ?? '')?.[1];
     this.#md5 ??= this.digest.take();
-    const isOther = size !== undefined && Number(size) !== this.#size;
-    const hasOthers = digest !== undefined && digest !== toBase64(await this.#md5);
-    if (isOther || hasOthers) throw new Error('the object on the server is not the one that was uploaded');
+    if (digest !== undefined && digest !== toBase64(await this.#md5)) return false;
+    if (size !== undefined && Number(size) !== this.#size) return false;
+    return size !== undefined || digest !== undefined ? true : undefined;
   }
 }
+
+/** Whether the address is that of the interface for JSON. */
+const isJson = (url: URL): boolean => url.searchParams.has('uploadType');

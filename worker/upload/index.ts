@@ -3,28 +3,29 @@
 import { DecantError } from '../errors.js';
 import { addressOf } from '../http/address.js';
 import { checkHttpOptions } from '../http/options.js';
+import { timeOf } from '../http/seconds.js';
 import { checkNames } from '../option-names.js';
 import type { Target } from '../types.js';
 import { Blob } from './azure.js';
 import { BlockBlob } from './azure-block.js';
 import { PageBlob } from './azure-page.js';
 import { Gcs } from './gcs.js';
-import { GCS_OPTIONS, S3_KEYS, S3_OPTIONS, TUS_OPTIONS, UPLOAD_OPTIONS } from './options.js';
+import { GCS_OPTIONS, PAGE_BLOB_OPTIONS, S3_KEYS, S3_OPTIONS, TUS_OPTIONS, UPLOAD_OPTIONS } from './options.js';
 import { Put } from './put.js';
-import { Requests } from './requests.js';
+import { Requests, TIMEOUT } from './requests.js';
 import { S3 } from './s3.js';
 import { S3Journal } from './s3-journal.js';
 import { checkKeys, signedUrl, signerOf } from './s3-sign.js';
 import type { S3Options } from './s3-types.js';
 import { OneConversion, type Protocol, UploadTarget } from './target.js';
 import { Tus } from './tus.js';
-import type { GcsOptions, TusOptions, UploadOptions } from './types.js';
+import type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadOptions } from './types.js';
 
 export type { RequestLimit } from '../http/host.js';
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions } from '../http/types.js';
-export type { Bytes, Network, Target, TargetBegun, TargetPlan, Waiting } from '../types.js';
+export type { Bytes, Network, Target, TargetBegun, TargetEnd, TargetPlan, Waiting } from '../types.js';
 export type { S3Keys, S3Options, S3Request } from './s3-types.js';
-export type { GcsOptions, TusOptions, UploadJournal, UploadOptions } from './types.js';
+export type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadJournal, UploadOptions } from './types.js';
 
 /** Fails with `usage` where `options` of `call` are not what their type says. */
 function check(call: string, options: UploadOptions, names: readonly string[]): void {
@@ -48,7 +49,7 @@ const upload = (protocol: Protocol): Target => new OneConversion(new UploadTarge
  */
 export function s3Target(options: S3Options): Target {
   check('s3Target', options, S3_OPTIONS);
-  const journal = options.journal && new S3Journal(options.journal);
+  const journal = options.journal && new S3Journal(options.journal, timeOf('timeout', options.timeout ?? TIMEOUT));
   if ('sign' in options) {
     if (typeof options.sign !== 'function') throw new DecantError('usage', "'sign' must be a function");
     const requests = new Requests(undefined, options);
@@ -101,12 +102,12 @@ export function putTarget(url: string | URL, options: UploadOptions = {}): Targe
 /**
  * A page blob of Azure, for a fixed VHD (`vpc`) or another output of known size. Holes are not sent. The last bytes, which
  * make a VHD of it, are written when all others are. A blob that is there already is left as it is, and the conversion
- * fails. A blob that is not completed is removed.
+ * fails, unless an upload was making it when it was cut off. A blob that is not completed is removed, unless it is `existing`.
  */
-export function azurePageBlobTarget(url: string | URL, options: UploadOptions = {}): Target {
-  check('azurePageBlobTarget', options, UPLOAD_OPTIONS);
+export function azurePageBlobTarget(url: string | URL, options: AzurePageBlobOptions = {}): Target {
+  check('azurePageBlobTarget', options, PAGE_BLOB_OPTIONS);
   const { url: at, requests } = place(url, options);
-  return new OneConversion(new PageBlob(new Blob(requests, at)));
+  return new OneConversion(new PageBlob(new Blob(requests, at), options.existing));
 }
 
 /**

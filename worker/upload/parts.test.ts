@@ -10,9 +10,13 @@ import { type Part, Parts } from './parts.js';
 const SIZE = 8;
 
 /** Cuts what `pieces` bring: bytes, or as many zeros as a number says. */
-async function cut(pieces: (number[] | number)[], begun = { parts: 0, written: 0 }): Promise<Part[]> {
+async function cut(
+  pieces: (number[] | number)[],
+  begun = { parts: 0, written: 0 },
+  sizeOf = (_: number) => SIZE,
+): Promise<Part[]> {
   const parts: Part[] = [];
-  const cutter = new Parts(SIZE, begun, async (part) => void parts.push(part));
+  const cutter = new Parts(sizeOf, begun, async (part) => void parts.push(part));
   for (const piece of pieces) {
     if (typeof piece === 'number') await cutter.addZeros(piece);
     else await cutter.add(Uint8Array.from(piece));
@@ -22,6 +26,18 @@ async function cut(pieces: (number[] | number)[], begun = { parts: 0, written: 0
 }
 
 const bytesOf = ({ body }: Part) => body as Uint8Array;
+test('parts that grow lie one after the other', async () => {
+  const sizeOf = (number: number) => 2 << Math.floor(number / 2);
+  const parts = await cut([9, [1, 2, 3, 4, 5, 6, 7]], undefined, sizeOf);
+  expect(parts.map((part) => [part.number, part.offset, bytesOf(part).join('')])).toEqual([
+    [0, 0, '00'],
+    [1, 2, '00'],
+    [2, 4, '0000'],
+    [3, 8, '0123'],
+    [4, 12, '4567'],
+  ]);
+});
+
 /** What of a part is told by most rows. */
 const shown = (part: Part) => [bytesOf(part).join(''), part.isLast, part.written];
 
@@ -78,10 +94,14 @@ test('parts of zeros share one buffer, and a later part has none of the bytes of
 test('no part is made while the one before is being taken', async () => {
   const taken: Part[] = [];
   const { work, succeed } = held();
-  const cutter = new Parts(SIZE, { parts: 0, written: 0 }, async (part) => {
-    taken.push(part);
-    await work();
-  });
+  const cutter = new Parts(
+    () => SIZE,
+    { parts: 0, written: 0 },
+    async (part) => {
+      taken.push(part);
+      await work();
+    },
+  );
   const adding = cutter.add(new Uint8Array(4 * SIZE));
   await new Promise((done) => setImmediate(done));
   expect(taken).toHaveLength(1);
@@ -91,7 +111,11 @@ test('no part is made while the one before is being taken', async () => {
 });
 
 test('a failure of a part is one of what brings the next', async () => {
-  const cutter = new Parts(SIZE, { parts: 0, written: 0 }, () => Promise.reject(new Error('full')));
+  const cutter = new Parts(
+    () => SIZE,
+    { parts: 0, written: 0 },
+    () => Promise.reject(new Error('full')),
+  );
   await cutter.addZeros(SIZE);
   await expect(cutter.addZeros(1)).rejects.toThrow('full');
 });
@@ -126,7 +150,7 @@ test('a digest has the bytes of each part when the part is handed on', async () 
     const expected = createHash('md5').update(bytesOf(part)).digest();
     found.push(expected.equals(await digest.take()) ? 'right' : 'wrong');
   };
-  const cutter = new Parts(SIZE, { parts: 0, written: 0 }, take, digest);
+  const cutter = new Parts(() => SIZE, { parts: 0, written: 0 }, take, digest);
   for (const piece of [[1, 2, 3], 2, [4], 2 * SIZE + 4, [5], SIZE]) {
     if (typeof piece === 'number') await cutter.addZeros(piece);
     else await cutter.add(Uint8Array.from(piece));

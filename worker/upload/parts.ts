@@ -1,7 +1,11 @@
-// Cuts what comes in ascending order into parts of one size, the last one perhaps shorter.
+// Cuts what comes in ascending order into parts, the last one perhaps shorter. They have one size, unless nobody knows how many
+// there will be.
 
-import { type Body, Gathering, zeros } from './body.js';
+import { type Body, Gathering, sizeOf, zeros } from './body.js';
 import type { Digest } from './md5.js';
+
+/** The size of the part `number`, in bytes. */
+export type SizeOf = (number: number) => number;
 
 export interface Part {
   /** From 0 on. */
@@ -18,31 +22,34 @@ export interface Part {
 
 export class Parts {
   #number: number;
+  /** Where the part begins in the output. */
+  #offset: number;
   #written: number;
   #filled = 0;
   /** Undefined while the part has zeros only. */
   #gathering: Gathering | undefined;
-  /** The body of a part of zeros: all such parts share it. */
+  /** The last body of zeros: parts of one size share it. */
   #zeros: Body | undefined;
 
   /**
-   * What comes begins behind `parts`. `take` gets each part, and keeps the next from being made until it resolves; `digest` has
+   * What comes begins after `parts`, which have one size. `take` gets each part, and keeps the next from being made until it resolves; `digest` has
    * got the bytes of the part by then.
    */
   constructor(
-    private readonly size: number,
+    private readonly sizeOf: SizeOf,
     { parts, written }: { parts: number; written: number },
     private readonly take: (part: Part) => Promise<void>,
     private readonly digest?: Digest,
   ) {
     this.#number = parts;
+    this.#offset = parts * sizeOf(0);
     this.#written = written;
   }
 
   async add(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
       await this.#handOnIfFull();
-      const piece = bytes.subarray(at, at + this.size - this.#filled);
+      const piece = bytes.subarray(at, at + this.#size - this.#filled);
       this.#gather().add(piece);
       await this.digest?.add(piece);
       this.#filled += piece.length;
@@ -54,7 +61,7 @@ export class Parts {
   async addZeros(length: number): Promise<void> {
     for (let left = length; left > 0; ) {
       await this.#handOnIfFull();
-      const piece = Math.min(left, this.size - this.#filled);
+      const piece = Math.min(left, this.#size - this.#filled);
       this.#gathering?.addZeros(piece);
       await this.digest?.addZeros(piece);
       this.#filled += piece;
@@ -67,9 +74,13 @@ export class Parts {
     await this.#handOn(true);
   }
 
+  get #size(): number {
+    return this.sizeOf(this.#number);
+  }
+
   #gather(): Gathering {
     if (!this.#gathering) {
-      this.#gathering = new Gathering(this.size);
+      this.#gathering = new Gathering(this.#size);
       this.#gathering.addZeros(this.#filled);
     }
     return this.#gathering;
@@ -77,21 +88,21 @@ export class Parts {
 
   /** Only where more follows: the last part is to be known as such. */
   async #handOnIfFull(): Promise<void> {
-    if (this.#filled === this.size) await this.#handOn(false);
+    if (this.#filled === this.#size) await this.#handOn(false);
   }
 
   async #handOn(isLast: boolean): Promise<void> {
-    const [number, size] = [this.#number, this.#filled];
+    const [number, offset, size] = [this.#number, this.#offset, this.#filled];
     const body = this.#gathering?.end() ?? this.#zerosOf(size);
     this.#number += 1;
+    this.#offset += size;
     this.#filled = 0;
     this.#gathering = undefined;
-    await this.take({ number, offset: number * this.size, size, body, isLast, written: this.#written });
+    await this.take({ number, offset, size, body, isLast, written: this.#written });
   }
 
   #zerosOf(size: number): Body {
-    if (size !== this.size) return zeros(size);
-    this.#zeros ??= zeros(size);
+    if (this.#zeros === undefined || sizeOf(this.#zeros) !== size) this.#zeros = zeros(size);
     return this.#zeros;
   }
 }

@@ -70,17 +70,19 @@ test('headers of the caller travel, and may replace the type', async () => {
 const settle = () => vi.advanceTimersByTimeAsync(10);
 const PIECE = new Uint8Array(512);
 
-/** A target that is open, whose request is read and answered by the test. */
+/** A target that is open, whose PUT is read and answered by the test. HEAD finds an object of the size that was sent. */
 async function opened(options: UploadOptions = {}, plan: TargetPlan = UNKNOWN) {
   let answer: (response: Response) => void = () => {};
   let body!: ReadableStream<Uint8Array>;
-  const fetch = (_: unknown, init: RequestInit = {}): Promise<Response> => {
+  const fetch = async (_: unknown, init: RequestInit = {}): Promise<Response> => {
+    if (init.method === 'HEAD')
+      return new Response(null, { headers: { 'Content-Length': String(target.network.sent) } });
     body = init.body as ReadableStream<Uint8Array>;
     return new Promise((done) => {
       answer = done;
     });
   };
-  const target = TARGETS.put({ fetch }, options);
+  const target: Put = TARGETS.put({ fetch }, options);
   await target.open(plan);
   await settle();
   const reader = body.getReader();
@@ -118,7 +120,7 @@ test.each([200, 201, 202, 204])('%i is success', async (status) => {
   expect(await closing).toBe('nothing failed');
 });
 
-test.each<[string, (target: Put) => Promise<void>]>([
+test.each<[string, (target: Put) => Promise<unknown>]>([
   ['the next piece', (target) => target.write(512, PIECE)],
   ['the end', (target) => target.close()],
 ])('an answer before everything was sent fails %s', async (_, next) => {

@@ -2,11 +2,15 @@
 
 import { DecantError } from '../errors.js';
 import { timeOf } from '../http/seconds.js';
-import type { Network, Target, TargetPlan } from '../types.js';
-import { PATIENCE, type Requests, TIMEOUT } from './requests.js';
+import type { Network, Target, TargetEnd, TargetPlan } from '../types.js';
+import { confirm, Unfinished, unconfirmed } from './confirmation.js';
+import { type Answer, PATIENCE, type Requests, TIMEOUT } from './requests.js';
+import { endOf } from './target.js';
 import type { UploadOptions } from './types.js';
 
-const COMPLETE = [200, 201, 202, 204];
+/** The server works on the request after its answer. */
+const ACCEPTED = 202;
+const COMPLETE = [200, 201, ACCEPTED, 204];
 /** Holes are sent from here. */
 const ZEROS = new Uint8Array(1 << 20);
 
@@ -21,7 +25,8 @@ export class Put implements Target {
   /** The last bytes so far, which are held back: with them the server has a whole object. */
   #last: Uint8Array | undefined;
   #size: number | undefined;
-  #answer!: Promise<unknown>;
+  readonly #since = performance.now();
+  #answer!: Promise<Answer>;
   /** Fails as the answer does, and is never fulfilled. */
   #failure!: Promise<never>;
   #isAnswered = false;
@@ -75,16 +80,17 @@ export class Put implements Target {
     }
   }
 
-  async close(): Promise<void> {
+  async close(): Promise<TargetEnd> {
     await this.#send(this.#last);
     // With a length the server knows by itself that it has all.
     if (this.#size === undefined) this.#requireUnanswered();
     await this.#within(this.#timeout, this.#writer.close());
     await this.#within(this.#patience, this.#answer);
+    return endOf(await this.#confirm((await this.#answer).status));
   }
 
   async abort(reason: Error): Promise<void> {
-    await this.requests.end();
+    this.requests.stop();
     // Where no request was made, nobody reads the body, and a write under way would never end.
     if (!this.#body.readable.locked) await this.#body.readable.cancel(reason).catch(() => {});
     await this.#writer.abort(reason).catch(() => {});
@@ -95,6 +101,17 @@ export class Put implements Target {
     if (!bytes) return;
     await this.#within(this.#timeout, this.#writer.write(bytes));
     this.#sent += bytes.length;
+  }
+
+  /** Looks at the object: a status alone may come from anybody between here and the server. */
+  async #confirm(status: number): Promise<string | undefined> {
+    const head = async () => ({ method: 'HEAD', url: this.url, headers: await this.requests.headers() });
+    try {
+      return await confirm(this.requests, head, { size: this.#sent, since: this.#since });
+    } catch (thrown) {
+      if (thrown instanceof Unfinished && status === ACCEPTED) return unconfirmed('the object appears later');
+      throw this.requests.failure(thrown);
+    }
   }
 
   #requireUnanswered(): void {

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { failure, runClock } from '../../e2e/support/units/uploads.js';
+import type { DecantError } from '../errors.js';
 import { addressOf } from '../http/address.js';
 import { type Call, Requests } from './requests.js';
 import type { UploadOptions } from './types.js';
@@ -343,16 +344,42 @@ test('the end stops what is under way, though fetch does not listen, and what wa
   const { requests, calls } = over(['silent']);
   const silent = failure(requests.send(putting(), [200]));
   await vi.advanceTimersByTimeAsync(10);
-  await requests.end();
+  requests.stop();
   expect(await silent).not.toBe('nothing failed');
   expect(calls[0]!.init.signal!.aborted).toBe(true);
   const waiting = over([503]);
   const work = failure(waiting.requests.send(putting(), [200]));
   await vi.advanceTimersByTimeAsync(10);
-  await waiting.requests.end();
+  waiting.requests.stop();
   expect(await work).not.toBe('nothing failed');
   await vi.advanceTimersByTimeAsync(600_000);
   expect(waiting.calls).toHaveLength(1);
+});
+
+const later = (milliseconds: number) => () =>
+  new Promise<Response>((done) => setTimeout(() => done(new Response(null, { status: 201 })), milliseconds));
+
+test.each([
+  ['in time', 9000, 'nothing failed'],
+  ['too late', 11_000, expect.stringMatching(/cancelled|aborted/)],
+])('the request that begins an upload may be answered after the end: %s', async (_, milliseconds, expected) => {
+  const { requests, calls } = over([later(milliseconds)]);
+  const work = failure(requests.begin(putting(), [201]));
+  await vi.advanceTimersByTimeAsync(10);
+  requests.stop();
+  const before = performance.now();
+  expect(await runClock(work)).toEqual(expected);
+  expect(performance.now() - before).toBeLessThanOrEqual(10_000);
+  expect(calls).toHaveLength(1);
+});
+
+test('a request that begins an upload is not made again after the end', async () => {
+  const { requests, calls } = over([503, 201]);
+  const work = failure(requests.begin(putting(), [201]));
+  await vi.advanceTimersByTimeAsync(10);
+  requests.stop();
+  expect(await runClock(work)).not.toBe('nothing failed');
+  expect(calls).toHaveLength(1);
 });
 
 const removing = () => ({ method: 'DELETE', url: PLACE });
@@ -362,21 +389,37 @@ test.each<[string, Reply[]]>([
   ['a broken connection', ['drop', 'drop', 'drop', 204]],
 ])('a cloud is asked again to forget an upload: %s', async (_, replies) => {
   const { requests, calls } = over(replies);
-  await runClock(requests.end(removing));
+  await runClock(requests.remove(removing));
   expect(calls).toHaveLength(4);
 });
 
-test.each<[string, Reply, number]>([
-  ['silent', 'silent', 1],
-  ['down', 'drop', 6],
-  ['busy', 503, 6],
-  ['unwilling', 403, 1],
-])('a cloud that is %s is not asked to forget an upload for more than 10 seconds', async (_, reply, count) => {
+test.each([200, 202, 204, 404, 410, 499])('%i: what was uploaded is gone', async (status) => {
+  expect(await runClock(failure(over([status]).requests.remove(removing)))).toBe('nothing failed');
+});
+
+test.each<[string, Reply, number, string, number | undefined]>([
+  ['silent', 'silent', 1, 'no answer came within 10 seconds', undefined],
+  ['down', 'drop', 6, 'no answer came from https://cloud.test (the connection broke)', undefined],
+  ['busy', 503, 6, 'the server answered 503', 503],
+  ['unwilling', 403, 1, 'the server answered 403; it does not allow this, or the address has expired', 403],
+  ['unable', 405, 1, 'the server answered 405', 405],
+])('a cloud that is %s is asked to forget an upload for at most 10 seconds, and what stays is said', async (_, reply, count, reason, status) => {
   const { requests, calls } = over([reply]);
   const before = performance.now();
-  expect(await runClock(failure(requests.end(removing)))).toBe('nothing failed');
+  const failed = await runClock(
+    requests.remove(removing).then(
+      () => undefined,
+      (thrown: DecantError) => thrown,
+    ),
+  );
   expect(performance.now() - before).toBeLessThanOrEqual(10_000);
   expect(calls).toHaveLength(count);
+  expect(failed).toMatchObject({
+    kind: 'sink',
+    code: 'left-behind',
+    fields: { leftAt: PLACE, ...(status === undefined ? {} : { leftStatus: status }) },
+  });
+  expect(failed!.message).toContain(`what was uploaded stays at '${PLACE}': it could not be removed (${reason}`);
 });
 
 test('an answer that comes byte by byte is given up when patience ends', async () => {

@@ -11,6 +11,7 @@ import { LONGEST_TIMER, timeOf } from '../http/seconds.js';
 import type { Network } from '../types.js';
 import { type Body, sizeOf } from './body.js';
 import { isNode } from './runtime.js';
+import { isPassing, serverError } from './server-errors.js';
 import type { UploadOptions } from './types.js';
 
 /** In seconds. */
@@ -22,10 +23,16 @@ const SLOWEST = 2 << 20;
 const MOST_SLOWNESS = 16;
 /** How long a server is asked to forget an upload, in milliseconds. */
 const FAREWELL = 10_000;
+/** How long a server is asked about a finished object, in milliseconds. */
+const LOOK = 60_000;
+/** The same in a page, which cannot tell a broken network from CORS rules without HEAD. */
+const LOOK_IN_PAGE = 3_000;
 /** The most of an answer that is read, in bytes. */
 const MOST_ANSWER = 16 << 20;
-/** How much of a server's own words is told, in characters. */
-const MOST_WORDS = 200;
+/** What was to be removed is gone. 499 is Google's. */
+const REMOVED = [200, 202, 204, 404, 410, 499];
+/** The object is not there. */
+const MISSING = [404, 410];
 
 const HINTS: Record<number, string> = {
   401: '; it asks for a user or a token',
@@ -52,6 +59,9 @@ export interface Answer {
   headers: Headers;
   text: string;
 }
+
+/** What HEAD says of a finished object: its headers, that it is not there, or why the server cannot be asked. */
+export type Look = { headers: Headers } | 'missing' | { refusal: string };
 
 /** Makes a call; it is asked anew for each attempt, since signatures and tokens expire. */
 export type MakeCall = () => Call | Promise<Call>;
@@ -113,6 +123,24 @@ export class Requests {
     }
   }
 
+  /** Asks about the finished object by HEAD. Never fails, unless the upload was ended. */
+  async look(make: MakeCall): Promise<Look> {
+    const attempt = () => this.once(make, [200, 204]);
+    try {
+      const { headers } = await this.#retries.run(
+        attempt,
+        () => false,
+        this.#ending.signal,
+        isNode() ? LOOK : LOOK_IN_PAGE,
+      );
+      return { headers };
+    } catch (thrown) {
+      this.#ending.signal.throwIfAborted();
+      if (thrown instanceof Refused && MISSING.includes(thrown.status)) return 'missing';
+      return { refusal: thrown instanceof Refused ? `the server answered ${thrown.status}` : reasonOf(thrown) };
+    }
+  }
+
   /** The failure of the upload that `thrown` stands for, with its place. */
   failure(thrown: unknown): DecantError {
     const isOurs = thrown instanceof DecantError && thrown.kind === 'sink';
@@ -127,10 +155,10 @@ export class Requests {
   }
 
   /** The same, once. Fails with `Passing` where another attempt may help. */
-  async once(make: MakeCall, accepted: readonly number[]): Promise<Answer> {
+  async once(make: MakeCall, accepted: readonly number[], signal = this.#ending.signal): Promise<Answer> {
     const call = await orCancelled(this.#ending.signal, this.#prepared(make));
     const length = lengthOf(call.body);
-    const { response, text } = await this.#askInTime(call, length);
+    const { response, text } = await this.#askInTime(call, length, signal);
     const { host } = new URL(call.url);
     this.#retries.answered(host);
     const { status, headers } = response;
@@ -155,11 +183,11 @@ export class Requests {
   }
 
   /** Asks by `call`, whose body has `length` bytes, and learns how long bodies take. */
-  async #askInTime(call: Call, length: number): Promise<{ response: Response; text: string }> {
+  async #askInTime(call: Call, length: number, signal: AbortSignal): Promise<{ response: Response; text: string }> {
     const slowness = this.#slowness;
     const [begin, usual] = [performance.now(), (this.#timeout * length) / SLOWEST];
     try {
-      const answer = await this.#ask(call, this.#timeout + usual * slowness, this.#ending.signal);
+      const answer = await this.#ask(call, this.#timeout + usual * slowness, signal);
       const factor = usual > 0 ? (2 * (performance.now() - begin)) / usual : MOST_SLOWNESS;
       this.#slowness = Math.max(1, Math.min(this.#slowness, factor));
       return answer;
@@ -170,22 +198,64 @@ export class Requests {
     }
   }
 
-  /** Ends all that is under way, and makes the last `call`, for a while again where it fails; what comes of it is no matter. */
-  async end(call?: MakeCall): Promise<void> {
+  /**
+   * As `send`, for the request that begins an upload: `stop` lets it finish within ten seconds, so that what it has begun can be
+   * removed.
+   */
+  async begin(make: MakeCall, accepted: readonly number[]): Promise<Answer> {
+    return this.lasting((once) => once(make, accepted));
+  }
+
+  /** As `begin`, for several requests by `once`. */
+  async lasting<T>(attempt: (once: Requests['once']) => Promise<T>): Promise<T> {
+    const late = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const wait = () => {
+      timer = setTimeout(() => late.abort(), FAREWELL);
+    };
+    this.#ending.signal.addEventListener('abort', wait);
+    try {
+      return await this.retrying(() => attempt((make, accepted) => this.once(make, accepted, late.signal)));
+    } finally {
+      clearTimeout(timer);
+      this.#ending.signal.removeEventListener('abort', wait);
+    }
+  }
+
+  /** Ends all that is under way, but for what begins the upload. */
+  stop(): void {
     this.#ending.abort();
-    if (!call) return;
+  }
+
+  /** The last requests, after `stop`: made again for ten seconds where they fail. */
+  async last(make: MakeCall, accepted: readonly number[]): Promise<Answer> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), FAREWELL);
-    const attempt = async () => {
-      const asking = await orCancelled(late.signal, made(call));
-      // It was there before.
-      retries.answered(new URL(asking.url).host);
-      const { response, text } = await this.#ask(asking, FAREWELL, late.signal);
-      if (!response.ok) throw refused(response, text);
-    };
     const retries = new Retries(FAREWELL);
-    const farewell = retries.run(attempt, () => false, late.signal);
-    await farewell.catch(() => {}).finally(() => clearTimeout(timer));
+    const attempt = async (): Promise<Answer> => {
+      const call = await orCancelled(late.signal, made(make));
+      // It was there before.
+      retries.answered(new URL(call.url).host);
+      const { response, text } = await this.#ask(call, FAREWELL, late.signal);
+      if (!accepted.includes(response.status)) throw refused(response, text);
+      return { status: response.status, headers: response.headers, text };
+    };
+    try {
+      return await retries.run(attempt, () => false, late.signal);
+    } catch (thrown) {
+      throw late.signal.aborted ? new Error(`no answer came within ${FAREWELL / 1000} seconds`) : thrown;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Has the server remove what was uploaded, after `stop`. Fails with `left-behind` where it does not. */
+  async remove(make: MakeCall, place = this.address?.shown): Promise<void> {
+    try {
+      await this.last(make, REMOVED);
+    } catch (thrown) {
+      throw leftBehind(place, thrown);
+    }
   }
 
   /**
@@ -291,28 +361,37 @@ function unanswered({ url, body }: Call, cause: unknown): string {
 /** Whether it is one, or was followed by the browser. */
 const isRedirect = ({ type, redirected }: Response): boolean => type === 'opaqueredirect' || redirected;
 
-/** A failure as the server tells it, with its own words where it has some. */
+/** The error of an upload that could not be removed from `place`. */
+function leftBehind(place: string | undefined, thrown: unknown): DecantError {
+  const status = thrown instanceof Refused || thrown instanceof Passing ? thrown.status : undefined;
+  const fields = {
+    ...(place === undefined ? {} : { leftAt: place }),
+    ...(status === undefined ? {} : { leftStatus: status }),
+  };
+  const where = place === undefined ? 'on the server' : `at '${place}'`;
+  return new DecantError('sink', `what was uploaded stays ${where}: it could not be removed (${reasonOf(thrown)})`, {
+    code: 'left-behind',
+    fields,
+    cause: thrown,
+  });
+}
+
+/** The error of an answer that is no success, with the server's own words where it has some. */
 function refused(response: Response, text: string): Error {
   const isElsewhere = isRedirect(response) || (response.status >= 300 && response.status < 400);
   if (isElsewhere) return new Error('the server redirects elsewhere; give the address that it redirects to');
   const error = refusal(response, HINTS);
-  const words = wordsOf(text);
+  const { code, words } = serverError(text);
   if (words === '') return error;
   const message = `${error.message} (${words})`;
   if (error instanceof Passing) return new Passing(message, error.wait, { status: error.status });
-  // S3 says by 400 too that a body did not arrive in time.
-  return words.startsWith('RequestTimeout') ? new Passing(message) : new Refused(message, error.status);
+  return isPassing(code)
+    ? new Passing(message, undefined, { status: response.status })
+    : new Refused(message, error.status, code);
 }
 
 /** `failure`, which is that of `host`. */
 function at(host: string, failure: Error): Error {
-  if (failure instanceof Passing) failure.host = host;
+  if (failure instanceof Passing || failure instanceof Refused) failure.host = host;
   return failure;
-}
-
-/** The code and the message of an error in XML, as S3 and Azure send it, or in JSON, as Google does. */
-function wordsOf(text: string): string {
-  const code = /<Code>([^<]*)</.exec(text)?.[1];
-  const message = /<Message>([^<]*)</.exec(text)?.[1] ?? /"message":\s*"([^"]*)"/.exec(text)?.[1];
-  return [code, message?.split('\n')[0]].filter(Boolean).join(': ').slice(0, MOST_WORDS);
 }

@@ -19,7 +19,7 @@ function over(text: string) {
       place.text = '';
     },
   };
-  return { place, journal: new S3Journal(place) };
+  return { place, journal: new S3Journal(place, 30_000) };
 }
 
 /** The written bytes of the parts that a journal tells of; `undefined` where it tells of no upload. */

@@ -2,7 +2,12 @@
 // part that the server has, once its answer was checked.
 
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
+import { DecantError } from '../errors.js';
+import { LONGEST_TIMER } from '../http/seconds.js';
 import type { UploadJournal } from './types.js';
+
+/** A line for the object, by its ETag: the digest of all parts, and their number. */
+const END = /^end ([0-9a-f]{32}-\d{1,5})$/;
 
 /** What the server calls a part, and the digest of one that it calls by its digest. */
 export interface StoredPart {
@@ -25,6 +30,8 @@ export interface LeftUpload extends S3Upload {
   parts: StoredPart[];
   /** How many bytes of the output were written up to the end of each part. */
   written: number[];
+  /** What the object is called by its ETag, where all parts had been sent. */
+  etag?: string | undefined;
 }
 
 export class S3Journal {
@@ -34,16 +41,21 @@ export class S3Journal {
   /** One line is added at a time. A failure makes less certain, and no more. */
   #adding: Promise<boolean> = Promise.resolve(true);
 
-  constructor(private readonly journal: UploadJournal) {}
+  /** `timeout` is the time for each call of `journal`, in milliseconds. */
+  constructor(
+    private readonly journal: UploadJournal,
+    private readonly timeout: number,
+  ) {}
 
   /** Whether a part is noted. */
   get hasAny(): boolean {
     return this.#hasAny;
   }
 
-  /** What is noted; undefined where nothing is that could be read. */
+  /** What is noted; undefined where nothing is that could be read. Fails with `journal` where the caller's journal does. */
   async read(): Promise<LeftUpload | undefined> {
-    const text = (await this.journal.read()) ?? '';
+    const text = (await this.#asked('read', () => this.journal.read())) ?? '';
+    if (typeof text !== 'string') throw failed(`its 'read' has returned a ${typeof text} and no text`);
     // A line without an end was being added when the system stopped: what is added next must not continue it.
     this.#isCut = text !== '' && !text.endsWith('\n');
     const [head = '', ...lines] = text.split('\n').slice(0, -1);
@@ -54,7 +66,8 @@ export class S3Journal {
       return undefined;
     }
     const noted = lines.map(partOf);
-    const left: LeftUpload = { ...upload, parts: [], written: [] };
+    const etag = lines.map((line) => END.exec(line)?.[1]).findLast((etag) => etag !== undefined);
+    const left: LeftUpload = { ...upload, parts: [], written: [], etag };
     for (;;) {
       const next = noted.findLast((part) => part?.number === left.parts.length);
       if (!next) break;
@@ -73,6 +86,11 @@ export class S3Journal {
     if (await this.#add(`${number} ${written} ${digest ? bytesToHex(digest) : '-'} ${etag}`)) this.#hasAny = true;
   }
 
+  /** Notes the ETag of the object that the server is asked to make of all parts. */
+  async addEnd(etag: string): Promise<void> {
+    await this.#add(`end ${etag}`);
+  }
+
   /** Nothing is added from now on. Resolves when nothing is being added any more. */
   async end(): Promise<void> {
     this.#isEnded = true;
@@ -85,7 +103,7 @@ export class S3Journal {
     this.#hasAny = false;
     this.#isCut = false;
     try {
-      await this.journal.clear();
+      await this.#asked('clear', () => this.journal.clear());
     } catch {
       await this.end();
     }
@@ -95,14 +113,32 @@ export class S3Journal {
   #add(line: string): Promise<boolean> {
     const append = async (isRight: boolean) => {
       if (!isRight || this.#isEnded) return false;
-      await this.journal.append(`${this.#isCut ? '\n' : ''}${line}\n`);
+      const text = `${this.#isCut ? '\n' : ''}${line}\n`;
+      await this.#asked('append', () => this.journal.append(text));
       this.#isCut = false;
       return true;
     };
     this.#adding = this.#adding.then(append).catch(() => false);
     return this.#adding;
   }
+
+  /** What `ask` resolves to. Fails with `journal` where it takes longer than the time-out. */
+  async #asked<T>(name: string, ask: () => T | Promise<T>): Promise<T> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const sentence = `its '${name}' has not ended within ${this.timeout / 1000} seconds`;
+      timer = setTimeout(() => reject(failed(sentence)), Math.min(LONGEST_TIMER, this.timeout));
+    });
+    try {
+      return await Promise.race([(async () => ask())(), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
 }
+
+const failed = (reason: string): DecantError =>
+  new DecantError('sink', `The journal of the upload cannot be used: ${reason}`, { code: 'journal' });
 
 function uploadOf(line: string): S3Upload | undefined {
   try {

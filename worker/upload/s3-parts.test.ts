@@ -1,7 +1,7 @@
 // The size of parts: S3 takes 10,000 of them.
 
 import { expect, test } from 'vitest';
-import { partSize } from './s3-parts.js';
+import { growingSize, partSize, requireRoom } from './s3-parts.js';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
@@ -41,6 +41,13 @@ test('a compressed disk that may have no room in an upload is refused', () => {
   expect(() => partSize({ virtualSize: 5 * TIB, ascending })).toThrow(/takes at most 5368709120000 bytes/);
 });
 
-test('nothing is known of the size: parts of 64 MiB', () => {
-  expect(partSize({ ascending })).toBe(64 * MIB);
+test('nothing is known of the size: parts of 64 MiB, and of 512 MiB from the 8,000th on', () => {
+  const size = partSize({ ascending });
+  expect(size).toBe(64 * MIB);
+  expect([0, 7999, 8000, 9999].map(growingSize(size))).toEqual([size, size, 512 * MIB, 512 * MIB]);
+});
+
+test('an upload takes 10,000 parts', () => {
+  expect(() => requireRoom(9999, 7)).not.toThrow();
+  expect(() => requireRoom(10_000, 7)).toThrow('An upload to S3 takes at most 10000 parts: 7 bytes here');
 });

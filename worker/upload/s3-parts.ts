@@ -1,6 +1,8 @@
-// How large the parts of an upload to S3 are. All have one size: some servers take no other.
+// How large the parts of an upload to S3 are. All have one size, since some servers take no other, unless an output of unknown
+// size turns out to need more of them than there may be.
 
 import type { TargetPlan } from '../types.js';
+import type { SizeOf } from './parts.js';
 import { refusedSize } from './target.js';
 
 /** Amazon S3 User Guide, "Multipart upload limits". */
@@ -8,8 +10,10 @@ const MOST_PARTS = 10_000;
 const SMALLEST = 8 << 20;
 /** One lies in memory while it is on its way. */
 const LARGEST = 512 << 20;
-/** Where nobody knows the size: enough for 610 GiB. */
+/** Where nobody knows the size. */
 const UNKNOWN = 64 << 20;
+/** From this part on an output of unknown size has the largest ones: 1.4 TiB have room. */
+const GROWN = 8_000;
 /** Compressed data may be as much larger than the disk. */
 const OVERHEAD = 1.01;
 
@@ -24,4 +28,16 @@ export function partSize({ outputSize, virtualSize }: TargetPlan): number {
     );
   }
   return Math.max(SMALLEST, needed);
+}
+
+/** The sizes of the parts of an output of unknown size, of which the first ones have `size` bytes. */
+export const growingSize =
+  (size: number): SizeOf =>
+  (number) =>
+    number < GROWN ? size : LARGEST;
+
+/** Fails where there may not be as many parts: `offset` bytes were sent. */
+export function requireRoom(number: number, offset: number): void {
+  if (number < MOST_PARTS) return;
+  throw refusedSize(`An upload to S3 takes at most ${MOST_PARTS} parts: ${offset} bytes here`);
 }

@@ -1,67 +1,14 @@
 // Uploads to S3 that are cut off and resumed: only what the server lacks is sent.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Asked, Cloud } from '../../e2e/support/cloud.js';
-import {
-  cloudOf,
-  failure,
-  objectIn,
-  PART,
-  planOf,
-  runClock,
-  DISK as SMALL,
-  s3Over,
-  upload,
-} from '../../e2e/support/units/uploads.js';
+import type { Cloud } from '../../e2e/support/cloud.js';
+import { cutOff, DISK, kill, Memory, PARTS, partsSince, range, resuming } from '../../e2e/support/units/s3-left.js';
+import { cloudOf, failure, objectIn, PART, planOf, runClock, s3Over, upload } from '../../e2e/support/units/uploads.js';
+import { resultOf } from '../../e2e/support/upload-protocols.js';
 import { S3Journal } from './s3-journal.js';
-import type { UploadJournal } from './types.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
-
-/** Nine parts: more than a page of the list. The last one is short. */
-const DISK = Buffer.concat([SMALL.subarray(0, 4 * PART), SMALL]);
-const PARTS = 9;
-const resuming = (identity = 'one', disk = DISK) => ({ ...planOf(disk), identity });
-
-/** A journal in memory. */
-class Memory implements UploadJournal {
-  text = '';
-  read(): string {
-    return this.text;
-  }
-  append(text: string): void | Promise<void> {
-    this.text += text;
-  }
-  clear(): void | Promise<void> {
-    this.text = '';
-  }
-}
-
-const partOf = ({ url }: Asked): number => Number(/partNumber=(\d+)/.exec(url)?.[1] ?? 0);
-/** The parts that were sent since the request of number `since`. */
-const partsSince = ({ asked }: Cloud, since: number): number[] =>
-  asked.slice(since).flatMap((asked) => (asked.method === 'PUT' ? [partOf(asked)] : []));
-const range = (first: number, last: number): number[] =>
-  Array.from({ length: last - first + 1 }, (_, number) => first + number);
-
-/** Uploads until only those parts are left whose answers are held by `isHeld`; then the process is killed. */
-async function kill(cloud: Cloud, journal: Memory, isHeld: (part: number) => boolean): Promise<void> {
-  const own = new Memory();
-  own.text = journal.text;
-  let isDead = false;
-  const fetch: typeof cloud.fetch = (url, init) => (isDead ? new Promise(() => {}) : cloud.fetch(url, init));
-  cloud.beforeAnswer = (asked) => (isHeld(partOf(asked)) ? new Promise(() => {}) : undefined);
-  failure(upload(s3Over({ fetch }, { journal: own }), DISK, resuming())).catch(() => {});
-  await vi.advanceTimersByTimeAsync(1000);
-  isDead = true;
-  journal.text = own.text;
-  cloud.beforeAnswer = () => {};
-}
-
-/** Kills an upload of which the parts up to `noted` are noted. */
-const cutOff = (cloud: Cloud, journal: Memory, noted: number): Promise<void> =>
-  kill(cloud, journal, (part) => part > noted);
 
 test.each(range(1, PARTS - 1))('killed with %i parts noted: the others alone are sent', async (noted) => {
   const [cloud, journal] = [cloudOf(), new Memory()];
@@ -184,6 +131,62 @@ test.each(Object.entries(CHANGES))('%s: what is there is not sent again', async 
   expect(journal.text).toBe('');
 });
 
+/** Uploads until the server has made the object; then the process is killed. */
+async function killCompleted(cloud: Cloud, journal: Memory): Promise<void> {
+  const own = new Memory();
+  let isDead = false;
+  const fetch: typeof cloud.fetch = async (url, init) => {
+    if (isDead) return new Promise(() => {});
+    const response = await cloud.fetch(url, init);
+    isDead = init?.method === 'POST' && String(url).includes('uploadId');
+    return isDead ? new Promise(() => {}) : response;
+  };
+  failure(upload(s3Over({ fetch }, { journal: own }), DISK, resuming())).catch(() => {});
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(isDead).toBe(true);
+  journal.text = own.text;
+}
+
+test('killed when the object is made: it is recognised, and nothing is sent again', async () => {
+  const [cloud, journal] = [cloudOf(), new Memory()];
+  await killCompleted(cloud, journal);
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+  const [since, signed] = [cloud.asked.length, [] as string[]];
+  const end = await runClock(upload(s3Over(cloud, { journal, signed }), DISK, resuming()));
+  expect(end).toEqual({});
+  expect(signed).toEqual(['list', 'head']);
+  expect(partsSince(cloud, since)).toEqual([]);
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+  expect(journal.text).toBe('');
+});
+
+test.each<[string, (cloud: Cloud, journal: Memory) => void, (() => Response) | undefined]>([
+  ['the object was removed since', (cloud) => cloud.objects.clear(), undefined],
+  ['another object has the name', () => {}, () => new Response(null, { headers: { ETag: `"${'0'.repeat(32)}-9"` } })],
+  ['nobody may ask for it', () => {}, () => new Response(null, { status: 403 })],
+  [
+    'the journal has no line for it',
+    (_, journal) => {
+      journal.text = journal.text.replace(/^end .*\n/m, '');
+    },
+    undefined,
+  ],
+])('killed when the object is made, and %s: all is sent', async (_, change, head) => {
+  const [cloud, journal] = [cloudOf(), new Memory()];
+  await killCompleted(cloud, journal);
+  change(cloud, journal);
+  const since = cloud.asked.length;
+  let isFirst = true;
+  const fetch: typeof cloud.fetch = async (url, init) => {
+    if (init?.method !== 'HEAD' || !head || !isFirst) return cloud.fetch(url, init);
+    isFirst = false;
+    return head();
+  };
+  expect(await runClock(failure(upload(s3Over({ fetch }, { journal }), DISK, resuming())))).toBe('nothing failed');
+  expect(partsSince(cloud, since)).toEqual(range(1, PARTS));
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
 test.each([404, 405, 501])('a server that answers %i to the list gets all parts', async (status) => {
   const [cloud, journal] = [cloudOf(), new Memory()];
   await cutOff(cloud, journal, 4);
@@ -272,6 +275,24 @@ test('an object that the server refuses to make (400): nothing is kept', async (
   expect(cloud.begun.size).toBe(0);
 });
 
+test('an object that is another one: nothing is kept, and nothing of that is said', async () => {
+  const [cloud, journal] = [cloudOf(), new Memory()];
+  const fetch: typeof cloud.fetch = async (url, init) => {
+    const response = await cloud.fetch(url, init);
+    const isCompletion = init?.method === 'POST' && String(url).includes('uploadId');
+    return isCompletion ? new Response(resultOf(`"${'0'.repeat(32)}-9"`)) : response;
+  };
+  const target = s3Over({ fetch }, { journal });
+  const work = (async () => {
+    await target.open!(resuming());
+    await target.write(0, new Uint8Array(DISK));
+    await target.close();
+  })();
+  expect(await runClock(failure(work))).toMatch(/the object on the server is not the one that was uploaded$/);
+  expect(await runClock(Promise.resolve(target.abort(new Error('it failed'), true)))).toBe(false);
+  expect(journal.text).toBe('');
+});
+
 test('a completion that is not allowed (403): what is there is kept, but for the last part', async () => {
   const [cloud, journal] = [cloudOf(), new Memory()];
   const fetch = refusing(cloud, 403);
@@ -281,101 +302,6 @@ test('a completion that is not allowed (403): what is there is kept, but for the
   expect(await runClock(failure(upload(s3Over(cloud, { journal }), DISK, resuming())))).toBe('nothing failed');
   expect(partsSince(cloud, since)).toEqual([PARTS]);
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
-});
-
-/** Begins to upload with answers to the parts from `held` on held, and aborts. Resolves to whether anything is kept. */
-async function aborted(cloud: Cloud, journal: UploadJournal, held: number, keep = true): Promise<unknown> {
-  cloud.beforeAnswer = (asked) => (partOf(asked) >= held ? new Promise(() => {}) : undefined);
-  const target = s3Over(cloud, { journal, timeout: 1e6 });
-  const work = (async () => {
-    await target.open!(resuming());
-    await target.write(0, new Uint8Array(DISK));
-    await target.close();
-  })().catch(() => {});
-  await vi.advanceTimersByTimeAsync(1000);
-  const kept = await runClock(Promise.resolve(target.abort(new Error('cancelled'), keep)));
-  await work;
-  cloud.beforeAnswer = () => {};
-  return kept;
-}
-
-test.each([
-  ['no part is noted', 1, true, false],
-  ['two parts are noted', 3, true, true],
-  ['two parts are noted, and nothing is to be kept', 3, false, false],
-])('a cancel when %s', async (_, held, keep, isKept) => {
-  const [cloud, journal] = [cloudOf(), new Memory()];
-  expect(await aborted(cloud, journal, held, keep)).toBe(isKept);
-  expect(cloud.begun.size).toBe(isKept ? 1 : 0);
-  expect(journal.text === '').toBe(!isKept);
-});
-
-test('a cancel before anything has begun keeps what is left', async () => {
-  const [cloud, journal] = [cloudOf(), new Memory()];
-  await cutOff(cloud, journal, 4);
-  const { text } = journal;
-  expect(await runClock(Promise.resolve(s3Over(cloud, { journal }).abort(new Error('cancelled'), true)))).toBe(false);
-  expect(journal.text).toBe(text);
-});
-
-test('a cancel waits for a line that is being added, and for no more', async () => {
-  const cloud = cloudOf();
-  const lines: string[] = [];
-  class Slow extends Memory {
-    override async append(text: string): Promise<void> {
-      await new Promise((done) => setTimeout(done, 400));
-      this.text += text;
-      lines.push(text);
-    }
-  }
-  const journal = new Slow();
-  // After 1 s the head and a part are noted, and another part is being noted.
-  expect(await aborted(cloud, journal, 9)).toBe(true);
-  expect(lines).toHaveLength(3);
-  const since = cloud.asked.length;
-  expect(await runClock(failure(upload(s3Over(cloud, { journal }), DISK, resuming())))).toBe('nothing failed');
-  expect(Math.min(...partsSince(cloud, since))).toBe(3);
-});
-
-test('a journal that cannot be written: all is uploaded, and nothing is kept of what is cut off', async () => {
-  class Broken extends Memory {
-    override append(): void {
-      throw new Error('full');
-    }
-  }
-  const cloud = cloudOf();
-  expect(await runClock(failure(upload(s3Over(cloud, { journal: new Broken() }), DISK, resuming())))).toBe(
-    'nothing failed',
-  );
-  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
-  expect(await aborted(cloud, new Broken(), 5)).toBe(false);
-  expect(cloud.begun.size).toBe(0);
-});
-
-test('a journal that cannot be read fails the conversion with resume, and no other', async () => {
-  class Unreadable extends Memory {
-    override read(): string {
-      throw new Error('locked');
-    }
-  }
-  const cloud = cloudOf();
-  const target = () => s3Over(cloud, { journal: new Unreadable() });
-  expect(await runClock(failure(upload(target(), DISK, resuming())))).toMatch(/locked/);
-  expect(cloud.asked).toEqual([]);
-  expect(await runClock(failure(upload(target(), DISK)))).toBe('nothing failed');
-});
-
-test('a journal that cannot be cleared gets nothing more', async () => {
-  class Stuck extends Memory {
-    override clear(): void {
-      throw new Error('read-only');
-    }
-  }
-  const [cloud, journal] = [cloudOf(), new Stuck()];
-  await cutOff(cloud, journal, 4);
-  const { text } = journal;
-  expect(await runClock(failure(upload(s3Over(cloud, { journal }), DISK, resuming('two'))))).toBe('nothing failed');
-  expect(journal.text).toBe(text);
 });
 
 test('without a journal nothing can be resumed', () => {
@@ -402,5 +328,10 @@ test('what is noted is the identity, the parts and no secret', async () => {
   for (const [number, line] of lines.slice(0, -1).entries()) {
     expect(line).toMatch(new RegExp(`^${number} ${((number + 1) * PART) / 2} [0-9a-f]{32} "[0-9a-f]{32}"$`));
   }
-  expect(await new S3Journal(journal).read()).toMatchObject({ identity: 'one', size: PART, id, written: [2048, 4096] });
+  expect(await new S3Journal(journal, 30_000).read()).toMatchObject({
+    identity: 'one',
+    size: PART,
+    id,
+    written: [2048, 4096],
+  });
 });

@@ -2,14 +2,18 @@
 // Amazon S3 API Reference: CreateMultipartUpload, UploadPart, ListParts, CompleteMultipartUpload, AbortMultipartUpload.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
-import { Passing, Refused } from '../http/failures.js';
+import { Refused, Unanswered } from '../http/failures.js';
 import type { TargetPlan } from '../types.js';
+import { matchesChecksum } from './checksums.js';
+import { bare } from './confirmation.js';
 import { Flight } from './flight.js';
-import { Digest, md5 } from './md5.js';
-import type { Part } from './parts.js';
+import { Digest, toBase64 } from './md5.js';
+import type { Part, SizeOf } from './parts.js';
 import type { Answer, Call, Requests } from './requests.js';
+import { type ListedPart, partsIn, uploadIdIn } from './s3-answers.js';
+import { Completion, etagOf, isEtagOf } from './s3-completion.js';
 import type { LeftUpload, S3Journal, StoredPart } from './s3-journal.js';
-import { partSize } from './s3-parts.js';
+import { growingSize, partSize, requireRoom } from './s3-parts.js';
 import { askingFor } from './s3-requests.js';
 import type { S3Request } from './s3-types.js';
 import type { Protocol, UploadBegun } from './target.js';
@@ -21,11 +25,22 @@ const MEMORY = 256 << 20;
 /** The server does not know the upload, or does not know how to tell what it has. */
 const NOT_LISTED = [404, 405, 501];
 
+/**
+ * The type of the object. The request to complete the upload has this header, too: CORS rules that do not allow it fail at the
+ * beginning, and not when all is sent.
+ */
+const CONTENT = { 'Content-Type': 'application/octet-stream' };
+
+const CREATE: S3Request = { action: 'create' };
+/** The request for the finished object. */
+const HEAD: S3Request = { action: 'head' };
+
+/** What a server says of a body that is not the one of the digest. */
+const DIFFERING = ['BadDigest', 'InvalidDigest'];
 /** How often a part may arrive as something else. */
 const MOST_WRONG = 3;
 const WRONG =
   'the server has stored other bytes than were sent; if it encrypts by keys of its own, it has to expose x-amz-server-side-encryption';
-const UNCERTAIN = 'it is not known whether the upload was completed: the server does not say what is there';
 const NO_ETAG =
   "the server's answer has no ETag, or this page does not see it: the bucket's CORS rules have to expose ETag";
 
@@ -34,11 +49,17 @@ export class S3 implements Protocol {
   #flight!: Flight;
   readonly #parts: StoredPart[] = [];
   readonly digest = new Digest();
-  /** Whether the server has refused to make the object of its parts: to go on with them would be of no use. */
-  #isRefused = false;
+  /** Whether no later conversion can make the object of its parts. */
+  #isOver = false;
+  /** Whether an earlier conversion has completed the upload: nothing is sent again. */
+  #isThere = false;
+  /** The size of the output so far, in bytes. */
+  #size = 0;
+  #createdAt = Number.NaN;
   /** Whether the journal tells of this upload. */
   #isNoted = false;
   begun: UploadBegun | undefined;
+  sizeOf: SizeOf | undefined;
 
   /** With a journal it can go on with an upload that was cut off. */
   constructor(
@@ -54,13 +75,16 @@ export class S3 implements Protocol {
 
   async begin(plan: TargetPlan): Promise<number> {
     const size = this.partSizeOf(plan);
-    this.#flight = new Flight(Math.max(1, Math.min(AT_ONCE, Math.floor(MEMORY / size))));
+    this.#flight = new Flight(mostOf(size));
+    if (plan.outputSize === undefined) this.sizeOf = growingSize(size);
     const left = await this.#left(plan.identity);
     if (left && (await this.#goOn(left, size, plan))) return size;
-    const { text } = await this.#ask({ action: 'create' }, [200]);
-    const id = /<UploadId>([^<]+)</.exec(text)?.[1];
+    const create = async () => ({ ...(await this.#call(CREATE)), headers: CONTENT });
+    const created = await this.requests.begin(create, [200]);
+    const id = uploadIdIn(created.text);
     if (id === undefined) throw this.requests.failed('the server does not say the ID of the upload');
-    this.#upload = { id: unescapeXml(id) };
+    this.#upload = { id };
+    this.#createdAt = Date.parse(created.headers.get('Date') ?? '');
     // Not before: where nothing can be begun, what is left stays as it is.
     if (left) await this.#remove(left);
     const { identity } = plan;
@@ -72,53 +96,86 @@ export class S3 implements Protocol {
   }
 
   async part(part: Part): Promise<void> {
+    if (this.#isThere) return;
+    requireRoom(part.number, part.offset);
+    this.#size = part.offset + part.size;
+    if (this.sizeOf) this.#flight.most = mostOf(this.sizeOf(part.number));
     const digest = await this.digest.take();
     await this.#flight.begin(() => this.#send(part, digest));
   }
 
-  async complete(): Promise<void> {
-    await this.#flight.all();
-    const { requests } = this;
-    let isUncertain = false;
-    const attempt = async (): Promise<void> => {
-      const text = await this.#completeOnce(isUncertain).catch((thrown) => {
-        isUncertain = true;
-        this.#isRefused = thrown instanceof Refused && thrown.status === 400;
-        throw thrown;
-      });
-      await this.#checkObject(text);
-    };
-    await requests.retrying(attempt);
-    this.#upload = undefined;
-    await this.journal?.clear();
+  async complete(): Promise<string | undefined> {
+    let unconfirmed: string | undefined;
+    if (!this.#isThere) {
+      await this.#flight.all();
+      await this.#noteEnd();
+      unconfirmed = await this.#complete();
+    }
+    await this.#forget();
+    return unconfirmed;
   }
 
   async abort(keep: boolean): Promise<boolean> {
     const isBegun = this.#upload !== undefined;
-    const isKept = keep && isBegun && this.#isNoted && !this.#isRefused && this.journal?.hasAny === true;
+    const isKept = keep && isBegun && this.#isNoted && !this.#isOver && this.journal?.hasAny === true;
     await this.journal?.end();
     // First: the next upload may have begun with the journal when the server has answered. What it tells of one that was not
     // even looked at stays.
     if (isBegun && this.#isNoted && !isKept) await this.journal?.clear();
-    await this.requests.end(isBegun && !isKept ? () => this.#call(this.#removal()) : undefined);
+    if (isBegun && !isKept) await this.requests.remove(() => this.#call(this.#removal()));
     return isKept;
   }
 
-  /** Goes on with the upload that is `left`, if it is this one's and still there. */
+  async #complete(): Promise<string | undefined> {
+    const { requests } = this;
+    const request: S3Request = { action: 'complete', ...this.#named };
+    const headers = { 'Content-Type': 'application/xml' };
+    const complete = (body: string) => async () => ({ ...(await this.#call(request)), headers, body });
+    const uploaded = { parts: this.#parts, size: this.#size, createdAt: this.#createdAt };
+    const completion = new Completion(requests, complete, () => this.#call(HEAD), uploaded);
+    try {
+      return await completion.run();
+    } finally {
+      this.#isOver = completion.isOver;
+    }
+  }
+
+  /** The server no longer has the upload, nor does the journal. */
+  async #forget(): Promise<void> {
+    this.#upload = undefined;
+    await this.journal?.clear();
+  }
+
+  /** Notes by which ETag a later conversion recognises the object, if this one is killed before it knows of it. */
+  async #noteEnd(): Promise<void> {
+    const etag = this.#isNoted ? await etagOf(this.#parts) : undefined;
+    if (etag !== undefined) await this.journal?.addEnd(etag);
+  }
+
+  /** Goes on with the upload that is `left`, if it is this one's and still there, or has become the object. */
   async #goOn(left: LeftUpload, size: number, { identity, virtualSize = 0 }: TargetPlan): Promise<boolean> {
+    if (left.identity !== identity || left.size !== size) return false;
     this.#upload = { id: left.id };
     this.#isNoted = true;
-    const there = left.identity === identity && left.size === size ? await this.#countThere(left) : 0;
+    const there = await this.#countThere(left);
+    this.#isThere = there === 0 && (await this.#isObject(left));
     // An output may have more than the disk.
-    const count = Math.min(there, Math.floor(virtualSize / size));
-    if (count > 0) {
+    const count = Math.min(this.#isThere ? left.parts.length : there, Math.floor(virtualSize / size));
+    if (count > 0 || this.#isThere) {
       this.#parts.push(...left.parts.slice(0, count));
-      this.begun = { parts: count, written: left.written[count - 1]! };
+      this.begun = { parts: count, written: left.written[count - 1] ?? 0 };
       return true;
     }
     this.#upload = undefined;
     this.#isNoted = false;
     return false;
+  }
+
+  /** Whether the object is the one that the upload was to make. */
+  async #isObject({ etag }: LeftUpload): Promise<boolean> {
+    if (etag === undefined) return false;
+    const look = await this.requests.look(() => this.#call(HEAD));
+    return typeof look === 'object' && 'headers' in look && isEtagOf(etag, look.headers.get('ETag')) === true;
   }
 
   /** Has the server forget an upload that is left. Where it does not, a rule of the bucket removes that. */
@@ -156,69 +213,56 @@ export class S3 implements Protocol {
 
   async #send(part: Part, digest: Uint8Array): Promise<void> {
     const request: S3Request = { action: 'part', ...this.#named, partNumber: part.number + 1 };
-    const call = async () => ({ ...(await this.#call(request)), body: part.body });
-    for (let attempt = 1; ; attempt += 1) {
-      const { headers } = await this.requests.send(call, [200]);
-      const stored = this.#stored(headers, digest);
-      if (stored) {
-        this.#parts[part.number] = stored;
-        // A later conversion sends at least the last part: it has the end of the output.
-        if (!part.isLast) await this.journal?.add(part.number, stored, part.written);
-        return;
-      }
-      if (attempt === MOST_WRONG) throw this.requests.failed(WRONG);
+    const call = async (headers = {}) => ({ ...(await this.#call(request)), headers, body: part.body });
+    for (let attempt = 1; attempt <= MOST_WRONG; attempt += 1) {
+      const answer = await (attempt === 1 ? this.requests.send(call, [200]) : this.#sendChecked(call, digest));
+      const stored = answer && (await this.#stored(answer.headers, part, digest, attempt > 1));
+      if (!stored) continue;
+      this.#parts[part.number] = stored;
+      // A later conversion sends at least the last part: it has the end of the output.
+      if (!part.isLast && this.#isNoted) await this.journal?.add(part.number, stored, part.written);
+      return;
     }
+    throw this.requests.failed(WRONG, { code: 'part-differs' });
   }
 
-  /** What `headers` say of a part; `undefined` where the server has stored something else than was sent. */
-  #stored(headers: Headers, digest: Uint8Array): StoredPart | undefined {
+  /** Sends a part with its digest, which the server checks. `undefined` where it has received something else. */
+  async #sendChecked(
+    call: (headers: Record<string, string>) => Promise<Call>,
+    digest: Uint8Array,
+  ): Promise<Answer | undefined> {
+    const checked = () => call({ 'Content-MD5': toBase64(digest) });
+    const attempt = async () => {
+      try {
+        return await this.requests.once(checked, [200]);
+      } catch (thrown) {
+        if (thrown instanceof Refused && DIFFERING.includes(thrown.serverCode ?? '')) return undefined;
+        // The CORS rules of a bucket may not allow this header.
+        if (thrown instanceof Unanswered && typeof document !== 'undefined') return undefined;
+        throw thrown;
+      }
+    };
+    return this.requests.retrying(attempt);
+  }
+
+  /**
+   * What `headers` say of a part; `undefined` where the server has stored something else than was sent. `isChecked` says whether
+   * it has compared the digest itself: then an ETag that differs is none.
+   */
+  async #stored(
+    headers: Headers,
+    { body }: Part,
+    digest: Uint8Array,
+    isChecked: boolean,
+  ): Promise<StoredPart | undefined> {
     const etag = headers.get('ETag');
     if (etag === null) throw this.requests.failed(NO_ETAG);
     const hex = /^"([0-9a-f]{32})"$/i.exec(etag)?.[1];
-    // With keys of its own it calls parts by something else.
-    const isDigest = hex !== undefined && !headers.get('x-amz-server-side-encryption')?.startsWith('aws:kms');
-    if (!isDigest) return { etag, digest: undefined };
-    return hex.toLowerCase() === bytesToHex(digest) ? { etag, digest } : undefined;
-  }
-
-  /** Resolves to what the server says of the object; `undefined` where an attempt before has completed it. */
-  async #completeOnce(isUncertain: boolean): Promise<string | undefined> {
-    const request: S3Request = { action: 'complete', ...this.#named };
-    const list = this.#parts.map(({ etag }, at) => {
-      return `<Part><PartNumber>${at + 1}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`;
-    });
-    const body = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${list.join('')}</CompleteMultipartUpload>`;
-    const headers = { 'Content-Type': 'application/xml' };
-    const call = async () => ({ ...(await this.#call(request)), headers, body });
-    const { status, text } = await this.requests.once(call, isUncertain ? [200, 404] : [200]);
-    if (status === 404) return undefined;
-    // An answer begins before it is known how it ends.
-    const error = /<Error>.*?<Code>([^<]*)</s.exec(text)?.[1];
-    if (error !== undefined) throw new Passing(`the server could not complete the upload (${error})`);
-    return text;
-  }
-
-  /** Fails where the object is not made of the parts that were sent. `text` is what the server has said of it. */
-  async #checkObject(text: string | undefined): Promise<void> {
-    const etag = text === undefined ? await this.#etagOfObject() : /<ETag>([^<]*)</.exec(text)?.[1];
-    const found = /^"?([0-9a-f]{32})-(\d+)"?$/i.exec(unescapeXml(etag ?? ''));
-    if (!found) {
-      if (text !== undefined) return;
-      throw new Error(UNCERTAIN);
-    }
-    const count = Number(found[2]);
-    const digests = this.#parts.flatMap(({ digest }) => (digest ? [...digest] : []));
-    const isAllKnown = this.#parts.every(({ digest }) => digest);
-    // An older object may have as many parts.
-    if (!isAllKnown && text === undefined) throw new Error(UNCERTAIN);
-    const digest = isAllKnown ? bytesToHex(await md5(Uint8Array.from(digests))) : found[1]!.toLowerCase();
-    if (count === this.#parts.length && digest === found[1]!.toLowerCase()) return;
-    throw new Error('the object on the server is not the one that was uploaded');
-  }
-
-  async #etagOfObject(): Promise<string | undefined> {
-    const { headers } = await this.requests.once(() => this.#call({ action: 'head' }), [200]);
-    return headers.get('ETag') ?? undefined;
+    // With keys of its own, or of the caller's, the server calls parts by something else.
+    const isEncrypted = headers.get('x-amz-server-side-encryption')?.startsWith('aws:kms');
+    if (!isEncrypted && hex?.toLowerCase() === bytesToHex(digest)) return { etag, digest };
+    const isRight = (await matchesChecksum(headers, body)) ?? (isChecked || isEncrypted || hex === undefined);
+    return isRight ? { etag, digest: undefined } : undefined;
   }
 
   /** The upload, as requests name it. */
@@ -235,32 +279,9 @@ export class S3 implements Protocol {
   }
 }
 
-/** A part as a server lists it. */
-interface ListedPart {
-  etag: string | undefined;
-  size: number;
-}
-
-/** The parts of an answer to ListParts, by their numbers. Some servers leave the order or the ETags out. */
-function partsIn(text: string): Map<number, ListedPart> {
-  const fieldOf = (part: string, name: string) => new RegExp(`<${name}>([^<]*)<`).exec(part)?.[1];
-  const parts = [...text.matchAll(/<Part>(.*?)<\/Part>/gs)].map(([, part = '']) => {
-    const etag = fieldOf(part, 'ETag');
-    const listed = { etag: etag && bare(unescapeXml(etag)), size: Number(fieldOf(part, 'Size')) };
-    return [Number(fieldOf(part, 'PartNumber')), listed] as const;
-  });
-  return new Map(parts);
-}
+/** How many parts of `size` bytes are under way at once. */
+const mostOf = (size: number): number => Math.max(1, Math.min(AT_ONCE, Math.floor(MEMORY / size)));
 
 /** Whether a part is there as it was noted. Where no ETag is listed, the server compares them when it completes the upload. */
 const isPart = (listed: ListedPart | undefined, { etag }: StoredPart, size: number): boolean =>
   listed !== undefined && listed.size === size && (listed.etag ?? bare(etag)) === bare(etag);
-
-/** Servers put it in quotes in some places and not in others. */
-const bare = (etag: string): string => etag.replaceAll('"', '');
-
-const escapeXml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
-
-const unescapeXml = (text: string): string =>
-  text.replaceAll('&lt;', '<').replaceAll('&quot;', '"').replaceAll('&#34;', '"').replaceAll('&amp;', '&');

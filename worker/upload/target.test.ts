@@ -119,6 +119,53 @@ test.each(KINDS)('%s: a cancel leaves nothing', async (kind) => {
   expect(cloud.objects.size).toBe(0);
 });
 
+const BEGINNING = ['s3', 'gcs', 'tus', 'page blob'];
+test.each(BEGINNING)('%s: a cancel while the upload is begun leaves nothing', async (kind) => {
+  for (const at of ['before', 'beforeAnswer'] as const) {
+    const cloud = cloudOf();
+    let go = () => {};
+    cloud[at] = () =>
+      cloud.asked.length === 1
+        ? new Promise<void>((done) => {
+            go = done;
+          })
+        : undefined;
+    const target = made(kind, cloud);
+    const opening = failure(target.open!({ virtualSize: DISK.length, outputSize: DISK.length, ascending: true }));
+    await vi.advanceTimersByTimeAsync(10);
+    const aborted = failure(Promise.resolve(target.abort(new Error('cancelled'))));
+    await vi.advanceTimersByTimeAsync(5000);
+    go();
+    expect(await runClock(aborted)).toBe('nothing failed');
+    await opening;
+    expect(cloud.begun.size).toBe(0);
+    expect(cloud.objects.size).toBe(0);
+    expect(cloud.asked.at(-1)!.method).toBe('DELETE');
+  }
+});
+
+test.each(BEGINNING)('%s: what cannot be removed is said, with its place and the status', async (kind) => {
+  for (const status of [403, 405] as const) {
+    const answer = ({ method }: { method: string }) => (method === 'DELETE' ? { status } : undefined);
+    const cloud = cloudOf({ answer });
+    const target = made(kind, cloud);
+    await runClock(
+      target.open!({ virtualSize: DISK.length, outputSize: DISK.length, ascending: true }) as Promise<unknown>,
+    );
+    const aborted = Promise.resolve(target.abort(new Error('cancelled'))).catch((thrown: unknown) => thrown);
+    const thrown = await runClock(aborted);
+    expect(thrown).toMatchObject({ kind: 'sink', code: 'left-behind', fields: { leftStatus: status } });
+    const { message } = thrown as Error;
+    expect(message).toMatch(
+      kind === 's3'
+        ? /^what was uploaded stays on the server: /
+        : /^what was uploaded stays at 'https:\/\/cloud\.test\/[^?']*': /,
+    );
+    expect(message).toContain(`it could not be removed (the server answered ${status}`);
+    expect(message).not.toContain('secret');
+  }
+});
+
 test('an upload to S3 with a journal can be resumed', () => {
   const journal = { read: () => undefined, append: () => {}, clear: () => {} };
   expect(s3Target({ url: `${ORIGIN}/s3/disk`, keys: KEYS, journal }).resumes).toBe(true);

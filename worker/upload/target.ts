@@ -1,9 +1,9 @@
 // What the targets of this package have in common that upload in ascending order.
 
 import { DecantError } from '../errors.js';
-import type { Bytes, Network, Target, TargetBegun, TargetPlan } from '../types.js';
+import type { Bytes, Network, Target, TargetBegun, TargetEnd, TargetPlan } from '../types.js';
 import type { Digest } from './md5.js';
-import { type Part, Parts } from './parts.js';
+import { type Part, Parts, type SizeOf } from './parts.js';
 import type { Requests } from './requests.js';
 
 /** What a protocol of uploads has to do. */
@@ -15,13 +15,21 @@ export interface Protocol {
   readonly resumes?: boolean;
   /** After `begin`: what the server has of an upload that was cut off. */
   readonly begun?: UploadBegun | undefined;
+  /** After `begin`: the sizes of parts that grow, because nobody knows how many there will be. */
+  readonly sizeOf?: SizeOf | undefined;
   /** Begins the upload. Returns the size of its parts in bytes. */
   begin(plan: TargetPlan): Promise<number>;
   /** Sends a part, or begins to. */
   part(part: Part): Promise<void>;
-  /** Completes the upload: the object appears, of all `parts`. */
-  complete(): Promise<void>;
-  /** Ends what is under way, and has the server forget it, unless a later conversion can go on with it and is to: `true`. */
+  /**
+   * Completes the upload: the object appears, of all parts. Resolves to the reason why the server could not confirm that, or to
+   * `undefined` where it has.
+   */
+  complete(): Promise<string | undefined>;
+  /**
+   * Has the server remove the upload, unless a later conversion can go on with it and is to: `true`. Nothing is under way any
+   * more. Fails with `left-behind` where the server does not.
+   */
   abort(keep: boolean): Promise<unknown>;
 }
 
@@ -31,9 +39,15 @@ export interface UploadBegun {
   written: number;
 }
 
+/** The request that begins an upload may finish after a cancel, and then the one that removes it: ten seconds each. */
+export const ABORT_TIMEOUT = 25;
+
 export class UploadTarget implements Target {
   readonly ordered = true;
+  readonly abortTimeout = ABORT_TIMEOUT;
   #parts: Parts | undefined;
+  /** The beginning of the upload. */
+  #begun: Promise<number> | undefined;
 
   constructor(private readonly protocol: Protocol) {}
 
@@ -46,10 +60,11 @@ export class UploadTarget implements Target {
   }
 
   async open(plan: TargetPlan): Promise<TargetBegun | undefined> {
-    const size = await this.protocol.begin(plan);
-    const { begun } = this.protocol;
+    this.#begun = this.protocol.begin(plan);
+    const size = await this.#begun;
+    const { begun, sizeOf = () => size } = this.protocol;
     this.#parts = new Parts(
-      size,
+      sizeOf,
       begun ?? { parts: 0, written: 0 },
       (part) => this.protocol.part(part),
       this.protocol.digest,
@@ -65,12 +80,15 @@ export class UploadTarget implements Target {
     await this.#parts!.addZeros(length);
   }
 
-  async close(): Promise<void> {
+  async close(): Promise<TargetEnd> {
     await this.#parts!.end();
-    await this.protocol.complete();
+    return endOf(await this.protocol.complete());
   }
 
   async abort(_reason: Error, keep = false): Promise<boolean> {
+    this.protocol.requests.stop();
+    // Its failure is one of `open`.
+    await this.#begun?.catch(() => {});
     return (await this.protocol.abort(keep)) === true;
   }
 }
@@ -78,6 +96,7 @@ export class UploadTarget implements Target {
 /** A target that is good for one conversion: a later one that is given it fails, and changes nothing. */
 export class OneConversion implements Target {
   readonly ordered = true;
+  readonly abortTimeout = ABORT_TIMEOUT;
   #state: 'new' | 'open' | 'over' = 'new';
 
   constructor(private readonly target: Target & Required<Pick<Target, 'network' | 'open' | 'hole'>>) {}
@@ -107,9 +126,11 @@ export class OneConversion implements Target {
     await this.target.hole(offset, length);
   }
 
-  async close(): Promise<void> {
-    await this.target.close();
+  // biome-ignore lint/suspicious/noConfusingVoidType: as the contract has it
+  async close(): Promise<TargetEnd | void> {
+    const end = await this.target.close();
     this.#state = 'over';
+    return end;
   }
 
   // biome-ignore lint/suspicious/noConfusingVoidType: as the contract has it
@@ -119,6 +140,9 @@ export class OneConversion implements Target {
     return this.target.abort(reason, keep);
   }
 }
+
+/** The end of an upload that the server could not confirm for the reason `unconfirmed`, if there is one. */
+export const endOf = (unconfirmed: string | undefined): TargetEnd => (unconfirmed === undefined ? {} : { unconfirmed });
 
 /** What the far side's limits do not allow. */
 export const refusedSize = (why: string): DecantError => new DecantError('sink', why);

@@ -111,6 +111,55 @@ test('a server that has less at the end than was sent', async () => {
   expect(await work).toMatch(new RegExp(`: the server has 9 of ${DISK.length} bytes$`));
 });
 
+/** What HEAD says at the end, instead of the server. */
+const saying = (headers: Record<string, string>, status = 200) => ({
+  answer: ({ method }: Asked) => (method === 'HEAD' ? { status, headers } : undefined),
+});
+const OFFSET = { 'Upload-Offset': String(DISK.length) };
+
+test.each<[string, CloudOptions, RegExp]>([
+  [
+    'another length',
+    saying({ ...OFFSET, 'Upload-Length': '17896' }),
+    /: the server expects 17896 bytes and not 16896$/,
+  ],
+  ['no length yet', saying({ ...OFFSET, 'Upload-Defer-Length': '1' }), /has not taken the length of the file$/],
+  ['no file', saying({}, 404), /answered 404/],
+])('a server that has %s at the end is not done', async (_, options, sentence) => {
+  for (const plan of [planOf(DISK), OF_UNKNOWN_SIZE]) {
+    const cloud = cloudOf(options);
+    const thrown = await runClock(upload(TARGETS.tus(cloud), DISK, plan).catch((thrown: unknown) => thrown));
+    expect((thrown as Error).message).toMatch(sentence);
+    expect(thrown).toMatchObject({ code: sentence.source.includes('404') ? 'http-status' : 'upload-incomplete' });
+    expect(cloud.begun.size).toBe(0);
+  }
+});
+
+test.each<[string, CloudOptions]>([
+  ['is not allowed (403)', saying({}, 403)],
+  ['is not there (405)', saying({}, 405)],
+  ['does not state the length', saying(OFFSET)],
+])('where HEAD %s, the upload is done and not confirmed', async (_, options) => {
+  const end = await runClock(upload(TARGETS.tus(cloudOf(options)), DISK));
+  expect(end).toEqual({ unconfirmed: expect.stringContaining('did not confirm that the object is complete') });
+});
+
+test('a length that the server ignores with the last chunk is stated once more', async () => {
+  const cloud = cloudOf();
+  const fetch: typeof cloud.fetch = (url, init = {}) => {
+    const headers = new Headers(init.headers);
+    if ((init.body as Uint8Array | undefined)?.length) headers.delete('Upload-Length');
+    return cloud.fetch(url, { ...init, headers });
+  };
+  expect(await runClock(upload(TARGETS.tus({ fetch }), DISK, OF_UNKNOWN_SIZE))).toEqual({});
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+  expect(cloud.asked.slice(-3).map(({ method, length }) => [method, length])).toEqual([
+    ['HEAD', 0],
+    ['PATCH', 0],
+    ['HEAD', 0],
+  ]);
+});
+
 test.each([undefined, 'many', '-1', '1.5'])('a server that states the offset %s', async (offset) => {
   const headers: Record<string, string> = offset === undefined ? {} : { 'Upload-Offset': offset };
   const { work } = uploading({ answer: ({ method }) => (method === 'PATCH' ? { status: 204, headers } : undefined) });
@@ -137,7 +186,7 @@ test.each([
   const fetch = async (url: string | URL | Request, { headers, method }: RequestInit = {}) => {
     seen.push([String(url), new Headers(headers).get('x-token')]);
     if (method === 'POST') return new Response(null, { status: 201, headers: { Location: location } });
-    return new Response(null, { status: 200, headers: { 'Upload-Offset': '0' } });
+    return new Response(null, { status: 200, headers: { 'Upload-Offset': '0', 'Upload-Length': '0' } });
   };
   const requests = requestsTo({ fetch }, { headers: { 'X-Token': 'secret' } });
   const protocol = new Tus(requests, new URL('https://cloud.test/tus/files'), undefined);

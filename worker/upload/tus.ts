@@ -1,8 +1,10 @@
 // The tus resumable upload protocol, version 1.0.0, with its extensions creation, creation-defer-length and termination.
 
-import { Passing } from '../http/failures.js';
+import { DecantError } from '../errors.js';
+import { Passing, Refused } from '../http/failures.js';
 import type { TargetPlan } from '../types.js';
-import type { Body } from './body.js';
+import { type Body, zeros } from './body.js';
+import { unconfirmed } from './confirmation.js';
 import { Flight } from './flight.js';
 import { appendPart } from './offsets.js';
 import type { Part } from './parts.js';
@@ -13,6 +15,9 @@ const CHUNK = 16 << 20;
 const VERSION = { 'Tus-Resumable': '1.0.0' };
 /** Somebody else is at it, perhaps the request of ours that broke. */
 const BUSY = [409, 423];
+const NO_LENGTH = 'the server has not taken the length of the file';
+/** Nobody may ask for the file. */
+const CLOSED = [401, 403, 405, 501];
 
 export class Tus implements Protocol {
   readonly #flight = new Flight(1);
@@ -21,6 +26,8 @@ export class Tus implements Protocol {
   /** Whether the server knows the length: it takes it once. */
   #isDeclared = false;
   #size = 0;
+  /** Whether the length was stated once more when all was sent. */
+  #isRepeated = false;
 
   constructor(
     readonly requests: Requests,
@@ -35,7 +42,7 @@ export class Tus implements Protocol {
       outputSize === undefined ? { 'Upload-Defer-Length': '1' } : { 'Upload-Length': String(outputSize) };
     if (this.name !== undefined) own['Upload-Metadata'] = `filename ${base64(this.name)}`;
     const call = this.#call('POST', this.url, own);
-    const { headers } = await this.requests.send(call, [201]);
+    const { headers } = await this.requests.begin(call, [201]);
     const location = headers.get('Location');
     if (location === null) throw this.requests.failed('the server does not say where the upload is (Location)');
     this.#file = this.requests.continuation(this.url, location);
@@ -54,14 +61,14 @@ export class Tus implements Protocol {
     );
   }
 
-  async complete(): Promise<void> {
+  async complete(): Promise<string | undefined> {
     await this.#flight.all();
-    const end = await this.requests.retrying(() => this.#end());
-    if (end !== this.#size) throw this.requests.failed(`the server has ${end} of ${this.#size} bytes`);
+    return this.requests.retrying(() => this.#confirm());
   }
 
   async abort(): Promise<void> {
-    await this.requests.end(this.#file && this.#call('DELETE', this.#file, {}));
+    const file = this.#file;
+    if (file) await this.requests.remove(this.#call('DELETE', file, {}), file.origin + file.pathname);
   }
 
   async #append(offset: number, body: Body, isLast: boolean): Promise<number> {
@@ -75,10 +82,34 @@ export class Tus implements Protocol {
   }
 
   async #end(): Promise<number> {
-    const answer = await this.requests.once(this.#call('HEAD', this.#file!, {}), [200, 204, ...BUSY]);
+    return offsetOf(await this.#head([200, 204]));
+  }
+
+  async #head(accepted: readonly number[]): Promise<Answer> {
+    const answer = await this.requests.once(this.#call('HEAD', this.#file!, {}), [...accepted, ...BUSY]);
     if (BUSY.includes(answer.status)) throw new Passing(`the server answered ${answer.status}`);
     this.#isDeclared ||= answer.headers.has('Upload-Length');
-    return offsetOf(answer);
+    return answer;
+  }
+
+  /** Resolves to the reason why the server could not confirm that it has the whole file. Fails where it has not. */
+  async #confirm(): Promise<string | undefined> {
+    const answer = await this.#head([200, 204, ...CLOSED]);
+    if (CLOSED.includes(answer.status)) return unconfirmed(`the server answered ${answer.status}`);
+    const end = offsetOf(answer);
+    if (end !== this.#size) throw incomplete(`the server has ${end} of ${this.#size} bytes`);
+    const length = answer.headers.get('Upload-Length');
+    if (length === String(this.#size)) return undefined;
+    if (length !== null) throw incomplete(`the server expects ${length} bytes and not ${this.#size}`);
+    if (!answer.headers.has('Upload-Defer-Length')) return unconfirmed('its answer to HEAD has no Upload-Length');
+    if (this.#isRepeated) throw incomplete(NO_LENGTH);
+    // The last chunk stated it; a server that ignored it there may take it alone.
+    this.#isRepeated = true;
+    this.#isDeclared = false;
+    await this.#append(this.#size, zeros(0), true).catch((thrown) => {
+      throw thrown instanceof Refused ? incomplete(NO_LENGTH) : thrown;
+    });
+    return this.#confirm();
   }
 
   #call(method: string, url: URL, own: Record<string, string>, body?: Body): MakeCall {
@@ -88,6 +119,9 @@ export class Tus implements Protocol {
     };
   }
 }
+
+/** The error of a file that the server does not regard as whole. */
+const incomplete = (reason: string): DecantError => new DecantError('sink', reason, { code: 'upload-incomplete' });
 
 function offsetOf({ headers }: Answer): number {
   const offset = headers.get('Upload-Offset');

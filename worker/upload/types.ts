@@ -30,6 +30,15 @@ export interface TusOptions extends UploadOptions {
   name?: string;
 }
 
+/** How to upload to a page blob. */
+export interface AzurePageBlobOptions extends UploadOptions {
+  /**
+   * The blob is there already, with the size of the output, and is written to: as Azure makes one for the upload of a managed
+   * disk. It is neither created nor removed. Holes are sent only where something was written to it before.
+   */
+  existing?: boolean;
+}
+
 /**
  * Where an upload notes what the server has, as text, so that a later conversion with `resume` goes on with it: a place of the
  * caller's own, one for each object. It holds no secret.

@@ -174,6 +174,7 @@ export const RESULT: Result = {
   holeBytes: 4e6,
   notices: [],
   verified: true,
+  confirmed: true,
   lost: [],
   lostRanges: 0,
   lostBytes: 0,

@@ -3,7 +3,7 @@
 
 import { vi } from 'vitest';
 import { addressOf } from '../../../worker/http/address.js';
-import type { Target, TargetPlan } from '../../../worker/types.js';
+import type { Target, TargetEnd, TargetPlan } from '../../../worker/types.js';
 import { Blob } from '../../../worker/upload/azure.js';
 import { BlockBlob } from '../../../worker/upload/azure-block.js';
 import { PageBlob } from '../../../worker/upload/azure-page.js';
@@ -67,7 +67,7 @@ export function s3Over(
     signed.push(request.action);
     return `${ORIGIN}/s3/disk?${askingFor(request).query}`;
   };
-  const notes = journal && new S3Journal(journal);
+  const notes = journal && new S3Journal(journal, (options.timeout ?? 30) * 1000);
   return new UploadTarget(new S3(requestsTo(cloud, options), sign, notes, () => PART));
 }
 
@@ -112,8 +112,13 @@ export const planOf = (disk: Buffer): TargetPlan => ({
   ascending: true,
 });
 
-/** Uploads `disk` as a conversion does: writes, holes, and `close` or `abort`. */
-export async function upload(target: Target, disk: Buffer, plan: TargetPlan = planOf(disk)): Promise<void> {
+/** Uploads `disk` as a conversion does: writes, holes, and `close` or `abort`. Resolves to what `close` does. */
+export async function upload(
+  target: Target,
+  disk: Buffer,
+  plan: TargetPlan = planOf(disk),
+  // biome-ignore lint/suspicious/noConfusingVoidType: as the contract has it
+): Promise<TargetEnd | void> {
   try {
     const begun = await target.open?.(plan);
     for (let at = begun?.offset ?? 0; at < disk.length; ) {
@@ -124,9 +129,10 @@ export async function upload(target: Target, disk: Buffer, plan: TargetPlan = pl
       else await target.write(at, new Uint8Array(disk.subarray(at, end)));
       at = end;
     }
-    await target.close();
+    return await target.close();
   } catch (thrown) {
-    await target.abort(thrown as Error, plan.identity !== undefined);
+    // What stays is for the tests of that.
+    await Promise.resolve(target.abort(thrown as Error, plan.identity !== undefined)).catch(() => {});
     throw thrown;
   }
 }
