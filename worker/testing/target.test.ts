@@ -206,6 +206,14 @@ describe('takes too long', () => {
       'abort after open has not settled within 0.2 seconds',
     ],
     [
+      'an abort that says how long it takes',
+      class extends Memory {
+        readonly abortTimeout = 5;
+        override abort = never;
+      },
+      'abort after open has not settled within 5 seconds',
+    ],
+    [
       'a close',
       class extends Memory {
         override close = never;

@@ -11,8 +11,8 @@ const LAST_LENGTH = 512;
 /** The pieces of the disk that is written. */
 const KINDS = ['data', 'hole', 'data', 'data', 'hole', 'data', 'hole'] as const;
 const SIZE = (KINDS.length - 1) * PIECE_LENGTH + LAST_LENGTH;
-/** How long a conversion waits for `abort`, in milliseconds. */
-const ABORT_TIME = 200;
+/** How long a conversion waits for `abort`, in seconds, unless the target says how long. */
+const ABORT_TIMEOUT = 0.2;
 
 interface Piece {
   kind: 'data' | 'hole';
@@ -127,7 +127,8 @@ class Contract<T extends Target> {
     const target = await this.#made();
     if (!target) return;
     await work(target);
-    if (!(await this.findings.call(`abort ${when}`, () => target.abort(reason()), ABORT_TIME))) return;
+    const { abortTimeout = ABORT_TIMEOUT } = target;
+    if (!(await this.findings.call(`abort ${when}`, () => target.abort(reason()), abortTimeout * 1000))) return;
     const back = await this.findings.call('readBack', () => this.readBack(target));
     if (back?.value && back.value.length >= SIZE) this.findings.add(`a whole disk is there after abort ${when}`);
   }

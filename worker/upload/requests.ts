@@ -68,6 +68,8 @@ export type MakeCall = () => Call | Promise<Call>;
 
 export class Requests {
   #sent = 0;
+  /** Who has answered last. */
+  #host: string | undefined;
   readonly #ending = new AbortController();
   readonly #retries: Retries;
   /** In milliseconds. */
@@ -117,9 +119,23 @@ export class Requests {
   async retrying<T>(attempt: () => Promise<T>): Promise<T> {
     try {
       // Each request is made again as a whole.
-      return await this.#retries.run(attempt, () => false, this.#ending.signal);
+      return await this.#retries.run(
+        () => this.#named(attempt),
+        () => false,
+        this.#ending.signal,
+      );
     } catch (thrown) {
       throw this.failure(thrown);
+    }
+  }
+
+  /** As `attempt`; a failure that is told by what an answer says has the host of that. */
+  async #named<T>(attempt: () => Promise<T>): Promise<T> {
+    try {
+      return await attempt();
+    } catch (thrown) {
+      if (thrown instanceof Passing) thrown.host ??= this.#host;
+      throw thrown;
     }
   }
 
@@ -160,6 +176,7 @@ export class Requests {
     const length = lengthOf(call.body);
     const { response, text } = await this.#askInTime(call, length, signal);
     const { host } = new URL(call.url);
+    this.#host = host;
     this.#retries.answered(host);
     const { status, headers } = response;
     if (!accepted.includes(status) || isRedirect(response)) throw at(host, refused(response, text));

@@ -253,8 +253,12 @@ test.each([
 
 test('a server that says nothing of the completion for ever has no object', async () => {
   const cloud = cloudOf({ answer: (asked) => (isCompletion(asked) ? { status: 200, body: '<html>' } : undefined) });
-  const failed = await uploading(s3Over(cloud, { patience: 60 }));
-  expect(failed).toMatch(/: the server does not say that it has completed the upload$/);
+  const thrown = await runClock(upload(s3Over(cloud, { patience: 60 }), DISK).catch((thrown: unknown) => thrown));
+  expect(thrown).toMatchObject({
+    code: 'upload-incomplete',
+    fields: { host: 'cloud.test' },
+    message: expect.stringMatching(/: the server does not say that it has completed the upload$/),
+  });
   expect(cloud.objects.size).toBe(0);
   expect(cloud.begun.size).toBe(0);
 });
