@@ -12,7 +12,7 @@ import { styles } from './styles.js';
 import { english } from './texts/english.js';
 import { languageOf, textsIn } from './texts/languages.js';
 import { replaced } from './texts/replaced.js';
-import type { DecantConverterElement, DecantConverterEvents, TextReplacements } from './types.js';
+import type { DecantConverterElement, DecantConverterEvents, Texts } from './types.js';
 import {
   announcement,
   convertingView,
@@ -71,7 +71,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   declare sample: string | undefined;
   declare wholeWindow: boolean;
-  declare texts: TextReplacements | undefined;
+  declare texts: Texts | undefined;
   declare output: DecantConverterElement['output'];
   streamedDownloads: DecantConverterElement['streamedDownloads'];
   private declare dragging: boolean;
@@ -277,11 +277,11 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         </svg>
         <h2 tabindex="-1" data-focus>${texts.dropHere}</h2>
         <p>${texts.orPaste}</p>
-        <button class="primary" @click=${this.#choose}>${texts.choose}</button>
+        <button class="primary" part="button primary" @click=${this.#choose}>${texts.choose}</button>
         <input hidden type="file" multiple aria-label=${texts.choose} @change=${this.#chosen} />
         ${linkForm(this.#session)}
-        ${this.sample ? html`<button class="link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
-        ${notice ? html`<p class="notice">${notice}</p>` : nothing}
+        ${this.sample ? html`<button class="link" part="button link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
+        ${notice ? html`<p class="notice" part="notice">${notice}</p>` : nothing}
       </div>
       <slot name="help">
         <ul class="help quiet">

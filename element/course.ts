@@ -37,6 +37,8 @@ export interface Standing {
   speed: number | undefined;
   /** For how many seconds the network has brought nothing, and is asked again. */
   silence: number;
+  /** The server that is waited for. */
+  waiting: Progress['waiting'];
 }
 
 export class Course {
@@ -87,7 +89,7 @@ export class Course {
     }
     this.#share = Math.max(this.#share, Math.min(1, share));
     const silence = this.#progress?.network?.silence ?? 0;
-    return { share: this.#share, secondsLeft, speed: this.#speed(now), silence };
+    return { share: this.#share, secondsLeft, speed: this.#speed(now), silence, waiting: this.#progress?.waiting };
   }
 
   /** How long each part takes, by what is known now. */

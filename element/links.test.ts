@@ -60,10 +60,22 @@ test('a server is asked once, and again when that is wanted', async () => {
   const link = new Link(url);
   expect(await Promise.all([link.source(signal), link.source(signal)])).toEqual([1, 1]);
   // The person decides for how long a network that is gone is waited for.
-  const onWaiting = expect.any(Function);
-  expect(asked).toEqual([{ signal, patience: Number.POSITIVE_INFINITY, onWaiting }]);
+  expect(asked).toMatchObject([{ signal, patience: Number.POSITIVE_INFINITY }]);
   link.renew();
   expect(await link.source(signal)).toBe(2);
+});
+
+test('who is waited for is told to whom shows the image now', async () => {
+  answer = async () => 'here';
+  const link = new Link(url);
+  await link.source(signal);
+  const waiting = { host: 'example.org', attempt: 3, status: 503 };
+  asked[0]!.onWaiting!(waiting);
+  const told: unknown[] = [];
+  link.onWaiting = (waiting) => told.push(waiting);
+  asked[0]!.onWaiting!(waiting);
+  asked[0]!.onWaiting!(undefined);
+  expect(told).toEqual([waiting, undefined]);
 });
 
 test('a server without ranges is read in order', async () => {
@@ -77,17 +89,4 @@ test('after a failure the server is asked again', async () => {
   await expect(link.source(signal)).rejects.toThrow('503');
   answer = async () => 'here';
   expect(await link.source(signal)).toBe('here');
-});
-
-test('whoever opens a link is told which server is waited for', async () => {
-  const told: unknown[] = [];
-  answer = async () => 'here';
-  const link = new Link(url);
-  link.onWaiting = (waiting) => told.push(waiting);
-  asked.length = 0;
-  await link.source(signal);
-  const [{ onWaiting }] = asked as [{ onWaiting: (waiting: unknown) => void }];
-  onWaiting({ host: 'example.org', status: 502, attempt: 3 });
-  onWaiting(undefined);
-  expect(told).toEqual([{ host: 'example.org', status: 502, attempt: 3 }, undefined]);
 });

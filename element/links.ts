@@ -13,8 +13,8 @@ export function addressIn(text: string): URL | undefined {
 
 export class Link {
   #source: Promise<Input> | undefined;
-  /** Called with the server that is waited for, and without one when it has answered. */
-  onWaiting: (waiting: Waiting | undefined) => void = () => {};
+  /** Called when its server is waited for, and with `undefined` when that has answered. */
+  onWaiting: ((waiting: Waiting | undefined) => void) | undefined;
 
   constructor(readonly url: URL) {}
 
@@ -32,8 +32,11 @@ export class Link {
   async #ask(signal: AbortSignal): Promise<Input> {
     try {
       // The person decides for how long a network that is gone is waited for.
-      const onWaiting = (waiting: Waiting | undefined) => this.onWaiting(waiting);
-      return await httpSource(this.url, { signal, patience: Number.POSITIVE_INFINITY, onWaiting });
+      return await httpSource(this.url, {
+        signal,
+        patience: Number.POSITIVE_INFINITY,
+        onWaiting: (waiting) => this.onWaiting?.(waiting),
+      });
     } catch (thrown) {
       // A large file of a server that sends only whole files is read in order.
       if (DecantError.is(thrown) && thrown.kind === 'unsupported') return this.url;

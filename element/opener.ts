@@ -46,12 +46,13 @@ export class Opener {
     const { texts } = this.stage;
     const turn = this.stage.begin({ step: 'opening', name });
     this.opening = opening;
-    for (const { link } of sourcesOf(opening)) {
-      if (link) link.onWaiting = (waiting) => this.#showWaiting(turn, waiting);
-    }
+    const onWaiting = (waiting: Waiting | undefined) => this.stage.wait(turn, waiting);
+    const links = sourcesOf(opening).flatMap(({ link }) => link ?? []);
+    for (const link of links) link.onWaiting = onWaiting;
     try {
       const image = await open(await sourceOf(opening.top, turn), {
         signal: turn,
+        ...(links.length > 0 ? { onWaiting } : {}),
         ...(await openingOptions(opening, turn)),
       });
       if (turn.aborted) {
@@ -131,13 +132,6 @@ export class Opener {
     if (!opening) return;
     const others = opening.answers.filter((answer) => answer.need.name !== need.name);
     await this.open({ ...opening, missing: this.missing, answers: others });
-  }
-
-  /** Shows which server is waited for, as long as the image is opened. */
-  #showWaiting(turn: AbortSignal, waiting: Waiting | undefined): void {
-    const { state } = this.stage;
-    if (state.step !== 'opening') return;
-    this.stage.show(turn, { step: 'opening', name: state.name, ...(waiting && { waiting }) });
   }
 
   async #goOn(image: Image, opening: Opening, turn: AbortSignal, notice: string | undefined): Promise<void> {

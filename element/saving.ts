@@ -250,7 +250,7 @@ export class Saver {
     const isSized = image.info.virtualSize !== undefined;
     const name = image.info.name ?? texts.image;
     // Shown at once, since a download may be slow to begin: it cannot be begun twice, and it can be cancelled.
-    const nothing = { share: 0, secondsLeft: undefined, speed: undefined, silence: 0 };
+    const nothing = { share: 0, secondsLeft: undefined, speed: undefined, silence: 0, waiting: undefined };
     const { picture } = survey;
     const shown = { step: 'converting', name, place, picture } as const;
     this.stage.show(turn, { ...shown, phase: 'converting', ...nothing, cancelling: false });

@@ -1,6 +1,6 @@
 // What the page does, apart from how it looks: it takes files, and opens and converts images one after the other.
 
-import type { OutputFormat } from 'decant';
+import type { OutputFormat, Waiting } from 'decant';
 import { asError, nextSteps } from './failures.js';
 import { type Given, givenBy, MOST, pickFiles, plain } from './given.js';
 import type { Host } from './host.js';
@@ -53,6 +53,12 @@ export class Session {
   set texts(texts: Texts) {
     this.#stage.texts = texts;
     this.#stage.refresh();
+  }
+
+  /** The server that is waited for. */
+  get waiting(): Waiting | undefined {
+    const { state } = this;
+    return (state.step === 'converting' && state.waiting) || this.#stage.waiting;
   }
 
   get opening(): Opening | undefined {

@@ -31,6 +31,16 @@ test('what a turn that is over shows is ignored', () => {
   expect(changed).toHaveBeenCalledTimes(3);
 });
 
+test('a server is waited for until the turn is over', () => {
+  const { stage } = stageIn();
+  const first = stage.begin({ step: 'opening', name: 'disk' });
+  stage.wait(first, { host: 'example.org', attempt: 2 });
+  expect(stage.waiting).toEqual({ host: 'example.org', attempt: 2 });
+  stage.begin({ step: 'empty' });
+  stage.wait(first, { host: 'example.org', attempt: 3 });
+  expect(stage.waiting).toBeUndefined();
+});
+
 test('an image that cannot be closed does no harm', () => {
   const { stage } = stageIn();
   stage.hold(imageOf({}, { close: () => Promise.reject(new Error('the worker has died')) }));

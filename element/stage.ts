@@ -1,7 +1,7 @@
 // What is shown, in which words, and whose turn it is. A turn ends when the person goes on to something else; what it still does is
 // ignored.
 
-import type { Image } from 'decant';
+import type { Image, Waiting } from 'decant';
 import type { Host } from './host.js';
 import type { State } from './state.js';
 import { english, type Texts } from './texts/english.js';
@@ -9,6 +9,8 @@ import { english, type Texts } from './texts/english.js';
 export class Stage {
   state: State = { step: 'empty' };
   texts: Texts = english;
+  /** The server that this turn waits for. */
+  waiting: Waiting | undefined;
   #turn = new AbortController();
   #image: Image | undefined;
 
@@ -30,6 +32,7 @@ export class Stage {
     // Closing ends a conversion, too. It fails only if a worker has died: then there is nothing to close.
     this.#image?.close().catch(() => {});
     this.#image = undefined;
+    this.waiting = undefined;
     this.show(this.turn, state);
     return this.turn;
   }
@@ -43,6 +46,13 @@ export class Stage {
   show(turn: AbortSignal, state: State): void {
     if (turn.aborted) return;
     this.state = state;
+    this.changed();
+  }
+
+  /** Shows which server is waited for, unless the turn is over. */
+  wait(turn: AbortSignal, waiting: Waiting | undefined): void {
+    if (turn.aborted) return;
+    this.waiting = waiting;
     this.changed();
   }
 

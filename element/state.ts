@@ -55,7 +55,7 @@ export const methodOf = ({ kind }: Place): Method => (kind === 'folder' || kind 
 
 export type State =
   | { step: 'empty'; notice?: string }
-  | { step: 'opening'; name: string; waiting?: Waiting }
+  | { step: 'opening'; name: string }
   | {
       step: 'needs';
       image: Image;
@@ -101,6 +101,8 @@ export type State =
       picture: DiskPicture | undefined;
       /** For how many seconds the network has brought nothing. */
       silence: number;
+      /** The server that is waited for. */
+      waiting: Waiting | undefined;
       cancelling: boolean;
     }
   | {

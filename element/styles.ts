@@ -13,6 +13,8 @@ export const styles = css`
     --decant-on-accent: light-dark(#ffffff, #06302c);
     --decant-soft: light-dark(#e6f2f0, #17332f);
     --decant-bad: light-dark(#a3231c, #ff9d94);
+    --decant-radius: 1rem;
+    --decant-padding: clamp(1rem, 4vw, 2rem);
     --decant-warning: light-dark(#fff4dc, #3a2f14);
     display: block;
     position: relative;
@@ -29,9 +31,8 @@ export const styles = css`
   .card {
     background: var(--decant-card);
     border: 1px solid var(--decant-line);
-    border-radius: 1rem;
-    padding: clamp(1rem, 4vw, 2rem);
-    min-height: 29rem;
+    border-radius: var(--decant-radius);
+    padding: var(--decant-padding);
     box-shadow: 0 1px 3px rgb(0 0 0 / 8%);
   }
   .drop {
@@ -41,7 +42,7 @@ export const styles = css`
     gap: 0.75rem;
     padding: clamp(1rem, 6vw, 3rem) 0.5rem;
     border: 2px dashed var(--decant-edge);
-    border-radius: 0.75rem;
+    border-radius: calc(var(--decant-radius) * 0.75);
     text-align: center;
   }
   .drop h2, .drop p { margin: 0; }
@@ -53,7 +54,7 @@ export const styles = css`
     min-height: 2.75rem;
     padding: 0.5rem 1.25rem;
     border: 1px solid var(--decant-edge);
-    border-radius: 0.6rem;
+    border-radius: calc(var(--decant-radius) * 0.6);
     background: transparent;
     color: inherit;
     font: inherit;
@@ -74,7 +75,7 @@ export const styles = css`
   dd { margin: 0; overflow-wrap: anywhere; }
   fieldset { margin: 0; padding: 0; border: 0; display: grid; gap: 0.5rem; }
   legend { padding: 0 0 0.5rem; font-weight: 600; }
-  .choice { display: flex; gap: 0.75rem; padding: 0.75rem 1rem; border: 1px solid var(--decant-edge); border-radius: 0.75rem; cursor: pointer; }
+  .choice { display: flex; gap: 0.75rem; padding: 0.75rem 1rem; border: 1px solid var(--decant-edge); border-radius: calc(var(--decant-radius) * 0.75); cursor: pointer; }
   .choice:has(:checked) { border-color: var(--decant-accent); background: var(--decant-soft); }
   .choice:has(:disabled) { cursor: default; }
   .choice input { margin: 0.3rem 0 0; accent-color: var(--decant-accent); }
@@ -103,10 +104,10 @@ export const styles = css`
   .hint { min-height: 3rem; }
   .with-button { display: flex; flex-wrap: wrap; align-items: end; gap: 0.5rem; margin-bottom: 0.75rem; }
   .with-button .field { flex: 1 1 14rem; min-width: 0; margin: 0.75rem 0 0; }
-  .asking { margin: 1rem 0 0; padding: 0.75rem 1rem 1rem; border: 2px solid var(--decant-accent); border-radius: 0.75rem; }
+  .asking { margin: 1rem 0 0; padding: 0.75rem 1rem 1rem; border: 2px solid var(--decant-accent); border-radius: calc(var(--decant-radius) * 0.75); }
   .asking h3 { margin: 0; font-size: 1rem; overflow-wrap: anywhere; outline: none; }
   .asking .actions { margin-top: 0.75rem; }
-  .news { padding: 0.6rem 0.9rem; border: 1px solid var(--decant-line); border-radius: 0.6rem; overflow-wrap: anywhere; }
+  .news { padding: 0.6rem 0.9rem; border: 1px solid var(--decant-line); border-radius: calc(var(--decant-radius) * 0.6); overflow-wrap: anywhere; }
   .queue { margin-top: 1.5rem; }
   .queue h2 { margin: 0 0 0.5rem; font-size: 1rem; }
   .queue ol { margin: 0; padding: 0; list-style: none; border-top: 1px solid var(--decant-line); }
@@ -121,7 +122,7 @@ export const styles = css`
     place-items: center;
     padding: 1rem;
     border: 3px dashed var(--decant-accent);
-    border-radius: 1rem;
+    border-radius: var(--decant-radius);
     background: color-mix(in srgb, var(--decant-soft) 92%, transparent);
     text-align: center;
     pointer-events: none;
@@ -136,7 +137,7 @@ export const styles = css`
     width: 100%;
     padding: 0.5rem 0.75rem;
     border: 1px solid var(--decant-edge);
-    border-radius: 0.6rem;
+    border-radius: calc(var(--decant-radius) * 0.6);
     background: var(--decant-card);
     color: inherit;
     font: inherit;
@@ -144,10 +145,10 @@ export const styles = css`
   input[aria-invalid] { border: 2px solid var(--decant-bad); }
   .check { display: flex; gap: 0.5rem; align-items: baseline; }
   .name { overflow-wrap: anywhere; }
-  pre { max-height: 14rem; margin: 0.5rem 0 0; padding: 0.75rem; overflow: auto; border: 1px solid var(--decant-line); border-radius: 0.6rem; white-space: pre-wrap; }
+  pre { max-height: 14rem; margin: 0.5rem 0 0; padding: 0.75rem; overflow: auto; border: 1px solid var(--decant-line); border-radius: calc(var(--decant-radius) * 0.6); white-space: pre-wrap; }
   ul.notice { margin: 0.75rem 0; padding-inline-start: 2rem; }
   /* The border shows where colours are forced, and backgrounds are not. */
-  .notice { padding: 0.6rem 0.9rem; border: 1px solid transparent; border-radius: 0.6rem; background: var(--decant-warning); }
+  .notice { padding: 0.6rem 0.9rem; border: 1px solid transparent; border-radius: calc(var(--decant-radius) * 0.6); background: var(--decant-warning); }
   .good { color: var(--decant-accent); font-weight: 600; }
   .bad { color: var(--decant-bad); }
   .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }

@@ -36,8 +36,8 @@ export interface StreamedDownloads {
 }
 
 /** Texts by their names: those that are left out stay as they are. */
-export interface TextReplacements {
-  [name: string]: string | ((...values: never[]) => string) | TextReplacements;
+export interface Texts {
+  [name: string]: string | ((...values: never[]) => string) | Texts;
 }
 
 /** The events of the element. They bubble, and leave shadow trees. */
@@ -71,7 +71,7 @@ export interface DecantConverterElement extends HTMLElement {
   /** How the page streams downloads. Without it, a disk that is downloaded has to fit into the browser's storage. */
   streamedDownloads: StreamedDownloads | undefined;
   /** Texts to show instead of the element's own. */
-  texts: TextReplacements | undefined;
+  texts: Texts | undefined;
   addEventListener<K extends keyof DecantConverterEvents>(
     type: K,
     listener: (this: DecantConverterElement, event: DecantConverterEvents[K]) => unknown,

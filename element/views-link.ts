@@ -17,9 +17,9 @@ export function linkForm(session: Session, need?: FileNeed): TemplateResult {
     <form class="with-button link-form" novalidate @submit=${submit}>
       <label class="field">
         <span>${need ? texts.addressFor(need) : texts.address}</span>
-        <input name="address" type="url" inputmode="url" autocomplete="off" spellcheck="false" placeholder="https://" />
+        <input name="address" part="field" type="url" inputmode="url" autocomplete="off" spellcheck="false" placeholder="https://" />
       </label>
-      <button>${texts.openAddress}</button>
+      <button part="button">${texts.openAddress}</button>
     </form>
   `;
 }

@@ -19,7 +19,7 @@ export function needsView(state: Step<'needs'>, session: Session): TemplateResul
       if (need.kind === 'password') return passwordForm(need, notice !== undefined, canAssume, session);
       return fileNeed(need, session, offered && { given: offered, only: needs.length === 1 });
     })}
-    <div class="actions"><button class="link" @click=${() => session.reset()}>${texts.next.another}</button></div>
+    <div class="actions"><button class="link" part="button link" @click=${() => session.reset()}>${texts.next.another}</button></div>
   `;
 }
 
@@ -42,9 +42,9 @@ function fileNeed(need: FileNeed, session: Session, offer: Offer | undefined): T
     <p>${texts.needsFile(need)}</p>
     <p><strong class="name">${shownText(need.name)}</strong></p>
     <div class="actions">
-      <button class="primary" @click=${choose}>${texts.chooseFor(need)}</button>
+      <button class="primary" part="button primary" @click=${choose}>${texts.chooseFor(need)}</button>
       <input hidden type="file" aria-label=${texts.chooseFor(need)} @change=${chosen} />
-      ${offer?.only ? html`<button @click=${useOffered}>${texts.useAllTheSame(offer.given.file.name, need.role)}</button>` : nothing}
+      ${offer?.only ? html`<button part="button" @click=${useOffered}>${texts.useAllTheSame(offer.given.file.name, need.role)}</button>` : nothing}
     </div>
     ${linkForm(session, need)}
     <p class="quiet">${texts.needsFileHint}</p>
@@ -55,11 +55,11 @@ function doubtView({ need, given, reasons }: Doubt, session: Session): TemplateR
   const { texts } = session;
   return html`
     ${heading(texts.doubt(given.file.name, need.role), 'reasons')}
-    <ul class="notice" id="reasons">${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>
+    <ul class="notice" part="notice" id="reasons">${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>
     <p>${texts.doubtHint}</p>
     <div class="actions">
-      <button class="primary" @click=${() => session.takeBack(need)}>${texts.chooseOther(need)}</button>
-      <button @click=${() => session.answer(need, given, true)}>${texts.useIt}</button>
+      <button class="primary" part="button primary" @click=${() => session.takeBack(need)}>${texts.chooseOther(need)}</button>
+      <button part="button" @click=${() => session.answer(need, given, true)}>${texts.useIt}</button>
     </div>
   `;
 }
@@ -81,6 +81,7 @@ function passwordForm(need: Need, wrong: boolean, canAssume: boolean, session: S
         <span>${texts.passwordOf(need.of)}</span>
         <input
           name="password"
+        part="field"
           type="password"
           autocomplete="off"
           required
@@ -90,7 +91,7 @@ function passwordForm(need: Need, wrong: boolean, canAssume: boolean, session: S
         />
       </label>
       ${canAssume ? html`<label class="check"><input name="assume" type="checkbox" /> ${texts.assume}</label>` : nothing}
-      <div class="actions"><button class="primary">${texts.unlock}</button></div>
+      <div class="actions"><button class="primary" part="button primary">${texts.unlock}</button></div>
       <p class="quiet">${texts.passwordHint}</p>
     </form>
   `;

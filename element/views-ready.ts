@@ -10,7 +10,7 @@ import { pictureView } from './picture/view.js';
 import type { Session } from './session.js';
 import type { Asking, Step } from './state.js';
 import type { Texts } from './texts/english.js';
-import { facts, heading } from './views.js';
+import { facts, heading, waitingView } from './views.js';
 import { type Choice, hasGpt } from './ways.js';
 
 export function readyView(state: Step<'ready'>, session: Session): TemplateResult {
@@ -50,13 +50,14 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
     ${survey.contents ? contentsView(survey.contents, texts) : nothing}
     ${survey.picture ? pictureView(survey.picture, undefined, texts) : nothing}
     ${info.snapshots.length > 0 ? snapshotPicker(info.snapshots, state, session) : nothing}
-    ${notices.length > 0 ? html`<ul class="notice">${notices.map((notice) => html`<li>${notice}</li>`)}</ul>` : nothing}
+    ${notices.length > 0 ? html`<ul class="notice" part="notice">${notices.map((notice) => html`<li>${notice}</li>`)}</ul>` : nothing}
+    ${waitingView(session)}
     ${outputField(state, session)}
     ${state.way === 'host' ? nothing : placeFields(state, session)}
     ${state.asking ? askingView(state.asking, session) : nothing}
     <div class="actions">
-      <button class="primary" data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @click=${() => session.convert()}>${texts.convert}</button>
-      <button class="link" aria-disabled=${placing ? 'true' : nothing} @click=${() => session.reset()}>${texts.next.another}</button>
+      <button class="primary" part="button primary" data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @click=${() => session.convert()}>${texts.convert}</button>
+      <button class="link" part="button link" aria-disabled=${placing ? 'true' : nothing} @click=${() => session.reset()}>${texts.next.another}</button>
     </div>
     ${why ? html`<p class="quiet" id="why">${why}</p>` : nothing}
   `;
@@ -71,14 +72,14 @@ function snapshotPicker(snapshots: Snapshot[], state: Step<'ready'>, session: Se
     <div class="with-button">
       <label class="field">
         <span>${texts.snapshot}</span>
-        <select @change=${choose} .value=${String(chosenSnapshot)}>
+        <select part="field" @change=${choose} .value=${String(chosenSnapshot)}>
           <option value="-1" ?selected=${chosenSnapshot === -1}>${texts.activeDisk}</option>
           ${snapshots.map((snapshot, at) => html`<option value=${at} ?selected=${chosenSnapshot === at}>${texts.snapshotValue(snapshot)}</option>`)}
         </select>
       </label>
-      <button ?disabled=${!session.isOtherSnapshot} @click=${() => session.openSnapshot()}>${texts.openSnapshot}</button>
+      <button part="button" ?disabled=${!session.isOtherSnapshot} @click=${() => session.openSnapshot()}>${texts.openSnapshot}</button>
     </div>
-    ${session.isOtherSnapshot ? html`<p class="notice">${texts.otherSnapshot}</p>` : nothing}
+    ${session.isOtherSnapshot ? html`<p class="notice" part="notice">${texts.otherSnapshot}</p>` : nothing}
   `;
 }
 
@@ -93,14 +94,14 @@ function outputField({ image, survey, output, placing }: Step<'ready'>, session:
   return html`
     <label class="field">
       <span>${texts.output}</span>
-      <select name="output" ?disabled=${placing} .value=${output.name} @change=${choose}>
+      <select name="output" part="field" ?disabled=${placing} .value=${output.name} @change=${choose}>
         ${outputs.map(
           (one) =>
             html`<option value=${one.name} ?selected=${one === output} ?disabled=${one.refusal !== undefined}>${texts.outputValue(one)}</option>`,
         )}
       </select>
     </label>
-    ${output.notices.map((notice) => html`<p class="notice">${texts.notice(notice, hasGpt(survey))}</p>`)}
+    ${output.notices.map((notice) => html`<p class="notice" part="notice">${texts.notice(notice, hasGpt(survey))}</p>`)}
     ${outputs.map((one) => (one.refusal ? html`<p class="quiet">${texts.outputRefusal(one, one.refusal)}</p>` : nothing))}
   `;
 }
@@ -120,6 +121,10 @@ function costOf(choice: Choice, virtualSize: number | undefined, texts: Texts): 
   return choice.method === 'picked' ? texts.pickedCost(choice) : texts.downloadCost(choice, virtualSize);
 }
 
+/** Whether a download that is cut off is resumed: only what lies in the storage, at its own offsets. */
+const resumes = ({ method }: Choice, { output, image }: Step<'ready'>): boolean =>
+  method === 'stored' && !output.compressed && image.info.virtualSize !== undefined;
+
 function choiceView(choice: Choice, state: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
   const { way, obstacle, note } = choice;
@@ -127,8 +132,9 @@ function choiceView(choice: Choice, state: Step<'ready'>, session: Session): Tem
   const { compressed } = state.output;
   const best = compressed ? undefined : advice(state.choices, texts);
   const chosen = state.way === way;
+  const anew = way === 'download' && !resumes(choice, state) ? texts.beginsAnew : undefined;
   return html`
-    <label class="choice">
+    <label class="choice" part="choice">
       <input
         type="radio"
         name="way"
@@ -139,7 +145,7 @@ function choiceView(choice: Choice, state: Step<'ready'>, session: Session): Tem
       />
       <span>
         <strong>${texts.ways[way]}</strong>${best?.way === way ? html` <em>${best.reason}</em>` : nothing}<br />
-        <span class="quiet">${obstacle ?? [note, compressed ? texts.compressedCost : cost].filter(Boolean).join(' ')}</span>
+        <span class="quiet">${obstacle ?? [note, compressed ? texts.compressedCost : cost, anew].filter(Boolean).join(' ')}</span>
         ${way === 'dialog' ? html`<br /><span>${texts.dialogWarning}</span>` : nothing}
       </span>
     </label>
@@ -150,7 +156,7 @@ function choiceView(choice: Choice, state: Step<'ready'>, session: Session): Tem
 const folderLine = (folder: FileSystemDirectoryHandle, session: Session) => html`
   <p class="folder">
     <span class="name">${session.texts.folderChosen(folder.name)}</span>
-    <button class="link" @click=${() => session.otherFolder()}>${session.texts.otherFolder}</button>
+    <button class="link" part="button link" @click=${() => session.otherFolder()}>${session.texts.otherFolder}</button>
   </p>
 `;
 
@@ -162,6 +168,7 @@ function nameField({ name, nameProblem, placing }: Step<'ready'>, session: Sessi
       <span>${texts.fileName}</span>
       <input
         name="name"
+        part="field"
         type="text"
         autocomplete="off"
         spellcheck="false"
@@ -193,8 +200,8 @@ function askingView(asking: Asking, session: Session): TemplateResult {
         html`
           <p id="asking-text">${texts.replaceQuestion}</p>
           <div class="actions">
-            <button @click=${() => session.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
-            <button @click=${() => session.replace()}>${texts.replace}</button>
+            <button part="button" @click=${() => session.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
+            <button part="button" @click=${() => session.replace()}>${texts.replace}</button>
           </div>
         `,
       );
@@ -204,7 +211,7 @@ function askingView(asking: Asking, session: Session): TemplateResult {
         html`
           <p id="asking-text">${texts.sourceHint}</p>
           <div class="actions">
-            <button @click=${() => session.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
+            <button part="button" @click=${() => session.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
           </div>
         `,
       );
@@ -214,8 +221,8 @@ function askingView(asking: Asking, session: Session): TemplateResult {
         html`
           <p id="asking-text">${texts.goOnQuestion}</p>
           <div class="actions">
-            <button @click=${() => session.download(true)}>${texts.goOn}</button>
-            <button @click=${() => session.download(false)}>${texts.beginAnew}</button>
+            <button part="button" @click=${() => session.download(true)}>${texts.goOn}</button>
+            <button part="button" @click=${() => session.download(false)}>${texts.beginAnew}</button>
           </div>
         `,
       );
@@ -226,7 +233,7 @@ function askingView(asking: Asking, session: Session): TemplateResult {
           <p id="asking-text">${texts.noFolderHint}</p>
           <p>${texts.dialogHint} ${texts.dialogWarning}</p>
           <div class="actions">
-            <button @click=${() => session.convert('dialog')}>${texts.useDialog}</button>
+            <button part="button" @click=${() => session.convert('dialog')}>${texts.useDialog}</button>
           </div>
         `,
       );

@@ -21,6 +21,7 @@ const converting = (more: Partial<Step<'converting'>>): State => ({
   speed: 1e8,
   picture: undefined,
   silence: 0,
+  waiting: undefined,
   cancelling: false,
   ...more,
 });
@@ -60,6 +61,12 @@ for (const [what, state, said, title] of [
   ['all but converted', converting({ share: 0.9999 }), '90 percent done', '99 % disk.qcow2'],
   ['a short silence', converting({ silence: 4.9 }), '20 percent done', '25 % disk.qcow2'],
   ['a silence', converting({ silence: 5 }), english.silentShort, '25 % disk.qcow2'],
+  [
+    'a server that is waited for',
+    converting({ silence: 9, waiting: { host: 'example.org', attempt: 3, status: 503 } }),
+    english.waitingShort('example.org'),
+    '25 % disk.qcow2',
+  ],
   ['finishing', converting({ phase: 'finishing' }), 'Finishing disk.qcow2', '25 % disk.qcow2'],
   ['a cancel', converting({ cancelling: true }), stopping, '25 % disk.qcow2'],
   [

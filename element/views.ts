@@ -48,6 +48,7 @@ export function announcement(state: State, texts: Texts): string {
     case 'converting':
       if (state.cancelling) return [workTitle(state, texts), finishingHint(state, texts)].filter(Boolean).join('. ');
       if (state.phase === 'finishing') return workTitle(state, texts);
+      if (state.waiting) return texts.waitingShort(state.waiting.host);
       if (isSilent(state)) return texts.silentShort;
       return texts.converted(Math.floor(state.share * 10) * 10);
     case 'done':
@@ -86,13 +87,17 @@ export function windowTitle(state: State, texts: Texts): string | undefined {
   }
 }
 
-export function openingView({ name, waiting }: Step<'opening'>, session: Session): TemplateResult {
+/** That a server is waited for, if one is. */
+export const waitingView = ({ waiting, texts }: Session) =>
+  waiting && html`<p class="notice" part="notice">${texts.waiting(waiting)}</p>`;
+
+export function openingView({ name }: Step<'opening'>, session: Session): TemplateResult {
   const { texts } = session;
   return html`
     ${heading(texts.opening(name))}
-    <progress aria-label=${texts.opening(name)}></progress>
-    ${waiting ? html`<p class="notice">${texts.waitingFor(waiting)}</p>` : nothing}
-    <div class="actions"><button @click=${() => session.reset()}>${texts.cancel}</button></div>
+    <progress part="progress" aria-label=${texts.opening(name)}></progress>
+    ${waitingView(session)}
+    <div class="actions"><button part="button" @click=${() => session.reset()}>${texts.cancel}</button></div>
   `;
 }
 
@@ -100,8 +105,8 @@ export function unlockingView({ name, share }: Step<'unlocking'>, session: Sessi
   const { texts } = session;
   return html`
     ${heading(texts.unlocking(name))}
-    <progress aria-label=${texts.unlocking(name)} max="1" .value=${share}></progress>
-    <div class="actions"><button @click=${() => session.reset()}>${texts.cancel}</button></div>
+    <progress part="progress" aria-label=${texts.unlocking(name)} max="1" .value=${share}></progress>
+    <div class="actions"><button part="button" @click=${() => session.reset()}>${texts.cancel}</button></div>
   `;
 }
 
@@ -112,21 +117,21 @@ export function convertingView(state: Step<'converting'>, session: Session): Tem
   const left = secondsLeft === undefined ? (finishing ? texts.leftUnknown : '') : texts.left(secondsLeft);
   return html`
     ${heading(workTitle(state, texts))}
-    <progress aria-label=${workTitle(state, texts)} max="1" .value=${share}></progress>
+    <progress part="progress" aria-label=${workTitle(state, texts)} max="1" .value=${share}></progress>
     <p class="numbers">
       <strong>${texts.percent(share)}</strong>
       <span>${left}</span>
       <span>${speed === undefined ? '' : texts.speed(speed, methodOf(place))}</span>
     </p>
     ${picture ? pictureView(picture, share, texts) : nothing}
-    ${isSilent(state) ? html`<p class="notice">${texts.silent(silence)}</p>` : nothing}
+    ${waitingView(session) ?? (isSilent(state) ? html`<p class="notice" part="notice">${texts.silent(silence)}</p>` : nothing)}
     <p class="hint quiet">${finishingHint(state, texts) ?? texts.keepOpen}</p>
-    <div class="actions"><button aria-disabled=${cancelling ? 'true' : nothing} @click=${() => session.cancel()}>${texts.cancel}</button>${canAskToNotify() ? notifyButton(session) : nothing}</div>
+    <div class="actions"><button part="button" aria-disabled=${cancelling ? 'true' : nothing} @click=${() => session.cancel()}>${texts.cancel}</button>${canAskToNotify() ? notifyButton(session) : nothing}</div>
   `;
 }
 
 const notifyButton = (session: Session) =>
-  html`<button class="link" @click=${() => session.askToNotify()}>${session.texts.notify}</button>`;
+  html`<button class="link" part="button link" @click=${() => session.askToNotify()}>${session.texts.notify}</button>`;
 
 export function doneView(state: Step<'done'>, session: Session): TemplateResult {
   const { texts } = session;
@@ -136,8 +141,8 @@ export function doneView(state: Step<'done'>, session: Session): TemplateResult 
   return html`
     ${heading(doneTitle(state, texts), 'place')}
     <p class="good" id="place">${donePlace(state, texts)}</p>
-    ${tooLate ? html`<p class="notice">${texts.wasTooLate}</p>` : nothing}
-    ${result.notices.map((notice) => html`<p class="notice">${texts.notice(notice, state.hasGpt)}</p>`)}
+    ${tooLate ? html`<p class="notice" part="notice">${texts.wasTooLate}</p>` : nothing}
+    ${result.notices.map((notice) => html`<p class="notice" part="notice">${texts.notice(notice, state.hasGpt)}</p>`)}
     ${result.lostBytes > 0 ? lostView(result, texts) : nothing}
     ${facts([
       [texts.facts.disk, texts.size(result.virtualSize)],
@@ -156,8 +161,8 @@ export function doneView(state: Step<'done'>, session: Session): TemplateResult 
     </details>
     ${picture ? pictureView(picture, 1, texts) : nothing}
     <div class="actions">
-      ${waiting ? html`<button class="primary" @click=${() => session.openNext()}>${texts.next.next}</button>` : nothing}
-      <button class=${waiting ? 'link' : 'primary'} @click=${() => session.reset()}>${texts.convertAnother}</button>
+      ${waiting ? html`<button class="primary" part="button primary" @click=${() => session.openNext()}>${texts.next.next}</button>` : nothing}
+      <button class=${waiting ? 'link' : 'primary'} part=${`button ${waiting ? 'link' : 'primary'}`} @click=${() => session.reset()}>${texts.convertAnother}</button>
     </div>
   `;
 }
@@ -186,7 +191,7 @@ export function failedView({ title, message, left, next }: Step<'failed'>, sessi
     <div class="actions">
       ${steps.map(
         (step, at) =>
-          html`<button class=${at === 0 ? 'primary' : step === 'another' ? 'link' : ''} @click=${() => session.goOn(step)}>${texts.next[step]}</button>`,
+          html`<button class=${at === 0 ? 'primary' : step === 'another' ? 'link' : ''} part=${`button ${at === 0 ? 'primary' : step === 'another' ? 'link' : ''}`} @click=${() => session.goOn(step)}>${texts.next[step]}</button>`,
       )}
     </div>
   `;
@@ -225,9 +230,9 @@ function waitingActions(id: number, name: string, session: Session): TemplateRes
       ${
         session.isBusy
           ? nothing
-          : html`<button aria-label=${`${texts.queued.open} ${name}`} @click=${() => session.openNext(id)}>${texts.queued.open}</button>`
+          : html`<button part="button" aria-label=${`${texts.queued.open} ${name}`} @click=${() => session.openNext(id)}>${texts.queued.open}</button>`
       }
-      <button class="link" aria-label=${`${texts.queued.remove} ${name}`} @click=${() => session.remove(id)}>${texts.queued.remove}</button>
+      <button class="link" part="button link" aria-label=${`${texts.queued.remove} ${name}`} @click=${() => session.remove(id)}>${texts.queued.remove}</button>
     </span>
   `;
 }

@@ -78,7 +78,10 @@ function elementTypes(dist) {
     readFileSync(join(DECLARATIONS, 'element', `${name}.d.ts`), 'utf8'),
   );
   const own = index.replace(/^import .*\n/gm, '');
-  writeFileSync(join(dist, 'element.d.ts'), `${types}${own}`.replaceAll(/from 'decant'/g, "from './browser.js'"));
+  writeFileSync(
+    join(dist, 'element.d.ts'),
+    `${types}${own}${globalTypes('element')}`.replaceAll(/from 'decant'/g, "from './browser.js'"),
+  );
 }
 
 /** Writes `dist/NAME.d.ts` for each way into the package. With `update` it writes the reports, too. */

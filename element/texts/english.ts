@@ -202,6 +202,7 @@ export const english = {
 
   unknownCost: 'How much it takes is known when it is made.',
   compressedCost: 'Takes less than the disk: how much, and how long, depends on its data.',
+  beginsAnew: 'A download in this way that is cut off begins anew.',
   output: 'What to make of it',
   outputValue: ({ label, hint }: OutputFormat) => (hint ? `${hint}: ${label}` : label),
   /** `hasGpt` says whether a GPT is on the disk, if that is known. */
@@ -293,9 +294,12 @@ export const english = {
   leftUnknown: 'nearly done',
   silent: (seconds: number) =>
     `The network has brought nothing for ${duration(seconds)}. The conversion goes on by itself when it is back.`,
-  waitingFor: ({ host, status, attempt }: Waiting) =>
-    `Waiting for the server ${host}: ${status ?? 'no complete answer'}, attempt ${attempt}.`,
   silentShort: 'The network is gone. The conversion goes on when it is back.',
+  waiting: ({ host, status, attempt }: Waiting) => {
+    const answer = status === undefined ? 'does not answer, or breaks off' : `answers with an error (status ${status})`;
+    return `The server ${shownText(host)} ${answer}. It was tried ${attempt === 1 ? 'once' : `${attempt} times`}, and is tried again by itself.`;
+  },
+  waitingShort: (host: string) => `Waiting for the server ${shownText(host)}.`,
   finishing: 'The browser checks the whole file before it hands it over. It does not tell how far it is.',
   cancel: 'Cancel',
   cancelling: 'Stopping',

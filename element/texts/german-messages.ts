@@ -27,6 +27,16 @@ const KINDS: Record<ErrorKind, string> = {
 export function germanMessages({ size, binarySize }: Units) {
   const errors: Record<string, Sentence> = {
     empty: 'Die Datei ist leer.',
+    'address-not-allowed': ({ host }) => `Der Server ${name(host)} darf nicht gefragt werden.`,
+    'content-encoded': ({ coding }) =>
+      `Der Server schickt die Datei kodiert (${name(coding)}), sodass sie sich nicht in Teilen lesen lässt.`,
+    'http-status': ({ host, status }) => `Der Server ${name(host)} lehnt ab (Status ${name(status)}).`,
+    'invalid-location': 'Der Server leitet an etwas weiter, das keine Adresse mit http oder https ist.',
+    'invalid-url': 'Das ist keine Adresse mit http oder https.',
+    'leaves-https': 'Der Server leitet von https zu http weiter. Das wird nicht befolgt.',
+    'no-answer': ({ host }) => `Der Server ${name(host)} antwortet nicht oder bricht jedes Mal ab.`,
+    'source-alternates': 'Mehrere Server haben verschiedene Fassungen der Datei. Öffnen Sie sie noch einmal.',
+    'source-changed': 'Die Datei wurde geändert, während sie gelesen wurde. Öffnen Sie sie noch einmal.',
     'file-changed':
       'Das Ergebnis lässt sich nicht schreiben: die Datei hat sich geändert, oder ihr Name ist zu lang. Wählen Sie einen anderen Namen.',
     'file-in-use':

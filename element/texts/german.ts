@@ -210,6 +210,7 @@ export function german(units: Units): Texts {
 
     unknownCost: 'Wie groß es wird, zeigt sich beim Konvertieren.',
     compressedCost: 'Braucht weniger Platz als die Platte: wie viel, und wie lange es dauert, hängt von den Daten ab.',
+    beginsAnew: 'Ein solcher Download, der unterbrochen wird, beginnt von vorn.',
     output: 'Was daraus werden soll',
     outputValue: ({ name, label }) => OUTPUTS[name] ?? label,
     outputRefusal: (output, refusal) =>
@@ -292,9 +293,13 @@ export function german(units: Units): Texts {
     leftUnknown: 'fast fertig',
     silent: (seconds) =>
       `Seit ${duration(seconds)} kommt nichts aus dem Netz. Es geht von selbst weiter, wenn es wieder da ist.`,
-    waitingFor: ({ host, status, attempt }) =>
-      `Der Server ${host} braucht noch: ${status ?? 'keine vollständige Antwort'}, Versuch ${attempt}.`,
     silentShort: 'Das Netz ist weg. Es geht weiter, wenn es wieder da ist.',
+    waiting: ({ host, status, attempt }) => {
+      const answer =
+        status === undefined ? 'antwortet nicht oder bricht ab' : `antwortet mit einem Fehler (Status ${status})`;
+      return `Der Server ${shownText(host)} ${answer}. Er wurde ${attempt === 1 ? 'einmal' : `${attempt}-mal`} gefragt und wird von selbst wieder gefragt.`;
+    },
+    waitingShort: (host) => `Der Server ${shownText(host)} wird abgewartet.`,
     finishing: 'Der Browser prüft die ganze Datei, bevor er sie übergibt. Wie weit er ist, sagt er nicht.',
     cancel: 'Abbrechen',
     cancelling: 'Wird abgebrochen',

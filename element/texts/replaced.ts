@@ -1,14 +1,14 @@
 // Texts of which a page has replaced some.
 
-import type { TextReplacements } from '../types.js';
+import type { Texts as Replacements } from '../types.js';
 import type { Texts } from './english.js';
 
 /** `texts`, with those of `replacements` that have the names of texts. */
-export function replaced(texts: Texts, replacements: TextReplacements | undefined): Texts {
+export function replaced(texts: Texts, replacements: Replacements | undefined): Texts {
   return merged(texts, replacements ?? {});
 }
 
-function merged<T extends object>(texts: T, replacements: TextReplacements): T {
+function merged<T extends object>(texts: T, replacements: Replacements): T {
   const entries = Object.entries(texts).map(([name, text]) => {
     const other = replacements[name];
     if (other === undefined) return [name, text];

@@ -151,7 +151,11 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     ],
     left: [[90]],
     silent: [[90]],
-    waitingFor: [[{ host: 'host:8080', status: 502, attempt: 3 }], [{ host: 'host', attempt: 1 }]],
+    waiting: each([
+      { host: name, attempt: 1 },
+      { host: name, attempt: 3, status: 503 },
+    ]),
+    waitingShort: named,
     place: placesOf(name).flatMap((place) => [
       [place, undefined],
       [place, 1],

@@ -1,0 +1,42 @@
+/** The properties and attributes of `<decant-converter>` in JSX and in templates. */
+export interface DecantConverterProps
+  extends Partial<Pick<DecantConverterElement, 'sample' | 'wholeWindow' | 'output' | 'streamedDownloads' | 'texts'>> {
+  'whole-window'?: boolean | '';
+}
+
+// Of what a program does not have, neither the module nor its types are found: that is no error of the program's.
+// @ts-ignore
+declare module 'react' {
+  namespace JSX {
+    interface IntrinsicElements {
+      // @ts-ignore
+      'decant-converter': DetailedHTMLProps<HTMLAttributes<DecantConverterElement>, DecantConverterElement> &
+        DecantConverterProps;
+    }
+  }
+}
+// @ts-ignore
+declare module 'preact' {
+  namespace JSX {
+    interface IntrinsicElements {
+      // @ts-ignore
+      'decant-converter': HTMLAttributes<DecantConverterElement> & DecantConverterProps;
+    }
+  }
+}
+// @ts-ignore
+declare module 'solid-js/jsx-runtime' {
+  namespace JSX {
+    interface IntrinsicElements {
+      // @ts-ignore
+      'decant-converter': HTMLAttributes<DecantConverterElement> & DecantConverterProps;
+    }
+  }
+}
+// @ts-ignore
+declare module 'vue' {
+  interface GlobalComponents {
+    // @ts-ignore
+    'decant-converter': new () => { $props: HTMLAttributes & DecantConverterProps };
+  }
+}
