@@ -93,6 +93,44 @@ fn a_lost_footer() {
     }
 }
 
+/// A header and a footer that describe two extents: one of them is wrong, and nothing tells which. A salvage goes by the
+/// markers.
+#[test]
+fn a_footer_of_another_extent() {
+    let kdmv = Kdmv { packing: Packing::Marked, footer: true, ..Kdmv::default() };
+    let grains: Vec<Grain> = few_grains()
+        .into_iter()
+        .map(|grain| match grain {
+            Grain::Zero => Grain::Absent,
+            grain => grain,
+        })
+        .collect();
+    let image = kdmv.build(&grains);
+    let footer = image.len() - 2 * SECTOR;
+    // (what, offset in the header, value of four bytes)
+    let fields = [
+        ("half the capacity", 12, 32),
+        ("twice the capacity", 12, 128),
+        ("grains", 20, 4),
+        ("tables", 44, 128),
+        ("flags", 8, 1),
+    ];
+    for (what, at, value) in fields {
+        for place in [0, footer] {
+            let case = Case::new(changed(image.clone(), &[(place + at, &le32(value))]));
+            let error = case.clone().bytes().unwrap_err();
+            assert!(error.kind == Corrupt && error.message.contains("another extent"), "{what} at {place}: {error}");
+            if place == footer {
+                let bytes = Case { salvage: true, ..case }.bytes().unwrap();
+                assert!(bytes == disk(64, 8, &grains), "{what}: other bytes");
+            }
+        }
+    }
+    // What may differ: a version, the state.
+    let same = changed(image, &[(footer + 4, &le32(3)), (footer + 72, &[1])]);
+    assert!(Case::new(same).bytes().unwrap() == disk(64, 8, &grains));
+}
+
 /// A stream of 64 grains of 4 sectors, with holes.
 struct Marked {
     image: Vec<u8>,

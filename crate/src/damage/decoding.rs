@@ -13,7 +13,10 @@ damages! {
     GRAIN_INVALID = "grain-invalid", "a compressed grain does not decompress to a whole grain with the right checksum";
     /// The marker of a compressed grain is that of another one.
     GRAIN_MISPLACED = "grain-misplaced", "a compressed grain has the marker of another grain";
+    /// The marker of a compressed grain states more than twice the grain.
+    GRAIN_OVERSIZED = "grain-oversized", "the marker of a compressed grain states more than twice the size of the grain";
 }
 
 /// All of them.
-pub(super) const ALL: &[Damage] = &[COMPRESSED_CUT, COMPRESSED_INVALID, GRAIN_CUT, GRAIN_INVALID, GRAIN_MISPLACED];
+pub(super) const ALL: &[Damage] =
+    &[COMPRESSED_CUT, COMPRESSED_INVALID, GRAIN_CUT, GRAIN_INVALID, GRAIN_MISPLACED, GRAIN_OVERSIZED];

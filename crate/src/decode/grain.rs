@@ -3,6 +3,7 @@
 
 use super::DecompressError;
 use super::inflate::StreamEnd;
+use crate::extent::MOST_COMPRESSED;
 use crate::units::{le32, le64};
 
 /// A marker: the grain's first sector, and the length of the zlib stream.
@@ -20,14 +21,18 @@ pub(super) struct Marked<'a> {
     pub is_whole: bool,
 }
 
-/// What stands behind the marker at the start of `input`. Fails with `Misplaced` unless it is that of the grain at
-/// `sector`.
-pub(super) fn behind_marker(sector: u64, input: &[u8]) -> Result<Marked<'_>, DecompressError> {
+/// What follows the marker at the start of `input`, of a grain of `grain` bytes. Fails with `Misplaced` unless the marker is
+/// that of the grain at `sector`, and with `Oversized` if its length is impossible.
+pub(super) fn behind_marker(sector: u64, grain: usize, input: &[u8]) -> Result<Marked<'_>, DecompressError> {
     let (marker, data) = input.split_at_checked(MARKER_SIZE).ok_or(DecompressError::InputEnds)?;
     if le64(marker, 0) != sector {
         return Err(DecompressError::Misplaced);
     }
-    let len = le32(marker, 8) as usize;
+    let len = le32(marker, 8);
+    if MARKER_SIZE as u64 + u64::from(len) > MOST_COMPRESSED * grain as u64 {
+        return Err(DecompressError::Oversized);
+    }
+    let len = len as usize;
     Ok(Marked { zlib: &data[..len.min(data.len())], is_whole: len <= data.len() })
 }
 

@@ -56,15 +56,31 @@ impl Header {
         if first.directory != IN_FOOTER {
             return Ok(first);
         }
-        let (footer, place) = match find_footer(source).await {
-            Err(error) if salvage && error.kind == ErrorKind::Corrupt && first.has_marked_grains() => return Ok(first),
-            found => found?,
-        };
+        match first.with_footer(source).await {
+            Err(error) if salvage && error.kind == ErrorKind::Corrupt && first.has_marked_grains() => Ok(first),
+            found => found,
+        }
+    }
+
+    /// The footer, with the place of the descriptor, which only this header has. Fails with `corrupt` if there is none, or
+    /// if it describes another extent.
+    async fn with_footer(&self, source: &dyn Source) -> Result<Self> {
+        let (footer, place) = find_footer(source).await?;
         let footer = Self::parse(&footer, place)?;
         if footer.directory == IN_FOOTER {
             return Err(Error::corrupt("the footer does not say where the grain directory lies", place));
         }
-        Ok(Self { descriptor: first.descriptor, descriptor_len: first.descriptor_len, ..footer })
+        if footer.shape() != self.shape() {
+            let what = "the footer describes another extent than the header: their sizes or flags differ";
+            return Err(Error::corrupt(what, place));
+        }
+        Ok(Self { descriptor: self.descriptor, descriptor_len: self.descriptor_len, ..footer })
+    }
+
+    /// What a header and its footer must have in common.
+    fn shape(&self) -> (u64, u64, u32, u32, u16) {
+        let flags = self.flags & (IS_COMPRESSED | HAS_MARKERS);
+        (self.capacity, self.grain, self.table_entries, flags, self.compression)
     }
 
     /// Reads the header or the footer `bytes`, which begins with the magic number. It lies at `place`.

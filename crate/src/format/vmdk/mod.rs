@@ -17,7 +17,7 @@ mod walk;
 use super::{Disk, Format, LayerOptions, NameHint, PartFile, Reader, WalkSetup};
 use crate::details::{Details, Value};
 use crate::error::{Error, ErrorKind, Result};
-use crate::extent::ExtentWalk;
+use crate::extent::{ExtentWalk, MOST_COMPRESSED};
 use crate::info::{Info, Notice};
 use crate::reference::{Identity, Reference, Role};
 use crate::source::{Source, read_exact};
@@ -27,7 +27,7 @@ use extents::Extent;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use kdmv::Header;
-use sparse::{MOST_COMPRESSED, Sparse};
+use sparse::Sparse;
 use std::rc::Rc;
 
 /// The registry's entry.

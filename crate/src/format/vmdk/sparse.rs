@@ -16,8 +16,6 @@ const MAX_GRAIN: u64 = 1 << 30;
 pub(super) const MAX_COMPRESSED_GRAIN: u64 = 2 << 20;
 /// Upper bound on the entries of a grain table.
 const MAX_TABLE_ENTRIES: u64 = 1 << 16;
-/// Upper bound on the compressed data of a grain, in grains. Deflate that does not compress is hardly longer than one.
-pub(super) const MOST_COMPRESSED: u64 = 2;
 
 /// A file that holds a sparse extent, or a flat one.
 #[derive(Clone)]

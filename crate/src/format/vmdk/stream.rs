@@ -7,9 +7,10 @@
 //! if its grain table has it elsewhere. Most writers put a table behind the grains that it names; where it is missing, such
 //! a grain is not noticed.
 
-use super::sparse::{ExtentFile, MOST_COMPRESSED, Sparse};
+use super::sparse::{ExtentFile, Sparse};
 use crate::decode::{DecompressError, Decompressor};
 use crate::error::Result;
+use crate::extent::MOST_COMPRESSED;
 use crate::source::{read_exact, zeroed};
 use crate::units::{ByteRange, HostOffset, SECTOR, le32, le64};
 

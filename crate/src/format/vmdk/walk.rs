@@ -3,12 +3,12 @@
 use super::Vmdk;
 use super::damage;
 use super::extents::Content;
-use super::sparse::{ExtentFile, Grain, MOST_COMPRESSED, Sparse};
+use super::sparse::{ExtentFile, Grain, Sparse};
 use super::stream::{FoundGrain, MarkedGrain, Stream};
 use super::tables::Tables;
 use crate::damage::Damage;
 use crate::error::Result;
-use crate::extent::{Compression, Extent, ExtentKind, ExtentWalk, Framing};
+use crate::extent::{Compression, Extent, ExtentKind, ExtentWalk, Framing, MOST_COMPRESSED};
 use crate::format::listing::{BATCH, Listing};
 use crate::format::slices::Slice;
 use crate::format::{PartFile, WalkSetup};
