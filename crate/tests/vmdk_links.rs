@@ -94,6 +94,33 @@ fn parents_in_another_format() {
     assert!(with(top, &[("base.vdi", &vdi_base.file())]).bytes().unwrap() == expected);
 }
 
+/// A companion that cannot be opened may be the parent: what is wrong with it is said, not that a file is missing.
+#[test]
+fn a_parent_that_cannot_be_opened() {
+    let [a, ma, b, mb] = [1, 2, 3, 4].map(uuid);
+    let top = vmdk(&uuids([&b, &mb, &a, &ma]), &grains([0, 12, 0, 0, 0, 0, 0, 0]));
+    let base = vmdk(&uuids([&a, &ma, NULL, NULL]), &grains([1; 8]));
+    let encrypted = vmdk(&format!("{}keyID=\"a\"\n", uuids([&a, &ma, NULL, NULL])), &grains([1; 8]));
+    let (cut, huge) = (base[..300].to_vec(), small::changed(base.clone(), &[(12, &[0xff; 7])]));
+    let cases: [(&str, &[u8], ErrorKind); 3] =
+        [("cut off", &cut, Corrupt), ("encrypted", &encrypted, Unsupported), ("too large", &huge, Limit)];
+    for (what, parent, kind) in cases {
+        let error = with(top.clone(), &[("a file", &[0; 99]), ("x.vmdk", parent)]).bytes().unwrap_err();
+        assert!(error.kind == kind && error.message.starts_with("In 'x.vmdk': "), "{what}: {error}");
+        // Where the parent is there, the others do not matter.
+        let case = with(top.clone(), &[("x.vmdk", parent), ("y.vmdk", &base)]);
+        assert!(case.bytes().unwrap()[..4096] == pattern(1, 4096), "{what}");
+    }
+    // An extent of another disk is no parent.
+    let extent = Kdmv { descriptor: None, ..Kdmv::default() }.build(&few_grains());
+    let error = with(top, &[("x-s001.vmdk", &extent)]).bytes().unwrap_err();
+    assert!(error.kind == MissingFile && error.message.contains(&a), "{error}");
+    // Where it is named as the layer below, the error names it.
+    let over = small::overlay("x-s001.vmdk", Some("vmdk"));
+    let error = with(over, &[("x-s001.vmdk", &extent)]).bytes().unwrap_err();
+    assert!(error.kind == MissingFile && error.message.starts_with("In 'x-s001.vmdk': "), "{error}");
+}
+
 /// A path is a link, whatever the content ID beside it.
 #[test]
 fn a_path_without_a_content_id() {

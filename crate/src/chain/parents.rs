@@ -2,7 +2,7 @@
 
 use super::candidates::Candidates;
 use super::companions::ambiguous;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::LayerOptions;
 use crate::full_build::FullBuild;
 use crate::reference::{Identity, Reference};
@@ -15,15 +15,16 @@ use std::rc::Rc;
 /// What the companions turned out to be. Each is opened once, however many layers look for a parent.
 #[derive(Default)]
 pub(super) struct ParentSearch {
-    /// The identities of a file; none if it cannot be opened.
-    known: BTreeMap<FileId, Vec<Identity>>,
+    /// The identities of a file, or why it cannot be opened.
+    known: BTreeMap<FileId, Result<Vec<Identity>>>,
 }
 
 impl ParentSearch {
     /// The companion whose identity matches `reference`. One in the right state wins over those that have been changed since.
     ///
-    /// Fails with `usage` if several files are it, with `source` or `internal` where a file cannot be read, and with
-    /// `full-build` where one lies in a container and this build opens none.
+    /// Fails with `usage` if several files match; where none does, as opening the first one fails that cannot be opened, since
+    /// that may be the parent; with `source` or `internal` where a file cannot be read, and with `full-build` where one lies
+    /// in a container and this build opens none.
     pub async fn find(
         &mut self,
         reference: &Reference,
@@ -33,17 +34,19 @@ impl ParentSearch {
         let Some(wanted) = &reference.identity else { return Ok(None) };
         FullBuild::require("formats that identify a parent")?;
         let mut found: Vec<(FileId, bool)> = Vec::new();
+        let mut failure = None;
         for id in companions.free() {
-            let known = self.identities(id, files).await?;
-            if wanted.is_of_disk(known) {
-                found.push((id, wanted.is_met_by(known)));
+            match self.identities(id, files).await? {
+                Ok(known) if wanted.is_of_disk(known) => found.push((id, wanted.is_met_by(known))),
+                Ok(_) => {}
+                Err(error) => failure = failure.or_else(|| Some(error.clone().within(companions.name(id)))),
             }
         }
         if found.iter().any(|&(_, is_met)| is_met) {
             found.retain(|&(_, is_met)| is_met);
         }
         match found[..] {
-            [] => Ok(None),
+            [] => failure.map_or(Ok(None), Err),
             [(id, _)] => {
                 companions.take(id);
                 Ok(Some(id))
@@ -52,30 +55,35 @@ impl ParentSearch {
         }
     }
 
-    /// The identities of the file `id`, if it is an image that has any.
-    async fn identities(&mut self, id: FileId, files: &[Rc<dyn Source>]) -> Result<&[Identity]> {
-        let known = match self.known.entry(id) {
+    /// The identities of the file `id`; none if it is no image that has any. The inner error says why the image in it cannot
+    /// be opened.
+    async fn identities(&mut self, id: FileId, files: &[Rc<dyn Source>]) -> Result<&Result<Vec<Identity>>> {
+        Ok(match self.known.entry(id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(read_identities(id, files).await?),
-        };
-        Ok(known)
+            Entry::Vacant(unknown) => unknown.insert(read_identities(files[usize::from(id.0)].clone()).await?),
+        })
     }
 }
 
-/// Opens the file `id`, or what lies in it, and closes it again. What cannot be opened as an image has no identity.
-async fn read_identities(id: FileId, files: &[Rc<dyn Source>]) -> Result<Vec<Identity>> {
-    match open(files[usize::from(id.0)].clone()).await {
-        Err(error) if matches!(error.kind, ErrorKind::Source | ErrorKind::Internal | ErrorKind::FullBuild) => {
-            Err(error)
-        }
-        found => Ok(found.unwrap_or_default()),
+async fn read_identities(file: Rc<dyn Source>) -> Result<Result<Vec<Identity>>> {
+    use ErrorKind::{Corrupt, Limit, Unsupported};
+    match open(file).await {
+        Ok(identities) => Ok(Ok(identities)),
+        Err(error) if matches!(error.kind, Corrupt | Limit | Unsupported) => Ok(Err(error)),
+        // An extent of a VMDK, above all, is no parent.
+        Err(Error { kind: ErrorKind::MissingFile | ErrorKind::NotRecognised, .. }) => Ok(Ok(Vec::new())),
+        Err(error) => Err(error),
     }
 }
 
+/// Opens `file`, or the image in it, and closes it again.
 async fn open(file: Rc<dyn Source>) -> Result<Vec<Identity>> {
     let Unpacked { source, content: Content::Image(format), .. } = unpack(file, false).await? else {
         return Ok(Vec::new());
     };
+    if !format.is_read() {
+        return Ok(Vec::new());
+    }
     let how = LayerOptions { is_backing: true, ..LayerOptions::default() };
     Ok(format.open(source, how).await?.identities())
 }

@@ -2,7 +2,7 @@
 
 use super::DecompressError;
 use crate::error::Error;
-use zstd_safe::{DCtx, find_frame_compressed_size, get_error_name};
+use zstd_safe::{DCtx, find_frame_compressed_size};
 
 const MAGIC: u32 = 0xfd2f_b528;
 const SKIPPABLE: std::ops::RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
@@ -11,11 +11,9 @@ const DESCRIPTOR: usize = 4;
 const WINDOW: usize = 5;
 /// The window descriptor of 2^27 bytes. QEMU refuses larger windows, too.
 const LARGEST_WINDOW: u8 = (27 - 10) << 3;
-/// The library's message for a frame that is cut off.
-const INPUT_ENDS: &str = "Src size is incorrect";
-
-/// The library's message when memory ran out.
-const OUT_OF_MEMORY: &str = "Allocation error : not enough memory";
+/// The library's error codes (`zstd_errors.h`; functions return them negated): memory ran out, and a frame that is cut off.
+const MEMORY_ALLOCATION: usize = 64;
+const SRC_SIZE_WRONG: usize = 72;
 /// About the size of a decoder, in bytes, for the message when there is no memory for one.
 const DECODER: usize = 160 << 10;
 
@@ -67,11 +65,11 @@ impl Unzstd {
     }
 }
 
-/// The meaning of an error code of the library.
-fn reason(code: usize) -> DecompressError {
-    match get_error_name(code) {
-        INPUT_ENDS => DecompressError::InputEnds,
-        OUT_OF_MEMORY => Error::out_of_memory(DECODER).into(),
+/// The meaning of what a function of the library returns in place of a length.
+fn reason(result: usize) -> DecompressError {
+    match result.wrapping_neg() {
+        SRC_SIZE_WRONG => DecompressError::InputEnds,
+        MEMORY_ALLOCATION => Error::out_of_memory(DECODER).into(),
         _ => DecompressError::Invalid,
     }
 }
@@ -79,4 +77,19 @@ fn reason(code: usize) -> DecompressError {
 /// The length of the frame at the start of `input`.
 fn frame_len(input: &[u8]) -> Result<usize, DecompressError> {
     find_frame_compressed_size(input).map_err(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zstd_safe::get_error_name;
+
+    #[test]
+    fn codes_are_those_of_the_library() {
+        let names = [MEMORY_ALLOCATION, SRC_SIZE_WRONG].map(|code| get_error_name(code.wrapping_neg()));
+        assert_eq!(names, ["Allocation error : not enough memory", "Src size is incorrect"]);
+        assert!(matches!(reason(MEMORY_ALLOCATION.wrapping_neg()), DecompressError::Failed(_)));
+        assert_eq!(reason(SRC_SIZE_WRONG.wrapping_neg()), DecompressError::InputEnds);
+        assert_eq!(reason(1usize.wrapping_neg()), DecompressError::Invalid);
+    }
 }
