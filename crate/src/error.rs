@@ -165,6 +165,8 @@ impl Error {
         self.at(content)
     }
 
+    /// Whether the fault lies in a file, and not in the program or the output.
+    fn is_of_content(&self) -> bool {
         use ErrorKind::{Corrupt, Limit, MissingFile, NotRecognised, Password, Source, Unsupported};
         matches!(self.kind, Corrupt | Unsupported | Limit | MissingFile | Source | NotRecognised | Password)
     }

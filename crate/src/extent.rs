@@ -90,6 +90,10 @@ pub enum Framing {
     Grain(GrainFrame),
 }
 
+/// Upper bound on a compressed grain of VMDK with its marker, in grains. Deflate that does not compress is hardly longer
+/// than one.
+pub const MOST_COMPRESSED: u64 = 2;
+
 /// How a compressed grain of VMDK is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrainFrame {
@@ -180,11 +184,14 @@ impl Extents {
         Self { walk, remaining: GuestRange { start: 0, end: size } }
     }
 
-    /// Limits the pass to `range`. Nothing was listed yet.
-    pub fn within(self, range: GuestRange) -> Self {
-        let whole = self.remaining;
-        let remaining = GuestRange { start: range.start.max(whole.start), end: range.end.min(whole.end) };
-        Self { remaining, ..self }
+    /// How far the pass has come, as a guest offset.
+    pub fn position(&self) -> u64 {
+        self.remaining.start
+    }
+
+    /// Continues the pass with `range`, which does not begin before [`Extents::position`].
+    pub fn continue_with(self, range: GuestRange) -> Self {
+        Self { remaining: range, ..self }
     }
 
     /// Appends the next extents to `batch`, a bounded number. Returns false if there are none left.

@@ -10,6 +10,7 @@ use crate::read_budget::ReadBudget;
 use crate::safety;
 use crate::shown::shown;
 use crate::source::{FileId, Files, Source};
+use crate::units::GuestRange;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -24,6 +25,9 @@ pub struct Image {
     opened: OpenedBy,
     salvage: bool,
     keys: RefCell<Keys>,
+    /// The pass of the last read of a part of the disk. One that goes on from there need not begin anew: in an image without
+    /// a directory each pass looks at all before the part.
+    last_read: RefCell<Option<Extents>>,
 }
 
 /// What opens an image, or opens it once more.
@@ -60,8 +64,16 @@ impl Image {
         let given = files.len();
         files.extend(top.beside.iter().map(|member| member.source.clone()));
         let chain = Chain::open(&mut files, top, options).await?;
-        let files = files.into();
-        Ok(Self { files, given, manifest, chain, opened, salvage: options.salvage, keys: RefCell::default() })
+        Ok(Self {
+            files: files.into(),
+            given,
+            manifest,
+            chain,
+            opened,
+            salvage: options.salvage,
+            keys: RefCell::default(),
+            last_read: RefCell::default(),
+        })
     }
 
     /// The image once more, read within `budget`, and with about `tables` bytes of memory for tables.
@@ -173,6 +185,20 @@ impl Image {
                 Err(Error::new(ErrorKind::Password, message).coded("password-needed").field("layer", &*of))
             }
         }
+    }
+
+    /// A pass over the extents of `range`, which lies on the disk: the one that was kept, if it has not come further. Fails
+    /// as [`Image::extents`] does.
+    pub(crate) fn extents_within(&self, range: GuestRange) -> Result<Extents> {
+        match self.last_read.take().filter(|pass| pass.position() <= range.start) {
+            Some(pass) => Ok(pass.continue_with(range)),
+            None => Ok(self.extents()?.continue_with(range)),
+        }
+    }
+
+    /// Keeps a pass that has not failed for the next read.
+    pub(crate) fn keep(&self, pass: Extents) {
+        self.last_read.replace(Some(pass));
     }
 
     /// The image and its companions, by their [`FileId`].

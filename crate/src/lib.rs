@@ -51,6 +51,7 @@ pub mod shown;
 pub mod source;
 pub mod stream;
 pub mod streamed;
+mod table_cache;
 pub mod target;
 pub mod units;
 mod unpack;

@@ -27,6 +27,7 @@ mod reads;
 mod salvage;
 mod shown;
 mod sparse;
+mod tables_once;
 mod tar;
 mod vdi;
 mod vmdk;

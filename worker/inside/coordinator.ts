@@ -3,7 +3,7 @@
 import { toSinkError } from '../errors.js';
 import type { FileSpec, ImageSpec, SourceSpec, TargetSpec } from '../messages.js';
 import { type Methods, Moved } from '../rpc.js';
-import type { Info, LostRange, Notice, OutputFormat } from '../types.js';
+import type { Info, LostRange, OutputFormat } from '../types.js';
 import { Dispatcher } from './dispatcher.js';
 import type { CrateTarget, Host, OpenTarget } from './host.js';
 import { PortSource } from './port-source.js';
@@ -185,7 +185,6 @@ export function coordinatorMethods(
       const { image: crateImage } = opened;
       try {
         const info = crateImage.info() as CrateInfo;
-        info.safety.push(...((await crateImage.survey()) as Notice[]));
         const image = nextId++;
         images.set(image, opened);
         const outputs = crateImage.outputs() as OutputFormat[];

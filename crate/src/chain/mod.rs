@@ -16,6 +16,7 @@ use crate::info::{ContainerInfo, LayerInfo, Need};
 use crate::reference::Reference;
 use crate::shown::shown;
 use crate::source::{FileId, Source};
+use crate::table_cache::TableCache;
 use crate::unpack::{Content, unpack};
 use candidates::Candidates;
 use parents::ParentSearch;
@@ -101,6 +102,8 @@ pub struct Chain {
     salvage: bool,
     /// Upper bound on the memory that a pass has for tables, in bytes.
     pub table_memory: u64,
+    /// What was read of headers and tables.
+    tables: Rc<TableCache>,
 }
 
 impl Chain {
@@ -118,10 +121,12 @@ impl Chain {
             containers,
             salvage,
             table_memory: TABLE_MEMORY,
+            tables: Rc::default(),
         };
         let how = LayerOptions { snapshot: options.snapshot.clone(), salvage, is_backing: false, missing };
         let content = chain.containers.last().map(ContainerInfo::content);
-        let disk = format.open(files[0].clone(), how).await.map_err(|error| inside(error, content.as_deref()))?;
+        let opened = format.open(chain.tables.over(files[0].clone()), how).await;
+        let disk = opened.map_err(|error| inside(error, content.as_deref()))?;
         if options.snapshot.is_some() && disk.info().snapshots.is_empty() {
             return Err(without_snapshots(format.name));
         }
@@ -181,7 +186,8 @@ impl Chain {
                 }
             }
         };
-        let disk = format.open(source, how).await.map_err(|error| inside(error, content.as_deref()))?;
+        let opened = format.open(self.tables.over(source), how).await;
+        let disk = opened.map_err(|error| inside(error, content.as_deref()))?;
         if let Some(wanted) = &reference.identity
             && !wanted.is_met_by(&disk.identities())
         {
@@ -223,7 +229,7 @@ impl Chain {
                 below = Some((id, reference.clone()));
                 parts.push(None);
             } else {
-                let source = files[usize::from(id.0)].clone();
+                let source = self.tables.over(files[usize::from(id.0)].clone());
                 parts.push(Some(PartFile { id, name: companions.name(id).into(), source }));
             }
         }

@@ -2,8 +2,11 @@
 
 use super::cache::{ClusterCache, Compressed};
 use super::job::{Ascending, Buffers, CompressedPart, Job, JobPart, Piece, Stored, fit};
+use super::repeats::{Outcome as Repeated, Repeat, Unit, Units};
 use crate::damage::Lost;
-use crate::damage::decoding::{COMPRESSED_CUT, COMPRESSED_INVALID, GRAIN_CUT, GRAIN_INVALID, GRAIN_MISPLACED};
+use crate::damage::decoding::{
+    COMPRESSED_CUT, COMPRESSED_INVALID, GRAIN_CUT, GRAIN_INVALID, GRAIN_MISPLACED, GRAIN_OVERSIZED,
+};
 use crate::decode::inflate::Stream;
 use crate::decode::{DecompressError, Decompressor, deflate_in};
 use crate::encryption::Ciphers;
@@ -13,6 +16,7 @@ use crate::source::FileId;
 use crate::target::Run;
 use crate::units::HostOffset;
 use std::cell::Cell;
+use std::ops::Range;
 
 /// Decodes jobs. Each thread keeps one from job to job.
 #[derive(Default)]
@@ -38,86 +42,190 @@ pub struct Outcome {
     pub lost: Vec<Lost>,
 }
 
+/// The result of decoding a part of a job.
+#[derive(Debug, Default)]
+pub struct PartOutcome {
+    /// In a salvage: what could not be decoded.
+    pub lost: Vec<Lost>,
+    /// Ranges of the job's output, ascending, that are zeros and were not filled with them.
+    pub zeros: Vec<Range<usize>>,
+}
+
+impl Outcome {
+    /// Joins those of all parts of `job`, whose output is `output`. Fails as the first part that has failed.
+    pub fn of_parts(
+        job: &Job,
+        output: &mut [u8],
+        parts: impl IntoIterator<Item = Result<PartOutcome>>,
+    ) -> Result<Self> {
+        let (mut lost, mut zeros) = (Vec::new(), Vec::new());
+        for part in parts {
+            let part = part?;
+            lost.extend(part.lost);
+            zeros.extend(part.zeros);
+        }
+        Ok(Self { runs: job.runs(output, &zeros), lost })
+    }
+}
+
 impl Decoder {
     /// Decodes all of `job` from `buffers.input` to `buffers.output`. Fails as [`Decoder::decode_part`] does, and with
-    /// `internal` if memory runs out.
+    /// `internal` if memory runs out. What no run covers may be anything.
     pub fn decode(&mut self, job: &Job, buffers: &mut Buffers, ciphers: &Ciphers) -> Result<Outcome> {
         let output = job.prepare(&mut buffers.output)?;
-        let mut lost = Vec::new();
-        for part in job.parts(output, usize::MAX) {
-            lost.extend(self.decode_part(job, part, &buffers.input, ciphers)?);
-        }
-        Ok(Outcome { runs: job.runs(&buffers.output), lost })
+        let decoded: Vec<_> = job
+            .parts(output, usize::MAX)
+            .into_iter()
+            .map(|part| self.decode_part(job, part, &buffers.input, ciphers))
+            .collect();
+        Outcome::of_parts(job, &mut buffers.output, decoded)
     }
 
-    /// Decodes a part of a job; what no piece covers becomes zeros. Returns what was lost there. Without salvage, fails
-    /// with the first piece that cannot be decoded.
-    pub fn decode_part(&mut self, job: &Job, part: JobPart<'_>, input: &[u8], ciphers: &Ciphers) -> Result<Vec<Lost>> {
-        let JobPart { mut pieces, output, base } = part;
+    /// Decodes a part of a job; what no piece covers becomes zeros. Without salvage, fails with the first piece that cannot
+    /// be decoded.
+    pub fn decode_part(
+        &mut self,
+        job: &Job,
+        part: JobPart<'_>,
+        input: &[u8],
+        ciphers: &Ciphers,
+    ) -> Result<PartOutcome> {
+        let JobPart { pieces, output, base } = part;
         // The input of another job may have another file's cluster at the same place.
         self.cache.forget();
         let mut filled = 0;
         let mut failures = Vec::new();
-        for (number, piece) in pieces.iter().enumerate() {
+        let mut units = Units::default();
+        for piece in pieces {
             let start = piece.output - base;
             output[filled..start].fill(0);
             filled = start + piece.output_len;
             let from = &input[piece.input..piece.input + piece.input_len];
             let to = &mut output[start..filled];
-            match piece.stored {
-                Stored::Plain => to.copy_from_slice(from),
+            let stored = match piece.stored {
+                Stored::Plain => {
+                    to.copy_from_slice(from);
+                    continue;
+                }
                 Stored::Encrypted { cipher, sector } => {
                     to.copy_from_slice(from);
                     ciphers.decrypt(cipher, sector, to)?;
+                    continue;
                 }
-                // All of them are inflated together, below.
-                Stored::Compressed(_) if whole_deflate(piece, input).is_some() => {}
-                Stored::Compressed(stored) => {
-                    let Err(error) = self.decompress(stored, from, to) else { continue };
-                    to.fill(0);
-                    failures.push(Failure { piece, stored, error });
-                    if !job.salvage {
-                        // A piece before this one may fail, too, and is reported then. The pieces behind do not matter.
-                        pieces = &pieces[..number];
-                        break;
-                    }
+                Stored::Compressed(stored) => stored,
+            };
+            let unit = if stored.cluster == piece.output_len {
+                let deflate = deflate_of_whole(stored, from);
+                let Some(unit) = units.add(piece, stored, deflate) else { continue };
+                if deflate.is_some() {
+                    // All of them are inflated together, below.
+                    continue;
+                }
+                Some(unit)
+            } else {
+                None
+            };
+            let result = self.decompress(stored, from, to);
+            if let Some(unit) = unit {
+                units.units[unit].result = Some(result.clone().map(|()| None));
+            }
+            if let Err(error) = result {
+                to.fill(0);
+                failures.push(Failure { piece, stored, error });
+                if !job.salvage {
+                    // A piece before this one may fail, too, and is reported then. The pieces behind do not matter.
+                    break;
                 }
             }
         }
         output[filled..].fill(0);
-        self.inflate_whole_clusters(JobPart { pieces, output, base }, input, job.salvage, &mut failures);
+        self.inflate_units(&mut units, output, base, job.salvage, &mut failures);
+        let zeros = self.repeat_units(units, input, (output, base), job.salvage, &mut failures);
         failures.sort_unstable_by_key(|failure| failure.piece.output);
-        failures.into_iter().map(|failure| failure.lose(job)).collect()
+        let lost = failures.into_iter().map(|failure| failure.lose(job)).collect::<Result<_>>()?;
+        Ok(PartOutcome { lost, zeros })
     }
 
-    /// Inflates those pieces that are whole clusters of deflate, and adds those that fail to `failures`. Without
-    /// `salvage`, begins no piece after a failure.
-    fn inflate_whole_clusters<'a>(
+    /// Inflates those units that are deflate, and adds those that fail to `failures`. Without `salvage`, begins none after a
+    /// failure.
+    fn inflate_units<'a>(
         &mut self,
-        part: JobPart<'a>,
-        input: &'a [u8],
+        units: &mut Units<'a>,
+        output: &mut [u8],
+        base: usize,
         salvage: bool,
         failures: &mut Vec<Failure<'a>>,
     ) {
-        let mut outputs = Ascending::new(part.output, part.base);
+        let mut outputs = Ascending::new(output, base);
         let has_failed = Cell::new(false);
-        let streams = part
-            .pieces
+        let mut results = Vec::new();
+        let streams = units
+            .units
             .iter()
-            .filter_map(|piece| Some((piece, whole_deflate(piece, input)?)))
-            // Pieces end in any order. But all that were begun do end, so the first one that fails is among them.
+            .enumerate()
+            .filter_map(|(number, unit)| Some((number, unit, unit.deflate?)))
+            // They end in any order. But all that were begun do end, so the first one that fails is among them.
             .take_while(|_| salvage || !has_failed.get())
-            .map(|(piece, (stored, deflate))| {
-                let output = outputs.take(piece.output, piece.output_len);
-                (((piece, stored), stored.framing), Stream { input: deflate, output })
+            .map(|(number, unit, deflate)| {
+                let output = outputs.take(unit.piece.output, unit.piece.output_len);
+                ((number, unit.stored.framing), Stream { input: deflate, output })
             });
-        self.clusters.decompressor.inflate_all(streams, |(piece, stored), stream, result| {
-            if let Err(error) = result {
+        self.clusters.decompressor.inflate_all(streams, |number, stream, result| {
+            if let Err(error) = &result {
                 stream.output.fill(0);
-                failures.push(Failure { piece, stored, error });
+                let Unit { piece, stored, .. } = units.units[number];
+                failures.push(Failure { piece, stored, error: error.clone() });
                 has_failed.set(true);
             }
+            results.push((number, result));
         });
+        for (number, result) in results {
+            units.units[number].result = Some(result);
+        }
+    }
+
+    /// Makes those pieces that repeat units, and adds those that fail to `failures`. `output` begins at `base` in the job's
+    /// output. Returns the ranges of that which are zeros, and are not filled with them.
+    fn repeat_units<'a>(
+        &mut self,
+        mut units: Units<'a>,
+        input: &[u8],
+        (output, base): (&mut [u8], usize),
+        salvage: bool,
+        failures: &mut Vec<Failure<'a>>,
+    ) -> Vec<Range<usize>> {
+        let mut zeros: Vec<Range<usize>> = Vec::new();
+        for repeat in std::mem::take(&mut units.repeats) {
+            let Repeat { piece, stored, .. } = repeat;
+            if !salvage && failures.iter().any(|failure| failure.piece.output < piece.output) {
+                break;
+            }
+            let to = piece.output - base..piece.output + piece.output_len - base;
+            let failed = match units.outcome(&repeat) {
+                Repeated::Same(_) if units.is_zero(&repeat, output, base) => {
+                    match zeros.last_mut() {
+                        Some(last) if last.end == piece.output => last.end += piece.output_len,
+                        _ => zeros.push(piece.output..piece.output + piece.output_len),
+                    }
+                    continue;
+                }
+                Repeated::Same(Range { start, end }) => {
+                    output.copy_within(start - base..end - base, to.start);
+                    continue;
+                }
+                Repeated::Differs => {
+                    let from = &input[piece.input..piece.input + piece.input_len];
+                    self.clusters.decompress(stored, from, &mut output[to.clone()]).err()
+                }
+                Repeated::Fails(error) => Some(error),
+                Repeated::Unknown => continue,
+            };
+            if let Some(error) = failed {
+                output[to].fill(0);
+                failures.push(Failure { piece, stored, error });
+            }
+        }
+        zeros
     }
 
     /// Fills `to` with the part of a cluster that `stored` describes. `from` is the compressed data of the whole cluster.
@@ -165,16 +273,13 @@ impl ClusterDecoder {
     }
 }
 
-/// How `piece` is stored, and its deflate data in `input`; `None` unless it is a whole cluster of deflate whose bytes the
-/// file has all.
-fn whole_deflate<'a>(piece: &Piece, input: &'a [u8]) -> Option<(CompressedPart, &'a [u8])> {
-    let Stored::Compressed(stored) = piece.stored else { return None };
-    let is_whole = stored.cluster == piece.output_len && stored.missing == 0;
-    if stored.compression != Compression::Deflate || !is_whole {
+/// The deflate data of a whole cluster whose compressed data is `from`, and what follows; `None` unless it is deflate whose
+/// bytes the file has all.
+fn deflate_of_whole(stored: CompressedPart, from: &[u8]) -> Option<&[u8]> {
+    if stored.compression != Compression::Deflate || stored.missing > 0 {
         return None;
     }
-    let from = &input[piece.input..piece.input + piece.input_len];
-    Some((stored, deflate_in(stored.framing, from)?))
+    deflate_in(stored.framing, stored.cluster, from)
 }
 
 /// A piece that could not be decompressed.
@@ -199,6 +304,7 @@ impl Failure<'_> {
             }
             DecompressError::InputEnds | DecompressError::Invalid => (invalid, stored.host),
             DecompressError::Misplaced => (GRAIN_MISPLACED, stored.host),
+            DecompressError::Oversized => (GRAIN_OVERSIZED, stored.host),
         };
         if job.salvage {
             return Ok(Lost { start: job.guest_of(piece.output), len: piece.output_len as u64, damage });
@@ -280,7 +386,12 @@ mod tests {
                         assert_eq!(results.unwrap_err().to_string(), error.to_string(), "{bad:?}");
                         continue;
                     }
-                    let lost: Vec<_> = results.unwrap().concat().iter().map(|lost| (lost.start, lost.len)).collect();
+                    let lost: Vec<_> = results
+                        .unwrap()
+                        .iter()
+                        .flat_map(|part| &part.lost)
+                        .map(|lost| (lost.start, lost.len))
+                        .collect();
                     let expected_lost = bad
                         .iter()
                         .map(|&number| (job.guest_of(number * CLUSTER), job.pieces[number].output_len as u64));

@@ -11,6 +11,7 @@ use crate::target::Run;
 use crate::units::HostOffset;
 use decant_codec::resize;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// One job. Its output is packed: stretches of the disk lie one behind the other in a buffer, each at a multiple of the
@@ -179,15 +180,37 @@ impl Job {
         Ok(output)
     }
 
-    /// The runs of data in the finished output; zeros are left out.
-    pub fn runs(&self, output: &[u8]) -> Vec<Run> {
-        if self.dense {
-            return self.stretches.clone();
+    /// The runs of data in the finished output; zeros are left out. `zeros` are ranges of the output, ascending, that count as
+    /// zeros whatever is there: those that a run covers are filled.
+    pub fn runs(&self, output: &mut [u8], zeros: &[Range<usize>]) -> Vec<Run> {
+        let unit = self.unit as usize;
+        let mut whole = Vec::with_capacity(zeros.len());
+        for zero in zeros {
+            // A unit that it shares with others is looked at.
+            let first = zero.start.next_multiple_of(unit).min(zero.end);
+            let last = (zero.end / unit * unit).max(first);
+            output[zero.start..first].fill(0);
+            output[last..zero.end].fill(0);
+            if first < last {
+                whole.push(first..last);
+            }
         }
+        let runs = if self.dense { self.stretches.clone() } else { self.sparse_runs(output, &whole) };
+        for run in &runs {
+            let end = run.start + run.len;
+            let first = whole.partition_point(|zero| zero.end <= run.start);
+            for zero in whole[first..].iter().take_while(|zero| zero.start < end) {
+                output[zero.start.max(run.start)..zero.end.min(end)].fill(0);
+            }
+        }
+        runs
+    }
+
+    fn sparse_runs(&self, output: &[u8], zeros: &[Range<usize>]) -> Vec<Run> {
         let mut runs = Vec::new();
         for stretch in &self.stretches {
             let end = stretch.start + stretch.len;
-            data_runs(output, stretch.start, end, stretch.offset, self.unit as usize, &mut runs);
+            data_runs(output, stretch.start..end, stretch.offset, self.unit as usize, zeros, &mut runs);
         }
         if self.short_hole > 0 { join_short_holes(runs, self.short_hole) } else { runs }
     }
@@ -353,8 +376,8 @@ mod tests {
             let parts = job.parts(&mut output, 3500);
             assert_eq!(&parts.iter().map(|part| part.output.len()).collect::<Vec<_>>(), sizes);
             for part in parts {
-                let lost = Decoder::default().decode_part(&job, part, &input, &Ciphers::default()).unwrap();
-                assert_eq!(lost, []);
+                let done = Decoder::default().decode_part(&job, part, &input, &Ciphers::default()).unwrap();
+                assert!(done.lost.is_empty() && done.zeros.is_empty());
             }
             let mut expected = vec![0; *len];
             for piece in *pieces {

@@ -10,11 +10,12 @@ mod output;
 mod pipeline;
 mod plan;
 mod read;
+mod repeats;
 mod run;
 mod settled;
 
 pub use ahead::Budget;
-pub use decoder::{Decoder, Outcome};
+pub use decoder::{Decoder, Outcome, PartOutcome};
 pub use in_order::InOrder;
 pub use job::{Buffers, Job, JobPart, MAX_JOB, Piece, Stored};
 pub use output::Output;

@@ -238,8 +238,7 @@ enum Plan {
 impl Plan {
     fn of_image(image: &Image, limits: JobLimits, begun: Begun) -> Result<Self> {
         let rest = GuestRange { start: begun.guest, end: image.virtual_size() };
-        let planner = Planner::new(image, limits)?;
-        let planner = if begun.guest > 0 { planner.within(rest) } else { planner };
+        let planner = Planner::new(image, image.extents()?.continue_with(rest), limits);
         Ok(Self::Image { planner, virtual_size: image.virtual_size(), largest_unit: image.largest_unit() })
     }
 

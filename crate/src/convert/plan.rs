@@ -13,7 +13,7 @@ use crate::extent::{Extent, ExtentKind, Extents};
 use crate::image::Image;
 use crate::source::{FileId, FileRange, Files};
 use crate::target::{Abilities, Holes, Run};
-use crate::units::{GuestOffset, GuestRange, SECTOR};
+use crate::units::{GuestOffset, SECTOR};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Of the bytes that a job may have, one in this many may be read without need: because they lie between two ranges
@@ -95,10 +95,11 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Plans the extents of `image`. Fails with `missing-file` or `password` if one is missing.
-    pub fn new(image: &Image, limits: JobLimits) -> Result<Self> {
-        Ok(Self {
-            extents: image.extents()?,
+    /// Plans what is left of `extents`, a pass over the disk of `image` that has come to a block boundary.
+    pub(super) fn new(image: &Image, extents: Extents, limits: JobLimits) -> Self {
+        Self {
+            planned: extents.position(),
+            extents,
             limits,
             files: image.files().clone(),
             salvage: image.is_salvaged(),
@@ -107,14 +108,13 @@ impl Planner {
             pending: VecDeque::new(),
             batch: Vec::new(),
             next_index: 0,
-            planned: 0,
             planned_output: 0,
-        })
+        }
     }
 
-    /// Plans `range` only, which lies on the disk and begins and ends at a block boundary. No job was planned yet.
-    pub(super) fn within(self, range: GuestRange) -> Self {
-        Self { extents: self.extents.within(range), planned: range.start, ..self }
+    /// Its pass over the extents, after the last job.
+    pub(super) fn into_pass(self) -> Extents {
+        self.extents
     }
 
     /// The next job; `None` at the end of the disk. The last job may have no data and only account for a hole.

@@ -3,7 +3,7 @@
 use super::decoder::Decoder;
 use super::plan::{JobLimits, Planner};
 use super::run::{JobOutput, LoadedJob, SpareBuffers, run_job};
-use crate::encode::Encoding;
+use crate::encode::{Encoding, Placement};
 use crate::encryption::Ciphers;
 use crate::error::Result;
 use crate::image::Image;
@@ -26,26 +26,27 @@ pub async fn read(image: &Image, range: GuestRange) -> Result<Vec<u8>> {
         start: range.start / BLOCK * BLOCK,
         end: range.end.next_multiple_of(BLOCK).min(image.virtual_size()),
     };
-    let mut planner = Planner::new(image, limits)?.within(blocks);
+    let mut planner = Planner::new(image, image.extents_within(blocks)?, limits);
     let (mut decoder, ciphers) = (Decoder::default(), Ciphers::new(&image.keys())?);
     let spares = SpareBuffers::default();
     while let Some(job) = planner.next().await? {
-        let stretches = job.stretches.clone();
         let finish = async |loaded: LoadedJob| {
             // Nothing is encoded.
             loaded.finish(|job, buffers| decoder.decode(job, buffers, &ciphers), |_, _, _| Ok(Vec::new()))
         };
-        let JobOutput { bytes, .. } = run_job(job, image.files(), &spares, finish).await?;
-        for stretch in stretches {
-            let (start, end) = (stretch.offset.max(range.start), stretch.end().min(range.end));
+        let JobOutput { bytes, placement, .. } = run_job(job, image.files(), &spares, finish).await?;
+        let Placement::Runs(runs) = placement else { unreachable!("nothing is encoded") };
+        for run in runs {
+            let (start, end) = (run.offset.max(range.start), run.end().min(range.end));
             if start >= end {
                 continue;
             }
-            let from = stretch.start + (start - stretch.offset) as usize;
+            let from = run.start + (start - run.offset) as usize;
             let (to, len) = ((start - range.start) as usize, (end - start) as usize);
             disk[to..to + len].copy_from_slice(&bytes[from..from + len]);
         }
         spares.give_output(bytes);
     }
+    image.keep(planner.into_pass());
     Ok(disk)
 }

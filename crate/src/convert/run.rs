@@ -55,7 +55,7 @@ impl LoadedJob {
         deflate: impl FnOnce(&[u8], &[Run], &mut Vec<u8>) -> Result<Vec<Segment>>,
     ) -> Result<FinishedJob> {
         let Outcome { runs, lost } = if self.is_output {
-            Outcome { runs: self.job.runs(&self.buffers.output), lost: Vec::new() }
+            Outcome { runs: self.job.runs(&mut self.buffers.output, &[]), lost: Vec::new() }
         } else {
             decode(&self.job, &mut self.buffers)?
         };
@@ -85,7 +85,7 @@ pub struct JobOutput {
     /// The buffer of the output. It goes back to the spare ones, by
     /// [`SpareBuffers::give_output`].
     pub bytes: Vec<u8>,
-    /// Where the data lies in `bytes` and where it belongs; zeros are left out.
+    /// Where the data lies in `bytes` and where it belongs; zeros are left out, and what is there may be anything.
     pub placement: Placement,
     /// In a salvage: what could not be decoded.
     pub lost: Vec<Lost>,

@@ -16,7 +16,7 @@ pub use zstd::Unzstd;
 
 use crate::error::Error;
 use crate::extent::{Compression, Framing, GrainFrame};
-use inflate::{InflateError, Inflater, Stream};
+use inflate::{InflateError, Inflater, Stream, StreamEnd};
 
 /// Why a cluster or a grain could not be decompressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub enum DecompressError {
     InputEnds,
     /// The marker is that of another grain.
     Misplaced,
+    /// The marker states more than any grain takes.
+    Oversized,
     /// Not the fault of the data: memory ran out, for example.
     Failed(Error),
 }
@@ -46,13 +48,11 @@ impl From<Error> for DecompressError {
     }
 }
 
-/// The stream of deflate in `input`, with the bytes behind it, for [`Decompressor::inflate_all`]. `None`: its start is not
-/// known, and only [`Decompressor::decompress`] can decompress `input`.
-pub fn deflate_in(framing: Framing, input: &[u8]) -> Option<&[u8]> {
-    match framing {
-        Framing::Raw => Some(input),
-        Framing::Grain(GrainFrame { sector, .. }) => grain::body(grain::behind_marker(sector?, input).ok()?.zlib).ok(),
-    }
+/// The stream of deflate in `input`, with the bytes behind it, for [`Decompressor::inflate_all`]. It decompresses to
+/// `cluster` bytes. `None`: its start is not known, and only [`Decompressor::decompress`] can decompress `input`.
+pub fn deflate_in(framing: Framing, cluster: usize, input: &[u8]) -> Option<&[u8]> {
+    let Framing::Grain(GrainFrame { sector, .. }) = framing else { return Some(input) };
+    grain::body(grain::behind_marker(sector?, cluster, input).ok()?.zlib).ok()
 }
 
 /// The decoders of all kinds, reused from cluster to cluster.
@@ -88,7 +88,7 @@ impl Decompressor {
         output: &mut [u8],
     ) -> Result<usize, DecompressError> {
         if let Some(sector) = frame.sector {
-            let marked = grain::behind_marker(sector, input)?;
+            let marked = grain::behind_marker(sector, output.len(), input)?;
             return match self.inflate_grain(frame, marked.zlib, output) {
                 // The file goes on, but the grain does not.
                 Err(DecompressError::InputEnds) if marked.is_whole => Err(DecompressError::Invalid),
@@ -121,16 +121,19 @@ impl Decompressor {
     }
 
     /// Decompresses many streams of deflate, which is faster than one by one. Each is that of [`deflate_in`], and comes with
-    /// a mark and its framing. `done` is called with the result of each, in any order.
+    /// a mark and its framing. `done` is called with the result of each, in any order: how many bytes of the input make
+    /// the output, or `None` where the stream has no end there.
     pub fn inflate_all<'a, T>(
         &mut self,
         streams: impl Iterator<Item = ((T, Framing), Stream<'a>)>,
-        mut done: impl FnMut(T, Stream<'a>, Result<(), DecompressError>),
+        mut done: impl FnMut(T, Stream<'a>, Result<Option<usize>, DecompressError>),
     ) {
         self.inflater.inflate_all(streams, |(mark, framing), stream, result| {
             let result = match (result, framing) {
-                (Ok(end), Framing::Grain(_)) => grain::check(stream.input, end, stream.output).map(|_| ()),
-                (result, _) => result.map(|_| ()).map_err(Into::into),
+                (Ok(end), Framing::Grain(_)) => grain::check(stream.input, end, stream.output).map(Some),
+                (Ok(StreamEnd::At(end)), Framing::Raw) => Ok(Some(end)),
+                (Ok(StreamEnd::GoesOn | StreamEnd::InputEnds), Framing::Raw) => Ok(None),
+                (Err(error), _) => Err(error.into()),
             };
             done(mark, stream, result);
         });

@@ -2,17 +2,35 @@
 
 use crate::target::Run;
 use decant_codec::is_zero;
+use std::ops::Range;
 
-/// Appends the runs of data in `bytes[start..end]`, which begins at guest offset `guest`. `start` and `guest` are multiples of
-/// `unit`, which is in bytes. A run covers whole units, except at the end.
-pub fn data_runs(bytes: &[u8], start: usize, end: usize, guest: u64, unit: usize, runs: &mut Vec<Run>) {
+/// Appends the runs of data in `range` of `bytes`, which begins at guest offset `guest`. `guest` and the start of the range are
+/// multiples of `unit`, which is in bytes. A run covers whole units, except at the end. `zeros` are ranges of whole units,
+/// ascending, that are zeros whatever is there.
+pub fn data_runs(
+    bytes: &[u8],
+    range: Range<usize>,
+    guest: u64,
+    unit: usize,
+    zeros: &[Range<usize>],
+    runs: &mut Vec<Run>,
+) {
+    let mut zeros = &zeros[zeros.partition_point(|zero| zero.end <= range.start)..];
     let mut open: Option<Run> = None;
-    let mut at = start;
-    for block in bytes[start..end].chunks(unit) {
+    let mut at = range.start;
+    while at < range.end {
+        if let [zero, others @ ..] = zeros
+            && zero.start <= at
+        {
+            runs.extend(open.take());
+            (at, zeros) = (zero.end, others);
+            continue;
+        }
+        let block = &bytes[at..(at + unit).min(range.end)];
         if is_zero(block) {
             runs.extend(open.take());
         } else {
-            let run = open.get_or_insert(Run { offset: guest + (at - start) as u64, start: at, len: 0 });
+            let run = open.get_or_insert(Run { offset: guest + (at - range.start) as u64, start: at, len: 0 });
             run.len += block.len();
         }
         at += block.len();
@@ -45,9 +63,20 @@ mod tests {
                 bytes[4096 + mark] = 1;
             }
             let mut runs = Vec::new();
-            data_runs(&bytes, 4096, 4096 + len, 1 << 20, 4096, &mut runs);
+            data_runs(&bytes, 4096..4096 + len, 1 << 20, 4096, &[], &mut runs);
             let found: Vec<_> = runs.iter().map(|run| (run.start - 4096, run.len)).collect();
             assert_eq!(&found, expected, "{len} {marks:?}");
+            // Units that are known to be zeros are not looked at.
+            let zeros = [0..4096, 8192..12_288, 20_480..24_576];
+            let mut without = Vec::new();
+            data_runs(&bytes, 4096..4096 + len, 1 << 20, 4096, &zeros, &mut without);
+            let end = bytes.len();
+            for zero in zeros {
+                bytes[zero.start.min(end)..zero.end.min(end)].fill(0);
+            }
+            let mut filled = Vec::new();
+            data_runs(&bytes, 4096..4096 + len, 1 << 20, 4096, &[], &mut filled);
+            assert_eq!(without, filled, "{len} {marks:?}");
             assert!(runs.iter().all(|run| run.offset - (1 << 20) == (run.start - 4096) as u64));
         }
     }

@@ -85,7 +85,7 @@ pub struct PartFile {
     pub id: FileId,
     /// Its name, for messages.
     pub name: Rc<str>,
-    /// Its bytes.
+    /// Its bytes, for what is no data.
     pub source: Rc<dyn Source>,
 }
 

@@ -130,10 +130,6 @@ fn decode(job: &Job, buffers: &mut Buffers, ciphers: &Ciphers) -> Result<Outcome
         .into_par_iter()
         .map(|part| DECODER.with_borrow_mut(|decoder| decoder.decode_part(job, part, input, ciphers)))
         .collect();
-    let mut lost = Vec::new();
-    // In order: of several failures the first is told, not the fastest.
-    for part in parts {
-        lost.extend(part?);
-    }
-    Ok(Outcome { runs: job.runs(&buffers.output), lost })
+    // In order: of several failures the first is reported, not the fastest.
+    Outcome::of_parts(job, &mut buffers.output, parts)
 }

@@ -1,0 +1,259 @@
+//! Compressed units that repeat: one at the same place as an earlier one, or with the bytes of the one before it, is
+//! decompressed once. So the time that a job takes follows what is stored, not what that expands to.
+
+use super::job::{CompressedPart, Piece};
+use crate::decode::DecompressError;
+use crate::source::FileId;
+use decant_codec::is_zero;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// How many bytes of a unit and of the one before it must be equal so that they are taken to be the same, until the end of the
+/// first one is known.
+const SIMILAR: usize = 32;
+
+/// A whole cluster or grain that is decompressed.
+pub(super) struct Unit<'a> {
+    pub piece: &'a Piece,
+    pub stored: CompressedPart,
+    /// Its deflate data and what follows, if it is inflated together with others.
+    pub deflate: Option<&'a [u8]>,
+    /// The length of its deflate data, where the data has an end; `None` before it is decompressed.
+    pub result: Option<Result<Option<usize>, DecompressError>>,
+    is_zero: Option<bool>,
+}
+
+/// A piece that repeats a unit.
+pub(super) struct Repeat<'a> {
+    pub piece: &'a Piece,
+    pub stored: CompressedPart,
+    deflate: Option<&'a [u8]>,
+    /// The number of the unit.
+    of: usize,
+    is_same_place: bool,
+}
+
+/// What becomes of a repeat.
+pub(super) enum Outcome {
+    /// It has the content of the unit, which lies there in the output.
+    Same(Range<usize>),
+    /// It fails as the unit does.
+    Fails(DecompressError),
+    /// It differs, and is decompressed by itself.
+    Differs,
+    /// The unit was not decompressed, since something before it has failed.
+    Unknown,
+}
+
+/// The units of a part of a job.
+#[derive(Default)]
+pub(super) struct Units<'a> {
+    pub units: Vec<Unit<'a>>,
+    pub repeats: Vec<Repeat<'a>>,
+    /// The number of the unit at a place, with the length of its range.
+    places: BTreeMap<(FileId, u64, usize), usize>,
+}
+
+impl<'a> Units<'a> {
+    /// Adds `piece`, a whole unit. Returns its number if it has to be decompressed, or nothing if it repeats another one.
+    pub fn add(&mut self, piece: &'a Piece, stored: CompressedPart, deflate: Option<&'a [u8]>) -> Option<usize> {
+        let number = self.units.len();
+        let place = (stored.file, stored.host.0, piece.input_len + stored.missing);
+        let same_place = self.places.get(&place).copied().filter(|&at| {
+            let unit = self.units[at].stored;
+            unit.compression == stored.compression && unit.framing == stored.framing && unit.cluster == stored.cluster
+        });
+        let of = same_place.or_else(|| {
+            let before = self.units.last().filter(|before| before.stored.cluster == stored.cluster)?;
+            is_similar(before.deflate?, deflate?).then_some(number - 1)
+        });
+        if let Some(of) = of {
+            self.repeats.push(Repeat { piece, stored, deflate, of, is_same_place: same_place.is_some() });
+            return None;
+        }
+        self.places.insert(place, number);
+        self.units.push(Unit { piece, stored, deflate, result: None, is_zero: None });
+        Some(number)
+    }
+
+    /// What becomes of `repeat` when all units are decompressed.
+    pub fn outcome(&self, repeat: &Repeat<'a>) -> Outcome {
+        let unit = &self.units[repeat.of];
+        match &unit.result {
+            None => Outcome::Unknown,
+            Some(Err(error)) if repeat.is_same_place => Outcome::Fails(error.clone()),
+            Some(Ok(_)) if repeat.is_same_place => Outcome::Same(unit.output()),
+            Some(Ok(Some(end))) if has_same_start(unit.deflate, repeat.deflate, *end) => Outcome::Same(unit.output()),
+            Some(_) => Outcome::Differs,
+        }
+    }
+
+    /// Whether the unit that `repeat` has the content of is all zero. `output` begins at `base` in the job's output.
+    pub fn is_zero(&mut self, repeat: &Repeat<'a>, output: &[u8], base: usize) -> bool {
+        let unit = &mut self.units[repeat.of];
+        let Range { start, end } = unit.output();
+        *unit.is_zero.get_or_insert_with(|| is_zero(&output[start - base..end - base]))
+    }
+}
+
+impl Unit<'_> {
+    fn output(&self) -> Range<usize> {
+        self.piece.output..self.piece.output + self.piece.output_len
+    }
+}
+
+fn is_similar(a: &[u8], b: &[u8]) -> bool {
+    let len = SIMILAR.min(a.len()).min(b.len());
+    a[..len] == b[..len]
+}
+
+/// Whether both have at least `len` bytes, the first of which are equal.
+fn has_same_start(a: Option<&[u8]>, b: Option<&[u8]>, len: usize) -> bool {
+    let (a, b) = (a.and_then(|a| a.get(..len)), b.and_then(|b| b.get(..len)));
+    a.is_some() && a == b
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::decoder::Decoder;
+    use super::super::job::{Buffers, Job, Stored};
+    use super::*;
+    use crate::encryption::Ciphers;
+    use crate::extent::{Compression, Framing, GrainFrame};
+    use crate::target::Run;
+    use crate::units::HostOffset;
+
+    const CLUSTER: usize = 1024;
+    const UNIT: usize = 4096;
+
+    fn part(host: u64) -> CompressedPart {
+        CompressedPart {
+            compression: Compression::Deflate,
+            framing: Framing::Raw,
+            cluster: CLUSTER,
+            skip: 0,
+            file: FileId(0),
+            host: HostOffset(host),
+            missing: 0,
+        }
+    }
+
+    /// A job of whole clusters: `places` are those of their compressed data in `input`.
+    fn job(input: &[u8], places: &[(usize, usize)]) -> Job {
+        let piece = |(number, &(input, input_len)): (usize, &(usize, usize))| Piece {
+            input,
+            input_len,
+            output: number * CLUSTER,
+            output_len: CLUSTER,
+            stored: Stored::Compressed(part(input as u64)),
+        };
+        let pieces: Vec<_> = places.iter().enumerate().map(piece).collect();
+        assert!(pieces.iter().all(|piece| piece.input + piece.input_len <= input.len()));
+        let stretches = vec![Run { offset: 1 << 20, start: 0, len: places.len() * CLUSTER }];
+        Job { pieces, stretches, unit: UNIT as u64, ..Job::default() }
+    }
+
+    fn deflated(cluster: &[u8]) -> Vec<u8> {
+        miniz_oxide::deflate::compress_to_vec(cluster, 6)
+    }
+
+    #[test]
+    fn what_repeats_is_decompressed_once() {
+        let text: Vec<u8> = (0..CLUSTER).map(|at| (at * at / 7) as u8).collect();
+        // Two that begin alike: stored blocks.
+        let [mut one, mut other] = [vec![7; CLUSTER], vec![7; CLUSTER]];
+        (one[900], other[900]) = (1, 2);
+        let stored = |cluster: &[u8]| miniz_oxide::deflate::compress_to_vec(cluster, 0);
+        let streams = [deflated(&text), deflated(&[0; CLUSTER]), stored(&one), stored(&other), vec![0xff; 70]];
+        // (what, streams in the order of the disk, each with its place if it has that of an earlier one; how many are units)
+        type Order<'a> = &'a [(usize, Option<usize>)];
+        let cases: &[(&str, Order, usize)] = &[
+            ("different ones", &[(0, None), (1, None), (2, None)], 3),
+            ("equal ones", &[(0, None); 9], 1),
+            ("the same place", &[(0, None), (1, None), (0, Some(0)), (1, Some(1)), (0, Some(0))], 2),
+            ("equal ones with another between", &[(0, None), (1, None), (0, None)], 3),
+            ("similar ones", &[(2, None), (3, None), (2, None), (3, Some(1))], 1),
+            ("what is invalid", &[(4, None), (4, Some(0)), (4, None)], 1),
+        ];
+        for (what, order, count) in cases {
+            // Bytes of others follow each.
+            let (mut input, mut places) = (Vec::new(), Vec::new());
+            for (stream, place) in *order {
+                match place {
+                    Some(number) => places.push(places[*number]),
+                    None => {
+                        places.push((input.len(), streams[*stream].len()));
+                        input.extend(&streams[*stream]);
+                    }
+                }
+            }
+            input.extend([0; 30]);
+            for behind in [0, 30] {
+                let places: Vec<_> = places.iter().map(|&(at, len)| (at, len + behind)).collect();
+                let mut job = job(&input, &places);
+                let mut units = Units::default();
+                for piece in &job.pieces {
+                    let Stored::Compressed(stored) = piece.stored else { unreachable!() };
+                    units.add(piece, stored, Some(&input[piece.input..piece.input + piece.input_len]));
+                }
+                assert_eq!(units.units.len(), *count, "{what}");
+                job.salvage = true;
+                let mut buffers = Buffers { input: input.clone(), output: vec![9; 99_999] };
+                let outcome = Decoder::default().decode(&job, &mut buffers, &Ciphers::default()).unwrap();
+                let contents = [&text[..], &[0; CLUSTER], &one, &other, &[0; CLUSTER]];
+                let expected = order.iter().flat_map(|(stream, _)| contents[*stream]).copied().collect::<Vec<_>>();
+                assert!(covered(&outcome.runs, &buffers.output, expected.len()) == expected, "{what}: other bytes");
+                let lost = order.iter().filter(|(stream, _)| *stream == 4).count();
+                assert_eq!(outcome.lost.len(), lost, "{what}");
+                job.salvage = false;
+                let result = Decoder::default().decode(&job, &mut buffers, &Ciphers::default());
+                assert_eq!(result.is_err(), lost > 0, "{what}");
+            }
+        }
+    }
+
+    /// The bytes that `runs` cover, and zeros.
+    fn covered(runs: &[Run], output: &[u8], len: usize) -> Vec<u8> {
+        let mut disk = vec![0; len];
+        for run in runs {
+            let at = run.offset as usize - (1 << 20);
+            disk[at..at + run.len].copy_from_slice(&output[run.start..run.start + run.len]);
+        }
+        disk
+    }
+
+    /// Zeros that were not filled in are in no run, unless it is filled there.
+    #[test]
+    fn zeros_beside_data() {
+        let zeros = deflated(&[0; CLUSTER]);
+        let data = deflated(&[5; CLUSTER]);
+        for pattern in 0..1u32 << 12 {
+            let (mut input, mut places, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+            for number in 0..12 {
+                let is_data = pattern >> number & 1 == 1;
+                let stream = if is_data { &data } else { &zeros };
+                places.push((input.len(), stream.len()));
+                input.extend(stream);
+                expected.extend([if is_data { 5 } else { 0 }; CLUSTER]);
+            }
+            for (dense, short_hole) in [(false, 0), (false, 8192), (true, 0)] {
+                let job = Job { dense, short_hole, ..job(&input, &places) };
+                let mut buffers = Buffers { input: input.clone(), output: vec![9; 12 * CLUSTER] };
+                let outcome = Decoder::default().decode(&job, &mut buffers, &Ciphers::default()).unwrap();
+                let bytes = covered(&outcome.runs, &buffers.output, expected.len());
+                assert!(bytes == expected, "{pattern:b}, {dense}, {short_hole}");
+            }
+        }
+    }
+
+    #[test]
+    fn grains_at_one_place_differ_by_their_markers() {
+        let frame = |sector| Framing::Grain(GrainFrame { sector: Some(sector), len: CLUSTER as u32 });
+        let job = job(&[0; 10], &[(0, 5), (0, 5)]);
+        let mut units = Units::default();
+        let [first, second] = [0, 2].map(|sector| CompressedPart { framing: frame(sector), ..part(0) });
+        assert_eq!(units.add(&job.pieces[0], first, None), Some(0));
+        assert_eq!(units.add(&job.pieces[1], second, None), Some(1));
+        assert_eq!(units.add(&job.pieces[1], second, None), None);
+    }
+}
