@@ -22,7 +22,11 @@ const top = givenOf('top.qcow2', 'the image');
 /** The doubts about `given` for the name `wanted`, in an image whose layers are `layers`. */
 const doubts = (given: Given, wanted: string, layers: Layer[], more: Partial<Info> = {}, role: Role = 'backing file') =>
   doubtsAbout(
-    { need: { kind: 'missing-file', role, name: wanted, of: 'top.qcow2' }, given, confirmed: false },
+    {
+      need: { kind: 'missing-file', role, name: wanted, fileName: wanted.split('/').at(-1)!, of: 'top.qcow2' },
+      given,
+      confirmed: false,
+    },
     top,
     imageOf({ layers, ...more }),
     english,

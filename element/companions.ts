@@ -4,7 +4,7 @@ import { type Image, open } from 'decant';
 import { diskSize } from './disk-size.js';
 import { type Given, mayBeSame, sourceOf } from './given.js';
 import type { Answer } from './opening.js';
-import { baseName } from './sorting.js';
+import { isSameName } from './sorting.js';
 import type { Texts } from './texts/english.js';
 
 const SECTOR = 512;
@@ -25,8 +25,8 @@ export async function doubtsAbout(
   const doubts: string[] = [];
   if (await mayBeSame(given, top)) doubts.push(texts.probablyTheImage(file.name));
   // A parent was checked by its identity when the image was opened.
-  if (need.role !== 'parent' && baseName(need.name) !== file.name)
-    doubts.push(texts.otherName(file.name, baseName(need.name)));
+  if (need.role !== 'parent' && !isSameName(need.fileName, file.name))
+    doubts.push(texts.otherName(file.name, need.fileName));
   const at = image.info.layers.findIndex(({ name }, at) => at > 0 && name === file.name);
   const [above, layer] = [image.info.layers[at - 1], image.info.layers[at]];
   if (

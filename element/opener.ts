@@ -11,7 +11,7 @@ import { suggestName } from './names.js';
 import { isMissing, type Opening, openingOptions, sourcesOf } from './opening.js';
 import { DiskPicture } from './picture/disk-picture.js';
 import { keptDownload } from './resuming.js';
-import { baseName } from './sorting.js';
+import { isSameName } from './sorting.js';
 import type { Stage } from './stage.js';
 import type { FileNeed, Step } from './state.js';
 import type { Survey, Way } from './ways.js';
@@ -107,7 +107,7 @@ export class Opener {
     const answers = isInDoubt ? opening.answers.filter(({ confirmed }) => confirmed) : opening.answers;
     const repeated = [...opening.repeated, ...others.filter((given) => !distinct.includes(given))];
     const more = { ...opening, answers, missing, companions: [...others, ...files], repeated };
-    const named = missing.some((need) => files.some(({ file }) => file.name === baseName(need.name)));
+    const named = missing.some((need) => files.some(({ file }) => isSameName(file.name, need.fileName)));
     await this.open(
       more,
       named || missing.length === 0 ? undefined : this.stage.texts.notTheFile(files.map(({ file }) => file.name)),

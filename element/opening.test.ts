@@ -9,7 +9,7 @@ const { signal } = new AbortController();
 const [top, base, data] = [givenOf('top.qcow2'), givenOf('base.qcow2'), givenOf('data.raw')];
 const begun = () => beginOpening({ top, companions: [base, data], called: [] });
 const answer = (given = base): Answer => ({
-  need: { kind: 'missing-file', role: 'backing file', name: '/images/base', of: 'top.qcow2' },
+  need: { kind: 'missing-file', role: 'backing file', name: '/images/base', fileName: 'base', of: 'top.qcow2' },
   given,
   confirmed: false,
 });

@@ -58,8 +58,8 @@ function needing(name: string, wanted: string): void {
     return imageOf({
       name,
       layers: isThere ? [layerOf(name), layerOf(wanted)] : [layerOf(name)],
-      references: [{ role: 'backing file', name: wanted }],
-      needs: isThere ? [] : [{ kind: 'missing-file', role: 'backing file', name: wanted, of: name }],
+      references: [{ role: 'backing file', name: wanted, fileName: wanted }],
+      needs: isThere ? [] : [{ kind: 'missing-file', role: 'backing file', name: wanted, fileName: wanted, of: name }],
       unusedCompanions: names.filter((one) => one !== wanted),
     });
   });

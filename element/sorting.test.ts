@@ -3,7 +3,7 @@
 import { DecantError, type Input, type Reference } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { givenOf, imageOf } from '../e2e/support/units/element.js';
-import { baseName, mayBeRaw, sort, sortImages } from './sorting.js';
+import { isSameName, mayBeRaw, sort, sortImages } from './sorting.js';
 
 /** What the package says of a file. */
 type Kind = { refersTo?: string[]; parent?: string; id?: string } | 'damaged' | 'unknown';
@@ -17,9 +17,11 @@ vi.mock('decant', async (original) => ({
     if (kind === 'unknown') throw new DecantError('not-recognised', 'The file is in no disk image format');
     if (kind === 'damaged') throw new DecantError('corrupt', 'The image is truncated');
     const { refersTo = [], parent, id } = kind;
-    const files = refersTo.map((name): Reference => ({ role: 'backing file', name }));
+    const files = refersTo.map(
+      (name): Reference => ({ role: 'backing file', name, fileName: name.split(/[/\\]/).at(-1)! }),
+    );
     const parents: Reference[] =
-      parent === undefined ? [] : [{ role: 'parent', name: parent, identity: { id: parent } }];
+      parent === undefined ? [] : [{ role: 'parent', name: parent, fileName: parent, identity: { id: parent } }];
     return imageOf({ references: [...files, ...parents], identities: id === undefined ? [] : [{ id }] });
   },
 }));
@@ -107,12 +109,11 @@ for (const [name, content, isIt] of [
   });
 }
 
-for (const [path, name] of [
-  ['base.qcow2', 'base.qcow2'],
-  ['/a/b/base.qcow2', 'base.qcow2'],
-  ['..\\b\\base.vhd', 'base.vhd'],
-  ['a/b\\c', 'c'],
-  ['a/', ''],
+for (const [one, other, isSame] of [
+  ['base.qcow2', 'base.qcow2', true],
+  ['Base.QCOW2', 'base.qcow2', true],
+  ['Gro\u0308ße.raw', 'größe.raw', true],
+  ['base1.raw', 'base2.raw', false],
 ] as const) {
-  test(`the last component of '${path}' is '${name}'`, () => expect(baseName(path)).toBe(name));
+  test(`'${one}' and '${other}'`, () => expect(isSameName(one, other)).toBe(isSame));
 }

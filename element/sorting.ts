@@ -25,10 +25,12 @@ const MAY_BE_RAW = /\.(raw|img|dd|bin|iso)$/i;
 export const mayBeRaw = ({ file, link }: Given): boolean =>
   MAY_BE_RAW.test(file.name) && (file.size > 0 || link !== undefined);
 
-/** The last component of a path of any system. */
-export const baseName = (path: string): string => path.split(/[/\\]/).at(-1)!;
+/** A name without regard to the form of its characters and to case, as files are found by their names. */
+const folded = (name: string): string => name.normalize('NFC').toLowerCase();
 
-/** How an image is tied to others. Each tie is a file name or the ID of a disk. */
+export const isSameName = (one: string, other: string): boolean => folded(one) === folded(other);
+
+/** How an image is tied to others. Each tie is a file name, folded, or the ID of a disk. */
 interface Links {
   /** What it refers to. */
   wanted: string[];
@@ -43,12 +45,15 @@ async function linksOf(given: Given, signal: AbortSignal): Promise<Links | undef
     const image = await open(await sourceOf(given, signal), { signal });
     await image.close();
     const { references, identities } = image.info;
-    const wanted = references.flatMap(({ name, identity }) => [baseName(name), ...(identity ? [identity.id] : [])]);
-    return { wanted, called: [name, ...identities.map(({ id }) => id)] };
+    const wanted = references.flatMap(({ fileName, identity }) => [
+      folded(fileName),
+      ...(identity ? [identity.id] : []),
+    ]);
+    return { wanted, called: [folded(name), ...identities.map(({ id }) => id)] };
   } catch (thrown) {
     // A damaged image is an image: opening it tells what is wrong.
     const isOther = thrown instanceof DecantError && thrown.kind === 'not-recognised';
-    return isOther ? undefined : { wanted: [], called: [name] };
+    return isOther ? undefined : { wanted: [], called: [folded(name)] };
   }
 }
 
@@ -81,7 +86,7 @@ async function allLinks(files: Given[], signal: AbortSignal): Promise<AllLinks> 
 
 /** `isMeant` decides on a file that is not recognised and that no other file refers to. */
 function sortBy(files: Given[], links: AllLinks, isMeant: (given: Given) => boolean): Sorted {
-  const called = (given: Given) => links.get(given)?.called ?? [given.file.name];
+  const called = (given: Given) => links.get(given)?.called ?? [folded(given.file.name)];
   const referred = new Set<string>();
   for (const given of files) {
     // An image that names itself means a file of the same name elsewhere.
@@ -114,7 +119,7 @@ function reachable(top: Given, files: Given[], links: AllLinks): Given[] {
   for (const given of found) {
     const wanted = links.get(given)?.wanted ?? [];
     for (const other of files) {
-      const called = links.get(other)?.called ?? [other.file.name];
+      const called = links.get(other)?.called ?? [folded(other.file.name)];
       if (called.some((name) => wanted.includes(name))) found.add(other);
     }
   }

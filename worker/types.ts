@@ -131,6 +131,8 @@ export interface Reference {
   role: Role;
   /** The name that stands in the image. If there is none, the ID of the disk. */
   name: string;
+  /** What the file is called: the last part of the path that is named, also in an address or in JSON. */
+  fileName: string;
   /** The format that the image states for the file. */
   format?: string;
   /** The identity that a parent must have, in formats that record it. A parent without a name is found by it. */
@@ -159,8 +161,13 @@ export interface Layer {
   encryption?: 'luks' | 'aes';
 }
 
-/** A file, or a password, that a conversion still needs. `of` is the name of the layer that needs it. */
-export type Need = { kind: 'missing-file'; role: Role; name: string; of: string } | { kind: 'password'; of: string };
+/**
+ * A file, or a password, that a conversion still needs. `name` and `fileName` are those of the `Reference`, and `of` is the
+ * name of the layer that needs it.
+ */
+export type Need =
+  | { kind: 'missing-file'; role: Role; name: string; fileName: string; of: string }
+  | { kind: 'password'; of: string };
 
 /** Something that a person should know: a code and fields for programs, and a sentence. */
 export interface Notice {

@@ -169,7 +169,7 @@ impl Image {
     fn require(&self, counts: impl Fn(&Need) -> bool) -> Result<()> {
         match self.needs().into_iter().find(counts) {
             None => Ok(()),
-            Some(Need::MissingFile { role, name, of }) => Err(Error::new(
+            Some(Need::MissingFile { role, name, of, .. }) => Err(Error::new(
                 ErrorKind::MissingFile,
                 format!(
                     "'{}', the {role} of '{}', is missing; hand it over together with the image",

@@ -106,6 +106,9 @@ pub enum Need {
         role: Role,
         /// The name that the image has for it.
         name: String,
+        /// See [`Reference::file_name`].
+        #[serde(rename = "fileName")]
+        file_name: String,
         /// The name of the image that refers to it.
         of: String,
     },

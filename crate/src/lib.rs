@@ -27,11 +27,13 @@ pub mod error;
 pub mod examination;
 pub mod extent;
 pub mod fields;
+mod file_name;
 pub mod format;
 mod full_build;
 mod guess;
 pub mod image;
 pub mod info;
+mod json;
 #[cfg(feature = "extras")]
 mod manifest;
 #[cfg(not(feature = "extras"))]
@@ -53,6 +55,7 @@ pub mod stream;
 pub mod streamed;
 mod table_cache;
 pub mod target;
+mod text;
 pub mod units;
 mod unpack;
 #[cfg(target_arch = "wasm32")]

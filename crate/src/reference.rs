@@ -1,5 +1,7 @@
 //! The other files that an image names.
 
+use crate::error::Result;
+use crate::file_name;
 use serde::Serialize;
 use std::fmt;
 
@@ -10,10 +12,35 @@ pub struct Reference {
     pub role: Role,
     /// As the image has it: a path, often of another machine; what identifies the file where it has no name.
     pub name: String,
+    /// The last part of the path that the name means: what the file is called without folders.
+    #[serde(rename = "fileName")]
+    pub file_name: String,
+    /// The paths that the name may mean, the likeliest first.
+    #[serde(skip)]
+    pub candidates: Vec<String>,
     /// The format that the image states for it.
     pub format: Option<String>,
     /// What a parent must be, where the image records that. A parent without a name is found by it.
     pub identity: Option<Identity>,
+}
+
+impl Reference {
+    /// A reference to a file by its path.
+    pub fn new(role: Role, name: String, format: Option<String>) -> Self {
+        Self::meaning(role, name.clone(), vec![name], format)
+    }
+
+    /// A reference to a file as QEMU names it. Fails with `unsupported` where it describes other bytes than a file has.
+    pub fn by_qemu(role: Role, name: String, format: Option<String>) -> Result<Self> {
+        let meaning = file_name::meaning(&name)?;
+        // What the image states beside the name takes precedence.
+        Ok(Self::meaning(role, name, meaning.candidates, format.or(meaning.format)))
+    }
+
+    fn meaning(role: Role, name: String, candidates: Vec<String>, format: Option<String>) -> Self {
+        let file_name = candidates.last().map_or("", |path| base_name(path)).to_owned();
+        Self { role, name, file_name, candidates, format, identity: None }
+    }
 }
 
 /// What an image needs another file for. The public API has the same word.

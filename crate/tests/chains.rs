@@ -44,7 +44,25 @@ fn which_file_a_name_means() {
         ("a.qcow2", "base.raw", &[("x/base.raw", false), ("base.raw", true)], None),
         // Never merely because it is the only one.
         ("a.qcow2", "base.raw", &[("disk.raw", true)], Some(MissingFile)),
-        ("a.qcow2", "base.raw", &[("Base.raw", true)], Some(MissingFile)),
+        // In another case, or another form of its characters, if that is one file only.
+        ("a.qcow2", "base.raw", &[("Base.RAW", true)], None),
+        ("a.qcow2", "/vm/Gr\u{f6}\u{df}e.raw", &[("x/Gro\u{308}\u{df}E.raw", true)], None),
+        ("a.qcow2", "base.raw", &[("BASE.raw", false), ("base.raw", true)], None),
+        ("a.qcow2", "base.raw", &[("BASE.raw", true), ("Base.raw", false)], Some(Usage)),
+        ("A.qcow2", "a.qcow2", &[("x/A.qcow2", true)], Some(Usage)),
+        // An address with a query, and JSON.
+        ("a.qcow2", "https://h/x/base.raw?versionId=3", &[("base.raw", true)], None),
+        ("a.qcow2", "https://h/x/my%20base.raw?a#b", &[("my base.raw", true)], None),
+        ("a.qcow2", "https://h/x/base.raw?a", &[("base.raw?a", true), ("base.raw", false)], None),
+        (
+            "a.qcow2",
+            r#"json:{"driver":"raw","file":{"driver":"file","filename":"/vm/base.raw"}}"#,
+            &[("base.raw", true)],
+            None,
+        ),
+        ("a.qcow2", r#"json:{"driver":"raw","file.filename":"base.raw"}"#, &[("base.raw", true)], None),
+        ("a.qcow2", r#"json:{"file.driver":"nbd","file.export":"base.raw"}"#, &[("base.raw", true)], None),
+        ("a.qcow2", r#"json:{"driver":"raw","file.filename":"base.raw"}"#, &[("disk.raw", true)], Some(MissingFile)),
         ("a.qcow2", "base.raw", &[], Some(MissingFile)),
         ("a.qcow2", "/vm/base.raw", &[("/x/base.raw", true), ("/y/base.raw", false)], Some(Usage)),
         ("a.qcow2", "base.raw", &[("base.raw", true), ("base.raw", false)], Some(Usage)),
@@ -132,6 +150,9 @@ fn formats_of_backing_files() {
         (Some("luks"), &numbers, Err(Unsupported)),
         // QEMU reads a stated format up to a zero byte.
         (Some("raw\0"), &numbers, Ok(&numbers)),
+        // QEMU reads a protocol as raw.
+        (Some("file"), &small(), Ok(&small())),
+        (Some("host_device"), &vmdk, Ok(&vmdk)),
         // As QEMU probes: what it does not know as a disk is raw.
         (None, &small(), Ok(&small_disk())),
         (None, &numbers, Ok(&numbers)),
@@ -157,6 +178,27 @@ fn formats_of_backing_files() {
     let guessed = Case { companions: vec![("base".to_owned(), numbered())], ..Case::new(overlay("base", None)) };
     let info = guessed.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
     assert!(info.layers[1].guessed && info.safety.iter().any(|notice| notice.code == "guessed-raw"));
+}
+
+/// What JSON says of a backing file: its format, where the image states none, and nothing that makes other bytes of it.
+#[test]
+fn backing_files_described_in_json() {
+    let with = |text: &str, stated| Case {
+        companions: vec![("base".to_owned(), small())],
+        ..Case::new(overlay(&format!("json:{text}"), stated))
+    };
+    let raw = r#"{"driver":"raw","file":{"driver":"file","filename":"/vm/base"}}"#;
+    let qcow2 = r#"{"driver":"qcow2","file":{"driver":"file","filename":"/vm/base"}}"#;
+    assert!(with(raw, None).bytes().unwrap() == over(&small()));
+    assert!(with(qcow2, None).bytes().unwrap() == over(&small_disk()));
+    assert!(with(qcow2, Some("qcow2")).bytes().unwrap() == over(&small_disk()));
+    let offset = r#"{"driver":"raw","offset":512,"file":{"driver":"file","filename":"base"}}"#;
+    let error = with(offset, Some("raw")).bytes().unwrap_err();
+    assert!(error.kind == ErrorKind::Unsupported && error.message.contains("offset"), "{error}");
+    let need = Case { companions: Vec::new(), ..with(qcow2, None) };
+    let info = need.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
+    assert_eq!((&info.references[0].file_name[..], info.references[0].format.as_deref()), ("base", Some("qcow2")));
+    assert!(matches!(&info.needs[..], [Need::MissingFile { file_name, .. }] if file_name == "base"));
 }
 
 /// The file that has to be got again is the one that is named.

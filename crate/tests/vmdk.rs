@@ -302,6 +302,33 @@ fn names_in_windows_1252() {
     assert!(Case { companions, ..Case::new(bytes) }.bytes().unwrap() == pattern(1, SECTOR));
 }
 
+/// A descriptor is in the encoding that it states.
+#[test]
+fn names_in_other_encodings() {
+    // (what is stated, the name in these bytes, the name)
+    let cases: &[(&str, &[u8], &str)] = &[
+        ("encoding=\"GBK\"", b"\xb4\xc5\xc5\xcc.bin", "磁盘.bin"),
+        // The second byte of a character is a backslash.
+        ("encoding=\"Shift_JIS\"", b"\x83\x5c.bin", "ソ.bin"),
+        ("Encoding = \"Big5\"", b"\xba\xcf\xba\xd0.bin", "磁碟.bin"),
+        ("encoding=\"windows-1252\"", b"\xc3\xb6.bin", "Ã¶.bin"),
+        ("encoding=\"UTF-8\"", "Größe.bin".as_bytes(), "Größe.bin"),
+        // What is stated and wrong is passed over.
+        ("encoding=\"UTF-8\"", b"Gr\xf6\xdfe.bin", "Größe.bin"),
+        ("encoding=\"GBK\"", b"\xff\xfe.bin", "ÿþ.bin"),
+        ("encoding=\"nothing known\"", "磁盘.bin".as_bytes(), "磁盘.bin"),
+        ("ddb.comment=\"encoding\"", "磁盘.bin".as_bytes(), "磁盘.bin"),
+    ];
+    for (stated, bytes, name) in cases {
+        let text = descriptor("custom", "RW 1 FLAT \"NAME\" 0\n").replace("CID=1", &format!("{stated}\nCID=1"));
+        let (before, after) = text.split_once("NAME").unwrap();
+        let image = [before.as_bytes(), bytes, after.as_bytes()].concat();
+        let companions = vec![((*name).to_owned(), pattern(1, SECTOR))];
+        let read = Case { companions, ..Case::new(image) }.bytes();
+        assert!(read.is_ok_and(|bytes| bytes == pattern(1, SECTOR)), "{stated}, {name}");
+    }
+}
+
 #[test]
 fn what_the_redundant_directory_is_for() {
     let file = Kdmv { redundant: true, grain: 1, capacity: 1500, ..Kdmv::default() };

@@ -19,7 +19,13 @@ const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{DI}\p{Cs}\ufff9-\ufffb]/u;
 const NASTY = '\u001b[31m\u009b2J\nb= \u202e\u2066\u200b';
 const NAMES = [NASTY, 'x'.repeat(60_000)];
 
-const needOf = (name: string): FileNeed => ({ kind: 'missing-file', role: 'backing file', name, of: name });
+const needOf = (name: string): FileNeed => ({
+  kind: 'missing-file',
+  role: 'backing file',
+  name,
+  fileName: name,
+  of: name,
+});
 const placesOf = (name: string): Place[] => [
   { kind: 'folder', folder: folderHandle(name, {}), name, replaces: undefined },
   { kind: 'dialog', handle: fileHandle(fileOf(name)), name },

@@ -57,37 +57,37 @@ describe('text', () => {
     ['an encrypted one', { encryption: { format: 'luks' } }, '-', ['encrypted: yes']],
     [
       'a backing file beside the image',
-      { references: [{ role: 'backing file', name: 'b.qcow2' }] },
+      { references: [{ role: 'backing file', name: 'b.qcow2', fileName: 'b.qcow2' }] },
       'http://host/vm/a.qcow2',
       ['backing file: b.qcow2 (actual path: http://host/vm/b.qcow2)'],
     ],
     [
       'a backing file in the same folder',
-      { references: [{ role: 'backing file', name: 'b.qcow2', format: 'qcow2' }] },
+      { references: [{ role: 'backing file', name: 'b.qcow2', fileName: 'b.qcow2', format: 'qcow2' }] },
       '-',
       ['backing file: b.qcow2', 'backing file format: qcow2'],
     ],
     [
       'a backing file by its whole path',
-      { references: [{ role: 'backing file', name: '/b.qcow2' }] },
+      { references: [{ role: 'backing file', name: '/b.qcow2', fileName: '/b.qcow2' }] },
       'http://host/vm/a.qcow2',
       ['backing file: /b.qcow2'],
     ],
     [
       'a backing file by a protocol',
-      { references: [{ role: 'backing file', name: 'nbd:b' }] },
+      { references: [{ role: 'backing file', name: 'nbd:b', fileName: 'nbd:b' }] },
       'http://host/vm/a.qcow2',
       ['backing file: nbd:b'],
     ],
     [
       'a colon behind a folder',
-      { references: [{ role: 'backing file', name: 'c/nbd:b' }] },
+      { references: [{ role: 'backing file', name: 'c/nbd:b', fileName: 'c/nbd:b' }] },
       'http://host/vm/a',
       ['backing file: c/nbd:b (actual path: http://host/vm/c/nbd:b)'],
     ],
     [
       'a parent without a name',
-      { references: [{ role: 'parent', name: 'uuid', identity: { id: 'uuid' } }] },
+      { references: [{ role: 'parent', name: 'uuid', fileName: 'uuid', identity: { id: 'uuid' } }] },
       '-',
       ['parent: uuid'],
     ],
@@ -95,8 +95,8 @@ describe('text', () => {
       'other files',
       {
         references: [
-          { role: 'data file', name: 'c' },
-          { role: 'extent', name: 'd' },
+          { role: 'data file', name: 'c', fileName: 'c' },
+          { role: 'extent', name: 'd', fileName: 'd' },
         ],
       },
       '-',
@@ -181,7 +181,7 @@ describe('text', () => {
       ],
       needs: [
         { kind: 'password', of: 'a' },
-        { kind: 'missing-file', role: 'backing file', name: NASTY, of: 'a' },
+        { kind: 'missing-file', role: 'backing file', name: NASTY, fileName: NASTY, of: 'a' },
       ],
       unusedCompanions: ['c', NASTY],
       safety: [{ code: 'guessed', fields: {}, message: 'it is read as raw' }],
@@ -206,7 +206,7 @@ describe('text', () => {
     const long = 'x'.repeat(1 << 20);
     for (const name of [NASTY, long, '\n'.repeat(1023)]) {
       const lines = await text({
-        references: [{ role: 'backing file', name, format: name }],
+        references: [{ role: 'backing file', name, fileName: name, format: name }],
         specific: { name, list: [name] },
         containers: [{ name: 'tar', member: name }],
         snapshots: [{ ...SNAPSHOT, id: name, name }],
@@ -250,7 +250,7 @@ describe('JSON', () => {
         features: ['dirty'],
         encryption: { format: 'aes' },
         specific: { compat: '1.1' },
-        references: [{ role: 'backing file', name: NASTY, format: 'raw' }],
+        references: [{ role: 'backing file', name: NASTY, fileName: NASTY, format: 'raw' }],
         snapshots: [SNAPSHOT, { ...SNAPSHOT, icount: 42 }],
         layers: [{ ...layer, virtualSize: 7 }],
       },
@@ -282,7 +282,9 @@ describe('JSON', () => {
   });
 
   test('a parent is no backing file', async () => {
-    const info = await json({ references: [{ role: 'parent', name: 'uuid', identity: { id: 'uuid' } }] });
+    const info = await json({
+      references: [{ role: 'parent', name: 'uuid', fileName: 'uuid', identity: { id: 'uuid' } }],
+    });
     expect(info).not.toHaveProperty('backing-filename');
     expect(info).not.toHaveProperty('full-backing-filename');
   });

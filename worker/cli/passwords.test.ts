@@ -85,7 +85,7 @@ describe('a layer that is not encrypted', () => {
       const error = expect.objectContaining({ kind: 'usage', message: `There is no encrypted layer ${message}` });
       expect(() => passwords.check(info(layers))).toThrow(error);
       // The missing file may be that layer.
-      const missing: Need = { kind: 'missing-file', role: 'backing file', name: 'c', of: 'a' };
+      const missing: Need = { kind: 'missing-file', role: 'backing file', name: 'c', fileName: 'c', of: 'a' };
       expect(() => passwords.check(info(layers, [missing]))).not.toThrow();
     });
   }

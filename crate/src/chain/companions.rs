@@ -6,6 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::reference::{Reference, Role, base_name, resolved};
 use crate::shown::shown;
 use crate::source::FileId;
+use crate::text::folded;
 use std::collections::HashMap;
 
 /// The companions of an image, and which of them are referred to.
@@ -17,6 +18,8 @@ pub(super) struct Companions<'a> {
     by_name: HashMap<&'a str, Vec<usize>>,
     by_path: HashMap<Vec<&'a str>, Vec<usize>>,
     by_base_name: HashMap<&'a str, Vec<usize>>,
+    /// Without regard to form and case.
+    by_folded_name: HashMap<String, Vec<usize>>,
 }
 
 /// The name under which an image may refer to `companion`.
@@ -34,12 +37,14 @@ impl<'a> Companions<'a> {
             by_name: HashMap::new(),
             by_path: HashMap::new(),
             by_base_name: HashMap::new(),
+            by_folded_name: HashMap::new(),
         };
         for (number, companion) in given.iter().enumerate() {
             let name = given_name(companion);
             companions.by_name.entry(name).or_default().push(number);
             companions.by_path.entry(resolved(name, "")).or_default().push(number);
             companions.by_base_name.entry(base_name(name)).or_default().push(number);
+            companions.by_folded_name.entry(folded(base_name(name))).or_default().push(number);
         }
         companions
     }
@@ -55,22 +60,29 @@ impl<'a> Companions<'a> {
         }
     }
 
-    /// The file that `reference` names, if it was handed over: by its path, else by its base name alone. `above` are the
-    /// names of the image that refers to it, which is the last, and of those above.
+    /// The file that `reference` names, if it was handed over: by its path, else by its base name alone, else by that without
+    /// regard to form and case. `above` are the names of the image that refers to it, which is the last, and of those above.
     ///
     /// Fails with `usage` if several files match, or the image itself, or a file in another folder whose base name an
     /// image above has too; with `corrupt` if the reference can only be a circle.
     pub fn find(&mut self, reference: &Reference, above: &[&str]) -> Result<Option<FileId>> {
         let role = reference.role;
-        let wanted = reference.name.strip_prefix("file:").unwrap_or(&reference.name);
-        let is_in_use = above.iter().any(|name| base_name(name) == base_name(wanted));
-        let by_path = self.with_path(wanted, &reference.name, above.last().copied().unwrap_or_default());
-        let is_unclear = by_path.is_empty() && is_in_use;
-        let found = if by_path.is_empty() { self.with_base_name(wanted, is_in_use) } else { by_path };
+        let paths = &reference.candidates;
+        let mut is_unclear = false;
+        let mut found = self.with_path(reference, above.last().copied().unwrap_or_default());
+        if found.is_empty() {
+            (found, is_unclear) = first_of(paths, |path| self.with_base_name(path, above));
+        }
+        if found.is_empty() {
+            (found, is_unclear) = first_of(paths, |path| self.with_folded_name(path, above));
+        }
         match found[..] {
-            [] if above.contains(&wanted) => Err(Error::new(
+            [] if paths.iter().any(|path| above.contains(&&path[..])) => Err(Error::new(
                 ErrorKind::Corrupt,
-                format!("The image is corrupt: its {role} '{}' is an image above it, or itself", shown(wanted)),
+                format!(
+                    "The image is corrupt: its {role} '{}' is an image above it, or itself",
+                    shown(&reference.name)
+                ),
             )),
             [] => Ok(None),
             [at] if self.given[at].is_image => Err(ambiguous(&reference.name, role, "the image itself")),
@@ -87,23 +99,37 @@ impl<'a> Companions<'a> {
         }
     }
 
-    /// The files whose name is `wanted` or `as_written`; if there are none, those whose path is `wanted` as the file
-    /// `referring` means it.
-    fn with_path(&self, wanted: &str, as_written: &str, referring: &str) -> Vec<usize> {
-        let named = |name: &str| self.by_name.get(name).cloned().unwrap_or_default();
-        let mut found = named(wanted);
-        if as_written != wanted {
-            found.extend(named(as_written));
+    /// The files whose name is that of `reference`, as it is or by a path that it means; if there are none, those whose path
+    /// is one of these as the file `referring` means it.
+    fn with_path(&self, reference: &Reference, referring: &str) -> Vec<usize> {
+        let known = |name: &str| self.by_name.get(name).cloned().unwrap_or_default();
+        let mut found = known(&reference.name);
+        for path in reference.candidates.iter().filter(|path| **path != reference.name) {
+            found.extend(known(path));
         }
         if found.is_empty() {
-            found = self.by_path.get(&resolved(wanted, referring)).cloned().unwrap_or_default();
+            let resolved_path = |path: &String| self.by_path.get(&resolved(path, referring)).cloned();
+            found = reference.candidates.iter().find_map(resolved_path).unwrap_or_default();
         }
         found
     }
 
-    /// The files with the base name of `wanted`; only those that nothing refers to if an image above has it too.
-    fn with_base_name(&self, wanted: &str, is_in_use: bool) -> Vec<usize> {
-        let mut found = self.by_base_name.get(base_name(wanted)).cloned().unwrap_or_default();
+    /// The files with the base name of `path`, and whether an image above has it, too: then only those that nothing refers
+    /// to.
+    fn with_base_name(&self, path: &str, above: &[&str]) -> (Vec<usize>, bool) {
+        let is_in_use = above.iter().any(|name| base_name(name) == base_name(path));
+        (self.unless_in_use(self.by_base_name.get(base_name(path)), is_in_use), is_in_use)
+    }
+
+    /// The same without regard to form and case.
+    fn with_folded_name(&self, path: &str, above: &[&str]) -> (Vec<usize>, bool) {
+        let wanted = folded(base_name(path));
+        let is_in_use = above.iter().any(|name| folded(base_name(name)) == wanted);
+        (self.unless_in_use(self.by_folded_name.get(&wanted), is_in_use), is_in_use)
+    }
+
+    fn unless_in_use(&self, found: Option<&Vec<usize>>, is_in_use: bool) -> Vec<usize> {
+        let mut found = found.cloned().unwrap_or_default();
         found.retain(|&at| !is_in_use || !self.used[at]);
         found
     }
@@ -129,6 +155,11 @@ impl<'a> Companions<'a> {
         let unused = self.given.iter().zip(&self.used).filter(|(_, used)| !**used);
         unused.map(|(companion, _)| companion.name.clone()).collect()
     }
+}
+
+/// The first answer of `find` to one of `paths` that has files.
+fn first_of(paths: &[String], find: impl Fn(&str) -> (Vec<usize>, bool)) -> (Vec<usize>, bool) {
+    paths.iter().map(|path| find(path)).find(|(found, _)| !found.is_empty()).unwrap_or_default()
 }
 
 /// The error for a reference called `name` that also matches `what`.

@@ -11,6 +11,7 @@ pub use options::{Companion, OpenOptions};
 use crate::container::Member;
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::{ExtentWalk, Extents};
+use crate::file_name;
 use crate::format::{self, Disk, Format, LayerOptions, PartFile, WalkSetup, raw};
 use crate::info::{ContainerInfo, LayerInfo, Need};
 use crate::reference::Reference;
@@ -220,7 +221,8 @@ impl Chain {
                 found = parents.find(reference, files, companions).await?;
             }
             let Some(id) = found else {
-                let need = Need::MissingFile { role: reference.role, name: reference.name.clone(), of: name.clone() };
+                let Reference { role, name: wanted, file_name, .. } = reference.clone();
+                let need = Need::MissingFile { role, name: wanted, file_name, of: name.clone() };
                 self.missing.push(need);
                 parts.push(None);
                 continue;
@@ -304,7 +306,7 @@ fn in_container(containers: &[ContainerInfo], beside: Vec<Member>) -> OpenOption
 /// there what looks like one.
 fn may_be_packed(reference: &Reference) -> bool {
     match &reference.format {
-        Some(format) => format != raw::NAME,
+        Some(format) => format != raw::NAME && !file_name::is_protocol(format),
         None => reference.identity.is_some(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::candidates::Candidates;
 use super::companions::ambiguous;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::format::LayerOptions;
 use crate::full_build::FullBuild;
 use crate::reference::{Identity, Reference};
@@ -66,12 +66,12 @@ impl ParentSearch {
 }
 
 async fn read_identities(file: Rc<dyn Source>) -> Result<Result<Vec<Identity>>> {
-    use ErrorKind::{Corrupt, Limit, Unsupported};
+    use ErrorKind::{Corrupt, Limit, MissingFile, NotRecognised, Unsupported};
     match open(file).await {
         Ok(identities) => Ok(Ok(identities)),
         Err(error) if matches!(error.kind, Corrupt | Limit | Unsupported) => Ok(Err(error)),
         // An extent of a VMDK, above all, is no parent.
-        Err(Error { kind: ErrorKind::MissingFile | ErrorKind::NotRecognised, .. }) => Ok(Ok(Vec::new())),
+        Err(error) if matches!(error.kind, MissingFile | NotRecognised) => Ok(Ok(Vec::new())),
         Err(error) => Err(error),
     }
 }

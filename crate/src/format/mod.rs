@@ -14,6 +14,7 @@ pub mod vmdk;
 use crate::encryption::Encryption;
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::ExtentWalk;
+use crate::file_name;
 use crate::info::Info;
 use crate::reference::{Identity, Reference};
 use crate::shown::shown;
@@ -246,8 +247,10 @@ pub fn by_name(name: &str) -> Result<&'static Format> {
     })
 }
 
-/// The format that an image states for its backing file. Fails with `unsupported` unless it is one that is read.
+/// The format that an image states for its backing file: a protocol of QEMU's is raw. Fails with `unsupported` unless it is
+/// one that is read.
 pub fn stated(name: &str) -> Result<&'static Format> {
+    let name = if file_name::is_protocol(name) { raw::NAME } else { name };
     readable()
         .find(|format| format.name == name)
         .ok_or_else(|| Error::unsupported(format!("a backing file in the format '{}'", shown(name))))

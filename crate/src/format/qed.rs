@@ -161,7 +161,7 @@ async fn backing_file(header: &Header, source: &dyn Source) -> Result<Option<Ref
     // QEMU reads it up to a zero byte, and takes an empty name for none.
     let name = Some(text_before_nul(&name)).filter(|name| !name.is_empty());
     let format = (header.features & BACKING_IS_RAW != 0).then(|| "raw".to_owned());
-    Ok(name.map(|name| Reference { role: Role::BackingFile, name, format, identity: None }))
+    name.map(|name| Reference::by_qemu(Role::BackingFile, name, format)).transpose()
 }
 
 struct Qed {

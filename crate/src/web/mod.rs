@@ -19,6 +19,7 @@ mod runner;
 mod stream;
 mod sync_handle;
 mod target;
+pub(crate) mod text;
 #[cfg(feature = "threads")]
 mod threads;
 #[cfg(feature = "extras")]

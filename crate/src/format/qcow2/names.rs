@@ -14,14 +14,16 @@ const MAX_BACKING_NAME: usize = 1023;
 /// The files that the image names. Fails with `unsupported` or `corrupt`.
 pub(super) fn references(header: &Header, extensions: &Extensions, first_cluster: &[u8]) -> Result<Vec<Reference>> {
     let mut references = Vec::new();
-    let mut add = |role, name, format| references.push(Reference { role, name, format, identity: None });
     match (header.has_data_file(), &extensions.data_file) {
         (false, _) => {}
-        (true, Some(name)) if !name.is_empty() => add(Role::DataFile, name.clone(), Some("raw".to_owned())),
+        (true, Some(name)) if !name.is_empty() => {
+            references.push(Reference::by_qemu(Role::DataFile, name.clone(), Some("raw".to_owned()))?);
+        }
         (true, _) => return Err(Error::unsupported("an external data file whose name it does not tell")),
     }
     if let Some(name) = backing_name(header, first_cluster)? {
-        add(Role::BackingFile, name, extensions.backing_format.clone().filter(|format| !format.is_empty()));
+        let format = extensions.backing_format.clone().filter(|format| !format.is_empty());
+        references.push(Reference::by_qemu(Role::BackingFile, name, format)?);
     }
     Ok(references)
 }

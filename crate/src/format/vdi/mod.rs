@@ -34,7 +34,7 @@ async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
 
 /// The reference to the parent, which has no name: it is found by its UUID.
 fn parent(identity: &Identity) -> Reference {
-    Reference { role: Role::Parent, name: identity.id.clone(), format: None, identity: Some(identity.clone()) }
+    Reference { identity: Some(identity.clone()), ..Reference::new(Role::Parent, identity.id.clone(), None) }
 }
 
 struct Vdi {

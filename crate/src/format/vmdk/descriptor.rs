@@ -4,6 +4,7 @@ use super::sparse::size;
 use crate::error::{Error, ErrorKind, Result};
 use crate::info::Notice;
 use crate::shown::shown;
+use crate::text::decoded;
 use crate::units::{MAX_SIZE, SECTOR, before_nul};
 
 /// Upper bound on the length of a descriptor, in bytes.
@@ -101,9 +102,10 @@ impl Descriptor {
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let bytes = before_nul(bytes);
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+        let encoding = stated_encoding(bytes);
         let mut descriptor = Self::default();
         for (number, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
-            let line = text(line.trim_ascii());
+            let line = text(line.trim_ascii(), encoding.as_deref());
             if !line.is_empty() && !line.starts_with('#') {
                 descriptor.read_line(&line).map_err(|problem| problem.at(number + 1))?;
             }
@@ -289,18 +291,17 @@ fn quoted(line: &str) -> std::result::Result<(String, &str), Problem> {
     if name.is_empty() { Err(Problem::Unclear) } else { Ok((name.to_owned(), behind)) }
 }
 
-/// `bytes` as UTF-8, or else as windows-1252, which VMware writes on machines that use it.
-fn text(bytes: &[u8]) -> String {
-    const HIGH: [char; 32] = [
-        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘',
-        '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
-    ];
-    let character = |&byte: &u8| match byte {
-        0x80..=0x9f => HIGH[usize::from(byte - 0x80)],
-        _ => char::from(byte),
-    };
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text.to_owned(),
-        Err(_) => bytes.iter().map(character).collect(),
-    }
+/// The encoding that a line of the descriptor `bytes` states.
+fn stated_encoding(bytes: &[u8]) -> Option<String> {
+    let mut lines =
+        bytes.split(|&byte| byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok()?.split_once('='));
+    let (_, value) = lines.find(|(key, _)| key.trim().eq_ignore_ascii_case("encoding"))?;
+    Some(value.trim().trim_matches('"').to_owned())
+}
+
+/// `bytes` in the encoding that is stated. Where that is wrong or none, they are UTF-8, or else windows-1252, which VMware
+/// writes on machines that use it.
+fn text(bytes: &[u8], encoding: Option<&str>) -> String {
+    let labels = encoding.into_iter().chain(["utf-8", "windows-1252"]);
+    labels.filter_map(|label| decoded(label, bytes)).next().unwrap_or_default()
 }

@@ -95,7 +95,7 @@ pub(super) fn read(descriptor: &mut Descriptor) -> (Vec<Extent>, Vec<Reference>)
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut place = |name: &String| {
         *known.entry(name.clone()).or_insert_with(|| {
-            references.push(Reference { role: Role::Extent, name: name.clone(), format: None, identity: None });
+            references.push(Reference::new(Role::Extent, name.clone(), None));
             references.len() - 1
         })
     };

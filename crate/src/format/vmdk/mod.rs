@@ -213,7 +213,7 @@ fn parent(descriptor: &Descriptor) -> Option<Reference> {
     } else {
         (None, hint.clone()?, own_format)
     };
-    Some(Reference { role: Role::Parent, name: hint.unwrap_or(unnamed), format, identity })
+    Some(Reference { identity, ..Reference::new(Role::Parent, hint.unwrap_or(unnamed), format) })
 }
 
 fn identity(uuid: &Uuid) -> Option<Identity> {

@@ -1,0 +1,148 @@
+//! JSON as QEMU reads it in the name of a file: an object, whose strings may have single quotes.
+
+/// Upper bound on the depth of objects and arrays.
+const MAX_DEPTH: usize = 32;
+
+/// The values of the object `text` by their paths: `{"file": {"filename": "a"}}` has `file.filename`, as
+/// `{"file.filename": "a"}` has. Strings are as they are, other values as they are written. `None` if it is no such object,
+/// or has a path twice.
+pub(crate) fn paths(text: &str) -> Option<Vec<(String, String)>> {
+    let mut reader = Reader { rest: text, found: Vec::new() };
+    reader.object("", 0)?;
+    let mut names: Vec<&String> = reader.found.iter().map(|(path, _)| path).collect();
+    names.sort_unstable();
+    let is_clear = reader.rest.trim().is_empty() && names.windows(2).all(|pair| pair[0] != pair[1]);
+    is_clear.then_some(reader.found)
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+    found: Vec<(String, String)>,
+}
+
+impl Reader<'_> {
+    /// Takes `sign` if it comes next.
+    fn take(&mut self, sign: char) -> Option<()> {
+        self.rest = self.rest.trim_start().strip_prefix(sign)?;
+        Some(())
+    }
+
+    fn object(&mut self, path: &str, depth: usize) -> Option<()> {
+        self.take('{')?;
+        if self.take('}').is_some() {
+            return Some(());
+        }
+        loop {
+            let key = self.string()?;
+            self.take(':')?;
+            self.value(&if path.is_empty() { key } else { format!("{path}.{key}") }, depth + 1)?;
+            if self.take(',').is_none() {
+                return self.take('}');
+            }
+        }
+    }
+
+    fn array(&mut self, path: &str, depth: usize) -> Option<()> {
+        self.take('[')?;
+        if self.take(']').is_some() {
+            return Some(());
+        }
+        for number in 0.. {
+            self.value(&format!("{path}.{number}"), depth + 1)?;
+            if self.take(',').is_none() {
+                break;
+            }
+        }
+        self.take(']')
+    }
+
+    fn value(&mut self, path: &str, depth: usize) -> Option<()> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        match self.rest.trim_start().chars().next()? {
+            '{' => self.object(path, depth),
+            '[' => self.array(path, depth),
+            '"' | '\'' => {
+                let value = self.string()?;
+                self.found.push((path.to_owned(), value));
+                Some(())
+            }
+            _ => {
+                let rest = self.rest.trim_start();
+                let end = rest.find(|sign: char| !matches!(sign, 'a'..='z' | '0'..='9' | '+' | '-' | '.' | 'E'))?;
+                let (word, rest) = rest.split_at(end);
+                self.rest = rest;
+                self.found.push((path.to_owned(), word.to_owned()));
+                (!word.is_empty()).then_some(())
+            }
+        }
+    }
+
+    fn string(&mut self) -> Option<String> {
+        let rest = self.rest.trim_start();
+        let quote = rest.chars().next().filter(|sign| matches!(sign, '"' | '\''))?;
+        let mut units: Vec<u16> = Vec::new();
+        let mut signs = rest[1..].chars();
+        loop {
+            let sign = match signs.next()? {
+                sign if sign == quote => break,
+                '\\' => match signs.next()? {
+                    'b' => '\u{8}',
+                    'f' => '\u{c}',
+                    'n' => '\n',
+                    'r' => '\r',
+                    't' => '\t',
+                    'u' => {
+                        let digits: String = signs.by_ref().take(4).collect();
+                        units.push(u16::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 4)?);
+                        continue;
+                    }
+                    sign @ ('"' | '\'' | '\\' | '/') => sign,
+                    _ => return None,
+                },
+                sign => sign,
+            };
+            units.extend_from_slice(sign.encode_utf16(&mut [0; 2]));
+        }
+        self.rest = signs.as_str();
+        String::from_utf16(&units).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_and_what_is_none() {
+        type Paths<'a> = Option<&'a [(&'a str, &'a str)]>;
+        let deep = format!("{}1{}", "{\"a\":".repeat(40), "}".repeat(40));
+        let cases: &[(&str, Paths)] = &[
+            ("{}", Some(&[])),
+            (
+                " { \"a\" : 'b' , 'c':{\"d\":-1.5e3,\"e\":[true,null]}} ",
+                Some(&[("a", "b"), ("c.d", "-1.5e3"), ("c.e.0", "true"), ("c.e.1", "null")]),
+            ),
+            (r#"{"a\"\\\/\n":"\u00e9\ud83d\udcbe"}"#, Some(&[("a\"\\/\n", "é💾")])),
+            (r#"{"a.b":1,"a":{"b":2}}"#, None),
+            (r#"{"a":"\ud83d"}"#, None),
+            (r#"{"a":"\u00g0"}"#, None),
+            (r#"{"a":"b"}x"#, None),
+            (r#"{"a":"b""#, None),
+            (r#"{"a":"b"#, None),
+            (r#"{"a"}"#, None),
+            (r#"{"a":}"#, None),
+            (r#"{"a":1,}"#, None),
+            ("[1]", None),
+            ("", None),
+            (&deep, None),
+        ];
+        for (text, expected) in cases {
+            let found = paths(text);
+            let found: Option<Vec<(&str, &str)>> =
+                found.as_ref().map(|found| found.iter().map(|(path, value)| (&path[..], &value[..])).collect());
+            assert_eq!(found.as_deref(), *expected, "{text}");
+        }
+    }
+}

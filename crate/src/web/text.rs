@@ -1,0 +1,28 @@
+//! Encodings and Unicode forms, by JavaScript.
+
+use js_sys::JsString;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen]
+extern "C" {
+    type TextDecoder;
+    #[wasm_bindgen(constructor, catch)]
+    fn new(label: &str, options: &JsValue) -> Result<TextDecoder, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn decode(this: &TextDecoder, bytes: &[u8]) -> Result<String, JsValue>;
+}
+
+/// See [`crate::text::decoded`].
+pub fn strictly_decoded(label: &str, bytes: &[u8]) -> Option<String> {
+    let options = js_sys::Object::new();
+    for name in ["fatal", "ignoreBOM"] {
+        // Setting a property of a fresh object cannot fail.
+        let _ = js_sys::Reflect::set(&options, &name.into(), &JsValue::TRUE);
+    }
+    TextDecoder::new(label, &options).ok()?.decode(bytes).ok()
+}
+
+/// See [`crate::text::folded`].
+pub fn normalized(name: &str) -> String {
+    JsString::from(name).normalize("NFC").to_lower_case().normalize("NFC").into()
+}
