@@ -1,6 +1,7 @@
 //! The tests that measure memory, as one program: its allocator counts.
 
 mod bombs;
+mod budget;
 mod common;
 #[path = "common/counting.rs"]
 mod counting;

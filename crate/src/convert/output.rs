@@ -28,8 +28,20 @@ impl<B> Output<'_, B> {
     /// The limits of jobs whose executor allows `bytes` bytes.
     pub(super) fn limits(&self, bytes: u64) -> JobLimits {
         let encoding = self.writer.encoding();
-        let bytes = if encoding == Encoding::Plain { bytes } else { bytes.min(MAX_ENCODED_JOB) };
+        let bytes = match encoding {
+            Encoding::Plain => bytes,
+            Encoding::Gzip => (bytes * PLAIN_BUFFERS / ENCODED_BUFFERS).min(MAX_ENCODED_JOB),
+        };
         JobLimits { bytes, unit: self.writer.unit(), abilities: self.abilities(), encoding }
+    }
+
+    /// What a job whose largest unit has `bytes` bytes counts for in the memory of the executor, which is made for jobs that
+    /// are not encoded.
+    pub(super) fn weight(&self, bytes: u64) -> u64 {
+        match self.writer.encoding() {
+            Encoding::Plain => bytes,
+            Encoding::Gzip => bytes * ENCODED_BUFFERS / PLAIN_BUFFERS,
+        }
     }
 
     /// What the target can do with data at its offset on the disk. In an encoded output these are no offsets of the target:
@@ -50,6 +62,11 @@ pub(super) struct Placer<'a, B> {
     /// For an encoded output.
     gzip: Option<GzipOutput<'a, B>>,
 }
+
+/// How many buffers of its size a worker has for a job and the next one: two that are read, one that is decoded, and one on its
+/// way to the writer. Encoding takes another one, and so does a job that waits for its turn.
+const PLAIN_BUFFERS: u64 = 4;
+const ENCODED_BUFFERS: u64 = 6;
 
 /// Upper bound on a job that is encoded, in bytes. Encoding takes about ten times as long as decoding, and a cancel waits
 /// for it.

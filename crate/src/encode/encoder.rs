@@ -20,6 +20,11 @@ impl Encoder {
             none => none.insert(Deflater::new().map_err(Error::no_room)?),
         };
         let bound = runs.iter().fold(0, |sum: usize, run| sum.saturating_add(Deflater::bound(run.len)));
+        // What it holds is of no use.
+        output.clear();
+        if output.capacity() < bound {
+            *output = Vec::new();
+        }
         fit(output, bound)?;
         let mut segments = Vec::new();
         segments.try_reserve_exact(runs.len()).map_err(|_| Error::out_of_memory(size_of_val(runs)))?;
