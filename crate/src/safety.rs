@@ -114,7 +114,7 @@ pub async fn survey(walk: Box<dyn ExtentWalk>, virtual_size: u64, stored: u64) -
 }
 
 /// Counts the bytes that extents refer to.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Count {
     plain: u64,
     expanded: u64,

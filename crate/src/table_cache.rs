@@ -39,11 +39,12 @@ impl TableCache {
         Rc::new(Cached { cache: self.clone(), file, source })
     }
 
-    /// Fills `buf` with what is kept of `file` from `offset` on. Returns the parts of `buf` that are not.
-    fn fill(&self, file: usize, offset: u64, buf: &mut [u8]) -> Vec<Range<usize>> {
+    /// Hands what is kept of the `len` bytes of `file` from `offset` on to `take`, with its position in them. Returns the parts
+    /// that are not kept.
+    fn look_up(&self, file: usize, offset: u64, len: usize, mut take: impl FnMut(usize, &[u8])) -> Vec<Range<usize>> {
         let mut pieces = self.pieces.borrow_mut();
         let now = self.clock.replace(self.clock.get() + 1);
-        let (mut at, end) = (offset, offset + buf.len() as u64);
+        let (mut at, end) = (offset, offset + len as u64);
         let mut missing = Vec::new();
         let first = pieces.range(..=(file, at)).next_back().map_or((file, at), |(&key, _)| key);
         for (&(of, start), piece) in pieces.range_mut(first..(file, end)) {
@@ -56,13 +57,12 @@ impl TableCache {
                 at = start;
             }
             let until = piece_end.min(end);
-            let held = &piece.bytes[(at - start) as usize..(until - start) as usize];
-            buf[(at - offset) as usize..(until - offset) as usize].copy_from_slice(held);
+            take((at - offset) as usize, &piece.bytes[(at - start) as usize..(until - start) as usize]);
             piece.used = now;
             at = until;
         }
         if at < end {
-            missing.push((at - offset) as usize..buf.len());
+            missing.push((at - offset) as usize..len);
         }
         missing
     }
@@ -99,7 +99,9 @@ struct Cached {
 
 impl Cached {
     async fn read(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
-        for part in self.cache.fill(self.file, offset, buf) {
+        let len = buf.len();
+        let fill = |at: usize, held: &[u8]| buf[at..at + held.len()].copy_from_slice(held);
+        for part in self.cache.look_up(self.file, offset, len, fill) {
             let start = offset + part.start as u64;
             self.source.read_at(HostOffset(start), &mut buf[part.clone()]).await?;
             self.cache.keep(self.file, start, &buf[part]);
@@ -121,8 +123,19 @@ impl Source for Cached {
         self.source.start()
     }
 
+    /// Says of what is not kept that it will be read.
     fn expect(&self, ranges: &[ByteRange]) {
-        self.source.expect(ranges);
+        let missing = |range: &ByteRange| {
+            let start = range.start.0;
+            let parts = self.cache.look_up(self.file, start, range.len as usize, |_, _| {});
+            parts
+                .into_iter()
+                .map(move |part| ByteRange { start: HostOffset(start + part.start as u64), len: part.len() as u64 })
+        };
+        let missing: Vec<_> = ranges.iter().flat_map(missing).collect();
+        if !missing.is_empty() {
+            self.source.expect(&missing);
+        }
     }
 
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {

@@ -198,6 +198,9 @@ fn shared_blocks() {
     let file = changed(image.file(), &[(image.map(), &[0; 32])]);
     let shorter = file[..image.data() + 1024].to_vec();
     assert_eq!(Case::new(file).bytes().unwrap(), content(1, 1024).repeat(8));
-    let notices = Case::new(shorter).with(Answers::InOrder, |image| async move { image.survey().await }).unwrap();
+    let case = Case::new(shorter);
+    let notices = case.convert(Answers::InOrder, Abilities::default(), 1 << 20).notices;
+    assert_eq!(notices.iter().map(|notice| notice.code).collect::<Vec<_>>(), ["shared"]);
+    let notices = case.with(Answers::InOrder, |image| async move { image.survey().await }).unwrap();
     assert!(notices.iter().any(|notice| notice.code == "shared"), "{notices:?}");
 }

@@ -1,5 +1,6 @@
 // How images on servers are asked for: how many requests, which bytes, and when.
 
+import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -60,6 +61,67 @@ test('100 GiB without data: at most 4 requests', async ({ folder }) => {
   await opened.convert(join(folder, 'out.raw'));
   await opened.close();
   expect(remote.asked.length).toBeLessThanOrEqual(4);
+});
+
+test('headers are enough for info', async ({ folder }) => {
+  const path = join(folder, 'preallocated.qcow2');
+  // Tables of 1 MiB in all.
+  qemuImg('create', '-q', '-f', 'qcow2', '-o', 'cluster_size=512,preallocation=metadata', path, '64M');
+  remote = await serveFile(readFileSync(path));
+  await (await decant.open(remote.url)).close();
+  expect(asked(remote, statSync(path).size)).toBeLessThanOrEqual(64 << 10);
+});
+
+test('a sparse disk with a table for each piece of data: each byte of the file once', async ({ folder }) => {
+  const path = join(folder, 'sparse.qcow2');
+  qemuImg('create', '-q', '-f', 'qcow2', path, '8T');
+  const writes = Array.from({ length: 60 }, (_, at) => ['-c', `write -q -P ${at + 1} ${at * 100}G 64k`]);
+  execFileSync('qemu-io', [...writes.flat(), path]);
+  const file = readFileSync(path);
+  remote = await serveFile(file);
+  const opened = await decant.open(remote.url);
+  let written = 0;
+  await opened.convert({
+    write: async (_: number, bytes: Uint8Array) => {
+      written += bytes.length;
+    },
+    hole: async () => {},
+    close: async () => {},
+    abort: async () => {},
+  });
+  await opened.close();
+  expect(written).toBe(60 * (64 << 10));
+  const bytes = asked(remote, file.length);
+  const counts = `${remote.asked.length} requests for ${bytes} of ${file.length} bytes`;
+  test.info().annotations.push({ type: 'counts', description: counts });
+  expect(bytes, counts).toBeLessThanOrEqual(file.length * 1.02);
+  expect(remote.asked.length, counts).toBeLessThanOrEqual(file.length / (4 * MIB) + 16);
+});
+
+test('small reads ask for no table twice', async ({ folder }) => {
+  const path = join(folder, 'image.qcow2');
+  qemuImg('create', '-q', '-f', 'qcow2', path, '4G');
+  // Far from each other in the file, too.
+  for (const at of [0, 1, 2, 3]) execFileSync('qemu-io', ['-c', `write -q -P ${at + 1} ${at}G 4M`, path]);
+  remote = await serveFile(readFileSync(path));
+  const opened = await decant.open(remote.url);
+  const read = async (offset: number) => (await opened.read(offset, 512))[0];
+  const counts: number[] = [];
+  for (const [at, value] of [
+    [3 * 1024, 4],
+    [0, 1],
+    [3 * 1024 + 2, 4],
+    [2, 1],
+    [3 * 1024 + 3, 4],
+  ] as const) {
+    const before = remote.asked.length;
+    expect(await read(at * MIB)).toBe(value);
+    counts.push(remote.asked.length - before);
+  }
+  await opened.close();
+  // A table and data; then data alone.
+  expect(counts.slice(2)).toEqual([1, 1, 1]);
+  expect(counts[0]).toBeLessThanOrEqual(3);
 });
 
 /** Answers only when nothing more was asked for during `pause` milliseconds: each time is one round trip. */

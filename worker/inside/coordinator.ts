@@ -3,7 +3,7 @@
 import { toSinkError } from '../errors.js';
 import type { FileSpec, ImageSpec, SourceSpec, TargetSpec } from '../messages.js';
 import { type Methods, Moved } from '../rpc.js';
-import type { Info, LostRange, OutputFormat } from '../types.js';
+import type { Info, LostRange, Notice, OutputFormat } from '../types.js';
 import { Dispatcher } from './dispatcher.js';
 import type { CrateTarget, Host, OpenTarget } from './host.js';
 import { PortSource } from './port-source.js';

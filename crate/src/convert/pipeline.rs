@@ -231,6 +231,8 @@ enum Plan {
         virtual_size: u64,
         /// See [`Image::largest_unit`].
         largest_unit: u64,
+        /// The size of the image's own files.
+        stored: u64,
     },
     InOrder(InOrderPlanner),
 }
@@ -239,7 +241,12 @@ impl Plan {
     fn of_image(image: &Image, limits: JobLimits, begun: Begun) -> Result<Self> {
         let rest = GuestRange { start: begun.guest, end: image.virtual_size() };
         let planner = Planner::new(image, image.extents()?.continue_with(rest), limits);
-        Ok(Self::Image { planner, virtual_size: image.virtual_size(), largest_unit: image.largest_unit() })
+        Ok(Self::Image {
+            planner,
+            virtual_size: image.virtual_size(),
+            largest_unit: image.largest_unit(),
+            stored: image.stored(),
+        })
     }
 
     /// `None` where only the end tells.
@@ -265,11 +272,17 @@ impl Plan {
         }
     }
 
-    /// What is found out while it is read.
-    fn notices(&self) -> Rc<RefCell<Vec<Notice>>> {
+    /// Says, after the last job, what was found out on the way.
+    fn notices(&self) -> Box<dyn Fn() -> Vec<Notice>> {
         match self {
-            Self::Image { .. } => Rc::default(),
-            Self::InOrder(planner) => planner.notices(),
+            Self::Image { planner, stored, .. } => {
+                let (count, stored) = (planner.count(), *stored);
+                Box::new(move || count.get().notices(stored))
+            }
+            Self::InOrder(planner) => {
+                let found = planner.notices();
+                Box::new(move || found.take())
+            }
         }
     }
 
@@ -291,8 +304,8 @@ async fn transfer<E: Executor>(
 ) -> Result<Converted> {
     let Output { writer, target, .. } = output;
     let guest_total = plan.virtual_size();
-    let largest = executor.job_bytes().max(plan.largest_unit());
-    let (position, found) = (plan.position(), plan.notices());
+    let largest = executor.job_bytes().max(output.weight(plan.largest_unit()));
+    let (position, notices_of_disk) = (plan.position(), plan.notices());
     target.open(guest_total.and_then(|_| writer.output_size())).await?;
     let mut lost_ranges = LostRanges::default();
     let Begun { guest: guest_done, written } = begun;
@@ -336,7 +349,7 @@ async fn transfer<E: Executor>(
     let Finished { written, output_size } = placer.finish(writer, virtual_size).await?;
     done.written += written;
     let lost = lost_ranges.finish();
-    let notices = writer.notice().into_iter().chain(found.take()).collect();
+    let notices = writer.notice().into_iter().chain(notices_of_disk()).collect();
     Ok(Converted { progress: done, virtual_size, output_size, notices, lost })
 }
 

@@ -11,10 +11,13 @@ use crate::encode::Encoding;
 use crate::error::Result;
 use crate::extent::{Extent, ExtentKind, Extents};
 use crate::image::Image;
+use crate::safety::Count;
 use crate::source::{FileId, FileRange, Files};
 use crate::target::{Abilities, Holes, Run};
 use crate::units::{GuestOffset, SECTOR};
+use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
 
 /// Of the bytes that a job may have, one in this many may be read without need: because they lie between two ranges
 /// that are read as one.
@@ -92,6 +95,8 @@ pub struct Planner {
     planned: u64,
     /// Bytes of output in the jobs so far. The size of the next job follows from it.
     planned_output: u64,
+    /// What the extents so far refer to.
+    count: Rc<Cell<Count>>,
 }
 
 impl Planner {
@@ -109,7 +114,13 @@ impl Planner {
             batch: Vec::new(),
             next_index: 0,
             planned_output: 0,
+            count: Rc::default(),
         }
+    }
+
+    /// What the extents that were planned refer to.
+    pub(super) fn count(&self) -> Rc<Cell<Count>> {
+        self.count.clone()
     }
 
     /// Its pass over the extents, after the last job.
@@ -178,6 +189,10 @@ impl Planner {
             if !self.extents.next(&mut self.batch).await? {
                 return Ok(None);
             }
+            let mut count = self.count.get();
+            // As the size of the image's own files is what they are compared with.
+            self.batch.iter().filter(|extent| extent.layer == 0).for_each(|extent| count.add(extent));
+            self.count.set(count);
             self.pending.extend(self.batch.drain(..));
         }
         Ok(self.pending.pop_front())

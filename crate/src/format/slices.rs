@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::source::{FileId, FileRange, Source, copied, read_ranges, zeroed};
-use crate::units::{GuestRange, HostOffset, SECTOR};
+use crate::units::{ByteRange, GuestRange, HostOffset, SECTOR};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -67,6 +67,11 @@ impl Slices {
             }
             let start = reads.last().map_or(0, |last| last.start.0);
             places.push((before + host.0 - start) as usize);
+        }
+        if reads.len() > 1 && source.profile().expects {
+            // A source behind a network may join them.
+            let ranges: Vec<_> = reads.iter().map(|read| ByteRange { start: read.start, len: read.len }).collect();
+            source.expect(&ranges);
         }
         let mut bytes = zeroed(reads.iter().map(|read| read.len).sum::<u64>() as usize)?;
         read_ranges(std::slice::from_ref(source), &reads, &mut bytes).await?;
