@@ -13,6 +13,8 @@ use std::rc::Rc;
 
 /// Upper bound on the bytes that are kept. Tables of qcow2 with clusters of 64 KiB take one in 8,192 of the disk.
 const CAPACITY: usize = 16 << 20;
+/// After so many bytes from here the next ones are read: only a read lets others run, who may cancel.
+const MOST_AT_ONCE: u64 = 2 << 20;
 /// About how many bytes a piece takes besides its own.
 const OVERHEAD: usize = 96;
 
@@ -24,6 +26,8 @@ pub(crate) struct TableCache {
     bytes: Cell<usize>,
     files: Cell<usize>,
     clock: Cell<u64>,
+    /// How many bytes came from here since the last read.
+    since_read: Cell<u64>,
 }
 
 struct Piece {
@@ -100,8 +104,16 @@ struct Cached {
 impl Cached {
     async fn read(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         let len = buf.len();
-        let fill = |at: usize, held: &[u8]| buf[at..at + held.len()].copy_from_slice(held);
-        for part in self.cache.look_up(self.file, offset, len, fill) {
+        let came = self.cache.since_read.get() + len as u64;
+        self.cache.since_read.set(came);
+        let missing = if came > MOST_AT_ONCE {
+            std::iter::once(0..len).collect()
+        } else {
+            let fill = |at: usize, held: &[u8]| buf[at..at + held.len()].copy_from_slice(held);
+            self.cache.look_up(self.file, offset, len, fill)
+        };
+        for part in missing {
+            self.cache.since_read.set(0);
             let start = offset + part.start as u64;
             self.source.read_at(HostOffset(start), &mut buf[part.clone()]).await?;
             self.cache.keep(self.file, start, &buf[part]);
@@ -231,5 +243,16 @@ mod tests {
         // More than it may have is read, and not kept.
         read(&source, &one, 1 << 30, 2 * CAPACITY);
         assert!(cache.bytes.get() <= CAPACITY);
+    }
+
+    /// A table that is asked for without end is read now and then.
+    #[test]
+    fn others_get_to_run() {
+        const LEN: usize = 64 << 10;
+        let cache = Rc::new(TableCache::default());
+        let one = told(0);
+        let source = cache.over(one.clone());
+        let counts: Vec<usize> = (0..100).map(|_| read(&source, &one, 0, LEN).len()).collect();
+        assert_eq!(counts.iter().sum::<usize>(), 1 + 99 / 33);
     }
 }

@@ -1,16 +1,16 @@
 //! What a worker holds for its jobs stays within its share of the memory of a conversion, whatever it makes.
 
 use crate::alone;
+use crate::common::STAMP;
 use crate::common::vmdk::{Grain, Kdmv, Packing, SECTOR};
-use crate::common::{MemoryTarget, STAMP};
 use crate::counting::{HELD, PEAK};
+use crate::limits::Nowhere;
 use decant::convert::{
     Cancel, Decoded, Decoder, Executor, Job, JobOutput, LoadedJob, Output, SpareBuffers, convert, run_job,
 };
 use decant::encode::Encoder;
 use decant::encryption::Ciphers;
 use decant::source::Files;
-use decant::target::Abilities;
 use decant::units::HostOffset;
 use decant::writer::by_name;
 use decant::{Image, OpenOptions, Result, Source};
@@ -109,12 +109,10 @@ fn a_worker_stays_within_its_share() {
                 encoder: RefCell::default(),
                 spares: SpareBuffers::default(),
             };
-            let target = MemoryTarget::new(Abilities::default());
+            let target = Nowhere::default();
             let format = by_name(format).unwrap();
-            target.appends.set(format.compressed);
-            target.bytes.borrow_mut().reserve(40 << 20);
             let writer = (format.writer)(image.virtual_size()).unwrap();
-            let output = Output { writer: &*writer, stamp: STAMP, target: &*target };
+            let output = Output { writer: &*writer, stamp: STAMP, target: &target };
             let before = HELD.load(Relaxed);
             PEAK.store(before, Relaxed);
             block_on(convert(&image, &worker, &output, &|_| {}, &Cancel::default())).unwrap();

@@ -61,7 +61,7 @@ impl Source for Counted {
 
 /// Takes everything and keeps nothing.
 #[derive(Default)]
-struct Nowhere {
+pub struct Nowhere {
     aborted: Cell<bool>,
 }
 

@@ -61,7 +61,7 @@ fn passes_read_no_table_twice() {
             };
             drive(&source, answers, work).unwrap();
             // The first bytes are read to recognise the format, too.
-            let reads: Vec<_> = source.reads.borrow().iter().copied().filter(|(start, _)| *start >= 2048).collect();
+            let reads: Vec<_> = source.reads.borrow().iter().copied().filter(|(start, _)| *start > 0).collect();
             assert!(!reads.is_empty(), "{what}");
             assert_eq!(read_twice(&reads), 0, "{what}, {answers:?}: {reads:?}");
         }

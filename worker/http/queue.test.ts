@@ -199,6 +199,23 @@ test('a part of what is expected goes with the next request', async () => {
   expect([await isRight(first), await isRight(second)]).toEqual([true, true]);
 });
 
+test('bytes between two ranges are kept for who wants them next, and not fetched again', async () => {
+  const around = [queue.expect(range(0, GAP)), queue.expect(range(2 * GAP, GAP))];
+  for (const wanted of around) wanted.isAwaited = true;
+  queue.start();
+  requests[0]!.bring();
+  requests[0]!.end();
+  await settled();
+  expect(await isRight(queue.fetch(range(GAP + 5, 100)))).toBe(true);
+  const more = queue.fetch(range(GAP, 4 * GAP));
+  expect(ranges()).toEqual([
+    [0, 3 * GAP],
+    [2 * GAP, 5 * GAP],
+  ]);
+  requests[1]!.bring();
+  for (const wanted of [more, ...around]) expect(await isRight(wanted)).toBe(true);
+});
+
 test('ranges that overlap get their bytes from one request', async () => {
   const wanted = [range(0, 1000), range(500, 1000), range(0, 1000), range(200, 10)].map((range) => queue.expect(range));
   wanted.push(queue.fetch(range(100, 1200)));

@@ -1,6 +1,7 @@
 // Which requests are made for what is wanted: neighbours together, a bounded number at once.
 
 import type { Range } from './answer.js';
+import { Between } from './between.js';
 import type { Host } from './host.js';
 import type { Pace } from './pace.js';
 import { Ranges } from './ranges.js';
@@ -31,6 +32,7 @@ export class Queue {
   #order = 0;
   /** What has come, or is under way. */
   readonly #fetched = new Ranges();
+  readonly #between = new Between();
   readonly #restart = () => this.start();
 
   constructor(
@@ -79,8 +81,10 @@ export class Queue {
 
   #add(start: number, end: number, order: number): Wanted {
     const wanted = new Wanted(start, end - start);
-    const before = this.#waiting.findLastIndex((part) => part.start <= start);
-    this.#waiting.splice(before + 1, 0, { wanted, start, end, order });
+    for (const range of this.#between.give({ start, end }, (offset, bytes) => wanted.take(offset, bytes))) {
+      const before = this.#waiting.findLastIndex((part) => part.start <= range.start);
+      this.#waiting.splice(before + 1, 0, { wanted, ...range, order });
+    }
     return wanted;
   }
 
@@ -156,6 +160,7 @@ export class Queue {
     let at = start;
     const take = (bytes: Uint8Array) => {
       hand(parts, at, bytes);
+      this.#between.add(at, bytes, parts);
       at += bytes.length;
     };
     const fail = (thrown: unknown) => {
