@@ -70,7 +70,7 @@ impl Examination {
         let window = (end - from).div_ceil(WINDOWS).max(LEAST_WINDOW);
         while end > from {
             let start = end.saturating_sub(window).max(from);
-            let extents = image.known_extents().within(GuestRange { start, end });
+            let extents = image.known_extents().continue_with(GuestRange { start, end });
             if !matches!(self.pass(extents, budget, 0, count).await?, Ended::Whole) {
                 break;
             }

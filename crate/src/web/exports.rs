@@ -87,14 +87,6 @@ impl OpenImage {
         to_js(&outputs(self.image("asked for its size").ok().map(|image| image.virtual_size())))
     }
 
-    /// More for `Info.safety`, from a look at the tables.
-    pub async fn survey(&self) -> JsResult<JsValue> {
-        match self.image("surveyed") {
-            Ok(image) => to_js(&image.survey().await?),
-            Err(_) => to_js(&[(); 0]),
-        }
-    }
-
     /// What the tables show, all of them if `deep`; `undefined` for a disk that comes in order.
     pub async fn examine(&self, deep: bool, cancel: &CancelHandle) -> JsResult<JsValue> {
         let Content::AnywhereIn(image) = &self.content else { return Ok(JsValue::UNDEFINED) };
