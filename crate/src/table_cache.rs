@@ -131,8 +131,12 @@ impl Source for Cached {
         self.source.profile()
     }
 
-    fn start(&self) -> u64 {
+    fn start(&self) -> Option<u64> {
         self.source.start()
+    }
+
+    fn stored_from(&self, offset: u64) -> ByteRange {
+        self.source.stored_from(offset)
     }
 
     /// Says of what is not kept that it will be read.
