@@ -293,8 +293,8 @@ export class Opener {
 }
 
 /** What the file of a need may be called: its name, and the ID that it must have. */
-const namesOf = ({ name }: FileNeed, { info }: Image): string[] => [
-  baseName(name),
+const namesOf = ({ name, fileName }: FileNeed, { info }: Image): string[] => [
+  fileName,
   ...info.references.flatMap((reference) =>
     reference.name === name && reference.identity ? [reference.identity.id] : [],
   ),

@@ -45,13 +45,19 @@ test('the extents of an image count as parts of it, the disk below it does not',
     called: [],
   });
   const references = [
-    { role: 'extent', name: 'C:\\vm\\disk-f001.vmdk' },
-    { role: 'extent', name: 'disk-f002.vmdk' },
-    { role: 'parent', name: 'base.vmdk' },
+    { role: 'extent', name: 'C:\\vm\\disk-f001.vmdk', fileName: 'disk-f001.vmdk' },
+    { role: 'extent', name: 'disk-f002.vmdk', fileName: 'disk-f002.vmdk' },
+    { role: 'parent', name: 'base.vmdk', fileName: 'base.vmdk' },
   ] as const;
   const info = infoOf({ fileSize: 512, references: [...references] });
   expect(imageFiles(info, opening)).toEqual([517, 2]);
-  const need = { kind: 'missing-file', role: 'extent', name: 'disk-f002.vmdk', of: 'disk.vmdk' } as const;
+  const need = {
+    kind: 'missing-file',
+    role: 'extent',
+    name: 'disk-f002.vmdk',
+    fileName: 'disk-f002.vmdk',
+    of: 'disk.vmdk',
+  } as const;
   const answers = [{ need, given: givenOf('other.vmdk', '1234'), confirmed: true }];
   expect(imageFiles(info, { ...opening, answers })).toEqual([521, 3]);
   expect(imageFiles(infoOf({ fileSize: 9 }), undefined)).toEqual([9, 1]);

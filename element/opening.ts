@@ -3,7 +3,7 @@
 import type { Companion, Info, Layer, Need, OpenOptions } from 'decant';
 import { type Given, isSame, sourceOf, without } from './given.js';
 import { Passwords } from './passwords.js';
-import { type Bundle, baseName } from './sorting.js';
+import { type Bundle, isSameName } from './sorting.js';
 import type { FileNeed } from './state.js';
 
 /** A file that was handed over for a name in an image. */
@@ -54,9 +54,10 @@ export function imageFiles(
   { fileSize = 0, references }: Info,
   opening: Opening | undefined,
 ): [bytes: number, files: number] {
-  const extents = references.filter(({ role }) => role === 'extent').map(({ name }) => baseName(name));
+  const extents = references.filter(({ role }) => role === 'extent');
   const answers = opening?.answers.filter(({ need }) => need.role === 'extent').map(({ given }) => given) ?? [];
-  const named = opening?.companions.filter(({ file }) => extents.includes(file.name)) ?? [];
+  const named =
+    opening?.companions.filter(({ file }) => extents.some(({ fileName }) => isSameName(fileName, file.name))) ?? [];
   const files = [...named, ...answers].map(({ file }) => file.size);
   return [files.reduce((sum, size) => sum + size, fileSize), 1 + files.length];
 }

@@ -113,11 +113,16 @@ test('what stands in the queue answers what an image needs', async () => {
     const wanted = ['middle', 'base'].find((name) => !isGiven(names, name));
     return imageOf({
       name: 'top',
-      references: [{ role: 'backing file', name: 'middle' }],
-      needs: wanted ? [{ kind: 'missing-file', role: 'backing file', name: `/disks/${wanted}`, of: 'top' }] : [],
+      references: [{ role: 'backing file', name: 'middle', fileName: 'middle' }],
+      needs: wanted
+        ? [{ kind: 'missing-file', role: 'backing file', name: `/disks/${wanted}`, fileName: wanted, of: 'top' }]
+        : [],
     });
   });
-  images.set('middle', imageOf({ name: 'middle', references: [{ role: 'backing file', name: 'base' }] }));
+  images.set(
+    'middle',
+    imageOf({ name: 'middle', references: [{ role: 'backing file', name: 'base', fileName: 'base' }] }),
+  );
   images.set('base', imageCalled('base'));
   session.take(given('base', 'top'));
   expect((await step('needs')).needs).toMatchObject([{ name: '/disks/middle' }]);

@@ -22,7 +22,13 @@ test('an image without a flaw is accepted', () => {
 
 describe('errors', () => {
   test('a missing file', () => {
-    const need = { kind: 'missing-file', role: 'backing file', name: 'base\u202e.qcow2', of: 'top.qcow2' } as const;
+    const need = {
+      kind: 'missing-file',
+      role: 'backing file',
+      name: 'base\u202e.qcow2',
+      fileName: 'base\u202e.qcow2',
+      of: 'top.qcow2',
+    } as const;
     expect(verdict({ needs: [need] })).toEqual({
       accept: false,
       findings: [
