@@ -14,7 +14,7 @@ export { outputs } from './api/page-outputs.js';
 export { copyLifetime } from './copy-lifetime.js';
 export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors.js';
 export { RequestLimit } from './http/host.js';
-export type { AddressOptions, Fetch, HttpHeaders, HttpOptions } from './http/types.js';
+export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from './http/types.js';
 export { shownMessage, shownText } from './shown.js';
 export { sweep as removeLeftovers } from './targets/storage.js';
 export type * from './types.browser.js';

@@ -12,7 +12,7 @@ export { configure } from './api/node-files.js';
 export { copyLifetime } from './copy-lifetime.js';
 export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors.js';
 export { RequestLimit } from './http/host.js';
-export type { AddressOptions, Fetch, HttpHeaders, HttpOptions } from './http/types.js';
+export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from './http/types.js';
 export { shownMessage, shownText } from './shown.js';
 export type * from './types.js';
 export type * from './types.node.js';

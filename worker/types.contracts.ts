@@ -1,5 +1,7 @@
 // The public types of what a caller may bring along: sources and targets of its own. All sizes and offsets are in bytes.
 
+import type { Waiting } from './http/types.js';
+
 /** Bytes in memory that is not shared. Before TypeScript 5.7, and so in this declaration, that cannot be written out. */
 export type Bytes = ReturnType<Uint8ArrayConstructor['of']>;
 
@@ -111,16 +113,6 @@ export interface Network {
   readonly silence?: number;
   /** The server that is waited for, where requests have failed for 5 seconds; otherwise missing. */
   readonly waiting?: Waiting | undefined;
-}
-
-/** A server that is waited for. */
-export interface Waiting {
-  /** Its host, with the port where it is none of the usual ones. */
-  readonly host: string;
-  /** The status of its last answer; missing where it does not answer. */
-  readonly status?: number;
-  /** How many attempts have failed. */
-  readonly attempt: number;
 }
 
 /** What a target is told before the first write. */

@@ -2,8 +2,8 @@
 
 import type { ErrorKind, Fields } from './errors.js';
 import type { RequestLimit } from './http/host.js';
-import type { Fetch, HttpOptions } from './http/types.js';
-import type { Bytes, Network, Waiting } from './types.contracts.js';
+import type { Fetch, HttpOptions, Waiting } from './http/types.js';
+import type { Bytes, Network } from './types.contracts.js';
 
 export type * from './types.contracts.js';
 

@@ -6,8 +6,8 @@ import { checkNames, namesOf } from '../option-names.js';
 import type { Configuration } from '../types.browser.js';
 import { isOf } from '../values.js';
 import { fromViteCache } from '../vite-cache.js';
+import { PolicyReports } from '../workers/policy.js';
 import { checkObject } from './options.js';
-import { PolicyReports } from './policy.js';
 
 const NAMES = namesOf<Configuration>({ threads: true, wasm: true, worker: true });
 

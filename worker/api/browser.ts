@@ -16,10 +16,10 @@ import { OpfsRoute } from '../targets/opfs.js';
 import { ownRoute } from '../targets/own.js';
 import { FolderRoute, PickedRoute } from '../targets/picked.js';
 import { isObject, isOf } from '../values.js';
+import { PolicyReports } from '../workers/policy.js';
 import { webWorker } from '../workers/web-worker.js';
 import { compile, hasThreads, makeWorker } from './browser-files.js';
 import { once, type Platform } from './platform.js';
-import { PolicyReports } from './policy.js';
 
 const isHandle = (value: unknown): value is FileSystemFileHandle => isOf(value, 'FileSystemFileHandle');
 

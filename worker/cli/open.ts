@@ -1,8 +1,8 @@
 // Opens an image as the arguments say.
 
 import { DecantError } from '../errors.js';
+import type { Waiting } from '../http/types.js';
 import { type Image, open, RequestLimit } from '../node.js';
-import type { Waiting } from '../types.js';
 import type { Companion } from '../types.node.js';
 import type { Opening } from './arguments.js';
 import { readHeaders } from './header-file.js';

@@ -1,9 +1,9 @@
 // Trying again what may pass.
 
 import { orCancelled } from '../errors.js';
-import type { Waiting } from '../types.js';
 import { Passing, Trickling, Unanswered } from './failures.js';
 import { LONGEST_TIMER } from './seconds.js';
+import type { Waiting } from './types.js';
 
 /** The wait after the first failure and the longest one, in milliseconds. It doubles in between. */
 const FIRST = 250;

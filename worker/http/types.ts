@@ -1,6 +1,5 @@
 // The public types of what comes over HTTP.
 
-import type { Waiting } from '../types.contracts.js';
 import type { RequestLimit } from './host.js';
 
 /** Headers, as `fetch` takes them. */
@@ -8,6 +7,16 @@ export type HttpHeaders = Record<string, string> | Iterable<readonly [string, st
 
 /** The platform's own, whose types a program need not have. */
 export type Fetch = typeof globalThis extends { fetch: infer F } ? F : unknown;
+
+/** A server that is waited for. */
+export interface Waiting {
+  /** Its host, with the port where it is none of the usual ones. */
+  readonly host: string;
+  /** The status of its last answer; missing where it does not answer. */
+  readonly status?: number;
+  /** How many attempts have failed. */
+  readonly attempt: number;
+}
 
 /** What counts for each address of an image and its companions. */
 export interface AddressOptions {

@@ -22,8 +22,8 @@ import { Tus } from './tus.js';
 import type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadOptions } from './types.js';
 
 export type { RequestLimit } from '../http/host.js';
-export type { AddressOptions, Fetch, HttpHeaders, HttpOptions } from '../http/types.js';
-export type { Bytes, Network, Target, TargetBegun, TargetEnd, TargetPlan, Waiting } from '../types.js';
+export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from '../http/types.js';
+export type { Bytes, Network, Target, TargetBegun, TargetEnd, TargetPlan } from '../types.js';
 export type { S3Keys, S3Options, S3Request } from './s3-types.js';
 export type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadJournal, UploadOptions } from './types.js';
 

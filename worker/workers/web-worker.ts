@@ -1,9 +1,9 @@
 // A worker of the browser as a port.
 
-import type { PolicyReports } from '../api/policy.js';
 import { DecantError } from '../errors.js';
 import type { Build } from '../messages.js';
 import { unexpectedEnd, type WorkerPort } from '../rpc.js';
+import type { PolicyReports } from './policy.js';
 
 const notLoaded = (build: Build): DecantError => {
   const script = `worker.${build}.js`;
