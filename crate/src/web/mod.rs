@@ -19,7 +19,6 @@ mod runner;
 mod stream;
 mod sync_handle;
 mod target;
-pub(crate) mod text;
 #[cfg(feature = "threads")]
 mod threads;
 #[cfg(feature = "extras")]

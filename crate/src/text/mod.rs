@@ -1,12 +1,10 @@
 //! What takes tables of all of Unicode. The wasm build uses those of JavaScript, which has them; others use crates.
 
-#[cfg(not(target_arch = "wasm32"))]
-use platform::normalized;
-#[cfg(not(target_arch = "wasm32"))]
-use platform::strictly_decoded;
+use platform::{normalized, strictly_decoded};
 
 #[cfg(target_arch = "wasm32")]
-use crate::web::text::{normalized, strictly_decoded};
+#[path = "web.rs"]
+mod platform;
 
 #[cfg(not(target_arch = "wasm32"))]
 mod platform {
