@@ -1,6 +1,6 @@
 //! Encodings and Unicode forms, by JavaScript.
 
-use js_sys::JsString;
+use js_sys::{JsString, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -9,7 +9,7 @@ extern "C" {
     #[wasm_bindgen(constructor, catch)]
     fn new(label: &str, options: &JsValue) -> Result<TextDecoder, JsValue>;
     #[wasm_bindgen(method, catch)]
-    fn decode(this: &TextDecoder, bytes: &[u8]) -> Result<String, JsValue>;
+    fn decode(this: &TextDecoder, bytes: &Uint8Array) -> Result<String, JsValue>;
 }
 
 /// See [`crate::text::decoded`].
@@ -19,7 +19,8 @@ pub fn strictly_decoded(label: &str, bytes: &[u8]) -> Option<String> {
         // Setting a property of a fresh object cannot fail.
         let _ = js_sys::Reflect::set(&options, &name.into(), &JsValue::TRUE);
     }
-    TextDecoder::new(label, &options).ok()?.decode(bytes).ok()
+    // A copy: browsers decode nothing that lies in shared memory, as that of `threads` does.
+    TextDecoder::new(label, &options).ok()?.decode(&Uint8Array::from(bytes)).ok()
 }
 
 /// See [`crate::text::folded`].
