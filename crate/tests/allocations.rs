@@ -151,8 +151,10 @@ fn packed(command: &str) -> Files {
 
 fn files(number: u8) -> Files {
     match number.checked_sub(bases::BASES) {
-        // A raw disk: without its first byte the qcow2 is not recognised.
-        _ if number == IN_GZIP => packed("tail -c +2 image | gzip -c"),
+        // A raw disk with a boot sector: without its first byte the qcow2 is not recognised.
+        _ if number == IN_GZIP => {
+            packed("tail -c +2 image | { head -c 510; printf '\\125\\252'; tail -c +3; } | gzip -c")
+        }
         _ if number == IN_TAR => packed("tar -cf - image"),
         None => bases::base(number),
         Some(0) => over_parts_of_clusters(),

@@ -20,6 +20,8 @@ const KINDS: [&[&str]; 4] = [
     &["--format=posix", "--sparse-version=1.0"],
 ];
 
+const BOOT: [u8; 2] = [0x55, 0xaa];
+
 /// What GNU tar makes of the file `name` in `dir`.
 fn tar_of(dir: &Path, name: &str, kind: &[&str]) -> Vec<u8> {
     let made = Command::new("tar").args(["-Scf", "-"]).args(kind).arg("-C").arg(dir).arg(name).output().unwrap();
@@ -62,7 +64,12 @@ fn gnu_tar_makes_them() {
         ("odd", MIB + 77, 1, vec![0, 512 * 1024]),
     ];
     for (name, size, len, places) in files {
-        let disk = padded(sparse_file(&dir.join(name), size, len, places.iter().copied()));
+        let mut disk = padded(sparse_file(&dir.join(name), size, len, places.iter().copied()));
+        if size % 512 != 0 && places.first() == Some(&0) {
+            // The boot sector of a raw disk, whose size is an odd one.
+            File::options().write(true).open(dir.join(name)).unwrap().write_all_at(&BOOT, 510).unwrap();
+            disk[510..512].copy_from_slice(&BOOT);
+        }
         for kind in KINDS {
             let what = format!("{name}, {kind:?}");
             let packed = tar_of(dir, name, kind);

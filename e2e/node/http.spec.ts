@@ -396,7 +396,7 @@ test('the command: through the proxies that the environment names', async ({ fol
   const output = join(folder, 'out.raw');
   const run = async (env: Record<string, string>, output: string) => {
     proxy.seen.length = 0;
-    const ended = await startProgram(process.execPath, [cli, 'convert', remote!.url, output], env).ended;
+    const ended = await startProgram(process.execPath, [cli, 'convert', '-O', 'raw', remote!.url, output], env).ended;
     expect(ended).toMatchObject({ status: 0, stderr: '' });
     // What is not encrypted needs no tunnel, and many proxies make none for it.
     expect(proxy.seen.filter((line) => line.startsWith('CONNECT'))).toEqual([]);

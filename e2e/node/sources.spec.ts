@@ -99,7 +99,7 @@ for (const [file, said] of [
       const output = make(folder, file);
       const before = hashFile(path);
       const companions = ['middle', 'base'].flatMap((layer) => ['--with', `images/${layer}.qcow2`]);
-      const args = [process.execPath, cli, 'convert', ...companions, 'images/top.qcow2', output];
+      const args = [process.execPath, cli, 'convert', '-O', 'raw', ...companions, 'images/top.qcow2', output];
       const result = run('sh', ['-c', `exec "$@" 3< 'images/${file}' 0< 'images/${file}'`, 'sh', ...args], {
         cwd: folder,
       });

@@ -5,7 +5,6 @@ use super::job::{CompressedPart, Piece};
 use crate::decode::DecompressError;
 use crate::source::FileId;
 use decant_codec::is_zero;
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// How many bytes of a unit and of the one before it must be equal so that they are taken to be the same, until the end of the
@@ -50,8 +49,9 @@ pub(super) enum Outcome {
 pub(super) struct Units<'a> {
     pub units: Vec<Unit<'a>>,
     pub repeats: Vec<Repeat<'a>>,
-    /// The number of the unit at a place, with the length of its range.
-    places: BTreeMap<(FileId, u64, usize), usize>,
+    /// The number of the unit at a place, with the length of its range, in order: a list, since a map allocates for every few
+    /// units.
+    places: Vec<((FileId, u64, usize), usize)>,
 }
 
 impl<'a> Units<'a> {
@@ -59,7 +59,8 @@ impl<'a> Units<'a> {
     pub fn add(&mut self, piece: &'a Piece, stored: CompressedPart, deflate: Option<&'a [u8]>) -> Option<usize> {
         let number = self.units.len();
         let place = (stored.file, stored.host.0, piece.input_len + stored.missing);
-        let same_place = self.places.get(&place).copied().filter(|&at| {
+        let found = self.places.binary_search_by(|(other, _)| other.cmp(&place));
+        let same_place = found.ok().map(|at| self.places[at].1).filter(|&at| {
             let unit = self.units[at].stored;
             unit.compression == stored.compression && unit.framing == stored.framing && unit.cluster == stored.cluster
         });
@@ -71,7 +72,10 @@ impl<'a> Units<'a> {
             self.repeats.push(Repeat { piece, stored, deflate, of, is_same_place: same_place.is_some() });
             return None;
         }
-        self.places.insert(place, number);
+        match found {
+            Ok(at) => self.places[at].1 = number,
+            Err(at) => self.places.insert(at, (place, number)),
+        }
         self.units.push(Unit { piece, stored, deflate, result: None, is_zero: None });
         Some(number)
     }

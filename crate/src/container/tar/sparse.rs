@@ -290,7 +290,7 @@ impl Records {
         }
         let size = self.size.ok_or_else(invalid)?;
         match self.version {
-            (0, 0 | 1) if self.numbers.len() % 2 == 0 => Ok(Place::Records(size, self.numbers)),
+            (0, 0 | 1) if self.numbers.len().is_multiple_of(2) => Ok(Place::Records(size, self.numbers)),
             (0, 0 | 1) => Err(invalid()),
             (1, 0) if self.numbers.is_empty() => Ok(Place::Data(size)),
             _ => unreadable(),
