@@ -95,7 +95,8 @@ impl Decoder {
         self.cache.forget();
         let mut filled = 0;
         let mut failures = Vec::new();
-        let mut units = Units::default();
+        let compressed = pieces.iter().filter(|piece| matches!(piece.stored, Stored::Compressed(_))).count();
+        let mut units = Units::of_most(compressed);
         for piece in pieces {
             let start = piece.output - base;
             output[filled..start].fill(0);
@@ -127,7 +128,8 @@ impl Decoder {
             };
             let result = self.decompress(stored, from, to);
             if let Some(unit) = unit {
-                units.units[unit].result = Some(result.clone().map(|()| None));
+                // Each is decompressed once.
+                let _ = units.units[unit].result.set(result.clone().map(|()| None));
             }
             if let Err(error) = result {
                 to.fill(0);
@@ -139,7 +141,7 @@ impl Decoder {
             }
         }
         output[filled..].fill(0);
-        self.inflate_units(&mut units, output, base, job.salvage, &mut failures);
+        self.inflate_units(&units, output, base, job.salvage, &mut failures);
         let zeros = self.repeat_units(units, input, (output, base), job.salvage, &mut failures);
         failures.sort_unstable_by_key(|failure| failure.piece.output);
         let lost = failures.into_iter().map(|failure| failure.lose(job)).collect::<Result<_>>()?;
@@ -150,7 +152,7 @@ impl Decoder {
     /// failure.
     fn inflate_units<'a>(
         &mut self,
-        units: &mut Units<'a>,
+        units: &Units<'a>,
         output: &mut [u8],
         base: usize,
         salvage: bool,
@@ -158,7 +160,6 @@ impl Decoder {
     ) {
         let mut outputs = Ascending::new(output, base);
         let has_failed = Cell::new(false);
-        let mut results = Vec::new();
         let streams = units
             .units
             .iter()
@@ -177,11 +178,8 @@ impl Decoder {
                 failures.push(Failure { piece, stored, error: error.clone() });
                 has_failed.set(true);
             }
-            results.push((number, result));
+            let _ = units.units[number].result.set(result);
         });
-        for (number, result) in results {
-            units.units[number].result = Some(result);
-        }
     }
 
     /// Makes those pieces that repeat units, and adds those that fail to `failures`. `output` begins at `base` in the job's

@@ -5,6 +5,7 @@ use super::job::{CompressedPart, Piece};
 use crate::decode::DecompressError;
 use crate::source::FileId;
 use decant_codec::is_zero;
+use std::cell::OnceCell;
 use std::ops::Range;
 
 /// How many bytes of a unit and of the one before it must be equal so that they are taken to be the same, until the end of the
@@ -17,8 +18,8 @@ pub(super) struct Unit<'a> {
     pub stored: CompressedPart,
     /// Its deflate data and what follows, if it is inflated together with others.
     pub deflate: Option<&'a [u8]>,
-    /// The length of its deflate data, where the data has an end; `None` before it is decompressed.
-    pub result: Option<Result<Option<usize>, DecompressError>>,
+    /// The length of its deflate data, where the data has an end; empty before it is decompressed.
+    pub result: OnceCell<Result<Option<usize>, DecompressError>>,
     is_zero: Option<bool>,
 }
 
@@ -45,7 +46,6 @@ pub(super) enum Outcome {
 }
 
 /// The units of a part of a job.
-#[derive(Default)]
 pub(super) struct Units<'a> {
     pub units: Vec<Unit<'a>>,
     pub repeats: Vec<Repeat<'a>>,
@@ -55,6 +55,11 @@ pub(super) struct Units<'a> {
 }
 
 impl<'a> Units<'a> {
+    /// No units yet, with room for `most`.
+    pub fn of_most(most: usize) -> Self {
+        Self { units: Vec::with_capacity(most), repeats: Vec::new(), places: Vec::with_capacity(most) }
+    }
+
     /// Adds `piece`, a whole unit. Returns its number if it has to be decompressed, or nothing if it repeats another one.
     pub fn add(&mut self, piece: &'a Piece, stored: CompressedPart, deflate: Option<&'a [u8]>) -> Option<usize> {
         let number = self.units.len();
@@ -76,14 +81,14 @@ impl<'a> Units<'a> {
             Ok(at) => self.places[at].1 = number,
             Err(at) => self.places.insert(at, (place, number)),
         }
-        self.units.push(Unit { piece, stored, deflate, result: None, is_zero: None });
+        self.units.push(Unit { piece, stored, deflate, result: OnceCell::new(), is_zero: None });
         Some(number)
     }
 
     /// What becomes of `repeat` when all units are decompressed.
     pub fn outcome(&self, repeat: &Repeat<'a>) -> Outcome {
         let unit = &self.units[repeat.of];
-        match &unit.result {
+        match unit.result.get() {
             None => Outcome::Unknown,
             Some(Err(error)) if repeat.is_same_place => Outcome::Fails(error.clone()),
             Some(Ok(_)) if repeat.is_same_place => Outcome::Same(unit.output()),
@@ -195,7 +200,7 @@ mod tests {
             for behind in [0, 30] {
                 let places: Vec<_> = places.iter().map(|&(at, len)| (at, len + behind)).collect();
                 let mut job = job(&input, &places);
-                let mut units = Units::default();
+                let mut units = Units::of_most(0);
                 for piece in &job.pieces {
                     let Stored::Compressed(stored) = piece.stored else { unreachable!() };
                     units.add(piece, stored, Some(&input[piece.input..piece.input + piece.input_len]));
@@ -254,7 +259,7 @@ mod tests {
     fn grains_at_one_place_differ_by_their_markers() {
         let frame = |sector| Framing::Grain(GrainFrame { sector: Some(sector), len: CLUSTER as u32 });
         let job = job(&[0; 10], &[(0, 5), (0, 5)]);
-        let mut units = Units::default();
+        let mut units = Units::of_most(0);
         let [first, second] = [0, 2].map(|sector| CompressedPart { framing: frame(sector), ..part(0) });
         assert_eq!(units.add(&job.pieces[0], first, None), Some(0));
         assert_eq!(units.add(&job.pieces[1], second, None), Some(1));
