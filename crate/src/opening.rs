@@ -39,8 +39,8 @@ pub enum Opened {
 /// What decompresses in order, and what is a stream itself, must be a raw disk: all other formats are read at any
 /// position. Such a format is recognised by its first bytes; one that only its last bytes tell is refused at the end of
 /// a conversion. What no format recognises in a container is read as raw if it has a sign of a disk (see `guess`), which
-/// `Info::safety` tells. A member that
-/// is called `disk.raw` is a raw disk, whatever it holds: the guest may write there what looks like another format.
+/// `Info::safety` tells. A member that is called `disk.raw` is a raw disk, whatever it holds: the guest may write there what
+/// looks like another format.
 ///
 /// Fails as [`Image::open`] does, and with `unsupported` where a container holds no image, more than one, or one that it
 /// cannot be read out of, and where a disk that comes in order out of one is to be salvaged.

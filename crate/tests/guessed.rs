@@ -3,8 +3,8 @@
 
 use crate::common::*;
 use crate::tar::{archive, member};
+use decant::ErrorKind;
 use decant::target::Abilities;
-use decant::{ErrorKind, Input, OpenOptions, Opened, open};
 
 const KIB: usize = 1 << 10;
 /// More than signs are looked for in.
@@ -243,15 +243,7 @@ fn what_only_looks_like_one_of_them_is_read() {
 fn a_guess_is_noticed() {
     let content = file(1024, 0, b"");
     for (container, case) in packed(&content) {
-        let source = HeldSource::new(case.image.clone());
-        let reading = source.clone();
-        let work = async move {
-            decant::Result::Ok(match open(Input::File(reading), &OpenOptions::default()).await? {
-                Opened::Image(image) => image.info(),
-                Opened::Streamed(image) => image.info(),
-            })
-        };
-        let info = drive(&source, Answers::InOrder, work).unwrap().unwrap();
+        let info = info_of(case.image);
         let codes: Vec<_> = info.safety.iter().map(|notice| notice.code).collect();
         assert_eq!(codes, ["guessed-raw"], "{container}");
     }

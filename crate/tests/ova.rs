@@ -215,8 +215,8 @@ fn manifests_of_pieces_and_of_disks_in_order() {
     assert_eq!(&*error.code, "manifest-mismatch", "{error}");
 }
 
-/// One row of the cases of the next test.
-type WrongPieces<'a> = (&'a str, Vec<Vec<u8>>, &'a str, &'a [u8]);
+/// A machine's folder in an archive: what it is, its members, the name of the image, the disk.
+type Folder<'a> = (&'a str, Vec<Vec<u8>>, &'a str, &'a [u8]);
 
 /// The files of a machine in one archive: an image finds those that it refers to, and is found among them.
 #[test]
@@ -234,8 +234,7 @@ fn folders_of_a_machine() {
     };
     let vmdk = descriptor("disk-flat.vmdk");
     let other = file("old/disk-flat.vmdk", &[7; 65_536]);
-    // (what, members, the image, the disk)
-    let cases: &[WrongPieces<'_>] = &[
+    let cases: &[Folder<'_>] = &[
         ("an overlay", vec![file("base", &base), file("top", &top)], "top", &disk),
         ("an overlay first", vec![file("vm/top", &top), file("vm/base", &base)], "vm/top", &disk),
         (

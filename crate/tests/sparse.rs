@@ -157,8 +157,8 @@ fn old_gnu(start: &[u8], len: &[u8], size: &[u8], data: &[u8]) -> Vec<Vec<u8>> {
     vec![bytes]
 }
 
-/// One row of the cases of the next test.
-type Member<'a> = (&'a str, Vec<Vec<u8>>, Option<ErrorKind>);
+/// Members with a map: what is wrong with it, the members, the kind of the error if there is one.
+type Mapped<'a> = (&'a str, Vec<Vec<u8>>, Option<ErrorKind>);
 
 #[test]
 fn wrong_maps() {
@@ -175,7 +175,7 @@ fn wrong_maps() {
         vec![bytes]
     };
     use ErrorKind::{Corrupt, Limit, Unsupported};
-    let cases: &[Member<'_>] = &[
+    let cases: &[Mapped<'_>] = &[
         ("right", pax_1_0(4096, "1\n512\n1000\n", &data), None),
         ("right, 0.1", pax_0_1("4096", "512,1000", &data), None),
         ("right, old GNU", gnu("00000001000", "00000001750", "00000010000"), None),

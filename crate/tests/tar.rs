@@ -81,15 +81,7 @@ fn bytes(file: Vec<u8>) -> Result<Vec<u8>, decant::Error> {
 
 /// What opening says, and the name of the member.
 fn opened(file: Vec<u8>) -> Result<(Image, String), decant::Error> {
-    let source = HeldSource::new(file);
-    let reading = source.clone();
-    let work = async move {
-        match open(Input::File(reading), &OpenOptions::default()).await? {
-            Opened::Image(image) => Ok(image),
-            Opened::Streamed(_) => panic!("it is read in order"),
-        }
-    };
-    let image = drive(&source, Answers::InOrder, work).unwrap()?;
+    let image = open_bytes(file, OpenOptions::default())?;
     let name = image.info().containers[0].member.clone().unwrap();
     Ok((image, name))
 }
@@ -466,15 +458,7 @@ fn a_raw_disk_by_its_name() {
         for (container, file) in [("tar", plain.clone()), ("tar.gz", gzip(&plain))] {
             let padded = [&disk[..], &vec![0; disk.len().next_multiple_of(512) - disk.len()]].concat();
             assert!(bytes(file.clone()).unwrap() == padded, "{name} in {container}");
-            let source = HeldSource::new(file);
-            let reading = source.clone();
-            let work = async move {
-                decant::Result::Ok(match open(Input::File(reading), &OpenOptions::default()).await? {
-                    Opened::Image(image) => image.info(),
-                    Opened::Streamed(image) => image.info(),
-                })
-            };
-            let info = drive(&source, Answers::InOrder, work).unwrap().unwrap();
+            let info = info_of(file);
             assert_eq!(info.format, "raw", "{name} in {container}");
             assert_eq!(info.containers.last().unwrap().member.as_deref(), Some(*name), "{container}");
             let has_notice = info.safety.iter().any(|notice| notice.code == "guessed-raw");

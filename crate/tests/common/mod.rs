@@ -21,7 +21,7 @@ use decant::chain::Companion;
 use decant::convert::{Cancel, InOrder, Output, Progress, convert, convert_in_order};
 use decant::damage::Losses;
 use decant::encryption::Keys;
-use decant::info::Notice;
+use decant::info::{Info, Notice};
 use decant::native::Inline;
 use decant::stream::ByteStream;
 use decant::target::{Abilities, Holes, Run, Target, TargetHandle};
@@ -394,6 +394,19 @@ pub fn open_bytes(image: Vec<u8>, options: OpenOptions) -> std::result::Result<I
         }
     };
     drive(&source, Answers::InOrder, work).expect("opening waits for nothing")
+}
+
+/// The info of the image in the file `image`, which is read at any position or in order.
+pub fn info_of(image: Vec<u8>) -> Info {
+    let source = HeldSource::new(image);
+    let reading = source.clone();
+    let work = async move {
+        Result::Ok(match open(Input::File(reading), &OpenOptions::default()).await? {
+            Opened::Image(image) => image.info(),
+            Opened::Streamed(image) => image.info(),
+        })
+    };
+    drive(&source, Answers::InOrder, work).expect("opening waits for nothing").unwrap()
 }
 
 /// What `command` makes of `input`.
