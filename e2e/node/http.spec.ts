@@ -6,6 +6,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
+import { closing } from '../support/closing.js';
 import { startProgram } from '../support/command.js';
 import { failure } from '../support/failure.js';
 import { expectSame, images, sparse } from '../support/images.js';
@@ -31,14 +32,8 @@ test.afterEach(async () => {
 });
 test.afterAll(() => decant.dispose());
 
-async function convert(input: Decant.Input, output: string, options?: Decant.OpenOptions): Promise<Decant.Result> {
-  const image = await decant.open(input, options);
-  try {
-    return await image.convert(output);
-  } finally {
-    await image.close();
-  }
-}
+const convert = async (input: Decant.Input, output: string, options?: Decant.OpenOptions): Promise<Decant.Result> =>
+  closing(await decant.open(input, options), (image) => image.convert(output));
 
 test('an address is an image: as text, as a URL, as a source', async ({ folder }) => {
   remote = await serveFile(file);

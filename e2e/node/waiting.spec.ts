@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type * as Decant from '../../dist/node.js';
+import { closing } from '../support/closing.js';
 import { cli, startProgram } from '../support/command.js';
 import { expectSame, images, sparse } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
@@ -19,27 +20,27 @@ const MIB = 1 << 20;
 const disk = sparse(64 * MIB);
 const file = readFileSync(disk.image);
 
-const closing: (() => unknown)[] = [];
+const toClose: (() => unknown)[] = [];
 test.afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
+  for (const close of toClose.splice(0)) await close();
 });
 test.afterAll(() => decant.dispose());
 
 async function listen(server: Server | NetServer): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closing.push(() => server.close());
+  toClose.push(() => server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 async function serve(answer: RequestListener): Promise<string> {
   const server = createHttp(answer);
-  closing.push(() => server.closeAllConnections());
+  toClose.push(() => server.closeAllConnections());
   return `${await listen(server)}/disk`;
 }
 
 async function serveRemote(...given: Parameters<typeof serveFile>): Promise<RemoteFile> {
   const remote = await serveFile(...given);
-  closing.push(() => remote.close());
+  toClose.push(() => remote.close());
   return remote;
 }
 
@@ -52,7 +53,7 @@ async function silentProxy(): Promise<{ url: string; wasAsked: () => boolean }> 
     socket.on('data', () => (wasAsked = true));
   });
   const url = await listen(server);
-  closing.push(() => {
+  toClose.push(() => {
     for (const socket of sockets) socket.destroy();
   });
   return { url, wasAsked: () => wasAsked };
@@ -60,14 +61,8 @@ async function silentProxy(): Promise<{ url: string; wasAsked: () => boolean }> 
 
 const command = (env: Record<string, string>, ...args: string[]) => startProgram(process.execPath, [cli, ...args], env);
 
-async function convert(input: Decant.Input, output: string, options?: Decant.OpenOptions): Promise<Decant.Result> {
-  const image = await decant.open(input, options);
-  try {
-    return await image.convert(output);
-  } finally {
-    await image.close();
-  }
-}
+const convert = async (input: Decant.Input, output: string, options?: Decant.OpenOptions): Promise<Decant.Result> =>
+  closing(await decant.open(input, options), (image) => image.convert(output));
 
 test('Ctrl-C ends the command although a proxy never answers', async ({ folder }) => {
   const { url, wasAsked } = await silentProxy();
