@@ -36,7 +36,7 @@ export interface S3Keys {
 export type S3Options = Omit<UploadOptions, 'headers'> & {
   /**
    * With it an upload can be resumed (`resume` of `Image.convert`). Without `resume`, an upload that it tells of is aborted
-   * before the new one begins.
+   * when the new one has begun.
    */
   journal?: UploadJournal;
 } & (
