@@ -34,7 +34,6 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
 
   --check-manifest       compare the files of an OVA with its manifest where that reads the
                          whole archive from a server; files here are compared anyway
-
   -O FORMAT              the output's format, as qemu-img calls it (default: what the name of
                          OUTPUT states, else raw); for an unknown one all are listed
   -o NAME=VALUE[,...]    options of the output's format, as qemu-img calls them; repeatable.
