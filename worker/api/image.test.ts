@@ -6,10 +6,11 @@ import { disposeOfAll, OpenImage, openImage } from './image.js';
 import type { Platform } from './platform.js';
 
 /** An image of which nothing can be read. */
-function bare(): OpenImage {
-  const opening = { sources: { unnoticed: [], close: async () => {} } };
-  const opened = { info: infoOf({}), outputs: [], cancelReads: () => {}, close: async () => {} };
-  return new OpenImage({} as Platform, opening as never, opened as never, undefined);
+function bare(platform: Partial<Platform> = {}, sources: object = {}): OpenImage {
+  const opening = { settings: {}, sources: { unnoticed: [], close: async () => {}, ...sources } };
+  const outputs = [{ name: 'raw' }];
+  const opened = { info: infoOf({}), outputs, cancelReads: () => {}, close: async () => {} };
+  return new OpenImage(platform as Platform, opening as never, opened as never, undefined);
 }
 
 test('methods work without their image', async () => {
@@ -51,4 +52,19 @@ test('an address is opened with its headers, and by the fetch that is given', as
   const platform = { cores: 1, openSource } as unknown as Platform;
   await expect(openImage(platform, 'https://host.test/disk.raw', { headers, fetch })).rejects.toThrow('no');
   expect(asked).toMatchObject([['https://host.test/disk.raw', { headers, fetch }]]);
+});
+
+test('looking for what is kept can be cancelled', async () => {
+  let answer = (_: Uint8Array) => {};
+  const peek = () =>
+    new Promise<Uint8Array>((resolve) => {
+      answer = resolve;
+    });
+  const image = bare({ route: () => ({}) as never }, { all: [{ state: 'known', size: 10, peek }], companions: [] });
+  const cancel = new AbortController();
+  const looking = image.kept('disk.raw', { signal: cancel.signal });
+  cancel.abort();
+  await expect(looking).rejects.toMatchObject({ kind: 'cancelled', message: 'Looking for what is kept was cancelled' });
+  answer(new Uint8Array(10));
+  await image.close();
 });

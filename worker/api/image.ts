@@ -1,6 +1,6 @@
 // An opened image: the API's main object.
 
-import { cancelled, DecantError, toDecantError } from '../errors.js';
+import { cancelled, DecantError, orCancelled, toDecantError } from '../errors.js';
 import type { ConvertOptions, Input, OpenOptions, Output } from '../given.js';
 import { isHttp } from '../http/address.js';
 import { RequestLimit } from '../http/host.js';
@@ -38,6 +38,7 @@ import { verdictOn } from './verdict.js';
 /** What is cancelled. */
 const MAPPING = 'Reading the map';
 const EXAMINING = 'Examining the image';
+const LOOKING = 'Looking for what is kept';
 
 /** All that are not closed. */
 const openImages = new Set<OpenImage>();
@@ -229,7 +230,10 @@ export class OpenImage implements CommonImage {
     checkCall('convert', options, this.platform.convertOptions);
     const { opening, opened, info, outputs } = this;
     const conversion = { platform: this.platform, opening, opened, info, outputs };
-    return this.#use(keptOf(conversion, output, options, this.#until(undefined)));
+    const signal = this.#until(options.signal);
+    // The files stay open while they are looked at, even if nobody waits for that any more.
+    const looking = this.#use(keptOf(conversion, output, options, signal));
+    return this.#use(orCancelled(signal, looking), LOOKING);
   }
 
   close(): Promise<void> {
