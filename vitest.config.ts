@@ -4,7 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  resolve: { alias: { decant: fileURLToPath(new URL('worker/browser.ts', import.meta.url)) } },
+  resolve: {
+    alias: {
+      'decant/upload': fileURLToPath(new URL('worker/upload/index.ts', import.meta.url)),
+      decant: fileURLToPath(new URL('worker/browser.ts', import.meta.url)),
+    },
+  },
   test: {
     include: ['{worker,element,web}/**/*.test.ts'],
     maxWorkers: 2,

@@ -5,8 +5,6 @@ import { begin, complete, sign } from './server.js';
 
 /** The console learns of a disk when its object is complete. `onSent` is called with the number of bytes that have arrived. */
 export class BucketUpload {
-  ordered = true;
-
   #name;
   #onSent;
   #id;
@@ -15,6 +13,15 @@ export class BucketUpload {
   constructor(name, onSent) {
     this.#name = name;
     this.#onSent = onSent;
+  }
+
+  get ordered() {
+    return this.#target.ordered;
+  }
+
+  /** The bucket may take a while to remove the parts, and may fail: the conversion waits to say so. */
+  get abortTimeout() {
+    return this.#target.abortTimeout;
   }
 
   get network() {
