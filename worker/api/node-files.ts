@@ -2,10 +2,11 @@
 
 import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
-import { DecantError, toDecantError } from '../errors.js';
+import { DecantError, reasonOf, toDecantError } from '../errors.js';
 import { checkNames, namesOf } from '../option-names.js';
 import type { Configuration, NodeWorker } from '../types.node.js';
 import { isOf } from '../values.js';
+import { notStarted } from '../workers/node-worker.js';
 import { checkObject } from './options.js';
 
 const NAMES = namesOf<Configuration>({ threads: true, wasm: true, worker: true });
@@ -38,21 +39,24 @@ export function makeWorker(): NodeWorker {
   try {
     return (configuration.worker ?? packagedWorker)('extras');
   } catch (thrown) {
-    const { message } = toDecantError(thrown);
-    const advice =
-      'keep the package outside of a bundle, or say where its worker.node.mjs is with configure({ worker })';
-    throw new DecantError('internal', `Could not start a worker: ${message}; ${advice}`, { cause: thrown });
+    throw notStarted(toDecantError(thrown).message, thrown);
   }
 }
 
 /** Fails with `internal` where the wasm cannot be loaded. */
 export async function compile(): Promise<WebAssembly.Module> {
-  const given = await (configuration.wasm?.('extras') ?? new URL('./extras.wasm', import.meta.url));
-  if (isOf<WebAssembly.Module>(given, 'WebAssembly.Module')) return given;
+  let place = 'extras.wasm';
   try {
+    const given = await (configuration.wasm?.('extras') ?? new URL('./extras.wasm', import.meta.url));
+    if (isOf<WebAssembly.Module>(given, 'WebAssembly.Module')) return given;
+    place = String(given);
     return await WebAssembly.compile(await readFile(given));
   } catch (cause) {
     const advice = "put the package's extras.wasm there, or say where it is with configure({ wasm })";
-    throw new DecantError('internal', `Could not load ${given}: ${(cause as Error).message}; ${advice}`, { cause });
+    throw new DecantError('internal', `Could not load ${place}: ${reasonOf(cause)}; ${advice}`, {
+      code: 'wasm-not-loaded',
+      fields: { place },
+      cause,
+    });
   }
 }

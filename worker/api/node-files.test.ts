@@ -1,0 +1,58 @@
+// What is said of workers and wasm that are not where Node looks for them.
+
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { afterEach, expect, test } from 'vitest';
+import { Client } from '../rpc.js';
+import { nodeWorker } from '../workers/node-worker.js';
+import { compile, configure, makeWorker } from './node-files.js';
+
+const NOWHERE = pathToFileURL('/nowhere/there.mjs');
+const notStarted = (reason: RegExp) => ({
+  kind: 'internal',
+  code: 'worker-not-started',
+  fields: { script: 'worker.node.mjs' },
+  message: expect.stringMatching(reason),
+});
+
+const start = (worker: Worker) => new Client<{ none(): void }>(nodeWorker(worker)).call('none');
+
+afterEach(() => configure({ worker: undefined, wasm: undefined } as never));
+
+test('a worker that cannot be made', () => {
+  configure({
+    worker: () => {
+      throw new Error('no threads here');
+    },
+  });
+  const reason = /^Could not start a worker: no threads here; .* configure\(\{ worker \}\)$/;
+  expect(makeWorker).toThrow(expect.objectContaining(notStarted(reason)));
+});
+
+test('a worker whose script is not there, or imports what is not there', async () => {
+  const scripts = [NOWHERE, new URL(`data:text/javascript,import ${encodeURIComponent(`'${NOWHERE}'`)}`)];
+  for (const script of scripts) {
+    const reason = /^Could not start a worker: Cannot find module '\/nowhere\/there.mjs'.*configure\(\{ worker \}\)$/;
+    await expect(start(new Worker(script))).rejects.toMatchObject(notStarted(reason));
+  }
+});
+
+test('a worker that fails later', async () => {
+  const error = { kind: 'internal', code: 'internal', message: expect.stringContaining('ended unexpectedly (broken)') };
+  const script = new URL('data:text/javascript,throw new Error("broken")');
+  await expect(start(new Worker(script))).rejects.toMatchObject(error);
+});
+
+test.each([
+  ['a file that is not there', () => NOWHERE, String(NOWHERE), 'ENOENT'],
+  ['what is no wasm', () => new URL(import.meta.url), import.meta.url, 'magic'],
+  ['what cannot be said', () => Promise.reject(new Error('no such address')), 'extras.wasm', 'no such address'],
+])('wasm from %s', async (_, wasm, place, reason) => {
+  configure({ wasm });
+  await expect(compile()).rejects.toMatchObject({
+    kind: 'internal',
+    code: 'wasm-not-loaded',
+    fields: { place },
+    message: expect.stringMatching(new RegExp(`^Could not load .*${reason}.*configure\\(\\{ wasm \\}\\)$`)),
+  });
+});
