@@ -5,7 +5,7 @@ import { basename, extname } from 'node:path';
 /** A dialog was closed without a choice. */
 const NOTHING = { value: null };
 
-const usage = (message) => ({ error: { name: 'DecantError', kind: 'usage', message } });
+const usage = (message) => ({ error: { name: 'DecantError', kind: 'usage', code: 'usage', fields: {}, message } });
 
 export class Session {
   #work;

@@ -4,6 +4,8 @@
 const died = (code) => ({
   name: 'DecantError',
   kind: 'internal',
+  code: 'internal',
+  fields: {},
   message: `The process that converts has ended (code ${code}); open the image again`,
 });
 
