@@ -433,8 +433,8 @@ export interface Result {
   /** What a person should know of this result: docs/errors.md lists the codes. */
   notices: Notice[];
   /**
-   * Whether a change of the image meanwhile would have been noticed. `false` only for an image on a server that says
-   * too little of it, or lets the page see too little.
+   * Whether a change of the image meanwhile would have been noticed. `false` for an image on a server that says too little
+   * of it, or lets the page see too little, and for a source that has `unnoticed`.
    */
   verified: boolean;
   /**
