@@ -22,7 +22,7 @@ function build(name, folder) {
     browserPackage: file('browser.js', 'index.js'),
     command: file('cli.js'),
     wasm: {
-      plain: file('plain.wasm', 'wasm/plain/index_bg.wasm'),
+      workers: file('decant.wasm', 'plain.wasm', 'wasm/plain/index_bg.wasm'),
       threads: file('threads.wasm', 'wasm/threads/index_bg.wasm'),
     },
     assets: join(folder, 'site', 'assets'),

@@ -1,7 +1,7 @@
 // Decodes an image that is in memory, by the wasm that ships; what comes out is dropped.
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { CancelHandle, initSync, OpenImage, Runner } from '../target/wasm/plain/index.js';
+import { CancelHandle, initSync, OpenImage, Runner } from '../target/wasm/workers/index.js';
 
 const { module, bytes } = workerData;
 initSync({ module });

@@ -74,7 +74,7 @@ function wasmOf(build, variant) {
 
 /** Milliseconds until `count` workers have each decoded `bytes`. */
 async function decode(count, bytes) {
-  const module = await WebAssembly.compile(readFileSync(builds[0].wasm.plain));
+  const module = await WebAssembly.compile(readFileSync(builds[0].wasm.workers));
   const workers = Array.from({ length: count }, () => {
     return new Worker(new URL('decode-worker.mjs', import.meta.url), { workerData: { module, bytes } });
   });
@@ -158,13 +158,13 @@ async function memoryRows(browser) {
 
 function pageRows() {
   const page = /^index-.*\.(js|css)$/;
-  const plain = (build) => wire(build, page, /^worker\.(plain|browser)/) + wasmOf(build, 'plain');
-  // Builds before the one of today had a worker's script in parts.
+  // Builds before the one of today had other scripts of workers, in parts, and smaller wasm for qcow2 and raw.
+  const workers = (build) => wire(build, page, /^worker(-|\.plain|\.browser)/) + wasmOf(build, 'workers');
   const ofThreads = [/^worker\.(threads|browser)/, /^threads-(?!extras).*\.js$/, /^workerHelpers/];
   const threads = (build) => wire(build, page, ...ofThreads) + wasmOf(build, 'threads');
   const cells = (size) => builds.map((build) => `${size(build).toFixed(0)} KB`);
   return [
-    ['page, wasm and JavaScript of a first conversion, plain, brotli', ...cells(plain)],
+    ['page, wasm and JavaScript of a first conversion, brotli', ...cells(workers)],
     ['the same, threads', ...cells(threads)],
   ];
 }

@@ -9,14 +9,19 @@ import { bin, root, run, say, unlessDone } from './lib.mjs';
 import { notices } from './notices.mjs';
 import { checkNode, npmPackages } from './setup.mjs';
 import { types } from './types.mjs';
-import { INPUTS, NAMES, wasm } from './wasm.mjs';
+import { INPUTS, wasm } from './wasm.mjs';
+
+/** The package's wasm for each engine. */
+const WASM = { workers: 'decant.wasm', threads: 'threads.wasm' };
 
 async function npmPackage() {
   say('building the package');
   const dist = join(root, 'dist');
   rmSync(dist, { recursive: true, force: true });
   await bundle(dist);
-  for (const name of NAMES) copyFileSync(join(bindings(name), 'index_bg.wasm'), join(dist, `${name}.wasm`));
+  for (const [engine, file] of Object.entries(WASM)) {
+    copyFileSync(join(bindings(engine), 'index_bg.wasm'), join(dist, file));
+  }
   await types(dist);
   chmodSync(join(dist, 'cli.js'), 0o755);
   writeFileSync(join(dist, 'THIRD-PARTY-NOTICES.txt'), notices());

@@ -8,7 +8,7 @@ const ENTRIES = [['browser', 'node', 'cli'], ['threads'], ['testing/index']];
 /** It asks for no other file of the package. */
 const UPLOAD = 'upload/index';
 /** These run as they are, whatever the host bundles by: without imports, and small. */
-const WORKERS = ['worker.plain', 'worker.extras', 'worker.threads', 'worker.node'];
+const WORKERS = ['worker', 'worker.threads', 'worker.node'];
 
 /** What bundlers read. The rest stands in the declarations. */
 const KEPT_COMMENTS = { annotation: true, jsdoc: false, legal: false };
@@ -28,9 +28,7 @@ const quoted = {
   },
 };
 
-const BUILDS = ['plain', 'extras', 'threads'];
-
-/** Where a build's wasm and its bindings lie, from which the package is made. */
+/** Where the wasm of an engine and its bindings lie, from which the package is made. */
 export const bindings = (name) => join(root, 'target', 'wasm', name);
 
 const nameOf = (entry) => entry.replace('/index', '');
@@ -47,7 +45,9 @@ function options(entries, dir) {
     cwd: root,
     tsconfig: false,
     resolve: {
-      alias: Object.fromEntries(BUILDS.map((name) => [`decant-wasm/${name}`, join(bindings(name), 'index.js')])),
+      alias: Object.fromEntries(
+        ['workers', 'threads'].map((name) => [`decant-wasm/${name}`, join(bindings(name), 'index.js')]),
+      ),
     },
     external: /^(node:|undici$)/,
     plugins: [quoted, uploadApart],

@@ -76,7 +76,7 @@ function crate({ name, version, license, repository, authors, manifest_path }) {
 }
 
 function crates() {
-  const features = ['--no-default-features', '--features', 'extras,threads'];
+  const features = ['--features', 'threads'];
   const std = join(sysroot(), 'lib', 'rustlib', 'src', 'rust', 'library');
   return [
     ...linked('crate/Cargo.toml', 'decant', ...features).map(crate),

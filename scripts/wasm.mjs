@@ -12,12 +12,12 @@ import { compiler, rust, toolchain } from './setup.mjs';
 const ZSTD = '-DHUF_FORCE_DECOMPRESS_X1=1 -DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT=1 -DZSTD_STRIP_ERROR_STRINGS=1';
 
 const threads = {
-  config: 'threads',
+  features: ['--features', 'threads'],
   cflags: `-msimd128 -mbulk-memory -matomics ${ZSTD}`,
   optimise: ['--enable-threads'],
 };
-const plain = {
-  config: 'plain',
+const workers = {
+  features: [],
   cflags: `-msimd128 -mbulk-memory ${ZSTD}`,
   optimise: [],
 };
@@ -26,12 +26,8 @@ const STD = ['-Z', 'build-std=std,panic_abort', '-Z', 'build-std-features=optimi
 /** Nobody reads the message of a panic in wasm: without them there is 6 % less to load. */
 const PANIC = ['-Z', 'panic-immediate-abort', '--config', 'profile.release.panic="immediate-abort"'];
 
-/** The builds of the crate: for the engine with workers a small one, for qcow2 and raw, and a full one; full ones else. */
-const VARIANTS = {
-  plain: { ...plain, features: [] },
-  extras: { ...plain, features: ['extras'] },
-  threads: { ...threads, features: ['threads', 'extras'] },
-};
+/** The crate for each engine. */
+const VARIANTS = { workers, threads };
 
 /** Inlining repeats code in ways that brotli does not find again: without it there is less to load. */
 const OPTIMISE = ['-O3', '--skip-pass=inlining-optimizing'];
@@ -99,18 +95,18 @@ function adaptWorkerHelpers(output) {
 }
 
 function make(name) {
-  const { config, cflags, features, optimise } = VARIANTS[name];
-  say(`building the ${name} wasm`);
-  const target = join(root, 'target', config);
+  const { cflags, features, optimise } = VARIANTS[name];
+  say(`building the wasm of the ${name} engine`);
+  const target = join(root, 'target', name);
   const output = bindings(name);
   rmSync(output, { recursive: true, force: true });
   mkdirSync(output, { recursive: true });
   cargo(
-    `Building the ${name} wasm`,
+    `Building the wasm of the ${name} engine`,
     [
       ...['build', '-q', '--locked', '--release', '-p', 'decant-wasm', '--lib', '--target', 'wasm32-unknown-unknown'],
-      ...['--features', features.join(',')],
-      ...['--target-dir', target, '--config', `scripts/wasm-${config}.toml`, ...STD, ...PANIC],
+      ...features,
+      ...['--target-dir', target, '--config', `scripts/wasm-${name}.toml`, ...STD, ...PANIC],
     ],
     // Stable Rust builds its std only so.
     { RUSTC_BOOTSTRAP: '1', CFLAGS_wasm32_unknown_unknown: cflags },
@@ -119,7 +115,7 @@ function make(name) {
   const file = join(output, 'index_bg.wasm');
   const enabled = FEATURES.map((feature) => `--enable-${feature}`);
   run('Optimising the wasm', bin('wasm-opt'), [...OPTIMISE, ...enabled, ...optimise, file, '-o', file]);
-  if (config === 'threads') adaptWorkerHelpers(output);
+  if (name === 'threads') adaptWorkerHelpers(output);
 }
 
 /** What all of it is made of. */
@@ -132,21 +128,18 @@ export const INPUTS = [
   'Cargo.lock',
   'rust-toolchain.toml',
   'tools/bindgen',
-  ...['wasm.mjs', 'lib.mjs', 'wasm-plain.toml', 'wasm-threads.toml'].map((name) => `scripts/${name}`),
+  ...['wasm.mjs', 'lib.mjs', 'wasm-workers.toml', 'wasm-threads.toml'].map((name) => `scripts/${name}`),
   'package-lock.json',
 ];
 
-export const NAMES = Object.keys(VARIANTS);
-/** Those of a list share what is compiled. */
-const LISTS = [['plain', 'extras'], ['threads']];
+const NAMES = Object.keys(VARIANTS);
 
 const stampOf = (name) => `wasm-${name}`;
 const madeOf = (name) => ({ inputs: INPUTS, output: `target/wasm/${name}/index_bg.wasm` });
 
-/** Makes what is not up to date: the lists at the same time, since a compiler that optimises a whole program uses one core. */
+/** Makes what is not up to date, at the same time: a compiler that optimises a whole program uses one core. */
 export async function wasm() {
-  const isDue = (name) => !isDone(stampOf(name), madeOf(name));
-  const due = LISTS.map((names) => names.filter(isDue)).filter((names) => names.length > 0);
+  const due = NAMES.filter((name) => !isDone(stampOf(name), madeOf(name)));
   if (due.length === 0) return;
   compiler();
   rust();
@@ -155,12 +148,10 @@ export async function wasm() {
   if (statuses.some((status) => status !== 0)) process.exit(1);
 }
 
-/** Makes `names` in a process of their own. Resolves to how that ended. */
-function makeAside(names) {
+/** Makes `name` in a process of its own. Resolves to how that ended. */
+function makeAside(name) {
   const script = fileURLToPath(import.meta.url);
-  return new Promise((resolve) =>
-    spawn(process.execPath, [script, ...names], { stdio: 'inherit' }).on('close', resolve),
-  );
+  return new Promise((resolve) => spawn(process.execPath, [script, name], { stdio: 'inherit' }).on('close', resolve));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -2,12 +2,6 @@
 
 import type { PlainError } from './errors.js';
 
-/**
- * The builds of the crate: for the `workers` engine a small one, for qcow2 and raw, and a full one, which has all formats,
- * zstd, encryption and compression; for the `threads` engine a full one.
- */
-export type Build = 'plain' | 'extras' | 'threads';
-
 /** An open file of Node, and how a thread opens it that has file descriptors of its own (Deno's). */
 export interface OpenFile {
   fd: number;

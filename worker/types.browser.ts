@@ -5,12 +5,12 @@ import type {
   CommonConvertOptions,
   CommonImage,
   CommonOpenOptions,
+  Engine,
   Kept,
   Result,
   Source,
   Target,
   Threads,
-  WorkerKind,
 } from './types.js';
 
 /**
@@ -103,12 +103,15 @@ export type WasmOrigin = URL | string | Response | WebAssembly.Module;
 /** How the package gets its workers and wasm. */
 export interface Configuration {
   /**
-   * Makes a worker that runs the package's `worker.KIND.js`, as a module script. By default it is loaded from beside the
+   * Makes a worker that runs the package's `worker.js`, or `worker.threads.js` for the engine `threads`, as a module script.
+   * By default the script is loaded from beside the package's code.
+   */
+  worker?: (engine: Engine) => Worker;
+  /**
+   * Returns the package's `decant.wasm`, or `threads.wasm` for the engine `threads`. By default it is loaded from beside the
    * package's code.
    */
-  worker?: (kind: WorkerKind) => Worker;
-  /** Gives the package's `KIND.wasm`. By default it is loaded from beside the package's code. */
-  wasm?: (kind: WorkerKind) => WasmOrigin | Promise<WasmOrigin>;
+  wasm?: (engine: Engine) => WasmOrigin | Promise<WasmOrigin>;
   /** Allows `engine: 'threads'`. */
   threads?: Threads;
 }

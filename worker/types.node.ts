@@ -5,12 +5,12 @@ import type {
   CommonConvertOptions,
   CommonImage,
   CommonOpenOptions,
+  Engine,
   Kept,
   Result,
   Source,
   Target,
   Threads,
-  WorkerKind,
 } from './types.js';
 
 /** A `Readable` of Node: of a file, an `http.IncomingMessage`, a process. */
@@ -134,11 +134,11 @@ export type WasmOrigin = URL | string | WebAssembly.Module;
 export interface Configuration {
   /**
    * Makes a worker that runs the package's `worker.node.mjs`, as a module. By default it is loaded from beside the package's
-   * code. In Node `kind` is always `extras`.
+   * code. In Node `engine` is always `workers`.
    */
-  worker?: (kind: WorkerKind) => NodeWorker;
-  /** Gives the package's `KIND.wasm`. By default it is loaded from beside the package's code. */
-  wasm?: (kind: WorkerKind) => WasmOrigin | Promise<WasmOrigin>;
+  worker?: (engine: Engine) => NodeWorker;
+  /** Returns the package's `decant.wasm`. By default it is loaded from beside the package's code. */
+  wasm?: (engine: Engine) => WasmOrigin | Promise<WasmOrigin>;
   /** Is of no effect: Node has the `workers` engine only. */
   threads?: Threads;
 }

@@ -504,12 +504,6 @@ export interface CommonImage {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/**
- * What a worker runs: `plain` is for qcow2 and raw, `extras` has all formats, zstd, encryption and compression, `threads`
- * is for the `threads` engine. The package's files for a kind are `worker.KIND.js` and `KIND.wasm`.
- */
-export type WorkerKind = 'plain' | 'extras' | 'threads';
-
 /** The `threads` engine: `threads` of `decant/threads`, for `configure`. */
 export interface Threads {
   /** Makes a worker that runs `worker.threads.js`. */

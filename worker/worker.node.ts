@@ -1,6 +1,6 @@
 // A worker thread of Node.
 
-import * as glue from 'decant-wasm/extras';
+import * as glue from 'decant-wasm/workers';
 import { nodeHost } from './inside/node-host.js';
 import { serveWorker } from './inside/worker.js';
 

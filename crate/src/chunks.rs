@@ -44,7 +44,6 @@ fn piece(name: &str) -> Option<(&str, u32)> {
 }
 
 /// Whether a file called `name`, which is not there, is a piece of one of which the first piece `is_there`.
-#[cfg(feature = "extras")]
 pub fn is_missing(name: &str, is_there: impl Fn(&str) -> bool) -> bool {
     piece(name).is_some_and(|(whole, _)| is_there(&format!("{whole}.{:0DIGITS$}", 0)))
 }

@@ -39,9 +39,6 @@ pub enum ErrorKind {
     Usage,
     /// A fault of this program, or memory ran out.
     Internal,
-    /// The small build was asked for what only the full one has. It is no kind of the public API: the package opens the
-    /// image again in the full build.
-    FullBuild,
 }
 
 impl ErrorKind {
@@ -78,7 +75,6 @@ impl ErrorKind {
             Self::Cancelled => "cancelled",
             Self::Usage => "usage",
             Self::Internal => "internal",
-            Self::FullBuild => "full-build",
         }
     }
 }
@@ -181,18 +177,6 @@ impl Error {
     /// The image uses `what`, a known feature that is not read.
     pub fn unsupported(what: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Unsupported, format!("The image uses {what}, which Decant does not read yet"))
-    }
-
-    /// The small build was asked to open `what`, which the full one opens.
-    pub(crate) fn full_build(what: impl fmt::Display) -> Self {
-        let mut error = Self::left_out(what);
-        error.kind = ErrorKind::FullBuild;
-        error
-    }
-
-    /// The small build was asked for `what` after opening, which is a fault of the caller.
-    pub(crate) fn left_out(what: impl fmt::Display) -> Self {
-        Self::new(ErrorKind::Internal, format!("This part of Decant does not have {what}"))
     }
 
     /// `decant-codec` had no memory for a buffer.

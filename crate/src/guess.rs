@@ -2,7 +2,6 @@
 
 use crate::decode::is_zero;
 use crate::error::{Error, ErrorKind, Result};
-use crate::full_build::FullBuild;
 use crate::source::{Source, read_exact};
 use crate::units::{ByteRange, HostOffset, SECTOR};
 
@@ -70,7 +69,7 @@ const UBERBLOCKS: std::ops::Range<usize> = 128 << 10..256 << 10;
 const UBERBLOCK: u64 = 0x00ba_b10c;
 
 /// Whether `start`, the first [`REACH`] bytes of a file, or all it has, are those of a raw disk: a known signature, or zeros.
-pub fn has_sign(_: FullBuild, start: &[u8]) -> bool {
+pub fn has_sign(start: &[u8]) -> bool {
     let is_at = |offset: usize, sign: &[u8]| start.get(offset..offset + sign.len()) == Some(sign);
     let is_swap = |page: usize| SWAP.iter().any(|sign| is_at(page - sign.len(), sign));
     let is_uberblock = |at: usize| is_at(at, &UBERBLOCK.to_le_bytes()) || is_at(at, &UBERBLOCK.to_be_bytes());
@@ -86,15 +85,15 @@ pub fn is_whole_sectors(size: u64) -> bool {
 }
 
 /// Checks `source`, which begins with `head`. Fails with `not-recognised` unless it may be a raw disk.
-pub async fn require_disk(full_build: FullBuild, mut head: Vec<u8>, source: &dyn Source) -> Result<()> {
+pub async fn require_disk(mut head: Vec<u8>, source: &dyn Source) -> Result<()> {
     let size = source.size();
-    if is_whole_sectors(size) || (has_sign(full_build, &head) && !is_zero(&head)) {
+    if is_whole_sectors(size) || (has_sign(&head) && !is_zero(&head)) {
         return Ok(());
     }
     let known = head.len() as u64;
     let rest = ByteRange { start: HostOffset(known), len: size.min(REACH).saturating_sub(known) };
     head.extend(read_exact(source, rest, "start of the file").await?);
-    if has_sign(full_build, &head) { Ok(()) } else { Err(no_disk()) }
+    if has_sign(&head) { Ok(()) } else { Err(no_disk()) }
 }
 
 /// The error for what has no sign of a raw disk.

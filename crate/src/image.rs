@@ -230,7 +230,6 @@ impl Image {
     }
 }
 
-#[cfg(feature = "extras")]
 impl Image {
     /// Finds the key of the first encrypted layer that is still locked. Does nothing if there is none. `yield_point` is
     /// called every few milliseconds.

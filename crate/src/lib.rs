@@ -29,15 +29,10 @@ pub mod extent;
 pub mod fields;
 mod file_name;
 pub mod format;
-mod full_build;
 mod guess;
 pub mod image;
 pub mod info;
 mod json;
-#[cfg(feature = "extras")]
-mod manifest;
-#[cfg(not(feature = "extras"))]
-#[path = "without_manifest.rs"]
 mod manifest;
 mod members;
 mod metered;

@@ -3,7 +3,6 @@
 use crate::chain::{OpenOptions, Top, not_recognised};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, Sample, raw};
-use crate::full_build::FullBuild;
 use crate::guess::{REACH, has_sign, require_disk};
 use crate::image::Image;
 use crate::info::ContainerInfo;
@@ -67,17 +66,17 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
             }
             // What is left of a disk may have lost its signs.
             if missing == 0 {
-                let checked = require_disk(FullBuild::require("containers")?, head, &*source).await;
+                let checked = require_disk(head, &*source).await;
                 checked.map_err(|error| within(error, &containers))?;
             }
             format::by_name(raw::NAME)?
         }
-        Content::InOrder(full_build, _) => {
+        Content::InOrder(_) => {
             let size = source.size();
-            let found = recognise(full_build, Box::new(FileStream::new(source.clone())), containers).await?;
+            let found = recognise(Box::new(FileStream::new(source.clone())), containers).await?;
             let origin = Origin::File { source, decoders: found.decoders };
             let disk = InContainers { containers: found.containers, guess: found.guess };
-            return Ok(Opened::Streamed(StreamedImage::new(full_build, origin, disk, Some(size), manifest, options)?));
+            return Ok(Opened::Streamed(StreamedImage::new(origin, disk, Some(size), manifest, options)?));
         }
     };
     let top = Top { format, containers, missing, beside };
@@ -85,15 +84,14 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
 }
 
 async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Result<StreamedImage> {
-    let full_build = FullBuild::require("streams")?;
     if let Some(name) = &options.format {
         let format = format::by_name(name)?;
         if format.name != raw::NAME {
             return Err(not_in_order(format, None));
         }
-        return StreamedImage::new(full_build, Origin::once(stream), InContainers::default(), None, None, options);
+        return StreamedImage::new(Origin::once(stream), InContainers::default(), None, None, options);
     }
-    let found = recognise(full_build, stream, Vec::new()).await?;
+    let found = recognise(stream, Vec::new()).await?;
     if found.containers.is_empty() {
         let message = "The stream is in no disk image format that Decant recognises; if it is a raw disk, state the \
                        format raw";
@@ -101,7 +99,7 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
         return Err(error.coded("state-format").field("format", raw::NAME));
     }
     let disk = InContainers { containers: found.containers, guess: found.guess };
-    StreamedImage::new(full_build, Origin::once(Box::new(found.stream)), disk, None, None, options)
+    StreamedImage::new(Origin::once(Box::new(found.stream)), disk, None, None, options)
 }
 
 /// A stream that was followed to what no format recognises.
@@ -122,7 +120,6 @@ pub(crate) fn empty_stream() -> Error {
 /// Follows `stream`, which was found in `containers`, to what is in it. Fails where that is something that cannot be
 /// read in order, or no disk as far as its start shows, and with `limit` where too much is decoded before that is known.
 async fn recognise(
-    full_build: FullBuild,
     stream: Box<dyn ByteStream>,
     mut containers: Vec<ContainerInfo>,
 ) -> Result<Found> {
@@ -141,9 +138,8 @@ async fn recognise(
         let outer = containers.last().map(|container| container.name);
         match container_of(&sample) {
             Some(container) => {
-                let decode = container.decode.ok_or_else(|| Error::full_build(container.label))?;
                 ensure_room(&containers)?;
-                let decoder = Decoder::new(decode, containers.last());
+                let decoder = Decoder::new(container.decode, containers.last());
                 let metered = Metered::new(Box::new(stream), budget.clone(), container.name);
                 stream = Peeked::new(decoder.begin(Box::new(metered))?, HEAD as usize).await?;
                 decoders.push(decoder);
@@ -167,7 +163,7 @@ async fn recognise(
     }
     let stream = Peeked::new(Box::new(stream), REACH as usize).await?;
     let start = stream.head();
-    let guess = Guess { containers: containers.clone(), has_sign: has_sign(full_build, start) };
+    let guess = Guess { containers: containers.clone(), has_sign: has_sign(start) };
     if (start.len() as u64) < REACH {
         guess.check_size(start.len() as u64)?;
     }

@@ -5,7 +5,6 @@ use crate::chain::without_snapshots;
 use crate::container::Decode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::raw;
-use crate::full_build::FullBuild;
 use crate::guess;
 use crate::info::ContainerInfo;
 use crate::info::Info;
@@ -143,7 +142,6 @@ pub struct InContainers {
 
 /// A raw disk that is read from its first byte to its last, which tells its size. It can be converted, and nothing else.
 pub struct StreamedImage {
-    full_build: FullBuild,
     origin: Origin,
     containers: Vec<ContainerInfo>,
     guess: Option<Guess>,
@@ -157,7 +155,6 @@ impl StreamedImage {
     /// `usage` where `options` ask for a snapshot, and with `unsupported` where they ask for a salvage of what a container
     /// holds: behind damage nothing can be decoded, and the size of the disk may not be known.
     pub(crate) fn new(
-        full_build: FullBuild,
         origin: Origin,
         InContainers { containers, guess }: InContainers,
         file_size: Option<u64>,
@@ -176,12 +173,7 @@ impl StreamedImage {
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let unused_companions = options.companions.iter().map(|companion| companion.name.clone()).collect();
-        Ok(Self { full_build, origin, containers, guess, file_size, manifest, unused_companions })
-    }
-
-    /// See [`FullBuild`].
-    pub(crate) fn full_build(&self) -> FullBuild {
-        self.full_build
+        Ok(Self { origin, containers, guess, file_size, manifest, unused_companions })
     }
 
     /// The manifest of the archive that it lies in, if there is one.

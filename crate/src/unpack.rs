@@ -3,7 +3,6 @@
 use crate::container::{self, Container, List, MAX_NESTED, Member};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, Sample, raw};
-use crate::full_build::FullBuild;
 use crate::info::ContainerInfo;
 use crate::members::{self, Found};
 use crate::source::Source;
@@ -33,8 +32,8 @@ pub enum Content {
     Image(&'static Format),
     /// What no format recognises, with its first bytes.
     Unknown(Vec<u8>),
-    /// A container that is decoded in order, by the full build.
-    InOrder(FullBuild, &'static Container),
+    /// A container that is decoded in order.
+    InOrder(&'static Container),
 }
 
 /// Follows the containers in `source`. In a `salvage` the file may end inside its last member. Fails with `source`, with
@@ -54,8 +53,7 @@ pub async fn unpack(mut source: Rc<dyn Source>, salvage: bool) -> Result<Unpacke
                 None => Content::Unknown(sample.head),
             };
         };
-        let full_build = FullBuild::require(container.label)?;
-        let Some(list) = container.list else { break Content::InOrder(full_build, container) };
+        let Some(list) = container.list else { break Content::InOrder(container) };
         ensure_room(&containers)?;
         let found = image_in(container.name, list, source, salvage).await;
         let found = found.map_err(|error| within(error, &containers))?;

@@ -60,7 +60,7 @@ test('a file of the same origin, by its address alone', async ({ page, servers }
   await openPage(page, servers.plain);
   const told = await page.evaluate(async () => {
     try {
-      await window.decant.open(new URL('/dist/plain.wasm', location.href));
+      await window.decant.open(new URL('/dist/decant.wasm', location.href));
       return '';
     } catch (thrown) {
       return (thrown as Error).message;

@@ -91,8 +91,8 @@ for (const { pages, tag = [] } of [
     async ({ apiPage: page }) => {
       // With enough data, whatever `DECANT_DISK_MIB` is.
       const { image, raw } = sparse(64 << 20);
-      const body = Buffer.from(withMemory(dist('plain.wasm'), pages));
-      await page.context().route('**/plain.wasm', (route) =>
+      const body = Buffer.from(withMemory(dist('decant.wasm'), pages));
+      await page.context().route('**/decant.wasm', (route) =>
         route.fulfill({
           contentType: 'application/wasm',
           headers: { 'cross-origin-resource-policy': 'same-origin' },

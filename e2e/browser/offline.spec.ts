@@ -28,7 +28,7 @@ async function makeBuild(folder: string, mark: string): Promise<void> {
     root: join(root, 'web'),
     logLevel: 'warn',
     plugins: [marked('dist/element.js', (code) => code.replaceAll(HEADING, `${HEADING} (${mark})`))],
-    worker: { plugins: () => [marked('dist/worker.plain.js', (code) => `${code}\nglobalThis.mark = '${mark}';`)] },
+    worker: { plugins: () => [marked('dist/worker.js', (code) => `${code}\nglobalThis.mark = '${mark}';`)] },
     build: { outDir: folder, emptyOutDir: true },
   });
 }

@@ -7,7 +7,6 @@ import type { TestServer } from '../support/server.js';
 
 test.use({ isolated: false });
 
-/** One of them is opened by both builds, one after the other. */
 const IMAGES = byScope({ short: [images.zstd], full: [images.zlib, images.zstd, images.luks] });
 
 const NOTHING = "default-src 'none'; connect-src 'self'; worker-src 'self'; report-uri /report";
@@ -16,8 +15,8 @@ const TRUSTED = "require-trusted-types-for 'script'; trusted-types decant";
 /** Trusted types ask for a worker that is made by a policy of the page. */
 const CONFIGURE = `
   const policy = trustedTypes.createPolicy('decant', { createScriptURL: (url) => url });
-  const script = (kind) => policy.createScriptURL('/dist/worker.' + kind + '.js');
-  window.decant.configure({ worker: (kind) => new Worker(script(kind), { type: 'module' }) });`;
+  const script = policy.createScriptURL('/dist/worker.js');
+  window.decant.configure({ worker: () => new Worker(script, { type: 'module' }) });`;
 
 /** A page that has the package as `window.decant`, by a script that comes with it. */
 async function openHost(page: Page, server: TestServer, policy: string, more: string): Promise<void> {
@@ -79,13 +78,13 @@ test('a policy without what is needed is told, and what to set', async ({ page, 
   );
   await giveFile(page, images.zlib());
   expect(await convert(page)).toBe(
-    `DecantError: The page's Content Security Policy forbids ${plain.url}/dist/worker.plain.js: add 'self' to its worker-src`,
+    `DecantError: The page's Content Security Policy forbids ${plain.url}/dist/worker.js: add 'self' to its worker-src`,
   );
 
   await openHost(page, plain, "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'", '');
   await giveFile(page, images.zlib());
   expect(await convert(page)).toBe(
-    `DecantError: The page's Content Security Policy forbids ${plain.url}/dist/plain.wasm: add 'self' to its connect-src`,
+    `DecantError: The page's Content Security Policy forbids ${plain.url}/dist/decant.wasm: add 'self' to its connect-src`,
   );
 
   await openHost(page, plain, "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'", '');
@@ -98,7 +97,7 @@ test('a policy without what is needed is told, and what to set', async ({ page, 
 test('the package on another origin: workers from here, wasm from there', async ({ page, servers }) => {
   const { plain, isolated: cdn } = servers;
   cdn.headers['Access-Control-Allow-Origin'] = '*';
-  plain.scripts.set('/worker.plain.js', `import '/dist/worker.plain.js';`);
+  plain.scripts.set('/worker.js', `import '/dist/worker.js';`);
   try {
     await page.goto('/blank');
     plain.headers['Content-Security-Policy'] =
@@ -112,8 +111,8 @@ test('the package on another origin: workers from here, wasm from there', async 
     await page.evaluate(
       ([own, other]) =>
         window.decant.configure({
-          worker: (kind) => new Worker(`${own}/worker.${kind}.js`, { type: 'module' }),
-          wasm: (kind) => `${other}/dist/${kind}.wasm`,
+          worker: () => new Worker(`${own}/worker.js`, { type: 'module' }),
+          wasm: () => `${other}/dist/decant.wasm`,
         }),
       [plain.url, cdn.url] as const,
     );

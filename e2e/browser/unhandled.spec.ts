@@ -6,7 +6,7 @@ import { watchUnhandled } from '../support/unhandled.js';
 
 for (const { place, script } of [
   { place: 'a page', script: '/dist/browser.js' },
-  { place: 'a worker', script: '/dist/worker.plain.js' },
+  { place: 'a worker', script: '/dist/worker.js' },
 ]) {
   test(`a rejection in ${place} that nobody handles`, async ({ launchOptions, servers }) => {
     const { isolated: server } = servers;

@@ -107,7 +107,7 @@ async function visit(
 }
 
 /** The package's files by their own names, as a server may keep them for no longer than it asks each time. */
-const UNHASHED = /\/(worker\.)?(plain|extras)\.(js|wasm)$/;
+const UNHASHED = /\/(worker\.js|decant\.wasm)$/;
 
 /** The coordinator's, and two of the pool. */
 const WORKERS = 3;

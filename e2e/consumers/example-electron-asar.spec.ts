@@ -28,7 +28,7 @@ test('packed: what works lies beside the archive, and converts', { tag: '@long' 
   const listed = asar('list', '--is-pack', archive).split('\n');
   const unpacked = listed.filter((line) => line.startsWith('unpack'));
   expect(unpacked.filter((line) => !/\/(work|node_modules\/decant)(\/|$)/.test(line))).toEqual([]);
-  for (const file of ['/node_modules/decant/dist/worker.node.mjs', '/node_modules/decant/dist/extras.wasm']) {
+  for (const file of ['/node_modules/decant/dist/worker.node.mjs', '/node_modules/decant/dist/decant.wasm']) {
     expect(unpacked.some((line) => line.endsWith(file))).toBe(true);
   }
 

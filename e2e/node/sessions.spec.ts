@@ -17,7 +17,7 @@ async function packageWithSession(folder: string): Promise<string> {
     entry,
     `export { open } from '${root}worker/node.ts'; export { Session } from '${root}worker/workers/session.ts';`,
   );
-  for (const name of ['worker.node.mjs', 'extras.wasm']) copyFileSync(join(root, 'dist', name), join(folder, name));
+  for (const name of ['worker.node.mjs', 'decant.wasm']) copyFileSync(join(root, 'dist', name), join(folder, name));
   const file = join(folder, 'inside.js');
   await build({ input: entry, external: /^(node:|undici$)/, output: { file, format: 'es' } });
   return file;

@@ -64,8 +64,8 @@ const BROWSER = `
     return converter ?? new DecantConverter();
   }
   export async function convert(file: File, folder: FileSystemDirectoryHandle): Promise<void> {
-    const worker = (kind: string) => new Worker(\`/decant/worker.\${kind}.js\`, { type: 'module' });
-    configure({ threads, worker, wasm: (kind) => new URL(\`\${kind}.wasm\`, 'https://localhost') });
+    const worker = () => new Worker('/decant/worker.js', { type: 'module' });
+    configure({ threads, worker, wasm: (engine) => new URL(engine === 'workers' ? 'decant.wasm' : 'threads.wasm', 'https://localhost') });
     const image: Image = await open(file, { signal: AbortSignal.timeout(9) });
     await image.convert({ folder, name: 'disk.raw' }, { format: 'vpc' });
     await image.convert(new WritableStream({ write: (chunk) => void new Blob([chunk]) }));
@@ -210,8 +210,8 @@ test('programs compile against the types, whatever compiles them', FULL, ({ fold
 test('linters of packages find nothing', ({ folder }) => {
   const packed = pack(folder);
   execFileSync(bin('publint'), ['run', packed, '--strict'], { stdio: 'pipe' });
-  const scripts = ['plain', 'extras', 'threads'].map((kind) => `worker.${kind}.js`);
-  const without = ['--exclude-entrypoints', ...scripts, 'worker.node.mjs', 'package.json'];
+  const scripts = ['worker.js', 'worker.threads.js', 'worker.node.mjs'];
+  const without = ['--exclude-entrypoints', ...scripts, 'package.json'];
   execFileSync(bin('attw'), [packed, '--profile', 'esm-only', ...without], { stdio: 'pipe' });
 });
 

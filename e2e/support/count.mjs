@@ -3,9 +3,9 @@
 //     node count.mjs IMAGE
 
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
-import { allocations, CancelHandle, initSync, OpenImage, Runner } from '../../target/wasm/plain/index.js';
+import { allocations, CancelHandle, initSync, OpenImage, Runner } from '../../target/wasm/workers/index.js';
 
-const wasm = new URL('../../dist/plain.wasm', import.meta.url);
+const wasm = new URL('../../dist/decant.wasm', import.meta.url);
 initSync({ module: new WebAssembly.Module(readFileSync(wasm)) });
 
 const fd = openSync(/** @type {string} */ (process.argv[2]), 'r');

@@ -43,10 +43,10 @@ export function withMemory(module: Uint8Array, pages: number): Uint8Array<ArrayB
   throw new Error('the module has no memory');
 }
 
-/** Copies the package to `folder`, with such a memory for the build that Node uses; answers with its main module. */
+/** Copies the package to `folder`, with such a memory for the wasm that Node uses; answers with its main module. */
 export function packageWithMemory(folder: string, pages: number): string {
   cpSync(dist, folder, { recursive: true, filter: (path) => !path.includes('threads') });
-  const wasm = join(folder, 'extras.wasm');
+  const wasm = join(folder, 'decant.wasm');
   writeFileSync(wasm, withMemory(readFileSync(wasm), pages));
   return join(folder, 'node.js');
 }

@@ -6,7 +6,7 @@ import { cargo } from './rust.mjs';
 import { check, count } from './tally.mjs';
 
 const LINT = ['--locked', '-p', 'decant', '-p', 'decant-codec', '--', '-D', 'warnings'];
-const WASM = ['--no-default-features', '--target', 'wasm32-unknown-unknown', '--target-dir', 'target/lint'];
+const WASM = ['--target', 'wasm32-unknown-unknown', '--target-dir', 'target/lint'];
 
 /** Formats and lints of Rust, natively. */
 export async function rustChecks() {
@@ -14,16 +14,14 @@ export async function rustChecks() {
   await check('clippy', 'cargo', cargo('clippy', '--all-targets', ...LINT));
 }
 
-/** Lints of each build of wasm. That with threads needs a std of its own. */
+/** Lints of the wasm of each engine. That of `threads` needs a std of its own. */
 export async function wasmChecks() {
-  const plain = ['--config', 'scripts/wasm-plain.toml'];
-  const threads = ['--config', 'scripts/wasm-threads.toml', '--features', 'threads,extras'];
-  for (const [name, build, env] of [
-    ['plain', plain],
-    ['extras', [...plain, '--features', 'extras']],
-    ['threads', threads, { RUSTC_BOOTSTRAP: '1' }],
+  for (const [name, features, env] of [
+    ['workers', []],
+    ['threads', ['--features', 'threads'], { RUSTC_BOOTSTRAP: '1' }],
   ]) {
-    await check(`clippy, ${name} wasm`, 'cargo', cargo('clippy', ...build, ...WASM, ...LINT), env);
+    const args = ['--config', `scripts/wasm-${name}.toml`, ...features];
+    await check(`clippy, wasm of ${name}`, 'cargo', cargo('clippy', ...args, ...WASM, ...LINT), env);
   }
 }
 

@@ -1,11 +1,12 @@
 // Where workers and wasm come from in browsers.
 
 import { DecantError, toDecantError } from '../errors.js';
-import type { Build } from '../messages.js';
 import { checkNames, namesOf } from '../option-names.js';
 import type { Configuration } from '../types.browser.js';
+import type { Engine } from '../types.js';
 import { isOf } from '../values.js';
 import { fromViteCache } from '../vite-cache.js';
+import { SCRIPTS, WASM } from '../workers/files.js';
 import { PolicyReports } from '../workers/policy.js';
 import { checkObject } from './options.js';
 
@@ -31,55 +32,41 @@ export function configure(changes: Configuration): void {
 /** Whether the `threads` engine was handed to `configure`. */
 export const hasThreads = (): boolean => configuration.threads !== undefined;
 
-/** Each is written out, so that bundlers find it. */
-function packagedWorker(build: Build): Worker {
-  const original = fromViteCache(`worker.${build}.js`, import.meta.url);
-  if (original && build !== 'threads') return new Worker(original, { type: 'module' });
-  switch (build) {
-    case 'plain':
-      return new Worker(new URL('./worker.plain.js', import.meta.url), { type: 'module' });
-    case 'extras':
-      return new Worker(new URL('./worker.extras.js', import.meta.url), { type: 'module' });
-    case 'threads':
-      return configuration.threads!.worker() as Worker;
-  }
+/** Written out, so that bundlers find it. */
+function packagedWorker(engine: Engine): Worker {
+  if (engine === 'threads') return configuration.threads!.worker() as Worker;
+  const original = fromViteCache('worker.js', import.meta.url);
+  if (original) return new Worker(original, { type: 'module' });
+  return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
 }
 
-/** Each is written out, so that bundlers find it. */
-function packagedWasm(build: Build): URL {
-  const original = fromViteCache(`${build}.wasm`, import.meta.url);
-  if (original && build !== 'threads') return original;
-  switch (build) {
-    case 'plain':
-      return new URL('./plain.wasm', import.meta.url);
-    case 'extras':
-      return new URL('./extras.wasm', import.meta.url);
-    case 'threads':
-      return configuration.threads!.wasm();
-  }
+/** Written out, so that bundlers find it. */
+function packagedWasm(engine: Engine): URL {
+  if (engine === 'threads') return configuration.threads!.wasm();
+  return fromViteCache('decant.wasm', import.meta.url) ?? new URL('./decant.wasm', import.meta.url);
 }
 
 /** Fails with `internal` where the browser allows no such worker. */
-export function makeWorker(build: Build): Worker {
+export function makeWorker(engine: Engine): Worker {
   try {
-    return (configuration.worker ?? packagedWorker)(build);
+    return (configuration.worker ?? packagedWorker)(engine);
   } catch (thrown) {
     const { message } = toDecantError(thrown);
-    const advice = `make it from the page's own origin with configure({ worker }), out of the package's worker.${build}.js`;
+    const advice = `make it from the page's own origin with configure({ worker }), out of the package's ${SCRIPTS[engine]}`;
     throw new DecantError('internal', `Could not start a worker: ${message}; ${advice}`, {
       code: 'worker-not-started',
-      fields: { script: `worker.${build}.js` },
+      fields: { script: SCRIPTS[engine] },
       cause: thrown,
     });
   }
 }
 
 /** Fails with `internal` where the wasm cannot be loaded. */
-export async function compile(build: Build): Promise<WebAssembly.Module> {
-  let place = `${build}.wasm`;
+export async function compile(engine: Engine): Promise<WebAssembly.Module> {
+  let place = WASM[engine];
   const reports = new PolicyReports();
   try {
-    const given = await (configuration.wasm ?? packagedWasm)(build);
+    const given = await (configuration.wasm ?? packagedWasm)(engine);
     if (isOf<WebAssembly.Module>(given, 'WebAssembly.Module')) return given;
     if (isOf<Response>(given, 'Response')) return await compileResponse(given);
     place = new Request(given).url;
@@ -87,7 +74,7 @@ export async function compile(build: Build): Promise<WebAssembly.Module> {
   } catch (cause) {
     const forbidden = await reports.forWasm(place);
     if (forbidden) throw forbidden;
-    const advice = `serve the package's ${build}.wasm there, or say where it is with configure({ wasm })`;
+    const advice = `serve the package's ${WASM[engine]} there, or say where it is with configure({ wasm })`;
     throw new DecantError('internal', `Could not load ${place}: ${(cause as Error).message}; ${advice}`, {
       code: 'wasm-not-loaded',
       fields: { place },

@@ -5,7 +5,6 @@ import type { Input } from '../given.js';
 import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/client.js';
 import type { HttpOptions } from '../http/types.js';
-import type { Build } from '../messages.js';
 import type { WorkerPort } from '../rpc.js';
 import { openAddress } from '../sources/http.js';
 import type { OpenedSource } from '../sources/opened-source.js';
@@ -15,6 +14,7 @@ import { DownloadRoute } from '../targets/download.js';
 import { OpfsRoute } from '../targets/opfs.js';
 import { ownRoute } from '../targets/own.js';
 import { FolderRoute, PickedRoute } from '../targets/picked.js';
+import type { Engine } from '../types.js';
 import { isObject, isOf } from '../values.js';
 import { PolicyReports } from '../workers/policy.js';
 import { webWorker } from '../workers/web-worker.js';
@@ -89,10 +89,10 @@ async function wasEmptied(file: File, now: File): Promise<boolean> {
   return readable === undefined;
 }
 
-function spawn(build: Build): WorkerPort {
+function spawn(engine: Engine): WorkerPort {
   const reports = new PolicyReports();
   try {
-    return webWorker(makeWorker(build), build, reports);
+    return webWorker(makeWorker(engine), engine, reports);
   } catch (thrown) {
     reports.end();
     throw thrown;
@@ -112,8 +112,6 @@ export const browser: Platform = {
     }
     return typeof SharedArrayBuffer === 'undefined' ? 'this browser shares no memory between threads' : undefined;
   },
-  builds: (engine) =>
-    engine === 'threads' ? { small: 'threads', full: 'threads' } : { small: 'plain', full: 'extras' },
   spawn,
   module: once(compile),
   openSource,

@@ -11,7 +11,7 @@ import { browser } from './browser.js';
  * page has no such file system.
  */
 export async function canStore(size: number): Promise<boolean> {
-  const coordinator = acquireCoordinator(browser, browser.builds('workers').small, 0);
+  const coordinator = acquireCoordinator(browser, 'workers', 0);
   try {
     const file = await TemporaryFile.create();
     try {

@@ -100,7 +100,7 @@ async function convertTo(
   const networks = () => [...sources.networks, ...(route.network ? [route.network] : [])];
   const meter = new Meter(info.virtualSize, info.fileSize, networks, options.onProgress);
   // Its workers start meanwhile.
-  let pool = opened.acquirePool(compressed);
+  let pool = opened.acquirePool();
   let session: Session | undefined;
   let healthy = false;
   let wasOverdue = false;
@@ -110,11 +110,11 @@ async function convertTo(
     const target = await ofSink(route.prepare(sizes, signal, identity));
     const { begun } = route;
     if (begun) meter.begin(begun);
-    session = await opened.acquire(signal, (share) => meter.unlocking(share), compressed);
+    session = await opened.acquire(signal, (share) => meter.unlocking(share));
     if (pool && !pool.usable) {
       // It may have failed with another conversion meanwhile.
       pool.release(false);
-      pool = opened.acquirePool(compressed);
+      pool = opened.acquirePool();
     }
     await orCancelled(signal, pool?.ready ?? Promise.resolve());
     const check = async ({ progress }: Converted) => {

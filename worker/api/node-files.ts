@@ -37,7 +37,7 @@ function packagedWorker(): Worker {
 /** Fails with `internal` where Node allows no worker. */
 export function makeWorker(): NodeWorker {
   try {
-    return (configuration.worker ?? packagedWorker)('extras');
+    return (configuration.worker ?? packagedWorker)('workers');
   } catch (thrown) {
     throw notStarted(toDecantError(thrown).message, thrown);
   }
@@ -45,14 +45,14 @@ export function makeWorker(): NodeWorker {
 
 /** Fails with `internal` where the wasm cannot be loaded. */
 export async function compile(): Promise<WebAssembly.Module> {
-  let place = 'extras.wasm';
+  let place = 'decant.wasm';
   try {
-    const given = await (configuration.wasm?.('extras') ?? new URL('./extras.wasm', import.meta.url));
+    const given = await (configuration.wasm?.('workers') ?? new URL('./decant.wasm', import.meta.url));
     if (isOf<WebAssembly.Module>(given, 'WebAssembly.Module')) return given;
     place = String(given);
     return await WebAssembly.compile(await readFile(given));
   } catch (cause) {
-    const advice = "put the package's extras.wasm there, or say where it is with configure({ wasm })";
+    const advice = "put the package's decant.wasm there, or say where it is with configure({ wasm })";
     throw new DecantError('internal', `Could not load ${place}: ${reasonOf(cause)}; ${advice}`, {
       code: 'wasm-not-loaded',
       fields: { place },

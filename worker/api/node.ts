@@ -61,9 +61,6 @@ export const node: Platform = {
   convertOptions: ['existing', 'sparse', 'sync'],
   memoryPerWorker: 16 << 20,
   noThreads: 'in Node there is the workers engine only',
-  // Nothing is fetched, so nothing is saved by a smaller one; and one alone can be started before it is known
-  // what an image needs.
-  builds: () => ({ small: 'extras', full: 'extras' }),
   spawn: () => nodeWorker(makeWorker()),
   module: once(compile),
   openSource,

@@ -7,13 +7,12 @@ import { acquirePool } from '../workers/pool.js';
 import { checkCall, settle } from './options.js';
 import type { Platform } from './platform.js';
 
-/** Starts what opens images, and what converts those that need the small build only. Fails with a `DecantError`. */
+/** Starts what opens and converts images. Fails with a `DecantError`. */
 export async function prepareWorkers(platform: Platform, options: PrepareOptions = {}): Promise<void> {
   checkCall('prepare', options);
   const { engine, workers } = settle(options, platform);
-  const { small } = platform.builds(engine);
-  const coordinator = freeCoordinator(platform, small, engine === 'threads' ? workers : 0).prepare();
-  const pool = engine === 'workers' ? preparePool(platform, small, workers) : undefined;
+  const coordinator = freeCoordinator(platform, engine, engine === 'threads' ? workers : 0).prepare();
+  const pool = engine === 'workers' ? preparePool(platform, workers) : undefined;
   await Promise.all([coordinator, pool]).catch((thrown) => {
     throw toDecantError(thrown);
   });

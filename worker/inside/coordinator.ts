@@ -8,7 +8,7 @@ import { Dispatcher } from './dispatcher.js';
 import type { CrateTarget, Host, OpenTarget } from './host.js';
 import { PortSource } from './port-source.js';
 import { PortStream } from './port-stream.js';
-import type { Crate, FullImage, Plain, Threads } from './wasm.js';
+import type { Crate, Threads, Workers } from './wasm.js';
 
 /** `Info` of the API, without what only the caller knows. */
 export type CrateInfo = Omit<Info, 'name'>;
@@ -23,9 +23,6 @@ export interface OpenedImage {
   /** Whether the disk is read once, in order: what it is packed in allows no more. */
   comesInOrder: boolean;
 }
-
-/** Answers where an image cannot even be opened by this build. */
-export const FULL_BUILD = 'full build';
 
 export interface Unlocking {
   operation: number;
@@ -106,8 +103,8 @@ export interface Conversion {
  */
 export type CoordinatorMethods = ReturnType<typeof coordinatorMethods>;
 
-type CrateImage = Plain.OpenImage | Threads.OpenImage;
-type Cancel = Plain.CancelHandle | Threads.CancelHandle;
+type CrateImage = Workers.OpenImage | Threads.OpenImage;
+type Cancel = Workers.CancelHandle | Threads.CancelHandle;
 
 interface HeldImage {
   image: CrateImage;
@@ -124,7 +121,7 @@ export function coordinatorMethods(
   let crate: Crate;
   let nextId = 0;
   const images = new Map<number, HeldImage>();
-  const maps = new Map<number, { image: number; extents: Plain.Map | Threads.Map; step: Promise<unknown> }>();
+  const maps = new Map<number, { image: number; extents: Workers.Map | Threads.Map; step: Promise<unknown> }>();
   const cancels = new Map<number, () => void>();
   const dispatchers = new Map<number, Dispatcher>();
   /** Targets in which all is written, until they are completed or abandoned. */
@@ -153,7 +150,7 @@ export function coordinatorMethods(
     }
   }
 
-  function beginMap(image: number, extents: Plain.Map | Threads.Map): number {
+  function beginMap(image: number, extents: Workers.Map | Threads.Map): number {
     const map = nextId++;
     maps.set(map, { image, extents, step: Promise.resolve() });
     return map;
@@ -168,20 +165,13 @@ export function coordinatorMethods(
   }
 
   return {
-    /** `threads` is the size of the pool of threads, in a build that has one. */
+    /** `threads` is the size of the pool of threads, 0 without one. */
     async startCoordinator(module: WebAssembly.Module, threads: number): Promise<void> {
       crate = await instantiate(module, threads);
     },
 
-    /** Opens an image, or answers that it takes the full build. */
-    async open(spec: ImageSpec): Promise<OpenedImage | typeof FULL_BUILD> {
-      let opened: HeldImage;
-      try {
-        opened = await openImage(spec);
-      } catch (thrown) {
-        if ((thrown as { kind?: string }).kind === 'full-build') return FULL_BUILD;
-        throw thrown;
-      }
+    async open(spec: ImageSpec): Promise<OpenedImage> {
+      const opened = await openImage(spec);
       const { image: crateImage } = opened;
       try {
         const info = crateImage.info() as CrateInfo;
@@ -208,7 +198,7 @@ export function coordinatorMethods(
       const { image: crateImage } = images.get(image)!;
       const progress = (share: number) => report(`unlocking:${operation}`, share);
       try {
-        await cancellable(operation, (cancel) => (crateImage as FullImage).unlock(password, assume, progress, cancel));
+        await cancellable(operation, (cancel) => crateImage.unlock(password, assume, progress, cancel));
         return (crateImage.info() as CrateInfo).needs;
       } finally {
         password.fill(0);
@@ -265,7 +255,7 @@ export function coordinatorMethods(
         try {
           const specs = specsOf(spec);
           const files = Array.from(crateImage.opened(), (at) => (at < 0 ? undefined : fileOf(specs[at]!)));
-          const keys = 'keys' in crateImage ? (crateImage as FullImage).keys() : undefined;
+          const keys = crateImage.keys();
           dispatcher?.attach({ files, keys, target: place.shared ? targetSpec : undefined });
           keys?.fill(0);
           const progress = (detail: CrateProgress) => {

@@ -4,7 +4,7 @@ import { toSinkError } from '../errors.js';
 import type { FileSpec, TargetSpec } from '../messages.js';
 import { channelPort, type Methods, Moved, serve } from '../rpc.js';
 import type { Host, OpenHandle } from './host.js';
-import { instantiate, type Plain } from './wasm.js';
+import { instantiate, type Workers } from './wasm.js';
 
 /** A conversion as a pool worker sees it; without a target it hands its output over. */
 export interface Attachment {
@@ -23,13 +23,13 @@ export type JobMethods = ReturnType<typeof jobMethods>;
 /** One conversion's runner, made by its first job: the target has its length only then. */
 class JobRunner {
   #attachment: Attachment | undefined;
-  #runner: Promise<Plain.Runner> | undefined;
+  #runner: Promise<Workers.Runner> | undefined;
   #handle: OpenHandle | undefined;
   #running = new Set<Promise<unknown>>();
   #closed = false;
 
   constructor(
-    private readonly crate: typeof Plain,
+    private readonly crate: typeof Workers,
     private readonly host: Host,
   ) {}
 
@@ -65,7 +65,7 @@ class JobRunner {
     return (await this.#runner).run(job, brought) as Promise<{ bytes?: Uint8Array<ArrayBuffer> }>;
   }
 
-  async #open({ files: specs, keys, target }: Attachment): Promise<Plain.Runner> {
+  async #open({ files: specs, keys, target }: Attachment): Promise<Workers.Runner> {
     if (target) {
       this.#handle = await this.host.openHandle(target).catch((thrown) => {
         throw toSinkError(thrown);
@@ -92,8 +92,8 @@ function jobMethods(runner: JobRunner) {
   } satisfies Methods;
 }
 
-export function poolMethods(host: Host, glue: typeof Plain) {
-  let crate: typeof Plain;
+export function poolMethods(host: Host, glue: typeof Workers) {
+  let crate: typeof Workers;
   const connections = new Map<number, { runner: JobRunner; port: MessagePort }>();
   return {
     startPoolWorker(module: WebAssembly.Module): void {

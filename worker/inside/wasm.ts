@@ -1,23 +1,20 @@
-// The crate's builds. They export the same, but for the pool of the threads and the extras.
+// The crate as each engine has it.
 
-import type * as Extras from 'decant-wasm/extras';
-import type * as Plain from 'decant-wasm/plain';
 import type * as Threads from 'decant-wasm/threads';
+import type * as Workers from 'decant-wasm/workers';
 
-export type { Plain, Threads };
-/** What every build exports. */
-export type Crate = typeof Plain | typeof Threads;
-/** An image in a full build. */
-export type FullImage = Extras.OpenImage | Threads.OpenImage;
+export type { Threads, Workers };
+/** What both export. */
+export type Crate = typeof Workers | typeof Threads;
 
-/** Makes an instance of a build of the `workers` engine. */
-export function instantiate(glue: typeof Plain, module: WebAssembly.Module): typeof Plain {
+/** Makes an instance for the `workers` engine. */
+export function instantiate(glue: typeof Workers, module: WebAssembly.Module): typeof Workers {
   // The asynchronous one looks for `Request`, which makes Node load all that fetches: 20 ms.
   glue.initSync({ module });
   return glue;
 }
 
-/** The same with a pool of threads; `died` is called when one of them fails. */
+/** Makes one for the `threads` engine, with its pool; `died` is called when one of them fails. */
 export async function instantiateThreads(
   glue: typeof Threads,
   module: WebAssembly.Module,

@@ -4,10 +4,10 @@ import { type Port, serve } from '../rpc.js';
 import { coordinatorMethods } from './coordinator.js';
 import type { Host } from './host.js';
 import { poolMethods } from './pool.js';
-import { instantiate, instantiateThreads, type Plain, type Threads } from './wasm.js';
+import { instantiate, instantiateThreads, type Threads, type Workers } from './wasm.js';
 
-/** Serves by a build of the `workers` engine. */
-export function serveWorker(host: Host, glue: typeof Plain): void {
+/** Serves the `workers` engine. */
+export function serveWorker(host: Host, glue: typeof Workers): void {
   const report = serve(host.port, {
     ...coordinatorMethods(
       host,
@@ -22,7 +22,7 @@ export function serveWorker(host: Host, glue: typeof Plain): void {
 const isRayons = (data: unknown): boolean =>
   String((data as { type?: unknown }).type).startsWith('wasm_bindgen_worker_');
 
-/** Serves as a coordinator by the build of the `threads` engine. */
+/** Serves as a coordinator of the `threads` engine. */
 export function serveThreads(host: Host, glue: typeof Threads): void {
   const port: Port = {
     post: host.port.post,

@@ -155,7 +155,7 @@ test('where one cannot be opened, the others are given up, and those that are op
 test('what the sources together say: whether they expect, go over networks, could change unnoticed', async () => {
   const network = { received: 5, sent: 0, retries: 1 };
   const bare = await open(own('top'));
-  expect([bare.expect, bare.networks, bare.unnoticed, bare.isStream]).toEqual([false, [], [], false]);
+  expect([bare.expect, bare.networks, bare.unnoticed]).toEqual([false, [], []]);
   const sources = await open(
     own('top', { network, unnoticed: 'a sentence' }),
     own('middle', { expect: () => {}, unnoticed: 'a sentence' }),
@@ -172,7 +172,7 @@ test('what the sources together say: whether they expect, go over networks, coul
     [],
     {},
   );
-  expect([stream.isStream, stream.networks]).toEqual([true, [network]]);
+  expect(stream.networks).toEqual([network]);
 });
 
 test('at the end whoever has the files is asked, and a state that has changed is told', async () => {

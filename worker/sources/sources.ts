@@ -48,11 +48,6 @@ export class Sources {
     return sources;
   }
 
-  /** Whether the image comes once, in order. */
-  get isStream(): boolean {
-    return 'stream' in this.image.spec;
-  }
-
   get image(): OpenedSource {
     return this.all[0]!;
   }

@@ -1,8 +1,8 @@
 // A coordinator, from the calling side: the worker that has an image open.
 
 import type { CoordinatorMethods } from '../inside/coordinator.js';
-import type { Build } from '../messages.js';
 import { Client, unexpectedEnd } from '../rpc.js';
+import type { Engine } from '../types.js';
 import type { WorkerStarter } from './starter.js';
 import { WarmWorkers } from './warm.js';
 
@@ -17,13 +17,13 @@ export class Coordinator extends WarmWorkers {
   /** Those who only wait until it is ready. */
   #starters = 0;
 
-  /** `threads` is the size of its own pool of threads, in a build that has one. */
-  constructor(starter: WorkerStarter, build: Build, threads: number) {
+  /** `threads` is the size of its own pool of threads, 0 without one. */
+  constructor(starter: WorkerStarter, engine: Engine, threads: number) {
     super();
-    this.#client = new Client<CoordinatorMethods>(starter.spawn(build));
+    this.#client = new Client<CoordinatorMethods>(starter.spawn(engine));
     this.#client.on('died', (reason) => this.end(unexpectedEnd(String(reason))));
     this.#client.onDeath((sentence) => this.end(sentence));
-    this.ready = this.#start(starter.module(build), threads);
+    this.ready = this.#start(starter.module(engine), threads);
     this.ready.catch((error) => this.end(error.message));
   }
 
@@ -63,21 +63,21 @@ export class Coordinator extends WarmWorkers {
 
 const coordinators = new Map<string, Set<Coordinator>>();
 
-/** A coordinator with `build` by which nobody has an image open. */
-export function freeCoordinator(starter: WorkerStarter, build: Build, threads: number): Coordinator {
-  const key = `${threads}:${build}`;
+/** A coordinator of `engine` by which nobody has an image open. */
+export function freeCoordinator(starter: WorkerStarter, engine: Engine, threads: number): Coordinator {
+  const key = `${threads}:${engine}`;
   const known = coordinators.get(key) ?? new Set();
   coordinators.set(key, known);
   for (const coordinator of known) if (!coordinator.usable) known.delete(coordinator);
   const free = [...known].find(({ isFree }) => isFree);
-  const coordinator = free ?? new Coordinator(starter, build, threads);
+  const coordinator = free ?? new Coordinator(starter, engine, threads);
   known.add(coordinator);
   return coordinator;
 }
 
 /** The same, for one use; the caller releases it. */
-export function acquireCoordinator(starter: WorkerStarter, build: Build, threads: number): Coordinator {
-  const coordinator = freeCoordinator(starter, build, threads);
+export function acquireCoordinator(starter: WorkerStarter, engine: Engine, threads: number): Coordinator {
+  const coordinator = freeCoordinator(starter, engine, threads);
   coordinator.use();
   return coordinator;
 }

@@ -1,5 +1,4 @@
-// An opened image: by which session it is read, and its keys. A session that has died, or lacks what is needed, is
-// followed by another one.
+// An opened image: by which session it is read, and its keys. A session that has died is followed by another one.
 
 import { DecantError, orCancelled, toDecantError } from '../errors.js';
 import type { CrateExtent, CrateInfo } from '../inside/coordinator.js';
@@ -34,7 +33,7 @@ export class OpenedImage {
     assumePassword: boolean,
     signal: AbortSignal | undefined,
   ): Promise<OpenedImage> {
-    return new OpenedImage(opening, passwords, assumePassword, await Session.open(opening, false, signal));
+    return new OpenedImage(opening, passwords, assumePassword, await Session.open(opening, signal));
   }
 
   get info(): CrateInfo {
@@ -51,18 +50,17 @@ export class OpenedImage {
   }
 
   /**
-   * The workers that run the image's jobs, or undefined where its coordinator has threads of its own; `encoded` tells that
-   * data is compressed. The caller releases them.
+   * The workers that run the image's jobs, or undefined where its coordinator has threads of its own. The caller releases
+   * them.
    */
-  acquirePool(encoded: boolean): Pool | undefined {
+  acquirePool(): Pool | undefined {
     const { starter, engine, workers } = this.opening;
-    if (engine !== 'workers') return undefined;
-    return acquirePool(starter, encoded ? starter.builds(engine).full : this.#session.build, workers);
+    return engine === 'workers' ? acquirePool(starter, workers) : undefined;
   }
 
   /** Starts what converts the image. */
   async prepare(): Promise<void> {
-    const pool = this.acquirePool(false);
+    const pool = this.acquirePool();
     try {
       await orCancelled(this.#ending.signal, pool?.ready ?? Promise.resolve());
     } finally {
@@ -71,13 +69,13 @@ export class OpenedImage {
   }
 
   /**
-   * The session to begin something on, once what is encrypted is unlocked as far as there are passwords; `full` tells that
-   * it takes the full build. `report` is told the share of the unlocking that is done. The caller releases the session.
+   * The session to begin something on, once what is encrypted is unlocked as far as there are passwords. `report` is
+   * told the share of the unlocking that is done. The caller releases the session.
    */
-  async acquire(signal: AbortSignal, report: (share: number) => void = () => {}, full = false): Promise<Session> {
+  async acquire(signal: AbortSignal, report: (share: number) => void = () => {}): Promise<Session> {
     for (;;) {
-      if (!this.#session.usable || (full && !this.#isFull)) {
-        await orCancelled(signal, this.#reopen(full));
+      if (!this.#session.usable) {
+        await orCancelled(signal, this.#reopen());
       } else if (this.#isLocked) {
         await this.#unlockOnce(signal, report);
       } else {
@@ -89,7 +87,7 @@ export class OpenedImage {
 
   /** The session to look at tables with: nothing is unlocked. The caller releases it. */
   async acquireLocked(signal: AbortSignal): Promise<Session> {
-    while (!this.#session.usable) await orCancelled(signal, this.#reopen(false));
+    while (!this.#session.usable) await orCancelled(signal, this.#reopen());
     this.#session.hold();
     return this.#session;
   }
@@ -133,15 +131,10 @@ export class OpenedImage {
     session.onEnd = () => this.#sessions.delete(session);
   }
 
-  get #isFull(): boolean {
-    const { starter, engine } = this.opening;
-    return this.#session.build === starter.builds(engine).full;
-  }
-
   /** Another session takes the place of this one; whoever asks meanwhile waits for the same. */
-  #reopen(full: boolean): Promise<void> {
+  #reopen(): Promise<void> {
     const open = async () => {
-      const session = await Session.open(this.opening, full || this.#isFull, this.#ending.signal);
+      const session = await Session.open(this.opening, this.#ending.signal);
       const before = this.#session;
       this.#session = session;
       this.#keep(session);

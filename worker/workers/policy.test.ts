@@ -19,7 +19,7 @@ afterEach(() => {
 const report = (effectiveDirective: string, blockedURI: string) =>
   page.dispatchEvent(Object.assign(new Event('securitypolicyviolation'), { effectiveDirective, blockedURI }));
 
-const WASM = 'https://host.test/plain.wasm';
+const WASM = 'https://host.test/decant.wasm';
 const SENTENCE = "The page's Content Security Policy forbids";
 
 test.each([

@@ -2,7 +2,6 @@
 
 import { DecantError } from '../errors.js';
 import type { PoolMethods } from '../inside/pool.js';
-import type { Build } from '../messages.js';
 import { Client } from '../rpc.js';
 import type { WorkerStarter } from './starter.js';
 import { WarmWorkers } from './warm.js';
@@ -24,15 +23,14 @@ export class Pool extends WarmWorkers {
 
   constructor(
     starter: WorkerStarter,
-    build: Build,
     readonly size: number,
   ) {
     super();
-    this.#workers = Array.from({ length: size }, () => new Client<PoolMethods>(starter.spawn(build)));
+    this.#workers = Array.from({ length: size }, () => new Client<PoolMethods>(starter.spawn('workers')));
     for (const worker of this.#workers) {
       worker.onDeath((sentence) => this.end(sentence));
     }
-    this.ready = this.#start(starter.module(build));
+    this.ready = this.#start(starter.module('workers'));
     this.ready.catch((error) => this.end(error.message));
   }
 
@@ -77,15 +75,15 @@ export class Pool extends WarmWorkers {
   }
 }
 
-const pools = new Map<string, Pool>();
+/** By size. */
+const pools = new Map<number, Pool>();
 
-/** The pool of `size` workers with `build`; the caller releases it. */
-export function acquirePool(starter: WorkerStarter, build: Build, size: number): Pool {
-  const key = `${size}:${build}`;
-  let pool = pools.get(key);
+/** The pool of `size` workers; the caller releases it. */
+export function acquirePool(starter: WorkerStarter, size: number): Pool {
+  let pool = pools.get(size);
   if (!pool?.usable) {
-    pool = new Pool(starter, build, size);
-    pools.set(key, pool);
+    pool = new Pool(starter, size);
+    pools.set(size, pool);
   }
   pool.use();
   return pool;

@@ -2,9 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DecantError } from '../errors.js';
-import { FULL_BUILD } from '../inside/coordinator.js';
-import type { Build } from '../messages.js';
 import { type Methods, type Port, serve, type WorkerPort } from '../rpc.js';
+import type { Engine } from '../types.js';
 import { type Opening, Session } from './session.js';
 import { endAllWorkers } from './warm.js';
 
@@ -14,10 +13,10 @@ const [STOP_TIME, MORE_TIME] = [600, 150];
 /** What has happened, in its order. */
 let log: string[];
 /** What the workers answer to `open`. */
-let open: (build: Build) => unknown;
+let open: () => unknown;
 
 /** A worker in this thread. */
-function spawn(build: Build): WorkerPort {
+function spawn(engine: Engine): WorkerPort {
   let [toWorker, toCaller]: ((data: unknown) => void)[] = [];
   const inside: Port = {
     post: (message) => toCaller!(message),
@@ -27,7 +26,7 @@ function spawn(build: Build): WorkerPort {
   };
   const methods: Methods = {
     startCoordinator: () => {},
-    open: () => open(build),
+    open: () => open(),
     cancel: (operation: number) => void log.push(`cancel ${operation}`),
     close: (image: number) => void log.push(`close ${image}`),
   };
@@ -40,7 +39,7 @@ function spawn(build: Build): WorkerPort {
     onDeath: () => {},
     // More than once does no harm.
     terminate: async () => {
-      if (!log.includes(`terminate ${build}`)) log.push(`terminate ${build}`);
+      if (!log.includes(`terminate ${engine}`)) log.push(`terminate ${engine}`);
     },
     keepAlive: () => {},
   };
@@ -54,14 +53,13 @@ const loan = {
   explain: (error: DecantError) => new DecantError(error.kind, `${error.message}, explained`),
 };
 
-const opening = (isStream = false) =>
+const opening = () =>
   ({
     starter: {
       spawn,
-      builds: () => ({ small: 'plain', full: 'extras' }),
       module: async () => ({}) as WebAssembly.Module,
     },
-    sources: { isStream, lend: () => loan },
+    sources: { lend: () => loan },
     settings: {},
     engine: 'workers',
     engineReason: '',
@@ -83,25 +81,16 @@ afterEach(async () => {
 });
 
 describe('opening', () => {
-  for (const [what, full, isStream, small, build] of [
-    ['by the small build', false, false, opened, 'plain'],
-    ['by the full one where the headers show that', false, false, FULL_BUILD, 'extras'],
-    ['by the full one where that is asked for', true, false, opened, 'extras'],
-    ['by the full one for a stream, which cannot be opened twice', false, true, opened, 'extras'],
-  ] as const) {
-    test(what, async () => {
-      open = (build) => (build === 'plain' ? small : opened);
-      const session = await Session.open(opening(isStream), full);
-      expect([session.build, session.image, session.usable]).toEqual([build, 7, true]);
-      expect(log).toEqual(small === FULL_BUILD ? ['return sources'] : []);
-    });
-  }
+  test('holds the sources', async () => {
+    const session = await Session.open(opening());
+    expect([session.image, session.usable, log]).toEqual([7, true, []]);
+  });
 
   test('a failure returns the sources, and leaves the coordinator', async () => {
     open = () => {
       throw new DecantError('corrupt', 'damaged');
     };
-    expect(await failure(Session.open(opening(), false))).toMatchObject({
+    expect(await failure(Session.open(opening()))).toMatchObject({
       kind: 'corrupt',
       message: 'damaged, explained',
     });
@@ -112,8 +101,8 @@ describe('opening', () => {
     open = () => {
       throw new DecantError('internal', 'out of memory');
     };
-    expect(await failure(Session.open(opening(), false))).toMatchObject({ kind: 'internal' });
-    expect(log).toEqual(['terminate plain', 'return sources']);
+    expect(await failure(Session.open(opening()))).toMatchObject({ kind: 'internal' });
+    expect(log).toEqual(['terminate workers', 'return sources']);
   });
 
   test('a cancel waits until nothing is read any more', async () => {
@@ -123,7 +112,7 @@ describe('opening', () => {
     });
     open = () => answered;
     const abort = new AbortController();
-    const ended = failure(Session.open(opening(), false, abort.signal));
+    const ended = failure(Session.open(opening(), abort.signal));
     await vi.advanceTimersByTimeAsync(0);
     abort.abort();
     await vi.advanceTimersByTimeAsync(STOP_TIME - 1);
@@ -136,12 +125,12 @@ describe('opening', () => {
   test('a coordinator that does not obey is ended', async () => {
     open = never;
     const abort = new AbortController();
-    const ended = failure(Session.open(opening(), false, abort.signal));
+    const ended = failure(Session.open(opening(), abort.signal));
     await vi.advanceTimersByTimeAsync(0);
     abort.abort();
     await vi.advanceTimersByTimeAsync(STOP_TIME);
     expect(await ended).toMatchObject({ kind: 'cancelled' });
-    expect(log).toEqual(['give up reads', 'terminate plain', 'return sources']);
+    expect(log).toEqual(['give up reads', 'terminate workers', 'return sources']);
   });
 });
 
@@ -149,7 +138,7 @@ describe('an operation', () => {
   let session: Session;
   let abort: AbortController;
   beforeEach(async () => {
-    session = await Session.open(opening(), false);
+    session = await Session.open(opening());
     abort = new AbortController();
   });
 
@@ -210,7 +199,7 @@ describe('an operation', () => {
     expect([log.length, session.usable]).toEqual([1, true]);
     await vi.advanceTimersByTimeAsync(1);
     expect(await ended).toMatchObject({ kind: 'cancelled' });
-    expect([log.at(-1), session.usable]).toEqual(['terminate plain', false]);
+    expect([log.at(-1), session.usable]).toEqual(['terminate workers', false]);
   });
 
   test('does not obey, but another part is at fault: the coordinator stays', async () => {
@@ -239,12 +228,12 @@ describe('an operation', () => {
     done(7);
     expect(await other).toBe(7);
     expect(await ended).toMatchObject({ kind: 'cancelled' });
-    expect(log.at(-1)).toBe('terminate plain');
+    expect(log.at(-1)).toBe('terminate workers');
   });
 });
 
 test('an operation that obeys late does not end the others', async () => {
-  const session = await Session.open(opening(), false);
+  const session = await Session.open(opening());
   const [abort, stops]: [AbortController, (() => void)[]] = [new AbortController(), []];
   const work = () => new Promise<void>((resolve) => stops.push(resolve));
   const late = session.run(abort.signal, work);
@@ -261,7 +250,7 @@ test('an operation that obeys late does not end the others', async () => {
 
 describe('an end', () => {
   test('closes the image and returns the sources, once', async () => {
-    const session = await Session.open(opening(), false);
+    const session = await Session.open(opening());
     const ended = vi.fn();
     session.onEnd = ended;
     await Promise.all([session.end(), session.end()]);
@@ -270,18 +259,18 @@ describe('an end', () => {
   });
 
   test('comes with the last user of a session that was given up, and takes the coordinator along', async () => {
-    const session = await Session.open(opening(), false);
+    const session = await Session.open(opening());
     session.hold();
     session.hold();
     await session.giveUp();
     await session.release();
     expect([log, session.usable]).toEqual([[], false]);
     await session.release();
-    expect(log).toEqual(['give up reads', 'close 7', 'terminate plain', 'return sources']);
+    expect(log).toEqual(['give up reads', 'close 7', 'terminate workers', 'return sources']);
   });
 
   test('does not come with the last user alone', async () => {
-    const session = await Session.open(opening(), false);
+    const session = await Session.open(opening());
     session.hold();
     await session.release();
     expect([log, session.usable]).toEqual([[], true]);

@@ -1,8 +1,7 @@
 // An image as one coordinator has it open, from the calling side.
 
 import { cancelled, orCancelled, toDecantError } from '../errors.js';
-import { type CoordinatorMethods, FULL_BUILD, type OpenedImage } from '../inside/coordinator.js';
-import type { Build } from '../messages.js';
+import type { CoordinatorMethods, OpenedImage } from '../inside/coordinator.js';
 import type { Client } from '../rpc.js';
 import type { Loan } from '../sources/loan.js';
 import type { ImageSettings, Sources } from '../sources/sources.js';
@@ -51,8 +50,6 @@ export class Session {
   #isSpent = false;
 
   private constructor(
-    /** The build of its coordinator. */
-    readonly build: Build,
     private readonly coordinator: Coordinator,
     /** The sources, as the coordinator has them. */
     private readonly loan: Loan,
@@ -60,39 +57,20 @@ export class Session {
     readonly opened: OpenedImage,
   ) {}
 
-  /**
-   * Opens the image by the small build, and once more by the full one where its headers show that it takes that; by the
-   * full one at once where `full` says so. Only when it has ended may the sources be closed, whatever came of it.
-   */
-  static async open(opening: Opening, full: boolean, signal?: AbortSignal): Promise<Session> {
-    const { starter, engine } = opening;
-    const builds = starter.builds(engine);
-    // A stream cannot be opened twice.
-    if (full || opening.sources.isStream) return (await Session.#openBy(builds.full, opening, signal))!;
-    const session = await Session.#openBy(builds.small, opening, signal);
-    return session ?? (await Session.#openBy(builds.full, opening, signal))!;
-  }
-
-  /** Undefined where `build` cannot open the image. */
-  static async #openBy(build: Build, opening: Opening, signal: AbortSignal | undefined): Promise<Session | undefined> {
+  /** Opens the image. Only when the session has ended may the sources be closed, whatever came of it. */
+  static async open(opening: Opening, signal?: AbortSignal): Promise<Session> {
     const { starter, sources, settings, engine, workers } = opening;
-    const coordinator = acquireCoordinator(starter, build, engine === 'threads' ? workers : 0);
+    const coordinator = acquireCoordinator(starter, engine, engine === 'threads' ? workers : 0);
     const loan = sources.lend(settings);
-    const leave = async (healthy: boolean) => {
-      coordinator.release(healthy);
+    try {
+      await orCancelled(signal, coordinator.ready);
+      return new Session(coordinator, loan, await openOn(coordinator, loan, signal));
+    } catch (thrown) {
+      const error = toDecantError(thrown);
+      coordinator.release(error.kind !== 'internal');
       // What is being ended may still read.
       await coordinator.ended;
       loan.end();
-    };
-    try {
-      await orCancelled(signal, coordinator.ready);
-      const opened = await openOn(coordinator, loan, signal);
-      if (opened !== FULL_BUILD) return new Session(build, coordinator, loan, opened);
-      await leave(true);
-      return undefined;
-    } catch (thrown) {
-      const error = toDecantError(thrown);
-      await leave(error.kind !== 'internal');
       throw loan.explain(error);
     }
   }
@@ -217,11 +195,7 @@ export class Session {
  * Opens the image on `coordinator`. After a cancel it settles only when nothing is read any more: then the files may be
  * closed.
  */
-async function openOn(
-  coordinator: Coordinator,
-  loan: Loan,
-  signal: AbortSignal | undefined,
-): Promise<OpenedImage | typeof FULL_BUILD> {
+async function openOn(coordinator: Coordinator, loan: Loan, signal: AbortSignal | undefined): Promise<OpenedImage> {
   let overdue: ReturnType<typeof setTimeout> | undefined;
   const stop = () => {
     loan.cancel();
@@ -232,7 +206,7 @@ async function openOn(
   try {
     const opened = await coordinator.client.callMoving(loan.ports, 'open', loan.image);
     if (!signal?.aborted) return opened;
-    if (opened !== FULL_BUILD) await coordinator.client.call('close', opened.image);
+    await coordinator.client.call('close', opened.image);
     throw cancelled();
   } catch (thrown) {
     throw signal?.aborted ? cancelled() : thrown;

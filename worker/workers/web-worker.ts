@@ -1,18 +1,19 @@
 // A worker of the browser as a port.
 
 import { DecantError } from '../errors.js';
-import type { Build } from '../messages.js';
 import { unexpectedEnd, type WorkerPort } from '../rpc.js';
+import type { Engine } from '../types.js';
+import { SCRIPTS } from './files.js';
 import type { PolicyReports } from './policy.js';
 
-const notLoaded = (build: Build): DecantError => {
-  const script = `worker.${build}.js`;
+const notLoaded = (engine: Engine): DecantError => {
+  const script = SCRIPTS[engine];
   const message = `The script of a worker, the package's ${script}, could not be loaded; check the connection and reload the page, or say where it is with configure({ worker })`;
   return new DecantError('internal', message, { code: 'worker-not-started', fields: { script } });
 };
 
-/** `worker`, which runs the script for `build`. `reports` began before it, and end when it runs or has ended. */
-export function webWorker(worker: Worker, build: Build, reports: PolicyReports): WorkerPort {
+/** `worker`, which runs the script for `engine`. `reports` began before it, and end when it runs or has ended. */
+export function webWorker(worker: Worker, engine: Engine, reports: PolicyReports): WorkerPort {
   worker.addEventListener('message', () => reports.end(), { once: true });
   return {
     post: (message, transfer = []) => worker.postMessage(message, transfer),
@@ -21,7 +22,7 @@ export function webWorker(worker: Worker, build: Build, reports: PolicyReports):
       worker.addEventListener('error', ({ message }) => {
         if (message) died(unexpectedEnd(message));
         // A script that cannot be loaded has no message.
-        else reports.forWorker().then((forbidden) => died(forbidden ?? notLoaded(build)), died);
+        else reports.forWorker().then((forbidden) => died(forbidden ?? notLoaded(engine)), died);
       });
       worker.addEventListener('messageerror', () => died(unexpectedEnd('a message could not be read')));
     },

@@ -4,12 +4,9 @@
 //! images. One call does the work of many bytes: calls from the other crate are not inlined.
 
 pub mod bits;
-#[cfg(feature = "extras")]
 pub mod cipher;
 pub mod crc;
-#[cfg(feature = "extras")]
 pub mod deflate;
-#[cfg(feature = "extras")]
 pub mod hash;
 pub mod inflate;
 mod memory;

@@ -163,7 +163,7 @@ impl Chain {
             match unpacked.content {
                 Content::Image(format) => recognised = Some(Some(format)),
                 Content::Unknown(_) => recognised = Some(None),
-                Content::InOrder(_, container) => {
+                Content::InOrder(container) => {
                     let message = format!(
                         "The {} is {}, which is decoded in order, but read at any position; unpack it first",
                         reference.role, container.label

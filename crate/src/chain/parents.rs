@@ -4,7 +4,6 @@ use super::candidates::Candidates;
 use super::companions::ambiguous;
 use crate::error::{ErrorKind, Result};
 use crate::format::LayerOptions;
-use crate::full_build::FullBuild;
 use crate::reference::{Identity, Reference};
 use crate::source::{FileId, Source};
 use crate::unpack::{Content, Unpacked, unpack};
@@ -23,8 +22,7 @@ impl ParentSearch {
     /// The companion whose identity matches `reference`. One in the right state wins over those that have been changed since.
     ///
     /// Fails with `usage` if several files match; where none does, as opening the first one fails that cannot be opened, since
-    /// that may be the parent; with `source` or `internal` where a file cannot be read, and with `full-build` where one lies
-    /// in a container and this build opens none.
+    /// that may be the parent; with `source` or `internal` where a file cannot be read.
     pub async fn find(
         &mut self,
         reference: &Reference,
@@ -32,7 +30,6 @@ impl ParentSearch {
         companions: &mut Candidates<'_>,
     ) -> Result<Option<FileId>> {
         let Some(wanted) = &reference.identity else { return Ok(None) };
-        FullBuild::require("formats that identify a parent")?;
         let mut found: Vec<(FileId, bool)> = Vec::new();
         let mut failure = None;
         for id in companions.free() {

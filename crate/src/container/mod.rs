@@ -24,15 +24,8 @@ pub struct Container {
     pub probe: fn(&Sample) -> bool,
     /// Lists what is in a file, where it can be read at any position there.
     pub list: Option<List>,
-    /// Decodes the image in order; `None` in the small build, which recognises the container and leaves the rest out.
-    pub decode: Option<Decode>,
-}
-
-impl Container {
-    /// One that the full build reads.
-    const fn in_full_build(self) -> Self {
-        if cfg!(feature = "extras") { self } else { Self { list: None, decode: None, ..self } }
-    }
+    /// Decodes the image in order.
+    pub decode: Decode,
 }
 
 /// Lists the files in a container. The second argument says whether it is salvaged: then the container may end inside its

@@ -3,14 +3,11 @@
 use crate::encode::Segment;
 use crate::encode::gzip::{Member, Zeros, zero_unit};
 use crate::error::Result;
-use crate::full_build::FullBuild;
 use crate::target::{Run, Target};
 use std::cell::{Cell, OnceCell};
 
 /// A gzip member that is being written. Calls do not overlap. They fail with `sink`, or with `internal` if memory runs out.
 pub(super) struct GzipOutput<'a, B> {
-    #[expect(dead_code, reason = "a proof")]
-    full_build: FullBuild,
     target: &'a dyn Target<B>,
     member: Cell<Member>,
     /// A unit of compressed zeros, made when it is first needed.
@@ -20,9 +17,8 @@ pub(super) struct GzipOutput<'a, B> {
 }
 
 impl<'a, B: for<'b> From<&'b [u8]>> GzipOutput<'a, B> {
-    pub fn new(target: &'a dyn Target<B>) -> Result<Self> {
-        let full_build = FullBuild::require("compression")?;
-        Ok(Self { full_build, target, member: Cell::default(), zeros: OnceCell::new(), end: Cell::new(0) })
+    pub fn new(target: &'a dyn Target<B>) -> Self {
+        Self { target, member: Cell::default(), zeros: OnceCell::new(), end: Cell::new(0) }
     }
 
     /// The length of the output so far, in bytes.

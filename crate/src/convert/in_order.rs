@@ -7,7 +7,6 @@ use crate::decode::is_zero;
 use crate::encode::Encoding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Sample, TAIL};
-use crate::full_build::FullBuild;
 use crate::info::Notice;
 use crate::manifest::Manifest;
 use crate::members::unmarked;
@@ -28,8 +27,6 @@ const CHUNK: u64 = 2 << 20;
 
 /// A disk that comes in order, ready to be converted once.
 pub struct InOrder {
-    #[expect(dead_code, reason = "a proof")]
-    full_build: FullBuild,
     stream: Box<dyn ByteStream>,
     shelf: Rc<Shelf>,
     /// Where nothing states its format: its end may show that it is no disk.
@@ -41,7 +38,6 @@ impl InOrder {
     /// Begins to read `image`. Fails as [`StreamedImage::begin`] does.
     pub fn new(image: &StreamedImage) -> Result<Self> {
         Ok(Self {
-            full_build: image.full_build(),
             stream: image.begin()?,
             shelf: Rc::default(),
             guess: image.guess().cloned(),

@@ -73,15 +73,15 @@ const ENCODED_BUFFERS: u64 = 6;
 const MAX_ENCODED_JOB: u64 = 4 << 20;
 
 impl<'a, B: for<'b> From<&'b [u8]>> Placer<'a, B> {
-    pub fn new(output: &'a Output<'a, B>) -> Result<Self> {
+    pub fn new(output: &'a Output<'a, B>) -> Self {
         let abilities = output.abilities();
         let is_gzip = output.writer.encoding() == Encoding::Gzip;
-        Ok(Self {
+        Self {
             output,
             holes: abilities.holes,
             turns: abilities.ordered.then(Turns::default),
-            gzip: is_gzip.then(|| GzipOutput::new(output.target)).transpose()?,
-        })
+            gzip: is_gzip.then(|| GzipOutput::new(output.target)),
+        }
     }
 
     /// Writes the bytes before the disk. Returns how many were written.

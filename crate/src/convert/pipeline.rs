@@ -312,7 +312,7 @@ async fn transfer<E: Executor>(
     let mut done = Progress { guest_total, guest_done, written, settled: begun, ..Progress::default() };
     let mut settled = Settled::new(begun);
     progress(done);
-    let placer = Placer::new(output)?;
+    let placer = Placer::new(output);
     let placer = &placer;
     done.written += placer.begin().await?;
     let mut regions = Regions::new(writer.unit(), guest_total, begun);

@@ -1,17 +1,11 @@
 //! Decompression of clusters and grains, and the search for zeros.
 
 mod grain;
-#[cfg(not(feature = "extras"))]
-mod without_zstd;
 mod zeros;
-#[cfg(feature = "extras")]
 mod zstd;
 
 pub use decant_codec::{inflate, is_zero};
-#[cfg(not(feature = "extras"))]
-pub use without_zstd::Unzstd;
 pub use zeros::data_runs;
-#[cfg(feature = "extras")]
 pub use zstd::Unzstd;
 
 use crate::error::Error;

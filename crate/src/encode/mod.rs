@@ -3,22 +3,15 @@
 //!
 //! For gzip, each run of data becomes a [`Segment`]. [`gzip`] makes one member of segments, zeros and the writer's own bytes.
 
-#[cfg(feature = "extras")]
 mod encoder;
 pub mod gzip;
-#[cfg(not(feature = "extras"))]
-mod without_encoder;
 mod zeros;
 
-#[cfg(feature = "extras")]
 pub use encoder::Encoder;
-#[cfg(not(feature = "extras"))]
-pub use without_encoder::Encoder;
 
 use crate::error::{Error, Result};
 use crate::target::Run;
 pub(crate) use decant_codec::crc;
-#[cfg(feature = "extras")]
 pub use decant_codec::deflate;
 use decant_codec::{bits, resize};
 use serde::{Deserialize, Serialize};

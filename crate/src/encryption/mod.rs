@@ -1,16 +1,10 @@
 //! Encrypted disks of any format: how they are encrypted, what their headers say, how a password becomes a key, and how
-//! sectors are decrypted. A build without the feature `extras` reads the headers only.
+//! sectors are decrypted.
 
-#[cfg(feature = "extras")]
 mod decryption;
 pub mod luks;
-#[cfg(not(feature = "extras"))]
-mod without_decryption;
 
-#[cfg(feature = "extras")]
 pub use decryption::{CipherKey, Ciphers, Keys, MAX_ITERATIONS, YieldPoint, check_legacy, unlock};
-#[cfg(not(feature = "extras"))]
-pub use without_decryption::{Ciphers, Keys};
 
 use crate::details::{Details, Value};
 use crate::units::ByteRange;

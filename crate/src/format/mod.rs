@@ -166,12 +166,10 @@ impl Format {
         Error::new(kind, message).coded(code).field("format", self.name)
     }
 
-    /// Opens `source` as one layer. Fails with `unsupported` if nothing reads the format, with `full-build` if this build does
-    /// not, and as the format does.
+    /// Opens `source` as one layer. Fails with `unsupported` if nothing reads the format, and as the format does.
     pub(crate) async fn open(&self, source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
         match self.reader {
-            Reader::Here(open) => open(source, options).await,
-            Reader::FullBuild => Err(Error::full_build(self.label)),
+            Reader::Open(open) => open(source, options).await,
             Reader::Nothing { .. } => Err(self.refusal("The file is")),
         }
     }
@@ -180,10 +178,8 @@ impl Format {
 /// What reads a format.
 #[derive(Clone, Copy)]
 pub enum Reader {
-    /// This build, by this function.
-    Here(Open),
-    /// The full build. This one recognises the format and leaves the rest out, so that it loads faster.
-    FullBuild,
+    /// This function.
+    Open(Open),
     /// Nothing: the format is only known by name.
     Nothing {
         /// Whether it is a disk image, or holds one.
@@ -191,13 +187,6 @@ pub enum Reader {
         /// What to do with it, as the second half of a sentence.
         advice: Option<&'static str>,
     },
-}
-
-impl Reader {
-    /// Here in the full build, and left out of the small one.
-    const fn in_full_build(open: Open) -> Self {
-        if cfg!(feature = "extras") { Self::Here(open) } else { Self::FullBuild }
-    }
 }
 
 /// What to do with a file that is not recognised by its content.

@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
     of_qemu: true,
     probe: |sample| sample.head.starts_with(&MAGIC),
     hint: None,
-    reader: Reader::in_full_build(|source, _| open(source).boxed_local()),
+    reader: Reader::Open(|source, _| open(source).boxed_local()),
 };
 
 damages! {

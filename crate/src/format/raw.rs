@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
     of_qemu: true,
     probe: |_| false,
     hint: Some(NameHint { extensions: &[".raw", ".img"], text: "if it is a raw disk, state the format raw" }),
-    reader: Reader::Here(|source, options| ready(open(source, options.missing)).boxed_local()),
+    reader: Reader::Open(|source, options| ready(open(source, options.missing)).boxed_local()),
 };
 
 damages! {

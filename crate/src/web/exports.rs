@@ -13,7 +13,6 @@ use crate::error::Result;
 use crate::examination::Examination;
 use crate::extent::{Extent, ExtentKind, Extents};
 use crate::fields::Fields;
-use crate::full_build::FullBuild;
 use crate::image::Image;
 use crate::info::Notice;
 use crate::opening::{Opened, open};
@@ -44,7 +43,7 @@ pub struct OpenImage {
 #[derive(Clone)]
 enum Content {
     AnywhereIn(Rc<Image>),
-    InOrder(FullBuild, Rc<StreamedImage>),
+    InOrder(Rc<StreamedImage>),
 }
 
 #[wasm_bindgen]
@@ -54,7 +53,7 @@ impl OpenImage {
         let (input, options) = spec.read();
         let content = match open(input, &options).await? {
             Opened::Image(image) => Content::AnywhereIn(Rc::new(image)),
-            Opened::Streamed(image) => Content::InOrder(image.full_build(), Rc::new(image)),
+            Opened::Streamed(image) => Content::InOrder(Rc::new(image)),
         };
         Ok(Self { content })
     }
@@ -63,7 +62,7 @@ impl OpenImage {
     pub fn info(&self) -> JsResult<JsValue> {
         match &self.content {
             Content::AnywhereIn(image) => to_js(&image.info()),
-            Content::InOrder(_, image) => to_js(&image.info()),
+            Content::InOrder(image) => to_js(&image.info()),
         }
     }
 
@@ -142,7 +141,7 @@ impl OpenImage {
                 let executor = executor(dispatch, workers, memory, image.files().clone(), given, &image.keys())?;
                 go_on(&image, &executor, &output, begun, &report, &cancel).await?
             }
-            Content::InOrder(_, image) => {
+            Content::InOrder(image) => {
                 let disk = InOrder::new(&image)?;
                 let given = vec![FileId::IMAGE];
                 let executor = executor(dispatch, workers, memory, disk.files(), given, &Keys::default())?;
@@ -167,7 +166,7 @@ impl OpenImage {
     pub(super) fn image(&self, done: &str) -> Result<Rc<Image>> {
         match &self.content {
             Content::AnywhereIn(image) => Ok(image.clone()),
-            Content::InOrder(_, image) => Err(image.refusal(done)),
+            Content::InOrder(image) => Err(image.refusal(done)),
         }
     }
 

@@ -21,7 +21,6 @@ mod sync_handle;
 mod target;
 #[cfg(feature = "threads")]
 mod threads;
-#[cfg(feature = "extras")]
 mod unlock;
 #[cfg(not(feature = "threads"))]
 mod workers;

@@ -31,7 +31,7 @@ pub struct OutputFormat {
     pub extension: &'static str,
     /// Its options.
     pub options: &'static [FormatOption],
-    /// Whether data is compressed, which needs a build with the feature `extras`.
+    /// Whether data is compressed.
     pub compressed: bool,
     /// Makes a writer for a disk of this virtual size, in bytes. Fails with `limit` if the format cannot hold the disk.
     pub writer: fn(u64) -> Result<Box<dyn Writer>>,

@@ -23,9 +23,8 @@ pub(super) const CONTAINER: Container = Container {
     label: "a tar archive",
     probe: |sample| sample.head.get(..BLOCK as usize).is_some_and(header::begins_archive),
     list: Some(|source, salvage| list(source, salvage).boxed_local()),
-    decode: Some(|stream| Ok(Box::new(in_order::OnlyFile::new(stream)))),
-}
-.in_full_build();
+    decode: |stream| Ok(Box::new(in_order::OnlyFile::new(stream))),
+};
 
 fn refused(message: String) -> Error {
     Error::new(ErrorKind::Unsupported, message).coded("no-image")

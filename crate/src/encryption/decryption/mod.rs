@@ -1,4 +1,4 @@
-//! From a password to the plain bytes of a disk. Only a build with the feature `extras` has this.
+//! From a password to the plain bytes of a disk.
 
 mod derive;
 mod keys;

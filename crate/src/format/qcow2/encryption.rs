@@ -5,7 +5,6 @@ use super::header::Header;
 use crate::encryption::Encryption;
 use crate::encryption::luks::Luks;
 use crate::error::{Error, Result};
-use crate::full_build::FullBuild;
 use crate::source::Source;
 use crate::units::HostOffset;
 
@@ -14,7 +13,6 @@ pub(super) async fn read(source: &dyn Source, header: &Header, extensions: &Exte
     if header.encryption == 0 {
         return Ok(None);
     }
-    FullBuild::require("encryption")?;
     match (header.encryption, extensions.encryption_header) {
         (1, _) => Ok(Some(Encryption::Aes)),
         (2, Some(place)) => Ok(Some(Encryption::Luks { header: Box::new(Luks::read(source, place).await?), place })),

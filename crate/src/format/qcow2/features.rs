@@ -4,7 +4,6 @@ use super::extensions::Extensions;
 use super::header::{DATA_FILE, EXTENDED_L2, Header};
 use crate::error::{Error, Result};
 use crate::extent::Compression;
-use crate::full_build::FullBuild;
 use crate::shown::shown;
 use crate::units::HostOffset;
 
@@ -50,7 +49,7 @@ pub(super) fn is_data_file_raw(header: &Header) -> bool {
 pub(super) fn compression(header: &Header) -> Result<Compression> {
     match (header.incompatible & COMPRESSION_TYPE != 0, header.compression_type) {
         (false, 0) => Ok(Compression::Deflate),
-        (true, 1) => FullBuild::require("zstd").map(|_| Compression::Zstd),
+        (true, 1) => Ok(Compression::Zstd),
         (true, 2..) => Err(Error::unsupported(format!("compression type {}", header.compression_type))),
         (true, 0) | (false, 1..) => Err(Error::corrupt(
             format!("compression type {} contradicts the feature bits", header.compression_type),

@@ -33,7 +33,7 @@ pub(super) const FORMAT: Format = Format {
     of_qemu: true,
     probe: |sample| sample.head.starts_with(&header::MAGIC),
     hint: None,
-    reader: Reader::Here(|source, options| open(source, options).boxed_local()),
+    reader: Reader::Open(|source, options| open(source, options).boxed_local()),
 };
 
 async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {

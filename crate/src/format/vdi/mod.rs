@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     of_qemu: true,
     probe: |sample| sample.head.get(header::SIGNATURE_AT..).is_some_and(|bytes| bytes.starts_with(&header::SIGNATURE)),
     hint: None,
-    reader: Reader::in_full_build(|source, _| open(source).boxed_local()),
+    reader: Reader::Open(|source, _| open(source).boxed_local()),
 };
 
 async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {

@@ -43,7 +43,7 @@ pub(super) const FORMAT: Format = Format {
         extensions: &[".vmdk"],
         text: "if it is an extent of a VMDK, open the descriptor that names it and hand over this file with it",
     }),
-    reader: Reader::in_full_build(|source, options| open(source, options).boxed_local()),
+    reader: Reader::Open(|source, options| open(source, options).boxed_local()),
 };
 
 /// Offset of the field in a "KDMV" header that says where the descriptor lies, in bytes.

@@ -4,8 +4,8 @@ import { configure } from 'decant';
 import './app.js';
 
 configure({
-  worker: (kind) => new Worker(new URL(`decant/worker.${kind}.js`, document.baseURI), { type: 'module' }),
-  wasm: (kind) => new URL(`decant/${kind}.wasm`, document.baseURI),
+  worker: () => new Worker(new URL('decant/worker.js', document.baseURI), { type: 'module' }),
+  wasm: () => new URL('decant/decant.wasm', document.baseURI),
 });
 
 @Component({ selector: 'consumer-root', template: '<p>Angular</p>' })

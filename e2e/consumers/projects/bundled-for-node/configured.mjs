@@ -8,7 +8,7 @@ import { configure, open } from 'decant';
 const folder = typeof __dirname === 'string' ? __dirname : dirname(fileURLToPath(import.meta.url));
 configure({
   worker: () => new Worker(join(folder, 'worker.node.mjs'), { execArgv: [] }),
-  wasm: () => join(folder, 'extras.wasm'),
+  wasm: () => join(folder, 'decant.wasm'),
 });
 
 async function main([source, output]) {

@@ -1,13 +1,9 @@
 import { configure } from 'decant';
-import extrasWasm from 'decant/extras.wasm';
-import plainWasm from 'decant/plain.wasm';
-import extrasWorker from 'decant/worker.extras.js';
-import plainWorker from 'decant/worker.plain.js';
+import wasm from 'decant/decant.wasm';
 import './app.js';
 
-const workers = { plain: plainWorker, extras: extrasWorker };
-const wasm = { plain: plainWasm, extras: extrasWasm };
 configure({
-  worker: (kind) => new Worker(workers[kind], { type: 'module' }),
-  wasm: (kind) => new URL(wasm[kind], location.href),
+  // A second entry point, beside this file.
+  worker: () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }),
+  wasm: () => new URL(wasm, location.href),
 });

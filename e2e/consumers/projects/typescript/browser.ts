@@ -1,9 +1,9 @@
-import { configure, DecantError, type Image, open, type Target, type WorkerKind } from 'decant';
+import { configure, DecantError, type Engine, type Image, open, type Target } from 'decant';
 import { threads } from 'decant/threads';
 
 configure({
-  worker: (kind: WorkerKind) => new Worker(`/worker.${kind}.js`, { type: 'module' }),
-  wasm: async (kind) => new URL(`/${kind}.wasm`, location.href),
+  worker: (_engine: Engine) => new Worker('/worker.js', { type: 'module' }),
+  wasm: async (_engine) => new URL('/decant.wasm', location.href),
   threads,
 });
 

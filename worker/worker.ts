@@ -1,6 +1,6 @@
-// A worker of the `workers` engine in browsers, by the full build.
+// A worker of the `workers` engine in browsers.
 
-import * as glue from 'decant-wasm/extras';
+import * as glue from 'decant-wasm/workers';
 import { browserHost } from './inside/browser-host.js';
 import { serveWorker } from './inside/worker.js';
 
