@@ -1,6 +1,6 @@
 // Addresses in texts: they may have a user, a password, and a query that is a signature, which nobody else should see.
 //
-// crate/src/secrets.rs has the same rule. The cases in crate/tests/shown.json hold for both.
+// crate/src/error/secrets.rs has the same rule. The cases in crate/tests/shown.json hold for both.
 
 /** The schemes that are known without a slash, too. */
 const HTTP = /https?$/i;

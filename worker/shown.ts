@@ -2,7 +2,7 @@
 // text must not move the cursor, forge a line, change the direction of the text around it, hide a part of itself or
 // fill the screen.
 //
-// crate/src/shown.rs has the same rule. The cases in crate/tests/shown.json hold for both.
+// crate/src/error/shown.rs has the same rule. The cases in crate/tests/shown.json hold for both.
 
 import { withoutSecrets } from './secrets.js';
 

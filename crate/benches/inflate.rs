@@ -5,7 +5,7 @@
 //!
 //! Without a file it takes itself.
 
-use decant::decode::inflate::{Inflater, Stream};
+use decant::compress::inflate::{Inflater, Stream};
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 use std::hint::black_box;

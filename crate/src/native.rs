@@ -1,12 +1,12 @@
 //! Sources and targets of `std::fs`, and an executor on the calling thread: for tests, fuzzing and benchmarks.
 
+use crate::compress::Encoder;
 use crate::convert::{Decoded, Decoder, Executor, Job, JobOutput, LoadedJob, SpareBuffers, run_job};
-use crate::encode::Encoder;
-use crate::encryption::{Ciphers, Keys};
+use crate::crypt::{Ciphers, Keys};
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::{Files, Source};
-use crate::target::{Abilities, Run, Target, TargetHandle};
-use crate::units::HostOffset;
+use crate::io::source::{Files, Source};
+use crate::io::target::{Abilities, Run, Target, TargetHandle};
+use crate::offsets::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::fs::File;

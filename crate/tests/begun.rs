@@ -2,9 +2,9 @@
 
 use crate::common::*;
 use decant::convert::{Begun, Cancel, Output, go_on};
+use decant::io::target::{Abilities, Run, Target, TargetHandle};
 use decant::native::Inline;
-use decant::target::{Abilities, Run, Target, TargetHandle};
-use decant::writer::{OUTPUT_FORMATS, by_name};
+use decant::output::{OUTPUT_FORMATS, by_name};
 use decant::{Image, OpenOptions, Result};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};

@@ -5,14 +5,14 @@ use crate::common::STAMP;
 use crate::common::vmdk::{Grain, Kdmv, Packing, SECTOR};
 use crate::counting::{HELD, PEAK};
 use crate::limits::Nowhere;
+use decant::compress::Encoder;
 use decant::convert::{
     Cancel, Decoded, Decoder, Executor, Job, JobOutput, LoadedJob, Output, SpareBuffers, convert, run_job,
 };
-use decant::encode::Encoder;
-use decant::encryption::Ciphers;
-use decant::source::Files;
-use decant::units::HostOffset;
-use decant::writer::by_name;
+use decant::crypt::Ciphers;
+use decant::io::source::Files;
+use decant::offsets::HostOffset;
+use decant::output::by_name;
 use decant::{Image, OpenOptions, Result, Source};
 use futures_executor::block_on;
 use futures_util::FutureExt;

@@ -2,11 +2,11 @@
 
 use crate::common::small::*;
 use crate::common::*;
-use decant::chain::{Companion, MAX_LAYERS};
 use decant::convert::{Output, convert};
-use decant::info::Need;
-use decant::target::Abilities;
-use decant::writer::OUTPUT_FORMATS;
+use decant::disk::info::Need;
+use decant::io::target::Abilities;
+use decant::open::chain::{Companion, MAX_LAYERS};
+use decant::output::OUTPUT_FORMATS;
 use decant::{ErrorKind, Image, OpenOptions};
 
 /// A raw disk of 8 clusters, each with its number.

@@ -2,11 +2,11 @@
 
 use crate::common::small::*;
 use crate::common::*;
-use decant::damage::Lost;
+use decant::disk::damage::Lost;
 use decant::format::HEAD;
 use decant::format::qcow2::damage::CLUSTER_TRUNCATED;
 use decant::format::raw::DISK_TRUNCATED;
-use decant::target::Abilities;
+use decant::io::target::Abilities;
 use decant::{ErrorKind, OpenOptions};
 use std::path::Path;
 use std::process::Command;

@@ -4,9 +4,9 @@
 use crate::common::small::*;
 use crate::common::*;
 use decant::ErrorKind;
-use decant::damage::Lost;
-use decant::damage::decoding::COMPRESSED_INVALID;
-use decant::target::Abilities;
+use decant::disk::damage::Lost;
+use decant::disk::damage::decoding::COMPRESSED_INVALID;
+use decant::io::target::Abilities;
 use miniz_oxide::deflate::compress_to_vec;
 use std::path::Path;
 use std::process::Command;

@@ -1,10 +1,10 @@
 //! The encoder of deflate, and members of gzip joined from its segments, beside gzip and miniz_oxide.
 
 use crate::common::by_scope;
-use decant::encode::deflate::Deflater;
-use decant::encode::gzip::{Member, Zeros, zero_unit};
-use decant::encode::{Encoder, Segment};
-use decant::target::Run;
+use decant::compress::deflate::Deflater;
+use decant::compress::gzip_member::{Member, Zeros, zero_unit};
+use decant::compress::{Encoder, Segment};
+use decant::io::target::Run;
 use std::io::Write;
 use std::process::{Command, Stdio};
 

@@ -1,9 +1,9 @@
 //! What the tables of an image show before a conversion, and how much of its file that takes.
 
 use crate::common::*;
-use decant::examination::{Examination, MOST};
 use decant::native::FileSource;
-use decant::units::HostOffset;
+use decant::offsets::HostOffset;
+use decant::open::examination::{Examination, MOST};
 use decant::{Image, OpenOptions, Result, Source};
 use futures_executor::block_on;
 use futures_util::future::LocalBoxFuture;

@@ -2,11 +2,11 @@
 
 use crate::common::*;
 use decant::convert::{Budget, Cancel, MAX_JOB, Output, convert};
+use decant::io::source::{Files, Profile};
+use decant::io::target::Abilities;
 use decant::native::Inline;
-use decant::source::{Files, Profile};
-use decant::target::Abilities;
-use decant::units::{ByteRange, HostOffset};
-use decant::writer::{OUTPUT_FORMATS, Stamp};
+use decant::offsets::{ByteRange, HostOffset};
+use decant::output::{OUTPUT_FORMATS, Stamp};
 use decant::{Image, OpenOptions, Result, Source};
 use futures_util::future::LocalBoxFuture;
 use std::cell::{Cell, RefCell};

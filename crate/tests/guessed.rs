@@ -4,7 +4,7 @@
 use crate::common::*;
 use crate::tar::{archive, member};
 use decant::ErrorKind;
-use decant::target::Abilities;
+use decant::io::target::Abilities;
 
 const KIB: usize = 1 << 10;
 /// More than signs are looked for in.

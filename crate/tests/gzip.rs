@@ -1,7 +1,7 @@
 //! Raw disks in gzip and as streams: the bytes of the disk, or one clear error, whatever the file holds.
 
 use crate::common::*;
-use decant::target::{Abilities, Holes};
+use decant::io::target::{Abilities, Holes};
 use decant::{ErrorKind, Input, OpenOptions, Opened, open};
 use miniz_oxide::deflate::compress_to_vec;
 

@@ -4,7 +4,7 @@
 
 use crate::common::random::Random;
 use crate::common::{by_scope, zlib};
-use decant::decode::inflate::{InflateError, Inflater, Stream, StreamEnd};
+use decant::compress::inflate::{InflateError, Inflater, Stream, StreamEnd};
 use miniz_oxide::deflate::compress_to_vec;
 
 /// Inflates `stream` by both decoders, which must agree. Returns whether they accept it.

@@ -1,7 +1,7 @@
 //! Images of every version, cluster size and cluster kind, compared with `qemu-img convert`.
 
 use crate::common::*;
-use decant::target::{Abilities, Holes};
+use decant::io::target::{Abilities, Holes};
 use std::path::Path;
 
 /// How large jobs may be: smaller than a block, than a cluster, and larger than most images here.

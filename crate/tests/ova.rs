@@ -3,7 +3,7 @@
 use crate::common::small::{DATA, overlay, small, small_disk};
 use crate::common::*;
 use crate::tar::{archive, content, member};
-use decant::target::Abilities;
+use decant::io::target::Abilities;
 use decant::{ErrorKind, OpenOptions};
 
 fn file(name: &str, data: &[u8]) -> Vec<u8> {

@@ -3,7 +3,7 @@
 use crate::common::*;
 use decant::ErrorKind;
 use decant::convert::read;
-use decant::units::GuestRange;
+use decant::offsets::GuestRange;
 use std::path::Path;
 
 const MIB: u64 = 1 << 20;

@@ -2,11 +2,11 @@
 
 use crate::common::*;
 use decant::convert::{Cancel, Output, convert};
+use decant::io::source::Profile;
+use decant::io::target::Abilities;
 use decant::native::Inline;
-use decant::source::Profile;
-use decant::target::Abilities;
-use decant::units::HostOffset;
-use decant::writer::{OUTPUT_FORMATS, Stamp};
+use decant::offsets::HostOffset;
+use decant::output::{OUTPUT_FORMATS, Stamp};
 use decant::{Image, OpenOptions, Result, Source};
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;

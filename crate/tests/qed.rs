@@ -3,7 +3,7 @@
 use crate::common::qed::*;
 use crate::common::small::{changed, overlay};
 use crate::common::*;
-use decant::target::Abilities;
+use decant::io::target::Abilities;
 use std::path::Path;
 
 const JOBS: [u64; 3] = [512, 8 << 10, 4 << 20];

@@ -1,7 +1,7 @@
 //! Which ranges of data are read: few and large ones.
 
 use crate::common::*;
-use decant::target::Abilities;
+use decant::io::target::Abilities;
 
 #[test]
 fn neighbours_are_read_at_once_and_reads_overlap() {

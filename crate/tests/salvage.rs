@@ -2,8 +2,8 @@
 
 use crate::common::small::*;
 use crate::common::*;
-use decant::damage::{Losses, MOST_LISTED};
-use decant::target::{Abilities, Holes};
+use decant::disk::damage::{Losses, MOST_LISTED};
+use decant::io::target::{Abilities, Holes};
 
 /// An image with clusters of 512 bytes, and what salvage makes of its disk. Every other cluster is lost, `lost` of
 /// them; then come at least `shift` clusters of zeros, and 63 with data at the end.

@@ -3,7 +3,7 @@
 
 use crate::common::small::*;
 use crate::common::*;
-use decant::shown::{LONGEST_MESSAGE, shown};
+use decant::error::shown::{LONGEST_MESSAGE, shown};
 
 #[derive(serde::Deserialize)]
 struct Table {

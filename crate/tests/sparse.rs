@@ -2,8 +2,8 @@
 
 use crate::common::*;
 use crate::tar::{archive, member, pax};
-use decant::extent::ExtentKind;
-use decant::target::{Abilities, Holes};
+use decant::disk::extent::ExtentKind;
+use decant::io::target::{Abilities, Holes};
 use decant::{ErrorKind, OpenOptions};
 use std::fs::File;
 use std::os::unix::fs::FileExt;

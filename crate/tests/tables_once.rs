@@ -4,7 +4,7 @@ use crate::common::vdi::{Block, Vdi};
 use crate::common::vmdk::{Grain, Kdmv, Packing, SECTOR, disk, pattern};
 use crate::common::*;
 use decant::convert::read;
-use decant::units::GuestRange;
+use decant::offsets::GuestRange;
 use decant::{Image, OpenOptions};
 use std::rc::Rc;
 

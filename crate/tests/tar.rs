@@ -1,11 +1,11 @@
 //! Images in tar archives, made by GNU tar and Python in every format, and archives that are wrong.
 
 use crate::common::*;
-use decant::chain::Companion;
-use decant::extent::ExtentKind;
-use decant::source::FileId;
-use decant::target::Abilities;
-use decant::units::HostOffset;
+use decant::disk::extent::ExtentKind;
+use decant::io::source::FileId;
+use decant::io::target::Abilities;
+use decant::offsets::HostOffset;
+use decant::open::chain::Companion;
 use decant::{ErrorKind, Image, Input, OpenOptions, Opened, open};
 use std::fs::File;
 use std::os::unix::fs::FileExt;

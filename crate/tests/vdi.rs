@@ -6,7 +6,7 @@ use crate::common::vdi::Block::{Data, Free, Zero};
 use crate::common::vdi::*;
 use crate::common::*;
 use decant::ErrorKind::{self, *};
-use decant::target::{Abilities, Holes};
+use decant::io::target::{Abilities, Holes};
 use std::path::Path;
 
 /// How large jobs may be: smaller than an output block, than a block, and larger than most images here.

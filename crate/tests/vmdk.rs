@@ -3,8 +3,8 @@
 use crate::common::vmdk::*;
 use crate::common::*;
 use decant::ErrorKind::{self, *};
-use decant::chain::Companion;
-use decant::target::{Abilities, Holes};
+use decant::io::target::{Abilities, Holes};
+use decant::open::chain::Companion;
 use decant::{Image, OpenOptions};
 use std::path::Path;
 

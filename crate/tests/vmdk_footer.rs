@@ -5,9 +5,9 @@ use crate::common::small::changed;
 use crate::common::vmdk::*;
 use crate::common::*;
 use decant::ErrorKind::*;
-use decant::damage::decoding::GRAIN_CUT;
+use decant::disk::damage::decoding::GRAIN_CUT;
 use decant::format::vmdk::damage::*;
-use decant::target::Abilities;
+use decant::io::target::Abilities;
 
 fn le32(value: u32) -> [u8; 4] {
     value.to_le_bytes()

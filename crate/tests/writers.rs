@@ -1,15 +1,15 @@
 //! The footer of a VHD field by field, and what targets are told of holes.
 
 use crate::common::*;
-use decant::target::{Abilities, Holes};
-use decant::writer::{self, Stamp, Writer};
+use decant::io::target::{Abilities, Holes};
+use decant::output::{self, Stamp, Writer};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 const FOOTER: usize = 512;
 
 fn writer(format: &str, virtual_size: u64) -> Box<dyn Writer> {
-    (writer::by_name(format).unwrap().writer)(virtual_size).unwrap()
+    (output::by_name(format).unwrap().writer)(virtual_size).unwrap()
 }
 
 /// A field of the footer: where it is, and its bytes.

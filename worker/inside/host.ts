@@ -4,10 +4,10 @@ import type { FileSpec, TargetSpec } from '../messages.js';
 import type { Port } from '../rpc.js';
 import type { StorageJournal } from './storage-journal.js';
 
-/** A pool worker's own way to a target, as the crate takes it (`crate/src/web/handle.rs`). */
+/** A pool worker's own way to a target, as the crate takes it (`crate/src/js/handle.rs`). */
 export type CrateHandle = { handle: FileSystemSyncAccessHandle } | { object: ObjectHandle };
 
-/** A target as the crate takes it (`crate/src/web/target.rs`). */
+/** A target as the crate takes it (`crate/src/js/targets.rs`). */
 export type CrateTarget =
   | { writable: FileSystemWritableFileStream }
   | { handle: FileSystemSyncAccessHandle }
@@ -48,7 +48,7 @@ export interface ObjectHandle {
 }
 
 /**
- * A target that is an object: the crate's `Target` (`crate/src/target.rs`), whose contract it has. Only a `filled` one or
+ * A target that is an object: the crate's `Target` (`crate/src/io/target.rs`), whose contract it has. Only a `filled` one or
  * a `told` one is told of holes.
  */
 export interface ObjectTarget extends ObjectHandle {

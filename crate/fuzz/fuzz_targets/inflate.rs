@@ -3,7 +3,7 @@
 #[path = "../../tests/common/zlib.rs"]
 mod zlib;
 
-use decant::decode::inflate::{InflateError, Inflater, Stream, StreamEnd};
+use decant::compress::inflate::{InflateError, Inflater, Stream, StreamEnd};
 use std::cell::RefCell;
 
 /// Lengths of outputs.

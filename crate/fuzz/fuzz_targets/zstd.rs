@@ -1,6 +1,6 @@
 #![no_main]
 
-use decant::decode::Unzstd;
+use decant::compress::Unzstd;
 use zstd_safe::{DCtx, InBuffer, OutBuffer};
 
 /// The sizes of clusters.

@@ -4,8 +4,8 @@ use super::examine::Files;
 use super::qed;
 use super::small::*;
 use super::vdi::{self, Vdi};
-use decant::encryption::luks::{BlockCipher, CipherSpec, IvGenerator, Mode};
-use decant::encryption::{CipherKey, Ciphers, Keys};
+use decant::crypt::luks::{BlockCipher, CipherSpec, IvGenerator, Mode};
+use decant::crypt::{CipherKey, Ciphers, Keys};
 
 pub const PASSWORD: &[u8] = b"password";
 

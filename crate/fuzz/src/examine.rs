@@ -2,12 +2,12 @@
 
 use super::memory::{Disk, Memory};
 use super::reference;
-use decant::chain::Companion;
 use decant::convert::{Cancel, Output, convert};
-use decant::extent::{Extent, ExtentKind};
+use decant::disk::extent::{Extent, ExtentKind};
+use decant::io::source::Source;
 use decant::native::Inline;
-use decant::source::Source;
-use decant::writer::{BLOCK, OUTPUT_FORMATS, Stamp};
+use decant::open::chain::Companion;
+use decant::output::{BLOCK, OUTPUT_FORMATS, Stamp};
 use decant::{Error, ErrorKind, Image, OpenOptions};
 use futures_executor::block_on;
 use futures_util::FutureExt;

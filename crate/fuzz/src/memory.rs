@@ -1,9 +1,9 @@
 //! Files in memory.
 
-use decant::source::Source;
-use decant::target::{Abilities, Run, Target, TargetHandle};
-use decant::units::HostOffset;
-use decant::writer::BLOCK;
+use decant::io::source::Source;
+use decant::io::target::{Abilities, Run, Target, TargetHandle};
+use decant::offsets::HostOffset;
+use decant::output::BLOCK;
 use decant::{Error, ErrorKind, Result};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};

@@ -1,13 +1,13 @@
 //! Members of gzip (RFC 1952), one behind the other, as the stream of their data.
 
 use super::Container;
-use crate::decode::inflate::pausing::{HISTORY, LOOKAHEAD, Pause, PausingInflater, ROOM};
-use crate::decode::is_zero;
-use crate::encode::crc;
+use crate::compress::crc;
+use crate::compress::inflate::pausing::{HISTORY, LOOKAHEAD, Pause, PausingInflater, ROOM};
+use crate::compress::is_zero;
 use crate::error::{Error, Result};
-use crate::source::zeroed;
-use crate::stream::{ByteStream, Ended};
-use crate::units::{HostOffset, le16, le32};
+use crate::io::source::zeroed;
+use crate::io::stream::{ByteStream, Ended};
+use crate::offsets::{HostOffset, le16, le32};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 

@@ -6,8 +6,8 @@ mod tar;
 
 use crate::error::Result;
 use crate::format::Sample;
-use crate::source::Source;
-use crate::stream::ByteStream;
+use crate::io::source::Source;
+use crate::io::stream::ByteStream;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 

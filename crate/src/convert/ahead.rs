@@ -2,8 +2,8 @@
 
 use super::job::{Job, MAX_JOB};
 use crate::error::Result;
-use crate::source::{FileId, FileRange, Files};
-use crate::units::ByteRange;
+use crate::io::source::{FileId, FileRange, Files};
+use crate::offsets::ByteRange;
 use futures_util::stream::{Stream, poll_fn};
 use std::collections::VecDeque;
 use std::pin::pin;

@@ -2,10 +2,10 @@
 //! in small pieces.
 
 use super::job::fit;
+use crate::compress::{Compression, Framing};
 use crate::error::Error;
-use crate::extent::{Compression, Framing};
-use crate::source::FileId;
-use crate::units::HostOffset;
+use crate::io::source::FileId;
+use crate::offsets::HostOffset;
 
 /// Upper bound on the bytes that are kept, unless a single cluster has more.
 const CAPACITY: usize = 8 << 20;
@@ -85,7 +85,7 @@ impl ClusterCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extent::GrainFrame;
+    use crate::compress::GrainFrame;
 
     const MIB: usize = 1 << 20;
     const ANY: Compressed = Compressed {

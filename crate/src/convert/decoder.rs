@@ -3,18 +3,18 @@
 use super::cache::{ClusterCache, Compressed};
 use super::job::{Ascending, Buffers, CompressedPart, Job, JobPart, Piece, Stored, fit};
 use super::repeats::{Outcome as Repeated, Repeat, Unit, Units};
-use crate::damage::Lost;
-use crate::damage::decoding::{
+use crate::compress::inflate::Stream;
+use crate::compress::{Compression, Framing};
+use crate::compress::{DecompressError, Decompressor, deflate_in};
+use crate::crypt::Ciphers;
+use crate::disk::damage::Lost;
+use crate::disk::damage::decoding::{
     COMPRESSED_CUT, COMPRESSED_INVALID, GRAIN_CUT, GRAIN_INVALID, GRAIN_MISPLACED, GRAIN_OVERSIZED,
 };
-use crate::decode::inflate::Stream;
-use crate::decode::{DecompressError, Decompressor, deflate_in};
-use crate::encryption::Ciphers;
 use crate::error::Result;
-use crate::extent::{Compression, Framing};
-use crate::source::FileId;
-use crate::target::Run;
-use crate::units::HostOffset;
+use crate::io::source::FileId;
+use crate::io::target::Run;
+use crate::offsets::HostOffset;
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -320,7 +320,7 @@ impl Failure<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::FileId;
+    use crate::io::source::FileId;
 
     const CLUSTER: usize = 4096;
     /// Whole clusters and, marked with `true`, parts of clusters, each at a multiple of the cluster size.

@@ -1,14 +1,14 @@
 //! A job: what to read, how to decode it, and where on the disk the result belongs. It knows no format: workers run it
 //! without parsing metadata.
 
-use crate::damage::Lost;
-use crate::decode::data_runs;
-use crate::encode::Encoding;
+use crate::compress::Encoding;
+use crate::compress::data_runs;
+use crate::compress::{Compression, Framing};
+use crate::disk::damage::Lost;
 use crate::error::{Error, Result};
-use crate::extent::{Compression, Framing};
-use crate::source::{FileId, FileRange, Source, read_parts, read_ranges, zeroed};
-use crate::target::Run;
-use crate::units::HostOffset;
+use crate::io::source::{FileId, FileRange, Source, read_parts, read_ranges, zeroed};
+use crate::io::target::Run;
+use crate::offsets::HostOffset;
 use decant_codec::resize;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -346,7 +346,7 @@ pub(super) fn fit(buf: &mut Vec<u8>, len: usize) -> Result<()> {
 mod tests {
     use super::super::decoder::Decoder;
     use super::*;
-    use crate::encryption::Ciphers;
+    use crate::crypt::Ciphers;
 
     const KIB: usize = 1024;
 

@@ -3,7 +3,7 @@
 mod ahead;
 mod cache;
 mod decoder;
-mod gzip_output;
+mod gzip_writer;
 mod in_order;
 mod job;
 mod output;

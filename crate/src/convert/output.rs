@@ -1,14 +1,14 @@
 //! The end of the pipeline: the data of jobs is written to the target in the order that it needs, holes are reported if it
 //! needs them, and the writer's own bytes are added.
 
-use super::gzip_output::GzipOutput;
+use super::gzip_writer::GzipOutput;
 use super::job::Job;
 use super::plan::JobLimits;
-use crate::encode::{Encoding, Placement, Segment};
+use crate::compress::{Encoding, Placement, Segment};
 use crate::error::{Error, Result};
-use crate::target::{Abilities, Holes, Run, Target};
-use crate::units::GuestRange;
-use crate::writer::{Stamp, Writer};
+use crate::io::target::{Abilities, Holes, Run, Target};
+use crate::offsets::GuestRange;
+use crate::output::{Stamp, Writer};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::poll_fn;

@@ -6,15 +6,15 @@ use super::job::Job;
 use super::output::{Finished, Output, Placer};
 use super::plan::{JobLimits, Planner};
 use super::settled::{Begun, Settled};
-use crate::damage::{Losses, Lost, LostRanges};
-use crate::encode::Placement;
+use crate::compress::Placement;
+use crate::disk::damage::{Losses, Lost, LostRanges};
+use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::Image;
-use crate::info::Notice;
-use crate::manifest::Manifest;
-use crate::source::Files;
-use crate::target::Run;
-use crate::units::GuestRange;
+use crate::io::source::Files;
+use crate::io::target::Run;
+use crate::offsets::GuestRange;
+use crate::open::image::Image;
+use crate::open::manifest::Manifest;
 use futures_util::future::{Either, LocalBoxFuture, select, try_join};
 use futures_util::pin_mut;
 use futures_util::stream::{TryStreamExt, try_unfold};
@@ -174,7 +174,7 @@ pub async fn go_on<E: Executor>(
 }
 
 /// Converts the whole disk that comes in order, as [`convert`] does; the writer of `output` is one of
-/// [`OutputFormat::writer_in_order`](crate::writer::OutputFormat::writer_in_order), and `executor` reads from
+/// [`OutputFormat::writer_in_order`](crate::output::OutputFormat::writer_in_order), and `executor` reads from
 /// [`InOrder::files`].
 pub async fn convert_in_order<E: Executor>(
     disk: InOrder,

@@ -6,15 +6,15 @@
 //! bounded.
 
 use super::job::{CompressedPart, Job, Piece, Stored};
-use crate::damage::Lost;
-use crate::encode::Encoding;
+use crate::compress::Encoding;
+use crate::disk::damage::Lost;
+use crate::disk::extent::{Extent, ExtentKind, Extents};
 use crate::error::Result;
-use crate::extent::{Extent, ExtentKind, Extents};
-use crate::image::Image;
-use crate::safety::Count;
-use crate::source::{FileId, FileRange, Files};
-use crate::target::{Abilities, Holes, Run};
-use crate::units::{GuestOffset, SECTOR};
+use crate::io::source::{FileId, FileRange, Files};
+use crate::io::target::{Abilities, Holes, Run};
+use crate::offsets::{GuestOffset, SECTOR};
+use crate::open::image::Image;
+use crate::open::safety::Count;
 use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;

@@ -3,14 +3,14 @@
 use super::decoder::Decoder;
 use super::plan::{JobLimits, Planner};
 use super::run::{JobOutput, LoadedJob, SpareBuffers, run_job};
-use crate::encode::{Encoding, Placement};
-use crate::encryption::Ciphers;
+use crate::compress::{Encoding, Placement};
+use crate::crypt::Ciphers;
 use crate::error::Result;
-use crate::image::Image;
-use crate::source::zeroed;
-use crate::target::Abilities;
-use crate::units::GuestRange;
-use crate::writer::BLOCK;
+use crate::io::source::zeroed;
+use crate::io::target::Abilities;
+use crate::offsets::GuestRange;
+use crate::open::image::Image;
+use crate::output::BLOCK;
 
 /// Upper bound, in bytes, on the input and the output of a job, unless one cluster has more.
 const JOB: u64 = 4 << 20;

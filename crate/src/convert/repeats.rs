@@ -2,8 +2,8 @@
 //! decompressed once. So the time that a job takes follows what is stored, not what that expands to.
 
 use super::job::{CompressedPart, Piece};
-use crate::decode::DecompressError;
-use crate::source::FileId;
+use crate::compress::DecompressError;
+use crate::io::source::FileId;
 use decant_codec::is_zero;
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -127,10 +127,10 @@ mod tests {
     use super::super::decoder::Decoder;
     use super::super::job::{Buffers, Job, Stored};
     use super::*;
-    use crate::encryption::Ciphers;
-    use crate::extent::{Compression, Framing, GrainFrame};
-    use crate::target::Run;
-    use crate::units::HostOffset;
+    use crate::compress::{Compression, Framing, GrainFrame};
+    use crate::crypt::Ciphers;
+    use crate::io::target::Run;
+    use crate::offsets::HostOffset;
 
     const CLUSTER: usize = 1024;
     const UNIT: usize = 4096;

@@ -2,11 +2,11 @@
 
 use super::decoder::Outcome;
 use super::job::{Buffers, Job};
-use crate::damage::Lost;
-use crate::encode::{Encoding, Placement, Segment};
+use crate::compress::{Encoding, Placement, Segment};
+use crate::disk::damage::Lost;
 use crate::error::Result;
-use crate::source::Source;
-use crate::target::Run;
+use crate::io::source::Source;
+use crate::io::target::Run;
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -1,6 +1,6 @@
 //! How far all of the disk is written: jobs end in any order.
 
-use crate::units::GuestRange;
+use crate::offsets::GuestRange;
 
 /// What of an output is there: all of the disk up to an offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

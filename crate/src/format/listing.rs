@@ -1,11 +1,11 @@
 //! What the walks of several formats share: how a range is described, and what becomes of damage.
 
 use super::{PartFile, WalkSetup};
-use crate::damage::Damage;
+use crate::disk::damage::Damage;
+use crate::disk::extent::{Encrypted, Extent, ExtentKind};
 use crate::error::Result;
-use crate::extent::{Encrypted, Extent, ExtentKind};
-use crate::source::{FileId, Source};
-use crate::units::{GuestOffset, GuestRange, HostOffset, SECTOR};
+use crate::io::source::{FileId, Source};
+use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
 use std::rc::Rc;
 
 /// The number of extents at which a batch ends.

@@ -1,5 +1,6 @@
 //! The registry of formats. Each format has a file or a folder, which knows its own on-disk structures only.
 
+mod entry_table;
 mod foreign;
 mod listing;
 pub mod qcow2;
@@ -7,19 +8,18 @@ pub mod qed;
 pub mod raw;
 mod slices;
 mod strangers;
-mod table;
 pub mod vdi;
 pub mod vmdk;
 
-use crate::encryption::Encryption;
+use crate::crypt::Encryption;
+use crate::disk::extent::ExtentWalk;
+use crate::disk::file_name;
+use crate::disk::info::Info;
+use crate::disk::reference::{Identity, Reference};
+use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::extent::ExtentWalk;
-use crate::file_name;
-use crate::info::Info;
-use crate::reference::{Identity, Reference};
-use crate::shown::shown;
-use crate::source::{FileId, Source, read_exact};
-use crate::units::{ByteRange, HostOffset};
+use crate::io::source::{FileId, Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::rc::Rc;

@@ -1,15 +1,15 @@
 //! QED, after QEMU's `docs/interop/qed_spec`.
 
+use super::entry_table::{Table, equal_entries};
 use super::listing::{BATCH, Listing};
-use super::table::{Table, equal_entries};
 use super::{Disk, Format, Reader, WalkSetup};
-use crate::damage::damages;
+use crate::disk::damage::damages;
+use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::disk::info::Info;
+use crate::disk::reference::{Reference, Role};
 use crate::error::{Error, ErrorKind, Result};
-use crate::extent::{Extent, ExtentKind, ExtentWalk};
-use crate::info::Info;
-use crate::reference::{Reference, Role};
-use crate::source::{Source, read_exact};
-use crate::units::{ByteRange, GuestRange, HostOffset, MAX_SIZE, SECTOR, le32, le64, text_before_nul};
+use crate::io::source::{Source, read_exact};
+use crate::offsets::{ByteRange, GuestRange, HostOffset, MAX_SIZE, SECTOR, le32, le64, text_before_nul};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;

@@ -1,12 +1,12 @@
 //! Raw: the file is the disk. It has no signature, so it is read only if the caller, an overlay or a container states it.
 
 use super::{Disk, Format, NameHint, Reader, WalkSetup};
-use crate::damage::damages;
+use crate::disk::damage::damages;
+use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::disk::info::Info;
 use crate::error::{Error, ErrorKind, Result};
-use crate::extent::{Extent, ExtentKind, ExtentWalk};
-use crate::info::Info;
-use crate::source::{FileId, Source};
-use crate::units::{GuestOffset, GuestRange, HostOffset, MAX_SIZE, SECTOR};
+use crate::io::source::{FileId, Source};
+use crate::offsets::{GuestOffset, GuestRange, HostOffset, MAX_SIZE, SECTOR};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::rc::Rc;

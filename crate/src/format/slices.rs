@@ -1,8 +1,8 @@
 //! Slices: parts of the tables of one file. A pass reaches them in guest order; several are read at once, and each only once.
 
 use crate::error::{Error, Result};
-use crate::source::{FileId, FileRange, Source, copied, read_ranges, zeroed};
-use crate::units::{ByteRange, GuestRange, HostOffset, SECTOR};
+use crate::io::source::{FileId, FileRange, Source, copied, read_ranges, zeroed};
+use crate::offsets::{ByteRange, GuestRange, HostOffset, SECTOR};
 use std::collections::VecDeque;
 use std::rc::Rc;
 

@@ -1,7 +1,7 @@
 //! Files in memory whose reads wait until the test answers them.
 
-use decant::extent::Extent;
-use decant::units::HostOffset;
+use decant::disk::extent::Extent;
+use decant::offsets::HostOffset;
 use decant::{Image, OpenOptions, Result, Source};
 use futures_executor::LocalPool;
 use futures_util::FutureExt;

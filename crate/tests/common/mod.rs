@@ -17,15 +17,15 @@ pub mod zlib;
 pub use held::*;
 pub use scope::*;
 
-use decant::chain::Companion;
 use decant::convert::{Cancel, InOrder, Output, Progress, convert, convert_in_order};
-use decant::damage::Losses;
-use decant::encryption::Keys;
-use decant::info::{Info, Notice};
+use decant::crypt::Keys;
+use decant::disk::damage::Losses;
+use decant::disk::info::{Info, Notice};
+use decant::io::stream::ByteStream;
+use decant::io::target::{Abilities, Holes, Run, Target, TargetHandle};
 use decant::native::Inline;
-use decant::stream::ByteStream;
-use decant::target::{Abilities, Holes, Run, Target, TargetHandle};
-use decant::writer::{self, BLOCK, Stamp};
+use decant::open::chain::Companion;
+use decant::output::{self, BLOCK, Stamp};
 use decant::{Error, Image, Input, OpenOptions, Opened, Result, open};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
@@ -322,7 +322,7 @@ impl Case {
         let (source, companions, options) = self.files();
         let target = MemoryTarget::new(abilities);
         let writing = target.clone();
-        let format = writer::by_name(format).unwrap();
+        let format = output::by_name(format).unwrap();
         target.appends.set(format.compressed);
         let (password, assume) = (self.password.clone(), self.assume_password);
         let input = match self.as_stream {

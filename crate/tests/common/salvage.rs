@@ -2,8 +2,8 @@
 
 use super::{Answers, Case};
 use decant::Result;
-use decant::damage::{Losses, Lost};
-use decant::target::Abilities;
+use decant::disk::damage::{Losses, Lost};
+use decant::io::target::Abilities;
 
 /// Sizes of jobs: smaller than an output block, one block, and larger than most images of tests.
 const JOBS: [u64; 3] = [512, 4096, 1 << 20];

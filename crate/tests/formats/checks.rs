@@ -4,7 +4,7 @@ use super::{Extreme, Listing, Sample, Spare};
 use crate::common::random::Random;
 use crate::common::salvage::{salvage, without};
 use crate::common::*;
-use decant::extent::ExtentKind;
+use decant::disk::extent::ExtentKind;
 use decant::{ErrorKind, Image, OpenOptions};
 use std::collections::BTreeSet;
 use std::ops::Range;

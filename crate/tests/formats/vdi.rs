@@ -8,8 +8,8 @@ use crate::common::vdi::Block::{Data, Free, Zero};
 use crate::common::vdi::*;
 use crate::common::*;
 use decant::ErrorKind::*;
-use decant::damage::Lost;
-use decant::extent::ExtentKind;
+use decant::disk::damage::Lost;
+use decant::disk::extent::ExtentKind;
 use decant::format::vdi::damage::{BLOCK_TRUNCATED, MAP_TRUNCATED};
 
 pub const FORMAT: Format = Format { name: "vdi", samples, fields, damage, listings, extremes };

@@ -3,9 +3,9 @@
 use super::{MIB, OUTPUTS, Output};
 use crate::common::*;
 use decant::ErrorKind;
-use decant::fields::Field;
-use decant::target::{Abilities, Holes};
-use decant::writer::{self, Writer};
+use decant::error::fields::Field;
+use decant::io::target::{Abilities, Holes};
+use decant::output::{self, Writer};
 use std::collections::BTreeMap;
 
 /// Abilities of targets: of those that workers may open, and of streams.
@@ -37,14 +37,14 @@ fn raw(disk: &[u8]) -> Case {
 }
 
 fn writer(output: &Output, virtual_size: u64) -> decant::Result<Box<dyn Writer>> {
-    (writer::by_name(output.name).unwrap().writer)(virtual_size)
+    (output::by_name(output.name).unwrap().writer)(virtual_size)
 }
 
 /// Converts disks of all sizes to every kind of target. The outputs are the same whatever they are made from, written
 /// to, and in which order; where data is compressed, jobs of another size show. The output's reader takes them.
 fn converts(output: &Output, sizes: &[u64]) {
     let folder = tempfile::tempdir().unwrap();
-    let is_compressed = writer::by_name(output.name).unwrap().compressed;
+    let is_compressed = output::by_name(output.name).unwrap().compressed;
     for &size in sizes {
         let disk = disk(size as usize);
         let writer = writer(output, size).unwrap();
@@ -140,7 +140,7 @@ fn comes_in_order(output: &Output) {
             (Ok(_), Ok(())) => {
                 let file = converted.target.bytes.take();
                 assert_eq!(converted.output_size, file.len() as u64, "{name}");
-                if writer::by_name(output.name).unwrap().compressed {
+                if output::by_name(output.name).unwrap().compressed {
                     assert!((output.read)(&file, usize::MAX) == disk, "{name}: other bytes");
                 } else {
                     assert!(file == expected, "{name}: another file");

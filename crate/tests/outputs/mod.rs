@@ -5,7 +5,7 @@ mod checks;
 mod readers;
 
 use decant::ErrorKind;
-use decant::writer::OUTPUT_FORMATS;
+use decant::output::OUTPUT_FORMATS;
 use std::path::Path;
 
 const MIB: u64 = 1 << 20;
@@ -108,7 +108,7 @@ fn every_output_is_tested() {
 
 #[test]
 fn an_unknown_name_is_refused() {
-    let error = decant::writer::by_name("vh\u{202e}dx").err().unwrap();
+    let error = decant::output::by_name("vh\u{202e}dx").err().unwrap();
     assert_eq!(error.kind, ErrorKind::Usage);
     assert_eq!(error.message, "There is no output format 'vh\\u202edx'; choose one of raw, vpc, raw.gz, tar.gz");
 }

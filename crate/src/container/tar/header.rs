@@ -2,7 +2,7 @@
 
 use super::sparse::{Place, Records, decimal};
 use crate::error::{Error, ErrorKind, Result};
-use crate::units::{ByteRange, HostOffset};
+use crate::offsets::{ByteRange, HostOffset};
 
 /// The unit of an archive, in bytes.
 pub const BLOCK: u64 = 512;

@@ -2,15 +2,15 @@
 //! and "pax Header Block", and "Basic Tar Format" and "GNU Extensions to the Archive Format" in the manual of GNU tar.
 
 mod header;
-mod in_order;
+mod only_file;
 mod scan;
 mod sparse;
 
 use super::{Container, Contents, Member};
 use crate::error::{Error, ErrorKind, Result};
-use crate::pieces::{Piece, Pieces};
-use crate::source::{Slice, Source};
-use crate::units::{ByteRange, HostOffset};
+use crate::io::pieces::{Piece, Pieces};
+use crate::io::source::{Slice, Source};
+use crate::offsets::{ByteRange, HostOffset};
 use futures_util::FutureExt;
 use header::BLOCK;
 use scan::{Archive, Entry, Headers, Next, padding};
@@ -23,7 +23,7 @@ pub(super) const CONTAINER: Container = Container {
     label: "a tar archive",
     probe: |sample| sample.head.get(..BLOCK as usize).is_some_and(header::begins_archive),
     list: Some(|source, salvage| list(source, salvage).boxed_local()),
-    decode: |stream| Ok(Box::new(in_order::OnlyFile::new(stream))),
+    decode: |stream| Ok(Box::new(only_file::OnlyFile::new(stream))),
 };
 
 fn refused(message: String) -> Error {

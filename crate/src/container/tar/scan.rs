@@ -2,9 +2,9 @@
 
 use super::header::{BLOCK, Extensions, Header};
 use super::sparse::{self, Budget, Draft, Map, Place};
-use crate::decode::is_zero;
+use crate::compress::is_zero;
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::zeroed;
+use crate::io::source::zeroed;
 
 /// The most headers that are looked at.
 const MAX_HEADERS: usize = 4096;

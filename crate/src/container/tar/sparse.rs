@@ -3,9 +3,9 @@
 
 use super::header::{BLOCK, number};
 use super::scan::{Archive, read_exact};
+use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::shown::shown;
-use crate::units::{HostOffset, MAX_SIZE};
+use crate::offsets::{HostOffset, MAX_SIZE};
 
 /// The most stretches of all members of an archive: 16 bytes of memory each.
 const MOST_STRETCHES: usize = 1 << 19;

@@ -1,6 +1,6 @@
 //! Damage to a part of a qcow2 image.
 
-use crate::damage::damages;
+use crate::disk::damage::damages;
 
 damages! {
     /// The file ends before or inside the L1 table.

@@ -2,11 +2,11 @@
 
 use super::extensions::Extensions;
 use super::header::Header;
-use crate::encryption::Encryption;
-use crate::encryption::luks::Luks;
+use crate::crypt::Encryption;
+use crate::crypt::luks::Luks;
 use crate::error::{Error, Result};
-use crate::source::Source;
-use crate::units::HostOffset;
+use crate::io::source::Source;
+use crate::offsets::HostOffset;
 
 /// How the image is encrypted; `None` if it is not. Fails with `unsupported`, or as reading the LUKS header does.
 pub(super) async fn read(source: &dyn Source, header: &Header, extensions: &Extensions) -> Result<Option<Encryption>> {

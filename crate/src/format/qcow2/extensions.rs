@@ -3,7 +3,7 @@
 
 use super::header::Header;
 use crate::error::{Error, Result};
-use crate::units::{ByteRange, HostOffset, be32, be64, text_before_nul};
+use crate::offsets::{ByteRange, HostOffset, be32, be64, text_before_nul};
 
 /// Types of extensions. This one ends the list.
 const END: u32 = 0;

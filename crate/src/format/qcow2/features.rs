@@ -2,10 +2,10 @@
 
 use super::extensions::Extensions;
 use super::header::{DATA_FILE, EXTENDED_L2, Header};
+use crate::compress::Compression;
+use crate::error::shown::shown;
 use crate::error::{Error, Result};
-use crate::extent::Compression;
-use crate::shown::shown;
-use crate::units::HostOffset;
+use crate::offsets::HostOffset;
 
 const DIRTY: u64 = 1 << 0;
 const CORRUPT: u64 = 1 << 1;

@@ -1,7 +1,7 @@
 //! The header (specification: "Header"): its fixed fields, checked.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::units::{HostOffset, MAX_SIZE, be32, be64};
+use crate::offsets::{HostOffset, MAX_SIZE, be32, be64};
 
 /// "QFI\xfb".
 pub(super) const MAGIC: [u8; 4] = *b"QFI\xfb";

@@ -2,8 +2,8 @@
 
 use super::damage;
 use super::header::Header;
-use crate::damage::Damage;
-use crate::units::{HostOffset, SECTOR, be64};
+use crate::disk::damage::Damage;
+use crate::offsets::{HostOffset, SECTOR, be64};
 
 /// Bits 9 to 55 of an entry: the offset of a table or a cluster. The other bits are flags or reserved; readers ignore the
 /// reserved ones.

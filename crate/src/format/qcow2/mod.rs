@@ -1,25 +1,27 @@
 //! qcow2, versions 2 and 3, after QEMU's `docs/interop/qcow2`.
 
+mod clusters;
 pub mod damage;
 mod encryption;
 mod extensions;
 mod features;
 mod header;
+mod l1;
 mod l2;
 mod names;
 mod snapshots;
-mod tables;
-mod walk;
 
 use super::{Disk, Format, LayerOptions, Reader, WalkSetup};
-use crate::details::{Details, Value};
-use crate::encryption::Encryption;
+use crate::compress::Compression;
+use crate::crypt::Encryption;
+use crate::disk::EncryptionInfo;
+use crate::disk::details::{Details, Value};
+use crate::disk::extent::ExtentWalk;
+use crate::disk::info::Info;
+use crate::disk::reference::{Reference, Role};
 use crate::error::{Error, ErrorKind, Result};
-use crate::extent::{Compression, ExtentWalk};
-use crate::info::Info;
-use crate::reference::{Reference, Role};
-use crate::source::{Source, read_exact};
-use crate::units::{ByteRange, HostOffset};
+use crate::io::source::{Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset};
 use extensions::Extensions;
 use futures_util::FutureExt;
 use header::{Header, Mapping};
@@ -104,7 +106,11 @@ impl Qcow2 {
             details.push(("lazy-refcounts", features::has_lazy_refcounts(&self.header).into()));
         }
         details.push(("refcount-bits", (1u32 << self.header.refcount_order).into()));
-        details.extend(self.encryption.as_ref().map(|encryption| ("encrypt", Value::Map(encryption.details()))));
+        details.extend(
+            self.encryption
+                .as_ref()
+                .map(|encryption| ("encrypt", Value::Map(EncryptionInfo::of(encryption).details()))),
+        );
         if let Some(file) = self.references.iter().find(|file| file.role == Role::DataFile) {
             details.push(("data-file", file.name[..].into()));
             details.push(("data-file-raw", features::is_data_file_raw(&self.header).into()));
@@ -152,6 +158,6 @@ impl Disk for Qcow2 {
     }
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
-        Box::new(walk::Walk::new(self, setup))
+        Box::new(clusters::Walk::new(self, setup))
     }
 }

@@ -3,10 +3,10 @@
 
 use super::extensions::Extensions;
 use super::header::Header;
+use crate::disk::reference::Reference;
+use crate::disk::reference::Role;
 use crate::error::{Error, Result};
-use crate::reference::Reference;
-use crate::reference::Role;
-use crate::units::{HostOffset, text_before_nul};
+use crate::offsets::{HostOffset, text_before_nul};
 
 /// The longest name of a backing file that the specification allows, in bytes.
 const MAX_BACKING_NAME: usize = 1023;

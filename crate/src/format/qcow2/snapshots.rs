@@ -1,11 +1,11 @@
 //! The snapshot table (specification: "Snapshots").
 
 use super::header::{Header, Mapping};
+use crate::disk::info::Snapshot;
+use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::info::Snapshot;
-use crate::shown::shown;
-use crate::source::{Source, copied, read_exact};
-use crate::units::{ByteRange, HostOffset, be16, be32, be64};
+use crate::io::source::{Source, copied, read_exact};
+use crate::offsets::{ByteRange, HostOffset, be16, be32, be64};
 
 /// The limits that QEMU sets.
 const MAX_SNAPSHOTS: u32 = 65_536;

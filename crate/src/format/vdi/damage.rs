@@ -1,6 +1,6 @@
 //! Damage to a part of a VDI image.
 
-use crate::damage::damages;
+use crate::disk::damage::damages;
 
 damages! {
     /// The file ends before or inside the block map.

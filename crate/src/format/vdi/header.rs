@@ -1,9 +1,9 @@
 //! The header (`VDIPREHEADER`, `VDIHEADER0`, `VDIHEADER1`): the fields that reading needs, checked as VirtualBox checks
 //! them. The other fields are ignored: geometries, the comment, the number of allocated blocks.
 
+use crate::disk::reference::Identity;
 use crate::error::{Error, ErrorKind, Result};
-use crate::reference::Identity;
-use crate::units::{HostOffset, MAX_SIZE, SECTOR, le32, le64};
+use crate::offsets::{HostOffset, MAX_SIZE, SECTOR, le32, le64};
 
 /// Offset of the signature. Text precedes it.
 pub(super) const SIGNATURE_AT: usize = 64;

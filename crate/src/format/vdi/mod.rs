@@ -1,16 +1,16 @@
 //! VDI, versions 0 and 1.1, after VirtualBox's `VDICore.h` and `VDI.cpp`.
 
+mod blocks;
 pub mod damage;
 mod header;
-mod walk;
 
 use super::{Disk, Format, Reader, WalkSetup};
+use crate::disk::extent::ExtentWalk;
+use crate::disk::info::Info;
+use crate::disk::reference::{Identity, Reference, Role};
 use crate::error::Result;
-use crate::extent::ExtentWalk;
-use crate::info::Info;
-use crate::reference::{Identity, Reference, Role};
-use crate::source::{Source, read_exact};
-use crate::units::{ByteRange, HostOffset};
+use crate::io::source::{Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset};
 use futures_util::FutureExt;
 use header::Header;
 use std::rc::Rc;
@@ -65,6 +65,6 @@ impl Disk for Vdi {
     }
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
-        Box::new(walk::Walk::new(self, &setup))
+        Box::new(blocks::Walk::new(self, &setup))
     }
 }

@@ -3,7 +3,7 @@
 
 use super::sparse::{Layout, Sparse, position, size};
 use crate::error::{Error, Result};
-use crate::units::{HostOffset, SECTOR, le32};
+use crate::offsets::{HostOffset, SECTOR, le32};
 
 pub(super) const MAGIC: [u8; 4] = *b"COWD";
 /// Length of the header, in sectors.

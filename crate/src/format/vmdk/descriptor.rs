@@ -1,11 +1,11 @@
 //! The descriptor: text that lists the extents of a disk (Virtual Disk Format 5.0, "The Descriptor File").
 
 use super::sparse::size;
+use crate::disk::info::Notice;
+use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::info::Notice;
-use crate::shown::shown;
-use crate::text::decoded;
-use crate::units::{MAX_SIZE, SECTOR, before_nul};
+use crate::offsets::{MAX_SIZE, SECTOR, before_nul};
+use decant_text::decoded;
 
 /// Upper bound on the length of a descriptor, in bytes.
 pub(super) const MAX_SIZE_OF_TEXT: u64 = 1 << 20;

@@ -2,12 +2,12 @@
 
 use super::descriptor::{Access, Descriptor, Line, Store};
 use super::sparse::{ExtentFile, Sparse};
-use crate::details::{Details, Value};
+use crate::disk::details::{Details, Value};
+use crate::disk::reference::Reference;
+use crate::disk::reference::Role;
 use crate::error::{Error, Result};
 use crate::format::PartFile;
-use crate::reference::Reference;
-use crate::reference::Role;
-use crate::units::HostOffset;
+use crate::offsets::HostOffset;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 

@@ -3,8 +3,8 @@
 
 use super::sparse::{Compressed, Layout, Sparse, head, position, size};
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::{Source, read_exact};
-use crate::units::{ByteRange, HostOffset, SECTOR, le16, le32, le64};
+use crate::io::source::{Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset, SECTOR, le16, le32, le64};
 
 pub(super) const MAGIC: [u8; 4] = *b"KDMV";
 

@@ -7,21 +7,22 @@ mod cowd;
 pub mod damage;
 mod descriptor;
 mod extents;
+mod grain_tables;
+mod grains;
 mod kdmv;
 mod sesparse;
 mod sparse;
-mod stream;
-mod tables;
-mod walk;
+mod stream_optimized;
 
 use super::{Disk, Format, LayerOptions, NameHint, PartFile, Reader, WalkSetup};
-use crate::details::{Details, Value};
+use crate::compress::MOST_COMPRESSED;
+use crate::disk::details::{Details, Value};
+use crate::disk::extent::ExtentWalk;
+use crate::disk::info::{Info, Notice};
+use crate::disk::reference::{Identity, Reference, Role};
 use crate::error::{Error, ErrorKind, Result};
-use crate::extent::{ExtentWalk, MOST_COMPRESSED};
-use crate::info::{Info, Notice};
-use crate::reference::{Identity, Reference, Role};
-use crate::source::{Source, read_exact};
-use crate::units::{ByteRange, HostOffset, SECTOR};
+use crate::io::source::{Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset, SECTOR};
 use descriptor::{Descriptor, MAX_SIZE_OF_TEXT, Uuid};
 use extents::Extent;
 use futures_util::FutureExt;
@@ -272,6 +273,6 @@ impl Disk for Vmdk {
     }
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
-        Box::new(walk::Walk::new(self, setup))
+        Box::new(grains::Walk::new(self, setup))
     }
 }

@@ -2,8 +2,8 @@
 
 use super::sparse::{Grain, Layout, Sparse, position, size};
 use crate::error::{Error, Result};
-use crate::source::{Source, read_exact};
-use crate::units::{ByteRange, HostOffset, SECTOR, le64};
+use crate::io::source::{Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset, SECTOR, le64};
 
 /// The magic number, 8 bytes.
 pub(super) const MAGIC: [u8; 8] = 0xcafe_babe_u64.to_le_bytes();

@@ -3,12 +3,12 @@
 //! (Virtual Disk Format 5.0, "Grain Directories, Grain Tables, and Grains").
 
 use super::{cowd, damage, kdmv, sesparse};
-use crate::damage::Damage;
+use crate::compress::GrainFrame;
+use crate::disk::damage::Damage;
 use crate::error::{Error, Result};
-use crate::extent::GrainFrame;
 use crate::format::PartFile;
-use crate::source::{Source, read_exact};
-use crate::units::{ByteRange, HostOffset, MAX_SIZE, SECTOR, le32, le64};
+use crate::io::source::{Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset, MAX_SIZE, SECTOR, le32, le64};
 use std::rc::Rc;
 
 /// Upper bounds on a grain and on a compressed grain, in bytes.

@@ -8,8 +8,8 @@ use crate::common::small::{Patch, changed};
 use crate::common::vmdk::*;
 use crate::common::*;
 use decant::ErrorKind::*;
-use decant::damage::decoding::{GRAIN_INVALID, GRAIN_MISPLACED};
-use decant::damage::{Damage, Lost};
+use decant::disk::damage::decoding::{GRAIN_INVALID, GRAIN_MISPLACED};
+use decant::disk::damage::{Damage, Lost};
 use decant::format::vmdk::damage::*;
 use std::iter;
 

@@ -1,0 +1,83 @@
+//! The search for zeros, by units of the output: a unit that is all zero stays a hole.
+
+use crate::io::target::Run;
+use decant_codec::is_zero;
+use std::ops::Range;
+
+/// Appends the runs of data in `range` of `bytes`, which begins at guest offset `guest`. `guest` and the start of the range are
+/// multiples of `unit`, which is in bytes. A run covers whole units, except at the end. `zeros` are ranges of whole units,
+/// ascending, that are zeros whatever is there.
+pub fn data_runs(
+    bytes: &[u8],
+    range: Range<usize>,
+    guest: u64,
+    unit: usize,
+    zeros: &[Range<usize>],
+    runs: &mut Vec<Run>,
+) {
+    let mut zeros = &zeros[zeros.partition_point(|zero| zero.end <= range.start)..];
+    let mut open: Option<Run> = None;
+    let mut at = range.start;
+    while at < range.end {
+        if let [zero, others @ ..] = zeros
+            && zero.start <= at
+        {
+            runs.extend(open.take());
+            (at, zeros) = (zero.end, others);
+            continue;
+        }
+        let block = &bytes[at..(at + unit).min(range.end)];
+        if is_zero(block) {
+            runs.extend(open.take());
+        } else {
+            let run = open.get_or_insert(Run { offset: guest + (at - range.start) as u64, start: at, len: 0 });
+            run.len += block.len();
+        }
+        at += block.len();
+    }
+    runs.extend(open);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_runs_of_units() {
+        // (length, positions of bytes that are not zero, runs as (start, length))
+        type Runs = &'static [(usize, usize)];
+        let cases: &[(usize, &[usize], Runs)] = &[
+            (0, &[], &[]),
+            (8192, &[], &[]),
+            (8192, &[0], &[(0, 4096)]),
+            (8192, &[4095, 4096], &[(0, 8192)]),
+            (12288, &[4096], &[(4096, 4096)]),
+            (12288, &[0, 12287], &[(0, 4096), (8192, 4096)]),
+            (5000, &[4999], &[(4096, 904)]),
+            (4097, &[4096], &[(4096, 1)]),
+            (100, &[99], &[(0, 100)]),
+        ];
+        for (len, marks, expected) in cases {
+            let mut bytes = vec![0; 4096 + len];
+            for mark in *marks {
+                bytes[4096 + mark] = 1;
+            }
+            let mut runs = Vec::new();
+            data_runs(&bytes, 4096..4096 + len, 1 << 20, 4096, &[], &mut runs);
+            let found: Vec<_> = runs.iter().map(|run| (run.start - 4096, run.len)).collect();
+            assert_eq!(&found, expected, "{len} {marks:?}");
+            // Units that are known to be zeros are not looked at.
+            let zeros = [0..4096, 8192..12_288, 20_480..24_576];
+            let mut without = Vec::new();
+            data_runs(&bytes, 4096..4096 + len, 1 << 20, 4096, &zeros, &mut without);
+            let end = bytes.len();
+            for zero in zeros {
+                bytes[zero.start.min(end)..zero.end.min(end)].fill(0);
+            }
+            let mut filled = Vec::new();
+            data_runs(&bytes, 4096..4096 + len, 1 << 20, 4096, &[], &mut filled);
+            assert_eq!(without, filled, "{len} {marks:?}");
+            assert!(runs.iter().all(|run| run.offset - (1 << 20) == (run.start - 4096) as u64));
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Compresses runs of data to segments.
+
+use super::encoding::{Segment, fit};
+use crate::error::{Error, Result};
+use crate::io::target::Run;
+use decant_codec::crc;
+use decant_codec::deflate::Deflater;
+
+/// Encodes data. Each thread keeps one from job to job. It allocates with the first job.
+#[derive(Default)]
+pub struct Encoder {
+    deflater: Option<Deflater>,
+}
+
+impl Encoder {
+    /// Compresses each of `runs`, which lie in `bytes`, and replaces `output` with the results, one behind the other. Fails
+    /// with `internal` if memory runs out.
+    pub fn deflate(&mut self, bytes: &[u8], runs: &[Run], output: &mut Vec<u8>) -> Result<Vec<Segment>> {
+        let deflater = match &mut self.deflater {
+            Some(deflater) => deflater,
+            none => none.insert(Deflater::new().map_err(Error::no_room)?),
+        };
+        let bound = runs.iter().fold(0, |sum: usize, run| sum.saturating_add(Deflater::bound(run.len)));
+        // What it holds is of no use.
+        output.clear();
+        if output.capacity() < bound {
+            *output = Vec::new();
+        }
+        fit(output, bound)?;
+        let mut segments = Vec::new();
+        segments.try_reserve_exact(runs.len()).map_err(|_| Error::out_of_memory(size_of_val(runs)))?;
+        let mut start = 0;
+        for run in runs {
+            let data = &bytes[run.start..run.start + run.len];
+            let encoded_len = deflater.deflate(data, &mut output[start..]);
+            let crc = crc::crc32(data);
+            segments.push(Segment { guest: run.offset, len: run.len as u64, crc, start, encoded_len });
+            start += encoded_len;
+        }
+        output.truncate(start);
+        Ok(segments)
+    }
+}

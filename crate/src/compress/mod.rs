@@ -1,0 +1,20 @@
+//! Decoding and encoding of one unit of a disk, and the search for zeros. What runs for every byte is in `decant-codec`.
+
+mod data_runs;
+mod decompress;
+mod deflated_zeros;
+mod encoder;
+mod encoding;
+mod framing;
+mod grain;
+pub mod gzip_member;
+mod zstd;
+
+pub use data_runs::data_runs;
+pub(crate) use decant_codec::crc;
+pub use decant_codec::{deflate, inflate, is_zero};
+pub use decompress::{DecompressError, Decompressor, deflate_in};
+pub use encoder::Encoder;
+pub use encoding::{Encoding, Placement, Segment};
+pub use framing::{Compression, Framing, GrainFrame, MOST_COMPRESSED};
+pub use zstd::Unzstd;

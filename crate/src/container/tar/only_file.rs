@@ -1,0 +1,197 @@
+//! The only file of an archive that is read in order.
+
+use super::refused;
+use super::scan::{Archive, Entry, Headers, Next, padding, read_exact};
+use super::sparse::Map;
+use crate::error::{Error, Result};
+use crate::io::source::zeroed;
+use crate::io::stream::{ByteStream, Ended};
+use crate::offsets::HostOffset;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+
+/// Bytes that are read at once where they are passed over.
+const PASSED: usize = 64 << 10;
+
+/// The bytes of the first regular file. That there is no other one is known when the archive ends.
+pub struct OnlyFile {
+    archive: InOrder,
+    headers: Headers,
+    /// The name of the file, once its header was read.
+    name: Option<String>,
+    state: State,
+    /// Whether the archive has an end mark.
+    is_marked: bool,
+}
+
+enum State {
+    /// The file comes next.
+    Start,
+    /// In the file.
+    File(Open),
+    /// All is read.
+    End,
+}
+
+/// The file, as far as it was read.
+struct Open {
+    map: Map,
+    /// The place in the file, and the stretch of its data that ends behind it.
+    at: u64,
+    stretch: usize,
+    /// What fills the last block of its data.
+    padding: u64,
+}
+
+impl Open {
+    /// The place up to which the file has data from here, or a hole, and whether it is a hole. Here, at the end of the file.
+    fn same_up_to(&self) -> (u64, bool) {
+        match self.map.stretches.get(self.stretch) {
+            Some(stretch) if self.at < stretch.start => (stretch.start, true),
+            Some(stretch) => (stretch.start + stretch.len, false),
+            None => (self.map.size, true),
+        }
+    }
+
+    /// Moves behind `len` bytes, which are all data or all hole.
+    fn advance(&mut self, len: u64) {
+        self.at += len;
+        if self.map.stretches.get(self.stretch).is_some_and(|stretch| self.at == stretch.start + stretch.len) {
+            self.stretch += 1;
+        }
+    }
+}
+
+impl OnlyFile {
+    pub fn new(stream: Box<dyn ByteStream>) -> Self {
+        let archive = InOrder { stream, position: 0, ahead: Vec::new() };
+        Self { archive, headers: Headers::default(), name: None, state: State::Start, is_marked: false }
+    }
+
+    async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
+        let mut done = 0;
+        while done < buf.len() {
+            match &mut self.state {
+                State::Start => self.open().await?,
+                State::File(file) if file.at == file.map.size => {
+                    let padding = file.padding;
+                    self.archive.pass(padding).await?;
+                    self.end().await?;
+                    self.state = State::End;
+                }
+                State::File(file) => {
+                    let (end, is_hole) = file.same_up_to();
+                    let len = (end - file.at).min((buf.len() - done) as u64) as usize;
+                    let part = &mut buf[done..done + len];
+                    if is_hole {
+                        part.fill(0);
+                    } else {
+                        read_exact(&mut self.archive, part).await?;
+                    }
+                    file.advance(len as u64);
+                    done += len;
+                }
+                State::End => break,
+            }
+        }
+        Ok(done)
+    }
+
+    /// Finds the file.
+    async fn open(&mut self) -> Result<()> {
+        let Next::File(Entry { name, len, map }) = self.headers.next_file(&mut self.archive).await? else {
+            return Err(refused("The tar archive holds no file".to_owned()));
+        };
+        self.name = Some(name);
+        self.state = State::File(Open { map, at: 0, stretch: 0, padding: padding(len) });
+        Ok(())
+    }
+
+    /// Reads the archive to its end, behind the file.
+    async fn end(&mut self) -> Result<()> {
+        let Next::End { is_marked } = self.headers.next_file(&mut self.archive).await? else {
+            let message = "The tar archive holds more than one file, and is read in order only; extract the one that is \
+                           the disk";
+            return Err(refused(message.to_owned()));
+        };
+        self.is_marked = is_marked;
+        self.archive.pass(u64::MAX).await?;
+        Ok(())
+    }
+}
+
+impl ByteStream for OnlyFile {
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        self.fill(buf).boxed_local()
+    }
+
+    fn file_position(&self) -> u64 {
+        self.archive.stream.file_position()
+    }
+
+    fn member(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    fn pass_hole(&mut self, unit: u64) -> u64 {
+        let State::File(file) = &mut self.state else { return 0 };
+        let (end, is_hole) = file.same_up_to();
+        // The last byte of the file is read.
+        let len = end.min(file.map.size.saturating_sub(1)).saturating_sub(file.at) / unit * unit;
+        if !is_hole {
+            return 0;
+        }
+        file.advance(len);
+        len
+    }
+
+    fn ended(&self) -> Ended {
+        Ended { is_unmarked: !self.is_marked, ..self.archive.stream.ended() }
+    }
+}
+
+/// An archive as a stream.
+struct InOrder {
+    stream: Box<dyn ByteStream>,
+    position: u64,
+    /// What was read of what comes next.
+    ahead: Vec<u8>,
+}
+
+impl Archive for InOrder {
+    fn position(&self) -> u64 {
+        self.position
+    }
+
+    async fn read(&mut self, buf: &mut [u8]) -> Result<usize> {
+        let known = self.ahead.len().min(buf.len());
+        buf[..known].copy_from_slice(&self.ahead[..known]);
+        self.ahead.drain(..known);
+        let found = if known == buf.len() { known } else { known + self.stream.read(&mut buf[known..]).await? };
+        self.position += found as u64;
+        Ok(found)
+    }
+
+    async fn peek(&mut self, buf: &mut [u8]) -> Result<usize> {
+        let found = self.read(buf).await?;
+        self.position -= found as u64;
+        self.ahead.splice(..0, buf[..found].iter().copied());
+        Ok(found)
+    }
+
+    async fn pass(&mut self, mut len: u64) -> Result<bool> {
+        let mut buf = zeroed(len.min(PASSED as u64) as usize)?;
+        while len > 0 {
+            let part = len.min(PASSED as u64) as usize;
+            if self.read(&mut buf[..part]).await? < part {
+                return Ok(false);
+            }
+            len -= part as u64;
+        }
+        Ok(true)
+    }
+
+    fn truncated(&self) -> Error {
+        Error::truncated("the rest of the tar archive", HostOffset(self.position), self.position)
+    }
+}

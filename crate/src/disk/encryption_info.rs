@@ -1,0 +1,124 @@
+//! What the headers say of an image's encryption.
+
+use super::details::{Details, Value};
+use crate::crypt::Encryption;
+use crate::crypt::luks::{Luks, ModeNames};
+use serde::Serialize;
+
+/// How an image is encrypted, for the API.
+#[derive(Clone, Debug, Serialize)]
+pub struct EncryptionInfo {
+    /// "luks" or "aes".
+    pub format: &'static str,
+    /// What the LUKS header says.
+    pub luks: Option<LuksInfo>,
+}
+
+/// The content of a LUKS header. Offsets are in bytes from its start.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LuksInfo {
+    /// The cipher: "aes-256".
+    pub cipher: String,
+    /// The mode: "xts".
+    pub mode: String,
+    /// How initialisation vectors are made: "plain64".
+    pub iv: String,
+    /// The hash of essiv: "sha256".
+    pub iv_hash: Option<String>,
+    /// The hash of the key derivation: "sha256".
+    pub hash: String,
+    /// The UUID as text.
+    pub uuid: String,
+    /// Where the payload begins in a file that is all LUKS.
+    pub payload_offset: u64,
+    /// The number of iterations for the digest of the master key.
+    pub master_key_iterations: u32,
+    /// All eight key slots.
+    pub slots: Vec<SlotInfo>,
+}
+
+/// A LUKS key slot.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SlotInfo {
+    /// Whether it holds a key.
+    pub active: bool,
+    /// The number of iterations that derive its key.
+    pub iterations: u32,
+    /// Where its key material lies.
+    pub key_offset: u64,
+    /// The number of stripes into which the master key is split.
+    pub stripes: u32,
+}
+
+impl EncryptionInfo {
+    /// The description of `encryption`.
+    pub fn of(encryption: &Encryption) -> Self {
+        match encryption {
+            Encryption::Aes => Self { format: "aes", luks: None },
+            Encryption::Luks { header, .. } => Self { format: "luks", luks: Some(luks_info(header)) },
+        }
+    }
+
+    /// The description under the keys of `qemu-img info`.
+    pub fn details(&self) -> Details {
+        let mut details = Vec::new();
+        let Some(luks) = &self.luks else { return Details(vec![("format", self.format.into())]) };
+        details.push(("ivgen-alg", luks.iv[..].into()));
+        details.extend(luks.iv_hash.as_ref().map(|hash| ("ivgen-hash-alg", hash[..].into())));
+        details.extend([
+            ("hash-alg", luks.hash[..].into()),
+            ("cipher-alg", luks.cipher[..].into()),
+            ("uuid", luks.uuid[..].into()),
+            ("format", self.format.into()),
+            ("cipher-mode", luks.mode[..].into()),
+            ("slots", Value::List(luks.slots.iter().map(|slot| Value::Map(slot.details())).collect())),
+            ("payload-offset", luks.payload_offset.into()),
+            ("master-key-iters", luks.master_key_iterations.into()),
+        ]);
+        Details(details)
+    }
+}
+
+impl SlotInfo {
+    fn details(&self) -> Details {
+        let mut details = vec![("active", self.active.into())];
+        if self.active {
+            details.push(("iters", self.iterations.into()));
+        }
+        details.push(("key-offset", self.key_offset.into()));
+        if self.active {
+            details.push(("stripes", self.stripes.into()));
+        }
+        Details(details)
+    }
+}
+
+fn luks_info(luks: &Luks) -> LuksInfo {
+    let ModeNames { mode, iv, hash } = luks.mode_names();
+    let iv = iv.unwrap_or_default();
+    // Other generators may name a hash too, but do not use it; QEMU does not show it either.
+    let iv_hash = hash.filter(|_| iv == "essiv");
+    let keys = if mode == "xts" { 2 } else { 1 };
+    LuksInfo {
+        cipher: format!("{}-{}", luks.cipher_name, luks.key_bytes * 8 / keys),
+        mode: mode.to_owned(),
+        iv: iv.to_owned(),
+        iv_hash: iv_hash.map(str::to_owned),
+        hash: luks.hash_name.clone(),
+        uuid: luks.uuid.clone(),
+        payload_offset: luks.payload_offset,
+        master_key_iterations: luks.digest_iterations,
+        slots: luks
+            .slots
+            .iter()
+            .map(|slot| SlotInfo {
+                active: slot.active,
+                iterations: slot.iterations,
+                key_offset: slot.key_offset,
+                stripes: slot.stripes,
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,79 @@
+//! Escapes texts of unknown origin for people: names from images, names of files, a caller's input. In a terminal or a page
+//! such a text must not move the cursor, forge a line, change the direction of the text around it, hide a part of itself, or
+//! fill the screen.
+//!
+//! `worker/shown.ts` has the same rule; the cases in `tests/shown.json` hold for both.
+
+use crate::error::secrets::without_secrets;
+
+/// Upper bound on the characters of an escaped text.
+pub const LONGEST: usize = 200;
+/// Upper bound on the characters of a message.
+pub const LONGEST_MESSAGE: usize = 1000;
+
+/// Characters that are invisible or change how others look: control characters (Cc), separators of lines and paragraphs,
+/// Unicode's default ignorable characters, direction marks among them, and annotation marks.
+const HIDDEN: &[(char, char)] = &[
+    ('\u{0}', '\u{1f}'),
+    ('\u{7f}', '\u{9f}'),
+    ('\u{ad}', '\u{ad}'),
+    ('\u{34f}', '\u{34f}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{115f}', '\u{1160}'),
+    ('\u{17b4}', '\u{17b5}'),
+    ('\u{180b}', '\u{180f}'),
+    ('\u{200b}', '\u{200f}'),
+    ('\u{2028}', '\u{202e}'),
+    ('\u{2060}', '\u{206f}'),
+    ('\u{3164}', '\u{3164}'),
+    ('\u{fe00}', '\u{fe0f}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{ffa0}', '\u{ffa0}'),
+    ('\u{fff0}', '\u{fffb}'),
+    ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d173}', '\u{1d17a}'),
+    ('\u{e0000}', '\u{e0fff}'),
+];
+
+/// `text` with addresses in it without user, password and query, and hidden characters in the form `\u001b`. If that has more than 200 characters: up to 99 from its start and up to
+/// 99 from its end, with `…` between them.
+pub fn shown(text: &str) -> String {
+    at_most(LONGEST, text)
+}
+
+/// A whole message under the same rule, with up to 1,000 characters. The texts in it are escaped already.
+pub(crate) fn message(text: &str) -> String {
+    at_most(LONGEST_MESSAGE, text)
+}
+
+fn at_most(most: usize, text: &str) -> String {
+    let text = without_secrets(text);
+    let fits = text.chars().map(width).try_fold(0, |sum, width| Some(sum + width).filter(|&sum| sum <= most));
+    if fits.is_some() {
+        return text.chars().map(escaped).collect();
+    }
+    let half = |width_so_far: &mut usize, character: char| {
+        *width_so_far += width(character);
+        (*width_so_far < most / 2).then(|| escaped(character))
+    };
+    let head: String = text.chars().scan(0, half).collect();
+    let mut tail: Vec<String> = text.chars().rev().scan(0, half).collect();
+    tail.reverse();
+    format!("{head}…{}", tail.concat())
+}
+
+fn is_hidden(character: char) -> bool {
+    HIDDEN.iter().any(|&(first, last)| (first..=last).contains(&character))
+}
+
+/// The number of characters that `character` is escaped to.
+fn width(character: char) -> usize {
+    if is_hidden(character) { 6 * character.len_utf16() } else { 1 }
+}
+
+fn escaped(character: char) -> String {
+    if !is_hidden(character) {
+        return character.to_string();
+    }
+    character.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+}

@@ -1,0 +1,161 @@
+//! A pass over the cluster mapping (specification: "Cluster mapping").
+
+use super::Qcow2;
+use super::damage;
+use super::l1::Tables;
+use super::l2::{self, Cluster, Content, SUBCLUSTERS};
+use crate::compress::Framing;
+use crate::disk::extent::{Encrypted, Extent, ExtentKind, ExtentWalk};
+use crate::error::Result;
+use crate::format::WalkSetup;
+use crate::format::listing::{BATCH, Listing};
+use crate::offsets::{GuestRange, HostOffset};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use std::rc::Rc;
+
+pub(super) struct Walk {
+    disk: Rc<Qcow2>,
+    tables: Tables,
+    /// For the image's own file, which has the tables and compressed clusters.
+    listing: Listing,
+    /// For all other data, which may lie in a data file.
+    data: Listing,
+    is_encrypted: bool,
+}
+
+impl Walk {
+    pub fn new(disk: Rc<Qcow2>, setup: WalkSetup) -> Self {
+        // A qcow2 image has no other part.
+        let data_file = setup.parts.iter().flatten().next();
+        let own = || Listing::new(&*disk.source, &setup);
+        let encrypted = setup.cipher.zip(disk.encryption.as_ref());
+        let encrypted = encrypted.map(|(cipher, how)| Encrypted { cipher, by_guest: how.is_by_guest() });
+        Self {
+            tables: Tables::new(disk.clone(), setup.memory, setup.salvage),
+            listing: own(),
+            data: data_file.map_or_else(own, |file| Listing::of_part(file, &setup)).with_encryption(encrypted),
+            is_encrypted: encrypted.is_some(),
+            disk,
+        }
+    }
+
+    /// Lists a batch of extents from `range.start` on: of one slice of an L2 table, or of L1 entries without tables.
+    async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
+        let span = self.disk.header.l2_span();
+        let index = range.start / span;
+        self.tables.load_l1(index).await?;
+        match self.tables.l2_table(index) {
+            Ok(None) => {
+                let end = self.end_of_missing(index, range.end).min(range.end);
+                self.listing.push(batch, GuestRange { end, ..range }, ExtentKind::Unallocated { host: None });
+            }
+            Ok(Some(_)) => self.list_slice(range, batch).await?,
+            Err(damage) => {
+                let end = ((index + 1) * span).min(range.end);
+                self.listing.lose(batch, GuestRange { end, ..range }, damage, self.tables.l1_place(index))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the L1 entries without tables from `index` on end, within the L1 window and not far behind `end`. A guest offset.
+    fn end_of_missing(&self, mut index: u64, end: u64) -> u64 {
+        let last = end.div_ceil(self.disk.header.l2_span()).min(self.tables.l1_end());
+        while index < last && self.tables.l2_table(index) == Ok(None) {
+            index += 1;
+        }
+        index.saturating_mul(self.disk.header.l2_span())
+    }
+
+    /// Lists a batch of extents from `range.start` on, by the slice of the L2 table there.
+    async fn list_slice(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
+        let slice = self.tables.slice(range).await?;
+        let end = slice.range.end.min(range.end);
+        let (cluster_size, entry_size) = (self.disk.header.cluster_size(), self.disk.header.l2_entry_size());
+        // Empty entries are counted within `range` only: under other layers it may be a cluster.
+        let asked = ((end - slice.range.start).div_ceil(cluster_size) * entry_size) as usize;
+        let entries = &slice.entries[..asked.min(slice.entries.len())];
+        let full = batch.len() + BATCH;
+        let mut at = range.start;
+        while at < end && batch.len() < full {
+            let cluster_start = at / cluster_size * cluster_size;
+            let entry = ((cluster_start - slice.range.start) / cluster_size * entry_size) as usize;
+            let empty = l2::empty_entries(entries.get(entry..).unwrap_or_default(), entry_size);
+            let clusters = empty.max(1);
+            let part = GuestRange { start: at, end: (cluster_start + clusters * cluster_size).min(end) };
+            let place = HostOffset(slice.host.0 + entry as u64);
+            match entries.get(entry..entry + entry_size as usize) {
+                Some(_) if empty > 0 => self.listing.push(batch, part, ExtentKind::Unallocated { host: None }),
+                Some(bytes) => self.list_cluster(bytes, place, part, batch)?,
+                None => self.listing.lose(batch, part, damage::L2_TRUNCATED, place)?,
+            }
+            at = part.end;
+        }
+        Ok(())
+    }
+
+    /// Appends `part`, which lies in the cluster whose L2 entry is `bytes`. The entry lies at `place`.
+    fn list_cluster(&self, bytes: &[u8], place: HostOffset, part: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
+        let size = self.disk.header.cluster_size();
+        let start = part.start / size * size;
+        let skip = part.start - start;
+        match l2::cluster(&self.disk.header, bytes, start) {
+            Ok(Cluster::Whole(content, host)) => self.list_content(content, host, skip, part, batch),
+            Ok(Cluster::Split { host, allocated, zero }) => {
+                let subcluster = size / SUBCLUSTERS;
+                let mut at = part.start;
+                while at < part.end {
+                    let index = (at - start) / subcluster;
+                    let end = (start + (index + 1) * subcluster).min(part.end);
+                    let piece = GuestRange { start: at, end };
+                    match l2::subcluster(index, host, allocated, zero) {
+                        Ok(content) => self.list_content(content, host, at - start, piece, batch)?,
+                        Err(damage) => self.listing.lose(batch, piece, damage, place)?,
+                    }
+                    at = end;
+                }
+                Ok(())
+            }
+            Ok(Cluster::Compressed { host, .. }) if host.0 >= self.listing.file_size() => {
+                self.listing.lose(batch, part, damage::COMPRESSED_TRUNCATED, host)
+            }
+            Ok(Cluster::Compressed { host, host_len }) => {
+                let compression = self.disk.compression;
+                let (file, framing) = (self.listing.file(), Framing::Raw);
+                let kind = ExtentKind::Compressed { file, host, host_len, cluster: size, skip, compression, framing };
+                self.listing.push(batch, part, kind);
+                Ok(())
+            }
+            Err(damage) => self.listing.lose(batch, part, damage, place),
+        }
+    }
+
+    /// Appends `part`, which begins `skip` bytes behind the start of a cluster at `host`.
+    fn list_content(
+        &self,
+        content: Content,
+        host: Option<HostOffset>,
+        skip: u64,
+        part: GuestRange,
+        batch: &mut Vec<Extent>,
+    ) -> Result<()> {
+        let host = host.map(|host| HostOffset(host.0 + skip));
+        // QEMU shows no host offset in an encrypted image.
+        let shown = host.filter(|_| !self.is_encrypted).map(|host| (self.data.file(), host));
+        match (content, host) {
+            (Content::Data, Some(host)) => return self.data.data(batch, part, host, damage::CLUSTER_TRUNCATED),
+            (Content::Zero, _) => self.listing.push(batch, part, ExtentKind::Zero { host: shown }),
+            (Content::Data | Content::Unallocated, _) => {
+                self.listing.push(batch, part, ExtentKind::Unallocated { host: shown });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ExtentWalk for Walk {
+    fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
+        self.step(range, batch).boxed_local()
+    }
+}

@@ -1,0 +1,94 @@
+//! A pass over the block map, which has an entry of 32 bits for each block of the disk.
+
+use super::Vdi;
+use super::damage;
+use super::header::ENTRY_SIZE;
+use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::error::Result;
+use crate::format::WalkSetup;
+use crate::format::entry_table::{Table, equal_entries};
+use crate::format::listing::{BATCH, Listing};
+use crate::offsets::{GuestRange, HostOffset, le32};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use std::rc::Rc;
+
+/// Upper bound on the part of the map that is held, in bytes.
+const MAP_WINDOW: u64 = 256 << 10;
+/// The block is not recorded: the parent's bytes, or zeros.
+const FREE: u32 = 0xffff_ffff;
+/// The block is zeros, whatever the parent has.
+const ZERO: u32 = 0xffff_fffe;
+
+pub(super) struct Walk {
+    disk: Rc<Vdi>,
+    map: Table,
+    listing: Listing,
+    /// What the guest reads in a free block.
+    free: ExtentKind,
+}
+
+impl Walk {
+    pub fn new(disk: Rc<Vdi>, setup: &WalkSetup) -> Self {
+        let header = &disk.header;
+        let memory = setup.memory.min(MAP_WINDOW);
+        Self {
+            map: Table::new(disk.source.clone(), header.map_offset, ENTRY_SIZE, header.blocks, memory),
+            listing: Listing::new(&*disk.source, setup),
+            free: if header.parent.is_some() {
+                ExtentKind::Unallocated { host: None }
+            } else {
+                ExtentKind::Zero { host: None }
+            },
+            disk,
+        }
+    }
+
+    /// Lists a batch of extents from `range.start` on, by the entries that are held.
+    async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
+        let block_size = self.disk.header.block_size;
+        let mut index = range.start / block_size;
+        self.map.load(index).await?;
+        let end = self.map.end().min(range.end.div_ceil(block_size));
+        let mut entries = self.map.entries(index, end);
+        let full = batch.len() + BATCH;
+        let mut at = range.start;
+        while index < end && batch.len() < full {
+            let part = |blocks: u64| GuestRange { start: at, end: ((index + blocks) * block_size).min(range.end) };
+            let blocks = match entries.get(..ENTRY_SIZE as usize).map(|entry| le32(entry, 0)) {
+                Some(entry @ (FREE | ZERO)) => {
+                    let kind = if entry == FREE { self.free } else { ExtentKind::Zero { host: None } };
+                    let blocks = equal_entries(entries, ENTRY_SIZE);
+                    self.listing.push(batch, part(blocks), kind);
+                    blocks
+                }
+                Some(number) => {
+                    let host = HostOffset(self.place(number).saturating_add(at % block_size));
+                    self.listing.data(batch, part(1), host, damage::BLOCK_TRUNCATED)?;
+                    1
+                }
+                None => {
+                    self.listing.lose(batch, part(end - index), damage::MAP_TRUNCATED, self.map.place(index))?;
+                    end - index
+                }
+            };
+            at = part(blocks).end;
+            index += blocks;
+            entries = &entries[((blocks * ENTRY_SIZE) as usize).min(entries.len())..];
+        }
+        Ok(())
+    }
+
+    /// The host offset of the data of block `number` of the file.
+    fn place(&self, number: u32) -> u64 {
+        let header = &self.disk.header;
+        let before = u64::from(number).saturating_mul(header.block_size + header.block_extra);
+        before.saturating_add(header.data_offset + header.block_extra)
+    }
+}
+
+impl ExtentWalk for Walk {
+    fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
+        self.step(range, batch).boxed_local()
+    }
+}

@@ -1,0 +1,293 @@
+//! A pass over the extents of a disk, and over the grains of sparse extents.
+
+use super::Vmdk;
+use super::damage;
+use super::extents::Content;
+use super::grain_tables::Tables;
+use super::sparse::{ExtentFile, Grain, Sparse};
+use super::stream_optimized::{FoundGrain, MarkedGrain, Stream};
+use crate::compress::{Compression, Framing, MOST_COMPRESSED};
+use crate::disk::damage::Damage;
+use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::error::Result;
+use crate::format::listing::{BATCH, Listing};
+use crate::format::slices::Slice;
+use crate::format::{PartFile, WalkSetup};
+use crate::offsets::{GuestRange, HostOffset, SECTOR};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use std::rc::Rc;
+
+pub(super) struct Walk {
+    disk: Rc<Vmdk>,
+    setup: WalkSetup,
+    /// The grains of the sparse extent that the pass has reached, and its number.
+    grains: Option<(usize, Grains)>,
+}
+
+/// How the grains of a sparse extent are found.
+enum Grains {
+    Tables(Box<Tables>),
+    /// The footer is lost.
+    Stream(Box<Stream>),
+}
+
+impl Walk {
+    pub fn new(disk: Rc<Vmdk>, setup: WalkSetup) -> Self {
+        Self { disk, setup, grains: None }
+    }
+
+    /// Lists a batch from `range.start` on, within one extent of the disk.
+    async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
+        let disk = self.disk.clone();
+        let number = disk.extents.partition_point(|extent| extent.end() <= range.start);
+        let extent = &disk.extents[number];
+        let base = extent.start;
+        let part = GuestRange { start: range.start - base, end: range.end.min(extent.end()) - base };
+        let own = Listing::new(&*disk.source, &self.setup);
+        match &extent.content {
+            Content::Zero => Output { batch, listing: own, base }.push(part, ExtentKind::Zero { host: None }),
+            Content::NoAccess => Output { batch, listing: own, base }.lose(part, damage::NO_ACCESS, HostOffset(0))?,
+            Content::Flat { file, offset } => match self.file(*file) {
+                Some(file) => {
+                    let listing = Listing::of_part(&file, &self.setup);
+                    let host = HostOffset(offset + part.start);
+                    Output { batch, listing, base }.data(part, host, damage::EXTENT_TRUNCATED)?;
+                }
+                None => Output { batch, listing: own, base }.push_unknown(part),
+            },
+            Content::Sparse { file, header } => match (self.file(*file), header.get()) {
+                (Some(file), Some(sparse)) => {
+                    let mut output = Output { batch, listing: Listing::of_part(&file, &self.setup), base };
+                    self.list_sparse(number, sparse, ExtentFile::from(&file), part, &mut output).await?;
+                }
+                _ => Output { batch, listing: own, base }.push_unknown(part),
+            },
+            Content::Embedded(sparse) => {
+                let file = ExtentFile { name: None, source: disk.source.clone() };
+                self.list_sparse(number, sparse, file, part, &mut Output { batch, listing: own, base }).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The file of reference number `at`; `None` if it was not handed over.
+    fn file(&self, at: usize) -> Option<PartFile> {
+        self.setup.parts.get(at)?.clone()
+    }
+
+    /// Lists a batch from `part.start` on, in the sparse extent `number`. `part` is relative to the extent.
+    async fn list_sparse(
+        &mut self,
+        number: usize,
+        sparse: &Sparse,
+        file: ExtentFile,
+        part: GuestRange,
+        output: &mut Output<'_>,
+    ) -> Result<()> {
+        if part.start >= sparse.capacity {
+            return output.lose(part, damage::EXTENT_SHORT, HostOffset(0));
+        }
+        let part = GuestRange { end: part.end.min(sparse.capacity), ..part };
+        if self.grains.as_ref().is_none_or(|(held, _)| *held != number) {
+            // Those of the extent before are given back first.
+            self.grains = None;
+            let grains = match sparse.markers {
+                Some(first) => Grains::Stream(Box::new(Stream::new(sparse, file, first))),
+                None => {
+                    let WalkSetup { memory, salvage, .. } = self.setup;
+                    Grains::Tables(Box::new(Tables::new(sparse.clone(), file, memory, salvage)))
+                }
+            };
+            self.grains = Some((number, grains));
+        }
+        match self.grains.as_mut().map(|(_, grains)| grains) {
+            Some(Grains::Tables(tables)) => list_tables(tables, part, output).await,
+            Some(Grains::Stream(stream)) => list_stream(stream, sparse, part, output).await,
+            None => unreachable!("they were just made"),
+        }
+    }
+}
+
+impl ExtentWalk for Walk {
+    fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
+        self.step(range, batch).boxed_local()
+    }
+}
+
+/// The batch that is being listed. All ranges are relative to an extent of the disk.
+struct Output<'a> {
+    batch: &'a mut Vec<Extent>,
+    listing: Listing,
+    /// The guest offset of that extent.
+    base: u64,
+}
+
+impl Output<'_> {
+    fn on_disk(&self, part: GuestRange) -> GuestRange {
+        GuestRange { start: self.base + part.start, end: self.base + part.end }
+    }
+
+    /// Appends `part`, which follows the last one.
+    fn push(&mut self, part: GuestRange, kind: ExtentKind) {
+        self.listing.push(self.batch, self.on_disk(part), kind);
+    }
+
+    /// Appends `part`, whose file was not handed over. Only a survey lists it.
+    fn push_unknown(&mut self, part: GuestRange) {
+        self.push(part, ExtentKind::Unallocated { host: None });
+    }
+
+    /// See [`Listing::data`].
+    fn data(&mut self, part: GuestRange, host: HostOffset, truncated: Damage) -> Result<()> {
+        self.listing.data(self.batch, self.on_disk(part), host, truncated)
+    }
+
+    /// See [`Listing::lose`].
+    fn lose(&mut self, part: GuestRange, damage: Damage, place: HostOffset) -> Result<()> {
+        self.listing.lose(self.batch, self.on_disk(part), damage, place)
+    }
+}
+
+/// Lists a batch from `range.start` on, of the grains of a stream whose footer is lost. What is behind the last grain is
+/// lost: the tables that would tell whether it is absent are behind it, too.
+async fn list_stream(stream: &mut Stream, sparse: &Sparse, range: GuestRange, output: &mut Output<'_>) -> Result<()> {
+    let full = output.batch.len() + BATCH;
+    let mut at = range.start;
+    while at < range.end && output.batch.len() < full {
+        let Some(FoundGrain { grain, hole_is_sure }) = stream.grain_behind(at).await? else {
+            return output.lose(GuestRange { start: at, ..range }, damage::FOOTER_LOST, HostOffset(0));
+        };
+        let MarkedGrain { start, host, host_len } = grain;
+        let absent = GuestRange { start: at, end: start.min(range.end) };
+        if !absent.is_empty() {
+            match hole_is_sure {
+                true => output.push(absent, ExtentKind::Unallocated { host: None }),
+                false => output.lose(absent, damage::FOOTER_LOST, HostOffset(0))?,
+            }
+            at = absent.end;
+        }
+        let part = GuestRange { start: at, end: (start + sparse.grain).min(range.end) };
+        if !part.is_empty() {
+            let kind = compressed_grain(&output.listing, sparse, host, host_len, part.start);
+            output.push(part, kind);
+            at = part.end;
+        }
+    }
+    Ok(())
+}
+
+/// Lists a batch from `range.start` on: of one slice of a table, or of directory entries without tables.
+async fn list_tables(tables: &mut Tables, range: GuestRange, output: &mut Output<'_>) -> Result<()> {
+    let span = tables.sparse().table_span();
+    let index = range.start / span;
+    tables.load_directory(index).await?;
+    let to_end_of_table = GuestRange { end: ((index + 1) * span).min(range.end), ..range };
+    match tables.table(index) {
+        Ok(None) => {
+            let end = end_of_missing(tables, index, range.end).min(range.end);
+            output.push(GuestRange { end, ..range }, ExtentKind::Unallocated { host: None });
+            Ok(())
+        }
+        Ok(Some(table)) if table.0 >= output.listing.file_size() => {
+            output.lose(to_end_of_table, damage::TABLE_TRUNCATED, table)
+        }
+        Ok(Some(_)) => list_slice(tables, range, output).await,
+        // Where the directory ends, all that follows is lost with it.
+        Err(damage) if damage == damage::DIRECTORY_TRUNCATED => output.lose(range, damage, tables.place(index)),
+        Err(damage) => output.lose(to_end_of_table, damage, tables.place(index)),
+    }
+}
+
+/// Where the directory entries without tables from `index` on end, within the window and not far behind `end`.
+fn end_of_missing(tables: &Tables, mut index: u64, end: u64) -> u64 {
+    let span = tables.sparse().table_span();
+    let last = end.div_ceil(span).min(tables.window_end());
+    while index < last && tables.table(index) == Ok(None) {
+        index += 1;
+    }
+    index.saturating_mul(span)
+}
+
+/// Lists a batch from `range.start` on, by the slice of the table there.
+async fn list_slice(tables: &mut Tables, range: GuestRange, output: &mut Output<'_>) -> Result<()> {
+    let slice = tables.slice(range).await?;
+    let (sparse, entry_size) = (tables.sparse(), tables.sparse().entry_size());
+    let end = slice.range.end.min(range.end);
+    // Empty entries are counted within `range` only: under other layers it may be a grain.
+    let asked = ((end - slice.range.start).div_ceil(sparse.grain) * entry_size) as usize;
+    let entries = &slice.entries[..asked.min(slice.entries.len())];
+    let full = output.batch.len() + BATCH;
+    let mut at = range.start;
+    while at < end && output.batch.len() < full {
+        let start = at / sparse.grain * sparse.grain;
+        let entry = ((start - slice.range.start) / sparse.grain * entry_size) as usize;
+        let empty = empty_entries(entries.get(entry..).unwrap_or_default(), entry_size);
+        let part = GuestRange { start: at, end: (start + empty.max(1) * sparse.grain).min(end) };
+        if empty > 0 {
+            output.push(part, ExtentKind::Unallocated { host: None });
+        } else if entry >= slice.entries.len() {
+            let place = HostOffset(slice.host.0.saturating_add(entry as u64));
+            return output.lose(GuestRange { start: at, end }, damage::TABLE_TRUNCATED, place);
+        } else {
+            list_grain(sparse, &slice, entry, part, output)?;
+        }
+        at = part.end;
+    }
+    Ok(())
+}
+
+/// How many entries of `entry_size` bytes at the start of `entries` are zero, or one fewer if entries are half a word. A
+/// sparse extent has little else.
+fn empty_entries(entries: &[u8], entry_size: u64) -> u64 {
+    const WORD: usize = size_of::<u64>();
+    let words = entries.chunks_exact(WORD).take_while(|word| **word == [0; WORD]).count();
+    (words * WORD) as u64 / entry_size
+}
+
+/// Appends `part`, which lies in the grain whose entry is at offset `entry` of the slice.
+fn list_grain(sparse: &Sparse, slice: &Slice, entry: usize, part: GuestRange, output: &mut Output<'_>) -> Result<()> {
+    match sparse.grain(sparse.entry(&slice.entries[entry..])) {
+        Ok(Grain::Absent) => output.push(part, ExtentKind::Unallocated { host: None }),
+        Ok(Grain::Zero) => output.push(part, ExtentKind::Zero { host: None }),
+        Ok(Grain::At(host)) if sparse.compressed.is_none() => {
+            let host = HostOffset(host.0.saturating_add(part.start % sparse.grain));
+            output.data(part, host, damage::GRAIN_TRUNCATED)?;
+        }
+        Ok(Grain::At(host)) if host.0 >= output.listing.file_size() => {
+            output.lose(part, damage::GRAIN_TRUNCATED, host)?;
+        }
+        Ok(Grain::At(host)) => {
+            let most = MOST_COMPRESSED * sparse.grain;
+            let host_len = next_grain(sparse, slice, entry).map_or(most, |next| most.min(next.saturating_sub(host.0)));
+            let kind = compressed_grain(&output.listing, sparse, host, host_len, part.start);
+            output.push(part, kind);
+        }
+        Err(damage) => output.lose(part, damage, HostOffset(slice.host.0.saturating_add(entry as u64)))?,
+    }
+    Ok(())
+}
+
+/// What lies at `at` of the extent: the rest of a compressed grain, which has at most `host_len` bytes at `host`.
+fn compressed_grain(listing: &Listing, sparse: &Sparse, host: HostOffset, host_len: u64, at: u64) -> ExtentKind {
+    let skip = at % sparse.grain;
+    ExtentKind::Compressed {
+        file: listing.file(),
+        host,
+        host_len,
+        cluster: sparse.grain,
+        skip,
+        compression: Compression::Deflate,
+        framing: Framing::Grain(sparse.frame(at - skip)),
+    }
+}
+
+/// The host offset of the next grain of the slice, if it lies behind that of `entry`: the latter ends before it. If grains are
+/// not in the order of the disk, more is read than needed.
+fn next_grain(sparse: &Sparse, slice: &Slice, entry: usize) -> Option<u64> {
+    let mut entries =
+        slice.entries[entry..].chunks_exact(sparse.entry_size() as usize).map(|bytes| sparse.entry(bytes));
+    let own = entries.next()?;
+    let next = entries.find(|&next| next > 1)?;
+    (next > own).then_some(next * SECTOR)
+}

@@ -1,0 +1,112 @@
+//! A file that is put together from parts of others, with holes where it has none.
+
+use crate::error::Result;
+use crate::io::source::{Profile, Source};
+use crate::offsets::{ByteRange, HostOffset};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{StreamExt, TryStreamExt, iter};
+use std::rc::Rc;
+
+/// A part of the file: `len` bytes from `start` on, which lie at `at` in the source number `source`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// First byte in the file.
+    pub start: u64,
+    /// Length in bytes.
+    pub len: u64,
+    /// Which of the sources has it.
+    pub source: u32,
+    /// Where it lies there.
+    pub at: u64,
+}
+
+impl Piece {
+    fn end(&self) -> u64 {
+        self.start + self.len
+    }
+}
+
+/// A file that is put together from parts of `sources`. What is in no piece reads as zero.
+pub struct Pieces {
+    sources: Vec<Rc<dyn Source>>,
+    /// Ascending, without overlap, within the size.
+    pieces: Vec<Piece>,
+    size: u64,
+    profile: Profile,
+}
+
+impl Pieces {
+    /// The file of `size` bytes that `pieces` of `sources` make. The pieces ascend, do not overlap, and lie in their sources.
+    pub fn new(sources: Vec<Rc<dyn Source>>, pieces: Vec<Piece>, size: u64) -> Self {
+        let of_first = sources.first().map_or_else(Profile::default, |source| source.profile());
+        // A worker knows places of whole files only, so the bytes are put together here.
+        let profile = Profile { opened_by_workers: false, made_here: true, expects: false, ..of_first };
+        Self { sources, pieces, size, profile }
+    }
+
+    /// The files of `parts`, one behind the other.
+    pub fn joined(parts: Vec<Rc<dyn Source>>) -> Self {
+        let (mut pieces, mut size) = (Vec::with_capacity(parts.len()), 0);
+        for (number, part) in parts.iter().enumerate() {
+            pieces.push(Piece { start: size, len: part.size(), source: number as u32, at: 0 });
+            size += part.size();
+        }
+        Self::new(parts, pieces, size)
+    }
+
+    /// The pieces that have bytes behind `offset`.
+    fn from(&self, offset: u64) -> &[Piece] {
+        &self.pieces[self.pieces.partition_point(|piece| piece.end() <= offset)..]
+    }
+
+    async fn fill(&self, offset: u64, mut buf: &mut [u8]) -> Result<()> {
+        let end = offset + buf.len() as u64;
+        let mut at = offset;
+        let mut reads = Vec::new();
+        for piece in self.from(offset).iter().take_while(|piece| piece.start < end) {
+            let (start, part_end) = (piece.start.max(offset), piece.end().min(end));
+            let (hole, rest) = buf.split_at_mut((start - at) as usize);
+            hole.fill(0);
+            let (part, rest) = rest.split_at_mut((part_end - start) as usize);
+            reads.push((piece.source, piece.at + (start - piece.start), part));
+            (buf, at) = (rest, part_end);
+        }
+        buf.fill(0);
+        iter(reads)
+            .map(|(source, at, part)| self.sources[source as usize].read_at(HostOffset(at), part))
+            .buffer_unordered(self.profile.reads_at_once)
+            .try_collect()
+            .await
+    }
+}
+
+impl Source for Pieces {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    fn start(&self) -> Option<u64> {
+        None
+    }
+
+    fn stored_from(&self, offset: u64) -> ByteRange {
+        for piece in self.from(offset) {
+            let skipped = offset.saturating_sub(piece.start);
+            let stored = self.sources[piece.source as usize].stored_from(piece.at + skipped);
+            let start = piece.start + (stored.start.0 - piece.at);
+            if stored.len > 0 && start < piece.end() {
+                return ByteRange { start: HostOffset(start), len: stored.len.min(piece.end() - start) };
+            }
+        }
+        ByteRange { start: HostOffset(self.size), len: 0 }
+    }
+
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+        self.fill(offset.0, buf).boxed_local()
+    }
+}

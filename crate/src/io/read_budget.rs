@@ -1,0 +1,89 @@
+//! Bounds what is read of sources, all together.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::source::{Profile, Source};
+use crate::offsets::{ByteRange, HostOffset};
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// How many bytes may still be read.
+#[derive(Clone)]
+pub struct ReadBudget(Rc<State>);
+
+struct State {
+    left: Cell<u64>,
+    is_spent: Cell<bool>,
+}
+
+impl ReadBudget {
+    /// A budget of `bytes`.
+    pub fn new(bytes: u64) -> Self {
+        Self(Rc::new(State { left: Cell::new(bytes), is_spent: Cell::new(false) }))
+    }
+
+    /// A budget that no file exceeds.
+    pub fn unlimited() -> Self {
+        Self::new(u64::MAX)
+    }
+
+    /// How many bytes are left.
+    pub fn left(&self) -> u64 {
+        self.0.left.get()
+    }
+
+    /// Whether a read was refused because it exceeds the budget.
+    pub fn is_spent(&self) -> bool {
+        self.0.is_spent.get()
+    }
+
+    /// `source`, read within this budget. A read that exceeds it fails with `limit`.
+    pub fn source(&self, source: Rc<dyn Source>) -> Rc<dyn Source> {
+        Rc::new(Limited { source, budget: self.clone() })
+    }
+
+    fn take(&self, bytes: u64) -> Result<()> {
+        match self.left().checked_sub(bytes) {
+            Some(left) => {
+                self.0.left.set(left);
+                Ok(())
+            }
+            None => {
+                self.0.left.set(0);
+                self.0.is_spent.set(true);
+                Err(Error::new(ErrorKind::Limit, "More would be read than is allowed"))
+            }
+        }
+    }
+}
+
+struct Limited {
+    source: Rc<dyn Source>,
+    budget: ReadBudget,
+}
+
+impl Source for Limited {
+    fn size(&self) -> u64 {
+        self.source.size()
+    }
+
+    fn profile(&self) -> Profile {
+        self.source.profile()
+    }
+
+    fn start(&self) -> Option<u64> {
+        self.source.start()
+    }
+
+    fn stored_from(&self, offset: u64) -> ByteRange {
+        self.source.stored_from(offset)
+    }
+
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+        match self.budget.take(buf.len() as u64) {
+            Ok(()) => self.source.read_at(offset, buf),
+            Err(error) => ready(Err(error)).boxed_local(),
+        }
+    }
+}

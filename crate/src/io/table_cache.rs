@@ -1,0 +1,262 @@
+//! Keeps what was read last of the headers and tables of an image's files. Each pass over the image, and each read of a part
+//! of the disk, then fetches only what no other one has fetched before.
+
+use crate::error::Result;
+use crate::io::source::{Profile, Source, copied};
+use crate::offsets::{ByteRange, HostOffset};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Upper bound on the bytes that are kept. Tables of qcow2 with clusters of 64 KiB take one in 8,192 of the disk.
+const CAPACITY: usize = 16 << 20;
+/// After so many bytes from here the next ones are read: only a read lets others run, who may cancel.
+const MOST_AT_ONCE: u64 = 2 << 20;
+/// About how many bytes a piece takes besides its own.
+const OVERHEAD: usize = 96;
+
+/// The pieces that are kept of all files of an image.
+#[derive(Default)]
+pub(crate) struct TableCache {
+    /// By their file and where they begin in it. Two reads at once may leave pieces that overlap.
+    pieces: RefCell<BTreeMap<(usize, u64), Piece>>,
+    bytes: Cell<usize>,
+    files: Cell<usize>,
+    clock: Cell<u64>,
+    /// How many bytes came from here since the last read.
+    since_read: Cell<u64>,
+}
+
+struct Piece {
+    bytes: Vec<u8>,
+    /// When it was used last.
+    used: u64,
+}
+
+impl TableCache {
+    /// `source`, read through this cache. It is for headers and tables only.
+    pub fn over(self: &Rc<Self>, source: Rc<dyn Source>) -> Rc<dyn Source> {
+        let file = self.files.replace(self.files.get() + 1);
+        Rc::new(Cached { cache: self.clone(), file, source })
+    }
+
+    /// Hands what is kept of the `len` bytes of `file` from `offset` on to `take`, with its position in them. Returns the parts
+    /// that are not kept.
+    fn look_up(&self, file: usize, offset: u64, len: usize, mut take: impl FnMut(usize, &[u8])) -> Vec<Range<usize>> {
+        let mut pieces = self.pieces.borrow_mut();
+        let now = self.clock.replace(self.clock.get() + 1);
+        let (mut at, end) = (offset, offset + len as u64);
+        let mut missing = Vec::new();
+        let first = pieces.range(..=(file, at)).next_back().map_or((file, at), |(&key, _)| key);
+        for (&(of, start), piece) in pieces.range_mut(first..(file, end)) {
+            let piece_end = start + piece.bytes.len() as u64;
+            if of != file || piece_end <= at {
+                continue;
+            }
+            if start > at {
+                missing.push((at - offset) as usize..(start - offset) as usize);
+                at = start;
+            }
+            let until = piece_end.min(end);
+            take((at - offset) as usize, &piece.bytes[(at - start) as usize..(until - start) as usize]);
+            piece.used = now;
+            at = until;
+        }
+        if at < end {
+            missing.push((at - offset) as usize..len);
+        }
+        missing
+    }
+
+    /// Keeps `bytes`, which lie in `file` at `offset`, unless there is no memory for them.
+    fn keep(&self, file: usize, offset: u64, bytes: &[u8]) {
+        let Ok(bytes) = copied(bytes) else { return };
+        let mut held = self.bytes.get() + bytes.len() + OVERHEAD;
+        let mut pieces = self.pieces.borrow_mut();
+        let before = pieces.insert((file, offset), Piece { bytes, used: self.clock.get() });
+        held -= before.map_or(0, |before| before.bytes.len() + OVERHEAD);
+        if held > CAPACITY {
+            // Half of it at once, since looking for the oldest takes time.
+            let mut oldest: Vec<_> = pieces.iter().map(|(&key, piece)| (piece.used, key)).collect();
+            oldest.sort_unstable();
+            for (_, key) in oldest {
+                if held <= CAPACITY / 2 {
+                    break;
+                }
+                held -= pieces.remove(&key).map_or(0, |piece| piece.bytes.len() + OVERHEAD);
+            }
+        }
+        self.bytes.set(held);
+    }
+}
+
+/// A file that is read through a cache.
+struct Cached {
+    cache: Rc<TableCache>,
+    /// Its number there.
+    file: usize,
+    source: Rc<dyn Source>,
+}
+
+impl Cached {
+    async fn read(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        let len = buf.len();
+        let came = self.cache.since_read.get() + len as u64;
+        self.cache.since_read.set(came);
+        let missing = if came > MOST_AT_ONCE {
+            std::iter::once(0..len).collect()
+        } else {
+            let fill = |at: usize, held: &[u8]| buf[at..at + held.len()].copy_from_slice(held);
+            self.cache.look_up(self.file, offset, len, fill)
+        };
+        for part in missing {
+            self.cache.since_read.set(0);
+            let start = offset + part.start as u64;
+            self.source.read_at(HostOffset(start), &mut buf[part.clone()]).await?;
+            self.cache.keep(self.file, start, &buf[part]);
+        }
+        Ok(())
+    }
+}
+
+impl Source for Cached {
+    fn size(&self) -> u64 {
+        self.source.size()
+    }
+
+    fn profile(&self) -> Profile {
+        self.source.profile()
+    }
+
+    fn start(&self) -> Option<u64> {
+        self.source.start()
+    }
+
+    fn stored_from(&self, offset: u64) -> ByteRange {
+        self.source.stored_from(offset)
+    }
+
+    /// Says of what is not kept that it will be read.
+    fn expect(&self, ranges: &[ByteRange]) {
+        let missing = |range: &ByteRange| {
+            let start = range.start.0;
+            let parts = self.cache.look_up(self.file, start, range.len as usize, |_, _| {});
+            parts
+                .into_iter()
+                .map(move |part| ByteRange { start: HostOffset(start + part.start as u64), len: part.len() as u64 })
+        };
+        let missing: Vec<_> = ranges.iter().flat_map(missing).collect();
+        if !missing.is_empty() {
+            self.source.expect(&missing);
+        }
+    }
+
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+        self.read(offset.0, buf).boxed_local()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_executor::block_on;
+
+    /// Bytes that tell their offset and file, and the ranges that were read.
+    struct Told {
+        seed: u8,
+        size: u64,
+        reads: RefCell<Vec<(u64, usize)>>,
+    }
+
+    impl Told {
+        fn byte(&self, at: u64) -> u8 {
+            (at as u8 ^ (at >> 8) as u8 ^ (at >> 16) as u8).wrapping_add(self.seed)
+        }
+    }
+
+    impl Source for Told {
+        fn size(&self) -> u64 {
+            self.size
+        }
+
+        fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+            self.reads.borrow_mut().push((offset.0, buf.len()));
+            for (at, byte) in buf.iter_mut().enumerate() {
+                *byte = self.byte(offset.0 + at as u64);
+            }
+            async { Ok(()) }.boxed_local()
+        }
+    }
+
+    fn told(seed: u8) -> Rc<Told> {
+        Rc::new(Told { seed, size: 1 << 40, reads: RefCell::default() })
+    }
+
+    /// Reads `len` bytes at `offset`, and checks them. Returns what had to be read for that.
+    fn read(cached: &Rc<dyn Source>, told: &Told, offset: u64, len: usize) -> Vec<(u64, usize)> {
+        let mut buf = vec![0; len];
+        block_on(cached.read_at(HostOffset(offset), &mut buf)).unwrap();
+        assert!(buf.iter().enumerate().all(|(at, &byte)| byte == told.byte(offset + at as u64)), "{offset}, {len}");
+        told.reads.take()
+    }
+
+    #[test]
+    fn each_byte_is_read_once() {
+        let cache = Rc::new(TableCache::default());
+        let (one, other) = (told(0), told(9));
+        let (a, b) = (cache.over(one.clone()), cache.over(other.clone()));
+        // (offset, length, what is read)
+        type Reads = &'static [(u64, usize)];
+        let steps: &[(u64, usize, Reads)] = &[
+            (100, 50, &[(100, 50)]),
+            (100, 50, &[]),
+            (110, 20, &[]),
+            (90, 30, &[(90, 10)]),
+            (140, 30, &[(150, 20)]),
+            (300, 10, &[(300, 10)]),
+            (80, 240, &[(80, 10), (170, 130), (310, 10)]),
+            (80, 240, &[]),
+            (0, 0, &[]),
+        ];
+        for (offset, len, reads) in steps {
+            assert_eq!(read(&a, &one, *offset, *len), *reads, "{offset}, {len}");
+        }
+        // What is kept of one file is not that of another.
+        assert_eq!(read(&b, &other, 100, 50), [(100, 50)]);
+        assert_eq!(read(&a, &one, 100, 50), []);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        const LEN: usize = 64 << 10;
+        let cache = Rc::new(TableCache::default());
+        let one = told(0);
+        let source = cache.over(one.clone());
+        for number in 0..1000 {
+            read(&source, &one, number * LEN as u64, LEN);
+            // What is used stays.
+            assert_eq!(read(&source, &one, 0, LEN), [], "{number}");
+            assert!(cache.bytes.get() <= CAPACITY);
+            let bytes: usize = cache.pieces.borrow().values().map(|piece| piece.bytes.len() + OVERHEAD).sum();
+            assert_eq!(bytes, cache.bytes.get());
+        }
+        assert_eq!(read(&source, &one, 5 * LEN as u64, LEN).len(), 1);
+        // More than it may have is read, and not kept.
+        read(&source, &one, 1 << 30, 2 * CAPACITY);
+        assert!(cache.bytes.get() <= CAPACITY);
+    }
+
+    /// A table that is asked for without end is read now and then.
+    #[test]
+    fn others_get_to_run() {
+        const LEN: usize = 64 << 10;
+        let cache = Rc::new(TableCache::default());
+        let one = told(0);
+        let source = cache.over(one.clone());
+        let counts: Vec<usize> = (0..100).map(|_| read(&source, &one, 0, LEN).len()).collect();
+        assert_eq!(counts.iter().sum::<usize>(), 1 + 99 / 33);
+    }
+}

@@ -1,0 +1,111 @@
+//! Errors on their way to JavaScript and back: objects with `kind`, `code`, `fields` and `message`.
+
+use crate::error::fields::{Field, Fields};
+use crate::error::{Error, ErrorKind};
+use js_sys::{Object, Reflect};
+use wasm_bindgen::{JsCast, JsValue};
+
+impl From<Error> for JsValue {
+    fn from(error: Error) -> Self {
+        let fields = Object::new();
+        for (name, value) in error.fields.iter() {
+            set(&fields, name, &value.into());
+        }
+        let object = Object::new();
+        set(&object, "kind", &error.kind.name().into());
+        set(&object, "code", &(&*error.code).into());
+        set(&object, "fields", &fields);
+        set(&object, "message", &(&*error.message).into());
+        object.into()
+    }
+}
+
+impl From<&Field> for JsValue {
+    fn from(field: &Field) -> Self {
+        match field {
+            Field::Text(text) => text.into(),
+            Field::Number(number) => (*number as f64).into(),
+            Field::Flag(flag) => (*flag).into(),
+        }
+    }
+}
+
+fn set(object: &Object, name: &str, value: &JsValue) {
+    // Setting a property of a fresh object cannot fail.
+    let _ = Reflect::set(object, &name.into(), value);
+}
+
+/// The fields of an error of ours that JavaScript passed on.
+fn fields_of(thrown: &JsValue) -> Fields {
+    let mut fields = Fields::default();
+    let Some(object) = Reflect::get(thrown, &"fields".into()).ok().and_then(|found| found.dyn_into::<Object>().ok())
+    else {
+        return fields;
+    };
+    for name in Object::keys(&object) {
+        let (Ok(value), Some(name)) = (Reflect::get(&object, &name), name.as_string()) else { continue };
+        if let Some(field) = field_of(&value) {
+            fields.set(name, field);
+        }
+    }
+    fields
+}
+
+fn field_of(value: &JsValue) -> Option<Field> {
+    if let Some(text) = value.as_string() {
+        return Some(Field::Text(text));
+    }
+    if let Some(number) = value.as_f64() {
+        return Some(Field::Number(number as u64));
+    }
+    value.as_bool().map(Field::Flag)
+}
+
+fn text(value: &JsValue, name: &str) -> Option<String> {
+    Reflect::get(value, &name.into()).ok()?.as_string()
+}
+
+/// Whether reading less at once may succeed where this was thrown: browsers have these for want of memory, too.
+pub(super) fn may_be_too_large(thrown: &JsValue) -> bool {
+    matches!(text(thrown, "name").as_deref(), Some("NotReadableError" | "RangeError"))
+}
+
+/// What was thrown or rejected: one of our own errors as it is, anything else as `kind`.
+pub(super) fn caught(thrown: &JsValue, kind: ErrorKind, doing: &str) -> Error {
+    let message =
+        text(thrown, "message").or_else(|| thrown.as_string()).unwrap_or_else(|| "no reason was given".to_owned());
+    if let Some(own) = text(thrown, "kind").and_then(|name| ErrorKind::by_name(&name)) {
+        let mut error = Error::new(own, message);
+        if let Some(code) = text(thrown, "code") {
+            error.code = code.into();
+        }
+        error.fields = fields_of(thrown);
+        return error;
+    }
+    let name = text(thrown, "name");
+    let (code, reason) = match (name.as_deref(), kind) {
+        // An array that is too large for the memory that is left.
+        (Some("RangeError"), _) => {
+            let message = format!("Could not {doing}: {message}; close other tabs or use fewer workers");
+            return Error::new(ErrorKind::Internal, message);
+        }
+        // Browsers do not say which of these it is.
+        (Some("NotReadableError" | "NotFoundError"), ErrorKind::Source) => (
+            "source-unreadable",
+            "the browser can no longer read the file, which may have been changed, moved or removed since it was \
+             chosen; choose it again",
+        ),
+        (Some("NotAllowedError"), ErrorKind::Sink) => {
+            ("writing-refused", "the browser no longer allows writing there; choose the place again")
+        }
+        (Some("NotFoundError"), ErrorKind::Sink) => {
+            ("place-gone", "the file or its folder is gone; choose the place again")
+        }
+        // Firefox has one of its own for sync handles.
+        (Some("QuotaExceededError" | "NS_ERROR_FILE_NO_DEVICE_SPACE"), _) => {
+            ("storage-full", "the disk or the browser's storage is full; free some space")
+        }
+        _ => return Error::new(kind, format!("Could not {doing}: {message}")),
+    };
+    Error::new(kind, format!("Could not {doing}: {reason}")).coded(code)
+}

@@ -1,0 +1,416 @@
+//! What `worker/` calls: images, their maps, and conversions.
+
+use super::open_spec::OpenSpec;
+use super::output_spec::{OutputSpec, outputs};
+use crate::convert::{Begun, Cancel, InOrder, Output, Progress, convert_in_order, go_on, read};
+use crate::crypt::Keys;
+use crate::disk::damage::{Losses, Lost};
+use crate::disk::extent::{Extent, ExtentKind, Extents};
+use crate::disk::info::Notice;
+#[cfg(not(feature = "threads"))]
+use crate::error::Error;
+#[cfg(not(feature = "threads"))]
+use crate::error::ErrorKind;
+use crate::error::Result;
+use crate::error::fields::Fields;
+use crate::io::source::{FileId, Files, Source};
+use crate::offsets::{GuestRange, HostOffset, MAX_SIZE};
+use crate::open::examination::Examination;
+use crate::open::image::Image;
+use crate::open::streamed_image::StreamedImage;
+use crate::open::{Opened, open};
+use js_sys::{Function, Uint8Array};
+use serde::Serialize;
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+
+pub(super) type JsResult<T> = std::result::Result<T, JsValue>;
+
+/// The values of Rust as plain JavaScript objects, numbers as numbers.
+fn to_js(value: &impl Serialize) -> JsResult<JsValue> {
+    Ok(value.serialize(
+        &serde_wasm_bindgen::Serializer::new().serialize_missing_as_null(false).serialize_maps_as_objects(true),
+    )?)
+}
+
+/// An opened image.
+#[wasm_bindgen]
+pub struct OpenImage {
+    content: Content,
+}
+
+/// What an image can be read as.
+#[derive(Clone)]
+enum Content {
+    AnywhereIn(Rc<Image>),
+    InOrder(Rc<StreamedImage>),
+}
+
+#[wasm_bindgen]
+impl OpenImage {
+    /// Opens an image with its companions, and the containers that it is packed in.
+    pub async fn open(spec: OpenSpec) -> JsResult<OpenImage> {
+        let (input, options) = spec.read();
+        let content = match open(input, &options).await? {
+            Opened::Image(image) => Content::AnywhereIn(Rc::new(image)),
+            Opened::Streamed(image) => Content::InOrder(Rc::new(image)),
+        };
+        Ok(Self { content })
+    }
+
+    /// What the headers say: `Info`, without what only the caller knows.
+    pub fn info(&self) -> JsResult<JsValue> {
+        match &self.content {
+            Content::AnywhereIn(image) => to_js(&image.info()),
+            Content::InOrder(image) => to_js(&image.info()),
+        }
+    }
+
+    /// Whether the image is read from its start to its end, by its coordinator only.
+    #[wasm_bindgen(js_name = comesInOrder)]
+    pub fn comes_in_order(&self) -> bool {
+        !matches!(self.content, Content::AnywhereIn(_))
+    }
+
+    /// For each file that jobs read: the number of the source that workers open for it, of which the image's is 0; -1 where
+    /// its bytes travel with the jobs.
+    pub fn opened(&self) -> Vec<i32> {
+        let Content::AnywhereIn(image) = &self.content else { return vec![-1] };
+        let number =
+            |(file, given): (&Rc<dyn Source>, FileId)| if file.profile().made_here { -1 } else { given.0.into() };
+        image.files().iter().zip(image.given()).map(number).collect()
+    }
+
+    /// `Image.outputs` of the API.
+    pub fn outputs(&self) -> JsResult<JsValue> {
+        to_js(&outputs(self.image("asked for its size").ok().map(|image| image.virtual_size())))
+    }
+
+    /// What the tables show, all of them if `deep`; `undefined` for a disk that comes in order.
+    pub async fn examine(&self, deep: bool, cancel: &CancelHandle) -> JsResult<JsValue> {
+        let Content::AnywhereIn(image) = &self.content else { return Ok(JsValue::UNDEFINED) };
+        let (image, cancel) = (image.clone(), cancel.0.clone());
+        to_js(&ExaminationMessage::from(cancel.or(Examination::of(&image, deep)).await?))
+    }
+
+    /// Begins a pass over the extents.
+    pub fn map(&self) -> JsResult<Map> {
+        self.begin_map(Image::extents)
+    }
+
+    /// As `map`, of a locked image too.
+    pub fn layout(&self) -> JsResult<Map> {
+        self.begin_map(Image::layout)
+    }
+
+    /// The `length` bytes of the disk from `start` on, which lie on it; a few MiB at most.
+    pub async fn read(&self, start: f64, length: f64, cancel: &CancelHandle) -> JsResult<Uint8Array> {
+        let (image, cancel) = (self.image("read in parts")?, cancel.0.clone());
+        let range = GuestRange { start: start as u64, end: (start + length) as u64 };
+        let bytes = cancel.or(read(&image, range)).await?;
+        Ok(Uint8Array::from(&bytes[..]))
+    }
+
+    /// Converts the disk to what `output` says, in `target`. `dispatch` is a function that runs a job in one of
+    /// `workers`, or `undefined` with the pool of threads. Answers with the last progress, the size of the output and
+    /// what was lost.
+    #[allow(clippy::too_many_arguments, reason = "what a conversion consists of; one call from JavaScript")]
+    pub async fn convert(
+        &self,
+        dispatch: Option<Function>,
+        workers: usize,
+        memory: f64,
+        output: OutputSpec,
+        target: JsValue,
+        on_progress: Function,
+        cancel: &CancelHandle,
+    ) -> JsResult<JsValue> {
+        let cancel = cancel.0.clone();
+        let report = |progress: Progress| {
+            // A listener of our own that throws is a fault there, and no reason to fail here.
+            let _ =
+                to_js(&ProgressMessage::from(progress)).and_then(|message| on_progress.call1(&JsValue::NULL, &message));
+        };
+        let target = super::targets::target(&target)?;
+        let begun = output.what_is_there();
+        let (writer, stamp) = (output.writer(self.image("asked for its size").ok())?, output.stamp());
+        let output = Output { writer: &*writer, stamp, target: &*target };
+        let done = match self.content.clone() {
+            Content::AnywhereIn(image) => {
+                let given = image.given().collect();
+                let executor = executor(dispatch, workers, memory, image.files().clone(), given, &image.keys())?;
+                go_on(&image, &executor, &output, begun, &report, &cancel).await?
+            }
+            Content::InOrder(image) => {
+                let disk = InOrder::new(&image)?;
+                let given = vec![FileId::IMAGE];
+                let executor = executor(dispatch, workers, memory, disk.files(), given, &Keys::default())?;
+                convert_in_order(disk, &executor, &output, &report, &cancel).await?
+            }
+        };
+        let Losses { listed, ranges, bytes } = done.lost;
+        to_js(&DoneMessage {
+            progress: done.progress.into(),
+            virtual_size: done.virtual_size,
+            output_size: done.output_size,
+            notices: done.notices,
+            lost: listed.iter().map(LostMessage::from).collect(),
+            lost_ranges: ranges,
+            lost_bytes: bytes,
+        })
+    }
+}
+
+impl OpenImage {
+    /// The image, where it can be read at any position; otherwise why it cannot be `done` to.
+    pub(super) fn image(&self, done: &str) -> Result<Rc<Image>> {
+        match &self.content {
+            Content::AnywhereIn(image) => Ok(image.clone()),
+            Content::InOrder(image) => Err(image.refusal(done)),
+        }
+    }
+
+    fn begin_map(&self, extents: impl FnOnce(&Image) -> Result<Extents>) -> JsResult<Map> {
+        let image = self.image("mapped")?;
+        let places =
+            image.files().iter().zip(image.given()).map(|(file, given)| Some((given, file.start()?))).collect();
+        Ok(Map { extents: extents(&image)?, places, open: None })
+    }
+}
+
+/// What runs the jobs of a conversion, which read `files`, each a part of the file `given` by the caller.
+#[cfg(feature = "threads")]
+fn executor(
+    _dispatch: Option<Function>,
+    _workers: usize,
+    memory: f64,
+    files: Files,
+    _given: Vec<FileId>,
+    keys: &Keys,
+) -> Result<super::threads::Pool> {
+    super::threads::Pool::new(files, keys, memory as u64)
+}
+
+#[cfg(not(feature = "threads"))]
+fn executor(
+    dispatch: Option<Function>,
+    workers: usize,
+    memory: f64,
+    files: Files,
+    given: Vec<FileId>,
+    _keys: &Keys,
+) -> Result<super::workers::Workers> {
+    let dispatch = dispatch.ok_or_else(|| Error::new(ErrorKind::Internal, "There is nobody to dispatch to"))?;
+    Ok(super::workers::Workers::new(dispatch, workers, memory as u64, files, given))
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DoneMessage {
+    progress: ProgressMessage,
+    virtual_size: u64,
+    output_size: u64,
+    notices: Vec<Notice>,
+    lost: Vec<LostMessage>,
+    lost_ranges: u64,
+    lost_bytes: u64,
+}
+
+/// `Examination` of `inside/coordinator.ts`.
+#[derive(Serialize)]
+struct ExaminationMessage {
+    notices: Vec<Notice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damage: Option<DamageMessage>,
+    lost: u64,
+    checked: u64,
+}
+
+/// `Notice` of the API.
+#[derive(Serialize)]
+struct DamageMessage {
+    code: String,
+    fields: Fields,
+    message: String,
+}
+
+impl From<Examination> for ExaminationMessage {
+    fn from(Examination { notices, damage, lost, checked }: Examination) -> Self {
+        let damage = damage.map(|error| DamageMessage {
+            code: error.code.clone().into_owned(),
+            fields: error.fields.clone(),
+            message: error.message.clone(),
+        });
+        Self { notices, damage, lost, checked }
+    }
+}
+
+/// `LostRange` of the API.
+#[derive(Serialize)]
+struct LostMessage {
+    start: u64,
+    length: u64,
+    reason: &'static str,
+}
+
+impl From<&Lost> for LostMessage {
+    fn from(lost: &Lost) -> Self {
+        Self { start: lost.start, length: lost.len, reason: lost.damage.reason() }
+    }
+}
+
+/// Ends what it was handed to: a conversion, a read, a step of a map.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct CancelHandle(pub(super) Rc<Cancel>);
+
+#[wasm_bindgen]
+impl CancelHandle {
+    /// A handle for one of them.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// It fails with `cancelled`, at once.
+    pub fn cancel(&self) {
+        self.0.cancel();
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProgressMessage {
+    guest_done: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guest_total: Option<u64>,
+    latest_start: u64,
+    latest_end: u64,
+    data_done: u64,
+    read: u64,
+    written: u64,
+    settled: u64,
+    settled_written: u64,
+    finalizing: bool,
+}
+
+impl From<Progress> for ProgressMessage {
+    fn from(progress: Progress) -> Self {
+        let Progress { guest_done, guest_total, latest, data_done, read, written, settled, finalizing } = progress;
+        let Begun { guest: settled, written: settled_written } = settled;
+        let GuestRange { start: latest_start, end: latest_end } = latest;
+        Self {
+            guest_done,
+            guest_total,
+            latest_start,
+            latest_end,
+            data_done,
+            read,
+            written,
+            settled,
+            settled_written,
+            finalizing,
+        }
+    }
+}
+
+/// A pass over the extents.
+#[wasm_bindgen]
+pub struct Map {
+    extents: Extents,
+    /// For each file: the one of the caller's that it is a part of, and where it begins there; `None` if it is none.
+    places: Vec<Option<(FileId, u64)>>,
+    /// The last extent so far, which the next batch may extend.
+    open: Option<MapExtent>,
+}
+
+#[wasm_bindgen]
+impl Map {
+    /// The next extents, a bounded number, `undefined` when there are no more. A pass that was cancelled is over.
+    pub async fn next(&mut self, cancel: &CancelHandle) -> JsResult<JsValue> {
+        let cancel = cancel.0.clone();
+        let mut batch = Vec::new();
+        if !cancel.or(self.extents.next(&mut batch)).await? {
+            return match self.open.take() {
+                Some(last) => to_js(&[last]),
+                None => Ok(JsValue::UNDEFINED),
+            };
+        }
+        let mut ready = Vec::new();
+        for extent in &batch {
+            let next = MapExtent::new(extent, &self.places);
+            if !self.open.as_mut().is_some_and(|open| open.try_extend(&next)) {
+                ready.extend(self.open.replace(next));
+            }
+        }
+        to_js(&ready)
+    }
+}
+
+/// `Extent` of the API, with the number of its file. Sizes in bytes.
+#[derive(Clone, PartialEq, Serialize)]
+struct MapExtent {
+    start: u64,
+    length: u64,
+    kind: &'static str,
+    depth: u16,
+    compressed: bool,
+    encrypted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+}
+
+impl MapExtent {
+    /// `places` is as in [`Map`].
+    fn new(extent: &Extent, places: &[Option<(FileId, u64)>]) -> Self {
+        let mut map = Self {
+            start: extent.start.0,
+            length: extent.len,
+            kind: "data",
+            depth: extent.layer,
+            compressed: false,
+            encrypted: false,
+            file: None,
+            offset: None,
+            reason: None,
+        };
+        let place_of = |file: FileId| places[usize::from(file.0)];
+        match extent.kind {
+            ExtentKind::Unallocated { host } | ExtentKind::Zero { host } => {
+                map.kind = if matches!(extent.kind, ExtentKind::Zero { .. }) { "zero" } else { "unallocated" };
+                let offset = |(file, host): (FileId, HostOffset)| host.0.checked_add(place_of(file)?.1);
+                map.offset = host.and_then(offset).filter(|&host| host <= MAX_SIZE);
+            }
+            ExtentKind::Data { file, host, encrypted: None } => {
+                map.file = place_of(file).map(|(given, _)| given.0);
+                map.offset = place_of(file).map(|(_, start)| host.0 + start);
+            }
+            ExtentKind::Data { .. } => map.encrypted = true,
+            ExtentKind::Compressed { .. } => map.compressed = true,
+            ExtentKind::Lost(damage) => {
+                map.kind = "lost";
+                map.reason = Some(damage.reason());
+            }
+        }
+        map
+    }
+
+    /// As `qemu-img map` does: neighbours are one where all that is said of them is the same.
+    fn try_extend(&mut self, next: &MapExtent) -> bool {
+        let continued = Self {
+            start: next.start,
+            length: next.length,
+            offset: self.offset.map(|offset| offset + self.length),
+            ..self.clone()
+        };
+        let one = continued == *next;
+        if one {
+            self.length += next.length;
+        }
+        one
+    }
+}

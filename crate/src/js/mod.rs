@@ -1,0 +1,56 @@
+//! The browser and Node: everything that touches JavaScript. What is exported here is called by
+//! `worker/` only; people use the API that `worker/` makes of it.
+
+mod allocations;
+mod blob;
+mod bytes;
+mod caller_source;
+mod caller_stream;
+#[cfg(not(feature = "threads"))]
+mod delivered;
+mod errors;
+mod exports;
+#[cfg(not(feature = "threads"))]
+mod handle;
+mod object;
+mod open_spec;
+mod output_spec;
+#[cfg(not(feature = "threads"))]
+mod runner;
+mod sync_handle;
+mod targets;
+#[cfg(feature = "threads")]
+mod threads;
+mod unlock;
+#[cfg(not(feature = "threads"))]
+mod workers;
+mod writable;
+
+// Linked in for its export, `initThreadPool`.
+#[cfg(feature = "threads")]
+use wasm_bindgen_rayon as _;
+
+use crate::io::source::Source;
+use crate::open::Input;
+use std::rc::Rc;
+use wasm_bindgen::{JsCast, JsValue};
+
+/// A source out of a `Blob`, an object with `fetch`, or one with `read`.
+fn source(value: JsValue) -> Rc<dyn Source> {
+    let object = match value.dyn_into::<web_sys::Blob>() {
+        Ok(blob) => return Rc::new(blob::BlobSource::new(blob)),
+        Err(object) => object,
+    };
+    match caller_source::CallerSource::new(object) {
+        Ok(source) => Rc::new(source),
+        Err(object) => Rc::new(object::ObjectSource::new(object)),
+    }
+}
+
+/// The image that is to be opened: a stream where it is an object with `next`, otherwise a source.
+fn input(value: JsValue) -> Input {
+    match caller_stream::CallerStream::new(value) {
+        Ok(stream) => Input::Stream(Box::new(stream)),
+        Err(value) => Input::File(source(value)),
+    }
+}

@@ -1,0 +1,135 @@
+//! Sources and targets that are JavaScript objects, Node's files among them.
+
+use super::bytes::JsBytes;
+use super::errors::caught;
+use super::targets::{failed, settled};
+use crate::error::{ErrorKind, Result};
+use crate::io::source::Source;
+use crate::io::target::{Abilities, Holes, Run, Target, TargetHandle};
+use crate::offsets::HostOffset;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use js_sys::{Promise, Uint8Array};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+
+#[wasm_bindgen]
+extern "C" {
+    /// `ObjectSource`: `read` fills the bytes before it returns, and keeps nothing of them; it may ask
+    /// with a promise to let others run.
+    type JsSource;
+    #[wasm_bindgen(method, getter)]
+    fn size(this: &JsSource) -> f64;
+    #[wasm_bindgen(method, catch)]
+    fn read(this: &JsSource, offset: f64, bytes: &Uint8Array) -> std::result::Result<Option<Promise>, JsValue>;
+
+    /// `ObjectHandle`: `write` keeps nothing of the bytes behind its return, or behind the promise with which it may ask
+    /// to wait before the next one.
+    pub(super) type JsHandle;
+    #[wasm_bindgen(method, catch)]
+    fn write(this: &JsHandle, offset: f64, bytes: &Uint8Array) -> std::result::Result<Option<Promise>, JsValue>;
+
+    /// `ObjectTarget`: a handle that also says what it can do, and is told how the output goes. All but `write` return
+    /// promises.
+    #[wasm_bindgen(extends = JsHandle)]
+    type JsTarget;
+    #[wasm_bindgen(method, getter)]
+    fn ordered(this: &JsTarget) -> Option<bool>;
+    #[wasm_bindgen(method, getter)]
+    fn holes(this: &JsTarget) -> Option<String>;
+    #[wasm_bindgen(method, getter, js_name = shortHole)]
+    fn short_hole(this: &JsTarget) -> Option<f64>;
+    #[wasm_bindgen(method, catch)]
+    fn open(this: &JsTarget, size: Option<f64>) -> std::result::Result<Promise, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn hole(this: &JsTarget, offset: f64, length: f64) -> std::result::Result<Promise, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn close(this: &JsTarget) -> std::result::Result<Promise, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn abort(this: &JsTarget) -> std::result::Result<Promise, JsValue>;
+}
+
+pub(super) struct ObjectSource {
+    object: JsSource,
+    size: u64,
+}
+
+impl ObjectSource {
+    pub fn new(object: JsValue) -> Self {
+        let object: JsSource = object.unchecked_into();
+        let size = object.size() as u64;
+        Self { object, size }
+    }
+
+    async fn fill(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        let failed = |thrown: JsValue| caught(&thrown, ErrorKind::Source, "read the image");
+        let rest = self.object.read(offset as f64, &super::bytes::view_mut(buf)).map_err(failed)?;
+        if let Some(rest) = rest {
+            JsFuture::from(rest).await.map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+impl Source for ObjectSource {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+        self.fill(offset.0, buf).boxed_local()
+    }
+}
+
+/// Writes `runs` out of `bytes` by `handle`.
+pub(super) async fn write(handle: &JsHandle, bytes: &impl JsBytes, runs: &[Run]) -> Result<()> {
+    for run in runs {
+        let wait = handle.write(run.offset as f64, &bytes.view(run.start, run.len)).map_err(failed)?;
+        if let Some(wait) = wait {
+            settled(Ok(wait)).await?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) struct ObjectTarget(JsTarget);
+
+impl ObjectTarget {
+    pub fn new(object: JsValue) -> Self {
+        Self(object.unchecked_into())
+    }
+}
+
+impl<B: JsBytes> TargetHandle<B> for ObjectTarget {
+    fn write<'a>(&'a self, bytes: &'a B, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
+        write(&self.0, bytes, runs).boxed_local()
+    }
+}
+
+impl<B: JsBytes> Target<B> for ObjectTarget {
+    fn abilities(&self) -> Abilities {
+        let holes = match self.0.holes().as_deref() {
+            Some("told") => Holes::Told,
+            Some("filled") => Holes::Filled,
+            _ => Holes::Implied,
+        };
+        let short_hole = self.0.short_hole().unwrap_or(0.0) as u64;
+        Abilities { ordered: self.0.ordered().unwrap_or(false), holes, short_hole }
+    }
+
+    fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
+        settled(self.0.open(size.map(|size| size as f64))).boxed_local()
+    }
+
+    fn hole(&self, offset: u64, len: u64) -> LocalBoxFuture<'_, Result<()>> {
+        settled(self.0.hole(offset as f64, len as f64)).boxed_local()
+    }
+
+    fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
+        settled(self.0.close()).boxed_local()
+    }
+
+    fn abort(&self) -> LocalBoxFuture<'_, ()> {
+        settled(self.0.abort()).map(drop).boxed_local()
+    }
+}

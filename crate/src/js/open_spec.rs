@@ -1,0 +1,62 @@
+//! How JavaScript says what to open.
+
+use crate::open::Input;
+use crate::open::chain::Companion;
+use crate::open::chain::OpenOptions;
+use js_sys::Array;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen]
+extern "C" {
+    /// `{ source, format?, name?, companions, snapshot?, salvage, checkManifest? }`.
+    pub type OpenSpec;
+    #[wasm_bindgen(method, getter)]
+    fn source(this: &OpenSpec) -> JsValue;
+    #[wasm_bindgen(method, getter)]
+    fn format(this: &OpenSpec) -> Option<String>;
+    #[wasm_bindgen(method, getter)]
+    fn name(this: &OpenSpec) -> Option<String>;
+    #[wasm_bindgen(method, getter)]
+    fn companions(this: &OpenSpec) -> Array;
+    #[wasm_bindgen(method, getter)]
+    fn snapshot(this: &OpenSpec) -> Option<String>;
+    #[wasm_bindgen(method, getter)]
+    fn salvage(this: &OpenSpec) -> bool;
+    #[wasm_bindgen(method, getter, js_name = checkManifest)]
+    fn check_manifest(this: &OpenSpec) -> Option<bool>;
+
+    /// `{ source, name, standsFor?, isImage }`.
+    type CompanionSpec;
+    #[wasm_bindgen(method, getter, js_name = source)]
+    fn companion_source(this: &CompanionSpec) -> JsValue;
+    #[wasm_bindgen(method, getter, js_name = name)]
+    fn companion_name(this: &CompanionSpec) -> String;
+    #[wasm_bindgen(method, getter, js_name = standsFor)]
+    fn stands_for(this: &CompanionSpec) -> Option<String>;
+    #[wasm_bindgen(method, getter, js_name = isImage)]
+    fn is_image(this: &CompanionSpec) -> bool;
+}
+
+impl OpenSpec {
+    /// The image, and how to open it.
+    pub(super) fn read(&self) -> (Input, OpenOptions) {
+        let companion = |spec: JsValue| {
+            let spec: CompanionSpec = spec.unchecked_into();
+            Companion {
+                source: super::source(spec.companion_source()),
+                name: spec.companion_name(),
+                stands_for: spec.stands_for(),
+                is_image: spec.is_image(),
+            }
+        };
+        let options = OpenOptions {
+            format: self.format(),
+            name: self.name(),
+            companions: self.companions().iter().map(companion).collect(),
+            snapshot: self.snapshot(),
+            salvage: self.salvage(),
+            check_manifest: self.check_manifest(),
+        };
+        (super::input(self.source()), options)
+    }
+}

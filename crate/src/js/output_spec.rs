@@ -1,0 +1,108 @@
+//! Output formats as JavaScript sees them: what an image can be converted to, and how a conversion names one.
+
+use crate::convert::Begun;
+use crate::disk::info::Notice;
+use crate::error::{Failure, Result};
+use crate::open::image::Image;
+use crate::output::{self, FormatOption, OUTPUT_FORMATS, OutputFormat, Stamp, Writer};
+use js_sys::Uint8Array;
+use serde::Serialize;
+use std::borrow::Cow;
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen]
+extern "C" {
+    /// `{ format, seconds, random, begun, begunWritten }`: the name of an output format, what its writer stamps the output
+    /// with, and what of it is there already.
+    pub type OutputSpec;
+    #[wasm_bindgen(method, getter)]
+    fn format(this: &OutputSpec) -> String;
+    #[wasm_bindgen(method, getter)]
+    fn seconds(this: &OutputSpec) -> f64;
+    #[wasm_bindgen(method, getter)]
+    fn random(this: &OutputSpec) -> Uint8Array;
+    #[wasm_bindgen(method, getter)]
+    fn begun(this: &OutputSpec) -> f64;
+    #[wasm_bindgen(method, getter, js_name = begunWritten)]
+    fn begun_written(this: &OutputSpec) -> f64;
+}
+
+impl OutputSpec {
+    /// A writer for the disk of `image`, or for one that comes in order.
+    pub(super) fn writer(&self, image: Option<Rc<Image>>) -> Result<Box<dyn Writer>> {
+        writer_for(writer::by_name(&self.format())?, image.map(|image| image.virtual_size()))
+    }
+
+    pub(super) fn what_is_there(&self) -> Begun {
+        Begun { guest: self.begun() as u64, written: self.begun_written() as u64 }
+    }
+
+    pub(super) fn stamp(&self) -> Stamp {
+        let mut stamp = Stamp { seconds: self.seconds() as u64, ..Stamp::default() };
+        let random = self.random();
+        if random.length() as usize == stamp.random.len() {
+            random.copy_to(&mut stamp.random);
+        }
+        stamp
+    }
+}
+
+/// `OutputFormat` of the API. Sizes in bytes.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct OutputMessage {
+    name: &'static str,
+    label: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    hint: &'static str,
+    extension: &'static str,
+    options: Vec<OptionMessage>,
+    compressed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    notices: Vec<Notice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refusal: Option<RefusalMessage>,
+}
+
+#[derive(Serialize)]
+struct OptionMessage {
+    name: &'static str,
+    values: &'static [&'static str],
+}
+
+/// Why an image cannot be converted to a format.
+#[derive(Serialize)]
+struct RefusalMessage {
+    kind: &'static str,
+    code: Cow<'static, str>,
+    message: String,
+}
+
+/// A writer for a disk of `virtual_size` bytes, or for one whose end tells.
+fn writer_for(format: &OutputFormat, virtual_size: Option<u64>) -> Result<Box<dyn Writer>> {
+    match virtual_size {
+        Some(virtual_size) => (format.writer)(virtual_size),
+        None => format.writer_in_order(),
+    }
+}
+
+/// What a disk of `virtual_size` bytes can be converted to, and cannot; `None` for one whose end tells.
+pub(super) fn outputs(virtual_size: Option<u64>) -> Vec<OutputMessage> {
+    OUTPUT_FORMATS.iter().map(|format| describe(format, virtual_size)).collect()
+}
+
+fn describe(format: &OutputFormat, virtual_size: Option<u64>) -> OutputMessage {
+    let OutputFormat { name, label, hint, extension, options, compressed, .. } = *format;
+    let options = options.iter().map(|&FormatOption { name, values }| OptionMessage { name, values }).collect();
+    let (size, notices, refusal) = match writer_for(format, virtual_size) {
+        Ok(_) if virtual_size.is_none() => (None, Vec::new(), None),
+        Ok(writer) => (writer.output_size(), writer.notice().into_iter().collect(), None),
+        Err(error) => {
+            let Failure { kind, code, message, .. } = error.into();
+            (None, Vec::new(), Some(RefusalMessage { kind: kind.name(), code, message }))
+        }
+    };
+    OutputMessage { name, label, hint, extension, options, compressed, size, notices, refusal }
+}

@@ -1,0 +1,135 @@
+//! A worker of the `workers` engine: runs jobs with a memory of its own and parses no metadata.
+
+use super::delivered::Delivered;
+use crate::compress::{Encoder, Placement};
+use crate::convert::{Decoder, Job, JobOutput, LoadedJob, SpareBuffers, run_job};
+use crate::crypt::{Ciphers, Keys};
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::source::{Source, zeroed};
+use crate::io::target::TargetHandle;
+use js_sys::{Array, Uint8Array};
+use postcard::experimental::serialized_size;
+use serde::Serialize;
+use std::cell::RefCell;
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+use zeroize::Zeroizing;
+
+/// One conversion's part of a pool worker.
+#[wasm_bindgen]
+pub struct Runner {
+    /// `None` for a file whose bytes travel with the jobs.
+    files: Vec<Option<Rc<dyn Source>>>,
+    ciphers: Ciphers,
+    handle: Option<Box<dyn TargetHandle<Vec<u8>>>>,
+    decoder: RefCell<Decoder>,
+    encoder: RefCell<Encoder>,
+    spares: SpareBuffers,
+}
+
+#[wasm_bindgen]
+impl Runner {
+    /// Reads from `files`, where `undefined` is one whose bytes travel with the jobs; decrypts with `keys`, and writes by
+    /// `handle`, or hands its output over where there is none.
+    #[wasm_bindgen(constructor)]
+    pub fn new(files: &Array, keys: Option<Vec<u8>>, handle: JsValue) -> std::result::Result<Runner, JsValue> {
+        let handle = if handle.is_undefined() { None } else { Some(super::handle::handle(&handle)?) };
+        let keys = keys.map(Zeroizing::new).map(|bytes| Keys::from_bytes(&bytes)).transpose()?.unwrap_or_default();
+        Ok(Self {
+            files: files.iter().map(|file| (!file.is_undefined()).then(|| super::source(file))).collect(),
+            ciphers: Ciphers::new(&keys)?,
+            handle,
+            decoder: RefCell::default(),
+            encoder: RefCell::default(),
+            spares: SpareBuffers::default(),
+        })
+    }
+
+    /// Runs a job. `brought` are the bytes that have travelled with it, an array for each of its reads in such files;
+    /// their memory is given back.
+    pub async fn run(&self, job: Vec<u8>, brought: Option<Array>) -> std::result::Result<JsReply, JsValue> {
+        let job: Job = postcard::from_bytes(&job).map_err(internal)?;
+        let files = self.files_of(&job, brought)?;
+        let finish = async |loaded: LoadedJob| {
+            let decode = |job: &_, buffers: &mut _| self.decoder.borrow_mut().decode(job, buffers, &self.ciphers);
+            let deflate = |bytes: &_, runs: &_, output: &mut _| self.encoder.borrow_mut().deflate(bytes, runs, output);
+            loaded.finish(decode, deflate)
+        };
+        let JobOutput { bytes, placement, lost, read } = run_job(job, &files, &self.spares, finish).await?;
+        let reply: JsReply = js_sys::Object::new().unchecked_into();
+        reply.set_read(read as f64);
+        reply.set_written(placement.len() as f64);
+        if !lost.is_empty() {
+            reply.set_lost(Uint8Array::from(&message(&lost)?[..]));
+        }
+        match (&self.handle, &placement) {
+            (Some(handle), Placement::Runs(runs)) => handle.write(&bytes, runs).await?,
+            // Segments are joined by the coordinator.
+            _ => {
+                reply.set_placement(Uint8Array::from(&message(&placement)?[..]));
+                reply.set_bytes(if placement.is_empty() {
+                    Uint8Array::default()
+                } else {
+                    Uint8Array::from(&bytes[..])
+                });
+            }
+        }
+        self.spares.give_output(bytes);
+        Ok(reply)
+    }
+}
+
+impl Runner {
+    /// The files as `job` reads them.
+    fn files_of(&self, job: &Job, brought: Option<Array>) -> Result<Vec<Rc<dyn Source>>> {
+        let mut travelled: Vec<Delivered> = self.files.iter().map(|_| Delivered::default()).collect();
+        let mut brought = brought.iter().flat_map(|arrays| arrays.iter());
+        for read in &job.reads {
+            let file = usize::from(read.file.0);
+            if self.files.get(file).is_some_and(Option::is_none) {
+                let missing = || Error::new(ErrorKind::Internal, "A job has come without its bytes");
+                travelled[file].push(*read, brought.next().ok_or_else(missing)?.unchecked_into());
+            }
+        }
+        let files = self.files.iter().zip(travelled);
+        Ok(files.map(|(file, travelled)| file.clone().unwrap_or_else(|| Rc::new(travelled))).collect())
+    }
+}
+
+/// `value` as it travels between workers. Fails with `internal` where there is no memory for it.
+pub(super) fn message(value: &impl Serialize) -> Result<Vec<u8>> {
+    let mut bytes = zeroed(serialized_size(value).map_err(internal)?)?;
+    postcard::to_slice(value, &mut bytes).map_err(internal)?;
+    Ok(bytes)
+}
+
+pub(super) fn internal(cause: postcard::Error) -> Error {
+    Error::new(ErrorKind::Internal, format!("A message between workers could not be read: {cause}"))
+}
+
+#[wasm_bindgen]
+extern "C" {
+    /// What a runner answers: `{ read, written, lost?, placement?, bytes? }`.
+    #[wasm_bindgen(extends = js_sys::Object)]
+    pub type JsReply;
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn read(this: &JsReply) -> f64;
+    #[wasm_bindgen(method, setter)]
+    fn set_read(this: &JsReply, value: f64);
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn written(this: &JsReply) -> f64;
+    #[wasm_bindgen(method, setter)]
+    fn set_written(this: &JsReply, value: f64);
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn placement(this: &JsReply) -> Option<Uint8Array>;
+    #[wasm_bindgen(method, setter)]
+    fn set_placement(this: &JsReply, value: Uint8Array);
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn lost(this: &JsReply) -> Option<Uint8Array>;
+    #[wasm_bindgen(method, setter)]
+    fn set_lost(this: &JsReply, value: Uint8Array);
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn bytes(this: &JsReply) -> Option<Uint8Array>;
+    #[wasm_bindgen(method, setter)]
+    fn set_bytes(this: &JsReply, value: Uint8Array);
+}

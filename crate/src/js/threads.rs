@@ -1,0 +1,135 @@
+//! The executor of the `threads` engine: the coordinator reads, a rayon pool over the same memory
+//! decodes. The coordinator never blocks: it spawns, and awaits the answer.
+
+use super::bytes::JsBytes;
+use crate::compress::{Encoder, Segment};
+use crate::convert::{Budget, Buffers, Decoded, Decoder, Executor, Job, JobOutput, Outcome, SpareBuffers, run_job};
+use crate::crypt::{Ciphers, Keys};
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::source::Files;
+use crate::io::target::Run;
+use futures_channel::oneshot;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use js_sys::Uint8Array;
+use rayon::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Jobs in flight: two being read, one that the whole pool decodes, one being written.
+const DEPTH: usize = 4;
+/// The output that one thread decodes at a time, in bytes: smaller parts cost 3-5 %.
+const PART: usize = 1 << 20;
+
+pub(super) struct Pool {
+    files: Files,
+    ciphers: Arc<Ciphers>,
+    job_bytes: u64,
+    read_ahead: u64,
+    spares: Rc<SpareBuffers>,
+}
+
+impl Pool {
+    /// Reads from `files` and decrypts with `keys`; all that is in memory takes about `memory` bytes.
+    pub fn new(files: Files, keys: &Keys, memory: u64) -> Result<Self> {
+        let Budget { jobs, max_job, read_ahead } = Budget::new(&files, memory);
+        Ok(Self {
+            files,
+            ciphers: Arc::new(Ciphers::new(keys)?),
+            job_bytes: (jobs / (2 * DEPTH as u64)).min(max_job),
+            read_ahead,
+            spares: Rc::default(),
+        })
+    }
+}
+
+/// A job's output, whose buffer goes back to the spare ones when it is written.
+pub(super) struct Output {
+    bytes: Vec<u8>,
+    spares: Rc<SpareBuffers>,
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.spares.give_output(std::mem::take(&mut self.bytes));
+    }
+}
+
+impl From<&[u8]> for Output {
+    fn from(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.to_vec(), spares: Rc::default() }
+    }
+}
+
+impl JsBytes for Output {
+    fn view(&self, start: usize, len: usize) -> Uint8Array {
+        self.bytes.view(start, len)
+    }
+
+    fn copy_to(&self, start: usize, target: &Uint8Array) {
+        self.bytes.copy_to(start, target);
+    }
+}
+
+impl Executor for Pool {
+    type Bytes = Output;
+
+    fn jobs_in_flight(&self, job_bytes: u64) -> usize {
+        (DEPTH as u64 * self.job_bytes / job_bytes).max(1) as usize
+    }
+
+    fn job_bytes(&self) -> u64 {
+        self.job_bytes
+    }
+
+    fn files(&self) -> &Files {
+        &self.files
+    }
+
+    fn read_ahead(&self) -> u64 {
+        self.read_ahead
+    }
+
+    fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Output>>> {
+        async move {
+            let ran = run_job(job, &self.files, &self.spares, async |loaded| {
+                let ciphers = self.ciphers.clone();
+                let (answer, answered) = oneshot::channel();
+                rayon::spawn(move || {
+                    let decode = |job: &_, buffers: &mut _| decode(job, buffers, &ciphers);
+                    // Nobody waits for it after a cancel.
+                    let _ = answer.send(loaded.finish(decode, deflate));
+                });
+                answered.await.map_err(|_| Error::new(ErrorKind::Internal, "A decoding thread ended"))?
+            });
+            let JobOutput { bytes, placement, lost, read } = ran.await?;
+            let output = Output { bytes, spares: self.spares.clone() };
+            Ok(Decoded { written: placement.len(), output: Some((output, placement)), read, lost })
+        }
+        .boxed_local()
+    }
+}
+
+thread_local! {
+    static DECODER: RefCell<Decoder> = RefCell::default();
+    static ENCODER: RefCell<Encoder> = RefCell::default();
+}
+
+/// Encodes a job on the thread that has decoded it. Others have other jobs.
+fn deflate(bytes: &[u8], runs: &[Run], output: &mut Vec<u8>) -> Result<Vec<Segment>> {
+    ENCODER.with_borrow_mut(|encoder| encoder.deflate(bytes, runs, output))
+}
+
+/// Decodes a job on all threads of the pool.
+fn decode(job: &Job, buffers: &mut Buffers, ciphers: &Ciphers) -> Result<Outcome> {
+    let input = &buffers.input[..];
+    let output = job.prepare(&mut buffers.output)?;
+    let parts: Vec<_> = job
+        .parts(output, PART)
+        .into_par_iter()
+        .map(|part| DECODER.with_borrow_mut(|decoder| decoder.decode_part(job, part, input, ciphers)))
+        .collect();
+    // In order: of several failures the first is reported, not the fastest.
+    Outcome::of_parts(job, &mut buffers.output, parts)
+}

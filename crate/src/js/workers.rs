@@ -1,0 +1,139 @@
+//! The executor of the `workers` engine: jobs go to workers with memories of their own, by
+//! `postMessage`. They come back written, or with the bytes to write.
+
+use super::errors::caught;
+use super::runner::{JsReply, internal, message};
+use crate::convert::{Budget, Decoded, Executor, Job};
+use crate::error::{ErrorKind, Result};
+use crate::io::source::{FileId, FileRange, Files, zeroed};
+use crate::offsets::HostOffset;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use js_sys::{Array, Function, Promise, Uint8Array};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+
+/// Jobs that a worker has at once: one that it decodes, one that it reads ahead.
+const JOBS_PER_WORKER: usize = 2;
+/// Job-sized buffers that a worker holds for them: two of input, one of output, one on its way to
+/// the writer.
+const BUFFERS_PER_WORKER: u64 = 4;
+
+pub(super) struct Workers {
+    dispatch: Function,
+    count: usize,
+    job_bytes: u64,
+    read_ahead: u64,
+    files: Files,
+    /// For each of the files: the one of the caller's that it is a part of.
+    given: Vec<FileId>,
+}
+
+impl Workers {
+    /// Sends jobs on `files` to `count` workers by `dispatch(job: Uint8Array, reads: (Range | Uint8Array)[]):
+    /// Promise<Reply>`, where `reads` are the ranges of files that workers do not open by themselves, in the order of the
+    /// job, each `{ file, offset, length }`, or their bytes where they are made here: the bytes travel with the job. All that is in memory takes about `memory` bytes.
+    /// Each of `files` is a part of the file `given` by the caller.
+    pub fn new(dispatch: Function, count: usize, memory: u64, files: Files, given: Vec<FileId>) -> Self {
+        let Budget { jobs, max_job, read_ahead } = Budget::new(&files, memory);
+        let job_bytes = (jobs / (BUFFERS_PER_WORKER * count as u64)).min(max_job);
+        Self { dispatch, count, job_bytes, read_ahead, files, given }
+    }
+
+    /// What travels with a job: the ranges that the caller has, and the bytes that are made here.
+    async fn travelling(&self, reads: &[FileRange]) -> Result<Array> {
+        let travelling = Array::new();
+        for read in reads {
+            let file = &self.files[usize::from(read.file.0)];
+            let profile = file.profile();
+            if profile.made_here {
+                let mut bytes = zeroed(read.len as usize)?;
+                file.read_at(read.start, &mut bytes).await?;
+                travelling.push(&Uint8Array::from(&bytes[..]));
+            } else if !profile.opened_by_workers {
+                let given = self.given[usize::from(read.file.0)];
+                travelling.push(&js_range(&FileRange { file: given, ..self.in_its_file(read) }));
+            }
+        }
+        Ok(travelling)
+    }
+
+    /// The same range, counted from the start of the file that workers open, if it is a part of one.
+    fn in_its_file(&self, read: &FileRange) -> FileRange {
+        let start = self.files[usize::from(read.file.0)].start().unwrap_or(0);
+        FileRange { start: HostOffset(read.start.0 + start), ..*read }
+    }
+}
+
+impl Executor for Workers {
+    type Bytes = Uint8Array;
+
+    fn jobs_in_flight(&self, job_bytes: u64) -> usize {
+        ((self.count * JOBS_PER_WORKER) as u64 * self.job_bytes / job_bytes).max(1) as usize
+    }
+
+    fn job_bytes(&self) -> u64 {
+        self.job_bytes
+    }
+
+    fn files(&self) -> &Files {
+        &self.files
+    }
+
+    fn read_ahead(&self) -> u64 {
+        self.read_ahead
+    }
+
+    fn execute(&self, mut job: Job) -> LocalBoxFuture<'_, Result<Decoded<Uint8Array>>> {
+        async move {
+            if job.stretches.is_empty() {
+                return Ok(Decoded { output: None, read: 0, written: 0, lost: Vec::new() });
+            }
+            let failed = |thrown: JsValue| caught(&thrown, ErrorKind::Internal, "run a part of the conversion");
+            let travelling = self.travelling(&job.reads).await?;
+            for read in &mut job.reads {
+                *read = self.in_its_file(read);
+            }
+            let bytes = message(&job)?;
+            let promise = self.dispatch.call2(&JsValue::NULL, &Uint8Array::from(&bytes[..]), &travelling);
+            let promise = promise.map_err(failed)?;
+            let reply = JsFuture::from(promise.unchecked_into::<Promise>()).await.map_err(failed)?;
+            decoded(&reply.unchecked_into())
+        }
+        .boxed_local()
+    }
+}
+
+#[wasm_bindgen]
+extern "C" {
+    /// `{ file, offset, length }`.
+    #[wasm_bindgen(extends = js_sys::Object)]
+    type JsRange;
+    #[wasm_bindgen(method, setter)]
+    fn set_file(this: &JsRange, value: u16);
+    #[wasm_bindgen(method, setter)]
+    fn set_offset(this: &JsRange, value: f64);
+    #[wasm_bindgen(method, setter)]
+    fn set_length(this: &JsRange, value: f64);
+}
+
+fn js_range(range: &FileRange) -> JsRange {
+    let object: JsRange = js_sys::Object::new().unchecked_into();
+    object.set_file(range.file.0);
+    object.set_offset(range.start.0 as f64);
+    object.set_length(range.len as f64);
+    object
+}
+
+fn decoded(reply: &JsReply) -> Result<Decoded<Uint8Array>> {
+    let output = match (reply.bytes(), reply.placement()) {
+        (Some(bytes), Some(placement)) => Some((bytes, postcard::from_bytes(&placement.to_vec()).map_err(internal)?)),
+        // The worker has written by itself.
+        _ => None,
+    };
+    let lost = match reply.lost() {
+        Some(bytes) => postcard::from_bytes(&bytes.to_vec()).map_err(internal)?,
+        None => Vec::new(),
+    };
+    Ok(Decoded { output, read: reply.read() as u64, written: reply.written() as u64, lost })
+}

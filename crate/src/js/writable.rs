@@ -1,0 +1,141 @@
+//! A file that is replaced when it is complete, written through `createWritable`. Closing the stream replaces the file, so that is left
+//! to the side that knows whether the result shall appear.
+
+use super::bytes::JsBytes;
+use super::targets::{failed, settled};
+use crate::error::Result;
+use crate::io::target::{Abilities, Run, Target, TargetHandle};
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
+use js_sys::Uint8Array;
+use std::cell::RefCell;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{FileSystemWritableFileStream, WriteCommandType, WriteParams};
+
+/// Holes shorter than this (bytes) may be written: a call costs as much as that many bytes.
+const SHORT_HOLE: u64 = 64 << 10;
+/// The bytes of a full write. A call costs much, so they are large.
+const BUFFER: usize = 16 << 20;
+
+pub(super) struct WritableTarget {
+    stream: FileSystemWritableFileStream,
+    buffers: RefCell<Buffers>,
+}
+
+/// Two buffers: one is filled while the other one is written. Both are memory of JavaScript's own,
+/// since the stream takes no shared memory.
+struct Buffers {
+    filling: Uint8Array,
+    other: Uint8Array,
+    /// Where the filling one belongs, and how full it is.
+    offset: u64,
+    len: usize,
+    /// The write of the other one. It is listened to from the start: it may fail before anybody waits for it.
+    writing: Option<JsFuture>,
+}
+
+impl Buffers {
+    fn new() -> Self {
+        let buffer = || Uint8Array::new_with_length(BUFFER as u32);
+        Self { filling: buffer(), other: buffer(), offset: 0, len: 0, writing: None }
+    }
+
+    fn ends_at(&self) -> u64 {
+        self.offset + self.len as u64
+    }
+}
+
+impl WritableTarget {
+    pub fn new(stream: FileSystemWritableFileStream) -> Self {
+        Self { stream, buffers: RefCell::new(Buffers::new()) }
+    }
+
+    async fn write_run(&self, bytes: &impl JsBytes, run: &Run) -> Result<()> {
+        if self.buffers.borrow().ends_at() != run.offset {
+            self.flush().await?;
+        }
+        let mut done = 0;
+        while done < run.len {
+            if self.buffers.borrow().len == BUFFER {
+                self.flush().await?;
+            }
+            let buffers = &mut *self.buffers.borrow_mut();
+            if buffers.len == 0 {
+                buffers.offset = run.offset + done as u64;
+            }
+            let len = (BUFFER - buffers.len).min(run.len - done);
+            let target = buffers.filling.subarray(buffers.len as u32, (buffers.len + len) as u32);
+            bytes.copy_to(run.start + done, &target);
+            buffers.len += len;
+            done += len;
+        }
+        Ok(())
+    }
+
+    /// Begins to write what was filled, once the other buffer is free.
+    async fn flush(&self) -> Result<()> {
+        let writing = self.buffers.borrow_mut().writing.take();
+        if let Some(writing) = writing {
+            writing.await.map_err(failed)?;
+        }
+        let buffers = &mut *self.buffers.borrow_mut();
+        if buffers.len == 0 {
+            return Ok(());
+        }
+        let params = WriteParams::new(WriteCommandType::Write);
+        params.set_position(Some(buffers.offset as f64));
+        // A part of a buffer is copied: WebKit writes all of the buffer that a view lies in.
+        let whole = buffers.len == BUFFER;
+        let data = if whole { buffers.filling.clone() } else { buffers.filling.slice(0, buffers.len as u32) };
+        params.set_data(&data);
+        buffers.writing = Some(self.stream.write_with_write_params(&params).map_err(failed)?.into());
+        std::mem::swap(&mut buffers.filling, &mut buffers.other);
+        buffers.offset += buffers.len as u64;
+        buffers.len = 0;
+        Ok(())
+    }
+
+    async fn complete(&self) -> Result<()> {
+        // The second one waits for the write that the first one has begun.
+        self.flush().await?;
+        self.flush().await
+    }
+}
+
+impl<B: JsBytes> TargetHandle<B> for WritableTarget {
+    fn write<'a>(&'a self, bytes: &'a B, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
+        async move {
+            for run in runs {
+                self.write_run(bytes, run).await?;
+            }
+            Ok(())
+        }
+        .boxed_local()
+    }
+}
+
+impl<B: JsBytes> Target<B> for WritableTarget {
+    /// Ordered: the browsers that cannot make a file sparse fill every gap that is written past.
+    fn abilities(&self) -> Abilities {
+        Abilities { ordered: true, short_hole: SHORT_HOLE, ..Abilities::default() }
+    }
+
+    fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
+        match size {
+            Some(size) => settled(self.stream.truncate_with_f64(size as f64)).boxed_local(),
+            None => ready(Ok(())).boxed_local(),
+        }
+    }
+
+    fn hole(&self, _offset: u64, _len: u64) -> LocalBoxFuture<'_, Result<()>> {
+        ready(Ok(())).boxed_local()
+    }
+
+    fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
+        self.complete().boxed_local()
+    }
+
+    fn abort(&self) -> LocalBoxFuture<'_, ()> {
+        settled(Ok(self.stream.abort())).map(drop).boxed_local()
+    }
+}

@@ -1,0 +1,171 @@
+//! Finds the file that a reference names among those that the caller handed over. Names are compared only; nothing is
+//! opened by a name.
+
+use super::options::{Companion, OpenOptions};
+use crate::disk::reference::{Reference, Role, base_name, resolved};
+use crate::error::shown::shown;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::source::FileId;
+use decant_text::folded;
+use std::collections::HashMap;
+
+/// The companions of an image, and which of them are referred to.
+pub(super) struct Companions<'a> {
+    image: &'a str,
+    given: &'a [Companion],
+    used: Vec<bool>,
+    /// The numbers of the companions with a certain name, path, or base name.
+    by_name: HashMap<&'a str, Vec<usize>>,
+    by_path: HashMap<Vec<&'a str>, Vec<usize>>,
+    by_base_name: HashMap<&'a str, Vec<usize>>,
+    /// Without regard to form and case.
+    by_folded_name: HashMap<String, Vec<usize>>,
+}
+
+/// The name under which an image may refer to `companion`.
+fn given_name(companion: &Companion) -> &str {
+    companion.stands_for.as_deref().unwrap_or(&companion.name)
+}
+
+impl<'a> Companions<'a> {
+    pub fn new(options: &'a OpenOptions) -> Self {
+        let given = &options.companions;
+        let mut companions = Self {
+            image: options.name.as_deref().unwrap_or("the image"),
+            given,
+            used: vec![false; given.len()],
+            by_name: HashMap::new(),
+            by_path: HashMap::new(),
+            by_base_name: HashMap::new(),
+            by_folded_name: HashMap::new(),
+        };
+        for (number, companion) in given.iter().enumerate() {
+            let name = given_name(companion);
+            companions.by_name.entry(name).or_default().push(number);
+            companions.by_path.entry(resolved(name, "")).or_default().push(number);
+            companions.by_base_name.entry(base_name(name)).or_default().push(number);
+            companions.by_folded_name.entry(folded(base_name(name))).or_default().push(number);
+        }
+        companions
+    }
+
+    /// The name of a file, for messages.
+    pub fn name(&self, id: FileId) -> &str {
+        match usize::from(id.0) {
+            0 => self.image,
+            at => match &self.given[at - 1] {
+                Companion { name, stands_for: Some(reference), .. } if name.is_empty() => reference,
+                companion => &companion.name,
+            },
+        }
+    }
+
+    /// The file that `reference` names, if it was handed over: by its path, else by its base name alone, else by that without
+    /// regard to form and case. `above` are the names of the image that refers to it, which is the last, and of those above.
+    ///
+    /// Fails with `usage` if several files match, or the image itself, or a file in another folder whose base name an
+    /// image above has too; with `corrupt` if the reference can only be a circle.
+    pub fn find(&mut self, reference: &Reference, above: &[&str]) -> Result<Option<FileId>> {
+        let role = reference.role;
+        let paths = &reference.candidates;
+        let mut is_unclear = false;
+        let mut found = self.with_path(reference, above.last().copied().unwrap_or_default());
+        if found.is_empty() {
+            (found, is_unclear) = first_of(paths, |path| self.with_base_name(path, above));
+        }
+        if found.is_empty() {
+            (found, is_unclear) = first_of(paths, |path| self.with_folded_name(path, above));
+        }
+        match found[..] {
+            [] if paths.iter().any(|path| above.contains(&&path[..])) => Err(Error::new(
+                ErrorKind::Corrupt,
+                format!(
+                    "The image is corrupt: its {role} '{}' is an image above it, or itself",
+                    shown(&reference.name)
+                ),
+            )),
+            [] => Ok(None),
+            [at] if self.given[at].is_image => Err(ambiguous(&reference.name, role, "the image itself")),
+            [at] if is_unclear && given_name(&self.given[at]).contains(['/', '\\']) => {
+                let given = shown(given_name(&self.given[at]));
+                let what = format!("'{given}' in its last part only, in which an image above does too");
+                Err(ambiguous(&reference.name, role, &what))
+            }
+            [at] => {
+                self.used[at] = true;
+                Ok(Some(FileId(at as u16 + 1)))
+            }
+            _ => Err(ambiguous(&reference.name, role, "more than one of the files")),
+        }
+    }
+
+    /// The files whose name is that of `reference`, as it is or by a path that it means; if there are none, those whose path
+    /// is one of these as the file `referring` means it.
+    fn with_path(&self, reference: &Reference, referring: &str) -> Vec<usize> {
+        let known = |name: &str| self.by_name.get(name).cloned().unwrap_or_default();
+        let mut found = known(&reference.name);
+        for path in reference.candidates.iter().filter(|path| **path != reference.name) {
+            found.extend(known(path));
+        }
+        if found.is_empty() {
+            let resolved_path = |path: &String| self.by_path.get(&resolved(path, referring)).cloned();
+            found = reference.candidates.iter().find_map(resolved_path).unwrap_or_default();
+        }
+        found
+    }
+
+    /// The files with the base name of `path`, and whether an image above has it, too: then only those that nothing refers
+    /// to.
+    fn with_base_name(&self, path: &str, above: &[&str]) -> (Vec<usize>, bool) {
+        let is_in_use = above.iter().any(|name| base_name(name) == base_name(path));
+        (self.unless_in_use(self.by_base_name.get(base_name(path)), is_in_use), is_in_use)
+    }
+
+    /// The same without regard to form and case.
+    fn with_folded_name(&self, path: &str, above: &[&str]) -> (Vec<usize>, bool) {
+        let wanted = folded(base_name(path));
+        let is_in_use = above.iter().any(|name| folded(base_name(name)) == wanted);
+        (self.unless_in_use(self.by_folded_name.get(&wanted), is_in_use), is_in_use)
+    }
+
+    fn unless_in_use(&self, found: Option<&Vec<usize>>, is_in_use: bool) -> Vec<usize> {
+        let mut found = found.cloned().unwrap_or_default();
+        found.retain(|&at| !is_in_use || !self.used[at]);
+        found
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+
+    /// The files that nothing refers to so far.
+    pub fn free(&self) -> Vec<FileId> {
+        let free = self.used.iter().zip(self.given).enumerate().filter(|(_, (used, given))| !**used && !given.is_image);
+        free.map(|(at, _)| FileId(at as u16 + 1)).collect()
+    }
+
+    /// Marks `id`, which was found by its content, as referred to.
+    pub fn take(&mut self, id: FileId) {
+        self.used[usize::from(id.0) - 1] = true;
+    }
+
+    /// The names of the files that nothing refers to.
+    pub fn unused(&self) -> Vec<String> {
+        let unused = self.given.iter().zip(&self.used).filter(|(_, used)| !**used);
+        unused.map(|(companion, _)| companion.name.clone()).collect()
+    }
+}
+
+/// The first answer of `find` to one of `paths` that has files.
+fn first_of(paths: &[String], find: impl Fn(&str) -> (Vec<usize>, bool)) -> (Vec<usize>, bool) {
+    paths.iter().map(|path| find(path)).find(|(found, _)| !found.is_empty()).unwrap_or_default()
+}
+
+/// The error for a reference called `name` that also matches `what`.
+pub(super) fn ambiguous(name: &str, role: Role, what: &str) -> Error {
+    let name = shown(name);
+    let message =
+        format!("'{name}', the image's {role}, matches {what}; say which file it is, as NAME=FILE with that name");
+    Error::new(ErrorKind::Usage, message)
+}

@@ -1,0 +1,358 @@
+//! A chain: an image and the layers below it, which are opened one by one and read as one disk.
+
+mod candidates;
+mod companions;
+mod options;
+mod parents;
+mod walk;
+
+pub use options::{Companion, OpenOptions};
+
+use crate::container::Member;
+use crate::disk::EncryptionInfo;
+use crate::disk::extent::{ExtentWalk, Extents};
+use crate::disk::file_name;
+use crate::disk::info::{ContainerInfo, LayerInfo, Need};
+use crate::disk::reference::Reference;
+use crate::error::shown::shown;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{self, Disk, Format, LayerOptions, PartFile, WalkSetup, raw};
+use crate::io::source::{FileId, Source};
+use crate::io::table_cache::TableCache;
+use crate::open::unpack::{Content, unpack};
+use candidates::Candidates;
+use parents::ParentSearch;
+use std::rc::Rc;
+
+/// Upper bound on the layers of a chain. Real ones have a handful; libvirt's limit is 200.
+pub const MAX_LAYERS: usize = 128;
+/// Upper bounds on the memory that a pass has for tables, in bytes: those of all layers, and those of one.
+const TABLE_MEMORY: u64 = 16 << 20;
+const LAYER_TABLE_MEMORY: u64 = 1280 << 10;
+
+/// What is known of the image's own file before it is opened.
+#[derive(Clone)]
+pub struct Top {
+    /// Its format.
+    pub format: &'static Format,
+    /// What it was found in, the outermost container first.
+    pub containers: Vec<ContainerInfo>,
+    /// See [`LayerOptions::missing`].
+    pub missing: u64,
+    /// The other files of its container: its companions may be among them.
+    pub beside: Vec<Member>,
+}
+
+impl Top {
+    /// What is known of the file `source`: the format that `options` state, or that its content has. Fails as
+    /// [`crate::Image::open`] does.
+    pub async fn of_file(source: &dyn Source, options: &OpenOptions) -> Result<Self> {
+        let format = match &options.format {
+            Some(name) => format::by_name(name)?,
+            None => format::probe(source).await?.ok_or_else(|| not_recognised(options, source.size()))?,
+        };
+        Ok(Self { format, containers: Vec::new(), missing: 0, beside: Vec::new() })
+    }
+}
+
+/// One layer of a chain.
+pub struct Layer {
+    /// Which file it is.
+    pub file: FileId,
+    /// The name of that file, for messages.
+    pub name: String,
+    /// The opened image.
+    pub disk: Rc<dyn Disk>,
+    /// Whether it is read as raw because nothing states its format and its content is not recognised.
+    guessed: bool,
+    /// The files that hold parts of it, in the order of its references; `None` for a reference to the layer below and
+    /// for a file that is missing.
+    parts: Rc<[Option<PartFile>]>,
+    /// The number of its cipher, counted from the top layer; `None` if it is not encrypted.
+    pub cipher: Option<u16>,
+    /// What it is called in the container that it was found in, as [`Error::inside`] takes it; `None` if that is no
+    /// container.
+    content: Option<String>,
+}
+
+/// A layer that was opened, and refers to nothing yet.
+struct OpenedLayer {
+    disk: Rc<dyn Disk>,
+    guessed: bool,
+    content: Option<String>,
+}
+
+impl Layer {
+    /// Its own file and those that hold parts of it, each with its name.
+    pub fn files(&self) -> impl Iterator<Item = (FileId, &str)> {
+        let parts = self.parts.iter().flatten().map(|part| (part.id, &part.name[..]));
+        std::iter::once((self.file, &self.name[..])).chain(parts)
+    }
+}
+
+/// An image and the layers below it, as far as they were handed over.
+pub struct Chain {
+    /// The top layer, which is the image, comes first.
+    pub layers: Vec<Layer>,
+    /// The files that were not handed over.
+    pub missing: Vec<Need>,
+    /// The names of the companions that nothing refers to.
+    pub unused: Vec<String>,
+    /// What the image was found in, the outermost container first.
+    pub containers: Vec<ContainerInfo>,
+    /// Whether damaged ranges become zeros.
+    salvage: bool,
+    /// Upper bound on the memory that a pass has for tables, in bytes.
+    pub table_memory: u64,
+    /// What was read of headers and tables.
+    tables: Rc<TableCache>,
+}
+
+impl Chain {
+    /// Opens `files`: the image, which is `top`, the companions of `options`, and those beside the image. Fails as
+    /// [`crate::Image::open`] does. A companion that is a layer in a container becomes that layer's part of the file.
+    pub async fn open(files: &mut [Rc<dyn Source>], top: Top, options: &OpenOptions) -> Result<Self> {
+        let Top { format, containers, missing, beside } = top;
+        let beside = in_container(&containers, beside);
+        let (mut companions, mut parents) = (Candidates::new(options, &beside), ParentSearch::default());
+        let salvage = options.salvage;
+        let mut chain = Self {
+            layers: Vec::new(),
+            missing: Vec::new(),
+            unused: Vec::new(),
+            containers,
+            salvage,
+            table_memory: TABLE_MEMORY,
+            tables: Rc::default(),
+        };
+        let how = LayerOptions { snapshot: options.snapshot.clone(), salvage, is_backing: false, missing };
+        let content = chain.containers.last().map(ContainerInfo::content);
+        let opened = format.open(chain.tables.over(files[0].clone()), how).await;
+        let disk = opened.map_err(|error| inside(error, content.as_deref()))?;
+        if options.snapshot.is_some() && disk.info().snapshots.is_empty() {
+            return Err(without_snapshots(format.name));
+        }
+        let layer = OpenedLayer { disk, guessed: false, content };
+        let mut below = chain.add(FileId::IMAGE, layer, files, &mut companions, &mut parents).await?;
+        while let Some((id, reference)) = below {
+            let name = companions.name(id).to_owned();
+            let layer = chain.open_below(id, &reference, files).await.map_err(|error| error.within(&name))?;
+            below = chain.add(id, layer, files, &mut companions, &mut parents).await?;
+        }
+        chain.unused = companions.unused();
+        Ok(chain)
+    }
+
+    /// Opens the layer below, in the format that `reference` states or that its content has. Where it lies in a container,
+    /// its file becomes the member.
+    async fn open_below(&self, id: FileId, reference: &Reference, files: &mut [Rc<dyn Source>]) -> Result<OpenedLayer> {
+        if self.layers.iter().any(|layer| layer.file == id) {
+            return Err(Error::new(
+                ErrorKind::Corrupt,
+                format!("The image is corrupt: its {}s form a circle", reference.role),
+            ));
+        }
+        if self.layers.len() >= MAX_LAYERS {
+            return Err(Error::new(ErrorKind::Limit, format!("The image has more than {MAX_LAYERS} layers")));
+        }
+        let file = &mut files[usize::from(id.0)];
+        let mut how = LayerOptions { salvage: self.salvage, is_backing: true, ..LayerOptions::default() };
+        let (mut content, mut recognised) = (None, None);
+        if may_be_packed(reference) {
+            let unpacked = unpack(file.clone(), self.salvage).await?;
+            content = unpacked.containers.last().map(ContainerInfo::content);
+            match unpacked.content {
+                Content::Image(format) => recognised = Some(Some(format)),
+                Content::Unknown(_) => recognised = Some(None),
+                Content::InOrder(container) => {
+                    let message = format!(
+                        "The {} is {}, which is decoded in order, but read at any position; unpack it first",
+                        reference.role, container.label
+                    );
+                    return Err(inside(Error::new(ErrorKind::Unsupported, message), content.as_deref()));
+                }
+            }
+            (*file, how.missing) = (unpacked.source, unpacked.missing);
+        }
+        let source = file.clone();
+        let (format, guessed) = match &reference.format {
+            Some(name) => (format::stated(name)?, false),
+            None => {
+                let found = match recognised {
+                    Some(format) => format,
+                    None => format::probe(&*source).await?,
+                };
+                match found.filter(|format| format.of_qemu) {
+                    Some(format) => (format, false),
+                    None => (format::by_name("raw")?, true),
+                }
+            }
+        };
+        let opened = format.open(self.tables.over(source), how).await;
+        let disk = opened.map_err(|error| inside(error, content.as_deref()))?;
+        if let Some(wanted) = &reference.identity
+            && !wanted.is_met_by(&disk.identities())
+        {
+            return Err(other_parent(reference, &*disk, self.layers.last().map_or("", |layer| &layer.name)));
+        }
+        Ok(OpenedLayer { disk, guessed, content })
+    }
+
+    /// Adds the layer `disk`, which lies in `file`, and finds the files that it refers to. Returns which file is the
+    /// layer below, and the reference to it, if it has one and that was handed over. Fails with `usage` or `corrupt` if
+    /// it is unclear which file is meant, and as [`Disk::attach`] does.
+    async fn add(
+        &mut self,
+        file: FileId,
+        layer: OpenedLayer,
+        files: &[Rc<dyn Source>],
+        companions: &mut Candidates<'_>,
+        parents: &mut ParentSearch,
+    ) -> Result<Option<(FileId, Reference)>> {
+        let OpenedLayer { disk, guessed, content } = layer;
+        let name = companions.name(file).to_owned();
+        let cipher = disk.encryption().map(|_| self.ciphers() as u16);
+        // The names of this layer, which is the last, and of those above.
+        let names: Vec<String> = self.layers.iter().map(|layer| layer.name.clone()).chain([name.clone()]).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let (mut parts, mut below) = (Vec::new(), None);
+        for reference in disk.references() {
+            let mut found = companions.find(reference, &names)?;
+            if found.is_none() && reference.role.is_layer() {
+                found = parents.find(reference, files, companions).await?;
+            }
+            let Some(id) = found else {
+                let Reference { role, name: wanted, file_name, .. } = reference.clone();
+                let need = Need::MissingFile { role, name: wanted, file_name, of: name.clone() };
+                self.missing.push(need);
+                parts.push(None);
+                continue;
+            };
+            if reference.role.is_layer() {
+                below = Some((id, reference.clone()));
+                parts.push(None);
+            } else {
+                let source = self.tables.over(files[usize::from(id.0)].clone());
+                parts.push(Some(PartFile { id, name: companions.name(id).into(), source }));
+            }
+        }
+        let attached = disk.attach(&parts).await;
+        let attached = attached.map_err(|error| inside(error, content.as_deref()));
+        attached.map_err(|error| if self.layers.is_empty() { error } else { error.within(&name) })?;
+        self.layers.push(Layer { file, name, disk, guessed, parts: parts.into(), cipher, content });
+        Ok(below)
+    }
+
+    /// How many layers are encrypted.
+    pub fn ciphers(&self) -> usize {
+        self.layers.iter().filter(|layer| layer.cipher.is_some()).count()
+    }
+
+    /// The size of the disk, in bytes.
+    pub fn virtual_size(&self) -> u64 {
+        self.layers[0].disk.virtual_size()
+    }
+
+    /// Begins a pass over layer `number` alone.
+    pub fn walk_layer(&self, number: usize) -> Box<dyn ExtentWalk> {
+        let layer = &self.layers[number];
+        let memory = (self.table_memory / self.layers.len() as u64).min(LAYER_TABLE_MEMORY);
+        let walk = layer.disk.clone().walk(WalkSetup {
+            file: layer.file,
+            parts: layer.parts.clone(),
+            cipher: layer.cipher,
+            layer: number as u16,
+            memory,
+            salvage: self.salvage,
+        });
+        match layer.content.clone() {
+            Some(content) => Box::new(walk::Inside { walk, content }),
+            None => walk,
+        }
+    }
+
+    /// Begins a pass over all layers, merged. Nothing is missing.
+    pub fn extents(&self) -> Extents {
+        let walk: Box<dyn ExtentWalk> = match self.layers.len() {
+            1 => self.walk_layer(0),
+            _ => Box::new(walk::Merged::new(self)),
+        };
+        Extents::new(walk, self.virtual_size())
+    }
+
+    /// The layers as `info` lists them.
+    pub fn info(&self) -> Vec<LayerInfo> {
+        let layer = |layer: &Layer| LayerInfo {
+            name: layer.name.clone(),
+            format: layer.disk.format(),
+            guessed: layer.guessed,
+            virtual_size: layer.disk.virtual_size(),
+            encryption: layer.disk.encryption().map(|encryption| EncryptionInfo::of(encryption).format),
+        };
+        self.layers.iter().map(layer).collect()
+    }
+}
+
+/// How to find the files `beside` an image that was found in `containers`.
+fn in_container(containers: &[ContainerInfo], beside: Vec<Member>) -> OpenOptions {
+    let companion = |Member { name, source, .. }| Companion { source, name, stands_for: None, is_image: false };
+    OpenOptions {
+        name: containers.last().and_then(|container| container.member.clone()),
+        companions: beside.into_iter().map(companion).collect(),
+        ..OpenOptions::default()
+    }
+}
+
+/// Whether the layer that `reference` names may lie in a container. Where it may be a raw disk, the guest may have written
+/// there what looks like one.
+fn may_be_packed(reference: &Reference) -> bool {
+    match &reference.format {
+        Some(format) => format != raw::NAME && !file_name::is_protocol(format),
+        None => reference.identity.is_some(),
+    }
+}
+
+/// The same error of `content`, if it lies in a container.
+fn inside(error: Error, content: Option<&str>) -> Error {
+    match content {
+        Some(content) => error.inside(content),
+        None => error,
+    }
+}
+
+/// The error for a layer below that is another disk than `child` records, or has another state.
+fn other_parent(reference: &Reference, disk: &dyn Disk, child: &str) -> Error {
+    let role = reference.role;
+    let same_disk = reference.identity.as_ref().is_some_and(|wanted| wanted.is_of_disk(&disk.identities()));
+    let why = if same_disk {
+        format!("it has been changed since '{}' was made over it", shown(child))
+    } else {
+        format!("it is not the {role} of '{}': what identifies the two disks is not the same", shown(child))
+    };
+    Error::new(ErrorKind::Corrupt, format!("The chain is broken: {why}"))
+}
+
+/// A snapshot of an image in `format`, which has none, was asked for.
+pub(crate) fn without_snapshots(format: &str) -> Error {
+    Error::new(ErrorKind::Usage, format!("An image in the format {format} has no internal snapshots"))
+}
+
+/// The error for an image of `size` bytes that is in no known format.
+pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
+    if size == 0 {
+        return Error::new(ErrorKind::NotRecognised, "The file is empty").coded("empty");
+    }
+    let not_recognised = |what: &str| {
+        let message = format!("The file is in no disk image format that Decant recognises; {what}");
+        Error::new(ErrorKind::NotRecognised, message)
+    };
+    let may_be_raw = |error: Error| error.coded("state-format").field("format", raw::NAME);
+    match options.name.as_deref().and_then(format::hint) {
+        Some((format, hint)) if format.name == raw::NAME => may_be_raw(not_recognised(hint)),
+        Some((_, hint)) => not_recognised(hint),
+        None => {
+            let names: Vec<_> = format::readable().map(|format| format.name).collect();
+            may_be_raw(not_recognised(&format!("it reads {}", names.join(", "))))
+        }
+    }
+}

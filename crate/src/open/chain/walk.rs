@@ -1,0 +1,119 @@
+//! The merged extents of a chain. Where a layer records nothing, the layer below is asked, for exactly that range: what is
+//! covered above costs nothing below.
+
+use super::Chain;
+use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::error::Result;
+use crate::offsets::GuestRange;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use std::collections::VecDeque;
+
+/// The number of extents at which a batch ends.
+const BATCH: usize = 1024;
+
+/// The pass over one layer.
+struct LayerWalk {
+    name: String,
+    walk: Box<dyn ExtentWalk>,
+    /// Extents that were listed and not used yet.
+    listed: VecDeque<Extent>,
+    virtual_size: u64,
+}
+
+/// The pass over all layers, the top one first.
+pub(super) struct Merged {
+    layers: Vec<LayerWalk>,
+}
+
+impl Merged {
+    pub fn new(chain: &Chain) -> Self {
+        let walk = |(number, layer): (usize, &super::Layer)| LayerWalk {
+            name: layer.name.clone(),
+            walk: chain.walk_layer(number),
+            listed: VecDeque::new(),
+            virtual_size: layer.disk.virtual_size(),
+        };
+        Self { layers: chain.layers.iter().enumerate().map(walk).collect() }
+    }
+
+    /// Lists a batch of extents from `range.start` on.
+    async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
+        let full = batch.len() + BATCH;
+        // Ranges to describe, each with the layer to ask. The next one is the last.
+        let mut open = vec![(0, range)];
+        while let Some((layer, range)) = open.pop() {
+            if batch.len() >= full {
+                break;
+            }
+            let extent = self.layers[layer].first(range, layer).await?;
+            let behind = GuestRange { start: extent.end(), ..range };
+            if !behind.is_empty() {
+                open.push((layer, behind));
+            }
+            let end_below = self.layers.get(layer + 1).map_or(0, |below| below.virtual_size);
+            let is_recorded = !matches!(extent.kind, ExtentKind::Unallocated { .. });
+            if is_recorded || extent.start.0 >= end_below {
+                push(batch, extent);
+                continue;
+            }
+            // The layer below is asked up to its end. Behind it this layer's extent stays as it is: zeros.
+            let (covered, uncovered) = extent.split(end_below - extent.start.0);
+            if let Some(uncovered) = uncovered {
+                self.layers[layer].listed.push_front(uncovered);
+                open.push((layer, uncovered.range()));
+            }
+            open.push((layer + 1, covered.range()));
+        }
+        Ok(())
+    }
+}
+
+impl LayerWalk {
+    /// The extent at `range.start`, up to the end of `range`.
+    async fn first(&mut self, range: GuestRange, layer: usize) -> Result<Extent> {
+        while self.listed.front().is_some_and(|extent| extent.end() <= range.start) {
+            self.listed.pop_front();
+        }
+        if self.listed.front().is_none_or(|extent| extent.start.0 > range.start) {
+            let mut batch = Vec::new();
+            let listed = self.walk.list(range, &mut batch).await;
+            listed.map_err(|error| if layer > 0 { error.within(&self.name) } else { error })?;
+            self.listed = batch.into();
+        }
+        let extent = self.listed.pop_front().expect("a walk lists at least one extent");
+        // Extents that end before the range were dropped above, so one part is left.
+        let (before, within) = extent.split(range.start - extent.start.0);
+        let (first, behind) = within.unwrap_or(before).split(range.end - range.start);
+        if let Some(behind) = behind {
+            self.listed.push_front(behind);
+        }
+        Ok(first)
+    }
+}
+
+/// The pass over a layer that was found in a container; errors say so.
+pub(super) struct Inside {
+    pub walk: Box<dyn ExtentWalk>,
+    /// What the container holds, for messages.
+    pub content: String,
+}
+
+impl ExtentWalk for Inside {
+    fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
+        async move { self.walk.list(range, batch).await.map_err(|error| error.inside(&self.content)) }.boxed_local()
+    }
+}
+
+/// Appends `extent`, or extends the last one by it.
+fn push(batch: &mut Vec<Extent>, extent: Extent) {
+    if !batch.last_mut().is_some_and(|last| last.try_extend(&extent)) {
+        batch.push(extent);
+    }
+}
+
+impl ExtentWalk for Merged {
+    fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
+        self.step(range, batch).boxed_local()
+    }
+}

@@ -1,0 +1,117 @@
+//! What the tables of an image show before it is converted: damage, and signs of an image that was made by hand.
+
+use crate::disk::extent::{ExtentKind, Extents};
+use crate::disk::info::Notice;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::read_budget::ReadBudget;
+use crate::offsets::GuestRange;
+use crate::open::image::Image;
+use crate::open::safety::Count;
+
+/// Upper bound, in bytes, on what an examination reads unless it is deep.
+pub const MOST: u64 = 1 << 20;
+/// What tables may take in memory then: the least that one step reads.
+const TABLES: u64 = 64 << 10;
+/// Into so many windows the part of the disk is divided whose tables are looked at from its end.
+const WINDOWS: u64 = 64;
+/// A window is at least as long, in bytes.
+const LEAST_WINDOW: u64 = 1 << 20;
+
+/// The result of an examination.
+#[derive(Default)]
+pub struct Examination {
+    /// What deserves a look.
+    pub notices: Vec<Notice>,
+    /// Why the image cannot be converted whole: the first damage that was found.
+    pub damage: Option<Error>,
+    /// Salvage: how many bytes of the disk cannot be read.
+    pub lost: u64,
+    /// For how many bytes of the disk the tables were read.
+    pub checked: u64,
+}
+
+/// How a pass has ended.
+enum Ended {
+    Whole,
+    Damaged,
+    /// The budget does not allow more.
+    Short,
+}
+
+impl Examination {
+    /// Reads the tables of `image`, all of them if `deep`. Otherwise it opens the image once more within a budget of
+    /// [`MOST`] bytes, and reads tables from the start of the disk, then from its end backwards: what a file was cut off
+    /// after is most often described there.
+    ///
+    /// Fails with `source`, or with `internal` if memory runs out.
+    pub async fn of(image: &Image, deep: bool) -> Result<Self> {
+        let mut examination = Self::default();
+        let mut count = Count::default();
+        if deep {
+            examination.pass(image.known_extents(), &ReadBudget::unlimited(), 0, &mut count).await?;
+        } else {
+            let budget = ReadBudget::new(MOST);
+            match image.reopen(&budget, TABLES).await {
+                Ok(image) => examination.sample(&image, &budget, &mut count).await?,
+                Err(_) if budget.is_spent() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        examination.notices = count.notices(image.stored());
+        Ok(examination)
+    }
+
+    async fn sample(&mut self, image: &Image, budget: &ReadBudget, count: &mut Count) -> Result<()> {
+        let first = self.pass(image.known_extents(), budget, MOST / 2, count).await?;
+        let (from, mut end) = (self.checked, image.virtual_size());
+        if !matches!(first, Ended::Short) {
+            return Ok(());
+        }
+        let window = (end - from).div_ceil(WINDOWS).max(LEAST_WINDOW);
+        while end > from {
+            let start = end.saturating_sub(window).max(from);
+            let extents = image.known_extents().continue_with(GuestRange { start, end });
+            if !matches!(self.pass(extents, budget, 0, count).await?, Ended::Whole) {
+                break;
+            }
+            end = start;
+        }
+        Ok(())
+    }
+
+    /// Looks at `extents` until no more than `reserve` bytes of `budget` are left.
+    async fn pass(
+        &mut self,
+        mut extents: Extents,
+        budget: &ReadBudget,
+        reserve: u64,
+        count: &mut Count,
+    ) -> Result<Ended> {
+        use ErrorKind::{Corrupt, Limit, Unsupported};
+        let mut batch = Vec::new();
+        while budget.left() > reserve {
+            batch.clear();
+            match extents.next(&mut batch).await {
+                Ok(true) => {}
+                Ok(false) => return Ok(Ended::Whole),
+                Err(_) if budget.is_spent() => return Ok(Ended::Short),
+                Err(error) if matches!(error.kind, Corrupt | Limit | Unsupported) => {
+                    self.damage = Some(error);
+                    return Ok(Ended::Damaged);
+                }
+                Err(error) => return Err(error),
+            }
+            for extent in &batch {
+                self.checked += extent.len;
+                if let ExtentKind::Lost(_) = extent.kind {
+                    self.lost += extent.len;
+                }
+                // The files of the layers below are not the image's.
+                if extent.layer == 0 {
+                    count.add(extent);
+                }
+            }
+        }
+        Ok(Ended::Short)
+    }
+}

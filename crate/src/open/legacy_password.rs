@@ -1,0 +1,76 @@
+//! The legacy method of encryption cannot verify a password: a wrong one gives noise. So the decrypted disk must begin with
+//! a known structure.
+
+use crate::crypt::Ciphers;
+use crate::disk::extent::{ExtentKind, Extents};
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::source::{Files, zeroed};
+use crate::offsets::SECTOR;
+
+/// Length of the start of the disk that is examined, in bytes: up to the superblock of btrfs.
+const START: u64 = 68 << 10;
+
+/// Fails with `password` if the encrypted data at the start of the layer that `extents` lists has no known structure.
+pub async fn check_legacy(mut extents: Extents, files: &Files, ciphers: &Ciphers) -> Result<()> {
+    let mut disk = zeroed(START as usize)?;
+    let mut batch = Vec::new();
+    while batch.last().is_none_or(|last: &crate::disk::extent::Extent| last.end() < START) {
+        if !extents.next(&mut batch).await? {
+            break;
+        }
+    }
+    for extent in batch.iter().filter(|extent| extent.start.0 < START) {
+        // What is stored unencrypted proves nothing.
+        let ExtentKind::Data { file, host, encrypted: Some(how) } = extent.kind else { continue };
+        let start = extent.start.0 as usize;
+        let bytes = &mut disk[start..extent.end().min(START) as usize];
+        files[usize::from(file.0)].read_at(host, bytes).await?;
+        let sector = if how.by_guest { extent.start.0 } else { host.0 } / SECTOR;
+        ciphers.decrypt(how.cipher, sector, bytes)?;
+    }
+    if looks_like_a_disk(&disk) {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Password,
+        "The password is wrong, or the disk begins with nothing that is known: its old kind of encryption has no \
+         check of the password, and after decryption there is no partition table and no file system; if you are \
+         sure of the password, say that it is to be assumed right",
+    )
+    .coded("password-unconfirmed"))
+}
+
+/// Signatures that are too long for noise to have: (offset, bytes).
+const SIGNATURES: &[(usize, &[u8])] = &[
+    (0, b"XFSB"),
+    (0, b"LUKS\xba\xbe"),
+    (0, b"hsqs"),
+    (3, b"NTFS    "),
+    (3, b"EXFAT   "),
+    (512, b"EFI PART"),
+    (512, b"LABELONE"),
+    (4086, b"SWAPSPACE2"),
+    (32_769, b"CD001"),
+    (65_600, b"_BHRfS_M"),
+];
+
+fn looks_like_a_disk(disk: &[u8]) -> bool {
+    SIGNATURES.iter().any(|&(at, bytes)| disk[at..].starts_with(bytes)) || has_boot_sector(disk) || has_ext(disk)
+}
+
+/// A boot signature is two bytes, which noise has now and then: a partition table or a FAT must be
+/// there too.
+fn has_boot_sector(disk: &[u8]) -> bool {
+    let partitions = disk[446..510].chunks_exact(16);
+    let is_table =
+        partitions.clone().all(|entry| matches!(entry[0], 0 | 0x80)) && partitions.clone().any(|entry| entry[4] != 0);
+    let is_fat = matches!(disk[0], 0xeb | 0xe9) && (disk[54..].starts_with(b"FAT") || disk[82..].starts_with(b"FAT"));
+    disk[510..].starts_with(&[0x55, 0xaa]) && (is_table || is_fat)
+}
+
+/// The magic number of ext2 to ext4, and two fields of the superblock that can be checked.
+fn has_ext(disk: &[u8]) -> bool {
+    let superblock = &disk[1024..];
+    let (block_size, revision) = (superblock[24], superblock[76]);
+    superblock[56..].starts_with(&[0x53, 0xef]) && block_size <= 6 && revision <= 1
+}

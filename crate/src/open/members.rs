@@ -1,0 +1,184 @@
+//! Which file of a container is the disk image, and what lies beside it.
+
+use crate::container::{self, Contents, Member};
+use crate::disk::info::{ContainerInfo, is_raw_disk};
+use crate::disk::reference::{base_name, resolved};
+use crate::error::shown::shown;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{self, Disk, Format, LayerOptions};
+use crate::offsets::HostOffset;
+use crate::open::split;
+use std::rc::Rc;
+
+/// Names that an error lists.
+const LISTED: usize = 3;
+
+/// Ends of the names of files that describe a machine, list digests, or sign such a list (DSP0243): never a disk.
+const BESIDE_A_DISK: [&str; 3] = [".ovf", ".mf", ".cert"];
+
+/// Whether a file called `name` is no disk, whatever it holds.
+pub fn is_never_a_disk(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    BESIDE_A_DISK.iter().any(|end| name.ends_with(end))
+}
+
+/// A container of which one file is the image.
+pub struct Found {
+    /// The image.
+    pub image: Member,
+    /// The other files; those in pieces are joined.
+    pub beside: Vec<Member>,
+    /// All files, as they lie in the container.
+    pub members: Rc<[Member]>,
+    /// See [`Contents::is_ended`].
+    pub is_ended: bool,
+}
+
+/// Finds the member of a file of `size` bytes, a `container`, that is a disk image: the only one, or the only one that is
+/// recognised and that no other one refers to. Fails with `unsupported` where there is none or more than one, with `corrupt`
+/// where the container was cut off before it, and as opening an image does.
+pub async fn image_in(container: &str, contents: Contents, size: u64) -> Result<Found> {
+    let Contents { members, is_ended } = contents;
+    let files = split::joined(&members)?;
+    let may_be: Vec<_> = files.iter().filter(|file| !is_never_a_disk(&file.name)).cloned().collect();
+    if let Some(first) = files.first().filter(|_| may_be.is_empty() && is_ended) {
+        return Err(no_disk(container, &first.name));
+    }
+    let images = if files.len() > 1 { images(may_be).await? } else { may_be };
+    match &images[..] {
+        [image] => {
+            // Names need not be unique, places are.
+            let is_image = |file: &&Member| Rc::ptr_eq(&file.source, &image.source);
+            let beside = files.iter().filter(|file| !is_image(file)).cloned().collect();
+            Ok(Found { image: image.clone(), beside, members: members.into(), is_ended })
+        }
+        [] if !files.is_empty() && !is_ended => {
+            Err(Error::truncated("the rest of the archive", HostOffset(size), size))
+        }
+        [] if files.is_empty() => Err(refused(format!("The {container} archive holds no file"), "no-image")),
+        [] => Err(refused(
+            format!(
+                "The {container} archive holds {} files, none of which is in a disk image format that Decant recognises; \
+                 extract the one that is the disk",
+                files.len()
+            ),
+            "no-image",
+        )),
+        _ => Err(several(container, &images)),
+    }
+}
+
+/// Fails with `unsupported` where what comes in order out of `containers` is in no format that is recognised, and no raw
+/// disk either.
+pub fn ensure_guess(containers: &[ContainerInfo]) -> Result<()> {
+    let Some(ContainerInfo { name, member: Some(member) }) = containers.last() else { return Ok(()) };
+    if is_never_a_disk(member) {
+        return Err(no_disk(name, member));
+    }
+    Ok(())
+}
+
+fn no_disk(container: &str, name: &str) -> Error {
+    let message =
+        format!("The {container} archive holds no disk, only '{}' or files like it, which go with one", shown(name));
+    refused(message, "no-image")
+}
+
+/// The error for what lies in `containers`, is read as a raw disk because no format recognises it, and may be cut off.
+pub fn unmarked(containers: &[ContainerInfo]) -> Error {
+    let name = containers.last().map_or("container", |container| container.name);
+    let message = format!(
+        "The image is truncated, or may be: the {name} archive has no end mark, and nothing else tells whether the disk in it \
+         is whole; download or copy it again"
+    );
+    Error::new(ErrorKind::Corrupt, message).coded("container-unmarked").field("container", name)
+}
+
+fn several(container: &str, images: &[Member]) -> Error {
+    let names: Vec<_> = images.iter().take(LISTED).map(|image| format!("'{}'", shown(&image.name))).collect();
+    let (count, more) = (images.len(), if images.len() > LISTED { " and others" } else { "" });
+    let message = format!(
+        "The {container} archive holds {count} disk images, {}{more}; extract the one that is wanted",
+        names.join(", ")
+    );
+    refused(message, "several-images").field("count", count as u64)
+}
+
+fn refused(message: String, code: &'static str) -> Error {
+    Error::new(ErrorKind::Unsupported, message).coded(code)
+}
+
+/// Those of `members` that are disk images which are read, or containers, by content or by the one name that says it, and
+/// that no other one refers to. If there are none, those that are recognised otherwise: an archive may have a CD image beside
+/// its disk.
+async fn images(members: Vec<Member>) -> Result<Vec<Member>> {
+    let (mut read, mut known) = (Vec::new(), Vec::new());
+    for member in members {
+        if is_raw_disk(&member.name) {
+            read.push((member, None));
+            continue;
+        }
+        let mut sample = format::head(&*member.source).await?;
+        let is_container = container::probe(&sample).is_some();
+        let format =
+            format::complete(&mut sample, &*member.source).await?.filter(|format| format.is_read() || !is_container);
+        match format {
+            Some(format) if format.is_no_image() => {}
+            Some(format) if !format.is_read() => known.push(member),
+            None if !is_container => {}
+            format => read.push((member, format)),
+        }
+    }
+    match read.len() {
+        0 => Ok(known),
+        1 => Ok(read.into_iter().map(|(member, _)| member).collect()),
+        _ => unreferred(read).await,
+    }
+}
+
+/// Those of `images` that no other one refers to: the top of a chain, the descriptor of extents.
+async fn unreferred(images: Vec<(Member, Option<&Format>)>) -> Result<Vec<Member>> {
+    let (mut references, mut identities) = (Vec::new(), Vec::new());
+    for (member, format) in &images {
+        let disk = match format {
+            Some(format) => opened(format, member).await?,
+            None => None,
+        };
+        references.push(disk.as_ref().map_or_else(Vec::new, |disk| disk.references().to_vec()));
+        identities.push(disk.map_or_else(Vec::new, |disk| disk.identities()));
+    }
+    let mut is_referred = vec![false; images.len()];
+    for (from, references) in references.iter().enumerate() {
+        for reference in references {
+            let by = |test: &dyn Fn(usize) -> bool| {
+                (0..images.len()).filter(|&at| at != from && test(at)).collect::<Vec<_>>()
+            };
+            let name = reference.name.strip_prefix("file:").unwrap_or(&reference.name);
+            let path = resolved(name, &images[from].0.name);
+            let mut found = by(&|at| resolved(&images[at].0.name, "") == path);
+            if found.is_empty() {
+                found = by(&|at| base_name(&images[at].0.name) == base_name(name));
+            }
+            if found.is_empty()
+                && let Some(wanted) = &reference.identity
+            {
+                found = by(&|at| wanted.is_of_disk(&identities[at]));
+            }
+            found.into_iter().for_each(|at| is_referred[at] = true);
+        }
+    }
+    let images = images.into_iter().map(|(member, _)| member);
+    // Those that refer to one another are no chain.
+    if is_referred.iter().all(|&is_referred| is_referred) {
+        return Ok(images.collect());
+    }
+    Ok(images.zip(is_referred).filter_map(|(image, is_referred)| (!is_referred).then_some(image)).collect())
+}
+
+/// Opens `member` in `format`, as far as that goes.
+async fn opened(format: &Format, member: &Member) -> Result<Option<Rc<dyn Disk>>> {
+    match format.open(member.source.clone(), LayerOptions { is_backing: true, ..LayerOptions::default() }).await {
+        Err(error) if matches!(error.kind, ErrorKind::Source | ErrorKind::Internal) => Err(error),
+        found => Ok(found.ok()),
+    }
+}

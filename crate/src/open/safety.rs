@@ -1,0 +1,144 @@
+//! What a person should look at before converting an image of unknown origin. None of it is an error.
+
+use crate::disk::extent::{Extent, ExtentKind, ExtentWalk, Extents};
+use crate::disk::info::{Info, Need, Notice};
+use crate::disk::reference::Role;
+use crate::error::shown::shown;
+use crate::error::{ErrorKind, Result};
+use crate::format::raw;
+
+/// A disk is reported if it is this many times as large as its files, and has at least this many bytes.
+const HUGE_SHARE: u64 = 10_000;
+const HUGE: u64 = 1 << 40;
+/// Compressed data is reported if it expands to more than this many times the size of the files: only zeros do.
+const EXPANSION: u64 = 500;
+/// Upper bound on the batches of extents that a survey reads.
+const BATCHES: usize = 256;
+
+/// The notices that follow from `info` of an image whose files have `stored` bytes.
+pub fn notices(info: &Info, stored: u64) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let extents = info.references.iter().filter(|reference| reference.role == Role::Extent).count();
+    if extents > 1 {
+        let message = format!("Parts of the disk lie in {extents} other files");
+        notices.push(Notice::new("extents", message).field("count", extents as u64));
+    }
+    for reference in &info.references {
+        let name = shown(&reference.name);
+        let mut add = |code, message: String| {
+            notices.push(Notice::new(code, message).field("file", &*reference.name));
+        };
+        match reference.role {
+            Role::BackingFile | Role::Parent => add(
+                "backing-file",
+                format!("The image refers to another file, '{name}', for what it does not hold itself"),
+            ),
+            Role::DataFile => add("data-file", format!("The data lies in another file, '{name}'")),
+            Role::Extent if extents > 1 => {}
+            Role::Extent => add("extent", format!("A part of the disk lies in another file, '{name}'")),
+        }
+        name_notice(&reference.name, &mut add);
+        if reference.role == Role::BackingFile && reference.format.is_none() {
+            add("backing-format", "The image does not state the format of its backing file".to_owned());
+        }
+    }
+    for layer in info.layers.iter().filter(|layer| layer.guessed) {
+        let message = format!(
+            "'{}' is in no format that is recognised and none is stated for it; it is read as raw",
+            shown(&layer.name)
+        );
+        notices.push(Notice::new("guessed-raw", message).field("file", &*layer.name));
+    }
+    if let Some(container) = info.containers.last()
+        && info.format == raw::NAME
+        && !container.has_raw_disk()
+    {
+        let message =
+            format!("What the {} file holds is in no format that is recognised; it is read as raw", container.name);
+        notices.push(Notice::new("guessed-raw", message).field("container", container.name));
+    }
+    let mut add = |code, message: &str| notices.push(Notice::new(code, message));
+    let has = |name: &str| info.features.iter().any(|feature| feature == name);
+    if has("dirty") {
+        add("dirty", "The image was not closed properly; the guest may want to check its file systems");
+    }
+    if has("corrupt") {
+        add("marked-corrupt", "The image is marked as corrupt; it is read as it is");
+    }
+    if has("unknown compatible features") {
+        add("unknown-features", "The image uses features that are unknown but do not hinder reading");
+    }
+    let is_whole = !info.needs.iter().any(|need| matches!(need, Need::MissingFile { .. }));
+    let size = info.virtual_size.unwrap_or(0);
+    if is_whole && size >= HUGE && size / HUGE_SHARE >= stored.max(1) {
+        let message = format!("The disk of {size} bytes is more than {HUGE_SHARE} times the size of its file");
+        notices.push(Notice::new("huge", message).field("size", size));
+    }
+    notices
+}
+
+fn name_notice(name: &str, add: &mut impl FnMut(&'static str, String)) {
+    let is_drive = name.as_bytes().get(1) == Some(&b':') && name.as_bytes()[0].is_ascii_alphabetic();
+    let scheme = name.split_once(':').map(|(scheme, _)| scheme);
+    let shown = shown(name);
+    if !is_drive && scheme.is_some_and(|scheme| !scheme.is_empty() && !scheme.contains('/')) {
+        add(
+            "protocol",
+            format!("'{shown}' is no plain path: it names a protocol or a driver, which is never followed"),
+        );
+    } else if is_drive || name.starts_with(['/', '\\']) {
+        add("absolute-path", format!("'{shown}' is an absolute path, which is never followed"));
+    } else if name.split(['/', '\\']).any(|part| part == "..") {
+        add("parent-path", format!("'{shown}' leads out of the image's folder; it is never followed"));
+    }
+}
+
+/// The notices that follow from the tables: clusters that are shared, or expand beyond reason. Damage ends the survey; any
+/// other failure is returned.
+pub async fn survey(walk: Box<dyn ExtentWalk>, virtual_size: u64, stored: u64) -> Result<Vec<Notice>> {
+    let mut extents = Extents::new(walk, virtual_size);
+    let mut count = Count::default();
+    let mut batch = Vec::new();
+    for _ in 0..BATCHES {
+        batch.clear();
+        match extents.next(&mut batch).await {
+            Ok(true) => {}
+            Ok(false) => break,
+            // Damage is reported when the image is read.
+            Err(error) if error.kind == ErrorKind::Corrupt => break,
+            Err(error) => return Err(error),
+        }
+        batch.iter().for_each(|extent| count.add(extent));
+    }
+    Ok(count.notices(stored))
+}
+
+/// Counts the bytes that extents refer to.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Count {
+    plain: u64,
+    expanded: u64,
+}
+
+impl Count {
+    pub(crate) fn add(&mut self, extent: &Extent) {
+        match extent.kind {
+            ExtentKind::Data { .. } => self.plain += extent.len,
+            ExtentKind::Compressed { cluster, .. } => self.expanded += cluster,
+            _ => {}
+        }
+    }
+
+    pub(crate) fn notices(&self, stored: u64) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        if self.plain > stored {
+            let message = "Parts of the file are used for many places of the disk, which a plain image never has";
+            notices.push(Notice::new("shared", message));
+        }
+        if self.expanded / EXPANSION > stored {
+            let message = format!("Compressed data expands to more than {EXPANSION} times the size of the file");
+            notices.push(Notice::new("expanding", message));
+        }
+        notices
+    }
+}

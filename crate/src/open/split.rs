@@ -1,0 +1,78 @@
+//! Files in pieces, as an OVA may have its disks: `NAME.000000000`, `NAME.000000001` and so on, all but the last of the same
+//! size (DSP0243, `ovf:chunkSize`).
+
+use crate::container::Member;
+use crate::error::shown::shown;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::pieces::Pieces;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Digits of the number of a piece.
+const DIGITS: usize = 9;
+
+/// `members` with each file that is in pieces joined, at the place of its first member. Fails with `corrupt` where a piece is
+/// missing or has the wrong size.
+pub fn joined(members: &[Member]) -> Result<Vec<Member>> {
+    let mut pieces: BTreeMap<&str, Vec<(u32, &Member)>> = BTreeMap::new();
+    for member in members {
+        if let Some((name, number)) = piece(&member.name) {
+            pieces.entry(name).or_default().push((number, member));
+        }
+    }
+    pieces.retain(|_, pieces| pieces.len() > 1 || pieces[0].0 == 0);
+    let mut whole = Vec::new();
+    for member in members {
+        match piece(&member.name) {
+            Some((name, _)) if pieces.contains_key(name) => {
+                let found = pieces.get_mut(name).map(std::mem::take).unwrap_or_default();
+                if !found.is_empty() {
+                    whole.push(join(name, found)?);
+                }
+            }
+            _ => whole.push(member.clone()),
+        }
+    }
+    Ok(whole)
+}
+
+/// The name of the file that one called `name` is a piece of, and the number of the piece.
+fn piece(name: &str) -> Option<(&str, u32)> {
+    let (whole, number) = name.rsplit_once('.')?;
+    let is_number = number.len() == DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number && !whole.is_empty() { Some((whole, number.parse().ok()?)) } else { None }
+}
+
+/// Whether a file called `name`, which is not there, is a piece of one of which the first piece `is_there`.
+pub fn is_missing(name: &str, is_there: impl Fn(&str) -> bool) -> bool {
+    piece(name).is_some_and(|(whole, _)| is_there(&format!("{whole}.{:0DIGITS$}", 0)))
+}
+
+fn join(name: &str, mut pieces: Vec<(u32, &Member)>) -> Result<Member> {
+    pieces.sort_by_key(|&(number, _)| number);
+    let size = |member: &Member| member.source.size() + member.missing;
+    let first = size(pieces[0].1);
+    for (expected, &(number, member)) in pieces.iter().enumerate() {
+        if number != expected as u32 {
+            let is_twice = (number as usize) < expected;
+            let (what, code) =
+                if is_twice { ("is there twice", "piece-damaged") } else { ("is missing", "piece-missing") };
+            return Err(wrong(name, number.min(expected as u32), what).coded(code));
+        }
+        let is_last = expected + 1 == pieces.len();
+        if size(member) > first || (!is_last && size(member) != first) {
+            return Err(wrong(name, number, "has another size than those before it"));
+        }
+        if !is_last && member.missing > 0 {
+            return Err(wrong(name, number, "is cut off"));
+        }
+    }
+    let missing = pieces.last().map_or(0, |(_, last)| last.missing);
+    let parts = pieces.iter().map(|(_, member)| member.source.clone()).collect();
+    Ok(Member { name: name.to_owned(), source: Rc::new(Pieces::joined(parts)), missing })
+}
+
+fn wrong(name: &str, number: u32, what: &str) -> Error {
+    let message = format!("The image is corrupt: piece {number:0DIGITS$} of '{}' {what}", shown(name));
+    Error::new(ErrorKind::Corrupt, message).coded("piece-damaged").field("file", name).field("piece", u64::from(number))
+}

@@ -1,0 +1,89 @@
+//! Encodings, and names compared as people read them. Both take tables of all of Unicode. In wasm JavaScript has them, and
+//! elsewhere crates: so this is a crate of its own, the only one of the core that names a platform.
+
+use platform::{normalized, strictly_decoded};
+
+#[cfg(target_arch = "wasm32")]
+#[path = "js.rs"]
+mod platform;
+
+#[cfg(not(target_arch = "wasm32"))]
+mod platform {
+    use encoding_rs::Encoding;
+    use unicode_normalization::UnicodeNormalization;
+
+    pub fn strictly_decoded(label: &str, bytes: &[u8]) -> Option<String> {
+        let encoding = Encoding::for_label(label.as_bytes())?;
+        encoding.decode_without_bom_handling_and_without_replacement(bytes).map(Into::into)
+    }
+
+    pub fn normalized(name: &str) -> String {
+        name.nfc().collect::<String>().to_lowercase().nfc().collect()
+    }
+}
+
+/// Names of code pages that the Encoding standard does not have, and its label for each.
+const CODE_PAGES: [(&str, &str); 8] = [
+    ("cp932", "shift_jis"),
+    ("cp936", "gbk"),
+    ("cp949", "euc-kr"),
+    ("cp950", "big5"),
+    ("windows-932", "shift_jis"),
+    ("windows-936", "gbk"),
+    ("windows-950", "big5"),
+    ("ms936", "gbk"),
+];
+const ESCAPE: u8 = 0x1b;
+
+/// `bytes` as text in the encoding that is called `label` (a label of the WHATWG's Encoding standard, or a code page of
+/// Windows); `None` if there is no such encoding, or the bytes are invalid in it.
+pub fn decoded(label: &str, bytes: &[u8]) -> Option<String> {
+    if bytes.is_ascii() && !bytes.contains(&ESCAPE) {
+        return String::from_utf8(bytes.to_vec()).ok();
+    }
+    let label = label.trim().to_ascii_lowercase();
+    let known = CODE_PAGES.iter().find(|(name, _)| *name == label);
+    strictly_decoded(known.map_or(&label[..], |(_, label)| label), bytes)
+}
+
+/// `name` without regard to the form of its characters (NFC, NFD) and to case.
+pub fn folded(name: &str) -> String {
+    if name.is_ascii() { name.to_ascii_lowercase() } else { normalized(name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encodings_by_their_labels() {
+        // (label, bytes, text)
+        let cases: &[(&str, &[u8], Option<&str>)] = &[
+            ("UTF-8", "Größe 磁盘.bin".as_bytes(), Some("Größe 磁盘.bin")),
+            ("UTF-8", b"Gr\xf6\xdfe", None),
+            ("windows-1252", b"Gr\xf6\xdfe \x80", Some("Größe €")),
+            ("GBK", b"\xb4\xc5\xc5\xcc.vmdk", Some("磁盘.vmdk")),
+            ("gb18030", b"\xb4\xc5\xc5\xcc.vmdk", Some("磁盘.vmdk")),
+            ("windows-936", b"\xb4\xc5\xc5\xcc.vmdk", Some("磁盘.vmdk")),
+            ("Big5", b"\xba\xcf\xba\xd0", Some("磁碟")),
+            ("Shift_JIS", b"\x83\x66\x83\x42\x83\x58\x83\x4e", Some("ディスク")),
+            ("EUC-KR", b"\xb5\xf0\xbd\xba\xc5\xa9", Some("디스크")),
+            ("windows-1251", b"\xe4\xe8\xf1\xea", Some("диск")),
+            ("GBK", b"\xb4", None),
+            ("no such thing", b"plain", Some("plain")),
+            ("no such thing", b"\xe4", None),
+        ];
+        for (label, bytes, text) in cases {
+            assert_eq!(decoded(label, bytes).as_deref(), *text, "{label}");
+        }
+    }
+
+    #[test]
+    fn names_are_compared_without_form_and_case() {
+        for (one, other) in [("Base.VMDK", "base.vmdk"), ("Gro\u{308}ße", "grÖße"), ("ДИСК", "диск"), ("e\u{301}", "É")]
+        {
+            assert_eq!(folded(one), folded(other));
+        }
+        assert_ne!(folded("base1"), folded("base2"));
+    }
+}
