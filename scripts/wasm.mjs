@@ -123,6 +123,7 @@ export const INPUTS = [
   'crate/src',
   'crate/Cargo.toml',
   'crate/codec',
+  'crate/text',
   'crate/wasm',
   'Cargo.toml',
   'Cargo.lock',

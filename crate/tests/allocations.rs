@@ -5,10 +5,10 @@
 //! Each run makes one allocation fail, in a process of its own: code that cannot return an error aborts the process. An
 //! abort counts as `internal`: where the wasm traps, the TypeScript side reports that kind.
 
-use crate::fuzz::examine::Files;
+use crate::fuzz::files::Files;
 use crate::fuzz::memory::Memory;
 use crate::fuzz::small::*;
-use crate::fuzz::{bases, vmdk};
+use crate::fuzz::{bases, vmdk_bases};
 use crate::scope::{Scope, by_scope, scope};
 use decant::convert::{Cancel, InOrder, Output, convert, convert_in_order};
 use decant::crypt::Keys;
@@ -158,7 +158,7 @@ fn files(number: u8) -> Files {
         _ if number == IN_TAR => packed("tar -cf - image"),
         None => bases::base(number),
         Some(0) => over_parts_of_clusters(),
-        Some(number) => vmdk::base(VMDKS[usize::from(number) - 1]),
+        Some(number) => vmdk_bases::base(VMDKS[usize::from(number) - 1]),
     }
 }
 

@@ -42,7 +42,7 @@ fn the_valid_images_are_valid() {
 
 #[test]
 fn the_valid_vmdks_are_valid() {
-    for number in 0..fuzz::vmdk::BASES {
+    for number in 0..fuzz::vmdk_bases::BASES {
         let seen = fuzz::changed_vmdk(&[number]);
         assert!(seen.opened && seen.read && seen.converted, "{number}: {seen:?}");
         // The second reader knows no parents.

@@ -5,7 +5,7 @@ import { hasNoCycles } from './cycles.mjs';
 import { cargo } from './rust.mjs';
 import { check, count } from './tally.mjs';
 
-const LINT = ['--locked', '-p', 'decant', '-p', 'decant-codec', '--', '-D', 'warnings'];
+const LINT = ['--locked', '-p', 'decant', '-p', 'decant-codec', '-p', 'decant-text', '--', '-D', 'warnings'];
 const WASM = ['--target', 'wasm32-unknown-unknown', '--target-dir', 'target/lint'];
 
 /** Formats and lints of Rust, natively. */

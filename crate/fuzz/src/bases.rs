@@ -1,6 +1,6 @@
 //! Valid images of every kind, small ones, to be changed.
 
-use super::examine::Files;
+use super::files::Files;
 use super::qed;
 use super::small::*;
 use super::vdi::{self, Vdi};

@@ -1,5 +1,6 @@
 //! Opens, describes, lists and converts an image, in several ways, and checks that they agree.
 
+use super::files::Files;
 use super::memory::{Disk, Memory};
 use super::reference;
 use decant::convert::{Cancel, Output, convert};
@@ -14,14 +15,6 @@ use futures_util::FutureExt;
 use futures_util::future::ready;
 use std::cell::Cell;
 use std::rc::Rc;
-
-/// An image with what belongs to it.
-pub struct Files {
-    pub image: Vec<u8>,
-    /// (name, content)
-    pub companions: Vec<(String, Vec<u8>)>,
-    pub password: Option<Vec<u8>>,
-}
 
 /// How far an image came.
 #[derive(Clone, Copy, Debug, Default)]

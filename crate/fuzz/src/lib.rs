@@ -4,6 +4,7 @@ pub mod bases;
 pub mod changes;
 pub mod containers;
 pub mod examine;
+pub mod files;
 pub mod memory;
 #[path = "../../tests/common/qed.rs"]
 pub mod qed;
@@ -13,11 +14,12 @@ pub mod small;
 pub mod tally;
 #[path = "../../tests/common/vdi.rs"]
 pub mod vdi;
-pub mod vmdk;
+pub mod vmdk_bases;
 #[path = "../../tests/common/vmdk.rs"]
 pub mod vmdk_writer;
 
-use examine::{Files, Seen, examine};
+use examine::{Seen, examine};
+use files::Files;
 
 /// Takes `input` for an image. It is its own companion too, so that chains of it are tried.
 pub fn file(input: &[u8]) -> Seen {
@@ -37,7 +39,7 @@ pub fn changed_image(input: &[u8]) -> Seen {
 /// The same with a VMDK. Every other time the file of its first extent is changed, where it has one.
 pub fn changed_vmdk(input: &[u8]) -> Seen {
     let Some((&base, changes)) = input.split_first() else { return Seen::default() };
-    let mut files = vmdk::base(base);
+    let mut files = vmdk_bases::base(base);
     let changed = match files.companions.first_mut() {
         Some((_, extent)) if base >= 128 => extent,
         _ => &mut files.image,

@@ -1,7 +1,7 @@
 //! What surrounds the deflate data of a compressed VMDK grain: the marker (Virtual Disk Format 5.0,
 //! "Stream-Optimized Compressed Sparse Extents") and the frame of zlib (RFC 1950).
 
-use super::decompress::DecompressError;
+use super::failure::DecompressError;
 use super::framing::MOST_COMPRESSED;
 use crate::offsets::{le32, le64};
 use decant_codec::inflate::StreamEnd;

@@ -1,6 +1,6 @@
 //! zstd (RFC 8878), one cluster at a time, by the C library that QEMU uses, too.
 
-use super::decompress::DecompressError;
+use super::failure::DecompressError;
 use crate::error::Error;
 use zstd_safe::{DCtx, find_frame_compressed_size};
 

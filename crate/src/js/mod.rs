@@ -18,6 +18,7 @@ mod output_spec;
 #[cfg(not(feature = "threads"))]
 mod runner;
 mod sync_handle;
+mod target_failure;
 mod targets;
 #[cfg(feature = "threads")]
 mod threads;

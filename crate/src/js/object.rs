@@ -2,7 +2,7 @@
 
 use super::bytes::JsBytes;
 use super::errors::caught;
-use super::targets::{failed, settled};
+use super::target_failure::{failed, settled};
 use crate::error::{ErrorKind, Result};
 use crate::io::source::Source;
 use crate::io::target::{Abilities, Holes, Run, Target, TargetHandle};

@@ -31,7 +31,7 @@ extern "C" {
 impl OutputSpec {
     /// A writer for the disk of `image`, or for one that comes in order.
     pub(super) fn writer(&self, image: Option<Rc<Image>>) -> Result<Box<dyn Writer>> {
-        writer_for(writer::by_name(&self.format())?, image.map(|image| image.virtual_size()))
+        writer_for(output::by_name(&self.format())?, image.map(|image| image.virtual_size()))
     }
 
     pub(super) fn what_is_there(&self) -> Begun {

@@ -3,7 +3,7 @@
 //! What the handle answers is checked: in a private window a full storage neither throws nor writes.
 
 use super::bytes::JsBytes;
-use super::targets::failed;
+use super::target_failure::failed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::target::{Abilities, Run, Target, TargetHandle};
 use futures_util::FutureExt;

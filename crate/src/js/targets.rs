@@ -1,15 +1,13 @@
 //! Targets, out of what JavaScript hands over.
 
 use super::bytes::JsBytes;
-use super::errors::caught;
 use super::object::ObjectTarget;
 use super::sync_handle::SyncHandle;
 use super::writable::WritableTarget;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::target::Target;
-use js_sys::{Promise, Reflect};
+use js_sys::Reflect;
 use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::JsFuture;
 
 pub(super) fn field(value: &JsValue, name: &str) -> Option<JsValue> {
     Reflect::get(value, &name.into()).ok().filter(|found| !found.is_undefined())
@@ -29,14 +27,4 @@ pub(super) fn target<B: JsBytes + 'static>(value: &JsValue) -> Result<Box<dyn Ta
     }
     let object = field(value, "object").ok_or_else(unknown)?;
     Ok(Box::new(ObjectTarget::new(object)))
-}
-
-/// What a target has thrown or rejected with.
-pub(super) fn failed(thrown: JsValue) -> Error {
-    caught(&thrown, ErrorKind::Sink, "write the output")
-}
-
-/// Waits for what a target has begun.
-pub(super) async fn settled(begun: std::result::Result<Promise, JsValue>) -> Result<()> {
-    JsFuture::from(begun.map_err(failed)?).await.map(drop).map_err(failed)
 }

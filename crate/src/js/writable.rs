@@ -2,7 +2,7 @@
 //! to the side that knows whether the result shall appear.
 
 use super::bytes::JsBytes;
-use super::targets::{failed, settled};
+use super::target_failure::{failed, settled};
 use crate::error::Result;
 use crate::io::target::{Abilities, Run, Target, TargetHandle};
 use futures_util::FutureExt;

@@ -3,14 +3,11 @@
 #![expect(unsafe_code, reason = "bounds are checked once a turn, not for every byte")]
 
 use super::Codes;
-use super::lane::{Lane, Next};
+use super::lane::{Lane, Next, OUTPUT_ROOM};
 use super::tables::Entry;
 
 /// Upper bound on the input of a turn, in bytes: two refills, each of which loads 8 bytes and advances by at most 7.
 const INPUT_ROOM: usize = 16;
-/// More than a turn writes: two literals and a match, which is copied past its end by less than two words of
-/// 16 bytes.
-pub(super) const OUTPUT_ROOM: usize = 3 + 258 + 32;
 
 /// Decodes until `lane.next` is not `Symbols`.
 #[inline(never)]

@@ -2,8 +2,11 @@
 
 use super::bits::Bits;
 use super::careful::{self, End};
-use super::fast::OUTPUT_ROOM;
 use super::{InflateError, Stream, StreamEnd, Tables, header};
+
+/// More than a turn of the fast loop writes: two literals and a match, which is copied past its end by less than two words of
+/// 16 bytes.
+pub(super) const OUTPUT_ROOM: usize = 3 + 258 + 32;
 
 /// What comes next in a stream.
 pub(super) enum Next {

@@ -1,7 +1,8 @@
 //! A stream that is decoded a part at a time: it pauses between two symbols when its input or its output runs short.
 
 use super::bits::Bits;
-use super::fast::{self, OUTPUT_ROOM};
+use super::fast;
+use super::lane::OUTPUT_ROOM;
 use super::lane::{Lane, Next};
 use super::{InflateError, Tables, header};
 

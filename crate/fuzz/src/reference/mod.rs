@@ -4,9 +4,9 @@
 mod qcow2;
 mod qed;
 mod vdi;
+mod vmdk;
 
-use super::examine::Files;
-use super::vmdk;
+use super::files::Files;
 
 /// The bytes of a disk.
 pub trait Reference {

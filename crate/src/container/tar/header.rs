@@ -1,22 +1,12 @@
 //! Headers of tar members.
 
-use super::sparse::{Place, Records, decimal};
+use super::block::{BLOCK, CHECKSUM, MAGIC, PREFIX, SIZE, TYPE, decimal, number, text};
+use super::sparse::{Place, Records};
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{ByteRange, HostOffset};
 
-/// The unit of an archive, in bytes.
-pub const BLOCK: u64 = 512;
-
-/// Where the fields of a header are, in bytes.
-const SIZE: usize = 124;
-const CHECKSUM: usize = 148;
-pub const TYPE: usize = 156;
-pub const MAGIC: usize = 257;
-const PREFIX: usize = 345;
-
 /// Types of headers.
 const FILES: &[u8] = b"0\x007S";
-pub const SPARSE: u8 = b'S';
 /// Links, devices, folders, pipes.
 const WITHOUT_DATA: &[u8] = b"123456";
 const PAX: u8 = b'x';
@@ -27,8 +17,6 @@ const DESCRIBING: &[u8] = &[PAX, GLOBAL, LONG_NAME, LONG_LINK];
 
 /// The most bytes of a header that describes the next member, or has its name.
 const LONGEST_EXTENSION: u64 = 1 << 20;
-/// Characters of a name that are kept.
-const KEPT_NAME: usize = 1000;
 /// A header of a member, or of what describes one.
 pub struct Header {
     pub kind: u8,
@@ -95,34 +83,6 @@ fn check(header: &[u8], start: HostOffset) -> Result<()> {
     } else {
         Err(Error::corrupt("a header of the tar archive does not have the checksum that it states", start))
     }
-}
-
-/// A number: octal digits among spaces and NUL, or in base 256, marked by the highest bit. `None` for anything else, and
-/// for what 64 bits do not hold.
-pub fn number(field: &[u8]) -> Option<u64> {
-    if field[0] & 0x80 != 0 {
-        // The next bit is the sign.
-        let first = u64::from(field[0] & 0x7f);
-        let is_positive = field[0] & 0x40 == 0;
-        let digits = field[1..].iter().try_fold(first, |sum, &byte| Some(sum.checked_mul(256)? | u64::from(byte)));
-        return digits.filter(|_| is_positive);
-    }
-    let digits = field.trim_ascii_start();
-    let end = digits.iter().position(|byte| matches!(byte, b' ' | 0)).unwrap_or(digits.len());
-    let (digits, rest) = digits.split_at(end);
-    if !rest.iter().all(|byte| matches!(byte, b' ' | 0)) {
-        return None;
-    }
-    digits.iter().try_fold(0u64, |sum, &digit| match digit {
-        b'0'..=b'7' => sum.checked_mul(8)?.checked_add(u64::from(digit - b'0')),
-        _ => None,
-    })
-}
-
-/// The text before the first NUL.
-pub fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).chars().take(KEPT_NAME).collect()
 }
 
 /// The name that a header has itself.

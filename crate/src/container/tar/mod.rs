@@ -1,6 +1,8 @@
 //! The files of a tar archive: as parts of it, or the only one in order. After POSIX.1-2017, pax, "ustar Interchange Format"
 //! and "pax Header Block", and "Basic Tar Format" and "GNU Extensions to the Archive Format" in the manual of GNU tar.
 
+mod archive;
+mod block;
 mod header;
 mod only_file;
 mod scan;
@@ -11,9 +13,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::pieces::{Piece, Pieces};
 use crate::io::source::{Slice, Source};
 use crate::offsets::{ByteRange, HostOffset};
+use archive::Archive;
+use block::BLOCK;
 use futures_util::FutureExt;
-use header::BLOCK;
-use scan::{Archive, Entry, Headers, Next, padding};
+use scan::{Entry, Headers, Next, padding};
 use sparse::Map;
 use std::rc::Rc;
 

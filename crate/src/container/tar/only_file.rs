@@ -1,7 +1,8 @@
 //! The only file of an archive that is read in order.
 
+use super::archive::{Archive, read_exact};
 use super::refused;
-use super::scan::{Archive, Entry, Headers, Next, padding, read_exact};
+use super::scan::{Entry, Headers, Next, padding};
 use super::sparse::Map;
 use crate::error::{Error, Result};
 use crate::io::source::zeroed;

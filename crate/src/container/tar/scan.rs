@@ -1,6 +1,8 @@
 //! Finds the regular files of an archive, at any position or in order, by its headers.
 
-use super::header::{BLOCK, Extensions, Header};
+use super::archive::{Archive, read_exact};
+use super::block::BLOCK;
+use super::header::{Extensions, Header};
 use super::sparse::{self, Budget, Draft, Map, Place};
 use crate::compress::is_zero;
 use crate::error::{Error, ErrorKind, Result};
@@ -8,29 +10,6 @@ use crate::io::source::zeroed;
 
 /// The most headers that are looked at.
 const MAX_HEADERS: usize = 4096;
-
-/// An archive with a place at which it is read.
-pub trait Archive {
-    /// The place, in bytes from its start.
-    fn position(&self) -> u64;
-
-    /// Fills `buf` and moves behind it. Returns fewer bytes only where the archive ends.
-    async fn read(&mut self, buf: &mut [u8]) -> Result<usize>;
-
-    /// Fills `buf` with what comes next, and stays where it is. Returns fewer bytes only where the archive ends.
-    async fn peek(&mut self, buf: &mut [u8]) -> Result<usize>;
-
-    /// Moves behind the next `len` bytes; false where the archive ends before, which is its place then.
-    async fn pass(&mut self, len: u64) -> Result<bool>;
-
-    /// The error where the archive ends too early.
-    fn truncated(&self) -> Error;
-
-    /// Whether the data of a file, or of something else, may end with the archive.
-    fn is_salvaged(&self) -> bool {
-        false
-    }
-}
 
 /// A regular file, whose data comes next.
 pub struct Entry {
@@ -137,11 +116,6 @@ async fn is_apple_double(name: &str, place: &Place, len: u64, archive: &mut impl
     }
     let mut first = [0; MAGIC.len()];
     Ok(archive.peek(&mut first).await? == MAGIC.len() && first == MAGIC)
-}
-
-/// Fills `buf`, or fails where the archive ends before.
-pub async fn read_exact(archive: &mut impl Archive, buf: &mut [u8]) -> Result<()> {
-    if archive.read(buf).await? < buf.len() { Err(archive.truncated()) } else { Ok(()) }
 }
 
 /// How many bytes fill the last block of `len`. The last member may lack them.

@@ -1,8 +1,8 @@
 //! Maps of sparse members: where in the file the data of the member belongs. Old GNU has them in the header and in blocks
 //! after it, pax 0.0 and 0.1 in records, pax 1.0 as text before the data ("Storing Sparse Files" in the manual of GNU tar).
 
-use super::header::{BLOCK, number};
-use super::scan::{Archive, read_exact};
+use super::archive::{Archive, read_exact};
+use super::block::{BLOCK, MAGIC, SPARSE, TYPE, decimal, number, text};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{HostOffset, MAX_SIZE};
@@ -235,7 +235,7 @@ impl Records {
         };
         self.is_sparse = true;
         match key {
-            b"name" => self.name = Some(super::header::text(value)),
+            b"name" => self.name = Some(text(value)),
             b"map" => {
                 for part in value.split(|&byte| byte == b',').filter(|part| !part.is_empty()) {
                     let Some(part) = decimal(part) else { return Ok(false) };
@@ -277,12 +277,12 @@ impl Records {
             Err(Error::unsupported(what).coded("tar-sparse-unreadable").field("file", name))
         };
         let invalid = || Error::corrupt("a pax header of the tar archive is invalid", start);
-        let is_old_gnu = block[super::header::TYPE] == super::header::SPARSE;
+        let is_old_gnu = block[TYPE] == SPARSE;
         if self.star.1 || self.star.0.is_some_and(|size| size != len) {
             return unreadable();
         }
         if is_old_gnu {
-            let is_gnu = block[super::header::MAGIC..].starts_with(b"ustar  \0") && !self.is_sparse;
+            let is_gnu = block[MAGIC..].starts_with(b"ustar  \0") && !self.is_sparse;
             return if is_gnu { Ok(Place::Header) } else { unreadable() };
         }
         if !self.is_sparse {
@@ -296,10 +296,4 @@ impl Records {
             _ => unreadable(),
         }
     }
-}
-
-/// A number in decimal digits.
-pub fn decimal(digits: &[u8]) -> Option<u64> {
-    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    is_number.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()
 }

@@ -1,13 +1,12 @@
 //! The header of a sparse extent that begins with "COWD": the redo logs of ESX (Virtual Disk Format 5.0, "ESX Server
 //! Sparse Extents").
 
-use super::sparse::{Layout, Sparse, position, size};
+use super::entries::Layout;
+use super::sparse::{Sparse, position, size};
 use crate::error::{Error, Result};
 use crate::offsets::{HostOffset, SECTOR, le32};
 
 pub(super) const MAGIC: [u8; 4] = *b"COWD";
-/// Length of the header, in sectors.
-pub(super) const HEADER_SECTORS: u64 = 4;
 /// The number of entries of a grain table.
 const TABLE_ENTRIES: u64 = 4096;
 

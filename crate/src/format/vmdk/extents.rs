@@ -1,5 +1,6 @@
 //! The extents of a disk, each with what the descriptor and its own file record of it.
 
+use super::any_header::read_header;
 use super::descriptor::{Access, Descriptor, Line, Store};
 use super::sparse::{ExtentFile, Sparse};
 use crate::disk::details::{Details, Value};
@@ -128,7 +129,7 @@ pub(super) async fn attach(extents: &[Extent], files: &[Option<PartFile>], salva
         let sparse = match opened.get(file) {
             Some(sparse) => sparse.clone(),
             None => {
-                let sparse = Sparse::open(&*part.source, salvage).await.map_err(within)?;
+                let sparse = read_header(&*part.source, salvage).await.map_err(within)?;
                 opened.insert(*file, sparse.clone());
                 sparse
             }

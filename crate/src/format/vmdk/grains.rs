@@ -2,9 +2,10 @@
 
 use super::Vmdk;
 use super::damage;
+use super::entries::Grain;
 use super::extents::Content;
 use super::grain_tables::Tables;
-use super::sparse::{ExtentFile, Grain, Sparse};
+use super::sparse::{ExtentFile, Sparse};
 use super::stream_optimized::{FoundGrain, MarkedGrain, Stream};
 use crate::compress::{Compression, Framing, MOST_COMPRESSED};
 use crate::disk::damage::Damage;

@@ -1,7 +1,8 @@
 //! The header of a sparse extent that begins with "KDMV" (Virtual Disk Format 5.0, "Hosted Sparse Extents" and
 //! "Stream-Optimized Compressed Sparse Extents").
 
-use super::sparse::{Compressed, Layout, Sparse, head, position, size};
+use super::entries::Layout;
+use super::sparse::{Compressed, Sparse, head, position, size};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR, le16, le32, le64};

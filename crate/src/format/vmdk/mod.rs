@@ -3,9 +3,11 @@
 //! The descriptor is a text. It lies in a file of its own, or in the file of the only extent, where the header of that
 //! extent says where. Only the descriptor tells where on the disk an extent belongs, and which disk is the parent.
 
+mod any_header;
 mod cowd;
 pub mod damage;
 mod descriptor;
+mod entries;
 mod extents;
 mod grain_tables;
 mod grains;

@@ -2,13 +2,13 @@
 //! grains
 //! (Virtual Disk Format 5.0, "Grain Directories, Grain Tables, and Grains").
 
-use super::{cowd, damage, kdmv, sesparse};
+use super::entries::{Grain, Layout};
 use crate::compress::GrainFrame;
 use crate::disk::damage::Damage;
 use crate::error::{Error, Result};
 use crate::format::PartFile;
 use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, HostOffset, MAX_SIZE, SECTOR, le32, le64};
+use crate::offsets::{ByteRange, HostOffset, MAX_SIZE, SECTOR};
 use std::rc::Rc;
 
 /// Upper bounds on a grain and on a compressed grain, in bytes.
@@ -41,17 +41,6 @@ impl ExtentFile {
     }
 }
 
-/// The layout of the entries of the directory and of tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
-    /// "KDMV": 4 bytes. 1 is a grain of zeros.
-    Kdmv,
-    /// "COWD": 4 bytes.
-    Cowd,
-    /// SESparse: 8 bytes. `tables` and `grains` are the first sectors of all tables and of all grains.
-    SeSparse { tables: u64, grains: u64 },
-}
-
 /// Whether and how grains are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Compressed {
@@ -77,15 +66,6 @@ pub(super) struct Sparse {
     pub is_dirty: bool,
 }
 
-/// What a grain table records of a grain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Grain {
-    /// The parent's bytes, or zeros.
-    Absent,
-    Zero,
-    At(HostOffset),
-}
-
 /// `sectors` as an offset in bytes. Fails with `corrupt` if no file can have it; `what` is at this offset, and `field` is where
 /// the header has it.
 pub(super) fn position(sectors: u64, what: &str, field: u64) -> Result<HostOffset> {
@@ -102,23 +82,6 @@ pub(super) fn size(sectors: u64) -> Result<u64> {
 }
 
 impl Sparse {
-    /// Reads the header of a sparse extent of any kind. Fails where the file is none. In a salvage, a lost footer is
-    /// tolerated where grains have markers.
-    pub async fn open(source: &dyn Source, salvage: bool) -> Result<Self> {
-        let head = head(source).await?;
-        let sparse = if head.starts_with(&kdmv::MAGIC) {
-            kdmv::Header::open(source, salvage).await?.sparse()?
-        } else if head.starts_with(&cowd::MAGIC) {
-            cowd::parse(&head)?
-        } else if head.starts_with(&sesparse::MAGIC) {
-            sesparse::open(source, &head).await?
-        } else {
-            let what = "an extent that the descriptor calls sparse does not begin as one";
-            return Err(Error::corrupt(what, HostOffset(0)));
-        };
-        sparse.check()
-    }
-
     /// Fails with `corrupt` or `limit` unless the sizes are possible.
     pub fn check(self) -> Result<Self> {
         let refuse = |what: &str, value: u64| Err(Error::corrupt(format!("{what} is {value}"), HostOffset(0)));
@@ -148,12 +111,9 @@ impl Sparse {
         }
     }
 
-    /// The size of an entry of the directory or a table, in bytes.
+    /// See [`Layout::entry_size`].
     pub fn entry_size(&self) -> u64 {
-        match self.layout {
-            Layout::Kdmv | Layout::Cowd => 4,
-            Layout::SeSparse { .. } => 8,
-        }
+        self.layout.entry_size()
     }
 
     /// How much of the disk a grain table describes, in bytes.
@@ -172,33 +132,19 @@ impl Sparse {
         span.div_ceil(self.grain) * self.entry_size()
     }
 
-    /// The entry at the start of `bytes`.
+    /// See [`Layout::entry`].
     pub fn entry(&self, bytes: &[u8]) -> u64 {
-        match self.layout {
-            Layout::Kdmv | Layout::Cowd => le32(bytes, 0).into(),
-            Layout::SeSparse { .. } => le64(bytes, 0),
-        }
+        self.layout.entry(bytes)
     }
 
-    /// The offset of the table of a directory entry; `None` if there is no table.
+    /// See [`Layout::table`].
     pub fn table(&self, entry: u64) -> std::result::Result<Option<HostOffset>, Damage> {
-        match self.layout {
-            _ if entry == 0 => Ok(None),
-            Layout::Kdmv | Layout::Cowd => Ok(Some(HostOffset(entry * SECTOR))),
-            Layout::SeSparse { tables, .. } => sesparse::table(tables, entry).map(Some).ok_or(damage::DIRECTORY_ENTRY),
-        }
+        self.layout.table(entry)
     }
 
-    /// What an entry of a table records.
+    /// See [`Layout::grain`].
     pub fn grain(&self, entry: u64) -> std::result::Result<Grain, Damage> {
-        match self.layout {
-            _ if entry == 0 => Ok(Grain::Absent),
-            // Even without the flag for it: sector 1 has a header or a descriptor, never a grain.
-            Layout::Kdmv if entry == 1 => Ok(Grain::Zero),
-            Layout::Cowd if entry < cowd::HEADER_SECTORS => Err(damage::TABLE_ENTRY),
-            Layout::Kdmv | Layout::Cowd => Ok(Grain::At(HostOffset(entry * SECTOR))),
-            Layout::SeSparse { grains, .. } => sesparse::grain(grains, entry).ok_or(damage::TABLE_ENTRY),
-        }
+        self.layout.grain(entry)
     }
 }
 

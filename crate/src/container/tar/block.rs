@@ -1,0 +1,51 @@
+//! The blocks of an archive: fields of a header, and what stands in them.
+
+/// The unit of an archive, in bytes.
+pub const BLOCK: u64 = 512;
+
+/// Where the fields of a header are, in bytes.
+pub const SIZE: usize = 124;
+pub const CHECKSUM: usize = 148;
+pub const TYPE: usize = 156;
+pub const MAGIC: usize = 257;
+pub const PREFIX: usize = 345;
+
+/// The type of a sparse member of old GNU.
+pub const SPARSE: u8 = b'S';
+
+/// Characters of a name that are kept.
+const KEPT_NAME: usize = 1000;
+
+/// A number: octal digits among spaces and NUL, or in base 256, marked by the highest bit. `None` for anything else, and
+/// for what 64 bits do not hold.
+pub fn number(field: &[u8]) -> Option<u64> {
+    if field[0] & 0x80 != 0 {
+        // The next bit is the sign.
+        let first = u64::from(field[0] & 0x7f);
+        let is_positive = field[0] & 0x40 == 0;
+        let digits = field[1..].iter().try_fold(first, |sum, &byte| Some(sum.checked_mul(256)? | u64::from(byte)));
+        return digits.filter(|_| is_positive);
+    }
+    let digits = field.trim_ascii_start();
+    let end = digits.iter().position(|byte| matches!(byte, b' ' | 0)).unwrap_or(digits.len());
+    let (digits, rest) = digits.split_at(end);
+    if !rest.iter().all(|byte| matches!(byte, b' ' | 0)) {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |sum, &digit| match digit {
+        b'0'..=b'7' => sum.checked_mul(8)?.checked_add(u64::from(digit - b'0')),
+        _ => None,
+    })
+}
+
+/// A number in decimal digits.
+pub fn decimal(digits: &[u8]) -> Option<u64> {
+    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    is_number.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()
+}
+
+/// The text before the first NUL.
+pub fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).chars().take(KEPT_NAME).collect()
+}

@@ -1,0 +1,24 @@
+//! The header of a sparse extent of any kind.
+
+use super::sparse::{Sparse, head};
+use super::{cowd, kdmv, sesparse};
+use crate::error::{Error, Result};
+use crate::io::source::Source;
+use crate::offsets::HostOffset;
+
+/// Reads the header of a sparse extent of any kind. Fails where the file is none. In a salvage, a lost footer is
+/// tolerated where grains have markers.
+pub(super) async fn read_header(source: &dyn Source, salvage: bool) -> Result<Sparse> {
+    let head = head(source).await?;
+    let sparse = if head.starts_with(&kdmv::MAGIC) {
+        kdmv::Header::open(source, salvage).await?.sparse()?
+    } else if head.starts_with(&cowd::MAGIC) {
+        cowd::parse(&head)?
+    } else if head.starts_with(&sesparse::MAGIC) {
+        sesparse::open(source, &head).await?
+    } else {
+        let what = "an extent that the descriptor calls sparse does not begin as one";
+        return Err(Error::corrupt(what, HostOffset(0)));
+    };
+    sparse.check()
+}

@@ -1,0 +1,106 @@
+//! The entries of grain directories and grain tables, as each kind of sparse extent has them.
+
+use super::damage;
+use crate::disk::damage::Damage;
+use crate::offsets::{HostOffset, SECTOR, le32, le64};
+
+/// Length of the header of a COWD extent, in sectors.
+const COWD_HEADER_SECTORS: u64 = 4;
+/// The only sizes of grains and of grain tables of SESparse, in sectors.
+pub(super) const SESPARSE_GRAIN: u64 = 8;
+pub(super) const SESPARSE_TABLE: u64 = 64;
+/// The size of an entry of SESparse, in bytes.
+pub(super) const SESPARSE_ENTRY: u64 = 8;
+
+/// The upper half of a directory entry that has a table.
+const IS_TABLE: u64 = 0x1000_0000;
+/// The highest 4 bits of a table entry are its type.
+const TYPE_SHIFT: u32 = 60;
+const UNMAPPED: u64 = 1;
+const ZERO: u64 = 2;
+const ALLOCATED: u64 = 3;
+
+/// The layout of the entries of the directory and of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// "KDMV": 4 bytes. 1 is a grain of zeros.
+    Kdmv,
+    /// "COWD": 4 bytes.
+    Cowd,
+    /// SESparse: 8 bytes. `tables` and `grains` are the first sectors of all tables and of all grains.
+    SeSparse { tables: u64, grains: u64 },
+}
+
+/// What a grain table records of a grain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grain {
+    /// The parent's bytes, or zeros.
+    Absent,
+    Zero,
+    At(HostOffset),
+}
+
+impl Layout {
+    /// The size of an entry of the directory or a table, in bytes.
+    pub fn entry_size(self) -> u64 {
+        match self {
+            Layout::Kdmv | Layout::Cowd => 4,
+            Layout::SeSparse { .. } => 8,
+        }
+    }
+
+    /// The entry at the start of `bytes`.
+    pub fn entry(self, bytes: &[u8]) -> u64 {
+        match self {
+            Layout::Kdmv | Layout::Cowd => le32(bytes, 0).into(),
+            Layout::SeSparse { .. } => le64(bytes, 0),
+        }
+    }
+
+    /// The offset of the table of a directory entry; `None` if there is no table.
+    pub fn table(self, entry: u64) -> std::result::Result<Option<HostOffset>, Damage> {
+        match self {
+            _ if entry == 0 => Ok(None),
+            Layout::Kdmv | Layout::Cowd => Ok(Some(HostOffset(entry * SECTOR))),
+            Layout::SeSparse { tables, .. } => sesparse_table(tables, entry).map(Some).ok_or(damage::DIRECTORY_ENTRY),
+        }
+    }
+
+    /// What an entry of a table records.
+    pub fn grain(self, entry: u64) -> std::result::Result<Grain, Damage> {
+        match self {
+            _ if entry == 0 => Ok(Grain::Absent),
+            // Even without the flag for it: sector 1 has a header or a descriptor, never a grain.
+            Layout::Kdmv if entry == 1 => Ok(Grain::Zero),
+            Layout::Cowd if entry < COWD_HEADER_SECTORS => Err(damage::TABLE_ENTRY),
+            Layout::Kdmv | Layout::Cowd => Ok(Grain::At(HostOffset(entry * SECTOR))),
+            Layout::SeSparse { grains, .. } => sesparse_grain(grains, entry).ok_or(damage::TABLE_ENTRY),
+        }
+    }
+}
+
+/// The offset of the table of a directory entry. `tables` is the first sector of all tables. `None`: the entry is invalid.
+fn sesparse_table(tables: u64, entry: u64) -> Option<HostOffset> {
+    let (kind, index) = (entry >> 32, entry & u64::from(u32::MAX));
+    let sector = tables.checked_add(index * SESPARSE_TABLE)?;
+    (kind == IS_TABLE).then_some(())?;
+    position(sector)
+}
+
+/// What a table entry records. `grains` is the first sector of all grains. `None`: the entry is invalid.
+fn sesparse_grain(grains: u64, entry: u64) -> Option<Grain> {
+    match entry >> TYPE_SHIFT {
+        UNMAPPED | ZERO => Some(Grain::Zero),
+        ALLOCATED => {
+            let (low, high) = (entry >> 48 & 0x0fff, entry & 0x0000_ffff_ffff_ffff);
+            let index = low | high << 12;
+            let sector = index.checked_mul(SESPARSE_GRAIN)?.checked_add(grains)?;
+            position(sector).map(Grain::At)
+        }
+        _ => None,
+    }
+}
+
+fn position(sector: u64) -> Option<HostOffset> {
+    sector.checked_mul(SECTOR).filter(|&at| at <= i64::MAX as u64).map(HostOffset)
+}
