@@ -85,7 +85,7 @@ export function holdFiles(server: TestServer, offset: number): void {
       return held.has(this) ? new Promise(() => {}) : arrayBuffer.call(this);
     };
   };
-  server.alter = (path, script) => (/worker\.\w+\.js$/.test(path) ? `(${hold})(${offset});${script}` : script);
+  server.alter = (path, script) => (/\/worker[.\w-]*\.js$/.test(path) ? `(${hold})(${offset});${script}` : script);
 }
 
 /** Turns off the limit of ten progress reports a second: the page's clock advances by a second at each look. */

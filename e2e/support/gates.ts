@@ -36,7 +36,7 @@ const GATES = `{
  * would give it the workers as they were built.
  */
 export function serveGates(server: TestServer): () => void {
-  server.alter = (path, script) => (/\/worker\.[\w.-]+\.js$/.test(path) ? GATES + script : script);
+  server.alter = (path, script) => (/\/worker[\w.-]*\.js$/.test(path) ? GATES + script : script);
   return () => {
     server.alter = undefined;
   };
