@@ -37,7 +37,7 @@ pub enum Input {
 }
 
 /// What opening has come to.
-#[expect(clippy::large_enum_variant, reason = "there is one for each image, and it is moved once or twice")]
+#[allow(clippy::large_enum_variant, reason = "there is one for each image, and it is moved once or twice")]
 pub enum Opened {
     /// An image that can be read at any position.
     Image(Image),
