@@ -1,7 +1,7 @@
 //! An output of which a part is there already is completed as if it had been made in one go.
 
 use crate::common::*;
-use decant::convert::{Begun, Cancel, Output, go_on};
+use decant::convert::{Cancel, Output, ResumePoint, resume};
 use decant::io::target::{Abilities, Run, Target, TargetHandle};
 use decant::native::Inline;
 use decant::output::{OUTPUT_FORMATS, by_name};
@@ -51,12 +51,12 @@ impl Target<Vec<u8>> for Kept {
 struct Made {
     bytes: Vec<u8>,
     /// What was told to be there, and the bytes of the whole disk that were written then.
-    settled: Vec<Begun>,
+    settled: Vec<ResumePoint>,
     written: u64,
 }
 
 /// Converts `image`, of which `kept` is there up to `begun`.
-fn make(image: &[u8], format: &'static str, kept: Vec<u8>, begun: Begun) -> Made {
+fn make(image: &[u8], format: &'static str, kept: Vec<u8>, begun: ResumePoint) -> Made {
     let source = HeldSource::new(image.to_vec());
     let target = Rc::new(Kept(RefCell::new(kept)));
     let settled = Rc::new(RefCell::new(Vec::new()));
@@ -67,7 +67,7 @@ fn make(image: &[u8], format: &'static str, kept: Vec<u8>, begun: Begun) -> Made
         let writer = (by_name(format)?.writer)(image.virtual_size())?;
         let output = Output { writer: &*writer, stamp: STAMP, target: &*writing };
         let note = |progress: decant::convert::Progress| noting.borrow_mut().push(progress.settled);
-        go_on(&image, &executor, &output, begun, &note, &Cancel::default()).await
+        resume(&image, &executor, &output, begun, &note, &Cancel::default()).await
     };
     let done = drive(&source, Answers::Reverse, work).expect("it waits for nothing").unwrap();
     assert_eq!(done.progress.guest_done, done.virtual_size);
@@ -86,7 +86,7 @@ fn what_is_settled_is_there_and_the_rest_can_be_made_later() {
     let plain_formats = OUTPUT_FORMATS.iter().filter(|format| !format.compressed).map(|format| format.name);
     for (path, format) in plain_formats.flat_map(|format| [(&plain, format), (&path, format)]) {
         let image = std::fs::read(path).unwrap();
-        let whole = make(&image, format, Vec::new(), Begun::default());
+        let whole = make(&image, format, Vec::new(), ResumePoint::default());
         assert!(whole.settled.len() > 4, "{format}: it is told as it grows");
         for begun in whole.settled {
             // What lies behind was written as well, or was not.

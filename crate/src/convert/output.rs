@@ -55,7 +55,7 @@ impl<B> Output<'_, B> {
 }
 
 /// Writes the data of jobs to the output.
-pub(super) struct Placer<'a, B> {
+pub(super) struct OutputWriter<'a, B> {
     output: &'a Output<'a, B>,
     holes: Holes,
     turns: Option<Turns>,
@@ -72,7 +72,7 @@ const ENCODED_BUFFERS: u64 = 6;
 /// for it.
 const MAX_ENCODED_JOB: u64 = 4 << 20;
 
-impl<'a, B: for<'b> From<&'b [u8]>> Placer<'a, B> {
+impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
     pub fn new(output: &'a Output<'a, B>) -> Self {
         let abilities = output.abilities();
         let is_gzip = output.writer.encoding() == Encoding::Gzip;

@@ -3,9 +3,9 @@
 use super::ahead::planned_ahead;
 use super::in_order::{InOrder, InOrderPlanner};
 use super::job::Job;
-use super::output::{Finished, Output, Placer};
+use super::output::{Finished, Output, OutputWriter};
 use super::plan::{JobLimits, Planner};
-use super::settled::{Begun, Settled};
+use super::settled::{ResumePoint, Settled};
 use crate::compress::Placement;
 use crate::disk::damage::{Losses, Lost, LostRanges};
 use crate::disk::info::Notice;
@@ -88,7 +88,7 @@ pub struct Progress {
     /// Written to the output so far.
     pub written: u64,
     /// What is certain to be there: all of the disk up to an offset.
-    pub settled: Begun,
+    pub settled: ResumePoint,
     /// Whether all data is written, and the target is being completed.
     pub finalizing: bool,
 }
@@ -151,16 +151,16 @@ pub async fn convert<E: Executor>(
     progress: &dyn Fn(Progress),
     cancel: &Cancel,
 ) -> Result<Converted> {
-    go_on(image, executor, output, Begun::default(), progress, cancel).await
+    resume(image, executor, output, ResumePoint::default(), progress, cancel).await
 }
 
 /// The same for an output of which all up to `begun` is there, as [`Progress::settled`] has told it of an earlier conversion
 /// of the same image to the same output. That is no encoded one, and its target takes writes in any order.
-pub async fn go_on<E: Executor>(
+pub async fn resume<E: Executor>(
     image: &Image,
     executor: &E,
     output: &Output<'_, E::Bytes>,
-    begun: Begun,
+    begun: ResumePoint,
     progress: &dyn Fn(Progress),
     cancel: &Cancel,
 ) -> Result<Converted> {
@@ -168,7 +168,7 @@ pub async fn go_on<E: Executor>(
     let end = image.virtual_size();
     // A block is written by one job. The last one of the disk may be short.
     let guest = if begun.guest >= end { end } else { begun.guest / limits.unit * limits.unit };
-    let begun = Begun { guest, ..begun };
+    let begun = ResumePoint { guest, ..begun };
     let manifest = image.manifest();
     run(|| Plan::of_image(image, limits, begun), manifest, executor, output, begun, progress, cancel).await
 }
@@ -186,7 +186,7 @@ pub async fn convert_in_order<E: Executor>(
     let limits = output.limits(executor.job_bytes());
     let manifest = disk.manifest();
     let plan = || Ok(Plan::InOrder(InOrderPlanner::new(disk, limits)));
-    run(plan, manifest, executor, output, Begun::default(), progress, cancel).await
+    run(plan, manifest, executor, output, ResumePoint::default(), progress, cancel).await
 }
 
 async fn run<E: Executor>(
@@ -194,7 +194,7 @@ async fn run<E: Executor>(
     manifest: Option<Rc<Manifest>>,
     executor: &E,
     output: &Output<'_, E::Bytes>,
-    begun: Begun,
+    begun: ResumePoint,
     progress: &dyn Fn(Progress),
     cancel: &Cancel,
 ) -> Result<Converted> {
@@ -238,7 +238,7 @@ enum Plan {
 }
 
 impl Plan {
-    fn of_image(image: &Image, limits: JobLimits, begun: Begun) -> Result<Self> {
+    fn of_image(image: &Image, limits: JobLimits, begun: ResumePoint) -> Result<Self> {
         let rest = GuestRange { start: begun.guest, end: image.virtual_size() };
         let planner = Planner::new(image, image.extents()?.continue_with(rest), limits);
         Ok(Self::Image {
@@ -299,7 +299,7 @@ async fn transfer<E: Executor>(
     plan: Plan,
     executor: &E,
     output: &Output<'_, E::Bytes>,
-    begun: Begun,
+    begun: ResumePoint,
     progress: &dyn Fn(Progress),
 ) -> Result<Converted> {
     let Output { writer, target, .. } = output;
@@ -308,11 +308,11 @@ async fn transfer<E: Executor>(
     let (position, notices_of_disk) = (plan.position(), plan.notices());
     target.open(guest_total.and_then(|_| writer.output_size())).await?;
     let mut lost_ranges = LostRanges::default();
-    let Begun { guest: guest_done, written } = begun;
+    let ResumePoint { guest: guest_done, written } = begun;
     let mut done = Progress { guest_total, guest_done, written, settled: begun, ..Progress::default() };
     let mut settled = Settled::new(begun);
     progress(done);
-    let placer = Placer::new(output);
+    let placer = OutputWriter::new(output);
     let placer = &placer;
     done.written += placer.begin().await?;
     let mut regions = Regions::new(writer.unit(), guest_total, begun);
@@ -364,7 +364,7 @@ struct Regions {
 
 impl Regions {
     /// Jobs of a disk whose size is not known have whole units each, but for the last one.
-    fn new(unit: u64, virtual_size: Option<u64>, Begun { guest, .. }: Begun) -> Self {
+    fn new(unit: u64, virtual_size: Option<u64>, ResumePoint { guest, .. }: ResumePoint) -> Self {
         match virtual_size {
             Some(virtual_size) => Self { unit, virtual_size, planned: guest, placed: guest },
             None => Self { unit: 1, virtual_size: 0, planned: guest, placed: guest },

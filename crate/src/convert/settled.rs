@@ -4,7 +4,7 @@ use crate::offsets::GuestRange;
 
 /// What of an output is there: all of the disk up to an offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Begun {
+pub struct ResumePoint {
     /// The guest offset, in bytes.
     pub guest: u64,
     /// How many bytes were written for it.
@@ -13,13 +13,13 @@ pub struct Begun {
 
 /// Follows the jobs of a conversion, which account for the disk without gaps.
 pub(super) struct Settled {
-    pub begun: Begun,
+    pub begun: ResumePoint,
     /// The few jobs that have ended before one in front of them, and what each has written.
     ahead: Vec<(GuestRange, u64)>,
 }
 
 impl Settled {
-    pub fn new(begun: Begun) -> Self {
+    pub fn new(begun: ResumePoint) -> Self {
         Self { begun, ahead: Vec::new() }
     }
 
@@ -28,7 +28,7 @@ impl Settled {
         self.ahead.push((range, written));
         while let Some(next) = self.ahead.iter().position(|(range, _)| range.start == self.begun.guest) {
             let (range, written) = self.ahead.swap_remove(next);
-            self.begun = Begun { guest: range.end, written: self.begun.written + written };
+            self.begun = ResumePoint { guest: range.end, written: self.begun.written + written };
         }
     }
 }
@@ -39,14 +39,14 @@ mod tests {
 
     #[test]
     fn what_has_ended_counts_when_all_in_front_of_it_has() {
-        let mut settled = Settled::new(Begun { guest: 10, written: 5 });
+        let mut settled = Settled::new(ResumePoint { guest: 10, written: 5 });
         let mut add = |start, end, written| {
             settled.add(GuestRange { start, end }, written);
             settled.begun
         };
-        assert_eq!(add(30, 40, 1), Begun { guest: 10, written: 5 });
-        assert_eq!(add(20, 30, 0), Begun { guest: 10, written: 5 });
-        assert_eq!(add(10, 20, 2), Begun { guest: 40, written: 8 });
-        assert_eq!(add(40, 41, 1), Begun { guest: 41, written: 9 });
+        assert_eq!(add(30, 40, 1), ResumePoint { guest: 10, written: 5 });
+        assert_eq!(add(20, 30, 0), ResumePoint { guest: 10, written: 5 });
+        assert_eq!(add(10, 20, 2), ResumePoint { guest: 40, written: 8 });
+        assert_eq!(add(40, 41, 1), ResumePoint { guest: 41, written: 9 });
     }
 }

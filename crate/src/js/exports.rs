@@ -2,7 +2,7 @@
 
 use super::open_spec::OpenSpec;
 use super::output_spec::{OutputSpec, outputs};
-use crate::convert::{Begun, Cancel, InOrder, Output, Progress, convert_in_order, go_on, read};
+use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_order, read, resume};
 use crate::crypt::Keys;
 use crate::disk::damage::{Losses, Lost};
 use crate::disk::extent::{Extent, ExtentKind, Extents};
@@ -42,7 +42,7 @@ pub struct OpenImage {
 /// What an image can be read as.
 #[derive(Clone)]
 enum Content {
-    AnywhereIn(Rc<Image>),
+    RandomAccess(Rc<Image>),
     InOrder(Rc<StreamedImage>),
 }
 
@@ -52,7 +52,7 @@ impl OpenImage {
     pub async fn open(spec: OpenSpec) -> JsResult<OpenImage> {
         let (input, options) = spec.read();
         let content = match open(input, &options).await? {
-            Opened::Image(image) => Content::AnywhereIn(Rc::new(image)),
+            Opened::Image(image) => Content::RandomAccess(Rc::new(image)),
             Opened::Streamed(image) => Content::InOrder(Rc::new(image)),
         };
         Ok(Self { content })
@@ -61,7 +61,7 @@ impl OpenImage {
     /// What the headers say: `Info`, without what only the caller knows.
     pub fn info(&self) -> JsResult<JsValue> {
         match &self.content {
-            Content::AnywhereIn(image) => to_js(&image.info()),
+            Content::RandomAccess(image) => to_js(&image.info()),
             Content::InOrder(image) => to_js(&image.info()),
         }
     }
@@ -69,13 +69,13 @@ impl OpenImage {
     /// Whether the image is read from its start to its end, by its coordinator only.
     #[wasm_bindgen(js_name = comesInOrder)]
     pub fn comes_in_order(&self) -> bool {
-        !matches!(self.content, Content::AnywhereIn(_))
+        !matches!(self.content, Content::RandomAccess(_))
     }
 
     /// For each file that jobs read: the number of the source that workers open for it, of which the image's is 0; -1 where
     /// its bytes travel with the jobs.
     pub fn opened(&self) -> Vec<i32> {
-        let Content::AnywhereIn(image) = &self.content else { return vec![-1] };
+        let Content::RandomAccess(image) = &self.content else { return vec![-1] };
         let number =
             |(file, given): (&Rc<dyn Source>, FileId)| if file.profile().made_here { -1 } else { given.0.into() };
         image.files().iter().zip(image.given()).map(number).collect()
@@ -88,7 +88,7 @@ impl OpenImage {
 
     /// What the tables show, all of them if `deep`; `undefined` for a disk that comes in order.
     pub async fn examine(&self, deep: bool, cancel: &CancelHandle) -> JsResult<JsValue> {
-        let Content::AnywhereIn(image) = &self.content else { return Ok(JsValue::UNDEFINED) };
+        let Content::RandomAccess(image) = &self.content else { return Ok(JsValue::UNDEFINED) };
         let (image, cancel) = (image.clone(), cancel.0.clone());
         to_js(&ExaminationMessage::from(cancel.or(Examination::of(&image, deep)).await?))
     }
@@ -136,10 +136,10 @@ impl OpenImage {
         let (writer, stamp) = (output.writer(self.image("asked for its size").ok())?, output.stamp());
         let output = Output { writer: &*writer, stamp, target: &*target };
         let done = match self.content.clone() {
-            Content::AnywhereIn(image) => {
+            Content::RandomAccess(image) => {
                 let given = image.given().collect();
                 let executor = executor(dispatch, workers, memory, image.files().clone(), given, &image.keys())?;
-                go_on(&image, &executor, &output, begun, &report, &cancel).await?
+                resume(&image, &executor, &output, begun, &report, &cancel).await?
             }
             Content::InOrder(image) => {
                 let disk = InOrder::new(&image)?;
@@ -165,7 +165,7 @@ impl OpenImage {
     /// The image, where it can be read at any position; otherwise why it cannot be `done` to.
     pub(super) fn image(&self, done: &str) -> Result<Rc<Image>> {
         match &self.content {
-            Content::AnywhereIn(image) => Ok(image.clone()),
+            Content::RandomAccess(image) => Ok(image.clone()),
             Content::InOrder(image) => Err(image.refusal(done)),
         }
     }
@@ -297,7 +297,7 @@ struct ProgressMessage {
 impl From<Progress> for ProgressMessage {
     fn from(progress: Progress) -> Self {
         let Progress { guest_done, guest_total, latest, data_done, read, written, settled, finalizing } = progress;
-        let Begun { guest: settled, written: settled_written } = settled;
+        let ResumePoint { guest: settled, written: settled_written } = settled;
         let GuestRange { start: latest_start, end: latest_end } = latest;
         Self {
             guest_done,

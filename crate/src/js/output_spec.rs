@@ -1,6 +1,6 @@
 //! Output formats as JavaScript sees them: what an image can be converted to, and how a conversion names one.
 
-use crate::convert::Begun;
+use crate::convert::ResumePoint;
 use crate::disk::info::Notice;
 use crate::error::{Failure, Result};
 use crate::open::image::Image;
@@ -34,8 +34,8 @@ impl OutputSpec {
         writer_for(output::by_name(&self.format())?, image.map(|image| image.virtual_size()))
     }
 
-    pub(super) fn what_is_there(&self) -> Begun {
-        Begun { guest: self.begun() as u64, written: self.begun_written() as u64 }
+    pub(super) fn what_is_there(&self) -> ResumePoint {
+        ResumePoint { guest: self.begun() as u64, written: self.begun_written() as u64 }
     }
 
     pub(super) fn stamp(&self) -> Stamp {
