@@ -1,4 +1,4 @@
-//! What the tables of an image show before it is converted: damage, and signs of an image that was made by hand.
+//! Examines the tables of an image before a conversion, for damage and for signs of a hand-made image.
 
 use crate::disk::extent::{ExtentKind, Extents};
 use crate::disk::info::Notice;
@@ -8,40 +8,40 @@ use crate::offsets::GuestRange;
 use crate::open::image::Image;
 use crate::open::safety::Count;
 
-/// Upper bound, in bytes, on what an examination reads unless it is deep.
+/// Maximum number of bytes that an examination reads unless it is deep.
 pub const MOST: u64 = 1 << 20;
-/// What tables may take in memory then: the least that one step reads.
+/// Memory for tables in such an examination, in bytes: the minimum for one step.
 const TABLES: u64 = 64 << 10;
-/// Into so many windows the part of the disk is divided whose tables are looked at from its end.
+/// Number of windows into which the rest of the disk is divided for the pass from its end backwards.
 const WINDOWS: u64 = 64;
-/// A window is at least as long, in bytes.
+/// Minimum length of a window, in bytes.
 const LEAST_WINDOW: u64 = 1 << 20;
 
 /// The result of an examination.
 #[derive(Default)]
 pub struct Examination {
-    /// What deserves a look.
+    /// Notices on the safety of the image.
     pub notices: Vec<Notice>,
-    /// Why the image cannot be converted whole: the first damage that was found.
+    /// The first damage found; the image cannot be converted whole.
     pub damage: Option<Error>,
-    /// Salvage: how many bytes of the disk cannot be read.
+    /// In a salvage: the number of unreadable bytes of the disk.
     pub lost: u64,
-    /// For how many bytes of the disk the tables were read.
+    /// The number of bytes of the disk whose tables were read.
     pub checked: u64,
 }
 
-/// How a pass has ended.
+/// The end of a pass.
 enum Ended {
     Whole,
     Damaged,
-    /// The budget does not allow more.
+    /// The budget was spent.
     Short,
 }
 
 impl Examination {
-    /// Reads the tables of `image`, all of them if `deep`. Otherwise it opens the image once more within a budget of
-    /// [`MOST`] bytes, and reads tables from the start of the disk, then from its end backwards: what a file was cut off
-    /// after is most often described there.
+    /// Reads the tables of `image`, all of them if `deep`. Otherwise opens the image again within a budget of [`MOST`]
+    /// bytes, and reads tables from the start of the disk, then from its end backwards: the lost part of a truncated
+    /// file is most often described there.
     ///
     /// Fails with `source`, or with `internal` if memory runs out.
     pub async fn of(image: &Image, deep: bool) -> Result<Self> {
@@ -79,7 +79,7 @@ impl Examination {
         Ok(())
     }
 
-    /// Looks at `extents` until no more than `reserve` bytes of `budget` are left.
+    /// Reads `extents` until at most `reserve` bytes of `budget` are left.
     async fn pass(
         &mut self,
         mut extents: Extents,
@@ -106,7 +106,7 @@ impl Examination {
                 if let ExtentKind::Lost(_) = extent.kind {
                     self.lost += extent.len;
                 }
-                // The files of the layers below are not the image's.
+                // Clusters of the layers below are in other files than `stored` counts.
                 if extent.layer == 0 {
                     count.add(extent);
                 }

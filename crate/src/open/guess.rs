@@ -1,15 +1,15 @@
-//! Whether what lies in a container and is in no known format may be a raw disk.
+//! Decides whether unrecognised content of a container may be a raw disk.
 
 use crate::compress::is_zero;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
 
-/// Signs are looked for in this many bytes from the start.
+/// Length, in bytes, of the start that is searched for signatures.
 pub const REACH: u64 = 1 << 20;
 
-/// Bytes that a raw disk may have at an offset, by the specification of what writes them there: partition tables, file systems,
-/// volumes. LUKS and ISO 9660 are formats of their own here.
+/// Signatures that the specifications of partition tables, file systems and volumes put at fixed offsets of a raw disk:
+/// (offset, bytes). LUKS and ISO 9660 are formats here.
 const SIGNS: &[(usize, &[u8])] = &[
     // MBR, and the boot sectors of FAT, exFAT, NTFS and HPFS.
     (510, &[0x55, 0xaa]),
@@ -55,20 +55,20 @@ const SIGNS: &[(usize, &[u8])] = &[
     (512, b"LABELONE"),
     (1024, b"LABELONE"),
     (1536, b"LABELONE"),
-    // RAID of Linux, versions 1.1 and 1.2.
+    // Linux RAID, versions 1.1 and 1.2.
     (0, &[0xfc, 0x4e, 0x2b, 0xa9]),
     (4096, &[0xfc, 0x4e, 0x2b, 0xa9]),
 ];
 
-/// The end of the first page of a swap area.
+/// Signatures at the end of the first page of a swap area, for every page size.
 const SWAP: [&[u8]; 2] = [b"SWAPSPACE2", b"SWAP-SPACE"];
 const PAGES: [usize; 5] = [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
 
-/// Where ZFS keeps its uberblocks, at steps of 1 KiB at least, and how one begins, in either order of bytes.
+/// The range of ZFS uberblocks, spaced 1 KiB or more, and their magic number, in either byte order.
 const UBERBLOCKS: std::ops::Range<usize> = 128 << 10..256 << 10;
 const UBERBLOCK: u64 = 0x00ba_b10c;
 
-/// Whether `start`, the first [`REACH`] bytes of a file, or all it has, are those of a raw disk: a known signature, or zeros.
+/// Whether `start`, the first [`REACH`] bytes of a file or all of it, has a known signature or is all zeros.
 pub fn has_sign(start: &[u8]) -> bool {
     let is_at = |offset: usize, sign: &[u8]| start.get(offset..offset + sign.len()) == Some(sign);
     let is_swap = |page: usize| SWAP.iter().any(|sign| is_at(page - sign.len(), sign));
@@ -79,12 +79,13 @@ pub fn has_sign(start: &[u8]) -> bool {
         || is_zero(start)
 }
 
-/// Whether a file of `size` bytes may be a raw disk by that alone.
+/// Whether `size` bytes are whole sectors, as in any raw disk.
 pub fn is_whole_sectors(size: u64) -> bool {
     size.is_multiple_of(SECTOR)
 }
 
-/// Checks `source`, which begins with `head`. Fails with `not-recognised` unless it may be a raw disk.
+/// Checks that `source`, which begins with `head`, may be a raw disk. Fails with `not-recognised` if not, and as
+/// reading it does.
 pub async fn require_disk(mut head: Vec<u8>, source: &dyn Source) -> Result<()> {
     let size = source.size();
     if is_whole_sectors(size) || (has_sign(&head) && !is_zero(&head)) {
@@ -96,7 +97,7 @@ pub async fn require_disk(mut head: Vec<u8>, source: &dyn Source) -> Result<()> 
     if has_sign(&head) { Ok(()) } else { Err(no_disk()) }
 }
 
-/// The error for what has no sign of a raw disk.
+/// The error for content that does not look like a raw disk.
 pub fn no_disk() -> Error {
     let message = "The file is in no disk image format that Decant recognises and does not look like a raw disk: it has \
                    neither a partition table nor a known file system, and its size is not a multiple of 512 bytes; if it is \

@@ -18,20 +18,20 @@ use std::rc::Rc;
 /// An opened image with its companions.
 pub struct Image {
     files: Files,
-    /// How many of them the caller has handed over; the others lie beside the image in its container.
+    /// Number of files that the caller handed over; the others come from the image's container.
     given: usize,
     manifest: Option<Rc<Manifest>>,
     chain: Chain,
-    /// By what it was opened.
+    /// The input that it was opened from, for [`Image::reopen`].
     opened: OpenedBy,
     salvage: bool,
     keys: RefCell<Keys>,
-    /// The pass of the last read of a part of the disk. One that goes on from there need not begin anew: in an image without
-    /// a directory each pass looks at all before the part.
+    /// The pass of the last partial read. A read that continues from there reuses it: in formats without a directory
+    /// each pass has to scan everything before the range.
     last_read: RefCell<Option<Extents>>,
 }
 
-/// What opens an image, or opens it once more.
+/// The input for opening an image, once or again.
 #[derive(Clone)]
 struct OpenedBy {
     source: Rc<dyn Source>,
@@ -40,7 +40,7 @@ struct OpenedBy {
 }
 
 impl Image {
-    /// Opens `source`. Files and passwords may be missing: `info` lists them, and only [`Image::extents`] fails.
+    /// Opens `source`. Files and passwords may be missing: `info` lists them, and [`Image::extents`] fails then.
     ///
     /// Fails with `not-recognised`, `unsupported`, `corrupt`, `limit` or `source`, and with `usage` if the stated format or
     /// snapshot does not exist, or a reference matches several companions.
@@ -49,7 +49,7 @@ impl Image {
         Self::open_top(source, top, None, options).await
     }
 
-    /// Opens `source`, of which `top` is known, and which lies beside `manifest`, as [`Image::open`] does.
+    /// Opens `source`, described by `top`, from an archive with `manifest`. Fails as [`Image::open`] does.
     pub(crate) async fn open_top(
         source: Rc<dyn Source>,
         top: Top,
@@ -77,7 +77,7 @@ impl Image {
         })
     }
 
-    /// The image once more, read within `budget`, and with about `tables` bytes of memory for tables.
+    /// Opens the image again. Reads come out of `budget`, and tables may take about `tables` bytes of memory.
     pub(crate) async fn reopen(&self, budget: &ReadBudget, tables: u64) -> Result<Self> {
         let OpenedBy { source, mut top, mut options } = self.opened.clone();
         for companion in &mut options.companions {
@@ -91,12 +91,12 @@ impl Image {
         Ok(image)
     }
 
-    /// Begins a pass over the extents of the layers that are there, locked or not.
+    /// Begins a pass over the extents of the available layers, locked or not.
     pub(crate) fn known_extents(&self) -> Extents {
         self.chain.extents()
     }
 
-    /// What is known from the headers. Its `safety` lacks what only the tables show; see [`Image::survey`].
+    /// Describes the image from its headers. `safety` lacks the notices that need the tables; see [`Image::survey`].
     pub fn info(&self) -> Info {
         let top = &self.chain.layers[0].disk;
         let mut info = top.info();
@@ -114,18 +114,17 @@ impl Image {
         info
     }
 
-    /// What the tables of the image show about its safety. It reads a bounded part of them, up to the first damage. Fails
-    /// as reading does otherwise.
+    /// Reads the tables for safety notices: a bounded part, up to the first damage. Any other failure is returned.
     pub async fn survey(&self) -> Result<Vec<Notice>> {
         safety::survey(self.chain.walk_layer(0), self.virtual_size(), self.stored()).await
     }
 
-    /// The size of the image's own files together, in bytes, without the layers below.
+    /// Size of the image's own files in total, in bytes, without the layers below.
     pub(crate) fn stored(&self) -> u64 {
         self.chain.layers[0].files().map(|(id, _)| self.files[usize::from(id.0)].size()).sum()
     }
 
-    /// The size of the disk that the guest sees, in bytes.
+    /// The virtual size of the disk, in bytes.
     pub fn virtual_size(&self) -> u64 {
         self.chain.virtual_size()
     }
@@ -135,8 +134,8 @@ impl Image {
         self.chain.layers.iter().map(|layer| layer.disk.largest_unit()).max().unwrap_or(0)
     }
 
-    /// The names of all companions in use; of the image itself, as [`Error::inside`] takes it, if it
-    /// lies in a container.
+    /// The names of the image's files and of those of its layers, for messages. The image itself is listed only if it
+    /// was found in a container, with its name as [`Error::inside`] takes it.
     pub fn file_names(&self) -> Vec<(FileId, String)> {
         let files = self.chain.layers.iter().flat_map(Layer::files);
         let companions = files.filter(|(file, _)| *file != FileId::IMAGE).map(|(file, name)| (file, name.to_owned()));
@@ -144,29 +143,30 @@ impl Image {
         container.into_iter().chain(companions).collect()
     }
 
-    /// The manifest of the archive that the image lies in, if there is one.
+    /// The manifest of the archive around the image, if there is one.
     pub(crate) fn manifest(&self) -> Option<Rc<Manifest>> {
         self.manifest.clone()
     }
 
-    /// Whether damaged ranges become zeros.
+    /// Whether damaged ranges are read as zeros.
     pub fn is_salvaged(&self) -> bool {
         self.salvage
     }
 
-    /// Begins a pass over the extents of the disk. Fails with `missing-file` or `password` if one is missing.
+    /// Begins a pass over the extents of the disk. Fails with `missing-file` or `password` if a file or a key is
+    /// missing.
     pub fn extents(&self) -> Result<Extents> {
         self.require(|_| true)?;
         Ok(self.chain.extents())
     }
 
-    /// As [`extents`](Self::extents), of a locked image too.
+    /// Like [`extents`](Self::extents), but allows locked layers.
     pub fn layout(&self) -> Result<Extents> {
         self.require(|need| !matches!(need, Need::Password { .. }))?;
         Ok(self.chain.extents())
     }
 
-    /// Fails if something is missing that `counts`.
+    /// Fails if anything that `counts` selects is missing.
     fn require(&self, counts: impl Fn(&Need) -> bool) -> Result<()> {
         match self.needs().into_iter().find(counts) {
             None => Ok(()),
@@ -188,8 +188,8 @@ impl Image {
         }
     }
 
-    /// A pass over the extents of `range`, which lies on the disk: the one that was kept, if it has not come further. Fails
-    /// as [`Image::extents`] does.
+    /// Begins a pass over the extents of `range`, which must be within the disk. Continues the kept pass if that is not
+    /// past the start of `range`. Fails as [`Image::extents`] does.
     pub(crate) fn extents_within(&self, range: GuestRange) -> Result<Extents> {
         match self.last_read.take().filter(|pass| pass.position() <= range.start) {
             Some(pass) => Ok(pass.continue_with(range)),
@@ -197,22 +197,22 @@ impl Image {
         }
     }
 
-    /// Keeps a pass that has not failed for the next read.
+    /// Keeps `pass`, which must not have failed, for the next read.
     pub(crate) fn keep(&self, pass: Extents) {
         self.last_read.replace(Some(pass));
     }
 
-    /// The image and its companions, by their [`FileId`].
+    /// The image and its companions, indexed by [`FileId`].
     pub fn files(&self) -> &Files {
         &self.files
     }
 
-    /// For each of the files: the one of the caller's that it is a part of.
+    /// Maps each file to the caller's file that contains it.
     pub fn given(&self) -> impl Iterator<Item = FileId> {
         (0..self.files.len()).map(|at| FileId(if at < self.given { at as u16 } else { 0 }))
     }
 
-    /// The keys of the encrypted layers; none before they are unlocked.
+    /// The keys of the layers that were unlocked so far.
     pub fn keys(&self) -> Keys {
         self.keys.borrow().clone()
     }
@@ -232,13 +232,12 @@ impl Image {
 }
 
 impl Image {
-    /// Finds the key of the first encrypted layer that is still locked. Does nothing if there is none. `yield_point` is
-    /// called every few milliseconds.
+    /// Unlocks the first encrypted layer that has no key yet, if any. Calls `yield_point` every few milliseconds.
     ///
-    /// The legacy method of encryption cannot verify a password. Unless `assume` is set, the decrypted disk must begin with
-    /// a known structure.
+    /// The legacy encryption method cannot verify a password: unless `assume` is set, the decrypted disk must begin
+    /// with a known structure.
     ///
-    /// Fails with `password`, `limit`, `unsupported`, `source`, or as `yield_point` does. The layer stays locked then.
+    /// Fails with `password`, `limit`, `unsupported`, `source`, or as `yield_point` does; the layer then stays locked.
     pub async fn unlock_next(
         &self,
         password: &[u8],

@@ -1,5 +1,5 @@
-//! The legacy method of encryption cannot verify a password: a wrong one gives noise. So the decrypted disk must begin with
-//! a known structure.
+//! Checks a password for the legacy encryption method, which cannot verify one: the decrypted disk must begin with a
+//! known structure.
 
 use crate::crypt::Ciphers;
 use crate::disk::extent::{ExtentKind, Extents};
@@ -7,10 +7,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Files, zeroed};
 use crate::offsets::SECTOR;
 
-/// Length of the start of the disk that is examined, in bytes: up to the superblock of btrfs.
+/// Length of the start of the disk to examine, in bytes: up to the superblock of btrfs.
 const START: u64 = 68 << 10;
 
-/// Fails with `password` if the encrypted data at the start of the layer that `extents` lists has no known structure.
+/// Decrypts the encrypted data at the start of the layer that `extents` lists. Fails with `password` if it has no known
+/// structure, and as reading does.
 pub async fn check_legacy(mut extents: Extents, files: &Files, ciphers: &Ciphers) -> Result<()> {
     let mut disk = zeroed(START as usize)?;
     let mut batch = Vec::new();
@@ -20,7 +21,7 @@ pub async fn check_legacy(mut extents: Extents, files: &Files, ciphers: &Ciphers
         }
     }
     for extent in batch.iter().filter(|extent| extent.start.0 < START) {
-        // What is stored unencrypted proves nothing.
+        // Unencrypted data proves nothing about the key.
         let ExtentKind::Data { file, host, encrypted: Some(how) } = extent.kind else { continue };
         let start = extent.start.0 as usize;
         let bytes = &mut disk[start..extent.end().min(START) as usize];
@@ -40,7 +41,7 @@ pub async fn check_legacy(mut extents: Extents, files: &Files, ciphers: &Ciphers
     .coded("password-unconfirmed"))
 }
 
-/// Signatures that are too long for noise to have: (offset, bytes).
+/// Signatures too long to occur in noise: (offset, bytes).
 const SIGNATURES: &[(usize, &[u8])] = &[
     (0, b"XFSB"),
     (0, b"LUKS\xba\xbe"),
@@ -58,8 +59,7 @@ fn looks_like_a_disk(disk: &[u8]) -> bool {
     SIGNATURES.iter().any(|&(at, bytes)| disk[at..].starts_with(bytes)) || has_boot_sector(disk) || has_ext(disk)
 }
 
-/// A boot signature is two bytes, which noise has now and then: a partition table or a FAT must be
-/// there too.
+/// The boot signature alone has two bytes, which occur in noise, so a partition table or a FAT must be present too.
 fn has_boot_sector(disk: &[u8]) -> bool {
     let partitions = disk[446..510].chunks_exact(16);
     let is_table =
@@ -68,7 +68,7 @@ fn has_boot_sector(disk: &[u8]) -> bool {
     disk[510..].starts_with(&[0x55, 0xaa]) && (is_table || is_fat)
 }
 
-/// The magic number of ext2 to ext4, and two fields of the superblock that can be checked.
+/// Checks the magic number of ext2 to ext4, and two fields of the superblock.
 fn has_ext(disk: &[u8]) -> bool {
     let superblock = &disk[1024..];
     let (block_size, revision) = (superblock[24], superblock[76]);

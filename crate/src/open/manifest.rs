@@ -1,4 +1,4 @@
-//! The manifest of an OVA: digests of its files (DSP0243, section 5.1), one a line: `SHA256(disk.vmdk)= 01ab...`.
+//! The manifest of an OVA: a list of file digests (DSP0243, section 5.1), one per line: `SHA256(disk.vmdk)= 01ab...`.
 
 use crate::container::Member;
 use crate::disk::info::Notice;
@@ -13,20 +13,20 @@ use decant_codec::hash::hasher;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-/// The most bytes of a manifest that are read.
+/// Maximum size of a manifest, in bytes; longer ones are not checked.
 const LONGEST: u64 = 1 << 20;
-/// Bytes of a file that are hashed at once.
+/// Size of the read buffer for hashing, in bytes.
 const READ: usize = 512 << 10;
 
-/// An archive that has a manifest.
+/// An archive with a manifest.
 pub struct Manifest {
     members: Rc<[Member]>,
     is_checked: bool,
 }
 
 impl Manifest {
-    /// The manifest of the archive that holds `members`, if it has one. `check` says whether files are compared with it; by
-    /// default they are where workers open the archive by themselves, a file of this system, unless it is salvaged.
+    /// Finds the manifest of the archive with `members`. `check` states whether files are compared with it; by default
+    /// they are if the archive is a local file that workers can open, and not salvaged.
     pub fn of(members: Rc<[Member]>, check: Option<bool>, salvage: bool) -> Option<Self> {
         let manifest = members.iter().find(|member| is_manifest(member))?;
         let is_local = manifest.source.profile().opened_by_workers;
@@ -34,8 +34,8 @@ impl Manifest {
         Some(Self { members, is_checked })
     }
 
-    /// Compares all files that are listed with their digests. Returns a notice if some were not compared. Fails with `corrupt`
-    /// where a file has another digest or a piece is missing, and with `source` or `internal`.
+    /// Compares all listed files with their digests. Returns a notice if any comparison was skipped. Fails with
+    /// `corrupt` if a digest differs or a piece is missing, and with `source` or `internal`.
     pub async fn check(&self) -> Result<Option<Notice>> {
         if !self.is_checked {
             return Ok(Some(unchecked("The archive has a manifest, which was not checked")));
@@ -75,16 +75,16 @@ fn is_manifest(member: &Member) -> bool {
     member.name.to_ascii_lowercase().ends_with(".mf")
 }
 
-/// A name in an archive, as a manifest has it.
+/// Returns the name of a member in the form that manifests use: without a leading `./`.
 fn plain(name: &str) -> &str {
     name.strip_prefix("./").unwrap_or(name)
 }
 
-/// The digests of a file, each once; without a hash where that is not known.
+/// The distinct digests of a file; the hash is `None` if the algorithm is unknown.
 type Digests = Vec<(Option<Hash>, String)>;
 
-/// The digests that the manifest called `name` lists of `files`. Fails with `corrupt` where it lists a piece of a file that is
-/// missing; other files may be.
+/// Returns the digests that the manifest `name` lists for `files`. Fails with `corrupt` if it lists a piece of a split
+/// file that is missing; other missing files are ignored.
 fn listed(name: &str, text: &str, files: &HashMap<&str, &Member>) -> Result<BTreeMap<String, Digests>> {
     let folder = plain(name).rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
     let mut listed: BTreeMap<String, Digests> = BTreeMap::new();
@@ -104,7 +104,7 @@ fn listed(name: &str, text: &str, files: &HashMap<&str, &Member>) -> Result<BTre
     Ok(listed)
 }
 
-/// The parts of a line: the hash, the file and the digest. `None` for what is no such line.
+/// Parses a line into hash, file and digest. Returns `None` for any other line.
 fn parse(line: &str) -> Option<(Option<Hash>, &str, &str)> {
     let (algorithm, rest) = line.split_once('(')?;
     let (before, digest) = rest.rsplit_once('=')?;

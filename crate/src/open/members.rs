@@ -1,4 +1,4 @@
-//! Which file of a container is the disk image, and what lies beside it.
+//! Finds the disk image among the files of a container.
 
 use crate::container::{self, Contents, Member};
 use crate::disk::info::{ContainerInfo, is_raw_disk};
@@ -10,33 +10,33 @@ use crate::offsets::HostOffset;
 use crate::open::split;
 use std::rc::Rc;
 
-/// Names that an error lists.
+/// Maximum number of names in an error message.
 const LISTED: usize = 3;
 
-/// Ends of the names of files that describe a machine, list digests, or sign such a list (DSP0243): never a disk.
+/// Suffixes of files that describe a machine, list digests, or sign such a list (DSP0243). They are never disks.
 const BESIDE_A_DISK: [&str; 3] = [".ovf", ".mf", ".cert"];
 
-/// Whether a file called `name` is no disk, whatever it holds.
+/// Whether `name` is that of a file that is never a disk, whatever its content.
 pub fn is_never_a_disk(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     BESIDE_A_DISK.iter().any(|end| name.ends_with(end))
 }
 
-/// A container of which one file is the image.
+/// A container with its image identified.
 pub struct Found {
     /// The image.
     pub image: Member,
-    /// The other files; those in pieces are joined.
+    /// The other files; split files are joined.
     pub beside: Vec<Member>,
-    /// All files, as they lie in the container.
+    /// All files, as stored in the container.
     pub members: Rc<[Member]>,
     /// See [`Contents::is_ended`].
     pub is_ended: bool,
 }
 
-/// Finds the member of a file of `size` bytes, a `container`, that is a disk image: the only one, or the only one that is
-/// recognised and that no other one refers to. Fails with `unsupported` where there is none or more than one, with `corrupt`
-/// where the container was cut off before it, and as opening an image does.
+/// Finds the disk image in a `container` of `size` bytes: the only file, or the only recognised one that no other
+/// refers to. Fails with `unsupported` if there are none or several, with `corrupt` if the container ends before the
+/// image, and as opening an image does.
 pub async fn image_in(container: &str, contents: Contents, size: u64) -> Result<Found> {
     let Contents { members, is_ended } = contents;
     let files = split::joined(&members)?;
@@ -47,7 +47,7 @@ pub async fn image_in(container: &str, contents: Contents, size: u64) -> Result<
     let images = if files.len() > 1 { images(may_be).await? } else { may_be };
     match &images[..] {
         [image] => {
-            // Names need not be unique, places are.
+            // Names need not be unique; sources are.
             let is_image = |file: &&Member| Rc::ptr_eq(&file.source, &image.source);
             let beside = files.iter().filter(|file| !is_image(file)).cloned().collect();
             Ok(Found { image: image.clone(), beside, members: members.into(), is_ended })
@@ -68,8 +68,8 @@ pub async fn image_in(container: &str, contents: Contents, size: u64) -> Result<
     }
 }
 
-/// Fails with `unsupported` where what comes in order out of `containers` is in no format that is recognised, and no raw
-/// disk either.
+/// Fails with `unsupported` if the innermost member of `containers`, which no format recognises, is named like a file
+/// that is never a disk.
 pub fn ensure_guess(containers: &[ContainerInfo]) -> Result<()> {
     let Some(ContainerInfo { name, member: Some(member) }) = containers.last() else { return Ok(()) };
     if is_never_a_disk(member) {
@@ -84,7 +84,7 @@ fn no_disk(container: &str, name: &str) -> Error {
     refused(message, "no-image")
 }
 
-/// The error for what lies in `containers`, is read as a raw disk because no format recognises it, and may be cut off.
+/// The error for unrecognised content of `containers` that would be read as raw but may be truncated.
 pub fn unmarked(containers: &[ContainerInfo]) -> Error {
     let name = containers.last().map_or("container", |container| container.name);
     let message = format!(
@@ -108,9 +108,9 @@ fn refused(message: String, code: &'static str) -> Error {
     Error::new(ErrorKind::Unsupported, message).coded(code)
 }
 
-/// Those of `members` that are disk images which are read, or containers, by content or by the one name that says it, and
-/// that no other one refers to. If there are none, those that are recognised otherwise: an archive may have a CD image beside
-/// its disk.
+/// Returns those of `members` that are supported disk images or containers, by content or named `disk.raw`, and that no
+/// other one refers to. If there are none, returns the known but unsupported images: an archive may have a CD image
+/// beside its disk.
 async fn images(members: Vec<Member>) -> Result<Vec<Member>> {
     let (mut read, mut known) = (Vec::new(), Vec::new());
     for member in members {
@@ -136,7 +136,7 @@ async fn images(members: Vec<Member>) -> Result<Vec<Member>> {
     }
 }
 
-/// Those of `images` that no other one refers to: the top of a chain, the descriptor of extents.
+/// Returns the `images` that no other one refers to: the top of a chain, or the descriptor of extents.
 async fn unreferred(images: Vec<(Member, Option<&Format>)>) -> Result<Vec<Member>> {
     let (mut references, mut identities) = (Vec::new(), Vec::new());
     for (member, format) in &images {
@@ -168,14 +168,14 @@ async fn unreferred(images: Vec<(Member, Option<&Format>)>) -> Result<Vec<Member
         }
     }
     let images = images.into_iter().map(|(member, _)| member);
-    // Those that refer to one another are no chain.
+    // Files that all refer to one another are not a chain.
     if is_referred.iter().all(|&is_referred| is_referred) {
         return Ok(images.collect());
     }
     Ok(images.zip(is_referred).filter_map(|(image, is_referred)| (!is_referred).then_some(image)).collect())
 }
 
-/// Opens `member` in `format`, as far as that goes.
+/// Opens `member` in `format`; `None` if that fails because of the file's content.
 async fn opened(format: &Format, member: &Member) -> Result<Option<Rc<dyn Disk>>> {
     match format.open(member.source.clone(), LayerOptions { is_backing: true, ..LayerOptions::default() }).await {
         Err(error) if matches!(error.kind, ErrorKind::Source | ErrorKind::Internal) => Err(error),

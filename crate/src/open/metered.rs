@@ -1,5 +1,4 @@
-//! Bounds what is decoded of a stream before it is known what it holds: containers may expand a thousandfold, one in
-//! another, to nothing.
+//! Caps decoding before the disk's first byte: nested archives may expand hugely and hold nothing.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::stream::{ByteStream, Ended};
@@ -8,25 +7,25 @@ use futures_util::future::LocalBoxFuture;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Upper bound, in bytes, on what the decoders of a stream read together before the first bytes of the disk are there.
+/// Maximum input, in bytes, of all decoders of a stream together before the disk's first byte.
 const MOST_WITHOUT_DATA: u64 = 64 << 20;
 
-/// How many bytes the decoders of a stream may still read together before the first bytes of what they decode are there.
+/// Input budget left, shared by a stream's decoders.
 #[derive(Clone)]
 pub struct Budget(Rc<Cell<Option<u64>>>);
 
 impl Budget {
-    /// The whole budget.
+    /// Creates a full budget.
     pub fn new() -> Self {
         Self(Rc::new(Cell::new(Some(MOST_WITHOUT_DATA))))
     }
 
-    /// From now on, nothing is counted.
+    /// Removes the limit.
     pub fn lift(&self) {
         self.0.set(None);
     }
 
-    /// Takes `len` bytes from what is left; whether there were so many.
+    /// Takes `len` bytes from the budget. Returns false if it had fewer left.
     fn take(&self, len: usize) -> bool {
         let Some(left) = self.0.get() else { return true };
         let rest = left.checked_sub(len as u64);
@@ -35,7 +34,7 @@ impl Budget {
     }
 }
 
-/// What the decoder of a container reads, within a budget.
+/// The input of a container's decoder, limited by a budget.
 pub struct Metered {
     stream: Box<dyn ByteStream>,
     budget: Budget,
@@ -44,7 +43,7 @@ pub struct Metered {
 }
 
 impl Metered {
-    /// The bytes of `stream`, a file of `container`. A read beyond `budget` fails with `limit`.
+    /// Limits `stream`, the content of a `container` file. A read beyond `budget` fails with `limit`.
     pub fn new(stream: Box<dyn ByteStream>, budget: Budget, container: &'static str) -> Self {
         Self { stream, budget, container }
     }

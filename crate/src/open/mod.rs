@@ -1,4 +1,4 @@
-//! From a file or a stream to what is in it: containers are opened, then the image.
+//! Opens a file or a stream: unwraps its containers, then opens the image.
 
 pub mod chain;
 pub mod examination;
@@ -28,34 +28,34 @@ use std::rc::Rc;
 use streamed_image::{Decoder, Guess, InContainers, Origin, StreamedImage};
 use unpack::{Content, Unpacked, container_of, ensure_room, is_raw_disk, unpack, within};
 
-/// What an image is read from.
+/// The input of [`open`].
 pub enum Input {
     /// A file that can be read at any position.
     File(Rc<dyn Source>),
-    /// Bytes that come once, in order.
+    /// Bytes that are read once, in order.
     Stream(Box<dyn ByteStream>),
 }
 
-/// What opening has come to.
+/// The result of [`open`].
 #[allow(clippy::large_enum_variant, reason = "there is one for each image, and it is moved once or twice")]
 pub enum Opened {
     /// An image that can be read at any position.
     Image(Image),
-    /// A raw disk that comes in order.
+    /// A raw disk that is read in order.
     Streamed(StreamedImage),
 }
 
-/// Opens `input`, and the containers that the image is packed in. Where a format is stated, the input itself is in that
-/// format: no container is looked for, since a raw disk may begin like one.
+/// Opens `input` and the containers around the image. If `options` state a format, the input itself is in that format,
+/// and containers are not looked for: a raw disk may begin like one.
 ///
-/// What decompresses in order, and what is a stream itself, must be a raw disk: all other formats are read at any
-/// position. Such a format is recognised by its first bytes; one that only its last bytes tell is refused at the end of
-/// a conversion. What no format recognises in a container is read as raw if it has a sign of a disk (see `guess`), which
-/// `Info::safety` tells. A member that is called `disk.raw` is a raw disk, whatever it holds: the guest may write there what
-/// looks like another format.
+/// Streams, and the content of containers that are decoded in order, must be raw disks: all other formats need random
+/// access. Such a format is refused here if its first bytes identify it, and at the end of a conversion if only its
+/// last bytes do. Unrecognised content of a container is read as raw if it looks like a disk (see `guess`), and
+/// `Info::safety` reports that. A member named `disk.raw` is always a raw disk: the guest may write what looks like
+/// another format.
 ///
-/// Fails as [`Image::open`] does, and with `unsupported` where a container holds no image, more than one, or one that it
-/// cannot be read out of, and where a disk that comes in order out of one is to be salvaged.
+/// Fails as [`Image::open`] does; with `unsupported` if a container has no image, several images, or one that cannot be
+/// read inside it, or to salvage a disk that a container decodes in order.
 pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
     match input {
         Input::File(source) if options.format.is_some() => Ok(Opened::Image(Image::open(source, options).await?)),
@@ -77,7 +77,7 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
             if !is_ended && !options.salvage {
                 return Err(members::unmarked(&containers));
             }
-            // What is left of a disk may have lost its signs.
+            // A truncated disk may have lost its signatures.
             if missing == 0 {
                 let checked = require_disk(head, &*source).await;
                 checked.map_err(|error| within(error, &containers))?;
@@ -115,23 +115,24 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
     StreamedImage::new(Origin::once(Box::new(found.stream)), disk, None, None, options)
 }
 
-/// A stream that was followed to what no format recognises.
+/// The result of [`recognise`].
 struct Found {
     stream: Peeked,
     containers: Vec<ContainerInfo>,
-    /// What made it of the first stream.
+    /// The decoders between the first stream and this one, outermost first.
     decoders: Vec<Decoder>,
-    /// `None` where a name states that it is a raw disk, and in no container.
+    /// `None` without a container, or if the member's name states a raw disk.
     guess: Option<Guess>,
 }
 
-/// The error for a stream without bytes: it is no disk of no size, but most likely that of a program that has failed.
+/// The error for an empty stream: most likely the program that should have written it failed.
 pub(crate) fn empty_stream() -> Error {
     Error::new(ErrorKind::NotRecognised, "The stream is empty").coded("empty")
 }
 
-/// Follows `stream`, which was found in `containers`, to what is in it. Fails where that is something that cannot be
-/// read in order, or no disk as far as its start shows, and with `limit` where too much is decoded before that is known.
+/// Follows `stream`, which was found in `containers`, down to a raw disk. Fails with `unsupported` if the content needs
+/// random access, with `not-recognised` if it is empty or does not look like a disk, and with `limit` if too much is
+/// decoded before the first byte of the disk.
 async fn recognise(stream: Box<dyn ByteStream>, mut containers: Vec<ContainerInfo>) -> Result<Found> {
     let mut decoders = Vec::new();
     let budget = Budget::new();
@@ -180,7 +181,8 @@ async fn recognise(stream: Box<dyn ByteStream>, mut containers: Vec<ContainerInf
     Ok(Found { stream, containers, decoders, guess: Some(guess) })
 }
 
-/// What comes in order, out of the container `outer` or from the caller, is in `format`.
+/// The error for content in `format`, which needs random access, from a stream: of the container `outer` or the
+/// caller's.
 pub(crate) fn not_in_order(format: &Format, outer: Option<&str>) -> Error {
     let label = format.label;
     let message = match outer {

@@ -1,4 +1,4 @@
-//! What a person should look at before converting an image of unknown origin. None of it is an error.
+//! Notices that a person should read before converting an image of unknown origin. None of them is an error.
 
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk, Extents};
 use crate::disk::info::{Info, Need, Notice};
@@ -7,15 +7,15 @@ use crate::error::shown::shown;
 use crate::error::{ErrorKind, Result};
 use crate::format::raw;
 
-/// A disk is reported if it is this many times as large as its files, and has at least this many bytes.
+/// Disks of at least `HUGE` bytes are reported if they are at least this many times as large as their files.
 const HUGE_SHARE: u64 = 10_000;
 const HUGE: u64 = 1 << 40;
-/// Compressed data is reported if it expands to more than this many times the size of the files: only zeros do.
+/// Compressed data is reported if it expands to more than this many times the size of the files: only zeros do so.
 const EXPANSION: u64 = 500;
-/// Upper bound on the batches of extents that a survey reads.
+/// Maximum number of extent batches that a survey reads.
 const BATCHES: usize = 256;
 
-/// The notices that follow from `info` of an image whose files have `stored` bytes.
+/// Returns the notices that follow from `info`, for an image whose files have `stored` bytes.
 pub fn notices(info: &Info, stored: u64) -> Vec<Notice> {
     let mut notices = Vec::new();
     let extents = info.references.iter().filter(|reference| reference.role == Role::Extent).count();
@@ -93,8 +93,8 @@ fn name_notice(name: &str, add: &mut impl FnMut(&'static str, String)) {
     }
 }
 
-/// The notices that follow from the tables: clusters that are shared, or expand beyond reason. Damage ends the survey; any
-/// other failure is returned.
+/// Returns the notices that follow from the tables: clusters that are shared or expand excessively. Stops at damage;
+/// any other failure is returned.
 pub async fn survey(walk: Box<dyn ExtentWalk>, virtual_size: u64, stored: u64) -> Result<Vec<Notice>> {
     let mut extents = Extents::new(walk, virtual_size);
     let mut count = Count::default();

@@ -1,5 +1,5 @@
-//! Files in pieces, as an OVA may have its disks: `NAME.000000000`, `NAME.000000001` and so on, all but the last of the same
-//! size (DSP0243, `ovf:chunkSize`).
+//! Split files of an OVA: `NAME.000000000`, `NAME.000000001` and so on, equally large except for the last (DSP0243,
+//! `ovf:chunkSize`).
 
 use crate::container::Member;
 use crate::error::shown::shown;
@@ -8,11 +8,11 @@ use crate::io::pieces::Pieces;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Digits of the number of a piece.
+/// Number of digits in the suffix of a piece.
 const DIGITS: usize = 9;
 
-/// `members` with each file that is in pieces joined, at the place of its first member. Fails with `corrupt` where a piece is
-/// missing or has the wrong size.
+/// Returns `members` with split files joined, each at the position of its first piece. Fails with `corrupt` if a piece
+/// is missing or has the wrong size.
 pub fn joined(members: &[Member]) -> Result<Vec<Member>> {
     let mut pieces: BTreeMap<&str, Vec<(u32, &Member)>> = BTreeMap::new();
     for member in members {
@@ -36,14 +36,14 @@ pub fn joined(members: &[Member]) -> Result<Vec<Member>> {
     Ok(whole)
 }
 
-/// The name of the file that one called `name` is a piece of, and the number of the piece.
+/// Splits the name of a piece into the name of the whole file and the piece's number.
 fn piece(name: &str) -> Option<(&str, u32)> {
     let (whole, number) = name.rsplit_once('.')?;
     let is_number = number.len() == DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
     if is_number && !whole.is_empty() { Some((whole, number.parse().ok()?)) } else { None }
 }
 
-/// Whether a file called `name`, which is not there, is a piece of one of which the first piece `is_there`.
+/// Whether `name`, which does not exist, is a piece of a file whose first piece exists according to `is_there`.
 pub fn is_missing(name: &str, is_there: impl Fn(&str) -> bool) -> bool {
     piece(name).is_some_and(|(whole, _)| is_there(&format!("{whole}.{:0DIGITS$}", 0)))
 }

@@ -1,4 +1,4 @@
-//! A raw disk that comes in order: out of a compressed file, or as a stream of the caller's.
+//! A raw disk that is read in order, from a compressed file or a caller's stream.
 
 use crate::container::Decode;
 use crate::disk::info::ContainerInfo;
@@ -18,21 +18,21 @@ use futures_util::future::LocalBoxFuture;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// Decodes what a container holds.
+/// Decodes the content of a container.
 pub struct Decoder {
     decode: Decode,
-    /// What the container was found in, if it is no file: see [`ContainerInfo::content`].
+    /// The container's own place, if it was found in another one: see [`ContainerInfo::content`].
     place: Option<Rc<str>>,
 }
 
 impl Decoder {
-    /// Decodes by `decode` a container that was found in `outer`.
+    /// Creates a decoder that calls `decode`, for a container that was found in `outer`.
     pub fn new(decode: Decode, outer: Option<&ContainerInfo>) -> Self {
         Self { decode, place: outer.map(|outer| outer.content().into()) }
     }
 
-    /// Decodes `stream`. What is wrong with the container is said of the place where it was found; what is wrong with
-    /// that place is said by `stream` itself. Fails as `Decode` does.
+    /// Decodes `stream`. Errors of this container name where it was found; errors of `stream` pass through. Fails as
+    /// `Decode` does.
     pub fn begin(&self, stream: Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>> {
         let Some(place) = self.place.clone() else { return (self.decode)(stream) };
         let has_failed = Rc::new(Cell::new(false));
@@ -41,7 +41,7 @@ impl Decoder {
     }
 }
 
-/// The input of a decoder: that it failed is noticed.
+/// The input of a decoder. Records whether it failed.
 struct Noticed {
     stream: Box<dyn ByteStream>,
     has_failed: Rc<Cell<bool>>,
@@ -61,7 +61,7 @@ impl ByteStream for Noticed {
     }
 }
 
-/// The output of a decoder, whose own errors say where the container was found.
+/// The output of a decoder. Adds the container's place to the decoder's own errors.
 struct Placed {
     stream: Box<dyn ByteStream>,
     input_failed: Rc<Cell<bool>>,
@@ -94,53 +94,53 @@ impl ByteStream for Placed {
     }
 }
 
-/// Where the bytes of a disk come from.
+/// The origin of a disk's bytes.
 pub enum Origin {
     /// A file, decoded anew by each conversion.
     File {
         /// The file, or the member of a container.
         source: Rc<dyn Source>,
-        /// What makes the disk of it, one after the other.
+        /// The decoders from the file to the disk, outermost first.
         decoders: Vec<Decoder>,
     },
-    /// A stream of the caller's: `None` once it was taken.
+    /// A caller's stream; `None` after the first conversion.
     Once(RefCell<Option<Box<dyn ByteStream>>>),
 }
 
 impl Origin {
-    /// A stream that has the bytes of the disk.
+    /// Creates the origin for `stream`, which yields the bytes of the disk.
     pub fn once(stream: Box<dyn ByteStream>) -> Self {
         Self::Once(RefCell::new(Some(stream)))
     }
 }
 
-/// Why what lies in a container is read as a raw disk although nothing states that.
+/// The grounds for reading unrecognised content of a container as a raw disk.
 #[derive(Clone)]
 pub struct Guess {
-    /// The containers that it was found in, the outermost first.
+    /// The containers around it, outermost first.
     pub containers: Vec<ContainerInfo>,
-    /// Whether its start shows that it is a disk; otherwise its size has to.
+    /// Whether its start looks like a disk; otherwise its size has to.
     pub has_sign: bool,
 }
 
 impl Guess {
-    /// Fails with `not-recognised` where a content of `size` bytes is no disk.
+    /// Fails with `not-recognised` if content of `size` bytes is not a disk.
     pub fn check_size(&self, size: u64) -> Result<()> {
         let is_disk = self.has_sign || guess::is_whole_sectors(size);
         if is_disk { Ok(()) } else { Err(within(guess::no_disk(), &self.containers)) }
     }
 }
 
-/// Where a disk was found.
+/// The place of a disk.
 #[derive(Default)]
 pub struct InContainers {
-    /// The outermost container first.
+    /// The containers, outermost first.
     pub containers: Vec<ContainerInfo>,
-    /// `None` where its format is stated.
+    /// `None` if the format is stated.
     pub guess: Option<Guess>,
 }
 
-/// A raw disk that is read from its first byte to its last, which tells its size. It can be converted, and nothing else.
+/// A raw disk that is read once from start to end; its size is known at the end. Conversion is the only operation.
 pub struct StreamedImage {
     origin: Origin,
     containers: Vec<ContainerInfo>,
@@ -151,9 +151,9 @@ pub struct StreamedImage {
 }
 
 impl StreamedImage {
-    /// The disk that comes from `origin`, where it was found, in a file of `file_size` bytes beside `manifest`. Fails with
-    /// `usage` where `options` ask for a snapshot, and with `unsupported` where they ask for a salvage of what a container
-    /// holds: behind damage nothing can be decoded, and the size of the disk may not be known.
+    /// Creates an image from `origin`, found in containers, in a file of `file_size` bytes beside `manifest`. Fails
+    /// with `usage` if `options` request a snapshot, and with `unsupported` to salvage the content of a container:
+    /// nothing after the damage can be decoded, and the size of the disk may be unknown.
     pub(crate) fn new(
         origin: Origin,
         InContainers { containers, guess }: InContainers,
@@ -176,12 +176,12 @@ impl StreamedImage {
         Ok(Self { origin, containers, guess, file_size, manifest, unused_companions })
     }
 
-    /// The manifest of the archive that it lies in, if there is one.
+    /// The manifest of the archive around the disk, if there is one.
     pub(crate) fn manifest(&self) -> Option<Rc<Manifest>> {
         self.manifest.clone()
     }
 
-    /// What can be said before it was read.
+    /// Describes the image, as far as is known before it is read.
     pub fn info(&self) -> Info {
         let mut info = Info {
             format: raw::NAME,
@@ -194,12 +194,12 @@ impl StreamedImage {
         info
     }
 
-    /// Why it is read as raw, where that was guessed.
+    /// The grounds for reading it as raw; `None` if the format is stated.
     pub fn guess(&self) -> Option<&Guess> {
         self.guess.as_ref()
     }
 
-    /// Why it cannot be `done` to ("mapped", for example): what takes a disk that is read at any position.
+    /// Error for an operation that needs random access; `done` is its past participle ("mapped", for example).
     pub fn refusal(&self, done: &str) -> Error {
         let message = match self.containers.last() {
             Some(container) => format!("A disk in a {} file cannot be {done}; unpack it first", container.name),
@@ -208,7 +208,7 @@ impl StreamedImage {
         Error::new(ErrorKind::Unsupported, message)
     }
 
-    /// The bytes of the disk, from the first one. Fails with `usage` where they come from the caller and were taken
+    /// Returns the disk's bytes from the start. Fails with `usage` if they come from a caller's stream that was taken
     /// before.
     pub fn begin(&self) -> Result<Box<dyn ByteStream>> {
         match &self.origin {

@@ -1,4 +1,4 @@
-//! Follows the containers in a file down to what lies in them.
+//! Unwraps the containers of a file.
 
 use crate::container::{self, Container, List, MAX_NESTED, Member};
 use crate::disk::info::ContainerInfo;
@@ -8,37 +8,36 @@ use crate::io::source::Source;
 use crate::open::members::{self, Found};
 use std::rc::Rc;
 
-/// What lies in a file, behind all containers in which it can be read at any position.
+/// The content of a file, after all containers that allow random access.
 pub struct Unpacked {
-    /// Its bytes: the file, or a member of a container.
+    /// The content's bytes: the file, or a member of a container.
     pub source: Rc<dyn Source>,
-    /// The containers that it was found in, the outermost first.
+    /// The containers around it, outermost first.
     pub containers: Vec<ContainerInfo>,
     /// See [`container::Member::missing`].
     pub missing: u64,
-    /// See [`container::Contents::is_ended`]; of the innermost container, true without one.
+    /// See [`container::Contents::is_ended`], of the innermost container; true without a container.
     pub is_ended: bool,
-    /// The other files of that container; those in pieces are joined.
+    /// The other files of the innermost container; split files are joined.
     pub beside: Vec<Member>,
-    /// All files of it.
+    /// All files of the innermost container.
     pub members: Rc<[Member]>,
-    /// What it is.
+    /// The kind of content.
     pub content: Content,
 }
 
-/// What lies in a file.
+/// A kind of content.
 pub enum Content {
-    /// An image in a format, by its content or by the name of a member.
+    /// An image in a format that its content or its member name identifies.
     Image(&'static Format),
-    /// What no format recognises, with its first bytes.
+    /// Content that no format recognises, with its first bytes.
     Unknown(Vec<u8>),
     /// A container that is decoded in order.
     InOrder(&'static Container),
 }
 
-/// Follows the containers in `source`. In a `salvage` the file may end inside its last member. Fails with `source`, with
-/// `limit` where too many containers lie in one another, and as [`container::List`] and
-/// [`members::image_in`] do.
+/// Unwraps the containers of `source`. With `salvage`, the file may end inside its last member. Fails with `source`,
+/// with `limit` if containers are nested too deeply, and as [`container::List`] and [`members::image_in`] do.
 pub async fn unpack(mut source: Rc<dyn Source>, salvage: bool) -> Result<Unpacked> {
     let (mut containers, mut missing, mut is_ended) = (Vec::new(), 0, true);
     let (mut beside, mut members): (_, Rc<[Member]>) = (Vec::new(), Rc::default());
@@ -64,25 +63,25 @@ pub async fn unpack(mut source: Rc<dyn Source>, salvage: bool) -> Result<Unpacke
     Ok(Unpacked { source, containers, missing, is_ended, beside, members, content })
 }
 
-/// The image in `source`, a `container`, and what lies beside it.
+/// Finds the image in `source`, a `container`.
 async fn image_in(container: &str, list: List, source: Rc<dyn Source>, salvage: bool) -> Result<Found> {
     let size = source.size();
     members::image_in(container, list(source, salvage).await?, size).await
 }
 
-/// The container that begins so. What is recognised as a disk image that is read is none, whatever else it looks like, and
-/// neither is what is refused by its name.
+/// Finds the container that matches `sample`. Supported image formats, and formats that are refused by name, always
+/// win.
 pub fn container_of(sample: &Sample) -> Option<&'static Container> {
     let is_known = format::recognise(sample).is_some_and(|format| format.is_read() || format.is_no_image());
     if is_known { None } else { container::probe(sample) }
 }
 
-/// Whether a name says that what was found in `containers` is a raw disk.
+/// Whether the name of the innermost member states a raw disk.
 pub fn is_raw_disk(containers: &[ContainerInfo]) -> bool {
     containers.last().is_some_and(ContainerInfo::has_raw_disk)
 }
 
-/// Fails with `limit` where no more containers may be opened.
+/// Fails with `limit` if no further container may be opened.
 pub fn ensure_room(containers: &[ContainerInfo]) -> Result<()> {
     if containers.len() == MAX_NESTED {
         let message = format!("The image is packed in more than {MAX_NESTED} containers; unpack it first");
@@ -91,7 +90,7 @@ pub fn ensure_room(containers: &[ContainerInfo]) -> Result<()> {
     Ok(())
 }
 
-/// The same error of what was found in `containers`.
+/// Names the place in `containers` where `error` occurred, if any.
 pub fn within(error: Error, containers: &[ContainerInfo]) -> Error {
     match containers.last() {
         Some(container) => error.inside(&container.content()),

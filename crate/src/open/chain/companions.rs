@@ -1,5 +1,4 @@
-//! Finds the file that a reference names among those that the caller handed over. Names are compared only; nothing is
-//! opened by a name.
+//! Matches references with the files that the caller handed over, by name only: nothing is ever opened by a name.
 
 use super::options::{Companion, OpenOptions};
 use crate::disk::reference::{Reference, Role, base_name, resolved};
@@ -9,16 +8,16 @@ use crate::io::source::FileId;
 use decant_text::folded;
 use std::collections::HashMap;
 
-/// The companions of an image, and which of them are referred to.
+/// The companions of an image, and their use.
 pub(super) struct Companions<'a> {
     image: &'a str,
     given: &'a [Companion],
     used: Vec<bool>,
-    /// The numbers of the companions with a certain name, path, or base name.
+    /// Indices of companions by name, path, and base name.
     by_name: HashMap<&'a str, Vec<usize>>,
     by_path: HashMap<Vec<&'a str>, Vec<usize>>,
     by_base_name: HashMap<&'a str, Vec<usize>>,
-    /// Without regard to form and case.
+    /// By base name, normalised in Unicode form and case.
     by_folded_name: HashMap<String, Vec<usize>>,
 }
 
@@ -49,7 +48,7 @@ impl<'a> Companions<'a> {
         companions
     }
 
-    /// The name of a file, for messages.
+    /// The name of the file `id`, for messages.
     pub fn name(&self, id: FileId) -> &str {
         match usize::from(id.0) {
             0 => self.image,
@@ -60,11 +59,11 @@ impl<'a> Companions<'a> {
         }
     }
 
-    /// The file that `reference` names, if it was handed over: by its path, else by its base name alone, else by that without
-    /// regard to form and case. `above` are the names of the image that refers to it, which is the last, and of those above.
+    /// Finds the companion that `reference` names: by path, else by base name, else by base name ignoring Unicode form
+    /// and case. `above` has the names of the layers down to the referring one, which is last.
     ///
-    /// Fails with `usage` if several files match, or the image itself, or a file in another folder whose base name an
-    /// image above has too; with `corrupt` if the reference can only be a circle.
+    /// Fails with `usage` if several files match, or the image itself, or a file with a path whose base name a layer
+    /// above also has; with `corrupt` if the reference is necessarily circular.
     pub fn find(&mut self, reference: &Reference, above: &[&str]) -> Result<Option<FileId>> {
         let role = reference.role;
         let paths = &reference.candidates;
@@ -99,8 +98,8 @@ impl<'a> Companions<'a> {
         }
     }
 
-    /// The files whose name is that of `reference`, as it is or by a path that it means; if there are none, those whose path
-    /// is one of these as the file `referring` means it.
+    /// Returns the files whose name equals that of `reference` or a candidate path; if there are none, those whose path
+    /// equals the first candidate that has any, resolved against the file `referring`.
     fn with_path(&self, reference: &Reference, referring: &str) -> Vec<usize> {
         let known = |name: &str| self.by_name.get(name).cloned().unwrap_or_default();
         let mut found = known(&reference.name);
@@ -114,14 +113,14 @@ impl<'a> Companions<'a> {
         found
     }
 
-    /// The files with the base name of `path`, and whether an image above has it, too: then only those that nothing refers
-    /// to.
+    /// Returns the files with the base name of `path`, and whether a layer above has that base name too; if so, files
+    /// in use are left out.
     fn with_base_name(&self, path: &str, above: &[&str]) -> (Vec<usize>, bool) {
         let is_in_use = above.iter().any(|name| base_name(name) == base_name(path));
         (self.unless_in_use(self.by_base_name.get(base_name(path)), is_in_use), is_in_use)
     }
 
-    /// The same without regard to form and case.
+    /// Like [`Self::with_base_name`], ignoring Unicode form and case.
     fn with_folded_name(&self, path: &str, above: &[&str]) -> (Vec<usize>, bool) {
         let wanted = folded(base_name(path));
         let is_in_use = above.iter().any(|name| folded(base_name(name)) == wanted);
@@ -134,30 +133,30 @@ impl<'a> Companions<'a> {
         found
     }
 
-    /// Whether there are none.
+    /// Whether there are no companions.
     pub fn is_empty(&self) -> bool {
         self.given.is_empty()
     }
 
-    /// The files that nothing refers to so far.
+    /// The files without a reference so far, except the image itself.
     pub fn free(&self) -> Vec<FileId> {
         let free = self.used.iter().zip(self.given).enumerate().filter(|(_, (used, given))| !**used && !given.is_image);
         free.map(|(at, _)| FileId(at as u16 + 1)).collect()
     }
 
-    /// Marks `id`, which was found by its content, as referred to.
+    /// Marks `id`, which was found by its content, as used.
     pub fn take(&mut self, id: FileId) {
         self.used[usize::from(id.0) - 1] = true;
     }
 
-    /// The names of the files that nothing refers to.
+    /// The names of the files without a reference.
     pub fn unused(&self) -> Vec<String> {
         let unused = self.given.iter().zip(&self.used).filter(|(_, used)| !**used);
         unused.map(|(companion, _)| companion.name.clone()).collect()
     }
 }
 
-/// The first answer of `find` to one of `paths` that has files.
+/// Returns the first non-empty result of `find` for `paths`.
 fn first_of(paths: &[String], find: impl Fn(&str) -> (Vec<usize>, bool)) -> (Vec<usize>, bool) {
     paths.iter().map(|path| find(path)).find(|(found, _)| !found.is_empty()).unwrap_or_default()
 }

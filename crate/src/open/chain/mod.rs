@@ -1,4 +1,4 @@
-//! A chain: an image and the layers below it, which are opened one by one and read as one disk.
+//! A chain: an image and the layers below it, opened one by one and read as one disk.
 
 mod candidates;
 mod companions;
@@ -26,25 +26,25 @@ use std::rc::Rc;
 
 /// Upper bound on the layers of a chain. Real ones have a handful; libvirt's limit is 200.
 pub const MAX_LAYERS: usize = 128;
-/// Upper bounds on the memory that a pass has for tables, in bytes: those of all layers, and those of one.
+/// Maximum memory of a pass for tables, in bytes: for all layers, and for one layer.
 const TABLE_MEMORY: u64 = 16 << 20;
 const LAYER_TABLE_MEMORY: u64 = 1280 << 10;
 
-/// What is known of the image's own file before it is opened.
+/// The image's own file, as known before the image is opened.
 #[derive(Clone)]
 pub struct Top {
-    /// Its format.
+    /// The image format.
     pub format: &'static Format,
-    /// What it was found in, the outermost container first.
+    /// The containers around the file, outermost first.
     pub containers: Vec<ContainerInfo>,
     /// See [`LayerOptions::missing`].
     pub missing: u64,
-    /// The other files of its container: its companions may be among them.
+    /// The other files of its container, which may include companions.
     pub beside: Vec<Member>,
 }
 
 impl Top {
-    /// What is known of the file `source`: the format that `options` state, or that its content has. Fails as
+    /// Describes the file `source`. Its format is the one that `options` state, or that its content has. Fails as
     /// [`crate::Image::open`] does.
     pub async fn of_file(source: &dyn Source, options: &OpenOptions) -> Result<Self> {
         let format = match &options.format {
@@ -57,25 +57,24 @@ impl Top {
 
 /// One layer of a chain.
 pub struct Layer {
-    /// Which file it is.
+    /// The file of this layer.
     pub file: FileId,
-    /// The name of that file, for messages.
+    /// The file's name, for messages.
     pub name: String,
     /// The opened image.
     pub disk: Rc<dyn Disk>,
-    /// Whether it is read as raw because nothing states its format and its content is not recognised.
+    /// Whether it is read as raw because its format is neither stated nor recognised.
     guessed: bool,
-    /// The files that hold parts of it, in the order of its references; `None` for a reference to the layer below and
-    /// for a file that is missing.
+    /// The files with parts of this layer, in the order of its references; `None` for a reference to the layer below
+    /// and for a missing file.
     parts: Rc<[Option<PartFile>]>,
     /// The number of its cipher, counted from the top layer; `None` if it is not encrypted.
     pub cipher: Option<u16>,
-    /// What it is called in the container that it was found in, as [`Error::inside`] takes it; `None` if that is no
-    /// container.
+    /// Its member name as [`Error::inside`] takes it, if it was found in a container.
     content: Option<String>,
 }
 
-/// A layer that was opened, and refers to nothing yet.
+/// A layer after opening, before its references are resolved.
 struct OpenedLayer {
     disk: Rc<dyn Disk>,
     guessed: bool,
@@ -83,34 +82,34 @@ struct OpenedLayer {
 }
 
 impl Layer {
-    /// Its own file and those that hold parts of it, each with its name.
+    /// Its own file and the files with parts of it, each with its name.
     pub fn files(&self) -> impl Iterator<Item = (FileId, &str)> {
         let parts = self.parts.iter().flatten().map(|part| (part.id, &part.name[..]));
         std::iter::once((self.file, &self.name[..])).chain(parts)
     }
 }
 
-/// An image and the layers below it, as far as they were handed over.
+/// An image and the available layers below it.
 pub struct Chain {
-    /// The top layer, which is the image, comes first.
+    /// The layers, top layer (the image) first.
     pub layers: Vec<Layer>,
     /// The files that were not handed over.
     pub missing: Vec<Need>,
-    /// The names of the companions that nothing refers to.
+    /// The names of companions without a reference.
     pub unused: Vec<String>,
-    /// What the image was found in, the outermost container first.
+    /// The containers around the image, outermost first.
     pub containers: Vec<ContainerInfo>,
-    /// Whether damaged ranges become zeros.
+    /// Whether damaged ranges are read as zeros.
     salvage: bool,
-    /// Upper bound on the memory that a pass has for tables, in bytes.
+    /// Maximum memory of a pass for tables, in bytes.
     pub table_memory: u64,
-    /// What was read of headers and tables.
+    /// A cache of headers and tables.
     tables: Rc<TableCache>,
 }
 
 impl Chain {
-    /// Opens `files`: the image, which is `top`, the companions of `options`, and those beside the image. Fails as
-    /// [`crate::Image::open`] does. A companion that is a layer in a container becomes that layer's part of the file.
+    /// Opens `files`: the image, described by `top`, then the companions of `options`, then the files beside the image.
+    /// Fails as [`crate::Image::open`] does. If a companion is a container, its entry becomes the layer's member.
     pub async fn open(files: &mut [Rc<dyn Source>], top: Top, options: &OpenOptions) -> Result<Self> {
         let Top { format, containers, missing, beside } = top;
         let beside = in_container(&containers, beside);
@@ -143,8 +142,8 @@ impl Chain {
         Ok(chain)
     }
 
-    /// Opens the layer below, in the format that `reference` states or that its content has. Where it lies in a container,
-    /// its file becomes the member.
+    /// Opens the layer below, in the format that `reference` states or that its content has. If the file is a
+    /// container, the entry in `files` becomes the member.
     async fn open_below(&self, id: FileId, reference: &Reference, files: &mut [Rc<dyn Source>]) -> Result<OpenedLayer> {
         if self.layers.iter().any(|layer| layer.file == id) {
             return Err(Error::new(
@@ -198,9 +197,9 @@ impl Chain {
         Ok(OpenedLayer { disk, guessed, content })
     }
 
-    /// Adds the layer `disk`, which lies in `file`, and finds the files that it refers to. Returns which file is the
-    /// layer below, and the reference to it, if it has one and that was handed over. Fails with `usage` or `corrupt` if
-    /// it is unclear which file is meant, and as [`Disk::attach`] does.
+    /// Adds `layer`, stored in `file`, and resolves its references. Returns the file of the layer below with the
+    /// reference to it, if that file is available. Fails with `usage` or `corrupt` if a reference is ambiguous or
+    /// circular, and as [`Disk::attach`] does.
     async fn add(
         &mut self,
         file: FileId,
@@ -212,7 +211,7 @@ impl Chain {
         let OpenedLayer { disk, guessed, content } = layer;
         let name = companions.name(file).to_owned();
         let cipher = disk.encryption().map(|_| self.ciphers() as u16);
-        // The names of this layer, which is the last, and of those above.
+        // The name of this layer comes last.
         let names: Vec<String> = self.layers.iter().map(|layer| layer.name.clone()).chain([name.clone()]).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let (mut parts, mut below) = (Vec::new(), None);
@@ -243,12 +242,12 @@ impl Chain {
         Ok(below)
     }
 
-    /// How many layers are encrypted.
+    /// Number of encrypted layers.
     pub fn ciphers(&self) -> usize {
         self.layers.iter().filter(|layer| layer.cipher.is_some()).count()
     }
 
-    /// The size of the disk, in bytes.
+    /// The virtual size of the disk, in bytes.
     pub fn virtual_size(&self) -> u64 {
         self.layers[0].disk.virtual_size()
     }
@@ -271,7 +270,7 @@ impl Chain {
         }
     }
 
-    /// Begins a pass over all layers, merged. Nothing is missing.
+    /// Begins a pass over all layers, merged. No file may be missing.
     pub fn extents(&self) -> Extents {
         let walk: Box<dyn ExtentWalk> = match self.layers.len() {
             1 => self.walk_layer(0),
@@ -280,7 +279,7 @@ impl Chain {
         Extents::new(walk, self.virtual_size())
     }
 
-    /// The layers as `info` lists them.
+    /// Describes the layers for `Info`.
     pub fn info(&self) -> Vec<LayerInfo> {
         let layer = |layer: &Layer| LayerInfo {
             name: layer.name.clone(),
@@ -293,7 +292,7 @@ impl Chain {
     }
 }
 
-/// How to find the files `beside` an image that was found in `containers`.
+/// Makes options for finding companions among the files `beside` an image in `containers`.
 fn in_container(containers: &[ContainerInfo], beside: Vec<Member>) -> OpenOptions {
     let companion = |Member { name, source, .. }| Companion { source, name, stands_for: None, is_image: false };
     OpenOptions {
@@ -303,8 +302,8 @@ fn in_container(containers: &[ContainerInfo], beside: Vec<Member>) -> OpenOption
     }
 }
 
-/// Whether the layer that `reference` names may lie in a container. Where it may be a raw disk, the guest may have written
-/// there what looks like one.
+/// Whether to look for a container in the layer that `reference` names. A raw disk is excluded: the guest may have
+/// written what looks like a container.
 fn may_be_packed(reference: &Reference) -> bool {
     match &reference.format {
         Some(format) => format != raw::NAME && !file_name::is_protocol(format),
@@ -312,7 +311,7 @@ fn may_be_packed(reference: &Reference) -> bool {
     }
 }
 
-/// The same error of `content`, if it lies in a container.
+/// Prefixes the member name, if any.
 fn inside(error: Error, content: Option<&str>) -> Error {
     match content {
         Some(content) => error.inside(content),
@@ -320,7 +319,7 @@ fn inside(error: Error, content: Option<&str>) -> Error {
     }
 }
 
-/// The error for a layer below that is another disk than `child` records, or has another state.
+/// The error for a layer below whose identity does not match the one that `child` records.
 fn other_parent(reference: &Reference, disk: &dyn Disk, child: &str) -> Error {
     let role = reference.role;
     let same_disk = reference.identity.as_ref().is_some_and(|wanted| wanted.is_of_disk(&disk.identities()));
@@ -332,12 +331,12 @@ fn other_parent(reference: &Reference, disk: &dyn Disk, child: &str) -> Error {
     Error::new(ErrorKind::Corrupt, format!("The chain is broken: {why}"))
 }
 
-/// A snapshot of an image in `format`, which has none, was asked for.
+/// The error for requesting a snapshot of an image in `format`, which has none.
 pub(crate) fn without_snapshots(format: &str) -> Error {
     Error::new(ErrorKind::Usage, format!("An image in the format {format} has no internal snapshots"))
 }
 
-/// The error for an image of `size` bytes that is in no known format.
+/// The error for an image of `size` bytes in an unknown format.
 pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
     if size == 0 {
         return Error::new(ErrorKind::NotRecognised, "The file is empty").coded("empty");

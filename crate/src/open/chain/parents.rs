@@ -1,4 +1,4 @@
-//! Finds a parent that has no name: by what its child records of it, among the companions that nothing refers to.
+//! Finds a parent without a name by the identity in its child, among the companions without a reference.
 
 use super::candidates::Candidates;
 use super::companions::ambiguous;
@@ -11,18 +11,18 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::rc::Rc;
 
-/// What the companions turned out to be. Each is opened once, however many layers look for a parent.
+/// Identities of the companions. Each companion is opened once, however many layers search for a parent.
 #[derive(Default)]
 pub(super) struct ParentSearch {
-    /// The identities of a file, or why it cannot be opened.
+    /// The identities of a file, or the reason why it cannot be opened.
     known: BTreeMap<FileId, Result<Vec<Identity>>>,
 }
 
 impl ParentSearch {
-    /// The companion whose identity matches `reference`. One in the right state wins over those that have been changed since.
+    /// Finds the companion whose identity matches `reference`. An unchanged parent wins over changed ones.
     ///
-    /// Fails with `usage` if several files match; where none does, as opening the first one fails that cannot be opened, since
-    /// that may be the parent; with `source` or `internal` where a file cannot be read.
+    /// Fails with `usage` if several files match; with `source` or `internal` if a file cannot be read. If no file
+    /// matches and one cannot be opened, fails with the error of the first such file: it may be the parent.
     pub async fn find(
         &mut self,
         reference: &Reference,
@@ -52,8 +52,8 @@ impl ParentSearch {
         }
     }
 
-    /// The identities of the file `id`; none if it is no image that has any. The inner error says why the image in it cannot
-    /// be opened.
+    /// The identities of the file `id`; empty if it is not an image with identities. The inner error is the reason why
+    /// its image cannot be opened.
     async fn identities(&mut self, id: FileId, files: &[Rc<dyn Source>]) -> Result<&Result<Vec<Identity>>> {
         Ok(match self.known.entry(id) {
             Entry::Occupied(known) => known.into_mut(),
@@ -67,13 +67,13 @@ async fn read_identities(file: Rc<dyn Source>) -> Result<Result<Vec<Identity>>> 
     match open(file).await {
         Ok(identities) => Ok(Ok(identities)),
         Err(error) if matches!(error.kind, Corrupt | Limit | Unsupported) => Ok(Err(error)),
-        // An extent of a VMDK, above all, is no parent.
+        // For example an extent of a VMDK, which is not a parent.
         Err(error) if matches!(error.kind, MissingFile | NotRecognised) => Ok(Ok(Vec::new())),
         Err(error) => Err(error),
     }
 }
 
-/// Opens `file`, or the image in it, and closes it again.
+/// Opens `file`, or the image inside it, and returns its identities.
 async fn open(file: Rc<dyn Source>) -> Result<Vec<Identity>> {
     let Unpacked { source, content: Content::Image(format), .. } = unpack(file, false).await? else {
         return Ok(Vec::new());

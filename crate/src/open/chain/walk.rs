@@ -1,5 +1,4 @@
-//! The merged extents of a chain. Where a layer records nothing, the layer below is asked, for exactly that range: what is
-//! covered above costs nothing below.
+//! Merges the extents of a chain. A layer below is read only for ranges that are unallocated above.
 
 use super::Chain;
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
@@ -9,14 +8,14 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::collections::VecDeque;
 
-/// The number of extents at which a batch ends.
+/// Number of extents that ends a batch.
 const BATCH: usize = 1024;
 
 /// The pass over one layer.
 struct LayerWalk {
     name: String,
     walk: Box<dyn ExtentWalk>,
-    /// Extents that were listed and not used yet.
+    /// Extents that were listed but not used yet.
     listed: VecDeque<Extent>,
     virtual_size: u64,
 }
@@ -40,7 +39,7 @@ impl Merged {
     /// Lists a batch of extents from `range.start` on.
     async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let full = batch.len() + BATCH;
-        // Ranges to describe, each with the layer to ask. The next one is the last.
+        // A stack of ranges to describe, each with its layer.
         let mut open = vec![(0, range)];
         while let Some((layer, range)) = open.pop() {
             if batch.len() >= full {
@@ -57,7 +56,8 @@ impl Merged {
                 push(batch, extent);
                 continue;
             }
-            // The layer below is asked up to its end. Behind it this layer's extent stays as it is: zeros.
+            // The layer below is read up to its end. After that this layer's extent stays unallocated, which means
+            // zeros.
             let (covered, uncovered) = extent.split(end_below - extent.start.0);
             if let Some(uncovered) = uncovered {
                 self.layers[layer].listed.push_front(uncovered);
@@ -70,7 +70,7 @@ impl Merged {
 }
 
 impl LayerWalk {
-    /// The extent at `range.start`, up to the end of `range`.
+    /// The extent at `range.start`, cut at the end of `range`.
     async fn first(&mut self, range: GuestRange, layer: usize) -> Result<Extent> {
         while self.listed.front().is_some_and(|extent| extent.end() <= range.start) {
             self.listed.pop_front();
@@ -82,7 +82,7 @@ impl LayerWalk {
             self.listed = batch.into();
         }
         let extent = self.listed.pop_front().expect("a walk lists at least one extent");
-        // Extents that end before the range were dropped above, so one part is left.
+        // Extents that end before the range were dropped above, so a second part exists.
         let (before, within) = extent.split(range.start - extent.start.0);
         let (first, behind) = within.unwrap_or(before).split(range.end - range.start);
         if let Some(behind) = behind {
@@ -92,10 +92,10 @@ impl LayerWalk {
     }
 }
 
-/// The pass over a layer that was found in a container; errors say so.
+/// The pass over a layer in a container. Adds the member name to errors.
 pub(super) struct Inside {
     pub walk: Box<dyn ExtentWalk>,
-    /// What the container holds, for messages.
+    /// The member name, for messages.
     pub content: String,
 }
 
@@ -105,7 +105,7 @@ impl ExtentWalk for Inside {
     }
 }
 
-/// Appends `extent`, or extends the last one by it.
+/// Appends `extent`, or merges it with the last extent.
 fn push(batch: &mut Vec<Extent>, extent: Extent) {
     if !batch.last_mut().is_some_and(|last| last.try_extend(&extent)) {
         batch.push(extent);
