@@ -1,4 +1,4 @@
-//! Jobs are planned ahead, so that sources behind a network are told early what will be read.
+//! Plans jobs ahead, to announce reads early to sources on a network.
 
 use super::job::{Job, MAX_JOB};
 use crate::error::Result;
@@ -9,21 +9,21 @@ use std::collections::VecDeque;
 use std::pin::pin;
 use std::task::Poll;
 
-/// The most that is told and not read yet, in bytes.
+/// Most bytes announced but not yet read.
 const READ_AHEAD: u64 = 32 << 20;
-/// Upper bound, in bytes, on the jobs that read from such sources: a job waits until all its bytes have come.
+/// Maximum size, in bytes, of jobs that read announced ranges: a job waits until all its bytes have arrived.
 const MAX_EXPECTING_JOB: u64 = 4 << 20;
-/// What a job counts for besides its bytes: one that reads nothing takes memory, too.
+/// Bytes that each job counts for besides its reads, since even a job without reads takes memory.
 const OWN: u64 = 4 << 10;
 
-/// How the memory of a conversion is divided. All in bytes.
+/// Division of a conversion's memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// For the jobs in flight.
     pub jobs: u64,
-    /// Upper bound on a job.
+    /// Maximum size of a job.
     pub max_job: u64,
-    /// For what sources fetch ahead.
+    /// For prefetching by sources.
     pub read_ahead: u64,
 }
 
@@ -42,8 +42,8 @@ fn expect_any(files: &Files) -> bool {
     files.iter().any(|file| file.profile().expects)
 }
 
-/// The jobs of `plan`, in order. They are planned until those that were not taken read `read_ahead` bytes of `files`, as
-/// far as planning need not wait; what they read is told.
+/// Yields the jobs of `plan`, in order. Plans ahead, without waiting, until pending jobs read `read_ahead` bytes of
+/// `files`, and announces their reads.
 pub(super) fn planned_ahead(
     plan: impl Stream<Item = Result<Job>>,
     files: Files,
@@ -85,7 +85,7 @@ pub(super) fn planned_ahead(
     })
 }
 
-/// Files that are told of what will be read; in the end, that nothing more of it is.
+/// Files with announced reads. Cancels all announcements when dropped.
 struct Expecting(Files);
 
 impl Drop for Expecting {
@@ -96,7 +96,7 @@ impl Drop for Expecting {
     }
 }
 
-/// The reads of `job` in files that expect them.
+/// The reads of `job` in files that expect announcements.
 fn expected<'a>(job: &'a Job, files: &Files) -> impl Iterator<Item = &'a FileRange> {
     let expects = |file: FileId| files.get(usize::from(file.0)).is_some_and(|file| file.profile().expects);
     job.reads.iter().filter(move |read| expects(read.file))

@@ -1,5 +1,5 @@
-//! Keeps decompressed clusters while a part of a job is decoded: where layers alternate, each cluster is used many times,
-//! in small pieces.
+//! A cache of decompressed clusters within a part of a job: if layers alternate, each cluster is used many times, in
+//! small pieces.
 
 use super::job::fit;
 use crate::compress::{Compression, Framing};
@@ -7,10 +7,11 @@ use crate::error::Error;
 use crate::io::source::FileId;
 use crate::offsets::HostOffset;
 
-/// Upper bound on the bytes that are kept, unless a single cluster has more.
+/// Maximum size of the cache, in bytes; a single larger cluster may exceed it.
 const CAPACITY: usize = 8 << 20;
 
-/// What tells compressed clusters apart. Two may begin at the same offset with different lengths, and only one be whole.
+/// The identity of a compressed cluster. Two may begin at the same offset with different lengths, and only one be
+/// valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Compressed {
     pub file: FileId,
@@ -18,31 +19,31 @@ pub(super) struct Compressed {
     /// Length of the compressed data, in bytes.
     pub len: usize,
     pub compression: Compression,
-    /// Two grains may begin at the same offset: only the one that its marker names is whole.
+    /// Two grains may begin at the same offset, and only the one in the marker is valid.
     pub framing: Framing,
 }
 
-/// The clusters that were used last.
+/// The most recently used clusters.
 #[derive(Default)]
 pub(super) struct ClusterCache {
-    /// The one that was used last comes first.
+    /// Most recently used first.
     entries: Vec<Entry>,
 }
 
 struct Entry {
-    /// `None`: only the buffer is kept.
+    /// `None` if only the buffer is kept.
     of: Option<Compressed>,
     cluster: Vec<u8>,
 }
 
 impl ClusterCache {
-    /// Drops all clusters. Their buffers are kept.
+    /// Drops all clusters, but keeps their buffers.
     pub fn forget(&mut self) {
         self.entries.iter_mut().for_each(|entry| entry.of = None);
     }
 
-    /// The cluster of `size` bytes that `of` decompresses to. `decompress` makes it if it is not kept. Fails as `decompress`
-    /// does, or if memory runs out.
+    /// Returns the cluster `of`, which has `size` bytes when decompressed. Calls `decompress` if it is not cached.
+    /// Fails as `decompress` does, or if memory runs out.
     pub fn get<E: From<Error>>(
         &mut self,
         of: Compressed,
@@ -63,8 +64,8 @@ impl ClusterCache {
         Ok(&self.entries[0].cluster)
     }
 
-    /// A buffer for one more cluster of `size` bytes: an unused one, else a new one if there is room, else that of the oldest
-    /// cluster.
+    /// Returns a buffer for a cluster of `size` bytes: an unused one, else a new one if there is room, else that of the
+    /// oldest cluster.
     fn buffer(&mut self, size: usize) -> Vec<u8> {
         let free = self.entries.iter().rposition(|entry| entry.of.is_none());
         let mut buffer = free.map(|at| self.entries.remove(at).cluster).unwrap_or_default();
@@ -144,9 +145,9 @@ mod tests {
         let mut fill = |byte, of| cache.get(of, 4, filled(byte)).unwrap()[0];
         assert_eq!(fill(1, of), 1);
         assert_eq!(fill(2, of), 1);
-        // The same place with another length is another cluster.
+        // Another length at the same offset is another cluster.
         assert_eq!(fill(3, Compressed { len: 8, ..of }), 3);
-        // And so is another grain at the same place.
+        // So is another grain at the same offset.
         let grain = |sector| Framing::Grain(GrainFrame { sector: Some(sector), len: 4 });
         assert_eq!(fill(4, Compressed { framing: grain(0), ..of }), 4);
         assert_eq!(fill(5, Compressed { framing: grain(8), ..of }), 5);

@@ -1,4 +1,4 @@
-//! Decodes jobs: their pieces become their output.
+//! Decodes jobs: turns their pieces into their output.
 
 use super::cache::{ClusterCache, Compressed};
 use super::job::{Ascending, Buffers, CompressedPart, Job, JobPart, Piece, Stored, fit};
@@ -18,7 +18,7 @@ use crate::offsets::HostOffset;
 use std::cell::Cell;
 use std::ops::Range;
 
-/// Decodes jobs. Each thread keeps one from job to job.
+/// Decodes jobs. Each thread reuses one from job to job.
 #[derive(Default)]
 pub struct Decoder {
     clusters: ClusterDecoder,
@@ -29,30 +29,30 @@ pub struct Decoder {
 #[derive(Default)]
 struct ClusterDecoder {
     decompressor: Decompressor,
-    /// Compressed data behind the end of the file, with the zeros that QEMU reads there.
+    /// Compressed data that extends past the end of the file, padded with the zeros that QEMU reads there.
     filled_up: Vec<u8>,
 }
 
 /// The result of decoding a job.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The runs of data in the output; zeros are left out.
+    /// The runs of data in the output, without zeros.
     pub runs: Vec<Run>,
-    /// In a salvage: what could not be decoded.
+    /// In a salvage: the ranges that could not be decoded.
     pub lost: Vec<Lost>,
 }
 
 /// The result of decoding a part of a job.
 #[derive(Debug, Default)]
 pub struct PartOutcome {
-    /// In a salvage: what could not be decoded.
+    /// In a salvage: the ranges that could not be decoded.
     pub lost: Vec<Lost>,
-    /// Ranges of the job's output, ascending, that are zeros and were not filled with them.
+    /// Ascending ranges of the job's output that are zeros but were not filled.
     pub zeros: Vec<Range<usize>>,
 }
 
 impl Outcome {
-    /// Joins those of all parts of `job`, whose output is `output`. Fails as the first part that has failed.
+    /// Joins the results of all parts of `job`, decoded to `output`. Fails with the first part's error, if any.
     pub fn of_parts(
         job: &Job,
         output: &mut [u8],
@@ -69,8 +69,8 @@ impl Outcome {
 }
 
 impl Decoder {
-    /// Decodes all of `job` from `buffers.input` to `buffers.output`. Fails as [`Decoder::decode_part`] does, and with
-    /// `internal` if memory runs out. What no run covers may be anything.
+    /// Decodes all of `job` from `buffers.input` to `buffers.output`. Bytes outside of runs are undefined. Fails as
+    /// [`Decoder::decode_part`] does, and with `internal` if memory runs out.
     pub fn decode(&mut self, job: &Job, buffers: &mut Buffers, ciphers: &Ciphers) -> Result<Outcome> {
         let output = job.prepare(&mut buffers.output)?;
         let decoded: Vec<_> = job
@@ -81,8 +81,8 @@ impl Decoder {
         Outcome::of_parts(job, &mut buffers.output, decoded)
     }
 
-    /// Decodes a part of a job; what no piece covers becomes zeros. Without salvage, fails with the first piece that cannot
-    /// be decoded.
+    /// Decodes a part of a job from `input`, and fills bytes without a piece with zeros. Without salvage, fails with
+    /// the error of the first piece that cannot be decoded.
     pub fn decode_part(
         &mut self,
         job: &Job,
@@ -91,7 +91,7 @@ impl Decoder {
         ciphers: &Ciphers,
     ) -> Result<PartOutcome> {
         let JobPart { pieces, output, base } = part;
-        // The input of another job may have another file's cluster at the same place.
+        // In another job's input the same position may have another cluster.
         self.cache.forget();
         let mut filled = 0;
         let mut failures = Vec::new();
@@ -119,7 +119,7 @@ impl Decoder {
                 let deflate = deflate_of_whole(stored, from);
                 let Some(unit) = units.add(piece, stored, deflate) else { continue };
                 if deflate.is_some() {
-                    // All of them are inflated together, below.
+                    // Inflated with the others below.
                     continue;
                 }
                 Some(unit)
@@ -128,14 +128,14 @@ impl Decoder {
             };
             let result = self.decompress(stored, from, to);
             if let Some(unit) = unit {
-                // Each is decompressed once.
+                // Set once, so it cannot fail.
                 let _ = units.units[unit].result.set(result.clone().map(|()| None));
             }
             if let Err(error) = result {
                 to.fill(0);
                 failures.push(Failure { piece, stored, error });
                 if !job.salvage {
-                    // A piece before this one may fail, too, and is reported then. The pieces behind do not matter.
+                    // An earlier piece may still fail, and is reported then. Later pieces do not matter.
                     break;
                 }
             }
@@ -148,8 +148,7 @@ impl Decoder {
         Ok(PartOutcome { lost, zeros })
     }
 
-    /// Inflates those units that are deflate, and adds those that fail to `failures`. Without `salvage`, begins none after a
-    /// failure.
+    /// Inflates the deflate units, and adds failures to `failures`. Without `salvage`, starts no unit after a failure.
     fn inflate_units<'a>(
         &mut self,
         units: &Units<'a>,
@@ -165,7 +164,7 @@ impl Decoder {
             .iter()
             .enumerate()
             .filter_map(|(number, unit)| Some((number, unit, unit.deflate?)))
-            // They end in any order. But all that were begun do end, so the first one that fails is among them.
+            // They finish in any order, but all started ones do finish, so the first failure is among them.
             .take_while(|_| salvage || !has_failed.get())
             .map(|(number, unit, deflate)| {
                 let output = outputs.take(unit.piece.output, unit.piece.output_len);
@@ -182,8 +181,8 @@ impl Decoder {
         });
     }
 
-    /// Makes those pieces that repeat units, and adds those that fail to `failures`. `output` begins at `base` in the job's
-    /// output. Returns the ranges of that which are zeros, and are not filled with them.
+    /// Produces the pieces that repeat units, and adds failures to `failures`. `output` begins at `base` in the job's
+    /// output. Returns the ranges of the job's output that are zeros but were not filled.
     fn repeat_units<'a>(
         &mut self,
         mut units: Units<'a>,
@@ -226,7 +225,8 @@ impl Decoder {
         zeros
     }
 
-    /// Fills `to` with the part of a cluster that `stored` describes. `from` is the compressed data of the whole cluster.
+    /// Fills `to` with the part of a cluster that `stored` describes. `from` has the compressed data of the whole
+    /// cluster.
     fn decompress(
         &mut self,
         stored: CompressedPart,
@@ -245,10 +245,10 @@ impl Decoder {
 }
 
 impl ClusterDecoder {
-    /// Fills `to` with a whole cluster. `from` is its compressed data.
+    /// Fills `to` with a whole cluster, whose compressed data is `from`.
     ///
-    /// Behind the end of a file QEMU reads zeros. They add nothing to a cluster, but after a full cluster of deflate they may
-    /// be invalid. So the data must be valid with them, too.
+    /// QEMU reads zeros past the end of a file. They add nothing to a cluster, but may be invalid after a full cluster
+    /// of deflate, so the data must be valid with them too.
     fn decompress(
         &mut self,
         stored: CompressedPart,
@@ -271,8 +271,8 @@ impl ClusterDecoder {
     }
 }
 
-/// The deflate data of a whole cluster whose compressed data is `from`, and what follows; `None` unless it is deflate whose
-/// bytes the file has all.
+/// Returns the deflate data of a whole cluster in `from`, with the bytes after it; `None` unless it is deflate data
+/// that is complete in the file.
 fn deflate_of_whole(stored: CompressedPart, from: &[u8]) -> Option<&[u8]> {
     if stored.compression != Compression::Deflate || stored.missing > 0 {
         return None;
@@ -288,7 +288,7 @@ struct Failure<'a> {
 }
 
 impl Failure<'_> {
-    /// In a salvage, the lost range. Fails otherwise, and if the failure is no damage.
+    /// Returns the lost range in a salvage. Otherwise, or if the failure is not damage, returns the error.
     fn lose(self, job: &Job) -> Result<Lost> {
         let Self { piece, stored, error } = self;
         let (cut, invalid) = match stored.framing {
@@ -323,14 +323,14 @@ mod tests {
     use crate::io::source::FileId;
 
     const CLUSTER: usize = 4096;
-    /// Whole clusters and, marked with `true`, parts of clusters, each at a multiple of the cluster size.
+    /// Whole clusters, and parts of clusters (`true`), each at a multiple of the cluster size.
     const PARTIAL: [bool; 8] = [false, false, true, false, false, false, true, false];
 
     fn text(number: usize) -> Vec<u8> {
         (0..CLUSTER).map(|at| ((at * at) >> number) as u8 | 1).collect()
     }
 
-    /// A job of `PARTIAL`, of which some pieces are no deflate; its input, and its output.
+    /// A job of `PARTIAL`, in which the `bad` pieces are not deflate; its input, and its output.
     fn job(bad: &[usize]) -> (Job, Vec<u8>, Vec<u8>) {
         let (mut job, mut input, mut output) = (Job::default(), Vec::new(), vec![0; PARTIAL.len() * CLUSTER]);
         for (number, partial) in PARTIAL.into_iter().enumerate() {

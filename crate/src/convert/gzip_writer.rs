@@ -1,4 +1,4 @@
-//! An output that is one gzip member: the segments that jobs have compressed, and zeros between them.
+//! Writes an output as one gzip member: compressed segments of jobs, with zeros between them.
 
 use crate::compress::Segment;
 use crate::compress::gzip_member::{Member, Zeros, zero_unit};
@@ -6,13 +6,13 @@ use crate::error::Result;
 use crate::io::target::{Run, Target};
 use std::cell::{Cell, OnceCell};
 
-/// A gzip member that is being written. Calls do not overlap. They fail with `sink`, or with `internal` if memory runs out.
+/// A gzip member being written. Calls must not overlap. They fail with `sink`, or with `internal` if memory runs out.
 pub(super) struct GzipOutput<'a, B> {
     target: &'a dyn Target<B>,
     member: Cell<Member>,
-    /// A unit of compressed zeros, made when it is first needed.
+    /// A unit of compressed zeros, made on first use.
     zeros: OnceCell<(B, usize)>,
-    /// The length of the output so far.
+    /// The length of the output so far, in bytes.
     end: Cell<u64>,
 }
 
@@ -35,7 +35,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> GzipOutput<'a, B> {
         .await
     }
 
-    /// Ends the member with `footer`, the bytes behind the disk.
+    /// Ends the member with `footer`, the bytes after the disk.
     pub async fn end(&self, footer: &[u8]) -> Result<()> {
         self.write_made(|member, output| {
             member.bytes(footer, output)?;
@@ -45,7 +45,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> GzipOutput<'a, B> {
         .await
     }
 
-    /// Writes `segment`, which lies in `bytes`.
+    /// Writes `segment` from `bytes`.
     pub async fn segment(&self, bytes: &B, segment: &Segment) -> Result<()> {
         let mut member = self.member.get();
         member.segment(segment);

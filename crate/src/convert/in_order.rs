@@ -1,5 +1,5 @@
-//! Jobs out of a disk that comes in order. It is read and decoded here, a chunk at a time; a job finds the bytes of its
-//! chunk on a shelf.
+//! Plans jobs for a streamed disk. Reads and decodes one chunk at a time and puts it on a shelf, where its job finds
+//! it.
 
 use super::job::{Job, Piece, Stored};
 use super::plan::{HoleLimits, JobLimits};
@@ -22,14 +22,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// The most bytes of a chunk.
+/// Maximum size of a chunk, in bytes.
 const CHUNK: u64 = 2 << 20;
 
-/// A disk that comes in order, ready to be converted once.
+/// A streamed disk, ready to be converted once.
 pub struct InOrder {
     stream: Box<dyn ByteStream>,
     shelf: Rc<Shelf>,
-    /// Where nothing states its format: its end may show that it is no disk.
+    /// Set if the format is not stated: the end of the disk may still show that it is not a disk.
     guess: Option<Guess>,
     manifest: Option<Rc<Manifest>>,
 }
@@ -45,23 +45,23 @@ impl InOrder {
         })
     }
 
-    /// The manifest of the archive that the disk lies in, if there is one.
+    /// The manifest of the archive around the disk, if there is one.
     pub(super) fn manifest(&self) -> Option<Rc<Manifest>> {
         self.manifest.clone()
     }
 
-    /// What jobs read: one file that no worker can open.
+    /// The files that jobs read: the shelf, which workers cannot open.
     pub fn files(&self) -> Files {
         Rc::new([self.shelf.clone()])
     }
 }
 
-/// Chunks that were decoded, until their job takes them. A file of unknown size, of which each chunk is read once.
+/// Decoded chunks, until their job takes them. Acts as a file of unknown size; each chunk is read once.
 #[derive(Default)]
 struct Shelf {
-    /// By their place on the disk, ascending.
+    /// By guest offset, ascending.
     chunks: RefCell<VecDeque<(u64, Vec<u8>)>>,
-    /// A buffer that was a chunk.
+    /// The buffer of an earlier chunk.
     spare: Cell<Vec<u8>>,
 }
 
@@ -91,18 +91,18 @@ impl Source for Shelf {
     }
 }
 
-/// Turns a disk that comes in order into jobs, one for each chunk.
+/// Plans a streamed disk, one job per chunk.
 pub(super) struct InOrderPlanner {
     disk: InOrder,
     limits: JobLimits,
     chunk: usize,
-    /// How many bytes come next that are stored nowhere.
+    /// Remaining length of the hole that comes next, in bytes.
     hole: u64,
-    /// The chunk that comes next, once it was read; empty at the end.
+    /// The next chunk, if it was read already; empty at the end.
     ahead: Option<Vec<u8>>,
-    /// The end of the disk, if it needs a job of its own.
+    /// The end of the disk, if it needs a separate job.
     end: Option<Vec<u8>>,
-    /// The last bytes that were read.
+    /// The last bytes read.
     tail: Vec<u8>,
     next_index: u64,
     planned: u64,
@@ -128,17 +128,17 @@ impl InOrderPlanner {
         }
     }
 
-    /// How many bytes of the file were read.
+    /// The number of bytes read from the file.
     pub fn position(&self) -> Rc<Cell<u64>> {
         self.position.clone()
     }
 
-    /// What the disk's end has shown.
+    /// Notices found at the end of the disk.
     pub fn notices(&self) -> Rc<RefCell<Vec<Notice>>> {
         self.notices.clone()
     }
 
-    /// The next job, whose chunk is on the shelf.
+    /// Returns the next job and puts its chunk on the shelf; `None` at the end of the disk.
     pub async fn next(&mut self) -> Result<Option<Job>> {
         if let Some(end) = self.end.take() {
             return self.job(end, true).map(Some);
@@ -162,12 +162,12 @@ impl InOrderPlanner {
         if chunk.len() == self.chunk {
             self.hole = self.disk.stream.pass_hole(self.limits.unit);
         }
-        // Something follows a hole.
+        // A hole is always followed by more data, so the end of the disk is checked only without one.
         if self.hole == 0 {
             let next = if chunk.len() == self.chunk { self.read().await? } else { Vec::new() };
             if next.is_empty() {
                 self.check_end(chunk.len())?;
-                // As every raw disk is.
+                // Raw disks are padded to whole sectors.
                 chunk.resize(chunk.len().next_multiple_of(SECTOR as usize), 0);
                 self.end = self.split_end(&mut chunk);
             }
@@ -180,7 +180,7 @@ impl InOrderPlanner {
         self.job(chunk, false).map(Some)
     }
 
-    /// A chunk: a whole one, unless the disk ends with it; nothing at the end.
+    /// Reads a chunk: full length unless the disk ends with it; empty at the end.
     async fn read(&mut self) -> Result<Vec<u8>> {
         let spare = self.disk.shelf.spare.take();
         let mut chunk = if spare.len() == self.chunk { spare } else { zeroed(self.chunk)? };
@@ -194,7 +194,7 @@ impl InOrderPlanner {
         Ok(chunk)
     }
 
-    /// Fails with `limit` where a disk has as many bytes as were planned and `len` more.
+    /// Fails with `limit` if `len` more bytes than planned so far exceed the largest disk.
     fn ensure_size(&self, len: u64) -> Result<()> {
         match self.planned.checked_add(len) {
             Some(size) if size <= MAX_SIZE - SECTOR => Ok(()),
@@ -202,8 +202,8 @@ impl InOrderPlanner {
         }
     }
 
-    /// Fails where the last bytes, or the size with those of the last chunk, show that the disk is none, or where it may be
-    /// cut off.
+    /// Checks the end of the disk, whose last chunk has `last` bytes. Fails if the last bytes or the size show that it
+    /// is not a raw disk, or if it may be truncated.
     fn check_end(&mut self, last: usize) -> Result<()> {
         let Ended { is_unmarked, trailer } = self.disk.stream.ended();
         if trailer > 0 {
@@ -220,8 +220,8 @@ impl InOrderPlanner {
         }
     }
 
-    /// Takes zeros off the end of the last chunk that must be written all the same, since nothing else tells the target
-    /// where the disk ends.
+    /// Splits off the last unit of the disk if it is zeros that must be written, because the target would otherwise not
+    /// know where the disk ends.
     fn split_end(&self, chunk: &mut Vec<u8>) -> Option<Vec<u8>> {
         let ends_by_itself = self.limits.encoding != Encoding::Plain || self.limits.abilities.holes != Holes::Implied;
         let unit = self.limits.unit as usize;
@@ -232,7 +232,7 @@ impl InOrderPlanner {
         Some(chunk.split_off(start))
     }
 
-    /// A job for the hole that comes next, or a part of it.
+    /// Returns a job for the next hole, or a part of it.
     fn hole_job(&mut self) -> Result<Job> {
         self.ensure_size(self.hole)?;
         let HoleLimits { job, hole } = self.limits.hole_limits(0);
@@ -243,7 +243,7 @@ impl InOrderPlanner {
         Ok(self.empty_job(span))
     }
 
-    /// A job that accounts for the next `span` bytes of the disk, and has no data.
+    /// Returns a job without data that accounts for the next `span` bytes of the disk.
     fn empty_job(&mut self, span: u64) -> Job {
         let job = Job {
             index: self.next_index,
@@ -259,7 +259,7 @@ impl InOrderPlanner {
         job
     }
 
-    /// A job for the next part of the disk. Zeros are no data, unless it is `dense`.
+    /// Returns a job for `chunk`, the next part of the disk. Leaves out a chunk of zeros, unless `dense`.
     fn job(&mut self, chunk: Vec<u8>, dense: bool) -> Result<Job> {
         let (start, len) = (self.planned, chunk.len());
         let mut job = self.empty_job(len as u64);

@@ -1,5 +1,4 @@
-//! A job: what to read, how to decode it, and where on the disk the result belongs. It knows no format: workers run it
-//! without parsing metadata.
+//! A job: what to read, how to decode it, and its place on the disk. Workers run jobs without parsing any metadata.
 
 use crate::compress::Encoding;
 use crate::compress::data_runs;
@@ -14,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// One job. Its output is packed: stretches of the disk lie one behind the other in a buffer, each at a multiple of the
+/// One job. Its output is packed: stretches of the disk follow one another in a buffer, each at a multiple of the
 /// writer's unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Job {
@@ -22,76 +21,76 @@ pub struct Job {
     pub index: u64,
     /// Length of the guest range that the job accounts for, in bytes: its stretches and the holes around them.
     pub span: u64,
-    /// What to read. All reads go into one buffer, one behind the other.
+    /// The host ranges to read, one after another into one buffer.
     pub reads: Vec<FileRange>,
-    /// What to decode, ascending by position in the output.
+    /// The pieces to decode, ascending by position in the output.
     pub pieces: Vec<Piece>,
-    /// Where the parts of the output belong on the disk, ascending. They fill the output buffer.
+    /// The guest ranges of the output, ascending. They fill the output buffer.
     pub stretches: Vec<Run>,
-    /// The unit in which the output is stored, in bytes.
+    /// The storage unit of the output, in bytes.
     pub unit: u64,
-    /// Zeros between two runs of data may become data if they are fewer than this (bytes). 0: never.
+    /// Zeros between two runs of data may be written as data if they are fewer than this, in bytes; 0: never.
     pub short_hole: u64,
     /// Whether zeros in the stretches are written as data.
     pub dense: bool,
     /// The form of the output.
     pub encoding: Encoding,
-    /// Whether pieces that cannot be decoded become zeros. Otherwise they are an error.
+    /// Whether pieces that cannot be decoded are read as zeros. Otherwise they are an error.
     pub salvage: bool,
-    /// The names of the files that have compressed data in the job, for messages. See [`crate::Image::file_names`].
+    /// The names of files with compressed data in the job, for messages. See [`crate::Image::file_names`].
     pub names: Vec<(FileId, String)>,
-    /// Ranges that were found lost before anything is read. Executors do not use them.
+    /// Ranges that the planner found lost. Executors do not use them.
     #[serde(skip)]
     pub lost: Vec<Lost>,
 }
 
-/// A part of the output that comes from one place of the input.
+/// A part of the output that comes from one range of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
-    /// Position in the input buffer.
+    /// Position in the input buffer, in bytes.
     pub input: usize,
-    /// Length there.
+    /// Length in the input buffer.
     pub input_len: usize,
     /// Position in the output buffer.
     pub output: usize,
-    /// Length there.
+    /// Length in the output buffer.
     pub output_len: usize,
-    /// How the bytes are stored.
+    /// Storage of the bytes.
     pub stored: Stored,
 }
 
-/// How the bytes of a piece are stored.
+/// Storage of a piece's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stored {
-    /// As they are.
+    /// Unchanged.
     Plain,
     /// Encrypted.
     Encrypted {
-        /// Which of the ciphers of the image.
+        /// Index of the cipher among those of the image.
         cipher: u16,
         /// The number of its first sector of 512 bytes.
         sector: u64,
     },
-    /// As a compressed cluster or grain, or a part of one.
+    /// As a compressed cluster or grain, or part of one.
     Compressed(CompressedPart),
 }
 
 /// A part of a compressed cluster or grain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompressedPart {
-    /// How it is compressed.
+    /// The compression method.
     pub compression: Compression,
-    /// What surrounds the compressed data.
+    /// The frame around the compressed data.
     pub framing: Framing,
     /// Length of the decompressed cluster, in bytes.
     pub cluster: usize,
     /// Offset of the part in the cluster, in bytes.
     pub skip: usize,
-    /// The file that holds the compressed data, and where: for messages, and to tell clusters apart.
+    /// The file with the compressed data; like `host`, for messages and to identify the cluster.
     pub file: FileId,
-    /// See `file`.
+    /// The host offset of the compressed data.
     pub host: HostOffset,
-    /// How many bytes of the compressed data's range lie behind the end of the file.
+    /// Number of bytes of the compressed data's range that are past the end of the file.
     pub missing: usize,
 }
 
@@ -104,7 +103,7 @@ impl Job {
         self.reads.iter().map(|read| read.len as usize).sum()
     }
 
-    /// Bytes of the output that come from pieces.
+    /// Number of output bytes that come from pieces.
     pub fn data_len(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.output_len as u64).sum()
     }
@@ -114,11 +113,10 @@ impl Job {
         self.stretches.last().map_or(0, |last| last.start + last.len)
     }
 
-    /// Reads what the job needs into `buffer`.
+    /// Reads the input of the job into `buffer`.
     ///
-    /// If all bytes are stored as they are, and it takes at most [`EXTRA_READS`] more reads, they are read straight to
-    /// their positions in the output: then `buffer` holds the job's output, and nothing is to be decoded. Fails with
-    /// `source`, or with `internal` if memory runs out.
+    /// If no byte needs decoding, and this takes at most [`EXTRA_READS`] more reads, reads directly to the positions in
+    /// the output; `buffer` then holds the job's output. Fails with `source`, or with `internal` if memory runs out.
     pub(super) async fn read(&self, files: &[Rc<dyn Source>], buffer: &mut Vec<u8>) -> Result<Read> {
         let Some(reads) = self.direct_reads(files) else {
             fit(buffer, self.input_len())?;
@@ -138,8 +136,8 @@ impl Job {
         Ok(Read { is_output: true, bytes })
     }
 
-    /// What to read to which position of the output; `None` if something must be decoded or the reads are too many or too
-    /// short.
+    /// The reads of the job with their positions in the output; `None` if something must be decoded, or if the reads
+    /// would be too many or too short.
     fn direct_reads(&self, files: &[Rc<dyn Source>]) -> Option<Vec<(FileRange, usize)>> {
         let mut ends = Vec::with_capacity(self.reads.len());
         let mut end = 0;
@@ -174,19 +172,19 @@ impl Job {
         Some(direct)
     }
 
-    /// Makes `output` as long as the job's output. Its bytes may be anything. Fails with `internal` if memory runs out.
+    /// Resizes `output` to the job's output. Its content is undefined. Fails with `internal` if memory runs out.
     pub fn prepare<'a>(&self, output: &'a mut Vec<u8>) -> Result<&'a mut [u8]> {
         fit(output, self.output_len())?;
         Ok(output)
     }
 
-    /// The runs of data in the finished output; zeros are left out. `zeros` are ranges of the output, ascending, that count as
-    /// zeros whatever is there: those that a run covers are filled.
+    /// Returns the runs of data in the decoded output, without zeros. `zeros` are ascending ranges of the output that
+    /// count as zeros whatever they contain; zeros are written to the parts of them that a run covers.
     pub fn runs(&self, output: &mut [u8], zeros: &[Range<usize>]) -> Vec<Run> {
         let unit = self.unit as usize;
         let mut whole = Vec::with_capacity(zeros.len());
         for zero in zeros {
-            // A unit that it shares with others is looked at.
+            // Units that are only partly in the range are searched for zeros like any other.
             let first = zero.start.next_multiple_of(unit).min(zero.end);
             let last = (zero.end / unit * unit).max(first);
             output[zero.start..first].fill(0);
@@ -215,13 +213,13 @@ impl Job {
         if self.short_hole > 0 { join_short_holes(runs, self.short_hole) } else { runs }
     }
 
-    /// The guest offset of the byte at position `output`.
+    /// Returns the guest offset of the byte at position `output`.
     pub fn guest_of(&self, output: usize) -> u64 {
         let at = self.stretches.partition_point(|stretch| stretch.start <= output).saturating_sub(1);
         self.stretches.get(at).map_or(0, |stretch| stretch.offset + (output - stretch.start) as u64)
     }
 
-    /// Divides the job into parts of about `size` bytes of output, to be decoded in parallel.
+    /// Splits the job into parts of about `size` bytes of output, for parallel decoding.
     pub fn parts<'a>(&'a self, mut output: &'a mut [u8], size: usize) -> Vec<JobPart<'a>> {
         let mut parts = Vec::new();
         let mut remaining = &self.pieces[..];
@@ -241,30 +239,30 @@ impl Job {
     }
 }
 
-/// A part of a job that is decoded by itself.
+/// A part of a job that is decoded independently.
 pub struct JobPart<'a> {
-    /// What to decode.
+    /// The pieces to decode.
     pub pieces: &'a [Piece],
-    /// The part of the job's output that they make.
+    /// The part of the job's output that they fill.
     pub output: &'a mut [u8],
-    /// Where `output` begins in the job's output.
+    /// Position of `output` in the job's output.
     pub base: usize,
 }
 
-/// Hands out parts of a buffer in ascending order.
+/// Splits a buffer into parts, in ascending order.
 pub(super) struct Ascending<'a> {
-    /// What was not handed out yet, and its position.
+    /// The remaining bytes, and their position.
     rest: &'a mut [u8],
     start: usize,
 }
 
 impl<'a> Ascending<'a> {
-    /// The first byte of `buffer` has position `start`.
+    /// Starts with all of `buffer`, whose first byte has position `start`.
     pub fn new(buffer: &'a mut [u8], start: usize) -> Self {
         Self { rest: buffer, start }
     }
 
-    /// The `len` bytes at `position`, which lies behind what was handed out before.
+    /// Takes `len` bytes at `position`, which must not be before the end of the last part.
     pub fn take(&mut self, position: usize, len: usize) -> &'a mut [u8] {
         let (_, rest) = std::mem::take(&mut self.rest).split_at_mut(position - self.start);
         let (taken, rest) = rest.split_at_mut(len);
@@ -272,21 +270,21 @@ impl<'a> Ascending<'a> {
         taken
     }
 
-    /// Fills what was not handed out, up to `position`, with zeros.
+    /// Fills the remaining bytes before `position` with zeros.
     pub fn zero_to(&mut self, position: usize) {
         self.rest[..position - self.start].fill(0);
     }
 }
 
-/// Upper bound on the size that executors choose for jobs, in bytes. Slices of 16 to 32 MiB are read fastest, and a
-/// cancel waits for the job that is being decoded.
+/// Maximum size that executors choose for jobs, in bytes. Slices of 16 to 32 MiB are read fastest, and a cancel waits
+/// for the job being decoded.
 pub const MAX_JOB: u64 = 32 << 20;
 
-/// At most one in this many bytes that a job writes is a zero that could have been a hole: the output stays within 10 % of
-/// a perfectly sparse one.
+/// At most one in this many bytes that a job writes is a zero that could be a hole: the output stays within 10 % of a
+/// perfectly sparse one.
 const DATA_PER_FILLED_ZERO: u64 = 12;
 
-/// Joins runs across holes shorter than `short_hole`, the shortest first, as far as [`DATA_PER_FILLED_ZERO`] allows.
+/// Joins runs across holes shorter than `short_hole`, shortest first, within [`DATA_PER_FILLED_ZERO`].
 fn join_short_holes(runs: Vec<Run>, short_hole: u64) -> Vec<Run> {
     let gap = |pair: &[Run]| {
         let in_buffer = pair[1].start - (pair[0].start + pair[0].len);
@@ -317,23 +315,23 @@ fn join_short_holes(runs: Vec<Run>, short_hole: u64) -> Vec<Run> {
 
 /// The result of reading a job.
 pub(super) struct Read {
-    /// Whether the buffer holds the job's output already.
+    /// Whether the buffer already holds the job's output.
     pub is_output: bool,
-    /// How many bytes were read.
+    /// Number of bytes read.
     pub bytes: u64,
 }
 
 /// The buffers of one job.
 #[derive(Default)]
 pub struct Buffers {
-    /// What was read.
+    /// The bytes read.
     pub input: Vec<u8>,
-    /// What was decoded.
+    /// The decoded bytes.
     pub output: Vec<u8>,
 }
 
-/// Makes `buf` exactly `len` bytes long. Its bytes may be anything. A buffer that is too small is freed before a larger one
-/// is allocated. Fails with `internal` if memory runs out.
+/// Resizes `buf` to exactly `len` bytes. Its content is undefined. Frees a buffer that is too small before it allocates
+/// a larger one. Fails with `internal` if memory runs out.
 pub(super) fn fit(buf: &mut Vec<u8>, len: usize) -> Result<()> {
     if buf.capacity() < len {
         *buf = Vec::new();
@@ -371,7 +369,7 @@ mod tests {
         for (len, pieces, sizes) in cases {
             let job = Job { pieces: pieces.to_vec(), stretches: vec![stretch(*len)], ..Job::default() };
             let input = vec![7; *len];
-            // What an earlier job has left.
+            // Bytes of an earlier job.
             let mut output = vec![9; *len];
             let parts = job.parts(&mut output, 3500);
             assert_eq!(&parts.iter().map(|part| part.output.len()).collect::<Vec<_>>(), sizes);
@@ -398,7 +396,7 @@ mod tests {
             // 4 KiB of zeros beside 8 KiB of data is too much.
             (&[(0, 4), (8, 4)], &[(0, 4), (8, 4)]),
             (&[(0, 480), (484, 480)], &[(0, 964)]),
-            // Short enough for the allowance, but 64 KiB is no short hole.
+            // Within the allowance, but 64 KiB is not a short hole.
             (&[(0, 480), (544, 480)], &[(0, 480), (544, 480)]),
             // The shortest hole is filled first; then the allowance of 20 KiB is used up.
             (&[(0, 80), (100, 80), (184, 80)], &[(0, 80), (100, 164)]),

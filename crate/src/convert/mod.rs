@@ -1,4 +1,4 @@
-//! Conversion: extents are planned into jobs, which run through a pipeline.
+//! Conversion: plans extents into jobs and runs them through a pipeline.
 
 mod ahead;
 mod cache;

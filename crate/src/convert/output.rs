@@ -1,5 +1,5 @@
-//! The end of the pipeline: the data of jobs is written to the target in the order that it needs, holes are reported if it
-//! needs them, and the writer's own bytes are added.
+//! The end of the pipeline: writes the data of jobs in the order that the target requires, reports holes if the target
+//! needs them, and adds the writer's own bytes.
 
 use super::gzip_writer::GzipOutput;
 use super::job::Job;
@@ -14,18 +14,18 @@ use std::collections::HashMap;
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
-/// What a conversion makes, and where it goes.
+/// The output of a conversion.
 pub struct Output<'a, B> {
     /// The form of the output.
     pub writer: &'a dyn Writer,
-    /// The time and the random bytes for the writer.
+    /// Time and random bytes for the writer.
     pub stamp: Stamp,
-    /// Where the output goes.
+    /// The destination.
     pub target: &'a dyn Target<B>,
 }
 
 impl<B> Output<'_, B> {
-    /// The limits of jobs whose executor allows `bytes` bytes.
+    /// The limits of jobs for an executor that allows `bytes` bytes.
     pub(super) fn limits(&self, bytes: u64) -> JobLimits {
         let encoding = self.writer.encoding();
         let bytes = match encoding {
@@ -35,8 +35,8 @@ impl<B> Output<'_, B> {
         JobLimits { bytes, unit: self.writer.unit(), abilities: self.abilities(), encoding }
     }
 
-    /// What a job whose largest unit has `bytes` bytes counts for in the memory of the executor, which is made for jobs that
-    /// are not encoded.
+    /// Memory that the executor should count for a job whose largest unit has `bytes` bytes. Executors budget for jobs
+    /// that are not encoded.
     pub(super) fn weight(&self, bytes: u64) -> u64 {
         match self.writer.encoding() {
             Encoding::Plain => bytes,
@@ -44,8 +44,8 @@ impl<B> Output<'_, B> {
         }
     }
 
-    /// What the target can do with data at its offset on the disk. In an encoded output these are no offsets of the target:
-    /// data and holes are joined in order.
+    /// Abilities for data at its guest offset. In an encoded output guest offsets are not target offsets, so data and
+    /// holes are joined in order.
     fn abilities(&self) -> Abilities {
         match self.writer.encoding() {
             Encoding::Plain => self.target.abilities(),
@@ -59,17 +59,17 @@ pub(super) struct OutputWriter<'a, B> {
     output: &'a Output<'a, B>,
     holes: Holes,
     turns: Option<Turns>,
-    /// For an encoded output.
+    /// Set if the output is encoded.
     gzip: Option<GzipOutput<'a, B>>,
 }
 
-/// How many buffers of its size a worker has for a job and the next one: two that are read, one that is decoded, and one on its
-/// way to the writer. Encoding takes another one, and so does a job that waits for its turn.
+/// Job-sized buffers of a worker for a job and the next one: two for input, one for output, and one on its way to the
+/// writer. Encoding adds a buffer, and so does a job that waits for its turn.
 const PLAIN_BUFFERS: u64 = 4;
 const ENCODED_BUFFERS: u64 = 6;
 
-/// Upper bound on a job that is encoded, in bytes. Encoding takes about ten times as long as decoding, and a cancel waits
-/// for it.
+/// Maximum size of an encoded job, in bytes. Encoding takes about ten times as long as decoding, and a cancel waits for
+/// it.
 const MAX_ENCODED_JOB: u64 = 4 << 20;
 
 impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
@@ -84,7 +84,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
         }
     }
 
-    /// Writes the bytes before the disk. Returns how many were written.
+    /// Writes the writer's header. Returns the number of bytes written.
     pub async fn begin(&self) -> Result<u64> {
         let header = self.output.writer.header(&self.output.stamp);
         match &self.gzip {
@@ -96,8 +96,8 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
         }
     }
 
-    /// The stretches of `job`, if they are needed to report the holes between them. Fails with `internal` if memory runs
-    /// out.
+    /// Returns the stretches of `job` if holes are reported; otherwise an empty list. Fails with `internal` if memory
+    /// runs out.
     pub fn stretches_of(&self, job: &Job) -> Result<Vec<Run>> {
         let mut stretches = Vec::new();
         if self.holes != Holes::Implied {
@@ -108,10 +108,10 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
         Ok(stretches)
     }
 
-    /// Writes the output of job number `index`, and reports the holes of `region`, the guest range in which no other job has
-    /// data (see `Regions` of the pipeline). `stretches` come from
-    /// `stretches_of`; `data` is `None` if the executor has written the output. Returns how many bytes holes took in the
-    /// output. Fails with `sink`.
+    /// Writes the output of job number `index`, and reports the holes of `region`, the guest range that has data of
+    /// this job only (see `Regions` of the pipeline). `stretches` come from [`Self::stretches_of`]; `data` is `None` if
+    /// the executor has written the output. Returns the number of bytes that holes take in the output. Fails with
+    /// `sink`.
     pub async fn place(
         &self,
         index: u64,
@@ -141,7 +141,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
         Ok(filled)
     }
 
-    /// Writes `runs` from `bytes`, if there are any, and reports the holes between them.
+    /// Writes `runs` from `bytes`, if given, and reports the holes between them.
     async fn alternate(&self, region: GuestRange, bytes: Option<&B>, runs: &[Run]) -> Result<u64> {
         let mut filled = 0;
         let mut at = region.start;
@@ -155,7 +155,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
         Ok(filled + self.hole(at, region.end).await?)
     }
 
-    /// Reports a hole, unless it is empty. Returns how many bytes of it are written as zeros.
+    /// Reports a hole, unless it is empty. Returns the number of bytes written as zeros.
     async fn hole(&self, start: u64, end: u64) -> Result<u64> {
         if start < end && self.holes != Holes::Implied {
             self.output.target.hole(start, end - start).await?;
@@ -166,7 +166,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
         Ok(0)
     }
 
-    /// Writes what `writer` has behind a disk of `virtual_size` bytes, after all jobs.
+    /// Writes the padding and the footer of `writer` after a disk of `virtual_size` bytes. Must follow all jobs.
     pub async fn finish(&self, writer: &dyn Writer, virtual_size: u64) -> Result<Finished> {
         let Output { stamp, target, .. } = self.output;
         let disk_size = writer.disk_size();
@@ -187,7 +187,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
     }
 }
 
-/// Writes `segments`, which lie in `bytes`, and zeros for the rest of `region`. Returns how many bytes the zeros take.
+/// Writes `segments` from `bytes`, and zeros for the rest of `region`. Returns the encoded length of the zeros.
 async fn join<B: for<'b> From<&'b [u8]>>(
     gzip: &GzipOutput<'_, B>,
     region: GuestRange,
@@ -209,7 +209,7 @@ async fn join<B: for<'b> From<&'b [u8]>>(
 
 /// The result of finishing an output, in bytes.
 pub(super) struct Finished {
-    /// How many bytes were written behind the disk.
+    /// Number of bytes written after the disk.
     pub written: u64,
     /// The size of the whole output.
     pub output_size: u64,
@@ -223,7 +223,7 @@ struct Turns {
 }
 
 impl Turns {
-    /// Waits until it is the turn of job number `index`.
+    /// Waits for the turn of job number `index`.
     async fn wait(&self, index: u64) {
         poll_fn(|context| {
             if self.next.get() == index {

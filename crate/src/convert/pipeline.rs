@@ -1,4 +1,4 @@
-//! The pipeline: several jobs are in flight, so that reading, decoding and writing overlap.
+//! The pipeline: keeps several jobs in flight, so that reading, decoding and writing overlap.
 
 use super::ahead::planned_ahead;
 use super::in_order::{InOrder, InOrderPlanner};
@@ -23,22 +23,23 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-/// Runs jobs: reads what they need and decodes it.
+/// Runs jobs: reads and decodes their data.
 pub trait Executor {
-    /// The type of its buffers. One can be made from bytes of a writer's own.
+    /// The type of its buffers. `From<&[u8]>` lets headers and footers be written.
     type Bytes: for<'a> From<&'a [u8]>;
 
     /// Upper bound, in bytes, on the input and on the output of a job.
     fn job_bytes(&self) -> u64;
 
-    /// How many jobs to keep in flight so that it is always busy, if each has `job_bytes` bytes. Fewer where jobs are
-    /// larger than [`Executor::job_bytes`], so that all of them stay within its memory budget.
+    /// Returns the number of jobs to keep in flight if the largest one has `job_bytes` bytes, so that the executor is
+    /// always busy. It is lower if jobs are larger than [`Executor::job_bytes`], to stay within the memory budget.
     fn jobs_in_flight(&self, job_bytes: u64) -> usize;
 
     /// The files that jobs read.
     fn files(&self) -> &Files;
 
-    /// Upper bound, in bytes, on what files that expect it are told of before it is read. 0: they are told of the next job.
+    /// Upper bound, in bytes, on the reads that are announced ahead to files that expect them. 0 announces the next job
+    /// only.
     fn read_ahead(&self) -> u64;
 
     /// Runs one job. Fails with `source`, `corrupt`, `sink` or `internal`.
@@ -49,11 +50,11 @@ pub trait Executor {
 pub struct Decoded<B> {
     /// The data and where it belongs; `None` if the executor has written all of it.
     pub output: Option<(B, Placement)>,
-    /// How many bytes were read.
+    /// Number of bytes read.
     pub read: u64,
-    /// How many bytes of the output the job makes; zeros are left out.
+    /// Number of bytes that the job adds to the output, without zeros.
     pub written: u64,
-    /// In a salvage: what could not be decoded.
+    /// In a salvage: the ranges that could not be decoded.
     pub lost: Vec<Lost>,
 }
 
@@ -66,34 +67,34 @@ pub struct Converted {
     pub virtual_size: u64,
     /// The size of the output, in bytes.
     pub output_size: u64,
-    /// What a person should know of the result.
+    /// Notices on the result.
     pub notices: Vec<Notice>,
-    /// In a salvage: what was lost.
+    /// In a salvage: the lost ranges.
     pub lost: Losses,
 }
 
 /// The progress of a conversion, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// How much of the guest's disk is done.
+    /// Converted part of the disk.
     pub guest_done: u64,
     /// The virtual size; `None` if it is known only at the end.
     pub guest_total: Option<u64>,
-    /// The part of the disk that was done last; empty before the first one, and while finalizing.
+    /// The guest range of the last job; empty before the first one, and while finalizing.
     pub latest: GuestRange,
-    /// How much of `guest_done` is stored in the image. That is what takes time.
+    /// The part of `guest_done` that is stored in the image. Time is roughly proportional to this.
     pub data_done: u64,
-    /// Data read so far, without tables. Of a disk that comes in order: bytes of its file read so far.
+    /// Data read so far, without tables. For a streamed disk: bytes of its file.
     pub read: u64,
     /// Written to the output so far.
     pub written: u64,
-    /// What is certain to be there: all of the disk up to an offset.
+    /// Everything before this guest offset is written.
     pub settled: ResumePoint,
-    /// Whether all data is written, and the target is being completed.
+    /// Whether all data is written, and the target is being finished.
     pub finalizing: bool,
 }
 
-/// Ends a conversion from outside.
+/// Cancels a conversion from outside.
 #[derive(Default)]
 pub struct Cancel {
     cancelled: Cell<bool>,
@@ -101,7 +102,7 @@ pub struct Cancel {
 }
 
 impl Cancel {
-    /// Ends the conversion that uses this `Cancel`. It fails with `cancelled`.
+    /// Cancels the conversion that uses this `Cancel`, which then fails with `cancelled`.
     pub fn cancel(&self) {
         self.cancelled.set(true);
         if let Some(waker) = self.waker.take() {
@@ -114,7 +115,7 @@ impl Cancel {
         if self.cancelled.get() { Err(Self::error()) } else { Ok(()) }
     }
 
-    /// The result of `operation`. Fails with `cancelled` as soon as `cancel` is called; `operation` is dropped then.
+    /// Returns the result of `operation`. After `cancel`, drops `operation` and fails with `cancelled`.
     pub async fn or<T>(&self, operation: impl Future<Output = Result<T>>) -> Result<T> {
         let cancelled = self.cancelled();
         pin_mut!(operation, cancelled);
@@ -140,10 +141,11 @@ impl Cancel {
     }
 }
 
-/// Converts the whole disk of `image` into `output`, and reports progress after each job. A cancel takes effect at once.
-/// After a failure or a cancel the target is aborted.
+/// Converts the whole disk of `image` into `output`, and reports progress after each job. A cancel takes effect at
+/// once. After a failure or a cancel the target is aborted.
 ///
-/// Fails with `missing-file` or `password` if one is missing, as reading, decoding and writing do, or with `cancelled`.
+/// Fails with `missing-file` or `password` if a file or key is missing, with `cancelled`, and as reading, decoding and
+/// writing do.
 pub async fn convert<E: Executor>(
     image: &Image,
     executor: &E,
@@ -154,8 +156,9 @@ pub async fn convert<E: Executor>(
     resume(image, executor, output, ResumePoint::default(), progress, cancel).await
 }
 
-/// The same for an output of which all up to `begun` is there, as [`Progress::settled`] has told it of an earlier conversion
-/// of the same image to the same output. That is no encoded one, and its target takes writes in any order.
+/// Resumes an interrupted [`convert`] of the same image to the same output. `begun` is the last [`Progress::settled`]
+/// of the earlier conversion: everything before it must be in the output. The output must not be encoded, and its
+/// target must take writes in any order.
 pub async fn resume<E: Executor>(
     image: &Image,
     executor: &E,
@@ -166,15 +169,15 @@ pub async fn resume<E: Executor>(
 ) -> Result<Converted> {
     let limits = output.limits(executor.job_bytes());
     let end = image.virtual_size();
-    // A block is written by one job. The last one of the disk may be short.
+    // A unit is written by one job only. The last one of the disk may be short.
     let guest = if begun.guest >= end { end } else { begun.guest / limits.unit * limits.unit };
     let begun = ResumePoint { guest, ..begun };
     let manifest = image.manifest();
     run(|| Plan::of_image(image, limits, begun), manifest, executor, output, begun, progress, cancel).await
 }
 
-/// Converts the whole disk that comes in order, as [`convert`] does; the writer of `output` is one of
-/// [`OutputFormat::writer_in_order`](crate::output::OutputFormat::writer_in_order), and `executor` reads from
+/// Converts the whole streamed `disk` like [`convert`]. The writer of `output` must come from
+/// [`OutputFormat::writer_in_order`](crate::output::OutputFormat::writer_in_order), and `executor` must read from
 /// [`InOrder::files`].
 pub async fn convert_in_order<E: Executor>(
     disk: InOrder,
@@ -205,7 +208,7 @@ async fn run<E: Executor>(
             progress(done.progress);
             Ok(done)
         };
-        // Beside it. Nothing is complete before both are done.
+        // Runs concurrently; the target is finished only after both.
         let checked = async {
             match &manifest {
                 Some(manifest) => manifest.check().await,
@@ -224,14 +227,14 @@ async fn run<E: Executor>(
     result
 }
 
-/// Where the jobs of a conversion come from.
+/// The source of a conversion's jobs.
 enum Plan {
     Image {
         planner: Planner,
         virtual_size: u64,
         /// See [`Image::largest_unit`].
         largest_unit: u64,
-        /// The size of the image's own files.
+        /// The size of the image's own files, in bytes.
         stored: u64,
     },
     InOrder(InOrderPlanner),
@@ -249,7 +252,7 @@ impl Plan {
         })
     }
 
-    /// `None` where only the end tells.
+    /// The virtual size; `None` until the stream ends.
     fn virtual_size(&self) -> Option<u64> {
         match self {
             Self::Image { virtual_size, .. } => Some(*virtual_size),
@@ -264,7 +267,7 @@ impl Plan {
         }
     }
 
-    /// How many bytes of the file were read, where jobs do not tell.
+    /// The number of bytes read from the file; `None` if each job reports its own reads.
     fn position(&self) -> Option<Rc<Cell<u64>>> {
         match self {
             Self::Image { .. } => None,
@@ -272,7 +275,7 @@ impl Plan {
         }
     }
 
-    /// Says, after the last job, what was found out on the way.
+    /// Returns a function that makes notices of what was found during the conversion, after the last job.
     fn notices(&self) -> Box<dyn Fn() -> Vec<Notice>> {
         match self {
             Self::Image { planner, stored, .. } => {
@@ -294,7 +297,7 @@ impl Plan {
     }
 }
 
-/// Moves all data.
+/// Runs all jobs and finishes the output, but not the target.
 async fn transfer<E: Executor>(
     plan: Plan,
     executor: &E,
@@ -339,7 +342,7 @@ async fn transfer<E: Executor>(
         lost_ranges.add(range, lost);
         progress(done);
         if guest_total.is_none() {
-            // A disk that is too large is told as soon as it is.
+            // Fails as soon as the disk exceeds the format's limit.
             writer.resized(done.guest_done)?;
         }
     }
@@ -357,13 +360,13 @@ async fn transfer<E: Executor>(
 struct Regions {
     unit: u64,
     virtual_size: u64,
-    /// The end of the range and of the region of the last job.
+    /// Ends of the last job's guest range and region.
     planned: u64,
     placed: u64,
 }
 
 impl Regions {
-    /// Jobs of a disk whose size is not known have whole units each, but for the last one.
+    /// If the size is unknown, all jobs but the last have whole units.
     fn new(unit: u64, virtual_size: Option<u64>, ResumePoint { guest, .. }: ResumePoint) -> Self {
         match virtual_size {
             Some(virtual_size) => Self { unit, virtual_size, planned: guest, placed: guest },
@@ -371,8 +374,8 @@ impl Regions {
         }
     }
 
-    /// The guest range that `job` accounts for, and its region, in which all data and holes are its own. The region ends at
-    /// a unit boundary: another job may have data in the unit behind.
+    /// Returns the guest range that `job` accounts for, and its region: the range whose data and holes all belong to
+    /// the job. The region ends at a unit boundary, since another job may have data in the next unit.
     fn next(&mut self, job: &Job) -> (GuestRange, GuestRange) {
         let range = GuestRange { start: self.planned, end: self.planned + job.span };
         let whole = if range.end == self.virtual_size { range.end } else { range.end / self.unit * self.unit };

@@ -1,9 +1,8 @@
-//! From extents to jobs.
+//! Plans extents into jobs.
 //!
-//! A job has reads, pieces and stretches. Its reads are host ranges, which fill its input one after the other. Each
-//! piece says which part of the input becomes which part of the output, and how it is decoded. Each stretch says where
-//! on the disk a part of the output belongs. Neighbouring host ranges are read in one go, and the size of a job is
-//! bounded.
+//! A job has reads, pieces and stretches. Reads are host ranges, which fill the input one after another. A piece maps a
+//! part of the input to a part of the output, and states how to decode it. A stretch gives a part of the output its
+//! place on the disk. Neighbouring host ranges are read at once, and the size of a job is bounded.
 
 use super::job::{CompressedPart, Job, Piece, Stored};
 use crate::compress::Encoding;
@@ -19,41 +18,39 @@ use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
-/// Of the bytes that a job may have, one in this many may be read without need: because they lie between two ranges
-/// that are read as one.
+/// At most one in this many bytes of a job is read without need, because it is between two ranges that are read as one.
 const GAP_SHARE: u64 = 4;
-/// The size of the first jobs, in bytes: small, so that all workers soon have something to do. Later jobs have at most
-/// one part in `GROWTH` of what was planned before them.
+/// The size of the first jobs, in bytes: small, so that all workers soon have work. Later jobs have at most `1 /
+/// GROWTH` of what was planned before them.
 const FIRST_JOB: u64 = 1 << 20;
 const GROWTH: u64 = 4;
-/// Upper bound on the pieces of a job (40 bytes each), which bounds its own size with the smallest clusters.
+/// Maximum number of pieces in a job (40 bytes each), which bounds its own size for the smallest clusters.
 const MAX_PIECES: usize = 16_384;
-/// Upper bound on the ranges of a job that are lost before anything is read (24 bytes each).
+/// Maximum number of ranges in a job that are known to be lost before reading (24 bytes each).
 const MAX_LOST: usize = 4096;
-/// How many pieces back the same compressed cluster is looked for.
+/// Number of pieces to look back for the same compressed cluster.
 const RECENT: usize = 16;
-/// Upper bound, in bytes, on the holes of one job without data in an encoded output, which stores something for them.
+/// Longest dataless job in a compressed output, in bytes; zeros cost bytes there.
 const ENCODED_HOLE: u64 = 4 << 30;
-/// A target that is told of holes is told of those of a whole disk in about so many parts: a hole may cost it nothing, or the
-/// time to send it.
+/// About how many holes are reported per disk: a hole may cost the target nothing, or the time to send it.
 const TOLD_HOLES: u64 = 1024;
 
-/// What the jobs of a conversion must be like.
+/// Requirements on the jobs of a conversion.
 #[derive(Clone, Copy, Debug)]
 pub struct JobLimits {
-    /// Upper bound, in bytes, on the input and on the output. A single compressed cluster or a single unit may exceed it.
+    /// Maximum input and output, in bytes. A single compressed cluster or unit may exceed it.
     pub bytes: u64,
-    /// The unit in which the output is stored, in bytes. A unit belongs to one job.
+    /// The storage unit of the output, in bytes. Each unit belongs to one job.
     pub unit: u64,
-    /// What the target can do, as far as it matters for data that is not encoded yet.
+    /// Abilities of the target for data that is not encoded yet.
     pub abilities: Abilities,
     /// The form of the output.
     pub encoding: Encoding,
 }
 
 impl JobLimits {
-    /// The limits for the holes of a disk of `virtual_size` bytes. Where holes may take time they are divided, so that progress
-    /// is seen.
+    /// The limits for holes of a disk of `virtual_size` bytes. Holes that may take time are divided, for progress
+    /// reports.
     pub(super) fn hole_limits(&self, virtual_size: u64) -> HoleLimits {
         let none = HoleLimits { job: u64::MAX, hole: u64::MAX };
         if self.encoding != Encoding::Plain {
@@ -68,16 +65,16 @@ impl JobLimits {
     }
 }
 
-/// Upper bounds in bytes. They do not grow from job to job, as [`JobLimits::bytes`] does.
+/// Upper bounds, in bytes. Unlike [`JobLimits::bytes`], they do not grow from job to job.
 #[derive(Clone, Copy)]
 pub(super) struct HoleLimits {
-    /// On the guest range of a job, if it has holes.
+    /// For the guest range of a job with holes.
     pub job: u64,
-    /// On the part of a hole that one job takes.
+    /// For the part of a hole in one job.
     pub hole: u64,
 }
 
-/// Turns the extents of an image into jobs, in guest order.
+/// Plans the extents of an image into jobs, in guest order.
 pub struct Planner {
     extents: Extents,
     limits: JobLimits,
@@ -86,21 +83,21 @@ pub struct Planner {
     /// See [`Image::file_names`].
     names: Vec<(FileId, String)>,
     virtual_size: u64,
-    /// Extents that were listed and are in no job yet.
+    /// Listed extents that are not in a job yet.
     pending: VecDeque<Extent>,
     /// The buffer for the next extents; empty between calls.
     batch: Vec<Extent>,
     next_index: u64,
     /// The jobs so far account for the disk up to this guest offset.
     planned: u64,
-    /// Bytes of output in the jobs so far. The size of the next job follows from it.
+    /// Output bytes of the jobs so far. Determines the size of the next job.
     planned_output: u64,
-    /// What the extents so far refer to.
+    /// Bytes that the extents so far refer to.
     count: Rc<Cell<Count>>,
 }
 
 impl Planner {
-    /// Plans what is left of `extents`, a pass over the disk of `image` that has come to a block boundary.
+    /// Plans the rest of `extents`, a pass over the disk of `image` that is at a block boundary.
     pub(super) fn new(image: &Image, extents: Extents, limits: JobLimits) -> Self {
         Self {
             planned: extents.position(),
@@ -118,17 +115,17 @@ impl Planner {
         }
     }
 
-    /// What the extents that were planned refer to.
+    /// Counts the bytes that the planned extents refer to.
     pub(super) fn count(&self) -> Rc<Cell<Count>> {
         self.count.clone()
     }
 
-    /// Its pass over the extents, after the last job.
+    /// Returns the pass over the extents, after the last job.
     pub(super) fn into_pass(self) -> Extents {
         self.extents
     }
 
-    /// The next job; `None` at the end of the disk. The last job may have no data and only account for a hole.
+    /// Returns the next job; `None` at the end of the disk. The last job may have no data and only account for a hole.
     pub async fn next(&mut self) -> Result<Option<Job>> {
         let mut draft = Draft::new(self.planned, self.next_limits(), self.limits.hole_limits(self.virtual_size));
         while let Some(extent) = self.next_extent().await? {
@@ -160,14 +157,13 @@ impl Planner {
         Ok(Some(job))
     }
 
-    /// The limits of the next job, which is small at first.
+    /// The limits of the next job; the first jobs are small.
     fn next_limits(&self) -> JobLimits {
         let bytes = (self.planned_output / GROWTH).max(FIRST_JOB).min(self.limits.bytes);
         JobLimits { bytes, ..self.limits }
     }
 
-    /// The names of the files that compressed pieces come from: only these can be found damaged while a job is
-    /// decoded.
+    /// The names of files with compressed pieces: only these can be found damaged while a job is decoded.
     fn names_in(&self, pieces: &[Piece]) -> Vec<(FileId, String)> {
         if self.names.is_empty() {
             return Vec::new();
@@ -182,7 +178,7 @@ impl Planner {
         self.names.iter().filter(|(file, _)| files.contains(file)).cloned().collect()
     }
 
-    /// The next extent that is in no job yet, or what is left of it; `None` at the end of the disk.
+    /// The next extent, or the rest of one, that is not in a job yet; `None` at the end of the disk.
     async fn next_extent(&mut self) -> Result<Option<Extent>> {
         while self.pending.is_empty() {
             self.batch.clear();
@@ -190,7 +186,7 @@ impl Planner {
                 return Ok(None);
             }
             let mut count = self.count.get();
-            // As the size of the image's own files is what they are compared with.
+            // The count is compared with the size of the image's own files, so layers below do not count.
             self.batch.iter().filter(|extent| extent.layer == 0).for_each(|extent| count.add(extent));
             self.count.set(count);
             self.pending.extend(self.batch.drain(..));
@@ -199,7 +195,7 @@ impl Planner {
     }
 }
 
-/// A job in the making. It accounts for a guest range, of which its stretches have data.
+/// A job being planned. It accounts for a guest range; its stretches have the data.
 struct Draft {
     /// The limits of this job.
     limits: JobLimits,
@@ -207,13 +203,13 @@ struct Draft {
     /// The guest range that the job accounts for.
     start: u64,
     end: u64,
-    /// The guest offset behind the last data; `None` if there is no data yet.
+    /// The guest offset after the last data; `None` without data so far.
     data_end: Option<u64>,
-    /// Where the input of each piece lies, by the number of the piece.
+    /// The host range of each piece's input, by piece number.
     hosts: Vec<FileRange>,
     pieces: Vec<Piece>,
     stretches: Vec<Run>,
-    /// Bytes of input so far, without those between two ranges that will be read as one.
+    /// Input bytes so far, without gaps between ranges that will be read as one.
     input_len: u64,
     lost: Vec<Lost>,
 }
@@ -234,10 +230,10 @@ impl Draft {
         }
     }
 
-    /// Takes in the first bytes of `extent`, which begins where the job ends, and returns how many: fewer than all of
-    /// them when the job is full.
+    /// Adds the start of `extent`, which begins at the end of the job. Returns the number of bytes added: less than the
+    /// whole extent if the job is full.
     ///
-    /// A job ends at a unit boundary of the output, never inside a unit: two jobs would write it.
+    /// A job ends at a unit boundary of the output, since each unit is written by one job.
     fn take_in(&mut self, extent: Extent, files: &Files) -> u64 {
         let is_full_of_lost = self.lost.len() >= MAX_LOST;
         let taken = match extent.kind {
@@ -273,9 +269,9 @@ impl Draft {
         taken
     }
 
-    /// Takes in `extent`, which is stored as `part` in the bytes of `host`: all of it or nothing.
+    /// Adds `extent`, stored as `part` in the bytes of `host`: as a whole, or not at all.
     fn take_in_compressed(&mut self, extent: Extent, host: FileRange, part: CompressedPart) -> u64 {
-        // The parts of one cluster share its bytes.
+        // Parts of one cluster share its bytes.
         let input_len = if self.is_recent(&host) { 0 } else { host.len };
         if self.room() < input_len.max(extent.len) && !self.must_take(extent.start) {
             return 0;
@@ -284,7 +280,7 @@ impl Draft {
         extent.len
     }
 
-    /// How many bytes of data from `start` on fit: up to a unit boundary.
+    /// Number of data bytes from `start` that fit, up to a unit boundary.
     fn fitting_data(&self, start: GuestOffset) -> u64 {
         let unit = self.limits.unit;
         let end = align_down(start.0 + self.room(), unit);
@@ -297,7 +293,7 @@ impl Draft {
         }
     }
 
-    /// How many bytes of `extent`, which has no data, fit.
+    /// Number of bytes of `extent`, which has no data, that fit.
     fn fitting_hole(&self, extent: Extent) -> u64 {
         let in_shared_unit =
             if self.shares_unit(extent.start) { to_boundary(extent.start, self.limits.unit) } else { 0 };
@@ -307,7 +303,7 @@ impl Draft {
         extent.len.min(left_of_job.min(left_of_hole).max(in_shared_unit))
     }
 
-    /// How many bytes of input and of output the job may still take in.
+    /// Number of bytes of input and output that the job has room for.
     fn room(&self) -> u64 {
         if self.pieces.len() >= MAX_PIECES {
             return 0;
@@ -315,42 +311,42 @@ impl Draft {
         self.limits.bytes.saturating_sub(self.input_len.max(self.output_len()))
     }
 
-    /// Whether the job must take in what lies at `start`, even if it is full: it has data in the same unit, or it has
-    /// none at all, and one unit or cluster may be larger than a job should be.
+    /// Whether the job must take data at `start` even if it is full: because it has data in the same unit, or has none
+    /// at all and one unit or cluster may exceed the limit.
     fn must_take(&self, start: GuestOffset) -> bool {
         self.shares_unit(start) || self.stretches.is_empty()
     }
 
-    /// Whether the job has data in the unit of `start`, so that no other job may write to that unit.
+    /// Whether the job has data in the unit of `start`, so that no other job may write to it.
     fn shares_unit(&self, start: GuestOffset) -> bool {
         self.data_end.is_some_and(|end| end > align_down(start.0, self.limits.unit))
     }
 
-    /// Whether one of the last pieces has the same input, which is read once. Not only the last piece: where clusters of
+    /// Whether a recent piece has the same input, which is read once. The last piece alone would not do: if clusters of
     /// two layers alternate, it is the one before.
     fn is_recent(&self, host: &FileRange) -> bool {
         self.hosts.iter().rev().take(RECENT).any(|recent| recent == host)
     }
 
-    /// Adds a piece: `len` bytes of the disk from `start` on, whose input lies at `host`.
+    /// Adds a piece: `len` bytes of the disk from `start`, with input at `host`.
     fn push(&mut self, start: u64, len: u64, host: FileRange, stored: Stored) {
         let output = self.place(start, start + len);
         if !self.is_recent(&host) {
             self.input_len += host.len;
         }
         self.hosts.push(host);
-        // Where its input begins is known when all reads are: see `join_reads`.
+        // The input position is set when all reads are known: see `join_reads`.
         let (input_len, output_len) = (host.len as usize, len as usize);
         self.pieces.push(Piece { input: 0, input_len, output, output_len, stored });
     }
 
-    /// Bytes of output so far.
+    /// Output bytes so far.
     fn output_len(&self) -> u64 {
         self.stretches.last().map_or(0, |last| (last.start + last.len) as u64)
     }
 
-    /// The position in the output of the disk's bytes from `start` to `end`: in the last stretch, if they follow it
-    /// closely enough, else in a new one. Each stretch begins at a multiple of the unit.
+    /// Returns the position in the output of the guest bytes from `start` to `end`: in the last stretch if they follow
+    /// it closely enough, else in a new one. Each stretch begins at a multiple of the unit.
     fn place(&mut self, start: u64, end: u64) -> usize {
         let unit_start = align_down(start, self.limits.unit);
         self.data_end = Some(end);
@@ -366,9 +362,9 @@ impl Draft {
         at + (start - unit_start) as usize
     }
 
-    /// The job's reads, pieces, stretches and lost ranges; the planner adds the rest.
+    /// Returns the reads, pieces, stretches and lost ranges of the job; the planner adds the rest.
     ///
-    /// Whole units are written: a stretch that ends inside a unit is extended to its end, by zeros.
+    /// Whole units are written: a stretch that ends inside a unit is extended with zeros.
     fn finish(mut self, virtual_size: u64, files: &Files) -> Job {
         for stretch in &mut self.stretches {
             let end = stretch.end().next_multiple_of(self.limits.unit).min(virtual_size);
@@ -378,16 +374,15 @@ impl Draft {
         Job { reads, pieces: self.pieces, stretches: self.stretches, lost: self.lost, ..Job::default() }
     }
 
-    /// The reads of the job, in the order of their files and host offsets; sets where each piece's input begins.
-    /// Neighbours become one read as far as the profile of their file allows, and as long as the bytes between them are
-    /// a bounded share of the job.
+    /// Returns the reads of the job, by file and host offset, and sets the input position of each piece. Neighbours
+    /// become one read within the gap in the profile of their file, and while gaps are a bounded share of the job.
     fn join_reads(&mut self, files: &Files) -> Vec<FileRange> {
         let max_gaps = self.limits.bytes / GAP_SHARE;
         let gap_of = |range: FileRange| files[usize::from(range.file.0)].profile().gap;
         let mut order: Vec<usize> = (0..self.hosts.len()).collect();
         order.sort_unstable_by_key(|&at| (self.hosts[at].file, self.hosts[at].start));
         let mut reads: Vec<FileRange> = Vec::new();
-        // Bytes of all reads so far, and those of them that no piece needs.
+        // Bytes of all reads so far, and those among them that no piece needs.
         let (mut input, mut gaps) = (0, 0);
         for at in order {
             let host = self.hosts[at];
@@ -415,12 +410,12 @@ fn align_down(offset: u64, unit: u64) -> u64 {
     offset / unit * unit
 }
 
-/// How many bytes there are from `start` to the next multiple of `unit`; 0 where it is one.
+/// Number of bytes from `start` to the next multiple of `unit`; 0 at a multiple.
 fn to_boundary(start: GuestOffset, unit: u64) -> u64 {
     start.0.next_multiple_of(unit) - start.0
 }
 
-/// Whether both ranges lie in one file, at most `gap` bytes apart.
+/// Whether both ranges are in one file, at most `gap` bytes apart.
 fn joins(last: &FileRange, next: FileRange, gap: u64) -> bool {
     last.file == next.file && next.start.0.saturating_sub(last.end()) <= gap
 }

@@ -1,4 +1,4 @@
-//! Reads a range of the disk as the guest reads it.
+//! Reads a range of the disk, as the guest sees it.
 
 use super::decoder::Decoder;
 use super::plan::{JobLimits, Planner};
@@ -12,16 +12,16 @@ use crate::offsets::GuestRange;
 use crate::open::image::Image;
 use crate::output::BLOCK;
 
-/// Upper bound, in bytes, on the input and the output of a job, unless one cluster has more.
+/// Maximum input and output of a job, in bytes; a larger cluster may exceed it.
 const JOB: u64 = 4 << 20;
 
-/// The bytes of `range`, which lies on the disk. The caller has bounded its length. Fails with `missing-file` or `password`
-/// if one is missing, with `source`, with `internal` if memory runs out, and with `corrupt` at damage. In a salvage, damaged
-/// ranges are zeros.
+/// Returns the bytes of `range`, which must be within the disk and of bounded length. Fails with `missing-file` or
+/// `password` if a file or key is missing, with `source`, with `internal` if memory runs out, and with `corrupt` at
+/// damage. In a salvage, damaged ranges are zeros.
 pub async fn read(image: &Image, range: GuestRange) -> Result<Vec<u8>> {
     let mut disk = zeroed((range.end - range.start) as usize)?;
     let limits = JobLimits { bytes: JOB, unit: BLOCK, abilities: Abilities::default(), encoding: Encoding::Plain };
-    // Whole blocks, since a part of an encrypted sector cannot be decrypted.
+    // Whole blocks, since part of an encrypted sector cannot be decrypted.
     let blocks = GuestRange {
         start: range.start / BLOCK * BLOCK,
         end: range.end.next_multiple_of(BLOCK).min(image.virtual_size()),
@@ -31,7 +31,7 @@ pub async fn read(image: &Image, range: GuestRange) -> Result<Vec<u8>> {
     let spares = SpareBuffers::default();
     while let Some(job) = planner.next().await? {
         let finish = async |loaded: LoadedJob| {
-            // Nothing is encoded.
+            // Plain output needs no encoder.
             loaded.finish(|job, buffers| decoder.decode(job, buffers, &ciphers), |_, _, _| Ok(Vec::new()))
         };
         let JobOutput { bytes, placement, .. } = run_job(job, image.files(), &spares, finish).await?;

@@ -1,5 +1,5 @@
-//! Compressed units that repeat: one at the same place as an earlier one, or with the bytes of the one before it, is
-//! decompressed once. So the time that a job takes follows what is stored, not what that expands to.
+//! Finds compressed units that repeat an earlier one, by position or by content, and decompresses them once. So the
+//! time of a job depends on the stored data, not on what that expands to.
 
 use super::job::{CompressedPart, Piece};
 use crate::compress::DecompressError;
@@ -8,17 +8,17 @@ use decant_codec::is_zero;
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// How many bytes of a unit and of the one before it must be equal so that they are taken to be the same, until the end of the
-/// first one is known.
+/// Number of equal first bytes for which consecutive units are assumed to be equal, until the end of the first one is
+/// known.
 const SIMILAR: usize = 32;
 
-/// A whole cluster or grain that is decompressed.
+/// A whole cluster or grain to decompress.
 pub(super) struct Unit<'a> {
     pub piece: &'a Piece,
     pub stored: CompressedPart,
-    /// Its deflate data and what follows, if it is inflated together with others.
+    /// Its deflate data and the bytes after it, if it is inflated together with others.
     pub deflate: Option<&'a [u8]>,
-    /// The length of its deflate data, where the data has an end; empty before it is decompressed.
+    /// The length of its deflate data, if that has an end; unset before it is decompressed.
     pub result: OnceCell<Result<Option<usize>, DecompressError>>,
     is_zero: Option<bool>,
 }
@@ -28,20 +28,20 @@ pub(super) struct Repeat<'a> {
     pub piece: &'a Piece,
     pub stored: CompressedPart,
     deflate: Option<&'a [u8]>,
-    /// The number of the unit.
+    /// The index of the unit.
     of: usize,
     is_same_place: bool,
 }
 
-/// What becomes of a repeat.
+/// The result of a repeat.
 pub(super) enum Outcome {
-    /// It has the content of the unit, which lies there in the output.
+    /// It equals the unit, which is at this range of the output.
     Same(Range<usize>),
-    /// It fails as the unit does.
+    /// It fails with the error of the unit.
     Fails(DecompressError),
-    /// It differs, and is decompressed by itself.
+    /// It differs, and must be decompressed separately.
     Differs,
-    /// The unit was not decompressed, since something before it has failed.
+    /// The unit was not decompressed, because an earlier failure ended the job.
     Unknown,
 }
 
@@ -49,18 +49,17 @@ pub(super) enum Outcome {
 pub(super) struct Units<'a> {
     pub units: Vec<Unit<'a>>,
     pub repeats: Vec<Repeat<'a>>,
-    /// The number of the unit at a place, with the length of its range, in order: a list, since a map allocates for every few
-    /// units.
+    /// Unit indices by file, host offset and length, sorted. It is a list because a map would allocate every few units.
     places: Vec<((FileId, u64, usize), usize)>,
 }
 
 impl<'a> Units<'a> {
-    /// No units yet, with room for `most`.
+    /// Creates an empty set, with room for `most` units.
     pub fn of_most(most: usize) -> Self {
         Self { units: Vec::with_capacity(most), repeats: Vec::new(), places: Vec::with_capacity(most) }
     }
 
-    /// Adds `piece`, a whole unit. Returns its number if it has to be decompressed, or nothing if it repeats another one.
+    /// Adds `piece`, a whole unit. Returns its index if it has to be decompressed; `None` if it repeats another unit.
     pub fn add(&mut self, piece: &'a Piece, stored: CompressedPart, deflate: Option<&'a [u8]>) -> Option<usize> {
         let number = self.units.len();
         let place = (stored.file, stored.host.0, piece.input_len + stored.missing);
@@ -85,7 +84,7 @@ impl<'a> Units<'a> {
         Some(number)
     }
 
-    /// What becomes of `repeat` when all units are decompressed.
+    /// Returns the result of `repeat`, after all units were decompressed.
     pub fn outcome(&self, repeat: &Repeat<'a>) -> Outcome {
         let unit = &self.units[repeat.of];
         match unit.result.get() {
@@ -97,7 +96,7 @@ impl<'a> Units<'a> {
         }
     }
 
-    /// Whether the unit that `repeat` has the content of is all zero. `output` begins at `base` in the job's output.
+    /// Whether the unit that `repeat` equals is all zeros. `output` begins at `base` in the job's output.
     pub fn is_zero(&mut self, repeat: &Repeat<'a>, output: &[u8], base: usize) -> bool {
         let unit = &mut self.units[repeat.of];
         let Range { start, end } = unit.output();
@@ -116,7 +115,7 @@ fn is_similar(a: &[u8], b: &[u8]) -> bool {
     a[..len] == b[..len]
 }
 
-/// Whether both have at least `len` bytes, the first of which are equal.
+/// Whether both have at least `len` bytes and begin with the same `len` bytes.
 fn has_same_start(a: Option<&[u8]>, b: Option<&[u8]>, len: usize) -> bool {
     let (a, b) = (a.and_then(|a| a.get(..len)), b.and_then(|b| b.get(..len)));
     a.is_some() && a == b
@@ -147,7 +146,7 @@ mod tests {
         }
     }
 
-    /// A job of whole clusters: `places` are those of their compressed data in `input`.
+    /// A job of whole clusters, whose compressed data is at `places` of `input`.
     fn job(input: &[u8], places: &[(usize, usize)]) -> Job {
         let piece = |(number, &(input, input_len)): (usize, &(usize, usize))| Piece {
             input,
@@ -169,12 +168,13 @@ mod tests {
     #[test]
     fn what_repeats_is_decompressed_once() {
         let text: Vec<u8> = (0..CLUSTER).map(|at| (at * at / 7) as u8).collect();
-        // Two that begin alike: stored blocks.
+        // Two streams of stored blocks with the same start.
         let [mut one, mut other] = [vec![7; CLUSTER], vec![7; CLUSTER]];
         (one[900], other[900]) = (1, 2);
         let stored = |cluster: &[u8]| miniz_oxide::deflate::compress_to_vec(cluster, 0);
         let streams = [deflated(&text), deflated(&[0; CLUSTER]), stored(&one), stored(&other), vec![0xff; 70]];
-        // (what, streams in the order of the disk, each with its place if it has that of an earlier one; how many are units)
+        // (description, streams in guest order, each with the index of an earlier one if it shares its place; number of
+        // units)
         type Order<'a> = &'a [(usize, Option<usize>)];
         let cases: &[(&str, Order, usize)] = &[
             ("different ones", &[(0, None), (1, None), (2, None)], 3),
@@ -185,7 +185,7 @@ mod tests {
             ("what is invalid", &[(4, None), (4, Some(0)), (4, None)], 1),
         ];
         for (what, order, count) in cases {
-            // Bytes of others follow each.
+            // Each stream is followed by bytes of others.
             let (mut input, mut places) = (Vec::new(), Vec::new());
             for (stream, place) in *order {
                 match place {
@@ -221,7 +221,7 @@ mod tests {
         }
     }
 
-    /// The bytes that `runs` cover, and zeros.
+    /// The bytes that `runs` cover, with zeros elsewhere.
     fn covered(runs: &[Run], output: &[u8], len: usize) -> Vec<u8> {
         let mut disk = vec![0; len];
         for run in runs {
@@ -231,7 +231,7 @@ mod tests {
         disk
     }
 
-    /// Zeros that were not filled in are in no run, unless it is filled there.
+    /// Zeros that were not filled are outside of all runs, unless the run fills them.
     #[test]
     fn zeros_beside_data() {
         let zeros = deflated(&[0; CLUSTER]);

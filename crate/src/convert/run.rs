@@ -1,4 +1,4 @@
-//! Runs a job: read, decode, find zeros, encode. This is the same for every executor; they differ in where they decode.
+//! Runs a job: read, decode, find zeros, encode. Shared by all executors, which differ in where they decode.
 
 use super::decoder::Outcome;
 use super::job::{Buffers, Job};
@@ -10,7 +10,7 @@ use crate::io::target::Run;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Buffers that no job uses, kept for the next job.
+/// Spare buffers, kept for the next job.
 #[derive(Default)]
 pub struct SpareBuffers {
     inputs: RefCell<Vec<Vec<u8>>>,
@@ -18,7 +18,7 @@ pub struct SpareBuffers {
 }
 
 impl SpareBuffers {
-    /// A buffer of an input, else of an output: a job that is read straight into its output turns one into the other.
+    /// Takes an input buffer, else an output buffer: reading a job directly into its output turns one into the other.
     fn take_input(&self) -> Vec<u8> {
         let spare = self.inputs.borrow_mut().pop().or_else(|| self.outputs.borrow_mut().pop());
         spare.unwrap_or_default()
@@ -33,13 +33,13 @@ impl SpareBuffers {
         self.inputs.borrow_mut().push(buffer);
     }
 
-    /// Takes back the buffer of a job's output, when it is no longer needed.
+    /// Returns the buffer of a job's output for reuse.
     pub fn give_output(&self, buffer: Vec<u8>) {
         self.outputs.borrow_mut().push(buffer);
     }
 }
 
-/// A job that was read.
+/// A job after reading.
 pub struct LoadedJob {
     job: Job,
     buffers: Buffers,
@@ -47,8 +47,8 @@ pub struct LoadedJob {
 }
 
 impl LoadedJob {
-    /// Decodes the job by `decode`, unless the buffer holds the output already, and finds the zeros in it. If the output is
-    /// encoded, makes segments of its data by `deflate` (see `Encoder::deflate`). Fails as those two do.
+    /// Decodes the job by `decode`, unless the buffer already holds the output, and finds zeros. For an encoded output,
+    /// compresses the data to segments by `deflate` (see `Encoder::deflate`). Fails as these two do.
     pub fn finish(
         mut self,
         decode: impl FnOnce(&Job, &mut Buffers) -> Result<Outcome>,
@@ -73,7 +73,7 @@ impl LoadedJob {
     }
 }
 
-/// A job that was decoded, and encoded for the output.
+/// A job after decoding and encoding.
 pub struct FinishedJob {
     buffers: Buffers,
     placement: Placement,
@@ -82,19 +82,19 @@ pub struct FinishedJob {
 
 /// The result of a job.
 pub struct JobOutput {
-    /// The buffer of the output. It goes back to the spare ones, by
-    /// [`SpareBuffers::give_output`].
+    /// The output buffer, to be returned by [`SpareBuffers::give_output`].
     pub bytes: Vec<u8>,
-    /// Where the data lies in `bytes` and where it belongs; zeros are left out, and what is there may be anything.
+    /// The runs of data in `bytes`, with their guest offsets. Zeros are left out; their bytes in the buffer are
+    /// undefined.
     pub placement: Placement,
-    /// In a salvage: what could not be decoded.
+    /// In a salvage: the ranges that could not be decoded.
     pub lost: Vec<Lost>,
-    /// How many bytes were read.
+    /// Number of bytes read.
     pub read: u64,
 }
 
-/// Runs `job`: reads it from `files`, then calls `finish`, which decodes it here or on another thread. All buffers come from
-/// `spares`. Fails with `source` or as `finish` does.
+/// Runs `job`: reads it from `files`, then calls `finish`, which decodes it on this or another thread. Buffers come
+/// from `spares`. Fails with `source`, or as `finish` does.
 pub async fn run_job(
     job: Job,
     files: &[Rc<dyn Source>],
@@ -106,7 +106,7 @@ pub async fn run_job(
     let buffers = match read.is_output {
         true if job.encoding == Encoding::Plain => Buffers { input: Vec::new(), output: buffer },
         true => Buffers { input: spares.take_output(), output: buffer },
-        // Only now: while one job waits for its bytes, another one has the output's buffer.
+        // Not before reading: while this job waited, another one could use the output buffer.
         false => Buffers { input: buffer, output: spares.take_output() },
     };
     let FinishedJob { buffers, placement, lost } =

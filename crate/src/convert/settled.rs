@@ -1,20 +1,20 @@
-//! How far all of the disk is written: jobs end in any order.
+//! Tracks how much of the disk is written without a gap; jobs finish in any order.
 
 use crate::offsets::GuestRange;
 
-/// What of an output is there: all of the disk up to an offset.
+/// A point up to which the output is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResumePoint {
-    /// The guest offset, in bytes.
+    /// Everything before this guest offset, in bytes, is written.
     pub guest: u64,
-    /// How many bytes were written for it.
+    /// Number of bytes written for it.
     pub written: u64,
 }
 
-/// Follows the jobs of a conversion, which account for the disk without gaps.
+/// Tracks the finished jobs of a conversion. Jobs account for the disk without gaps.
 pub(super) struct Settled {
     pub begun: ResumePoint,
-    /// The few jobs that have ended before one in front of them, and what each has written.
+    /// The few jobs that finished before an earlier one, with the bytes that each has written.
     ahead: Vec<(GuestRange, u64)>,
 }
 
@@ -23,7 +23,7 @@ impl Settled {
         Self { begun, ahead: Vec::new() }
     }
 
-    /// A job that accounts for `range` has ended, and has written `written` bytes.
+    /// Records the end of a job that accounts for `range` and has written `written` bytes.
     pub fn add(&mut self, range: GuestRange, written: u64) {
         self.ahead.push((range, written));
         while let Some(next) = self.ahead.iter().position(|(range, _)| range.start == self.begun.guest) {
