@@ -1,12 +1,12 @@
-//! The search for zeros, by units of the output: a unit that is all zero stays a hole.
+//! Finds zeros by storage unit: a unit of zeros becomes a hole.
 
 use crate::io::target::Run;
 use decant_codec::is_zero;
 use std::ops::Range;
 
-/// Appends the runs of data in `range` of `bytes`, which begins at guest offset `guest`. `guest` and the start of the range are
-/// multiples of `unit`, which is in bytes. A run covers whole units, except at the end. `zeros` are ranges of whole units,
-/// ascending, that are zeros whatever is there.
+/// Appends the runs of data in `range` of `bytes`, which begins at guest offset `guest`. `guest` and the start of
+/// `range` must be multiples of `unit`, in bytes. A run covers whole units, except at the end. `zeros` are ascending
+/// ranges of whole units that count as zeros, whatever they contain.
 pub fn data_runs(
     bytes: &[u8],
     range: Range<usize>,
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn finds_runs_of_units() {
-        // (length, positions of bytes that are not zero, runs as (start, length))
+        // (length, positions of nonzero bytes, runs as (start, length))
         type Runs = &'static [(usize, usize)];
         let cases: &[(usize, &[usize], Runs)] = &[
             (0, &[], &[]),
@@ -66,7 +66,7 @@ mod tests {
             data_runs(&bytes, 4096..4096 + len, 1 << 20, 4096, &[], &mut runs);
             let found: Vec<_> = runs.iter().map(|run| (run.start - 4096, run.len)).collect();
             assert_eq!(&found, expected, "{len} {marks:?}");
-            // Units that are known to be zeros are not looked at.
+            // Units that are known to be zeros are skipped.
             let zeros = [0..4096, 8192..12_288, 20_480..24_576];
             let mut without = Vec::new();
             data_runs(&bytes, 4096..4096 + len, 1 << 20, 4096, &zeros, &mut without);

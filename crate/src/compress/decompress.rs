@@ -1,4 +1,4 @@
-//! Decompression of clusters and grains.
+//! Decompresses clusters and grains.
 
 use super::failure::DecompressError;
 use super::framing::{Compression, Framing, GrainFrame};
@@ -6,14 +6,14 @@ use super::grain;
 use super::zstd::Unzstd;
 use decant_codec::inflate::{Inflater, Stream, StreamEnd};
 
-/// The stream of deflate in `input`, with the bytes behind it, for [`Decompressor::inflate_all`]. It decompresses to
-/// `cluster` bytes. `None`: its start is not known, and only [`Decompressor::decompress`] can decompress `input`.
+/// Returns the deflate stream in `input`, with later bytes, for [`Decompressor::inflate_all`]; it should decompress to
+/// `cluster` bytes. `None` if its start is unknown, so that only [`Decompressor::decompress`] can decompress `input`.
 pub fn deflate_in(framing: Framing, cluster: usize, input: &[u8]) -> Option<&[u8]> {
     let Framing::Grain(GrainFrame { sector, .. }) = framing else { return Some(input) };
     grain::body(grain::behind_marker(sector?, cluster, input).ok()?.zlib).ok()
 }
 
-/// The decoders of all kinds, reused from cluster to cluster.
+/// The decoders for all methods, reused from cluster to cluster.
 #[derive(Default)]
 pub struct Decompressor {
     inflater: Inflater,
@@ -21,8 +21,8 @@ pub struct Decompressor {
 }
 
 impl Decompressor {
-    /// Decompresses the start of `input` so that it fills `output` exactly. The length of compressed data is known roughly
-    /// only: the bytes behind it are ignored as far as QEMU ignores them.
+    /// Decompresses the start of `input`, and fills `output` exactly. The length of compressed data is known roughly
+    /// only, so later bytes are ignored to the same extent as by QEMU.
     pub fn decompress(
         &mut self,
         compression: Compression,
@@ -37,8 +37,8 @@ impl Decompressor {
         }
     }
 
-    /// Decompresses the grain at the start of `input` so that it fills `output` exactly. Returns the length of its zlib stream
-    /// and of what stands before that.
+    /// Decompresses the grain at the start of `input`, and fills `output` exactly. Returns the length of its zlib
+    /// stream with the bytes before it.
     pub fn decompress_grain(
         &mut self,
         frame: GrainFrame,
@@ -48,19 +48,19 @@ impl Decompressor {
         if let Some(sector) = frame.sector {
             let marked = grain::behind_marker(sector, output.len(), input)?;
             return match self.inflate_grain(frame, marked.zlib, output) {
-                // The file goes on, but the grain does not.
+                // The marker bounds the grain, so more input would not help.
                 Err(DecompressError::InputEnds) if marked.is_whole => Err(DecompressError::Invalid),
                 result => result.map(|len| grain::MARKER_SIZE + len),
             };
         }
-        // Some writers put the length before the stream. The checksum tells which is right.
+        // Some writers put the length before the stream. The checksum shows which is right.
         match (self.inflate_grain(frame, input, output), input.get(grain::LENGTH_SIZE..)) {
             (Err(_), Some(behind)) => self.inflate_grain(frame, behind, output).map(|len| grain::LENGTH_SIZE + len),
             (result, _) => result,
         }
     }
 
-    /// Inflates a zlib stream that holds a whole grain, or the part of it that lies on the disk. Returns its length.
+    /// Inflates a zlib stream of a whole grain, or of its part inside the disk. Returns the length of the stream.
     fn inflate_grain(&mut self, frame: GrainFrame, zlib: &[u8], output: &mut [u8]) -> Result<usize, DecompressError> {
         let len = frame.len as usize;
         match self.inflate_zlib(zlib, output) {
@@ -78,9 +78,9 @@ impl Decompressor {
         Ok(grain::ZLIB_HEADER_SIZE + grain::check(body, end, output)?)
     }
 
-    /// Decompresses many streams of deflate, which is faster than one by one. Each is that of [`deflate_in`], and comes with
-    /// a mark and its framing. `done` is called with the result of each, in any order: how many bytes of the input make
-    /// the output, or `None` where the stream has no end there.
+    /// Inflates many streams, which is faster than one by one. Each comes from [`deflate_in`], with a mark and its
+    /// framing. Calls `done` with the result of each, in any order: the number of input bytes that make the output, or
+    /// `None` if the stream does not end there.
     pub fn inflate_all<'a, T>(
         &mut self,
         streams: impl Iterator<Item = ((T, Framing), Stream<'a>)>,

@@ -1,4 +1,4 @@
-//! Zeros in deflate, made without looking for matches.
+//! Generates deflate data for zeros, without searching for matches.
 
 use super::encoding::fit;
 use crate::error::Result;
@@ -6,42 +6,42 @@ use decant_codec::bits::{BitWriter, SLACK};
 
 /// The length of the longest match.
 const MATCH: u64 = 258;
-/// The header of a dynamic block (section 3.2.7) with these codes: 0 for a match of 258 bytes, 10 for a byte of zero, 11
-/// for the end, and 0 for the distance 1. Each item is a value and its number of bits.
+/// The header of a dynamic block (section 3.2.7) with these codes: 0 for a match of 258 bytes, 10 for a zero byte, 11
+/// for the end, and 0 for distance 1. Each item is a value and its number of bits.
 const HEADER: &[(u64, u32)] = &[
-    // Not the last block, dynamic; 286 literals and lengths, 2 distances, 18 lengths of the code for lengths.
+    // Not the last block, dynamic; 286 literal/length codes, 2 distance codes, 18 code length codes.
     (0, 1),
     (2, 2),
     (286 - 257, 5),
     (2 - 1, 5),
     (18 - 4, 4),
-    // In their order, 18 is third and 2 is sixteenth with two bits, 1 is last with one.
+    // In the order of the specification, 18 is third and 2 is sixteenth with two bits each, 1 is last with one bit.
     (0, 6),
     (2, 3),
     (0, 36),
     (2, 3),
     (0, 3),
     (1, 3),
-    // So 1 is written as 0, 2 as 10, and 18 as 11, with seven extra bits. First the byte of zero: 2 bits.
+    // So 1 is coded as 0, 2 as 10, and 18 as 11 with seven extra bits. First the zero byte: length 2.
     (0b01, 2),
-    // 255 that do not occur: 138 and 117.
+    // 255 unused literals: 138 and 117.
     (0b11, 2),
     (138 - 11, 7),
     (0b11, 2),
     (117 - 11, 7),
-    // The end: 2 bits. 28 lengths do not occur. The longest: 1 bit. Two distances: 1 bit each.
+    // The end: length 2. 28 unused lengths. The longest match: length 1. Two distances: length 1 each.
     (0b01, 2),
     (0b11, 2),
     (28 - 11, 7),
     (0, 3),
 ];
-/// The first bit of a code is its lowest.
+/// Codes start at the lowest bit.
 const ZERO: (u64, u32) = (0b01, 2);
 const END: (u64, u32) = (0b11, 2);
-/// Upper bound, in bytes, on everything but the matches: the header, 258 zeros, the end and the sync point.
+/// Maximum size of everything but the matches, in bytes: the header, 258 zero bytes, the end and the sync point.
 const OVERHEAD: usize = 100;
 
-/// Appends `len` zeros to `output`, as blocks that end at a sync point: 2 bits for every 258 of them. Fails with
+/// Appends `len` compressed zeros to `output`, 2 bits for every 258, in blocks that end at a sync point. Fails with
 /// `internal` if memory runs out.
 pub(super) fn append(len: u64, output: &mut Vec<u8>) -> Result<()> {
     if len == 0 {
@@ -58,7 +58,7 @@ pub(super) fn append(len: u64, output: &mut Vec<u8>) -> Result<()> {
     };
     HEADER.iter().for_each(&mut add);
     (0..single).for_each(|_| add(&ZERO));
-    // A match is two bits of zero.
+    // A match is two zero bits.
     (0..matches / 16).for_each(|_| add(&(0, 32)));
     add(&(0, (matches % 16 * 2) as u32));
     add(&END);

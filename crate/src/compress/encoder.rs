@@ -6,22 +6,22 @@ use crate::io::target::Run;
 use decant_codec::crc;
 use decant_codec::deflate::Deflater;
 
-/// Encodes data. Each thread keeps one from job to job. It allocates with the first job.
+/// Compresses data. Each thread reuses one from job to job; it allocates with the first job.
 #[derive(Default)]
 pub struct Encoder {
     deflater: Option<Deflater>,
 }
 
 impl Encoder {
-    /// Compresses each of `runs`, which lie in `bytes`, and replaces `output` with the results, one behind the other. Fails
-    /// with `internal` if memory runs out.
+    /// Compresses each of `runs` of `bytes`, and replaces `output` with the results, one after another. Fails with
+    /// `internal` if memory runs out.
     pub fn deflate(&mut self, bytes: &[u8], runs: &[Run], output: &mut Vec<u8>) -> Result<Vec<Segment>> {
         let deflater = match &mut self.deflater {
             Some(deflater) => deflater,
             none => none.insert(Deflater::new().map_err(Error::no_room)?),
         };
         let bound = runs.iter().fold(0, |sum: usize, run| sum.saturating_add(Deflater::bound(run.len)));
-        // What it holds is of no use.
+        // Its content need not be copied when it grows.
         output.clear();
         if output.capacity() < bound {
             *output = Vec::new();

@@ -1,34 +1,34 @@
-//! The forms in which an output stores the disk. Workers encode the data; the coordinator joins what they made, in the order
-//! of the disk.
+//! Encodings of an output. Workers encode the data; the coordinator joins their results in guest order.
 //!
-//! For gzip, each run of data becomes a [`Segment`]. [`super::gzip_member`] makes one member of segments, zeros and the writer's own bytes.
+//! For gzip, each run of data becomes a [`Segment`]; [`super::gzip_member`] joins segments, zeros and the writer's own
+//! bytes to one member.
 
 use crate::error::{Error, Result};
 use crate::io::target::Run;
 use decant_codec::resize;
 use serde::{Deserialize, Serialize};
 
-/// The form of an output.
+/// The encoding of an output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Encoding {
-    /// The bytes as they are.
+    /// Not encoded.
     #[default]
     Plain,
     /// One gzip member. Workers compress the data to segments.
     Gzip,
 }
 
-/// Where the data lies in the buffer of a job's output, and where it belongs on the disk.
+/// The data in a job's output buffer, with its guest offsets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Placement {
-    /// Data as it is.
+    /// Plain data.
     Runs(Vec<Run>),
     /// Encoded data.
     Segments(Vec<Segment>),
 }
 
 impl Placement {
-    /// How many bytes of the output the data makes.
+    /// Number of bytes that the data adds to the output.
     pub fn len(&self) -> u64 {
         match self {
             Self::Runs(runs) => runs.iter().map(|run| run.len as u64).sum(),
@@ -42,8 +42,8 @@ impl Placement {
     }
 }
 
-/// A run of data, compressed to blocks of deflate. They end at a sync point, which is aligned to a byte, and none is marked as
-/// the last one. They refer to nothing before them. So segments can be concatenated to one stream.
+/// A run of data, compressed to deflate blocks. They refer to nothing before them, none is marked as the last, and they
+/// end at a byte-aligned sync point, so segments can be concatenated to one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
     /// The guest offset of the data.
@@ -52,14 +52,13 @@ pub struct Segment {
     pub len: u64,
     /// The CRC-32 of the data.
     pub crc: u32,
-    /// Where the compressed bytes begin in the buffer.
+    /// Position of the compressed bytes in the buffer.
     pub start: usize,
     /// Length of the compressed bytes.
     pub encoded_len: usize,
 }
 
-/// Makes `buffer` exactly `len` bytes long. It keeps its bytes, and new ones are zeros. Fails with `internal` if memory runs
-/// out.
+/// Resizes `buffer` to exactly `len` bytes. Keeps its content and adds zeros. Fails with `internal` if memory runs out.
 pub(super) fn fit(buffer: &mut Vec<u8>, len: usize) -> Result<()> {
     resize(buffer, len).map_err(Error::no_room)
 }

@@ -1,20 +1,20 @@
-//! Why data could not be decompressed.
+//! Errors of decompression.
 
 use crate::error::Error;
 use decant_codec::inflate::InflateError;
 
-/// Why a cluster or a grain could not be decompressed.
+/// A failure to decompress a cluster or grain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecompressError {
-    /// The bytes are no compressed data, or the data ends before the cluster is full.
+    /// The bytes are not valid compressed data, or the data ends before the cluster is full.
     Invalid,
     /// The input ends before the compressed data does.
     InputEnds,
-    /// The marker is that of another grain.
+    /// The marker belongs to another grain.
     Misplaced,
-    /// The marker states more than any grain takes.
+    /// The length in the marker is larger than any grain's.
     Oversized,
-    /// Not the fault of the data: memory ran out, for example.
+    /// The data is not at fault: for example, memory ran out.
     Failed(Error),
 }
 

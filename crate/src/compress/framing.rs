@@ -1,8 +1,8 @@
-//! How a unit is compressed, and what surrounds the compressed data.
+//! The compression method of a unit, and the frame around its compressed data.
 
 use serde::{Deserialize, Serialize};
 
-/// How clusters are compressed.
+/// The compression method of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Compression {
     /// Raw deflate (RFC 1951).
@@ -11,24 +11,24 @@ pub enum Compression {
     Zstd,
 }
 
-/// What surrounds compressed data.
+/// The frame around compressed data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Framing {
-    /// Nothing.
+    /// None.
     Raw,
-    /// A VMDK grain: a zlib stream (RFC 1950), perhaps behind a marker.
+    /// A VMDK grain: a zlib stream (RFC 1950), possibly after a marker.
     Grain(GrainFrame),
 }
 
-/// Upper bound on a compressed grain of VMDK with its marker, in grains. Deflate that does not compress is hardly longer
+/// Maximum size of a compressed VMDK grain with its marker, in grains. Incompressible data in deflate is hardly longer
 /// than one.
 pub const MOST_COMPRESSED: u64 = 2;
 
-/// How a compressed grain of VMDK is stored.
+/// The frame of a compressed VMDK grain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrainFrame {
     /// The number of the grain's first sector, which its marker must have; `None` in a file without markers.
     pub sector: Option<u64>,
-    /// How many bytes of the grain lie on the disk. The last grain may be stored without the bytes behind them.
+    /// Length of the grain's part inside the disk, in bytes. The last grain may be stored without the rest.
     pub len: u32,
 }

@@ -1,28 +1,29 @@
-//! What surrounds the deflate data of a compressed VMDK grain: the marker (Virtual Disk Format 5.0,
-//! "Stream-Optimized Compressed Sparse Extents") and the frame of zlib (RFC 1950).
+//! The frame around the deflate data of a compressed VMDK grain: the marker (Virtual Disk Format 5.0, "Stream-Optimized
+//! Compressed Sparse Extents") and the zlib header and checksum (RFC 1950).
 
 use super::failure::DecompressError;
 use super::framing::MOST_COMPRESSED;
 use crate::offsets::{le32, le64};
 use decant_codec::inflate::StreamEnd;
 
-/// A marker: the grain's first sector, and the length of the zlib stream.
+/// Size of a marker: the grain's first sector, and the length of the zlib stream.
 pub(super) const MARKER_SIZE: usize = 12;
-/// The length of the zlib stream, which some writers put in place of a marker.
+/// Size of the length of the zlib stream, which some writers put in place of a marker.
 pub(super) const LENGTH_SIZE: usize = 4;
 pub(super) const ZLIB_HEADER_SIZE: usize = 2;
 const ADLER_SIZE: usize = 4;
 
-/// What stands behind a marker.
+/// The content after a marker.
 pub(super) struct Marked<'a> {
     /// The zlib stream.
     pub zlib: &'a [u8],
-    /// Whether it is as long as the marker says.
+    /// Whether it has the length in the marker, and is not cut off.
     pub is_whole: bool,
 }
 
-/// What follows the marker at the start of `input`, of a grain of `grain` bytes. Fails with `Misplaced` unless the marker is
-/// that of the grain at `sector`, and with `Oversized` if its length is impossible.
+/// Parses the marker at the start of `input`, for a grain of `grain` bytes, and returns what follows. Fails with
+/// `InputEnds` if the marker is cut off, with `Misplaced` unless it belongs to the grain at `sector`, and with
+/// `Oversized` if its length is impossible.
 pub(super) fn behind_marker(sector: u64, grain: usize, input: &[u8]) -> Result<Marked<'_>, DecompressError> {
     let (marker, data) = input.split_at_checked(MARKER_SIZE).ok_or(DecompressError::InputEnds)?;
     if le64(marker, 0) != sector {
@@ -36,7 +37,7 @@ pub(super) fn behind_marker(sector: u64, grain: usize, input: &[u8]) -> Result<M
     Ok(Marked { zlib: &data[..len.min(data.len())], is_whole: len <= data.len() })
 }
 
-/// The deflate data of a zlib stream, with its checksum and the bytes behind it.
+/// Checks the header of a zlib stream. Returns its deflate data, with the checksum and later bytes.
 pub(super) fn body(zlib: &[u8]) -> Result<&[u8], DecompressError> {
     let (header, body) = zlib.split_at_checked(ZLIB_HEADER_SIZE).ok_or(DecompressError::InputEnds)?;
     let (method, flags) = (header[0], header[1]);
@@ -46,8 +47,8 @@ pub(super) fn body(zlib: &[u8]) -> Result<&[u8], DecompressError> {
     if is_deflate && !has_dictionary && is_checked { Ok(body) } else { Err(DecompressError::Invalid) }
 }
 
-/// Checks `output` against the checksum behind the deflate data of `body`, and returns where that ends. Fails unless the data
-/// ends with `output`.
+/// Checks `output` against the checksum after the deflate data in `body`. Returns the end of the checksum. Fails unless
+/// the data ends when `output` is full.
 pub(super) fn check(body: &[u8], end: StreamEnd, output: &[u8]) -> Result<usize, DecompressError> {
     let end = match end {
         StreamEnd::At(end) => end,

@@ -1,6 +1,6 @@
 //! One gzip member (RFC 1952), joined from segments, zeros and other bytes in the order of the output.
 //!
-//! Browsers refuse a second member. So all are blocks of one stream, and their CRCs are combined.
+//! Browsers reject a second member, so everything is blocks of one stream, with combined CRCs.
 
 use super::deflated_zeros;
 use super::encoding::{Segment, fit};
@@ -8,16 +8,16 @@ use crate::error::Result;
 use decant_codec::bits::{BitWriter, SLACK, STORED};
 use decant_codec::crc;
 
-/// No name, no time; made by "unknown".
+/// A header without name and time, made on an unknown system.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
-/// An empty block that is marked as the last one: a fixed block with the end symbol only.
+/// An empty final block: a fixed block with only the end symbol.
 const LAST_BLOCK: [u8; 2] = [3, 0];
 
-/// Length of the zeros that are compressed once and written many times, in bytes.
+/// Length of the zeros that are compressed once and written repeatedly, in bytes.
 const ZERO_UNIT: u64 = 256 << 20;
 
-/// A member that is being made. The caller writes what each call appends to `output`, and the compressed bytes of each
-/// segment when it counts that.
+/// A member being written. The caller must write what each call appends to `output`, and the compressed bytes of each
+/// segment after counting it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Member {
     crc: u32,
@@ -25,12 +25,12 @@ pub struct Member {
 }
 
 impl Member {
-    /// Appends the header of the member.
+    /// Appends the header.
     pub fn begin(&self, output: &mut Vec<u8>) {
         output.extend_from_slice(&HEADER);
     }
 
-    /// Counts `segment`, whose compressed bytes are written next.
+    /// Counts `segment`; its compressed bytes must be written next.
     pub fn segment(&mut self, segment: &Segment) {
         self.add(segment.crc, segment.len);
     }
@@ -47,8 +47,7 @@ impl Member {
         Ok(())
     }
 
-    /// Counts `len` zeros, and returns how to write them. It takes the same time for any `len`. Fails with
-    /// `internal` if memory runs out.
+    /// Counts `len` zeros, and returns them compressed. Takes constant time. Fails with `internal` if memory runs out.
     pub fn zeros(&mut self, len: u64) -> Result<Zeros> {
         self.add(crc::of_zeros(len), len);
         let mut last = Vec::new();
@@ -56,11 +55,11 @@ impl Member {
         Ok(Zeros { units: len / ZERO_UNIT, last })
     }
 
-    /// Appends the end of the stream and the trailer of the member.
+    /// Appends the end of the stream and the trailer.
     pub fn end(&self, output: &mut Vec<u8>) {
         output.extend_from_slice(&LAST_BLOCK);
         output.extend_from_slice(&self.crc.to_le_bytes());
-        // Modulo 2^32, as the format has it.
+        // Modulo 2^32, by the specification.
         output.extend_from_slice(&(self.len as u32).to_le_bytes());
     }
 
@@ -70,15 +69,15 @@ impl Member {
     }
 }
 
-/// How zeros are written.
+/// Compressed zeros.
 pub struct Zeros {
-    /// The number of times that [`zero_unit`] is written first.
+    /// Number of times to write [`zero_unit`] first.
     pub units: u64,
-    /// The remaining zeros, compressed. Empty if there are none.
+    /// The remaining zeros, compressed; empty if there are none.
     pub last: Vec<u8>,
 }
 
-/// `ZERO_UNIT` zeros, compressed to some 260 KB. Fails with `internal` if memory runs out.
+/// Returns `ZERO_UNIT` zeros, compressed to about 260 KB. Fails with `internal` if memory runs out.
 pub fn zero_unit() -> Result<Vec<u8>> {
     let mut unit = Vec::new();
     deflated_zeros::append(ZERO_UNIT, &mut unit)?;

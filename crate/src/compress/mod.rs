@@ -1,4 +1,4 @@
-//! Decoding and encoding of one unit of a disk, and the search for zeros. What runs for every byte is in `decant-codec`.
+//! Decodes and encodes units of a disk, and finds zeros. Code that runs for every byte is in `decant-codec`.
 
 mod data_runs;
 mod decompress;

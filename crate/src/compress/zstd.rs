@@ -1,4 +1,4 @@
-//! zstd (RFC 8878), one cluster at a time, by the C library that QEMU uses, too.
+//! Decompresses zstd (RFC 8878), one cluster at a time, by the C library that QEMU also uses.
 
 use super::failure::DecompressError;
 use crate::error::Error;
@@ -6,25 +6,25 @@ use zstd_safe::{DCtx, find_frame_compressed_size};
 
 const MAGIC: u32 = 0xfd2f_b528;
 const SKIPPABLE: std::ops::RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
-/// Offsets in a frame: of its descriptor, and of the window descriptor behind it.
+/// Offsets in a frame: of the frame header descriptor, and of the window descriptor after it.
 const DESCRIPTOR: usize = 4;
 const WINDOW: usize = 5;
-/// The window descriptor of 2^27 bytes. QEMU refuses larger windows, too.
+/// The window descriptor of 2^27 bytes. QEMU rejects larger windows too.
 const LARGEST_WINDOW: u8 = (27 - 10) << 3;
-/// The library's error codes (`zstd_errors.h`; functions return them negated): memory ran out, and a frame that is cut off.
+/// Error codes of the library (`zstd_errors.h`; functions return them negated): out of memory, and a truncated frame.
 const MEMORY_ALLOCATION: usize = 64;
 const SRC_SIZE_WRONG: usize = 72;
-/// About the size of a decoder, in bytes, for the message when there is no memory for one.
+/// Approximate size of a decoder, in bytes, for the out-of-memory message.
 const DECODER: usize = 160 << 10;
 
-/// A decoder. It is made when it is first needed, and reused from cluster to cluster.
+/// A decoder. It is allocated on first use, and reused for all clusters.
 #[derive(Default)]
 pub struct Unzstd(Option<DCtx<'static>>);
 
 impl Unzstd {
-    /// Decompresses frames from the start of `input` until `output` is full. The bytes behind them are ignored, since the
-    /// length of compressed data is known in sectors only. The last frame must end where `output` is full, and its checksum
-    /// and its declared size must be right.
+    /// Decompresses frames from the start of `input` until `output` is full. Later bytes are ignored, since the length
+    /// of compressed data is known in sectors only. The last frame must end when `output` is full, with a correct
+    /// checksum and content size.
     pub fn decompress(&mut self, mut input: &[u8], mut output: &mut [u8]) -> Result<(), DecompressError> {
         while !output.is_empty() {
             let magic = u32::from_le_bytes(*input.first_chunk().ok_or(DecompressError::InputEnds)?);
@@ -41,8 +41,8 @@ impl Unzstd {
         Ok(())
     }
 
-    /// Decompresses one frame. Returns its length and that of its content. It is decompressed in one call, straight to
-    /// `output`: so nothing is allocated for the window that its header declares.
+    /// Decompresses one frame. Returns the length of the frame and of its content. One call decompresses directly to
+    /// `output`, so the declared window needs no memory.
     fn frame(&mut self, input: &[u8], output: &mut [u8]) -> Result<(usize, usize), DecompressError> {
         let is_single_segment = input.get(DESCRIPTOR).is_some_and(|descriptor| descriptor & 0x20 != 0);
         if !is_single_segment && input.get(WINDOW).is_some_and(|&window| window > LARGEST_WINDOW) {
@@ -50,7 +50,7 @@ impl Unzstd {
         }
         let len = frame_len(input)?;
         let written = self.context()?.decompress(output, &input[..len]).map_err(|code| match reason(code) {
-            // The frame is all there.
+            // The frame is complete, so an error about its length means invalid data.
             DecompressError::InputEnds => DecompressError::Invalid,
             reason => reason,
         })?;
@@ -65,7 +65,7 @@ impl Unzstd {
     }
 }
 
-/// The meaning of what a function of the library returns in place of a length.
+/// Interprets an error that a function of the library returned in place of a length.
 fn reason(result: usize) -> DecompressError {
     match result.wrapping_neg() {
         SRC_SIZE_WRONG => DecompressError::InputEnds,
@@ -74,7 +74,7 @@ fn reason(result: usize) -> DecompressError {
     }
 }
 
-/// The length of the frame at the start of `input`.
+/// Returns the length of the frame at the start of `input`.
 fn frame_len(input: &[u8]) -> Result<usize, DecompressError> {
     find_frame_compressed_size(input).map_err(reason)
 }

@@ -1,4 +1,4 @@
-//! PBKDF2 (RFC 8018, 5.2). It may run for seconds, so it reports progress and can be cancelled.
+//! PBKDF2 (RFC 8018, 5.2). It may take seconds, so it reports progress and can be cancelled.
 
 use crate::crypt::luks::Hash;
 use crate::error::Result;
@@ -9,11 +9,11 @@ use zeroize::Zeroizing;
 /// Iterations between two yield points: about 10 ms.
 const YIELD_INTERVAL: u64 = 8192;
 
-/// Yield point: receives the fraction of the iterations that are done (0 to 1), lets others run, and fails with
+/// Called regularly with the completed fraction of the iterations (0 to 1). Yields to other tasks, and fails with
 /// `cancelled` after a cancel.
 pub type YieldPoint = dyn Fn(f64) -> LocalBoxFuture<'static, Result<()>>;
 
-/// The iterations of an unlocking, counted.
+/// The iteration count of an unlock operation.
 pub(super) struct Iterations<'a> {
     pub done: u64,
     pub total: u64,
@@ -31,10 +31,10 @@ impl Iterations<'_> {
     }
 }
 
-/// The length of the longest hash, in bytes.
+/// Length of the longest hash, in bytes.
 const LONGEST: usize = 64;
 
-/// Fills `key` with a key derived from `password`. Fails as the yield point does.
+/// Fills `key` with the key derived from `password`. Fails as the yield point does.
 pub(super) async fn pbkdf2(
     hash: Hash,
     password: &[u8],

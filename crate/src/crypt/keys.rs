@@ -1,41 +1,41 @@
-//! Keys of encrypted layers. They are wiped when they are dropped, and have no `Debug`, so that none gets into a message.
+//! Keys of encrypted layers. They are wiped on drop, and have no `Debug`, so that none appears in a message.
 
 use crate::crypt::luks::CipherSpec;
 use crate::error::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-/// The key of one layer, and how it is used.
+/// The key of one layer, with its cipher.
 #[derive(Clone, Serialize, Deserialize, ZeroizeOnDrop)]
 pub struct CipherKey {
-    /// Cipher, mode and how a sector's number becomes its initialisation vector.
+    /// Cipher, mode, and initialisation vectors.
     #[zeroize(skip)]
     pub spec: CipherSpec,
     /// The key.
     pub key: Vec<u8>,
 }
 
-/// The keys of an image's encrypted layers, the top one first.
+/// The keys of an image's encrypted layers, top layer first.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Keys(pub Vec<CipherKey>);
 
 impl Keys {
-    /// The keys as bytes, to be sent to other workers. The receiver wipes them.
+    /// Serialises the keys for other workers. The receiver must wipe the bytes. Fails with `internal`.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>> {
         postcard::to_allocvec(self).map(Zeroizing::new).map_err(|_| internal())
     }
 
-    /// The keys that `to_bytes` made the bytes of.
+    /// Deserialises the result of `to_bytes`. Fails with `internal` for other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         postcard::from_bytes(bytes).map_err(|_| internal())
     }
 
-    /// How many there are.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -45,7 +45,6 @@ fn internal() -> Error {
     Error::new(ErrorKind::Internal, "Keys could not be handed between workers")
 }
 
-/// Wipes a stretch of secret bytes.
 pub(super) fn wipe(bytes: &mut [u8]) {
     bytes.zeroize();
 }

@@ -1,4 +1,4 @@
-//! LUKS1 headers (specification: "LUKS On-Disk Format", version 1.2), as qcow2 embeds them.
+//! Reads LUKS1 headers ("LUKS On-Disk Format", version 1.2), as embedded in qcow2.
 
 pub use decant_codec::{BlockCipher, Hash};
 
@@ -8,40 +8,40 @@ use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR, be16, be32, text_before_nul};
 use serde::{Deserialize, Serialize};
 
-/// The length of a header, in bytes.
+/// Length of a header, in bytes.
 const HEADER: u64 = 592;
 const MAGIC: [u8; 6] = *b"LUKS\xba\xbe";
 const SLOTS: usize = 8;
-/// Where the slots begin, and the length of each, in bytes.
+/// Offset of the first key slot, and the length of each, in bytes.
 const FIRST_SLOT: usize = 208;
 const SLOT: usize = 48;
 const ACTIVE: u32 = 0x00ac_71f3;
-/// The number of stripes that every writer uses; fewer are read too.
+/// The number of stripes that every writer uses; fewer are supported too.
 const MAX_STRIPES: u32 = 4000;
-/// The longest key: XTS with two keys of 256 bits, in bytes.
+/// Length of the longest key, in bytes: XTS with two keys of 256 bits.
 const MAX_KEY: usize = 64;
 
-/// How blocks are chained.
+/// A block cipher mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
-    /// XEX with ciphertext stealing, with two keys.
+    /// XTS: XEX with ciphertext stealing, with two keys.
     Xts,
-    /// Cipher block chaining.
+    /// CBC: cipher block chaining.
     Cbc,
-    /// Each block by itself.
+    /// ECB: each block is encrypted independently.
     Ecb,
-    /// A counter, encrypted, as a key stream.
+    /// CTR: an encrypted counter is the key stream.
     Ctr,
 }
 
-/// How a sector's number becomes its initialisation vector.
+/// A method to derive the initialisation vector from a sector number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IvGenerator {
-    /// Its low 32 bits.
+    /// The low 32 bits of the sector number.
     Plain,
-    /// As it is.
+    /// The sector number.
     Plain64,
-    /// Encrypted with the hash of the key.
+    /// The sector number, encrypted with the hash of the key.
     Essiv(Hash),
 }
 
@@ -58,42 +58,42 @@ fn hash_by_name(name: &str) -> Result<Hash> {
     }
 }
 
-/// How the sectors of a layer are encrypted.
+/// The encryption of a layer's sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CipherSpec {
     /// The cipher.
     pub cipher: BlockCipher,
-    /// Its mode.
+    /// The mode.
     pub mode: Mode,
     /// The initialisation vectors.
     pub iv: IvGenerator,
 }
 
 impl CipherSpec {
-    /// The error for a combination that is not read, or a key length for which the cipher has no variant.
+    /// The error for an unsupported combination, or a key length that the cipher does not take.
     pub fn unsupported(&self) -> Error {
         Error::unsupported(format!("encryption by {:?} in mode {:?} with a key of this length", self.cipher, self.mode))
     }
 }
 
-/// A header, checked.
+/// A validated header.
 #[derive(Clone, Debug)]
 pub struct Luks {
     /// The cipher's name: "aes".
     pub cipher_name: String,
-    /// Its mode and initialisation vectors: "xts-plain64".
+    /// The cipher mode with its initialisation vectors: "xts-plain64".
     pub cipher_mode: String,
     /// The hash's name: "sha256".
     pub hash_name: String,
-    /// Where the payload begins in a file that is all LUKS, in bytes.
+    /// Offset of the payload in a LUKS file, in bytes.
     pub payload_offset: u64,
-    /// The length of the master key, in bytes.
+    /// Length of the master key, in bytes.
     pub key_bytes: usize,
     /// The digest of the master key.
     pub digest: [u8; 20],
     /// The salt of the digest.
     pub digest_salt: [u8; 32],
-    /// The number of iterations for the digest.
+    /// Iterations of the digest.
     pub digest_iterations: u32,
     /// The UUID as text.
     pub uuid: String,
@@ -104,11 +104,11 @@ pub struct Luks {
 /// The parts of a mode like "cbc-essiv:sha256".
 #[derive(Clone, Copy, Debug)]
 pub struct ModeNames<'a> {
-    /// How blocks are chained: "cbc".
+    /// The block cipher mode: "cbc".
     pub mode: &'a str,
-    /// How initialisation vectors are made: "essiv".
+    /// The method for initialisation vectors: "essiv".
     pub iv: Option<&'a str>,
-    /// The hash for that: "sha256".
+    /// The hash of that method: "sha256".
     pub hash: Option<&'a str>,
 }
 
@@ -117,19 +117,19 @@ pub struct ModeNames<'a> {
 pub struct Slot {
     /// Whether it holds a key.
     pub active: bool,
-    /// The number of iterations that derive its key.
+    /// Iterations of its key derivation.
     pub iterations: u32,
-    /// The salt of that derivation.
+    /// The salt of its key derivation.
     pub salt: [u8; 32],
-    /// Where its key material lies, in bytes from the start of the header.
+    /// Offset of its key material from the start of the header, in bytes.
     pub key_offset: u64,
-    /// The number of stripes into which the master key is split there.
+    /// Number of stripes into which its master key is split.
     pub stripes: u32,
 }
 
 impl Luks {
-    /// Reads the header at the start of `place`, which its key material lies in too. Fails with `corrupt`, `unsupported`,
-    /// `limit` or `source`.
+    /// Reads and validates the header at the start of `place`, which must include the key material. Fails with
+    /// `corrupt`, `unsupported`, `limit` or `source`.
     pub async fn read(source: &dyn Source, place: ByteRange) -> Result<Self> {
         if place.len < HEADER {
             return Err(Error::corrupt("the LUKS header is too short", place.start));
@@ -182,7 +182,7 @@ impl Luks {
         Ok(())
     }
 
-    /// The parts of `cipher_mode`.
+    /// Splits `cipher_mode` into its parts.
     pub fn mode_names(&self) -> ModeNames<'_> {
         let (mode, iv) = split_name(&self.cipher_mode, '-');
         let (iv, hash) = iv.map_or((None, None), |iv| {
@@ -192,7 +192,7 @@ impl Luks {
         ModeNames { mode, iv, hash }
     }
 
-    /// The slots that hold a key.
+    /// The slots with a key.
     pub fn active_slots(&self) -> impl Iterator<Item = &Slot> {
         self.slots.iter().filter(|slot| slot.active)
     }
@@ -204,12 +204,12 @@ impl Luks {
         ByteRange::new(start, len).ok_or_else(|| Error::impossible_position("LUKS key slot", start))
     }
 
-    /// The hash of the key derivation. Fails with `unsupported` if it is not known.
+    /// The hash of the key derivation. Fails with `unsupported` if it is unknown.
     pub fn hash(&self) -> Result<Hash> {
         hash_by_name(&self.hash_name)
     }
 
-    /// The cipher, its mode and its initialisation vectors. Fails with `unsupported` if one is not known.
+    /// The cipher, its mode and its initialisation vectors. Fails with `unsupported` if any of them is unknown.
     pub fn cipher_spec(&self) -> Result<CipherSpec> {
         let unknown = || {
             let (name, mode) = (shown(&self.cipher_name), shown(&self.cipher_mode));
@@ -230,7 +230,7 @@ impl Luks {
             _ => return Err(unknown()),
         };
         let iv = match names.iv.unwrap_or("plain") {
-            // QEMU may write a hash with these, too. It is not used.
+            // QEMU may also write a hash with these, which is not used.
             "plain" => IvGenerator::Plain,
             "plain64" => IvGenerator::Plain64,
             "essiv" => IvGenerator::Essiv(hash_by_name(names.hash.unwrap_or_default())?),
@@ -240,7 +240,7 @@ impl Luks {
     }
 }
 
-/// What stands before and behind the first `separator`.
+/// Splits `name` at the first `separator`.
 fn split_name(name: &str, separator: char) -> (&str, Option<&str>) {
     name.split_once(separator).map_or((name, None), |(before, behind)| (before, Some(behind)))
 }

@@ -1,5 +1,4 @@
-//! Encrypted disks of any format: how they are encrypted, what their headers say, how a password becomes a key, and how
-//! sectors are decrypted.
+//! Disk encryption, for all formats: reads headers, derives keys from passwords, and decrypts sectors.
 
 mod derive;
 mod keys;
@@ -15,7 +14,7 @@ pub use unlock::{MAX_ITERATIONS, unlock};
 use crate::offsets::ByteRange;
 use luks::Luks;
 
-/// How an image is encrypted.
+/// The encryption of an image.
 #[derive(Clone, Debug)]
 pub enum Encryption {
     /// The legacy method of qcow2: AES-128-CBC. The password is the key, and sectors are numbered by guest offset.

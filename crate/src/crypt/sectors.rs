@@ -1,4 +1,4 @@
-//! The ciphers of an image's layers, made of their keys.
+//! Prepares the ciphers of an image's layers from their keys.
 
 use super::keys::{CipherKey, Keys};
 use crate::crypt::luks::{IvGenerator, Mode};
@@ -7,7 +7,7 @@ use decant_codec::cipher::{InitialisationVectors, SectorCipher, SectorMode, with
 use decant_codec::hash::hash;
 use zeroize::Zeroizing;
 
-/// The ciphers of an image's encrypted layers, ready for use, the top one first.
+/// The ciphers of an image's encrypted layers, ready for use, top layer first.
 #[derive(Default)]
 pub struct Ciphers(Vec<SectorCipher>);
 
@@ -17,7 +17,8 @@ impl Ciphers {
         keys.0.iter().map(sector_cipher).collect::<Result<_>>().map(Self)
     }
 
-    /// Decrypts `bytes`, whole sectors of which the first is number `sector`, in place.
+    /// Decrypts `bytes` in place with cipher number `cipher`. They must be whole sectors; `sector` is the number of the
+    /// first. Fails with `internal` if there is no such cipher.
     pub fn decrypt(&self, cipher: u16, sector: u64, bytes: &mut [u8]) -> Result<()> {
         let cipher = self
             .0
@@ -28,7 +29,7 @@ impl Ciphers {
     }
 }
 
-/// One layer's cipher. Fails with `unsupported` if it does not take a key of that length.
+/// Prepares one layer's cipher. Fails with `unsupported` if it does not take a key of that length.
 pub(super) fn sector_cipher(CipherKey { spec, key }: &CipherKey) -> Result<SectorCipher> {
     let block = |key: &[u8]| with_key(spec.cipher, key).ok_or_else(|| spec.unsupported());
     let mode = match spec.mode {
@@ -44,7 +45,7 @@ pub(super) fn sector_cipher(CipherKey { spec, key }: &CipherKey) -> Result<Secto
     let vectors = match spec.iv {
         IvGenerator::Plain => InitialisationVectors::Plain,
         IvGenerator::Plain64 => InitialisationVectors::Plain64,
-        // Only of MD5 and SHA-256 the length is that of a key.
+        // Only MD5 and SHA-256 have the length of a key.
         IvGenerator::Essiv(with) => InitialisationVectors::Essiv(block(&Zeroizing::new(hash(with, &[key])))?),
     };
     Ok(SectorCipher::new(mode, vectors))

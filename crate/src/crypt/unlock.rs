@@ -1,5 +1,5 @@
-//! From a password to a key: LUKS1 key slots (specification: "LUKS On-Disk Format", version 1.2),
-//! and the legacy method of qcow2.
+//! Derives keys from passwords, for LUKS1 key slots ("LUKS On-Disk Format", version 1.2) and the legacy method of
+//! qcow2.
 
 use super::derive::{Iterations, YieldPoint, pbkdf2};
 use super::keys::{CipherKey, wipe};
@@ -12,15 +12,17 @@ use crate::offsets::ByteRange;
 use decant_codec::hash::{hash, hash_len};
 use zeroize::Zeroizing;
 
-/// Upper bound on the iterations of all active key slots together: about two minutes. QEMU and cryptsetup choose a few
+/// Maximum number of iterations for all active key slots together: about two minutes. QEMU and cryptsetup choose a few
 /// million, for one or two seconds.
 pub const MAX_ITERATIONS: u64 = 200_000_000;
 
-/// The length of a legacy AES key, in bytes. The specification says 256 bits; QEMU uses 128.
+/// Length of a legacy AES key, in bytes. The specification says 256 bits; QEMU uses 128.
 const LEGACY_KEY: usize = 16;
 
-/// The key of an encrypted layer. `yield_point` is called every few milliseconds. Fails with `password` if it is wrong,
-/// and with `limit` if the image asks for too many iterations. The legacy method cannot verify a password.
+/// Returns the key of an encrypted layer. Calls `yield_point` every few milliseconds. Fails with `password` if the
+/// password is wrong, with `limit` if the image requires too many iterations, with `unsupported` for an unknown cipher
+/// or hash, with `corrupt` or `source` if key material cannot be read, and as `yield_point` does. The legacy method
+/// cannot verify a password.
 pub async fn unlock(
     encryption: &Encryption,
     source: &dyn Source,
@@ -33,7 +35,7 @@ pub async fn unlock(
     }
 }
 
-/// The key is the password, cut or padded with zeros.
+/// The key is the password, truncated or padded with zeros.
 fn legacy(password: &[u8]) -> CipherKey {
     let mut key = vec![0; LEGACY_KEY];
     let len = password.len().min(LEGACY_KEY);
@@ -72,10 +74,10 @@ async fn unlock_luks(
     Err(Error::new(ErrorKind::Password, "The password is wrong").coded("password-wrong"))
 }
 
-/// The length of the digest of the master key, in bytes.
+/// Length of the digest of the master key, in bytes.
 const DIGEST: usize = 20;
 
-/// The master key that `password` unlocks in `slot`; `None` if it unlocks none.
+/// Returns the master key in `slot`; `None` if `password` does not unlock it.
 #[expect(clippy::too_many_arguments, reason = "what an unlocking consists of")]
 async fn open_slot(
     luks: &Luks,
@@ -99,7 +101,7 @@ async fn open_slot(
     Ok((digest == luks.digest).then_some(master))
 }
 
-/// Undoes the anti-forensic splitting (specification: "Anti-forensic splitting").
+/// Reverses the anti-forensic splitting (specification: "Anti-forensic splitting").
 fn merge(hash: Hash, split: &[u8], key_len: usize) -> Zeroizing<Vec<u8>> {
     let mut key = Zeroizing::new(vec![0; key_len]);
     let stripes = split.len() / key_len;

@@ -1,9 +1,8 @@
-//! The registry of writers, which define the output formats. Each format has one file, which knows its own on-disk
-//! structures only.
+//! The registry of output formats and their writers.
 //!
-//! A writer stores the disk at its own offsets: the guest offset is the output offset, so workers write data without asking.
-//! It may round the size of the disk up with zeros, and add bytes behind it. An encoded output may have bytes before the
-//! disk, too; all of it is encoded.
+//! A writer stores the disk at its own offsets: the guest offset is the output offset, so workers write data without
+//! asking. It may round the size of the disk up with zeros, and add bytes after it. An encoded output may also have
+//! bytes before the disk; all of it is encoded.
 
 mod raw;
 mod raw_gz;
@@ -15,31 +14,32 @@ use crate::disk::info::Notice;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The unit in which sparse files store data or a hole, in bytes: the block size of the file systems that output lands
-/// on, and the granularity of `qemu-img convert` (`-S 4k`).
+/// The unit in which sparse files store data or a hole, in bytes: the block size of common file systems, and the
+/// granularity of `qemu-img convert` (`-S 4k`).
 pub const BLOCK: u64 = 4096;
 
-/// A format that a disk can be converted to.
+/// An output format.
 pub struct OutputFormat {
-    /// The name as `qemu-img -O` has it.
+    /// The name in `qemu-img -O`.
     pub name: &'static str,
-    /// The name as people write it.
+    /// The name for display.
     pub label: &'static str,
-    /// What it is for, in a few words; may be empty.
+    /// Its purpose, in a few words; may be empty.
     pub hint: &'static str,
-    /// The extension of file names, with the dot.
+    /// The file name extension, with the dot.
     pub extension: &'static str,
     /// Its options.
     pub options: &'static [FormatOption],
     /// Whether data is compressed.
     pub compressed: bool,
-    /// Makes a writer for a disk of this virtual size, in bytes. Fails with `limit` if the format cannot hold the disk.
+    /// Creates a writer for a disk of this virtual size, in bytes. Fails with `limit` if the format cannot hold the
+    /// disk.
     pub writer: fn(u64) -> Result<Box<dyn Writer>>,
 }
 
 impl OutputFormat {
-    /// A writer for a disk whose size only its end tells: [`Writer::resized`] follows then. Fails with `unsupported` if
-    /// the output states the size before the disk.
+    /// Creates a writer for a disk of unknown size; [`Writer::resized`] must follow at its end. Fails with
+    /// `unsupported` if the output has the size before the disk.
     pub fn writer_in_order(&self) -> Result<Box<dyn Writer>> {
         let writer = (self.writer)(0)?;
         writer.resized(0)?;
@@ -49,17 +49,17 @@ impl OutputFormat {
 
 /// An option of an output format.
 pub struct FormatOption {
-    /// The name as `qemu-img -o` has it.
+    /// The name in `qemu-img -o`.
     pub name: &'static str,
-    /// The values that are supported, the default first.
+    /// The supported values, default first.
     pub values: &'static [&'static str],
 }
 
-/// The code of the notice that the disk in the output is larger: its fields are `added`, and `unit`, of which the disk
-/// has a whole number, both in bytes.
+/// The code of the notice that the disk is larger in the output. Its fields, in bytes, are `added`, and `unit`, which
+/// the new size is a multiple of.
 pub const GROWS: &str = "disk-grows";
 
-/// The notice that a disk grows by `added` bytes, since `taker` takes disks of whole `unit`s only.
+/// The notice that a disk grows by `added` bytes, because `taker` requires whole `unit`s.
 fn grows(added: u64, unit: u64, taker: &str) -> Notice {
     let message = format!(
         "The disk grows by {} of zeros, since {taker} takes whole {} only; the backup of a GPT, if it has one, is then not \
@@ -70,7 +70,7 @@ fn grows(added: u64, unit: u64, taker: &str) -> Notice {
     Notice::new(GROWS, message).field("added", added).field("unit", unit)
 }
 
-/// A size as people write it: "512 bytes", "1023.5 KiB", "3 GiB".
+/// Formats a size for display: "512 bytes", "1023.5 KiB", "3 GiB".
 fn binary_size(bytes: u64) -> String {
     let unit =
         ["KiB", "MiB", "GiB", "TiB"].into_iter().zip(1..).take_while(|(_, power)| bytes >> (10 * power) > 0).last();
@@ -87,20 +87,20 @@ fn binary_size(bytes: u64) -> String {
     }
 }
 
-/// Defines one output. Its bytes are the header, the disk, zeros up to `disk_size`, and the footer: as they are, or encoded.
+/// Defines one output: the header, the disk, zeros up to `disk_size`, and the footer, plain or encoded.
 pub trait Writer {
     /// The form of the output.
     fn encoding(&self) -> Encoding {
         Encoding::Plain
     }
 
-    /// The unit of storage, in bytes, a power of two. A unit that is all zero becomes a hole.
+    /// The storage unit, in bytes, a power of two. A unit of zeros becomes a hole.
     fn unit(&self) -> u64;
 
-    /// The size of the disk in the output, in bytes: the virtual size, perhaps rounded up.
+    /// The size of the disk in the output, in bytes: the virtual size, possibly rounded up.
     fn disk_size(&self) -> u64;
 
-    /// Says why `disk_size` is not the virtual size, with the code [`GROWS`]. `None` if they are equal.
+    /// Explains why `disk_size` is not the virtual size, with the code [`GROWS`]. `None` if they are equal.
     fn notice(&self) -> Option<Notice> {
         None
     }
@@ -108,35 +108,35 @@ pub trait Writer {
     /// The size of the output in bytes, if it is known before the conversion.
     fn output_size(&self) -> Option<u64>;
 
-    /// A writer for the same output, whose disk has turned out to have `virtual_size` bytes: nothing but the size of the
-    /// disk, the notice and the footer differ. Fails with `limit` where the format cannot hold the disk, and with
-    /// `unsupported`, whatever the size, where the header depends on it.
+    /// Returns a writer for the same output with a disk of `virtual_size` bytes, now that the size is known. Only the
+    /// size of the disk, the notice and the footer may differ. Fails with `limit` if the format cannot hold the disk,
+    /// and with `unsupported`, for any size, if the header depends on the size.
     fn resized(&self, virtual_size: u64) -> Result<Box<dyn Writer>>;
 
-    /// The bytes before the disk. A plain output has none.
+    /// The bytes before the disk; empty in a plain output.
     fn header(&self, _stamp: &Stamp) -> Vec<u8> {
         Vec::new()
     }
 
-    /// The bytes behind the disk, from `disk_size` on.
+    /// The bytes after `disk_size`.
     fn footer(&self, _stamp: &Stamp) -> Vec<u8> {
         Vec::new()
     }
 }
 
-/// What distinguishes one output from others, for formats that record that.
+/// Time and random bytes, for formats that record when a file was made or identify it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stamp {
     /// The time of the conversion, in seconds since 1970-01-01 00:00 UTC.
     pub seconds: u64,
-    /// Random bytes. All zero if the platform has none.
+    /// Random bytes; all zeros if the platform has none.
     pub random: [u8; 16],
 }
 
-/// All output formats, in the order in which they are offered. The first one is the default.
+/// All output formats, in the order in which they are offered, default first.
 pub const OUTPUT_FORMATS: &[OutputFormat] = &[raw::FORMAT, vhd::FORMAT, raw_gz::RAW, raw_gz::TAR];
 
-/// The output format called `name`. Fails with `usage` if there is none.
+/// Finds the output format `name`. Fails with `usage` if there is none.
 pub fn by_name(name: &str) -> Result<&'static OutputFormat> {
     OUTPUT_FORMATS.iter().find(|format| format.name == name).ok_or_else(|| {
         let names: Vec<_> = OUTPUT_FORMATS.iter().map(|format| format.name).collect();

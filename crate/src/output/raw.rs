@@ -1,4 +1,4 @@
-//! A raw disk: the guest's bytes and nothing else.
+//! A raw disk.
 
 use super::{BLOCK, OutputFormat, Writer};
 use crate::error::Result;
@@ -7,7 +7,7 @@ pub const FORMAT: OutputFormat = OutputFormat {
     name: "raw",
     label: "Raw disk",
     hint: "",
-    // `.img` makes browsers warn of a dangerous file on Windows and macOS.
+    // Browsers warn that `.img` is a dangerous file on Windows and macOS.
     extension: ".raw",
     options: &[],
     compressed: false,

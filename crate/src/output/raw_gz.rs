@@ -1,4 +1,4 @@
-//! A raw disk in one gzip member: alone, or in a tar archive as Google Compute Engine takes it.
+//! A raw disk in one gzip member, optionally inside a tar archive as Google Compute Engine requires.
 
 use super::{OutputFormat, Stamp, Writer, grows, tar_header};
 use crate::compress::Encoding;
@@ -25,13 +25,13 @@ pub const TAR: OutputFormat = OutputFormat {
     writer: |virtual_size| Ok(Box::new(TarGzip::new(virtual_size)?)),
 };
 
-/// The unit in which zeros are looked for, in bytes. Data behind so many zeros could not refer to data before them anyway:
-/// deflate reaches back 32 KiB.
+/// The unit for finding zeros, in bytes. Deflate reaches back 32 KiB, so data after that many zeros could not refer to
+/// data before them anyway.
 const UNIT: u64 = 64 << 10;
 
 const GIB: u64 = 1 << 30;
 
-/// The name of the disk that Google Compute Engine expects.
+/// The file name that Google Compute Engine requires.
 const DISK: &str = "disk.raw";
 
 struct RawGzip {
@@ -66,7 +66,7 @@ struct TarGzip {
 }
 
 impl TarGzip {
-    /// Google Compute Engine takes disks of whole GiB only, at least one.
+    /// Google Compute Engine accepts whole GiB only, at least one.
     fn new(virtual_size: u64) -> Result<Self> {
         let disk_size = virtual_size.max(1).checked_next_multiple_of(GIB);
         let disk_size =

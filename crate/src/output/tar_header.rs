@@ -1,20 +1,21 @@
-//! A tar archive of one plain file, as GNU tar writes it with `--format=oldgnu` ("Basic Tar Format" and "GNU
-//! Extensions to the Archive Format" in the manual of GNU tar).
+//! A tar archive of one regular file, as GNU tar writes it with `--format=oldgnu` (GNU tar manual, "Basic Tar Format"
+//! and "GNU Extensions to the Archive Format").
 
-/// The unit of an archive, in bytes.
+/// The block size of an archive, in bytes.
 const BLOCK: u64 = 512;
-/// Length of the zeros that end the archive, in bytes.
+/// Length of the end marker, which is zeros, in bytes.
 const END: u64 = 2 * BLOCK;
-/// The length of the archive is a multiple of this, in bytes.
+/// The record size, in bytes; an archive has whole records.
 const RECORD: u64 = 20 * BLOCK;
-/// The least size that eleven octal digits cannot express, in bytes.
+/// The smallest size that does not fit eleven octal digits, in bytes.
 const TOO_LARGE: u64 = 1 << 33;
 
 /// Offsets of fields in the header.
 const SIZE: usize = 124;
 const CHECKSUM: usize = 148;
 
-/// The header of a file called `name` (at most 99 bytes) of `size` bytes, last changed `seconds` after 1970-01-01 00:00 UTC.
+/// Returns the header of the file `name` (at most 99 bytes) with `size` bytes, modified `seconds` after 1970-01-01
+/// 00:00 UTC.
 pub(super) fn header(name: &str, size: u64, seconds: u64) -> [u8; BLOCK as usize] {
     let mut bytes = [0; BLOCK as usize];
     let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
@@ -31,9 +32,9 @@ pub(super) fn header(name: &str, size: u64, seconds: u64) -> [u8; BLOCK as usize
         put(SIZE + 4, &size.to_be_bytes());
     }
     put(136, format!("{:011o}\0", seconds.min(TOO_LARGE - 1)).as_bytes());
-    // The checksum counts as spaces.
+    // The checksum field is summed as spaces.
     put(CHECKSUM, b"        ");
-    // A plain file.
+    // Type: regular file.
     put(156, b"0");
     put(257, b"ustar  \0");
     put(265, b"root");
@@ -43,7 +44,7 @@ pub(super) fn header(name: &str, size: u64, seconds: u64) -> [u8; BLOCK as usize
     bytes
 }
 
-/// The number of zeros from the end of a file of `size` bytes, a multiple of 512, to the end of the archive.
+/// Number of zeros from the end of a file of `size` bytes, a multiple of 512, to the end of the archive.
 pub(super) fn zeros_behind(size: u64) -> u64 {
     let used = (BLOCK + size + END) % RECORD;
     END + if used == 0 { 0 } else { RECORD - used }
@@ -58,7 +59,7 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    /// The archives are sparse files: their disks are holes.
+    /// The archives are sparse files, with holes for the disks.
     #[test]
     fn tar_reads_what_is_written() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! A fixed VHD: the disk, and a footer behind it. After "Virtual Hard Disk Image Format Specification" 1.0 (Microsoft,
-//! 2006), sections "Hard Disk Footer Format" and "CHS Calculation".
+//! A fixed VHD: the disk, followed by a footer ("Virtual Hard Disk Image Format Specification" 1.0, Microsoft 2006,
+//! sections "Hard Disk Footer Format" and "CHS Calculation").
 
 use super::{BLOCK, FormatOption, OutputFormat, Stamp, Writer, grows};
 use crate::disk::info::Notice;
@@ -21,9 +21,9 @@ pub const FORMAT: OutputFormat = OutputFormat {
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
-/// Upper bound on the size of a disk, in GiB.
+/// Maximum size of a disk, in GiB.
 const MOST_GIB: u64 = 2040;
-/// Seconds from 1970-01-01 to 2000-01-01, when a VHD's time begins.
+/// Seconds from 1970-01-01 to 2000-01-01, the epoch of VHD.
 const EPOCH: u64 = 946_684_800;
 
 struct FixedVhd {
@@ -32,7 +32,7 @@ struct FixedVhd {
 }
 
 impl FixedVhd {
-    /// Azure takes disks of whole MiB only. A footer alone would be read as the start of a dynamic VHD.
+    /// Azure accepts whole MiB only, at least one: a footer alone would be read as the start of a dynamic VHD.
     fn new(virtual_size: u64) -> Result<Self> {
         if virtual_size > MOST_GIB * GIB {
             let message = format!(
@@ -72,7 +72,7 @@ impl Writer for FixedVhd {
     }
 }
 
-/// "Hard Disk Footer Format", all numbers big-endian.
+/// "Hard Disk Footer Format"; all numbers are big-endian.
 struct Footer {
     disk_size: u64,
     stamp: Stamp,
@@ -86,13 +86,13 @@ impl Footer {
         let mut bytes = [0; Self::LEN];
         let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
         put(0, b"conectix");
-        // Features: the bit that is always set.
+        // Features: only the reserved bit, which is always set.
         put(8, &2u32.to_be_bytes());
         put(12, &0x0001_0000u32.to_be_bytes());
-        // A fixed disk has no further structure.
+        // Data offset: none in a fixed disk.
         put(16, &u64::MAX.to_be_bytes());
         put(24, &seconds_since_2000(self.stamp.seconds).to_be_bytes());
-        // As Windows writes it: readers then take the current size, and not the geometry, for the size of the disk.
+        // As Windows writes it. Readers then take the size of the disk from the current size, not from the geometry.
         put(28, b"win ");
         put(32, &0x000a_0000u32.to_be_bytes());
         put(36, b"Wi2k");
@@ -102,7 +102,7 @@ impl Footer {
         let Geometry { cylinders, heads, sectors } = Geometry::of(self.disk_size / SECTOR);
         put(56, &cylinders.to_be_bytes());
         put(58, &[heads, sectors]);
-        // A fixed disk.
+        // Disk type: fixed.
         put(60, &2u32.to_be_bytes());
         put(68, &uuid(self.stamp.random));
         let checksum = !bytes.iter().map(|&byte| u32::from(byte)).sum::<u32>();
@@ -115,14 +115,14 @@ fn seconds_since_2000(unix: u64) -> u32 {
     u32::try_from(unix.saturating_sub(EPOCH)).unwrap_or(u32::MAX)
 }
 
-/// A random UUID (RFC 9562, version 4).
+/// Makes a random UUID (RFC 9562, version 4).
 fn uuid(mut random: [u8; 16]) -> [u8; 16] {
     random[6] = random[6] & 0x0f | 0x40;
     random[8] = random[8] & 0x3f | 0x80;
     random
 }
 
-/// How old systems address a disk.
+/// The CHS geometry of a disk.
 #[derive(Debug, PartialEq, Eq)]
 struct Geometry {
     cylinders: u16,
@@ -131,7 +131,7 @@ struct Geometry {
 }
 
 impl Geometry {
-    /// "CHS Calculation": the largest geometry of at most `total` sectors that the specification's rules find.
+    /// "CHS Calculation": the largest geometry of at most `total` sectors by the rules of the specification.
     fn of(total: u64) -> Self {
         let total = total.min(65_535 * 16 * 255);
         let (mut sectors, mut heads, mut tracks);
@@ -147,7 +147,7 @@ impl Geometry {
                 (sectors, heads, tracks) = (63, 16, total / 63);
             }
         }
-        // At most 65,535, 16 and 255 by the rules above.
+        // The rules above limit them to 65,535, 16 and 255.
         Self { cylinders: (tracks / heads) as u16, heads: heads as u8, sectors: sectors as u8 }
     }
 }
@@ -158,7 +158,8 @@ mod tests {
 
     #[test]
     fn geometries_are_those_of_the_specification() {
-        // (sectors, cylinders, heads, sectors of a track): by the specification's rules, each side of every bound
+        // (total sectors, cylinders, heads, sectors per track): computed by the specification, on both sides of each
+        // bound
         let cases = [
             (0, 0, 4, 17),
             (2048, 30, 4, 17),
