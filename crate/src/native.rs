@@ -1,4 +1,4 @@
-//! Sources and targets of `std::fs`, and an executor on the calling thread: for tests, fuzzing and benchmarks.
+//! Sources and targets by `std::fs`, and an executor on the calling thread, for tests, fuzzing and benchmarks.
 
 use crate::compress::Encoder;
 use crate::convert::{Decoded, Decoder, Executor, Job, JobOutput, LoadedJob, SpareBuffers, run_job};
@@ -43,11 +43,11 @@ impl Source for FileSource {
     }
 }
 
-/// A file as a target; holes stay holes.
+/// A file as a target, with sparse holes.
 pub struct FileTarget(File);
 
 impl FileTarget {
-    /// Writes to `file`, which is empty.
+    /// Writes to `file`, which must be empty.
     pub fn new(file: File) -> Self {
         Self(file)
     }
@@ -82,7 +82,7 @@ impl Target<Vec<u8>> for FileTarget {
     }
 
     fn abort(&self) -> LocalBoxFuture<'_, ()> {
-        // A file without a length is no disk.
+        // An empty file does not look complete.
         let _ = self.0.set_len(0);
         ready(()).boxed_local()
     }
@@ -98,12 +98,13 @@ pub struct Inline {
 }
 
 impl Inline {
-    /// Reads from `files`; keeps `jobs_in_flight` jobs of `job_bytes` bytes in flight.
+    /// Reads from `files`, decrypts with `keys`, and keeps `jobs_in_flight` jobs of `job_bytes` bytes in flight. Fails
+    /// with `unsupported` if a cipher does not take its key.
     pub fn new(files: Files, keys: &Keys, jobs_in_flight: usize, job_bytes: u64) -> Result<Self> {
         Ok(Self { files, ciphers: Ciphers::new(keys)?, jobs_in_flight, job_bytes, read_ahead: 0 })
     }
 
-    /// The same, with jobs planned until they read `read_ahead` bytes.
+    /// Plans jobs ahead until they read `read_ahead` bytes.
     #[must_use]
     pub fn reading_ahead(self, read_ahead: u64) -> Self {
         Self { read_ahead, ..self }

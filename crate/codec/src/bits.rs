@@ -1,28 +1,29 @@
-//! Deflate (RFC 1951) bit by bit: the lowest bit of a byte comes first (section 3.1.1).
+//! Writes deflate (RFC 1951) bit by bit, lowest bit of each byte first (section 3.1.1).
 
-/// Upper bound on the length of a stored block, in bytes.
+/// Maximum length of a stored block, in bytes.
 pub const STORED: usize = 65_535;
 
-/// How many bytes behind the last written one `flush` may overwrite.
+/// Number of bytes after the last written one that `flush` may overwrite.
 pub const SLACK: usize = 8;
 
-/// Writes to a buffer that has room for all output and [`SLACK`] more bytes.
+/// Writes to a buffer with room for all output and [`SLACK`] more bytes.
 pub struct BitWriter<'a> {
     output: &'a mut [u8],
-    /// Whole bytes written.
+    /// Number of whole bytes written.
     at: usize,
-    /// Bits that are not written yet, the lowest first. Bits above `count` are zero.
+    /// Bits that are not written yet, lowest first. Bits from `count` on are zero.
     buffer: u64,
     count: u32,
 }
 
 impl<'a> BitWriter<'a> {
-    /// A writer that begins at the start of `output`.
+    /// Creates a writer to the start of `output`.
     pub fn new(output: &'a mut [u8]) -> Self {
         Self { output, at: 0, buffer: 0, count: 0 }
     }
 
-    /// Adds the lowest `count` bits of `bits`; its other bits are zero. At most 56 bits may be added between two flushes.
+    /// Adds the lowest `count` bits of `bits`; its other bits must be zero. At most 56 bits may be added between two
+    /// flushes.
     #[inline(always)]
     pub fn add(&mut self, bits: u64, count: u32) {
         self.buffer |= bits << self.count;
@@ -38,13 +39,13 @@ impl<'a> BitWriter<'a> {
         self.count &= 7;
     }
 
-    /// Fills the current byte with zero bits.
+    /// Pads the current byte with zero bits.
     pub fn align(&mut self) {
         self.count = self.count.next_multiple_of(8);
         self.flush();
     }
 
-    /// Writes a stored block (section 3.2.4) of at most [`STORED`] bytes, not marked as the last one. Then the position is
+    /// Writes a stored block (section 3.2.4) of at most [`STORED`] bytes, not marked as the last. Leaves the position
     /// aligned. An empty block is a sync point.
     pub fn stored(&mut self, bytes: &[u8]) {
         let len = bytes.len() as u16;
@@ -60,7 +61,7 @@ impl<'a> BitWriter<'a> {
         self.at += bytes.len();
     }
 
-    /// Whole bytes written.
+    /// Returns the number of whole bytes written.
     pub fn written(&self) -> usize {
         self.at
     }

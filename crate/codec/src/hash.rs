@@ -1,4 +1,4 @@
-//! Hashes and their HMAC behind one interface.
+//! Hash functions and HMAC with a common interface.
 
 use crate::Hash;
 use cipher::KeyInit;
@@ -10,7 +10,7 @@ use sha2::digest::OutputSizeUser;
 use sha2::digest::array::typenum::Unsigned;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
-/// `$work` with `$D` as the type that computes `$hash`.
+/// Expands to `$work`, with `$D` as the type that implements `$hash`.
 macro_rules! with_hash {
     ($hash:expr, $D:ident => $work:expr) => {
         match $hash {
@@ -29,12 +29,12 @@ macro_rules! with_hash {
     }};
 }
 
-/// The length of a hash, in bytes.
+/// Length of a hash, in bytes.
 pub fn hash_len(hash: Hash) -> usize {
     with_hash!(hash, D => <D as OutputSizeUser>::OutputSize::USIZE)
 }
 
-/// The hash of `parts`, concatenated.
+/// Hashes the concatenation of `parts`.
 pub fn hash(hash: Hash, parts: &[&[u8]]) -> Vec<u8> {
     fn digest<D: Digest>(parts: &[&[u8]]) -> Vec<u8> {
         let mut hasher = D::new();
@@ -44,10 +44,11 @@ pub fn hash(hash: Hash, parts: &[&[u8]]) -> Vec<u8> {
     with_hash!(hash, D => digest::<D>(parts))
 }
 
-/// Writes the HMAC (RFC 2104) of concatenated parts, with a certain hash and key.
+/// Writes the HMAC (RFC 2104) of the concatenated first argument to the second, with a fixed hash and key. The output
+/// must have the length of the hash.
 pub type Authenticate = dyn Fn(&[&[u8]], &mut [u8]);
 
-/// HMAC with the key `password`. This function is compiled for each hash.
+/// Creates an HMAC with the key `password`. Compiled for each hash.
 fn keyed_by<D: EagerHash + 'static>(password: &[u8]) -> Box<Authenticate>
 where
     Hmac<D>: Mac + KeyInit + Clone,
@@ -60,17 +61,17 @@ where
     })
 }
 
-/// HMAC with `hash` and the key `password`. Callers are compiled once and not for each hash: the wasm is smaller.
+/// Creates an HMAC with `hash` and the key `password`. Callers are compiled once, not for each hash, which saves wasm.
 pub fn keyed(hash: Hash, password: &[u8]) -> Box<Authenticate> {
     with_hash!(hash, D => keyed_by::<D>(password))
 }
 
-/// A hash of bytes that come in parts.
+/// An incremental hash.
 pub trait Hasher {
     /// Adds `bytes`.
     fn add(&mut self, bytes: &[u8]);
 
-    /// The hash of all that was added.
+    /// Returns the hash of all added bytes.
     fn finish(self: Box<Self>) -> Vec<u8>;
 }
 
@@ -84,7 +85,7 @@ impl<D: Digest> Hasher for D {
     }
 }
 
-/// Begins the hash of bytes that come in parts.
+/// Begins an incremental hash.
 pub fn hasher(hash: Hash) -> Box<dyn Hasher> {
     with_hash!(hash, D => Box::new(D::new()))
 }

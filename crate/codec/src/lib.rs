@@ -1,7 +1,8 @@
-//! What is done with every byte of a disk: decompression and compression, checksums, decryption and the search for zeros.
+//! Code that runs for every byte of a disk: decompression and compression, checksums, decryption, and detection of
+//! zeros.
 //!
-//! This is a crate of its own because it is compiled for speed, and the rest of Decant for size. It knows no format of disk
-//! images. One call does the work of many bytes: calls from the other crate are not inlined.
+//! It is a separate crate because it is compiled for speed, and the rest of Decant for size. It knows no image formats.
+//! Each call processes many bytes, since calls from the other crate are not inlined.
 
 pub mod bits;
 pub mod cipher;
@@ -17,11 +18,11 @@ pub use zeros::is_zero;
 
 use serde::{Deserialize, Serialize};
 
-/// There was no memory for a buffer of so many bytes.
+/// A buffer of this many bytes could not be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory(pub usize);
 
-/// A block cipher; the length of the key chooses its variant.
+/// A block cipher; the length of the key selects the variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BlockCipher {
     /// AES.
@@ -32,7 +33,7 @@ pub enum BlockCipher {
     Twofish,
 }
 
-/// A hash.
+/// A hash function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Hash {
     /// MD5.

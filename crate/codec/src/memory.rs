@@ -1,8 +1,8 @@
-//! Buffers. Filling one is a loop over its bytes where code is compiled for size.
+//! Resizes buffers. In code compiled for size, filling one would be a loop over its bytes.
 
 use crate::OutOfMemory;
 
-/// Makes `buffer` exactly `len` bytes long. It keeps its bytes, and new ones are zeros. Fails if memory runs out.
+/// Resizes `buffer` to exactly `len` bytes. Keeps its content and adds zeros. Fails if memory runs out.
 pub fn resize(buffer: &mut Vec<u8>, len: usize) -> Result<(), OutOfMemory> {
     let more = len.saturating_sub(buffer.len());
     buffer.try_reserve_exact(more).map_err(|_| OutOfMemory(len))?;

@@ -1,9 +1,9 @@
-//! The search for zeros.
+//! Detects zeros.
 
-/// Bytes that are tested at once: a whole number of SIMD registers.
+/// Number of bytes tested at once: whole SIMD registers.
 const STEP: usize = 64;
 
-/// Whether all bytes are zero.
+/// Whether all bytes of `block` are zero.
 pub fn is_zero(block: &[u8]) -> bool {
     let mut steps = block.chunks_exact(STEP);
     steps.all(|step| step.iter().fold(0, |seen, byte| seen | byte) == 0)

@@ -1,5 +1,5 @@
-//! Counts what the allocator is asked for: it is one lock for all threads, so that a loop which allocates for every
-//! cluster would wait for itself. `e2e/node/counts.spec.ts` asserts that none does.
+//! Counts allocations: the allocator has one lock for all threads, so a loop that allocates for every cluster would be
+//! serialised. `e2e/node/counts.spec.ts` asserts that there is no such loop.
 
 #![expect(unsafe_code, reason = "an allocator is unsafe by its contract")]
 
@@ -13,14 +13,14 @@ struct Counting;
 static ALLOCATOR: Counting = Counting;
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// How many times memory was asked for since the start, modulo 2^32.
+/// Number of allocations since the start, modulo 2^32.
 #[wasm_bindgen]
 pub fn allocations() -> u32 {
     COUNT.load(Ordering::Relaxed)
 }
 
-// Inlined, both allocators would be copied to every place that allocates: 22 KB of wasm.
-// SAFETY: all is left to the allocator of the system, with the arguments as they came.
+// If inlined, both allocators would be copied to every call: 22 KB of wasm.
+// SAFETY: every call is forwarded to the system allocator with unchanged arguments.
 unsafe impl GlobalAlloc for Counting {
     #[inline(never)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -12,8 +12,8 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::Blob;
 
-/// Where memory is short, large reads fail before small ones: what fails is tried again in parts, down to this size in
-/// bytes.
+/// If memory is short, large reads fail before small ones, so a failed read is repeated in smaller parts, down to this
+/// size in bytes.
 const LEAST: usize = 256 << 10;
 
 pub(super) struct BlobSource {
@@ -30,7 +30,7 @@ impl BlobSource {
 
 type JsResult = std::result::Result<(), JsValue>;
 
-/// Fills `buf` from `start`, in as few reads as the browser allows.
+/// Fills `buf` from offset `start`, in as few reads as the browser allows.
 async fn read(blob: &Blob, mut start: u64, mut buf: &mut [u8]) -> JsResult {
     let mut most = buf.len();
     while !buf.is_empty() {

@@ -1,37 +1,37 @@
-//! Buffers as JavaScript sees them.
+//! Views of buffers for JavaScript.
 
 use js_sys::Uint8Array;
 use wasm_bindgen::JsValue;
 use web_sys::{MessageChannel, MessagePort};
 
 thread_local! {
-    /// The end of a channel whose other end is closed.
+    /// A port whose other end is closed.
     static NOWHERE: Option<MessagePort> = MessageChannel::new().ok().map(|channel| {
         channel.port2().close();
         channel.port1()
     });
 }
 
-/// Gives the memory of `buffer` back now, by sending it nowhere: the garbage collector lets 64 MiB gather in every
-/// worker before it comes.
+/// Frees the memory of `buffer` now, by transferring it to a closed port: the garbage collector lets 64 MiB accumulate
+/// in every worker first.
 pub(super) fn release(buffer: &JsValue) {
-    // Where that fails, the garbage collector comes.
+    // If this fails, the garbage collector frees it later.
     NOWHERE.with(|port| {
         port.as_ref().map(|port| port.post_message_with_transferable(&JsValue::NULL, &js_sys::Array::of1(buffer)))
     });
 }
 
-/// A buffer whose parts can be handed to JavaScript.
+/// A buffer whose parts can be passed to JavaScript.
 pub(super) trait JsBytes {
-    /// `len` bytes from `start`, for a synchronous call only: the view may lie in wasm memory, which
+    /// Returns a view of `len` bytes from `start`, for a synchronous call only: it may be a view of wasm memory, which
     /// moves when it grows.
     fn view(&self, start: usize, len: usize) -> Uint8Array;
 
-    /// Copies the bytes from `start` on into `target`, as many as it has room for.
+    /// Fills `target` with the bytes from `start`.
     fn copy_to(&self, start: usize, target: &Uint8Array);
 }
 
-/// `bytes` for a synchronous call that fills them.
+/// Returns a view of `bytes` for a synchronous call that fills them.
 pub(super) fn view_mut(bytes: &mut [u8]) -> Uint8Array {
     view(bytes.len(), || {
         // SAFETY: the bytes are borrowed as mutable, and by the contract above the view is used before
@@ -43,11 +43,11 @@ pub(super) fn view_mut(bytes: &mut [u8]) -> Uint8Array {
     })
 }
 
-/// The view of `len` bytes that `make` makes.
+/// Returns the view of `len` bytes that `make` creates.
 fn view(len: usize, mut make: impl FnMut() -> Uint8Array) -> Uint8Array {
     let first = make();
-    // Keeping a reference to the view may itself have grown the memory, which detaches it; the second
-    // one then finds room.
+    // Keeping a reference to the view may itself have grown the memory, which detaches the view; the second attempt
+    // then finds room.
     if first.length() as usize == len { first } else { make() }
 }
 
@@ -69,7 +69,7 @@ impl JsBytes for Vec<u8> {
     }
 }
 
-/// What another worker has handed over.
+/// Bytes from another worker.
 impl JsBytes for Uint8Array {
     fn view(&self, start: usize, len: usize) -> Uint8Array {
         self.subarray(start as u32, (start + len) as u32)

@@ -1,4 +1,4 @@
-//! A source of the caller's, which lives on the calling side: its bytes come through this worker only.
+//! A caller's source, which is on the calling side: only this worker can read it.
 
 use super::errors::caught;
 use crate::error::{ErrorKind, Result};
@@ -24,12 +24,12 @@ extern "C" {
     fn reads_at_once(this: &JsCaller) -> u32;
     #[wasm_bindgen(method, getter)]
     fn expects(this: &JsCaller) -> bool;
-    /// What will be read: `[offset, length, offset, length, ...]`.
+    /// Announces reads: `[offset, length, offset, length, ...]`.
     #[wasm_bindgen(method)]
     fn expect(this: &JsCaller, ranges: Vec<f64>);
     #[wasm_bindgen(method, catch)]
     fn fetch(this: &JsCaller, offset: f64, length: f64) -> std::result::Result<Promise, JsValue>;
-    /// Nobody waits for what `fetch` has promised.
+    /// Abandons a promise of `fetch`.
     #[wasm_bindgen(method, js_name = giveUp)]
     fn give_up(this: &JsCaller, promise: &Promise);
 }
@@ -41,7 +41,7 @@ pub(super) struct CallerSource {
 }
 
 impl CallerSource {
-    /// The source that `value` is, if it is one of the caller's.
+    /// Wraps `value` if it is a caller's source; otherwise returns it as the error.
     pub fn new(value: JsValue) -> std::result::Result<Self, JsValue> {
         if !js_sys::Reflect::has(&value, &"fetch".into())? {
             return Err(value);
@@ -68,7 +68,7 @@ impl CallerSource {
     }
 }
 
-/// A read under way, which is given up where nobody waits for it any more.
+/// A read in progress. It is abandoned when dropped before it settles.
 struct Waiting<'a> {
     object: &'a JsCaller,
     promise: Option<Promise>,

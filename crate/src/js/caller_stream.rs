@@ -1,4 +1,4 @@
-//! A stream of the caller's, which lives on the calling side.
+//! A caller's stream, which is on the calling side.
 
 use super::errors::caught;
 use crate::error::{Error, ErrorKind, Result};
@@ -11,7 +11,7 @@ use wasm_bindgen_futures::JsFuture;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `CallerStream`: `next` resolves to the next `length` bytes, or as many as there are, a new array each time.
+    /// `CallerStream`: `next` resolves to the next `length` bytes, or all that are left, in a new array each time.
     type JsStream;
     #[wasm_bindgen(method, catch)]
     fn next(this: &JsStream, length: f64) -> std::result::Result<Promise, JsValue>;
@@ -24,7 +24,7 @@ pub(super) struct CallerStream {
 }
 
 impl CallerStream {
-    /// The stream that `value` is, if it is one.
+    /// Wraps `value` if it is a caller's stream; otherwise returns it as the error.
     pub fn new(value: JsValue) -> std::result::Result<Self, JsValue> {
         if !js_sys::Reflect::has(&value, &"next".into())? {
             return Err(value);

@@ -1,4 +1,4 @@
-//! A file of which a job has brought the bytes that it reads.
+//! A file whose bytes were delivered with a job.
 
 use super::bytes::release;
 use crate::error::{Error, ErrorKind, Result};
@@ -10,12 +10,12 @@ use js_sys::Uint8Array;
 
 #[derive(Default)]
 pub(super) struct Delivered {
-    /// Ascending and apart from each other, as the reads of a job are.
+    /// Ascending and disjoint, like the reads of a job.
     ranges: Vec<(FileRange, Uint8Array)>,
 }
 
 impl Delivered {
-    /// Takes in the bytes of `range`, which lies behind all that were taken in before.
+    /// Adds the bytes of `range`, which must be after all earlier ranges.
     pub fn push(&mut self, range: FileRange, bytes: Uint8Array) {
         self.ranges.push((range, bytes));
     }

@@ -1,4 +1,4 @@
-//! Errors on their way to JavaScript and back: objects with `kind`, `code`, `fields` and `message`.
+//! Converts errors to and from JavaScript objects with `kind`, `code`, `fields` and `message`.
 
 use crate::error::fields::{Field, Fields};
 use crate::error::{Error, ErrorKind};
@@ -35,7 +35,7 @@ fn set(object: &Object, name: &str, value: &JsValue) {
     let _ = Reflect::set(object, &name.into(), value);
 }
 
-/// The fields of an error of ours that JavaScript passed on.
+/// The fields of a Decant error that came back from JavaScript.
 fn fields_of(thrown: &JsValue) -> Fields {
     let mut fields = Fields::default();
     let Some(object) = Reflect::get(thrown, &"fields".into()).ok().and_then(|found| found.dyn_into::<Object>().ok())
@@ -65,12 +65,12 @@ fn text(value: &JsValue, name: &str) -> Option<String> {
     Reflect::get(value, &name.into()).ok()?.as_string()
 }
 
-/// Whether reading less at once may succeed where this was thrown: browsers have these for want of memory, too.
+/// Whether a smaller read may succeed after this exception: browsers also throw these for lack of memory.
 pub(super) fn may_be_too_large(thrown: &JsValue) -> bool {
     matches!(text(thrown, "name").as_deref(), Some("NotReadableError" | "RangeError"))
 }
 
-/// What was thrown or rejected: one of our own errors as it is, anything else as `kind`.
+/// Converts a thrown or rejected value: Decant's own errors unchanged, anything else to `kind`.
 pub(super) fn caught(thrown: &JsValue, kind: ErrorKind, doing: &str) -> Error {
     let message =
         text(thrown, "message").or_else(|| thrown.as_string()).unwrap_or_else(|| "no reason was given".to_owned());
@@ -84,12 +84,12 @@ pub(super) fn caught(thrown: &JsValue, kind: ErrorKind, doing: &str) -> Error {
     }
     let name = text(thrown, "name");
     let (code, reason) = match (name.as_deref(), kind) {
-        // An array that is too large for the memory that is left.
+        // The array is larger than the memory left.
         (Some("RangeError"), _) => {
             let message = format!("Could not {doing}: {message}; close other tabs or use fewer workers");
             return Error::new(ErrorKind::Internal, message);
         }
-        // Browsers do not say which of these it is.
+        // Browsers do not distinguish these causes.
         (Some("NotReadableError" | "NotFoundError"), ErrorKind::Source) => (
             "source-unreadable",
             "the browser can no longer read the file, which may have been changed, moved or removed since it was \
@@ -101,7 +101,7 @@ pub(super) fn caught(thrown: &JsValue, kind: ErrorKind, doing: &str) -> Error {
         (Some("NotFoundError"), ErrorKind::Sink) => {
             ("place-gone", "the file or its folder is gone; choose the place again")
         }
-        // Firefox has one of its own for sync handles.
+        // Firefox throws a custom error for sync handles.
         (Some("QuotaExceededError" | "NS_ERROR_FILE_NO_DEVICE_SPACE"), _) => {
             ("storage-full", "the disk or the browser's storage is full; free some space")
         }

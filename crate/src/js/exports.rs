@@ -1,4 +1,4 @@
-//! What `worker/` calls: images, their maps, and conversions.
+//! Exports to `worker/`: images, their maps, and conversions.
 
 use super::open_spec::OpenSpec;
 use super::output_spec::{OutputSpec, outputs};
@@ -26,7 +26,7 @@ use wasm_bindgen::prelude::*;
 
 pub(super) type JsResult<T> = std::result::Result<T, JsValue>;
 
-/// The values of Rust as plain JavaScript objects, numbers as numbers.
+/// Converts a value to plain JavaScript objects; integers become numbers.
 fn to_js(value: &impl Serialize) -> JsResult<JsValue> {
     Ok(value.serialize(
         &serde_wasm_bindgen::Serializer::new().serialize_missing_as_null(false).serialize_maps_as_objects(true),
@@ -39,7 +39,7 @@ pub struct OpenImage {
     content: Content,
 }
 
-/// What an image can be read as.
+/// The kinds of access to an image.
 #[derive(Clone)]
 enum Content {
     RandomAccess(Rc<Image>),
@@ -48,7 +48,7 @@ enum Content {
 
 #[wasm_bindgen]
 impl OpenImage {
-    /// Opens an image with its companions, and the containers that it is packed in.
+    /// Opens an image with its companions, and the containers around it.
     pub async fn open(spec: OpenSpec) -> JsResult<OpenImage> {
         let (input, options) = spec.read();
         let content = match open(input, &options).await? {
@@ -58,7 +58,7 @@ impl OpenImage {
         Ok(Self { content })
     }
 
-    /// What the headers say: `Info`, without what only the caller knows.
+    /// Returns `Info`, as far as the headers have it; the caller adds the rest.
     pub fn info(&self) -> JsResult<JsValue> {
         match &self.content {
             Content::RandomAccess(image) => to_js(&image.info()),
@@ -66,14 +66,14 @@ impl OpenImage {
         }
     }
 
-    /// Whether the image is read from its start to its end, by its coordinator only.
+    /// Whether the image is streamed: read once from start to end, by its coordinator only.
     #[wasm_bindgen(js_name = comesInOrder)]
     pub fn comes_in_order(&self) -> bool {
         !matches!(self.content, Content::RandomAccess(_))
     }
 
-    /// For each file that jobs read: the number of the source that workers open for it, of which the image's is 0; -1 where
-    /// its bytes travel with the jobs.
+    /// For each file that jobs read: the number of the source that workers open for it (0 is the image), or -1 if its
+    /// bytes travel with the jobs.
     pub fn opened(&self) -> Vec<i32> {
         let Content::RandomAccess(image) = &self.content else { return vec![-1] };
         let number =
@@ -86,7 +86,7 @@ impl OpenImage {
         to_js(&outputs(self.image("asked for its size").ok().map(|image| image.virtual_size())))
     }
 
-    /// What the tables show, all of them if `deep`; `undefined` for a disk that comes in order.
+    /// Examines the tables, all of them if `deep`. Returns `undefined` for a streamed disk.
     pub async fn examine(&self, deep: bool, cancel: &CancelHandle) -> JsResult<JsValue> {
         let Content::RandomAccess(image) = &self.content else { return Ok(JsValue::UNDEFINED) };
         let (image, cancel) = (image.clone(), cancel.0.clone());
@@ -98,12 +98,12 @@ impl OpenImage {
         self.begin_map(Image::extents)
     }
 
-    /// As `map`, of a locked image too.
+    /// Like `map`, but allows locked images.
     pub fn layout(&self) -> JsResult<Map> {
         self.begin_map(Image::layout)
     }
 
-    /// The `length` bytes of the disk from `start` on, which lie on it; a few MiB at most.
+    /// Reads `length` bytes of the disk from `start`. The range must be within the disk, and a few MiB at most.
     pub async fn read(&self, start: f64, length: f64, cancel: &CancelHandle) -> JsResult<Uint8Array> {
         let (image, cancel) = (self.image("read in parts")?, cancel.0.clone());
         let range = GuestRange { start: start as u64, end: (start + length) as u64 };
@@ -111,9 +111,8 @@ impl OpenImage {
         Ok(Uint8Array::from(&bytes[..]))
     }
 
-    /// Converts the disk to what `output` says, in `target`. `dispatch` is a function that runs a job in one of
-    /// `workers`, or `undefined` with the pool of threads. Answers with the last progress, the size of the output and
-    /// what was lost.
+    /// Converts the disk to `target`, in the format of `output`. `dispatch` runs a job in one of `workers`; it is
+    /// `undefined` for the thread pool. Returns the final progress, the size of the output and the lost ranges.
     #[allow(clippy::too_many_arguments, reason = "what a conversion consists of; one call from JavaScript")]
     pub async fn convert(
         &self,
@@ -127,7 +126,7 @@ impl OpenImage {
     ) -> JsResult<JsValue> {
         let cancel = cancel.0.clone();
         let report = |progress: Progress| {
-            // A listener of our own that throws is a fault there, and no reason to fail here.
+            // An exception in Decant's own listener must not fail the conversion.
             let _ =
                 to_js(&ProgressMessage::from(progress)).and_then(|message| on_progress.call1(&JsValue::NULL, &message));
         };
@@ -162,7 +161,7 @@ impl OpenImage {
 }
 
 impl OpenImage {
-    /// The image, where it can be read at any position; otherwise why it cannot be `done` to.
+    /// Returns the image if it has random access. Otherwise fails with [`StreamedImage::refusal`] of `done`.
     pub(super) fn image(&self, done: &str) -> Result<Rc<Image>> {
         match &self.content {
             Content::RandomAccess(image) => Ok(image.clone()),
@@ -178,7 +177,7 @@ impl OpenImage {
     }
 }
 
-/// What runs the jobs of a conversion, which read `files`, each a part of the file `given` by the caller.
+/// Creates the executor of a conversion that reads `files`; `given` maps each to the caller's file that contains it.
 #[cfg(feature = "threads")]
 fn executor(
     _dispatch: Option<Function>,
@@ -216,7 +215,7 @@ struct DoneMessage {
     lost_bytes: u64,
 }
 
-/// `Examination` of `inside/coordinator.ts`.
+/// `Examination` in `inside/coordinator.ts`.
 #[derive(Serialize)]
 struct ExaminationMessage {
     notices: Vec<Notice>,
@@ -259,20 +258,20 @@ impl From<&Lost> for LostMessage {
     }
 }
 
-/// Ends what it was handed to: a conversion, a read, a step of a map.
+/// Cancels the operation that it was passed to: a conversion, a read, a step of a map.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct CancelHandle(pub(super) Rc<Cancel>);
 
 #[wasm_bindgen]
 impl CancelHandle {
-    /// A handle for one of them.
+    /// Creates a handle for one operation.
     #[wasm_bindgen(constructor)]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// It fails with `cancelled`, at once.
+    /// Cancels the operation, which then fails with `cancelled` at once.
     pub fn cancel(&self) {
         self.0.cancel();
     }
@@ -318,7 +317,7 @@ impl From<Progress> for ProgressMessage {
 #[wasm_bindgen]
 pub struct Map {
     extents: Extents,
-    /// For each file: the one of the caller's that it is a part of, and where it begins there; `None` if it is none.
+    /// For each file: the caller's file that contains it, and its offset there; `None` if it is not part of one.
     places: Vec<Option<(FileId, u64)>>,
     /// The last extent so far, which the next batch may extend.
     open: Option<MapExtent>,
@@ -326,7 +325,7 @@ pub struct Map {
 
 #[wasm_bindgen]
 impl Map {
-    /// The next extents, a bounded number, `undefined` when there are no more. A pass that was cancelled is over.
+    /// Returns the next extents, a bounded number; `undefined` at the end. A cancelled pass cannot be continued.
     pub async fn next(&mut self, cancel: &CancelHandle) -> JsResult<JsValue> {
         let cancel = cancel.0.clone();
         let mut batch = Vec::new();
@@ -347,7 +346,7 @@ impl Map {
     }
 }
 
-/// `Extent` of the API, with the number of its file. Sizes in bytes.
+/// `Extent` of the API, with its file's number. Sizes in bytes.
 #[derive(Clone, PartialEq, Serialize)]
 struct MapExtent {
     start: u64,
@@ -365,7 +364,7 @@ struct MapExtent {
 }
 
 impl MapExtent {
-    /// `places` is as in [`Map`].
+    /// Converts `extent`. `places` is as in [`Map`].
     fn new(extent: &Extent, places: &[Option<(FileId, u64)>]) -> Self {
         let mut map = Self {
             start: extent.start.0,
@@ -399,7 +398,7 @@ impl MapExtent {
         map
     }
 
-    /// As `qemu-img map` does: neighbours are one where all that is said of them is the same.
+    /// Merges `next` if it continues this extent with equal properties, like `qemu-img map`.
     fn try_extend(&mut self, next: &MapExtent) -> bool {
         let continued = Self {
             start: next.start,

@@ -1,4 +1,4 @@
-//! A pool worker's own way to a target, out of what JavaScript hands over.
+//! Creates a pool worker's handle to a target from a JavaScript value.
 
 use super::bytes::JsBytes;
 use super::object::{JsHandle, write};
@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use wasm_bindgen::{JsCast, JsValue};
 
-/// A handle out of `{ handle }` or `{ object }`.
+/// Creates a handle from `{ handle }` or `{ object }`.
 pub(super) fn handle<B: JsBytes + 'static>(value: &JsValue) -> Result<Box<dyn TargetHandle<B>>> {
     if let Some(handle) = field(value, "handle") {
         return Ok(Box::new(SyncHandle::new(handle.unchecked_into())));

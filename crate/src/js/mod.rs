@@ -1,5 +1,5 @@
-//! The browser and Node: everything that touches JavaScript. What is exported here is called by
-//! `worker/` only; people use the API that `worker/` makes of it.
+//! Bindings to browsers and Node: all code that touches JavaScript. Exports are for `worker/` only, which builds the
+//! public API on them.
 
 mod allocations;
 mod blob;
@@ -27,7 +27,7 @@ mod unlock;
 mod workers;
 mod writable;
 
-// Linked in for its export, `initThreadPool`.
+// Linked for its export `initThreadPool`.
 #[cfg(feature = "threads")]
 use wasm_bindgen_rayon as _;
 
@@ -36,7 +36,7 @@ use crate::open::Input;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
 
-/// A source out of a `Blob`, an object with `fetch`, or one with `read`.
+/// Makes a source of a `Blob`, an object with `fetch`, or an object with `read`.
 fn source(value: JsValue) -> Rc<dyn Source> {
     let object = match value.dyn_into::<web_sys::Blob>() {
         Ok(blob) => return Rc::new(blob::BlobSource::new(blob)),
@@ -48,7 +48,7 @@ fn source(value: JsValue) -> Rc<dyn Source> {
     }
 }
 
-/// The image that is to be opened: a stream where it is an object with `next`, otherwise a source.
+/// Makes the input of an image: a stream of an object with `next`, otherwise a source.
 fn input(value: JsValue) -> Input {
     match caller_stream::CallerStream::new(value) {
         Ok(stream) => Input::Stream(Box::new(stream)),

@@ -1,4 +1,4 @@
-//! Sources and targets that are JavaScript objects, Node's files among them.
+//! JavaScript objects as sources and targets, including Node's files.
 
 use super::bytes::JsBytes;
 use super::errors::caught;
@@ -15,22 +15,22 @@ use wasm_bindgen_futures::JsFuture;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `ObjectSource`: `read` fills the bytes before it returns, and keeps nothing of them; it may ask
-    /// with a promise to let others run.
+    /// `ObjectSource`: `read` fills the bytes before it returns, and keeps no reference to them. It may return a
+    /// promise, to let other tasks run.
     type JsSource;
     #[wasm_bindgen(method, getter)]
     fn size(this: &JsSource) -> f64;
     #[wasm_bindgen(method, catch)]
     fn read(this: &JsSource, offset: f64, bytes: &Uint8Array) -> std::result::Result<Option<Promise>, JsValue>;
 
-    /// `ObjectHandle`: `write` keeps nothing of the bytes behind its return, or behind the promise with which it may ask
-    /// to wait before the next one.
+    /// `ObjectHandle`: `write` keeps no reference to the bytes after it returns, or after the promise that it may
+    /// return to delay the next call.
     pub(super) type JsHandle;
     #[wasm_bindgen(method, catch)]
     fn write(this: &JsHandle, offset: f64, bytes: &Uint8Array) -> std::result::Result<Option<Promise>, JsValue>;
 
-    /// `ObjectTarget`: a handle that also says what it can do, and is told how the output goes. All but `write` return
-    /// promises.
+    /// `ObjectTarget`: a handle with abilities, which is also notified of the stages of the output. All methods but
+    /// `write` return promises.
     #[wasm_bindgen(extends = JsHandle)]
     type JsTarget;
     #[wasm_bindgen(method, getter)]
@@ -81,7 +81,7 @@ impl Source for ObjectSource {
     }
 }
 
-/// Writes `runs` out of `bytes` by `handle`.
+/// Writes `runs` of `bytes` by `handle`.
 pub(super) async fn write(handle: &JsHandle, bytes: &impl JsBytes, runs: &[Run]) -> Result<()> {
     for run in runs {
         let wait = handle.write(run.offset as f64, &bytes.view(run.start, run.len)).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! How JavaScript says what to open.
+//! The JavaScript parameters of opening an image.
 
 use crate::open::Input;
 use crate::open::chain::Companion;
@@ -38,7 +38,7 @@ extern "C" {
 }
 
 impl OpenSpec {
-    /// The image, and how to open it.
+    /// Converts the parameters to the image's input and options.
     pub(super) fn read(&self) -> (Input, OpenOptions) {
         let companion = |spec: JsValue| {
             let spec: CompanionSpec = spec.unchecked_into();

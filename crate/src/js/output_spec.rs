@@ -1,4 +1,4 @@
-//! Output formats as JavaScript sees them: what an image can be converted to, and how a conversion names one.
+//! Output formats and conversion parameters in JavaScript.
 
 use crate::convert::ResumePoint;
 use crate::disk::info::Notice;
@@ -13,8 +13,8 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ format, seconds, random, begun, begunWritten }`: the name of an output format, what its writer stamps the output
-    /// with, and what of it is there already.
+    /// `{ format, seconds, random, begun, begunWritten }`: the name of an output format, the stamp for its writer, and
+    /// the point to resume from.
     pub type OutputSpec;
     #[wasm_bindgen(method, getter)]
     fn format(this: &OutputSpec) -> String;
@@ -29,7 +29,7 @@ extern "C" {
 }
 
 impl OutputSpec {
-    /// A writer for the disk of `image`, or for one that comes in order.
+    /// Creates a writer for the disk of `image`, or with `None`, for a disk of unknown size.
     pub(super) fn writer(&self, image: Option<Rc<Image>>) -> Result<Box<dyn Writer>> {
         writer_for(output::by_name(&self.format())?, image.map(|image| image.virtual_size()))
     }
@@ -72,7 +72,7 @@ struct OptionMessage {
     values: &'static [&'static str],
 }
 
-/// Why an image cannot be converted to a format.
+/// The reason why an image cannot be converted to a format.
 #[derive(Serialize)]
 struct RefusalMessage {
     kind: &'static str,
@@ -80,7 +80,7 @@ struct RefusalMessage {
     message: String,
 }
 
-/// A writer for a disk of `virtual_size` bytes, or for one whose end tells.
+/// Creates a writer for a disk of `virtual_size` bytes, or with `None`, for a disk of unknown size.
 fn writer_for(format: &OutputFormat, virtual_size: Option<u64>) -> Result<Box<dyn Writer>> {
     match virtual_size {
         Some(virtual_size) => (format.writer)(virtual_size),
@@ -88,7 +88,8 @@ fn writer_for(format: &OutputFormat, virtual_size: Option<u64>) -> Result<Box<dy
     }
 }
 
-/// What a disk of `virtual_size` bytes can be converted to, and cannot; `None` for one whose end tells.
+/// Describes all output formats for a disk of `virtual_size` bytes, including those that refuse it. `None` if its size
+/// is unknown.
 pub(super) fn outputs(virtual_size: Option<u64>) -> Vec<OutputMessage> {
     OUTPUT_FORMATS.iter().map(|format| describe(format, virtual_size)).collect()
 }

@@ -1,4 +1,4 @@
-//! A worker of the `workers` engine: runs jobs with a memory of its own and parses no metadata.
+//! A worker of the `workers` engine: runs jobs in a separate memory, without parsing metadata.
 
 use super::delivered::Delivered;
 use crate::compress::{Encoder, Placement};
@@ -15,7 +15,7 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use zeroize::Zeroizing;
 
-/// One conversion's part of a pool worker.
+/// A pool worker's state for one conversion.
 #[wasm_bindgen]
 pub struct Runner {
     /// `None` for a file whose bytes travel with the jobs.
@@ -29,8 +29,8 @@ pub struct Runner {
 
 #[wasm_bindgen]
 impl Runner {
-    /// Reads from `files`, where `undefined` is one whose bytes travel with the jobs; decrypts with `keys`, and writes by
-    /// `handle`, or hands its output over where there is none.
+    /// Reads from `files`; `undefined` is a file whose bytes travel with the jobs. Decrypts with `keys`. Writes by
+    /// `handle`, or returns the output if that is `undefined`.
     #[wasm_bindgen(constructor)]
     pub fn new(files: &Array, keys: Option<Vec<u8>>, handle: JsValue) -> std::result::Result<Runner, JsValue> {
         let handle = if handle.is_undefined() { None } else { Some(super::handle::handle(&handle)?) };
@@ -45,8 +45,8 @@ impl Runner {
         })
     }
 
-    /// Runs a job. `brought` are the bytes that have travelled with it, an array for each of its reads in such files;
-    /// their memory is given back.
+    /// Runs a job. `brought` has the bytes that travel with it, an array for each read in such files; their memory is
+    /// freed.
     pub async fn run(&self, job: Vec<u8>, brought: Option<Array>) -> std::result::Result<JsReply, JsValue> {
         let job: Job = postcard::from_bytes(&job).map_err(internal)?;
         let files = self.files_of(&job, brought)?;
@@ -64,7 +64,7 @@ impl Runner {
         }
         match (&self.handle, &placement) {
             (Some(handle), Placement::Runs(runs)) => handle.write(&bytes, runs).await?,
-            // Segments are joined by the coordinator.
+            // The coordinator joins segments, so they are never written here.
             _ => {
                 reply.set_placement(Uint8Array::from(&message(&placement)?[..]));
                 reply.set_bytes(if placement.is_empty() {
@@ -80,7 +80,7 @@ impl Runner {
 }
 
 impl Runner {
-    /// The files as `job` reads them.
+    /// Returns the files for `job`, with the bytes that were brought.
     fn files_of(&self, job: &Job, brought: Option<Array>) -> Result<Vec<Rc<dyn Source>>> {
         let mut travelled: Vec<Delivered> = self.files.iter().map(|_| Delivered::default()).collect();
         let mut brought = brought.iter().flat_map(|arrays| arrays.iter());
@@ -96,7 +96,7 @@ impl Runner {
     }
 }
 
-/// `value` as it travels between workers. Fails with `internal` where there is no memory for it.
+/// Serialises `value` for another worker. Fails with `internal` if memory runs out.
 pub(super) fn message(value: &impl Serialize) -> Result<Vec<u8>> {
     let mut bytes = zeroed(serialized_size(value).map_err(internal)?)?;
     postcard::to_slice(value, &mut bytes).map_err(internal)?;
@@ -109,7 +109,7 @@ pub(super) fn internal(cause: postcard::Error) -> Error {
 
 #[wasm_bindgen]
 extern "C" {
-    /// What a runner answers: `{ read, written, lost?, placement?, bytes? }`.
+    /// The reply of a runner: `{ read, written, lost?, placement?, bytes? }`.
     #[wasm_bindgen(extends = js_sys::Object)]
     pub type JsReply;
     #[wasm_bindgen(method, getter)]

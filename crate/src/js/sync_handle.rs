@@ -1,6 +1,6 @@
-//! A file in the origin's private file system, written by a sync access handle.
+//! A file in the origin private file system, written through a sync access handle.
 //!
-//! What the handle answers is checked: in a private window a full storage neither throws nor writes.
+//! Every result is checked: in a private window, writes to full storage neither throw nor write.
 
 use super::bytes::JsBytes;
 use super::target_failure::failed;
@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use web_sys::{FileSystemReadWriteOptions, FileSystemSyncAccessHandle};
 
-/// The most bytes of one write: larger ones were measured to take twice as long.
+/// Maximum size of one write, in bytes: larger ones were measured to take twice as long.
 const WRITE: usize = 1 << 20;
 
 pub(super) struct SyncHandle {
@@ -35,7 +35,7 @@ impl SyncHandle {
             options.set_at((run.offset + at as u64) as f64);
             let view = bytes.view(run.start + at, WRITE.min(run.len - at));
             let written = self.handle.write_with_buffer_source_and_options(&view, &options).map_err(failed)?;
-            // A negative error code of Chromium arrives as a number past the length.
+            // Chromium's negative error codes arrive as numbers above the length.
             if !(1.0..=f64::from(view.length())).contains(&written) {
                 return Err(full());
             }
@@ -70,7 +70,7 @@ impl<B: JsBytes> Target<B> for SyncHandle {
     }
 
     fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
-        // Not flushed to the disk, as `qemu-img convert` does not: that would take as long as the disk does.
+        // Not flushed to the disk, like `qemu-img convert`: that would wait for the disk.
         self.handle.close();
         ready(Ok(())).boxed_local()
     }

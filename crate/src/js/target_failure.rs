@@ -1,4 +1,4 @@
-//! What targets answer, as results.
+//! Converts results of targets.
 
 use super::errors::caught;
 use crate::error::{Error, ErrorKind, Result};
@@ -6,12 +6,12 @@ use js_sys::Promise;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 
-/// What a target has thrown or rejected with.
+/// Converts a value that a target threw or rejected with.
 pub(super) fn failed(thrown: JsValue) -> Error {
     caught(&thrown, ErrorKind::Sink, "write the output")
 }
 
-/// Waits for what a target has begun.
+/// Awaits an operation of a target.
 pub(super) async fn settled(begun: std::result::Result<Promise, JsValue>) -> Result<()> {
     JsFuture::from(begun.map_err(failed)?).await.map(drop).map_err(failed)
 }

@@ -1,4 +1,4 @@
-//! Targets, out of what JavaScript hands over.
+//! Creates targets from JavaScript values.
 
 use super::bytes::JsBytes;
 use super::object::ObjectTarget;
@@ -17,7 +17,7 @@ pub(super) fn unknown() -> Error {
     Error::new(ErrorKind::Internal, "There is no such kind of target")
 }
 
-/// A target out of `{ writable }`, `{ handle }` or `{ object }`.
+/// Creates a target from `{ writable }`, `{ handle }` or `{ object }`.
 pub(super) fn target<B: JsBytes + 'static>(value: &JsValue) -> Result<Box<dyn Target<B>>> {
     if let Some(stream) = field(value, "writable") {
         return Ok(Box::new(WritableTarget::new(stream.unchecked_into())));

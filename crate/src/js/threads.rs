@@ -1,5 +1,5 @@
-//! The executor of the `threads` engine: the coordinator reads, a rayon pool over the same memory
-//! decodes. The coordinator never blocks: it spawns, and awaits the answer.
+//! The executor of the `threads` engine: the coordinator reads, and a rayon pool over the same memory decodes. The
+//! coordinator never blocks: it spawns a task and awaits its result.
 
 use super::bytes::JsBytes;
 use crate::compress::{Encoder, Segment};
@@ -17,9 +17,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Jobs in flight: two being read, one that the whole pool decodes, one being written.
+/// Jobs in flight: two being read, one being decoded by the whole pool, one being written.
 const DEPTH: usize = 4;
-/// The output that one thread decodes at a time, in bytes: smaller parts cost 3-5 %.
+/// Output that one thread decodes at a time, in bytes: smaller parts cost 3-5 %.
 const PART: usize = 1 << 20;
 
 pub(super) struct Pool {
@@ -31,7 +31,8 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Reads from `files` and decrypts with `keys`; all that is in memory takes about `memory` bytes.
+    /// Creates a pool that reads from `files` and decrypts with `keys`. Memory use is about `memory` bytes. Fails as
+    /// [`Ciphers::new`] does.
     pub fn new(files: Files, keys: &Keys, memory: u64) -> Result<Self> {
         let Budget { jobs, max_job, read_ahead } = Budget::new(&files, memory);
         Ok(Self {
@@ -44,7 +45,7 @@ impl Pool {
     }
 }
 
-/// A job's output, whose buffer goes back to the spare ones when it is written.
+/// A job's output. Its buffer is reused after it was written.
 pub(super) struct Output {
     bytes: Vec<u8>,
     spares: Rc<SpareBuffers>,
@@ -98,7 +99,7 @@ impl Executor for Pool {
                 let (answer, answered) = oneshot::channel();
                 rayon::spawn(move || {
                     let decode = |job: &_, buffers: &mut _| decode(job, buffers, &ciphers);
-                    // Nobody waits for it after a cancel.
+                    // After a cancel there is no receiver.
                     let _ = answer.send(loaded.finish(decode, deflate));
                 });
                 answered.await.map_err(|_| Error::new(ErrorKind::Internal, "A decoding thread ended"))?
@@ -116,7 +117,7 @@ thread_local! {
     static ENCODER: RefCell<Encoder> = RefCell::default();
 }
 
-/// Encodes a job on the thread that has decoded it. Others have other jobs.
+/// Encodes a job on the thread that decoded it. Other threads encode other jobs.
 fn deflate(bytes: &[u8], runs: &[Run], output: &mut Vec<u8>) -> Result<Vec<Segment>> {
     ENCODER.with_borrow_mut(|encoder| encoder.deflate(bytes, runs, output))
 }
@@ -130,6 +131,6 @@ fn decode(job: &Job, buffers: &mut Buffers, ciphers: &Ciphers) -> Result<Outcome
         .into_par_iter()
         .map(|part| DECODER.with_borrow_mut(|decoder| decoder.decode_part(job, part, input, ciphers)))
         .collect();
-    // In order: of several failures the first is reported, not the fastest.
+    // In order: of several failures, the first in the job is reported, not the first in time.
     Outcome::of_parts(job, &mut buffers.output, parts)
 }

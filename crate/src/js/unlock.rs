@@ -1,4 +1,4 @@
-//! Unlocking: from a password to keys, with rests in which the worker answers others.
+//! Unlocks images with a password, yielding regularly to the event loop.
 
 use super::exports::{CancelHandle, JsResult, OpenImage};
 use crate::convert::Cancel;
@@ -10,16 +10,16 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use zeroize::Zeroizing;
 
-/// Lets everything else that waits for this worker run.
+/// Lets pending events of this worker run.
 async fn pause() {
     let wait = Promise::new(&mut |resolve, _| {
         let set_timeout = Reflect::get(&js_sys::global(), &"setTimeout".into()).map(JsCast::unchecked_into::<Function>);
-        // Every worker has timers; without one there would be no rest, but also no harm.
+        // Every worker has timers. Without one there would be no pause, which does no harm.
         if set_timeout.and_then(|set_timeout| set_timeout.call1(&JsValue::NULL, &resolve)).is_err() {
             let _ = resolve.call0(&JsValue::NULL);
         }
     });
-    // It never fails.
+    // The promise is never rejected.
     let _ = JsFuture::from(wait).await;
 }
 
@@ -30,8 +30,8 @@ async fn rest(cancel: Rc<Cancel>) -> Result<()> {
 
 #[wasm_bindgen]
 impl OpenImage {
-    /// Finds the key of the first encrypted layer that is still locked. `on_progress` is told the share of the work that is
-    /// done, 0 to 1.
+    /// Unlocks the first encrypted layer that has no key yet. Calls `on_progress` with the completed share of the work,
+    /// 0 to 1.
     pub async fn unlock(
         &self,
         password: Vec<u8>,
@@ -42,14 +42,14 @@ impl OpenImage {
         let password = Zeroizing::new(password);
         let (image, cancel) = (self.image("unlocked")?, cancel.0.clone());
         let rest = move |share: f64| {
-            // A listener of our own that throws is a fault there, and no reason to fail here.
+            // An exception in Decant's own listener must not fail the operation.
             let _ = on_progress.call1(&JsValue::NULL, &share.into());
             rest(cancel.clone()).boxed_local()
         };
         Ok(image.unlock_next(&password, assume, &rest).await?)
     }
 
-    /// The keys that were found, for pool workers; whoever hands them on wipes them.
+    /// Returns the keys found so far, for pool workers. The receiver must wipe them.
     pub fn keys(&self) -> JsResult<Uint8Array> {
         let keys = self.image("unlocked").map(|image| image.keys()).unwrap_or_default();
         Ok(Uint8Array::from(&keys.to_bytes()?[..]))

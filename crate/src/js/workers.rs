@@ -1,5 +1,5 @@
-//! The executor of the `workers` engine: jobs go to workers with memories of their own, by
-//! `postMessage`. They come back written, or with the bytes to write.
+//! The executor of the `workers` engine: sends jobs by `postMessage` to workers with separate memories. Workers return
+//! the output, or write it themselves.
 
 use super::errors::caught;
 use super::runner::{JsReply, internal, message};
@@ -13,10 +13,10 @@ use js_sys::{Array, Function, Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
-/// Jobs that a worker has at once: one that it decodes, one that it reads ahead.
+/// Number of jobs that a worker has at once: one being decoded, one being read.
 const JOBS_PER_WORKER: usize = 2;
-/// Job-sized buffers that a worker holds for them: two of input, one of output, one on its way to
-/// the writer.
+/// Number of job-sized buffers that a worker needs for them: two for input, one for output, one on its way to the
+/// writer.
 const BUFFERS_PER_WORKER: u64 = 4;
 
 pub(super) struct Workers {
@@ -25,22 +25,23 @@ pub(super) struct Workers {
     job_bytes: u64,
     read_ahead: u64,
     files: Files,
-    /// For each of the files: the one of the caller's that it is a part of.
+    /// Maps each file to the caller's file that contains it.
     given: Vec<FileId>,
 }
 
 impl Workers {
     /// Sends jobs on `files` to `count` workers by `dispatch(job: Uint8Array, reads: (Range | Uint8Array)[]):
-    /// Promise<Reply>`, where `reads` are the ranges of files that workers do not open by themselves, in the order of the
-    /// job, each `{ file, offset, length }`, or their bytes where they are made here: the bytes travel with the job. All that is in memory takes about `memory` bytes.
-    /// Each of `files` is a part of the file `given` by the caller.
+    /// Promise<Reply>`. `reads` has an entry for each read, in the order of the job, in files that workers cannot open:
+    /// the range `{ file, offset, length }`, whose bytes are to travel with the job, or the bytes themselves if they
+    /// are made here. Memory use is about `memory` bytes. `given` maps each of `files` to the caller's file that
+    /// contains it.
     pub fn new(dispatch: Function, count: usize, memory: u64, files: Files, given: Vec<FileId>) -> Self {
         let Budget { jobs, max_job, read_ahead } = Budget::new(&files, memory);
         let job_bytes = (jobs / (BUFFERS_PER_WORKER * count as u64)).min(max_job);
         Self { dispatch, count, job_bytes, read_ahead, files, given }
     }
 
-    /// What travels with a job: the ranges that the caller has, and the bytes that are made here.
+    /// Collects the data that travels with a job: ranges of the caller's files, and bytes that are made here.
     async fn travelling(&self, reads: &[FileRange]) -> Result<Array> {
         let travelling = Array::new();
         for read in reads {
@@ -58,7 +59,7 @@ impl Workers {
         Ok(travelling)
     }
 
-    /// The same range, counted from the start of the file that workers open, if it is a part of one.
+    /// Converts a range of a part of a file to the range of the whole file that workers open.
     fn in_its_file(&self, read: &FileRange) -> FileRange {
         let start = self.files[usize::from(read.file.0)].start().unwrap_or(0);
         FileRange { start: HostOffset(read.start.0 + start), ..*read }
@@ -128,7 +129,7 @@ fn js_range(range: &FileRange) -> JsRange {
 fn decoded(reply: &JsReply) -> Result<Decoded<Uint8Array>> {
     let output = match (reply.bytes(), reply.placement()) {
         (Some(bytes), Some(placement)) => Some((bytes, postcard::from_bytes(&placement.to_vec()).map_err(internal)?)),
-        // The worker has written by itself.
+        // The worker has written the output itself.
         _ => None,
     };
     let lost = match reply.lost() {

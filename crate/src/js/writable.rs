@@ -1,5 +1,5 @@
-//! A file that is replaced when it is complete, written through `createWritable`. Closing the stream replaces the file, so that is left
-//! to the side that knows whether the result shall appear.
+//! A file written through `createWritable`. Closing the stream replaces the file, so it is left to the calling side,
+//! which knows whether the result is complete.
 
 use super::bytes::JsBytes;
 use super::target_failure::{failed, settled};
@@ -12,9 +12,9 @@ use std::cell::RefCell;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{FileSystemWritableFileStream, WriteCommandType, WriteParams};
 
-/// Holes shorter than this (bytes) may be written: a call costs as much as that many bytes.
+/// Holes shorter than this, in bytes, may be written: a call costs as much as writing that many bytes.
 const SHORT_HOLE: u64 = 64 << 10;
-/// The bytes of a full write. A call costs much, so they are large.
+/// Size of a full write, in bytes. It is large because calls are expensive.
 const BUFFER: usize = 16 << 20;
 
 pub(super) struct WritableTarget {
@@ -22,15 +22,15 @@ pub(super) struct WritableTarget {
     buffers: RefCell<Buffers>,
 }
 
-/// Two buffers: one is filled while the other one is written. Both are memory of JavaScript's own,
-/// since the stream takes no shared memory.
+/// Two buffers: one is filled while the other is written. They are JavaScript memory, since the stream does not accept
+/// shared memory.
 struct Buffers {
     filling: Uint8Array,
     other: Uint8Array,
-    /// Where the filling one belongs, and how full it is.
+    /// Offset and length of the data in the filling buffer.
     offset: u64,
     len: usize,
-    /// The write of the other one. It is listened to from the start: it may fail before anybody waits for it.
+    /// The write of the other buffer. It is observed from the start, since it may fail before it is awaited.
     writing: Option<JsFuture>,
 }
 
@@ -72,7 +72,7 @@ impl WritableTarget {
         Ok(())
     }
 
-    /// Begins to write what was filled, once the other buffer is free.
+    /// Starts writing the filled buffer, after the other one is free.
     async fn flush(&self) -> Result<()> {
         let writing = self.buffers.borrow_mut().writing.take();
         if let Some(writing) = writing {
@@ -84,7 +84,7 @@ impl WritableTarget {
         }
         let params = WriteParams::new(WriteCommandType::Write);
         params.set_position(Some(buffers.offset as f64));
-        // A part of a buffer is copied: WebKit writes all of the buffer that a view lies in.
+        // A partly filled buffer is copied: WebKit writes the whole buffer of a view.
         let whole = buffers.len == BUFFER;
         let data = if whole { buffers.filling.clone() } else { buffers.filling.slice(0, buffers.len as u32) };
         params.set_data(&data);
@@ -96,7 +96,7 @@ impl WritableTarget {
     }
 
     async fn complete(&self) -> Result<()> {
-        // The second one waits for the write that the first one has begun.
+        // The second flush awaits the write of the first.
         self.flush().await?;
         self.flush().await
     }
@@ -115,7 +115,7 @@ impl<B: JsBytes> TargetHandle<B> for WritableTarget {
 }
 
 impl<B: JsBytes> Target<B> for WritableTarget {
-    /// Ordered: the browsers that cannot make a file sparse fill every gap that is written past.
+    /// Ordered: browsers that cannot make sparse files fill every gap that a write skips.
     fn abilities(&self) -> Abilities {
         Abilities { ordered: true, short_hole: SHORT_HOLE, ..Abilities::default() }
     }

@@ -1,6 +1,6 @@
-//! The module of WebAssembly that ships: what `decant` exports to JavaScript.
+//! The WebAssembly module that ships: links the exports of `decant`.
 //!
-//! This is a crate of its own because the last crate decides which passes run over the whole program when it is linked: here
-//! those for speed. They spare what `decant` has marked as compiled for size.
+//! It is a separate crate because the optimisation passes of the whole linked program follow from the last crate: here
+//! those for speed. They respect the functions of `decant` that are marked as compiled for size.
 
 use decant as _;
