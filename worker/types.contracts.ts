@@ -109,9 +109,9 @@ export interface Network {
   readonly sent: number;
   /** How many requests were made again. */
   readonly retries: number;
-  /** For how many seconds nothing has come or gone, where requests have failed since; otherwise 0 or missing. */
+  /** For how many seconds nothing has come or gone, where requests have failed since, or from 5 on; otherwise 0 or missing. */
   readonly silence?: number;
-  /** The server that is waited for, where requests have failed for 5 seconds; otherwise missing. */
+  /** The server that is waited for, where nothing has come or gone for 5 seconds; otherwise missing. */
   readonly waiting?: Waiting | undefined;
 }
 

@@ -118,6 +118,18 @@ test('a server that fails from the first request on is named while it is waited 
   expect(await ended).toMatchObject({ status: 130, stdout: '' });
 });
 
+test('a server that takes a request and is silent is named while it is waited for', FULL, async () => {
+  const url = await serve(() => {});
+  const { child, ended } = command({}, 'info', url);
+  let told = '';
+  child.stderr!.on('data', (text: string) => (told += text));
+  const { host } = new URL(url);
+  // The time-out, after 30 seconds, would end the wait with another line.
+  await expect.poll(() => told).toBe(`decant: waiting for the server: no complete answer yet (${host})\n`);
+  child.kill('SIGINT');
+  expect(await ended).toMatchObject({ status: 130, stdout: '' });
+});
+
 test('what cannot be verified is told: a server that broke off without a length', async ({ folder }) => {
   const url = await serve((_, response) => {
     response.useChunkedEncodingByDefault = false;

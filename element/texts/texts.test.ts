@@ -158,6 +158,8 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     left: [[90]],
     silent: [[90]],
     waiting: each([
+      { host: name, attempt: 0 },
+      { host: name, attempt: 0, isCompletion: true },
       { host: name, attempt: 1 },
       { host: name, attempt: 3, status: 503 },
     ]),

@@ -280,13 +280,16 @@ describe('networks', () => {
     passed(1);
     expect(reports.at(-1)!.network).toEqual({ received: 0, sent: 0, retries: 0, silence: 1 });
     network.silence = 0;
-    network.sent = 5;
     passed(5000);
     expect(reports).toHaveLength(3);
+    expect(reports.at(-1)!.network).toEqual({ received: 0, sent: 0, retries: 0, silence: 0 });
+    network.sent = 5;
+    passed(5000);
+    expect(reports).toHaveLength(4);
     network.sent = 6;
     meter.end();
     passed(5000);
-    expect(reports).toHaveLength(3);
+    expect(reports).toHaveLength(4);
   });
 });
 

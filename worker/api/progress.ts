@@ -17,8 +17,9 @@ export class Meter {
   #phase: Phase = 'preparing';
   #phaseStart = performance.now();
   #lastReport = Number.NEGATIVE_INFINITY;
-  /** What had been sent over networks then. */
+  /** What had been sent over networks then, and whether one was silent. */
   #sent = 0;
+  #isSilent = false;
   #marks: { at: number; guestDone: number; read: number }[] = [];
   #last: CrateProgress;
   #unlocked = 0;
@@ -43,7 +44,7 @@ export class Meter {
     this.#report();
     this.#timer = setInterval(() => {
       const { network } = sum(this.networks());
-      if (network && (network.silence || network.sent !== this.#sent)) this.#report();
+      if (network && (network.silence || this.#isSilent || network.sent !== this.#sent)) this.#report();
     }, NETWORK_INTERVAL);
   }
 
@@ -117,6 +118,7 @@ export class Meter {
     const waiting = network?.waiting;
     const fraction = this.#fraction();
     this.#sent = network?.sent ?? 0;
+    this.#isSilent = Boolean(network?.silence);
     this.listener?.({
       phase: this.#phase,
       ...(fraction === undefined ? {} : { fraction }),

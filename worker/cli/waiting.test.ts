@@ -22,7 +22,10 @@ test('one line for each server and status, and again after a minute', () => {
     [1000, { host: 'host:8080', attempt: 5 }],
     [59_999, { host: 'host:8080', attempt: 6 }],
     [1, { host: 'host:8080', attempt: 7 }],
-    [0, { host: 'other', attempt: 1 }],
+    [0, { host: 'other', attempt: 0 }],
+    [30_000, { host: 'other', attempt: 1 }],
+    [0, { host: 'other', attempt: 0, isCompletion: true }],
+    [1000, { host: 'other', attempt: 0, isCompletion: true }],
   ];
   for (const [wait, waiting] of told) {
     vi.advanceTimersByTime(wait);
@@ -32,7 +35,8 @@ test('one line for each server and status, and again after a minute', () => {
     line('502, attempt 3 (host:8080)'),
     line('no complete answer, attempt 5 (host:8080)'),
     line('no complete answer, attempt 7 (host:8080)'),
-    line('no complete answer, attempt 1 (other)'),
+    line('no complete answer yet (other)'),
+    line('it is completing the upload (other)'),
   ]);
 });
 

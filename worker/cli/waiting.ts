@@ -7,21 +7,27 @@ import { tell } from './output.js';
 const AGAIN = 60_000;
 
 /** What is told of it, for a line. */
-export const waitingText = ({ host, status, attempt }: Waiting): string =>
-  `waiting for the server: ${status ?? 'no complete answer'}, attempt ${attempt} (${host})`;
+export const waitingText = (waiting: Waiting): string =>
+  `waiting for the server: ${reasonOf(waiting)} (${waiting.host})`;
+
+function reasonOf({ status, attempt, isCompletion }: Waiting): string {
+  if (isCompletion) return 'it is completing the upload';
+  if (attempt === 0) return 'no complete answer yet';
+  return `${status ?? 'no complete answer'}, attempt ${attempt}`;
+}
 
 export class WaitingLines {
-  #last: { host: string; status: number | undefined; at: number } | undefined;
+  #last: { key: string; at: number } | undefined;
   /** Whether something else shows it. */
   isShown = false;
 
   readonly tell = (waiting: Waiting | undefined): void => {
     if (!waiting || this.isShown) return;
-    const { host, status } = waiting;
+    const { host, status, isCompletion } = waiting;
+    const key = JSON.stringify([host, status, isCompletion]);
     const at = performance.now();
-    const { host: lastHost, status: lastStatus, at: lastAt } = this.#last ?? { at: 0 };
-    if (host === lastHost && status === lastStatus && at - lastAt < AGAIN) return;
-    this.#last = { host, status, at };
+    if (this.#last?.key === key && at - this.#last.at < AGAIN) return;
+    this.#last = { key, at };
     tell(waitingText(waiting));
   };
 }

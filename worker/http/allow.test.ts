@@ -8,6 +8,7 @@ import { type Asked, fetchBy, type Reply } from '../../e2e/support/replies.js';
 import { addressOf } from './address.js';
 import { Client, type Guard, type HttpPlatform, NotAllowed } from './client.js';
 import { makeGuard } from './guard.js';
+import { Retries } from './retry.js';
 import { storedFetch } from './stored.js';
 import type { HttpOptions } from './types.js';
 
@@ -16,7 +17,7 @@ const { signal } = new AbortController();
 const OK: Reply = { status: 200, body: Buffer.from('the file') };
 
 const clientOf = (answer: (asked: Asked) => Reply, options: HttpOptions = {}, platform: HttpPlatform = NODE) =>
-  new Client(addressOf('https://host/disk?id=7'), platform, { fetch: fetchBy(answer), ...options });
+  new Client(addressOf('https://host/disk?id=7'), platform, { fetch: fetchBy(answer), ...options }, new Retries());
 
 const failureOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
@@ -73,7 +74,7 @@ describe('allowUrl', () => {
   test('is asked before each request, with the addresses that the name leads to', async () => {
     const { allowed, platform } = guarded(redirecting);
     const allowUrl = vi.fn(async () => true);
-    const client = new Client(addressOf('https://host/disk?id=7'), platform, { allowUrl });
+    const client = new Client(addressOf('https://host/disk?id=7'), platform, { allowUrl }, new Retries());
     await client.ask('GET', undefined, signal);
     await client.ask('GET', undefined, signal);
     const calls = [
@@ -98,7 +99,7 @@ describe('allowUrl', () => {
     const answer = vi.fn(() => OK);
     const { allowed, platform } = guarded(answer);
     const options = { allowUrl } as HttpOptions;
-    const client = new Client(addressOf('https://host/disk?secret'), platform, options);
+    const client = new Client(addressOf('https://host/disk?secret'), platform, options, new Retries());
     const failure = await failureOf(client.ask('GET', undefined, signal));
     expect(failure).toBeInstanceOf(NotAllowed);
     expect((failure as Error).message).toBe('https://host may not be asked');
@@ -113,7 +114,7 @@ describe('allowUrl', () => {
       return redirecting(request);
     });
     const allowUrl = ({ hostname }: URL) => hostname === 'host';
-    const client = new Client(addressOf('https://host/disk'), platform, { allowUrl });
+    const client = new Client(addressOf('https://host/disk'), platform, { allowUrl }, new Retries());
     expect(await failureOf(client.ask('GET', undefined, signal))).toBeInstanceOf(NotAllowed);
     expect(asked).toEqual(['host']);
   });
@@ -183,7 +184,7 @@ describe('requests of Node', () => {
 
   test('gzip that is none is no connection that breaks', async () => {
     const url = await serve({ 'Content-Encoding': 'gzip' }, Buffer.alloc(1000, 'x'));
-    const { next } = await new Client(addressOf(url), NODE, {}).ask('GET', undefined, signal);
+    const { next } = await new Client(addressOf(url), NODE, {}, new Retries()).ask('GET', undefined, signal);
     await expect(next()).rejects.toThrow(new Error('the server says that it sends gzip, and it does not'));
   });
 });

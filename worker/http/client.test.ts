@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Asked, fetchBy, type Reply } from '../../e2e/support/replies.js';
 import { addressOf } from './address.js';
-import { Client } from './client.js';
+import { Client, type HttpPlatform } from './client.js';
 import type { Exchange } from './exchange.js';
 import { Overloaded, Passing, Unanswered } from './failures.js';
+import { Retries } from './retry.js';
 import type { HttpOptions } from './types.js';
 
 const NODE = { seesRedirects: true };
@@ -26,12 +27,13 @@ function clientOf(
   {
     address = 'https://host/disk',
     platform = NODE,
+    retries = new Retries(),
     ...options
-  }: HttpOptions & { address?: string; platform?: typeof NODE } = {},
+  }: HttpOptions & { address?: string; platform?: typeof NODE; retries?: Retries } = {},
 ): { client: Client; asked: Asked[]; ask: (signal?: AbortSignal) => Promise<Exchange> } {
   const asked: Asked[] = [];
   const fetch = fetchBy((request) => answer(request, asked.push(request) - 1));
-  const client = new Client(addressOf(address), platform, { fetch, ...options });
+  const client = new Client(addressOf(address), platform, { fetch, ...options }, retries);
   return { client, asked, ask: (signal = new AbortController().signal) => client.ask('GET', 'bytes=0-9', signal) };
 }
 
@@ -98,9 +100,11 @@ test('requests are made by the option, else by the platform, else by the global 
   vi.stubGlobal('fetch', fetchNamed('global'));
   const address = addressOf('https://host/');
   const platform = { ...NODE, fetch: async () => fetchNamed('platform') };
-  await new Client(address, NODE, {}).ask('GET', undefined, never);
-  await new Client(address, platform, {}).ask('GET', undefined, never);
-  await new Client(address, platform, { fetch: fetchNamed('option') }).ask('GET', undefined, never);
+  const ask = (...[platform, options]: [HttpPlatform, HttpOptions]) =>
+    new Client(address, platform, options, new Retries()).ask('GET', undefined, never);
+  await ask(NODE, {});
+  await ask(platform, {});
+  await ask(platform, { fetch: fetchNamed('option') });
   expect(made).toEqual(['global', 'platform', 'option']);
 });
 
@@ -304,4 +308,76 @@ test('headers that never settle are given up after the time-out', async () => {
   expect(await failureOf(ask())).toBeInstanceOf(Unanswered);
   expect(performance.now() - before).toBe(2000);
   expect(asked).toEqual([]);
+});
+
+test.for([
+  ['an answer', { end: 'silent' as const }, {}, 0],
+  ['the next bytes of a body', { ...OK, body: new Uint8Array(2000), end: 'silent' as const }, {}, 2000],
+  ['headers of the caller', OK, { headers: () => new Promise<never>(() => {}) }, 0],
+] as const)('who is waited for is told after five seconds, once: %s', async ([, reply, options, length]) => {
+  const told: [number, unknown][] = [];
+  const begin = performance.now();
+  const retries = new Retries(undefined, (waiting) => told.push([performance.now() - begin, waiting]));
+  const work = async () => {
+    const { next, end } = await clientOf(() => reply, { ...options, retries }).ask();
+    try {
+      expect((await next())?.length).toBe(length);
+      await next();
+    } finally {
+      end();
+    }
+  };
+  expect(await failureOf(work())).toBeInstanceOf(Passing);
+  expect(told).toEqual([
+    [5000, { host: 'host', attempt: 0 }],
+    [30_000, undefined],
+  ]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('the host that is waited for is that of the redirect', async () => {
+  const told = vi.fn();
+  const answer = ({ url }: Asked): Reply =>
+    url.host === 'host' ? { status: 302, headers: { Location: 'https://other:8443/disk' } } : { end: 'silent' };
+  await failureOf(clientOf(answer, { retries: new Retries(undefined, told) }).ask());
+  expect(told.mock.calls).toEqual([[{ host: 'other:8443', attempt: 0 }], [undefined]]);
+});
+
+/** A body that brings `sizes` bytes, each after `wait` milliseconds. */
+const slowBody = (wait: number, sizes: number[]) =>
+  new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, wait));
+        const size = sizes.shift();
+        if (size === undefined) controller.close();
+        else controller.enqueue(new Uint8Array(size));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+
+test.for([
+  ['enough bytes', [1024, 1024, 1024], []],
+  ['too few bytes, then enough', [1, 1, 1022, 1024], [5000, 6000]],
+] as const)('%s every two seconds', async ([, sizes, expected]) => {
+  const told: number[] = [];
+  const begin = performance.now();
+  const retries = new Retries(undefined, () => told.push(performance.now() - begin));
+  const fetch = async () => new Response(slowBody(2000, [...sizes]));
+  const { next, end } = await clientOf(() => OK, { fetch, retries }).ask();
+  for (let bytes = await next(); bytes; bytes = await next()) retries.came(bytes.length);
+  end();
+  expect(told).toEqual(expected);
+});
+
+test('the time in which nobody asks for bytes is no silence of the server', async () => {
+  const told = vi.fn();
+  const retries = new Retries(undefined, told);
+  const { next, end } = await clientOf(() => ({ ...OK, body: new Uint8Array(250_000) }), { retries }).ask();
+  for (let bytes = await next(); bytes; bytes = await next())
+    await new Promise((resolve) => setTimeout(resolve, 60_000));
+  end();
+  expect(told).not.toHaveBeenCalled();
+  expect(vi.getTimerCount()).toBe(0);
 });

@@ -8,8 +8,9 @@ import { headersFor } from './headers.js';
 import { Host, RequestLimit } from './host.js';
 import { locationOf } from './location.js';
 import { checkHttpOptions } from './options.js';
+import type { Retries } from './retry.js';
 import { timeOf } from './seconds.js';
-import type { Fetch, HttpOptions } from './types.js';
+import type { Awaited, Fetch, HttpOptions } from './types.js';
 
 /** What differs between browsers and Node. */
 export interface HttpPlatform {
@@ -62,6 +63,8 @@ export class Client {
     readonly address: Address,
     private readonly platform: HttpPlatform,
     private readonly options: HttpOptions,
+    /** Is told who is asked, and who has answered. */
+    private readonly retries: Retries,
   ) {
     checkHttpOptions(options);
     this.host = Host.of(address.url, options.limit ?? new RequestLimit());
@@ -85,17 +88,21 @@ export class Client {
     signal.throwIfAborted();
     const ending = new AbortController();
     const clock = new Clock(this.#timeout, ending, this.#trickles ? this.#timeout : undefined);
+    const hop = { url: this.address.url };
+    const awaited = awaitedBy(hop, clock);
+    this.retries.watch(awaited);
     const stop = () => ending.abort();
     signal.addEventListener('abort', stop);
     const end = () => {
       signal.removeEventListener('abort', stop);
       clock.stop();
+      this.retries.forget(awaited);
       ending.abort();
     };
-    const hop = { url: this.address.url };
     try {
       const { response, url } = await this.#fetch(method, range, hop, ending.signal);
-      clock.stop();
+      clock.answered();
+      this.retries.answered(url.host);
       const who = url.origin === this.address.url.origin ? 'the server' : url.origin;
       const next = bodyOf(response, clock, ending.signal, (trickles) => {
         this.#trickles = trickles;
@@ -230,6 +237,15 @@ export class Client {
     return [...own.keys()].every((name) => name === 'authorization') ? 'follow' : 'error';
   }
 }
+
+const awaitedBy = (hop: { url: URL }, clock: Clock): Awaited => ({
+  get host() {
+    return hop.url.host;
+  },
+  get waited() {
+    return clock.waited;
+  },
+});
 
 /** `fetch` has rejected. */
 class Refused extends Error {

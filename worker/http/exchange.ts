@@ -24,10 +24,11 @@ export interface Exchange {
 export class Clock {
   hasRung = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** For how long bytes were waited for, and how many came, since they were enough. */
+  /** For how long bytes were waited for while it ran, and how many came, since they were enough. */
   #waited = 0;
   #few = 0;
-  #begin = 0;
+  /** Missing while it stands. */
+  #begin: number | undefined;
 
   constructor(
     private readonly timeout: number,
@@ -49,11 +50,24 @@ export class Clock {
 
   stop(): void {
     clearTimeout(this.#timer);
+    this.#waited = this.waited;
+    this.#begin = undefined;
+  }
+
+  /** An answer has begun. */
+  answered(): void {
+    this.stop();
+    this.#waited = 0;
+  }
+
+  /** For how long too few bytes have come, in milliseconds. */
+  get waited(): number {
+    return this.#waited + (this.#begin === undefined ? 0 : performance.now() - this.#begin);
   }
 
   /** So many bytes have come since `start`. Returns whether they are enough by now. Fails with `Trickling` where they come one by one. */
   came(bytes: number): boolean {
-    this.#waited += performance.now() - this.#begin;
+    this.stop();
     this.#few += bytes;
     const areEnough = this.#few >= LEAST;
     if (areEnough) [this.#waited, this.#few] = [0, 0];

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Overloaded, Passing, Unanswered } from './failures.js';
 import { Retries } from './retry.js';
 import { LONGEST_TIMER } from './seconds.js';
+import type { Awaited } from './types.js';
 
 const never = new AbortController().signal;
 const nothing = () => false;
@@ -252,4 +253,69 @@ test('nobody is waited for where all goes well, or for a moment', async () => {
   await retries.run(failing(new Passing('busy', 4)).attempt, nothing, never);
   expect(told).not.toHaveBeenCalled();
   expect(vi.getTimerCount()).toBe(0);
+});
+
+/** A request for which `host` is waited from now on. */
+function awaited(host: string, isCompletion?: true): Awaited {
+  const begin = performance.now();
+  return {
+    host,
+    get waited() {
+      return performance.now() - begin;
+    },
+    isCompletion,
+  };
+}
+
+test('a request without an answer is told after five seconds, until bytes come', async () => {
+  const told: [number, unknown][] = [];
+  const retries = new Retries(ENDLESS, (waiting) => told.push([performance.now(), waiting]));
+  const begin = performance.now();
+  const request = awaited('host');
+  retries.watch(request);
+  await new Promise((resolve) => setTimeout(resolve, 4999));
+  expect([retries.silence, retries.waiting]).toEqual([0, undefined]);
+  await new Promise((resolve) => setTimeout(resolve, 3001));
+  expect([retries.silence, retries.waiting]).toEqual([8, { host: 'host', attempt: 0 }]);
+  retries.came(1);
+  expect(retries.waiting).toBeDefined();
+  retries.came();
+  expect([retries.silence, retries.waiting]).toEqual([0, undefined]);
+  retries.forget(request);
+  expect(told).toEqual([
+    [begin + 5000, { host: 'host', attempt: 0 }],
+    [begin + 8000, undefined],
+  ]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a request without an answer is nobody who is waited for while others bring bytes', async () => {
+  const told = vi.fn();
+  const retries = new Retries(ENDLESS, told);
+  const request = awaited('host');
+  retries.watch(request);
+  for (let second = 0; second < 60; second += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    retries.came();
+  }
+  retries.forget(request);
+  expect(told).not.toHaveBeenCalled();
+});
+
+test('the request that is awaited for longest says who, and that it completes an upload', async () => {
+  const retries = new Retries(ENDLESS);
+  retries.watch(awaited('first', true));
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  retries.watch(awaited('second'));
+  await new Promise((resolve) => setTimeout(resolve, 5000));
+  expect(retries.waiting).toEqual({ host: 'first', attempt: 0, isCompletion: true });
+});
+
+test('a failure says more than a request without an answer', async () => {
+  const retries = new Retries(ENDLESS);
+  retries.watch(awaited('silent'));
+  const work = retries.run(failing(new Passing('busy', 20, { status: 503, host: 'busy' })).attempt, nothing, never);
+  await new Promise((resolve) => setTimeout(resolve, 10_000));
+  expect(retries.waiting).toEqual({ host: 'busy', status: 503, attempt: 1 });
+  await work;
 });

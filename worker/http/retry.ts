@@ -3,7 +3,7 @@
 import { orCancelled } from '../errors.js';
 import { Passing, Trickling, Unanswered } from './failures.js';
 import { LONGEST_TIMER } from './seconds.js';
-import type { Waiting } from './types.js';
+import type { Awaited, Waiting } from './types.js';
 
 /** The wait after the first failure and the longest one, in milliseconds. It doubles in between. */
 const FIRST = 250;
@@ -35,6 +35,7 @@ export class Retries {
   readonly #answered = new Set<string | undefined>();
   #hasSucceeded = false;
   readonly #running = new Set<Running>();
+  readonly #awaited = new Set<Awaited>();
   /** When something came last, and how many bytes since then, which are too few. */
   #last = performance.now();
   #few = 0;
@@ -63,22 +64,49 @@ export class Retries {
     if (this.#few < LEAST) return;
     this.#last = performance.now();
     this.#few = 0;
+    if (this.#told) this.#tell();
   }
 
-  /** For how many seconds nothing has come, where something has failed since; otherwise 0. */
+  /** The answer to `request` is awaited until `forget`. */
+  watch(request: Awaited): void {
+    this.#awaited.add(request);
+    this.#follow();
+  }
+
+  forget(request: Awaited): void {
+    this.#awaited.delete(request);
+    this.#tell();
+  }
+
+  /** For how many seconds nothing has come, where something has failed since, or where they are as many that it is told; otherwise 0. */
   get silence(): number {
     const failing = this.#failing;
-    if (failing.length === 0) return 0;
-    const begin = Math.min(...failing.map(({ begin }) => begin));
-    return (performance.now() - Math.max(this.#last, begin)) / 1000;
+    const sinceLast = performance.now() - this.#last;
+    if (failing.length > 0) {
+      const begin = Math.min(...failing.map(({ begin }) => begin));
+      return Math.min(sinceLast, performance.now() - begin) / 1000;
+    }
+    const silence = Math.min(sinceLast, this.#longest?.waited ?? 0) / 1000;
+    return silence < TOLD ? 0 : silence;
   }
 
   /** Who is waited for, where nothing has come for a while. */
   get waiting(): Waiting | undefined {
     if (this.silence < TOLD) return undefined;
-    const { failure, attempts } = this.#failing[0]!;
+    const [failing] = this.#failing;
+    if (!failing) {
+      const { host, isCompletion } = this.#longest!;
+      return { host, attempt: 0, ...(isCompletion && { isCompletion }) };
+    }
+    const { failure, attempts } = failing;
     const { host = '', status } = failure!;
     return { host, attempt: attempts, ...(status === undefined ? {} : { status }) };
+  }
+
+  /** What a source or target says of its network, besides bytes. */
+  get network(): { retries: number; silence: number; waiting?: Waiting } {
+    const { count, silence, waiting } = this;
+    return { retries: count, silence, ...(waiting && { waiting }) };
   }
 
   /**
@@ -119,7 +147,7 @@ export class Retries {
           if (this.patience === undefined && running.trickles >= MOST_TRICKLES) throw thrown;
           if (this.#isNobody(thrown) && running.attempts >= FIRST_ATTEMPTS) throw thrown;
           running.failure = thrown;
-          this.#watch();
+          this.#follow();
           await pause(wait, signal);
           this.count += 1;
         }
@@ -150,20 +178,26 @@ export class Retries {
     return thrown instanceof Unanswered && !this.#answered.has(thrown.host);
   }
 
+  /** The request that is awaited for longest. */
+  get #longest(): Awaited | undefined {
+    const awaited = [...this.#awaited];
+    return awaited.length === 0 ? undefined : awaited.reduce((a, b) => (b.waited > a.waited ? b : a));
+  }
+
   /** Tells of `waiting` from now on. */
-  #watch(): void {
+  #follow(): void {
     if (this.onWaiting) this.#timer ??= setInterval(() => this.#tell(), TOLD_INTERVAL);
   }
 
   #tell(): void {
-    if (this.#failing.length === 0) {
+    if (this.#failing.length === 0 && this.#awaited.size === 0) {
       clearInterval(this.#timer);
       this.#timer = undefined;
     }
     const { waiting } = this;
     const before = this.#told;
     const isSame = (name: keyof Waiting) => waiting?.[name] === before?.[name];
-    if (isSame('host') && isSame('status') && isSame('attempt')) return;
+    if (isSame('host') && isSame('status') && isSame('attempt') && isSame('isCompletion')) return;
     this.#told = waiting;
     this.onWaiting?.(waiting);
   }

@@ -14,15 +14,25 @@ export interface Waiting {
   readonly host: string;
   /** The status of its last answer; missing where it does not answer. */
   readonly status?: number;
-  /** How many attempts have failed. */
+  /** How many attempts have failed: 0 while the answer to the first one is awaited. */
   readonly attempt: number;
+  /** Whether it has all of an upload, and is completing the object. */
+  readonly isCompletion?: true;
+}
+
+/** A request whose answer is awaited. */
+export interface Awaited {
+  readonly host: string;
+  /** For how long nothing of it has come, or too little, in milliseconds. */
+  readonly waited: number;
+  readonly isCompletion?: true | undefined;
 }
 
 /** What counts for each address of an image and its companions. */
 export interface AddressOptions {
   /**
-   * Called with the server that is waited for when requests have failed for 5 seconds, with each further attempt, and with
-   * `undefined` when it has answered.
+   * Called with the server that is waited for when it has sent nothing, or requests have failed, for 5 seconds, with each
+   * further attempt, and with `undefined` when something has come.
    */
   onWaiting?: (waiting: Waiting | undefined) => void;
   /**

@@ -87,8 +87,7 @@ export class HttpSource implements Source {
   }
 
   get network(): Network {
-    const { count, silence, waiting } = this.retries;
-    return { received: this.#received, sent: 0, retries: count, silence, ...(waiting && { waiting }) };
+    return { received: this.#received, sent: 0, ...this.retries.network };
   }
 
   get state(): string | undefined {
@@ -209,7 +208,6 @@ export class HttpSource implements Source {
   async #check(exchange: Exchange, asked: Range, signal: AbortSignal): Promise<number> {
     const { response, host, who } = exchange;
     const { state } = this.beginning;
-    this.retries.answered(host);
     const { end, size } = checkPart(response, asked, who);
     try {
       checkState(state, response, size);

@@ -54,9 +54,9 @@ async function ask(
   options: HttpOptions,
 ): Promise<{ opened: Opened; address: Address }> {
   const address = addressOf(url);
-  const client = new Client(address, platform, options);
   const { patience, onWaiting } = options;
   const retries = new Retries(patience === undefined ? undefined : timeOf('patience', patience), onWaiting);
+  const client = new Client(address, platform, options, retries);
   // What is opened lives longer than the caller's signal counts.
   const ending = new AbortController();
   const cancel = () => ending.abort();
@@ -88,7 +88,6 @@ async function begin(client: Client, retries: Retries, signal: AbortSignal): Pro
 async function beginAtOnce(client: Client, retries: Retries, signal: AbortSignal): Promise<Opened> {
   const asked = { start: 0, end: HEAD };
   const exchange = await client.ask('GET', rangeHeader(asked), signal);
-  retries.answered(exchange.host);
   let opened: Opened | undefined;
   try {
     opened = isWhole(exchange.response)
@@ -131,8 +130,8 @@ async function beginWhole(client: Client, retries: Retries, exchange: Exchange):
   const coding = codingOf(response) ?? '';
   if (/\bgzip$/.test(coding) && /\.t?gz$/i.test(name) && client.canStore) throw new Encoded(coding);
   const unnoticed = unnoticedEnd(response, url.origin);
-  const came = await receiveWhole(exchange);
-  if ('begun' in came) return new ComingFile(exchange, came.begun, name, shown, unnoticed);
+  const came = await receiveWhole(exchange, retries);
+  if ('begun' in came) return new ComingFile(exchange, came.begun, retries, name, shown, unnoticed);
   return new KeptFile(came.bytes, name, unnoticed, { received: came.bytes.length, sent: 0, retries: retries.count });
 }
 

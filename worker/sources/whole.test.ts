@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { type Reply, responseOf } from '../../e2e/support/replies.js';
 import type { Exchange } from '../http/exchange.js';
 import { Passing } from '../http/failures.js';
+import { Retries } from '../http/retry.js';
 import { ComingFile, KeptFile, openComing, receiveWhole, unnoticedEnd } from './whole.js';
 
 const MIB = 1 << 20;
@@ -35,7 +36,7 @@ const fileOf = (came: number, length: number | undefined, headers = {}): Reply =
 
 async function received(reply: Reply): Promise<string> {
   try {
-    const got = await receiveWhole(exchangeOf(reply));
+    const got = await receiveWhole(exchangeOf(reply), new Retries());
     return 'bytes' in got ? `${got.bytes.length} bytes` : `begun: ${got.begun.length} parts`;
   } catch (thrown) {
     return `${thrown instanceof Passing ? 'may pass' : 'fails'}: ${(thrown as Error).message}`;
@@ -78,7 +79,7 @@ test('a kept file gives copies of its parts', async () => {
 });
 
 const comingFile = (exchange: Exchange, begun: Uint8Array[] = []) =>
-  new ComingFile(exchange, begun, 'disk', 'http://host/disk', undefined);
+  new ComingFile(exchange, begun, new Retries(), 'disk', 'http://host/disk', undefined);
 
 test('a file that comes in order is the bytes that have come and those that follow', async () => {
   const exchange = exchangeOf(fileOf(250_000, 250_004));
@@ -87,7 +88,7 @@ test('a file that comes in order is the bytes that have come and those that foll
   const bytes = new Uint8Array(await new Response(file.stream).arrayBuffer());
   expect([...bytes.subarray(0, 6)]).toEqual([1, 2, 3, 4, 7, 7]);
   expect(bytes).toHaveLength(250_004);
-  expect(file.network).toEqual({ received: 250_004, sent: 0, retries: 0 });
+  expect(file.network).toEqual({ received: 250_004, sent: 0, retries: 0, silence: 0 });
   expect(exchange.isEnded).toBe(true);
 });
 

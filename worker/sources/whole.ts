@@ -4,6 +4,7 @@ import { reasonOf } from '../errors.js';
 import { codingOf, lengthOf } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
 import { Passing } from '../http/failures.js';
+import type { Retries } from '../http/retry.js';
 import type { Network, Source } from '../types.js';
 import type { OpenedSource } from './opened-source.js';
 import { openStream } from './stream.js';
@@ -63,6 +64,7 @@ export class ComingFile implements Source {
   constructor(
     exchange: Exchange,
     begun: Uint8Array[],
+    private readonly retries: Retries,
     readonly name: string,
     readonly shown: string,
     readonly unnoticed: string | undefined,
@@ -70,15 +72,16 @@ export class ComingFile implements Source {
     this.length = codingOf(exchange.response) === undefined ? lengthOf(exchange.response) : undefined;
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
       const bytes = begun.shift() ?? (await next(exchange, this.#received));
-      this.#received += bytes?.length ?? 0;
-      if (bytes) controller.enqueue(bytes);
-      else controller.close();
+      if (!bytes) return controller.close();
+      this.#received += bytes.length;
+      retries.came(bytes.length);
+      controller.enqueue(bytes);
     };
     this.stream = new ReadableStream({ pull, cancel: () => exchange.end() }, { highWaterMark: 0 });
   }
 
   get network(): Network {
-    return { received: this.#received, sent: 0, retries: 0 };
+    return { received: this.#received, sent: 0, ...this.retries.network };
   }
 
   get size(): number {
@@ -112,7 +115,10 @@ async function next(exchange: Exchange, received: number): Promise<Uint8Array | 
 }
 
 /** The bytes of the answer if they are few, which ends it; otherwise those that have come. Fails with `Passing`. */
-export async function receiveWhole(exchange: Exchange): Promise<{ bytes: Uint8Array } | { begun: Uint8Array[] }> {
+export async function receiveWhole(
+  exchange: Exchange,
+  retries: Retries,
+): Promise<{ bytes: Uint8Array } | { begun: Uint8Array[] }> {
   checkCoding(exchange.response);
   const begun: Uint8Array[] = [];
   let length = 0;
@@ -124,6 +130,7 @@ export async function receiveWhole(exchange: Exchange): Promise<{ bytes: Uint8Ar
       return { bytes: joined(begun, length) };
     }
     begun.push(bytes);
+    retries.came(bytes.length);
     length += bytes.length;
   }
   return { begun };

@@ -126,7 +126,7 @@ export class Put implements Target {
       timer = setTimeout(() => reject(this.requests.failed(silence)), time);
     });
     // The body breaks when the request does, which says more.
-    const working = work.catch(() => this.#failure);
+    const working = this.requests.awaiting(work, this.url.host).catch(() => this.#failure);
     try {
       await Promise.race([working, late, this.#failure]);
     } finally {

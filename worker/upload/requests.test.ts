@@ -422,15 +422,27 @@ test.each<[string, Reply, number, string, number | undefined]>([
   expect(failed!.message).toContain(`what was uploaded stays at '${PLACE}': it could not be removed (${reason}`);
 });
 
-test('an answer that comes byte by byte is given up when patience ends', async () => {
-  const drip = () =>
-    new ReadableStream<Uint8Array>({
-      async pull(controller) {
-        await new Promise((resolve) => setTimeout(resolve, 2000));
-        controller.enqueue(new Uint8Array([32]));
+/** An answer of as many spaces, one every `wait` milliseconds, which ends then or is silent. */
+const spaces = (wait: number, count = Number.POSITIVE_INFINITY, isSilent = false) => {
+  let left = count;
+  return new Response(
+    new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          if (left === 0 && isSilent) return new Promise(() => {});
+          await new Promise((resolve) => setTimeout(resolve, wait));
+          if (left === 0) return controller.close();
+          left -= 1;
+          controller.enqueue(new Uint8Array([32]));
+        },
       },
-    });
-  const { requests } = over([() => new Response(drip())]);
+      { highWaterMark: 0 },
+    ),
+  );
+};
+
+test('an answer that comes byte by byte is given up when patience ends', async () => {
+  const { requests } = over([() => spaces(2000)]);
   const begin = performance.now();
   expect(await sending(requests)).toContain('no answer came within');
   expect(performance.now() - begin).toBeLessThan(1_300_000);
@@ -472,4 +484,65 @@ test('who is waited for is told while an upload fails', async () => {
   expect(await sending(requests)).toBe('nothing failed');
   expect(waiting).toEqual({ host: 'cloud.test', status: 503, attempt: 5 });
   expect(requests.network.waiting).toBeUndefined();
+});
+
+const completing = () => ({ ...putting()(), isCompletion: true as const });
+
+test.each([
+  ['in the pace of MinIO', 10_000, {}],
+  ['more slowly than the time-out', 25_000, { timeout: 2 }],
+])('a completion that shows by spaces that it goes on is waited for, beyond patience: %s', async (_, wait, options) => {
+  const count = 3_600_000 / wait;
+  const { requests, calls } = over([() => spaces(wait, count)], options);
+  const told: unknown[] = [];
+  const timer = setInterval(() => told.push(requests.network.waiting), 1000);
+  const work = failure(requests.send(completing, [200]));
+  await vi.advanceTimersByTimeAsync(3_600_000 - 1);
+  clearInterval(timer);
+  // After five seconds and the way of the body, and not taken back by a space.
+  expect(told.slice(0, 5)).toEqual(Array(5).fill(undefined));
+  expect(new Set(told.slice(5).map((waiting) => JSON.stringify(waiting)))).toEqual(
+    new Set([JSON.stringify({ host: 'cloud.test', attempt: 0, isCompletion: true })]),
+  );
+  expect(await runClock(work)).toBe('nothing failed');
+  expect(calls).toHaveLength(1);
+  expect(requests.network.waiting).toBeUndefined();
+});
+
+test('a completion whose spaces end is given up after the time-out, and asked for again', async () => {
+  const { requests, waits } = over([200, () => spaces(10_000, 3, true), 200]);
+  await sending(requests);
+  expect(await runClock(failure(requests.send(completing, [200])))).toBe('nothing failed');
+  expect(waits()).toEqual([0, 30_000 + 30_000 + 250]);
+});
+
+test('a request that is not answered is told after five seconds, until it is', async () => {
+  const { requests } = over([later(20_000)]);
+  const work = failure(requests.send(() => ({ method: 'POST', url: PLACE }), [201]));
+  await vi.advanceTimersByTimeAsync(4999);
+  expect(requests.network).toMatchObject({ silence: 0 });
+  expect(requests.network.waiting).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(requests.network).toMatchObject({ silence: 5, waiting: { host: 'cloud.test', attempt: 0 } });
+  expect(await runClock(work)).toBe('nothing failed');
+  expect(requests.network.waiting).toBeUndefined();
+});
+
+test('a body that may still be on its way is no silence', async () => {
+  // The first one takes as long as 1 MiB/s, the second as half of that, and then nothing comes.
+  const { requests } = over([later(8000), later(16_000), 'silent']);
+  const told: number[] = [];
+  const timer = setInterval(() => requests.network.waiting && told.push(performance.now() - begin), 1000);
+  let begin = performance.now();
+  for (let count = 0; count < 2; count += 1) {
+    expect(await runClock(failure(requests.send(putting(8 * MIB), [201])))).toBe('nothing failed');
+  }
+  expect(told).toEqual([]);
+  begin = performance.now();
+  const work = failure(requests.send(putting(8 * MIB), [201]));
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(told[0]).toBe(2 * 16_000 + 5000);
+  clearInterval(timer);
+  requests.stop();
+  await work;
 });

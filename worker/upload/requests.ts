@@ -8,6 +8,7 @@ import { locationOf } from '../http/location.js';
 import { checkHttpOptions } from '../http/options.js';
 import { Retries } from '../http/retry.js';
 import { LONGEST_TIMER, timeOf } from '../http/seconds.js';
+import type { Awaited } from '../http/types.js';
 import type { Network } from '../types.js';
 import { type Body, sizeOf } from './body.js';
 import { isNode } from './runtime.js';
@@ -17,8 +18,14 @@ import type { UploadOptions } from './types.js';
 /** In seconds. */
 export const PATIENCE = 600;
 export const TIMEOUT = 30;
+/** Before any body was answered: how fast one may travel, in bytes for each millisecond. */
+const FIRST_SPEED = (2 << 20) / 1000;
+/** A body may be slower than the one before by this factor until its answer is late. */
+const SLOWER = 2;
 /** For each so many bytes of its body a request may take `timeout` longer. */
 const SLOWEST = 2 << 20;
+/** Shorter bodies do not show how fast bodies are, in bytes. */
+const SMALL = 256 << 10;
 /** A network may be slower by this factor. */
 const MOST_SLOWNESS = 16;
 /** How long a server is asked to forget an upload, in milliseconds. */
@@ -27,6 +34,8 @@ const FAREWELL = 10_000;
 const LOOK = 60_000;
 /** The same in a page, which cannot tell a broken network from CORS rules without HEAD. */
 const LOOK_IN_PAGE = 3_000;
+/** How long the next space of a server that completes an object is waited for, in milliseconds: MinIO sends one every ten seconds. */
+const SPACES = 30_000;
 /** The most of an answer that is read, in bytes. */
 const MOST_ANSWER = 16 << 20;
 /** What was to be removed is gone. 499 is Google's. */
@@ -52,6 +61,8 @@ export interface Call {
   body?: Body | string | ReadableStream<Uint8Array>;
   /** Whether 308 is an answer of the protocol, which browsers show only where they may follow redirects. */
   sees308?: boolean;
+  /** Whether it completes the object: the server may work on that for long, and show it by spaces. */
+  isCompletion?: true;
 }
 
 export interface Answer {
@@ -77,6 +88,8 @@ export class Requests {
   readonly #patience: number;
   /** Bodies may take so many times as long: twice as long after one that was too slow, until one is fast again. */
   #slowness = 1;
+  /** Of the last body that was answered, in bytes for each millisecond. */
+  #speed = FIRST_SPEED;
 
   constructor(
     /** Of the place that is uploaded to, if it is known. */
@@ -92,8 +105,7 @@ export class Requests {
 
   /** Bytes count as sent when they are answered. */
   get network(): Network {
-    const { count, silence, waiting } = this.#retries;
-    return { received: 0, sent: this.#sent, retries: count, silence, ...(waiting && { waiting }) };
+    return { received: 0, sent: this.#sent, ...this.#retries.network };
   }
 
   /** What a request to `url` carries on behalf of the address; `given` are the caller's headers. */
@@ -174,8 +186,11 @@ export class Requests {
   async once(make: MakeCall, accepted: readonly number[], signal = this.#ending.signal): Promise<Answer> {
     const call = await orCancelled(this.#ending.signal, this.#prepared(make));
     const length = lengthOf(call.body);
-    const { response, text } = await this.#askInTime(call, length, signal);
     const { host } = new URL(call.url);
+    const asking = this.#askInTime(call, length, signal);
+    // Who sends a stream sees whether it is taken.
+    const isStream = call.body instanceof ReadableStream;
+    const { response, text } = await (isStream ? asking : this.awaiting(asking, host, call.isCompletion, length));
     this.#host = host;
     this.#retries.answered(host);
     const { status, headers } = response;
@@ -183,6 +198,24 @@ export class Requests {
     this.#retries.came();
     this.#sent += length;
     return { status, headers, text };
+  }
+
+  /** As `work`, for which `host` is waited: when it is late, once a body of `length` bytes should have arrived. */
+  async awaiting<T>(work: Promise<T>, host: string, isCompletion?: true, length = 0): Promise<T> {
+    const due = performance.now() + (SLOWER * length) / this.#speed;
+    const awaited: Awaited = {
+      host,
+      get waited() {
+        return performance.now() - due;
+      },
+      isCompletion,
+    };
+    this.#retries.watch(awaited);
+    try {
+      return await work;
+    } finally {
+      this.#retries.forget(awaited);
+    }
   }
 
   /** The call that `make` makes. Fails with `Unanswered` where it takes too long: `sign` and `headers` are the caller's. */
@@ -205,7 +238,9 @@ export class Requests {
     const [begin, usual] = [performance.now(), (this.#timeout * length) / SLOWEST];
     try {
       const answer = await this.#ask(call, this.#timeout + usual * slowness, signal);
-      const factor = usual > 0 ? (2 * (performance.now() - begin)) / usual : MOST_SLOWNESS;
+      const time = performance.now() - begin;
+      if (length > SMALL) this.#speed = length / Math.max(1, time);
+      const factor = usual > 0 ? (2 * time) / usual : MOST_SLOWNESS;
       this.#slowness = Math.max(1, Math.min(this.#slowness, factor));
       return answer;
     } catch (thrown) {
@@ -294,11 +329,12 @@ export class Requests {
       signal.throwIfAborted();
       // A fetch of the caller's own may not listen to it.
       const response = await orCancelled(ending.signal, this.#fetch(call, ending.signal));
-      // Byte by byte it may take so long: S3 sends spaces while it completes an object.
-      const last = performance.now() + this.#patience;
+      // Byte by byte it may take so long. S3 sends spaces while it completes an object, and may do that for longer.
+      const last = performance.now() + (call.isCompletion ? Number.POSITIVE_INFINITY : this.#patience);
+      const timeout = call.isCompletion ? Math.max(SPACES, this.#timeout) : this.#timeout;
       const text = await textOf(response, ending.signal, () => {
         clearTimeout(timer);
-        timer = setTimeout(ring, Math.min(this.#timeout, Math.max(0, last - performance.now())));
+        timer = setTimeout(ring, Math.min(timeout, Math.max(0, last - performance.now())));
       });
       return { response, text };
     } catch (thrown) {

@@ -130,7 +130,10 @@ export class S3 implements Protocol {
     const { requests } = this;
     const request: S3Request = { action: 'complete', ...this.#named };
     const headers = { 'Content-Type': 'application/xml' };
-    const complete = (body: string) => async () => ({ ...(await this.#call(request)), headers, body });
+    const call = async (body: string): Promise<Call> => {
+      return { ...(await this.#call(request)), headers, body, isCompletion: true };
+    };
+    const complete = (body: string) => () => call(body);
     const uploaded = { parts: this.#parts, size: this.#size, createdAt: this.#createdAt };
     const completion = new Completion(requests, complete, () => this.#call(HEAD), uploaded);
     try {
