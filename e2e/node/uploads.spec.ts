@@ -326,6 +326,22 @@ for (const [what, args, env, seen, isShort] of [
   });
 }
 
+test('the command: -n writes to a page blob that is there, and removes none that it did not make', async ({
+  folder,
+}) => {
+  const [image, url] = [qcow2Of(SMALL, folder), `${server.origin}/azure/managed`];
+  const args = ['-n', '--upload', 'azure', '-O', 'vpc', image, url];
+  expect(await command(SAS, ...args)).toMatchObject({
+    status: 1,
+    stderr: `decant: Could not upload to '${url}': there is no blob at this address\n`,
+  });
+  // A fixed VHD is the disk and a footer.
+  server.objects.set('/azure/managed', Buffer.alloc(SMALL.length + 512));
+  expect(await command(SAS, ...args)).toMatchObject({ status: 0, stdout: '', stderr: '' });
+  expect(objectOf(server)!.subarray(0, SMALL.length).equals(SMALL)).toBe(true);
+  expect(server.asked.filter(({ headers, method }) => headers['x-ms-blob-type'] || method === 'DELETE')).toEqual([]);
+});
+
 for (const [what, args, sentence] of [
   [
     'no keys',
@@ -339,6 +355,7 @@ for (const [what, args, sentence] of [
   ],
   ['a kind for a file', ['--upload', 'tus', '{image}', 'out.raw'], /need an http or https address as the output/],
   ['--sync', ['--sync', '{image}', 'http://127.0.0.1:1/'], /--sync needs a file, not a server/],
+  ['-n', ['-n', '--upload', 's3', '{image}', 'http://127.0.0.1:1/'], /-n needs a file, a block device or a page blob/],
 ] as const) {
   test(`the command refuses ${what}`, unless(what !== 'no keys'), async ({ folder }) => {
     const image = qcow2Of(SMALL, folder);

@@ -145,6 +145,7 @@ describe('outputs on servers', () => {
       (upload) => [`convert --upload ${upload} a https://host/b`, { upload }] as const,
     ),
     ['convert --resume --upload s3 a https://host/b', { upload: 's3', resume: true }],
+    ['convert -n --upload azure -O vpc a https://host/b', { upload: 'azure', format: 'vpc', existing: true }],
   ] as const) {
     test(text, () => expect(parse(argumentsOf(text))).toEqual(convert({ output: 'https://host/b', ...changes })));
   }
@@ -186,8 +187,19 @@ describe('what is wrong', () => {
     ['convert --upload s3 a b', '--upload and --upload-header-file need an http or https address as the output'],
     ['convert --upload-header-file c a b', '--upload and --upload-header-file need an http or https address'],
     ['convert -S x a b', "-S takes a size, not 'x'"],
-    ['convert -n a -', '-n needs a file or a block device, not standard output'],
-    ['convert -n a https://host/b', '-n needs a file or a block device, not a server'],
+    ['convert -n a -', '-n needs a file, a block device or a page blob (--upload azure -O vpc), not standard output'],
+    ...['', '--upload s3 ', '--upload gcs ', '--upload tus ', '-O vpc ', '--upload azure ', '--upload s3 -O vpc '].map(
+      (upload) =>
+        [
+          `convert -n ${upload}a https://host/b`,
+          '-n needs a file, a block device or a page blob (--upload azure -O vpc), not another place on a server',
+        ] as const,
+    ),
+    ['convert -n --upload azure -O vpc a b', '--upload and --upload-header-file need an http or https address'],
+    [
+      'convert -n --resume --upload azure -O vpc a https://host/b',
+      '--resume needs a file or --upload s3, not a server',
+    ],
     ['convert -n --resume a b', '-n writes in place, where a conversion cannot be resumed'],
     ['convert --sync a -', '--sync needs a file, not standard output'],
     ['convert --sync a http://host/b', '--sync needs a file, not a server'],

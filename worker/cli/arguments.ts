@@ -8,7 +8,7 @@ import { isHttp } from '../http/address.js';
 import { outputFormat } from './output-format.js';
 import { shownInput } from './remote.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
-import { UPLOADS, type Upload } from './upload.js';
+import { isPageBlob, UPLOADS, type Upload } from './upload.js';
 
 export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAGE
        decant map     [OPTIONS] [--output=human|json] IMAGE
@@ -41,8 +41,9 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
   -p                     show progress; a terminal gets it by itself
   -q                     show nothing
   -m WORKERS             how many workers decode (default: one for each core, at most 8)
-  -n                     write into OUTPUT as it is there, a device or a file that is large
-                         enough, in place
+  -n                     write into OUTPUT as it is there, in place: a device, a file that is
+                         large enough, or a page blob (--upload azure -O vpc), as of a
+                         managed disk
   -S 0                   write zeros instead of leaving holes
   -c                     compress: only with an output format that does
   -t, -T CACHE, -U, -W   taken for qemu-img's sake; they change nothing
@@ -284,9 +285,12 @@ function conversion(args: string[]): Command {
   const isFile = !isUpload && output !== STANDARD_OUTPUT;
   if (values.sync && !isFile) throw usage(`--sync needs a file, not ${place}`);
   if (values.resume && !isFile && upload !== 's3') throw usage(`--resume needs a file or --upload s3, not ${place}`);
-  if (values.existing && !isFile) throw usage(`-n needs a file or a block device, not ${place}`);
   if (values.existing && values.resume) throw usage('-n writes in place, where a conversion cannot be resumed');
   const { format, note } = outputFormat(output, values['output-format']);
+  if (values.existing && !isFile && !(isUpload && isPageBlob(upload, format))) {
+    const other = isUpload ? 'another place on a server' : place;
+    throw usage(`-n needs a file, a block device or a page blob (--upload azure -O vpc), not ${other}`);
+  }
   const { sparse, note: sparseNote } = sparseness(values['sparse-size']);
   const headerFile = values['upload-header-file'];
   if (!isUpload && (upload ?? headerFile) !== undefined) {

@@ -72,14 +72,14 @@ function requireCompressed({ outputs }: Image, { compress, format }: Extract<Com
 
 /** What `convert` takes for the argument. */
 async function outputOf(command: Extract<Command, { name: 'convert' }>, signal: AbortSignal): Promise<Output> {
-  const { output, upload, uploadHeaderFile, format, image } = command;
+  const { output, upload, uploadHeaderFile, format, existing, image } = command;
   if (output === STANDARD_OUTPUT) return standardOutput();
   if (!isHttp(output)) return output;
   // A server may write to a file in place.
   if (upload === undefined && isHttp(image) && placeOf(image) === placeOf(output)) {
     throw new DecantError('sink', `Could not upload to '${shownInput(output)}': it is the image itself`);
   }
-  const target = await uploadTarget({ url: output, upload, headerFile: uploadHeaderFile, format }, signal);
+  const target = await uploadTarget({ url: output, upload, headerFile: uploadHeaderFile, format, existing }, signal);
   const abort = target.abort.bind(target);
   target.abort = (...given) => {
     const aborted = abort(...given);

@@ -37,7 +37,13 @@ async function askedBy(destination: Partial<Destination>, env: Record<string, st
   cloud.objects.clear();
   cloud.asked.length = 0;
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-  const given = { upload: undefined, headerFile: undefined, format: 'raw', url: 'https://cloud.test/put/disk' };
+  const given = {
+    upload: undefined,
+    headerFile: undefined,
+    format: 'raw',
+    existing: false,
+    url: 'https://cloud.test/put/disk',
+  };
   const target = await uploadTarget({ ...given, ...destination }, signal);
   await upload(target, DISK);
   return cloud.asked.map(({ method, url, headers }) => ({ line: `${method} ${url}`, headers }));
@@ -96,6 +102,7 @@ test('s3 can be resumed', async () => {
     url: 'https://cloud.test/s3/disk',
     headerFile: undefined,
     format: 'raw',
+    existing: false,
   } as const;
   expect((await uploadTarget(destination, signal)).resumes).toBe(true);
 });
@@ -120,4 +127,19 @@ test.each([
 ])('azure: %s is asked by %s', async (url, query) => {
   const [asked] = await askedBy({ upload: 'azure', url }, { AZURE_STORAGE_SAS_TOKEN: 'sv=1&sig=secret' });
   expect(asked!.line).toContain(`/azure/disk${query}&comp=`);
+});
+
+test.each([
+  ['is made', false, 1],
+  ['that is there is written to', true, 0],
+])('azure: a page blob %s', async (_, existing, creations) => {
+  vi.stubEnv('AZURE_STORAGE_SAS_TOKEN', 'sv=1&sig=secret');
+  cloud.objects.clear();
+  cloud.asked.length = 0;
+  const url = 'https://cloud.test/azure/managed';
+  if (existing) cloud.objects.set('/azure/managed', Buffer.alloc(DISK.length));
+  const destination = { upload: 'azure', url, format: 'vpc', headerFile: undefined, existing } as const;
+  await upload(await uploadTarget(destination, signal), DISK);
+  expect(cloud.objects.get('/azure/managed')?.equals(DISK)).toBe(true);
+  expect(cloud.asked.filter(({ headers }) => headers['x-ms-blob-type'])).toHaveLength(creations);
 });

@@ -17,11 +17,17 @@ export interface Destination {
   headerFile: string | undefined;
   /** The output's format. */
   format: string;
+  /** Whether it is there, and is only written to. */
+  existing: boolean;
 }
+
+/** Whether an output of `format` becomes a page blob. */
+export const isPageBlob = (upload: Upload | undefined, format: string): boolean =>
+  upload === 'azure' && format === 'vpc';
 
 /** The target for `destination`. Keys come from the environment, by the names that the clouds' own programs have for them. */
 export async function uploadTarget(destination: Destination, signal: AbortSignal): Promise<Target> {
-  const { url, upload, headerFile, format } = destination;
+  const { url, upload, headerFile, format, existing } = destination;
   // Loaded by those who need it.
   const targets = await import('../upload/index.js');
   const headers = await readHeaders(headerFile, signal);
@@ -38,8 +44,8 @@ export async function uploadTarget(destination: Destination, signal: AbortSignal
       return targets.tusTarget(url, { headers, fetch });
     case 'azure': {
       const blob = signed(url);
-      return format === 'vpc'
-        ? targets.azurePageBlobTarget(blob, { headers, fetch })
+      return isPageBlob(upload, format)
+        ? targets.azurePageBlobTarget(blob, { headers, fetch, existing })
         : targets.azureBlockBlobTarget(blob, { headers, fetch });
     }
   }
