@@ -91,10 +91,19 @@ export class PageBlob implements Target {
     this.#requests.stop();
     // Its failure is one of `open`.
     await this.#opening?.catch(() => {});
-    const isOurs = this.#isOurs;
-    if (isOurs === false) return;
-    const answer = await this.#requests.last(this.blob.call('HEAD', {}, {}), [200]).catch(() => undefined);
-    if (answer ? this.#isMade(answer) : isOurs === true) await this.#requests.remove(this.blob.call('DELETE', {}, {}));
+    if (this.#isOurs !== false && (await this.#isThere()))
+      await this.#requests.remove(this.blob.call('DELETE', {}, {}));
+  }
+
+  /** Whether the blob that was made is there, as far as the server says it. Fails with `left-behind` where perhaps none was made. */
+  async #isThere(): Promise<boolean> {
+    try {
+      const answer = await this.#requests.last(this.blob.call('HEAD', {}, {}), [200, 404]);
+      return answer.status === 200 && this.#isMade(answer);
+    } catch (thrown) {
+      if (this.#isOurs === true) return true;
+      throw this.#requests.perhapsLeft(thrown);
+    }
   }
 
   /** Whether the blob of `answer` is the one that was made: another upload may have taken the name over. */

@@ -152,6 +152,47 @@ test.each([
   expect(cloud.objects.size).toBe(left);
 });
 
+test.each([
+  ['before the blob is made', 0, 'may stay'],
+  ['when it is made', 1, 'stays'],
+] as const)('page blob: a cancel %s, of a network that is dead, is over soon, and what is left is said', async (_, deadFrom, stays) => {
+  const cloud = cloudOf();
+  cloud.before = () => (cloud.asked.length > deadFrom ? new Promise(() => {}) : undefined);
+  const target = TARGETS['page blob'](cloud);
+  const opening = failure(target.open(planOf(DISK)));
+  await vi.advanceTimersByTimeAsync(10);
+  const before = performance.now();
+  const thrown = await runClock(target.abort().catch((thrown: unknown) => thrown));
+  expect(performance.now() - before).toBe(13_000);
+  expect(thrown).toMatchObject({
+    code: 'left-behind',
+    message: expect.stringMatching(
+      `^what was uploaded ${stays} at 'https://cloud.test[^']*': it could not be removed \\(no answer came within 3 seconds\\)$`,
+    ),
+  });
+  await opening;
+});
+
+test.each([
+  ['made', 1, true, 'nothing failed'],
+  ['perhaps made', 0, false, /^what was uploaded may stay at .*\(the server answered 403/],
+] as const)('page blob: a cancel of one that is %s, where HEAD is refused', async (_, lostFrom, isRemoved, expected) => {
+  let isCancelled = false;
+  const cloud = cloudOf({
+    fault: (number) => (!isCancelled && number >= lostFrom ? 'lost answer' : undefined),
+    answer: ({ method }: Asked) => (method === 'HEAD' ? { status: 403 } : undefined),
+  });
+  const target = TARGETS['page blob'](cloud);
+  const opening = failure(target.open(planOf(DISK)));
+  await vi.advanceTimersByTimeAsync(10);
+  isCancelled = true;
+  const told = await runClock(failure(target.abort()));
+  if (typeof expected === 'string') expect(told).toBe(expected);
+  else expect(told).toMatch(expected);
+  expect(cloud.objects.size === 0).toBe(isRemoved);
+  await opening;
+});
+
 test('page blob: one that was completed is never taken over', async () => {
   const cloud = cloudOf();
   expect(await uploading(cloud, 'page blob')).toBe('nothing failed');

@@ -11,6 +11,7 @@ import { LONGEST_TIMER, timeOf } from '../http/seconds.js';
 import type { Awaited } from '../http/types.js';
 import type { Network } from '../types.js';
 import { type Body, sizeOf } from './body.js';
+import { leftBehind } from './left-behind.js';
 import { isNode } from './runtime.js';
 import { isPassing, serverError } from './server-errors.js';
 import type { UploadOptions } from './types.js';
@@ -30,6 +31,8 @@ const SMALL = 256 << 10;
 const MOST_SLOWNESS = 16;
 /** How long a server is asked to forget an upload, in milliseconds. */
 const FAREWELL = 10_000;
+/** The same of a server that has been silent for that long already. */
+const SHORT_FAREWELL = 3_000;
 /** How long a server is asked about a finished object, in milliseconds. */
 const LOOK = 60_000;
 /** The same in a page, which cannot tell a broken network from CORS rules without HEAD. */
@@ -90,6 +93,8 @@ export class Requests {
   #slowness = 1;
   /** Of the last body that was answered, in bytes for each millisecond. */
   #speed = FIRST_SPEED;
+  /** Until when the server is asked to forget the upload, as `performance.now()` counts. */
+  #farewell: number | undefined;
 
   constructor(
     /** Of the place that is uploaded to, if it is known. */
@@ -263,7 +268,10 @@ export class Requests {
     const late = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const wait = () => {
-      timer = setTimeout(() => late.abort(), FAREWELL);
+      timer = setTimeout(() => {
+        this.#farewell = performance.now() + SHORT_FAREWELL;
+        late.abort();
+      }, FAREWELL);
     };
     this.#ending.signal.addEventListener('abort', wait);
     try {
@@ -279,23 +287,25 @@ export class Requests {
     this.#ending.abort();
   }
 
-  /** The last requests, after `stop`: made again for ten seconds where they fail. */
+  /** The last requests, after `stop`: made again where they fail, for ten seconds together, and three more where that was too little. */
   async last(make: MakeCall, accepted: readonly number[]): Promise<Answer> {
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), FAREWELL);
-    const retries = new Retries(FAREWELL);
+    this.#farewell ??= performance.now() + FAREWELL;
+    const time = Math.max(SHORT_FAREWELL, this.#farewell - performance.now());
+    const timer = setTimeout(() => late.abort(), time);
+    const retries = new Retries(time);
     const attempt = async (): Promise<Answer> => {
       const call = await orCancelled(late.signal, made(make));
       // It was there before.
       retries.answered(new URL(call.url).host);
-      const { response, text } = await this.#ask(call, FAREWELL, late.signal);
+      const { response, text } = await this.#ask(call, time, late.signal);
       if (!accepted.includes(response.status)) throw refused(response, text);
       return { status: response.status, headers: response.headers, text };
     };
     try {
       return await retries.run(attempt, () => false, late.signal);
     } catch (thrown) {
-      throw late.signal.aborted ? new Error(`no answer came within ${FAREWELL / 1000} seconds`) : thrown;
+      throw late.signal.aborted ? new Error(`no answer came within ${Math.round(time / 1000)} seconds`) : thrown;
     } finally {
       clearTimeout(timer);
     }
@@ -308,6 +318,11 @@ export class Requests {
     } catch (thrown) {
       throw leftBehind(place, thrown);
     }
+  }
+
+  /** The error of an upload of which it is not known whether it is there, because of `thrown`. */
+  perhapsLeft(thrown: unknown): DecantError {
+    return leftBehind(this.address?.shown, thrown, true);
   }
 
   /**
@@ -413,21 +428,6 @@ function unanswered({ url, body }: Call, cause: unknown): string {
 
 /** Whether it is one, or was followed by the browser. */
 const isRedirect = ({ type, redirected }: Response): boolean => type === 'opaqueredirect' || redirected;
-
-/** The error of an upload that could not be removed from `place`. */
-function leftBehind(place: string | undefined, thrown: unknown): DecantError {
-  const status = thrown instanceof Refused || thrown instanceof Passing ? thrown.status : undefined;
-  const fields = {
-    ...(place === undefined ? {} : { leftAt: place }),
-    ...(status === undefined ? {} : { leftStatus: status }),
-  };
-  const where = place === undefined ? 'on the server' : `at '${place}'`;
-  return new DecantError('sink', `what was uploaded stays ${where}: it could not be removed (${reasonOf(thrown)})`, {
-    code: 'left-behind',
-    fields,
-    cause: thrown,
-  });
-}
 
 /** The error of an answer that is no success, with the server's own words where it has some. */
 function refused(response: Response, text: string): Error {

@@ -39,7 +39,10 @@ export interface UploadBegun {
   written: number;
 }
 
-/** The request that begins an upload may finish after a cancel, and then the one that removes it: ten seconds each. */
+/**
+ * The request that begins an upload may finish after a cancel, and then the one that removes it: ten seconds each. A server that
+ * is silent takes thirteen of them at most.
+ */
 export const ABORT_TIMEOUT = 25;
 
 export class UploadTarget implements Target {

@@ -1,0 +1,19 @@
+// What a server keeps of an upload that was given up.
+
+import { DecantError, reasonOf } from '../errors.js';
+import { Passing, Refused } from '../http/failures.js';
+
+/** The error of an upload that could not be removed from `place` because of `thrown`; it is there `perhaps` only. */
+export function leftBehind(place: string | undefined, thrown: unknown, perhaps = false): DecantError {
+  const status = thrown instanceof Refused || thrown instanceof Passing ? thrown.status : undefined;
+  const fields = {
+    ...(place === undefined ? {} : { leftAt: place }),
+    ...(status === undefined ? {} : { leftStatus: status }),
+  };
+  const stays = `${perhaps ? 'may stay' : 'stays'} ${place === undefined ? 'on the server' : `at '${place}'`}`;
+  return new DecantError('sink', `what was uploaded ${stays}: it could not be removed (${reasonOf(thrown)})`, {
+    code: 'left-behind',
+    fields,
+    cause: thrown,
+  });
+}
