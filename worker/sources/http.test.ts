@@ -1,5 +1,6 @@
 // How files on servers are opened: by a `fetch` that is a function, and a clock that goes as fast as it can.
 
+import { getEventListeners, setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Fault, fakeFile, PASSING, type Reply, rangeOf } from '../../e2e/support/replies.js';
 import { DecantError } from '../errors.js';
@@ -412,7 +413,11 @@ test('a limit of twenty requests lets one file have more than six', async () => 
     underWay -= 1;
   };
   const source = await openFrom(whole, { before }, { limit: new RequestLimit(20) }).opening;
-  const reads = Array.from({ length: 40 }, (_, at) => source.read((1 + 2 * at) << 15, 1 << 14, { signal }));
+  // Each read listens to it, and no longer than it takes.
+  const one = new AbortController().signal;
+  setMaxListeners(40, one);
+  const reads = Array.from({ length: 40 }, (_, at) => source.read((1 + 2 * at) << 15, 1 << 14, { signal: one }));
   await Promise.all(reads);
   expect(most).toBeGreaterThan(6);
+  expect(getEventListeners(one, 'abort')).toEqual([]);
 });

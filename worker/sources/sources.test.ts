@@ -105,8 +105,13 @@ function gates() {
     begun.push(source.name!);
     return new Promise<OpenedSource>((resolve, reject) => {
       const opened = { ...openOwn(source), close: async () => void closed.push(source.name) };
-      settle.set(source.name!, { open: () => resolve(opened), fail: reject });
-      signal?.addEventListener('abort', () => reject(new Error('aborted')));
+      const abort = () => reject(new Error('aborted'));
+      const open = () => {
+        signal?.removeEventListener('abort', abort);
+        resolve(opened);
+      };
+      settle.set(source.name!, { open, fail: reject });
+      signal?.addEventListener('abort', abort);
     });
   };
   return { begun, settle, openSource };
