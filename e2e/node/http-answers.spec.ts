@@ -371,11 +371,11 @@ test('a time-out that nobody else holds ends a conversion', () => {
     `const { setFlagsFromString } = await import('node:v8');
      const { runInNewContext } = await import('node:vm');
      setFlagsFromString('--expose_gc');
-     const collecting = setInterval(runInNewContext('gc'), 50);
+     const collecting = setInterval(runInNewContext('gc'), 20);
      const image = await decant.open(new Uint8Array(1 << 20), { format: 'raw' });
      const target = { write: () => new Promise(() => {}), hole: () => new Promise(() => {}), async close() {}, async abort() {} };
      const late = setTimeout(() => process.exit(3), 60_000);
-     await image.convert(target, { signal: AbortSignal.timeout(500) }).catch(({ kind }) => console.log(JSON.stringify(kind)));
+     await image.convert(target, { signal: AbortSignal.timeout(200) }).catch(({ kind }) => console.log(JSON.stringify(kind)));
      clearTimeout(late);
      clearInterval(collecting);
      await image.close();

@@ -144,7 +144,8 @@ test('an encoding that nobody knows is left as it is stored', FULL, async ({ fol
 test('a server that is not there', async () => {
   const gone = await serveFile(Buffer.alloc(0));
   await gone.close();
-  const told = await failure(decant.open(`${gone.url}?token=secret`));
+  // It would be asked three times.
+  const told = await failure(decant.httpSource(`${gone.url}?token=secret`, { patience: 0 }));
   expect(told).toMatch(
     /^source: Could not open '[^?]*': no answer came from http:\/\/127\.0\.0\.1:\d+ \(.*ECONNREFUSED/,
   );
