@@ -295,8 +295,8 @@ export const english = {
   silent: (seconds: number) =>
     `The network has brought nothing for ${duration(seconds)}. The conversion goes on by itself when it is back.`,
   silentShort: 'The network is gone. The conversion goes on when it is back.',
-  waiting: ({ host, status, attempt, isCompletion }: Waiting) => {
-    if (isCompletion) return `The server ${shownText(host)} has everything and is completing the upload.`;
+  waiting: ({ host, status, attempt, completing }: Waiting) => {
+    if (completing) return `The server ${shownText(host)} has everything and is completing the upload.`;
     if (attempt === 0)
       return `The server ${shownText(host)} has sent nothing for some seconds. It is asked again automatically.`;
     const answer = status === undefined ? 'does not answer, or breaks off' : `answers with an error (status ${status})`;

@@ -294,8 +294,8 @@ export function german(units: Units): Texts {
     silent: (seconds) =>
       `Seit ${duration(seconds)} kommt nichts aus dem Netz. Es geht von selbst weiter, wenn es wieder da ist.`,
     silentShort: 'Das Netz ist weg. Es geht weiter, wenn es wieder da ist.',
-    waiting: ({ host, status, attempt, isCompletion }) => {
-      if (isCompletion) return `Der Server ${shownText(host)} hat alles und schließt den Upload ab.`;
+    waiting: ({ host, status, attempt, completing }) => {
+      if (completing) return `Der Server ${shownText(host)} hat alles und schließt den Upload ab.`;
       if (attempt === 0)
         return `Vom Server ${shownText(host)} kommt seit einigen Sekunden nichts. Er wird von selbst noch einmal gefragt.`;
       const answer =

@@ -159,7 +159,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     silent: [[90]],
     waiting: each([
       { host: name, attempt: 0 },
-      { host: name, attempt: 0, isCompletion: true },
+      { host: name, attempt: 0, completing: true },
       { host: name, attempt: 1 },
       { host: name, attempt: 3, status: 503 },
     ]),

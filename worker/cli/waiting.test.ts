@@ -24,8 +24,8 @@ test('one line for each server and status, and again after a minute', () => {
     [1, { host: 'host:8080', attempt: 7 }],
     [0, { host: 'other', attempt: 0 }],
     [30_000, { host: 'other', attempt: 1 }],
-    [0, { host: 'other', attempt: 0, isCompletion: true }],
-    [1000, { host: 'other', attempt: 0, isCompletion: true }],
+    [0, { host: 'other', attempt: 0, completing: true }],
+    [1000, { host: 'other', attempt: 0, completing: true }],
   ];
   for (const [wait, waiting] of told) {
     vi.advanceTimersByTime(wait);

@@ -10,8 +10,8 @@ const AGAIN = 60_000;
 export const waitingText = (waiting: Waiting): string =>
   `waiting for the server: ${reasonOf(waiting)} (${waiting.host})`;
 
-function reasonOf({ status, attempt, isCompletion }: Waiting): string {
-  if (isCompletion) return 'it is completing the upload';
+function reasonOf({ status, attempt, completing }: Waiting): string {
+  if (completing) return 'it is completing the upload';
   if (attempt === 0) return 'no complete answer yet';
   return `${status ?? 'no complete answer'}, attempt ${attempt}`;
 }
@@ -23,8 +23,8 @@ export class WaitingLines {
 
   readonly tell = (waiting: Waiting | undefined): void => {
     if (!waiting || this.isShown) return;
-    const { host, status, isCompletion } = waiting;
-    const key = JSON.stringify([host, status, isCompletion]);
+    const { host, status, completing } = waiting;
+    const key = JSON.stringify([host, status, completing]);
     const at = performance.now();
     if (this.#last?.key === key && at - this.#last.at < AGAIN) return;
     this.#last = { key, at };

@@ -256,14 +256,14 @@ test('nobody is waited for where all goes well, or for a moment', async () => {
 });
 
 /** A request for which `host` is waited from now on. */
-function awaited(host: string, isCompletion?: true): Awaited {
+function awaited(host: string, completing?: true): Awaited {
   const begin = performance.now();
   return {
     host,
     get waited() {
       return performance.now() - begin;
     },
-    isCompletion,
+    completing,
   };
 }
 
@@ -308,7 +308,7 @@ test('the request that is awaited for longest says who, and that it completes an
   await new Promise((resolve) => setTimeout(resolve, 1000));
   retries.watch(awaited('second'));
   await new Promise((resolve) => setTimeout(resolve, 5000));
-  expect(retries.waiting).toEqual({ host: 'first', attempt: 0, isCompletion: true });
+  expect(retries.waiting).toEqual({ host: 'first', attempt: 0, completing: true });
 });
 
 test('a failure says more than a request without an answer', async () => {

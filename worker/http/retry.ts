@@ -78,7 +78,7 @@ export class Retries {
     this.#tell();
   }
 
-  /** For how many seconds nothing has come, where something has failed since, or where they are as many that it is told; otherwise 0. */
+  /** For how many seconds nothing has come, where something has failed since, or from `TOLD` on; otherwise 0. */
   get silence(): number {
     const failing = this.#failing;
     const sinceLast = performance.now() - this.#last;
@@ -95,8 +95,8 @@ export class Retries {
     if (this.silence < TOLD) return undefined;
     const [failing] = this.#failing;
     if (!failing) {
-      const { host, isCompletion } = this.#longest!;
-      return { host, attempt: 0, ...(isCompletion && { isCompletion }) };
+      const { host, completing } = this.#longest!;
+      return { host, attempt: 0, ...(completing && { completing }) };
     }
     const { failure, attempts } = failing;
     const { host = '', status } = failure!;
@@ -197,7 +197,7 @@ export class Retries {
     const { waiting } = this;
     const before = this.#told;
     const isSame = (name: keyof Waiting) => waiting?.[name] === before?.[name];
-    if (isSame('host') && isSame('status') && isSame('attempt') && isSame('isCompletion')) return;
+    if (isSame('host') && isSame('status') && isSame('attempt') && isSame('completing')) return;
     this.#told = waiting;
     this.onWaiting?.(waiting);
   }

@@ -17,7 +17,7 @@ export interface Waiting {
   /** How many attempts have failed: 0 while the answer to the first one is awaited. */
   readonly attempt: number;
   /** Whether it has all of an upload, and is completing the object. */
-  readonly isCompletion?: true;
+  readonly completing?: true;
 }
 
 /** A request whose answer is awaited. */
@@ -25,7 +25,7 @@ export interface Awaited {
   readonly host: string;
   /** For how long nothing of it has come, or too little, in milliseconds. */
   readonly waited: number;
-  readonly isCompletion?: true | undefined;
+  readonly completing?: true | undefined;
 }
 
 /** What counts for each address of an image and its companions. */

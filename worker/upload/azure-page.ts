@@ -95,7 +95,7 @@ export class PageBlob implements Target {
       await this.#requests.remove(this.blob.call('DELETE', {}, {}));
   }
 
-  /** Whether the blob that was made is there, as far as the server says it. Fails with `left-behind` where perhaps none was made. */
+  /** Whether the blob that was made is there, as far as the server answers. Fails with `left-behind` where it may have been made. */
   async #isThere(): Promise<boolean> {
     try {
       const answer = await this.#requests.last(this.blob.call('HEAD', {}, {}), [200, 404]);

@@ -161,6 +161,26 @@ test('a server that reads nothing is given up after the time-out', async () => {
   expect(performance.now() - before).toBe(2000);
 });
 
+test('a server that takes nothing is waited for after five seconds, and one that takes bytes is not', async () => {
+  const { target, read } = await opened();
+  for (let at = 0; at < 60; at += 1) {
+    await Promise.all([target.write(512 * at, PIECE), at > 0 && read()]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(target.network.waiting).toBeUndefined();
+  }
+  const silent = await opened();
+  await silent.target.write(0, PIECE);
+  const writing = failure(
+    (async () => {
+      for (let at = 512; ; at += 512) await silent.target.write(at, PIECE);
+    })(),
+  );
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(silent.target.network.waiting).toEqual({ host: 'cloud.test', attempt: 0 });
+  expect(await runClock(writing)).toMatch(/: nothing has happened for 30 seconds$/);
+  expect(silent.target.network.waiting).toBeUndefined();
+});
+
 test('a server that has all is waited for as long as patience lasts', async () => {
   const { target, read } = await opened({ timeout: 2, patience: 20 });
   const closing = failure(target.close());

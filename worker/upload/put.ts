@@ -126,9 +126,9 @@ export class Put implements Target {
       timer = setTimeout(() => reject(this.requests.failed(silence)), time);
     });
     // The body breaks when the request does, which says more.
-    const working = this.requests.awaiting(work, this.url.host).catch(() => this.#failure);
+    const working = work.catch(() => this.#failure);
     try {
-      await Promise.race([working, late, this.#failure]);
+      await this.requests.awaiting(Promise.race([working, late, this.#failure]), this.url.host);
     } finally {
       clearTimeout(timer);
     }

@@ -1,11 +1,21 @@
 // Requests of an upload: what is tried again and when, how long a body may take, and how an upload is given up.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import {
+  ADDRESS,
+  later,
+  MIB,
+  over,
+  PLACE,
+  putting,
+  type Reply,
+  scripted,
+  sending,
+  spaces,
+} from '../../e2e/support/units/requests.js';
 import { failure, runClock } from '../../e2e/support/units/uploads.js';
 import type { DecantError } from '../errors.js';
-import { addressOf } from '../http/address.js';
-import { type Call, Requests } from './requests.js';
-import type { UploadOptions } from './types.js';
+import { Requests } from './requests.js';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -13,43 +23,6 @@ beforeEach(() => {
   vi.spyOn(Math, 'random').mockReturnValue(1);
 });
 afterEach(() => void vi.useRealTimers());
-
-const PLACE = 'https://cloud.test/disk';
-const ADDRESS = addressOf(PLACE);
-const MIB = 1 << 20;
-
-/** An answer by its status, no answer at once or ever, or an answer that a function makes. */
-type Reply = number | 'drop' | 'silent' | (() => Response | Promise<Response>);
-
-/** A `fetch` that gives `replies` in turn, the last one for ever; `calls` has the time and what was asked. */
-function scripted(...replies: Reply[]) {
-  const calls: { at: number; url: string; init: RequestInit }[] = [];
-  const fetch = async (url: unknown, init: RequestInit = {}): Promise<Response> => {
-    const reply = replies[Math.min(calls.length, replies.length - 1)]!;
-    calls.push({ at: performance.now(), url: String(url), init });
-    if (reply === 'silent') return new Promise(() => {});
-    if (reply === 'drop') throw new TypeError('fetch failed', { cause: new Error('the connection broke') });
-    return typeof reply === 'number' ? new Response(null, { status: reply }) : reply();
-  };
-  /** The waits between requests, in milliseconds. */
-  const waits = () => calls.slice(1).map(({ at }, number) => at - calls[number]!.at);
-  return { fetch: fetch as typeof globalThis.fetch, calls, waits };
-}
-
-const putting = (length = 1): (() => Call) => {
-  const call = { method: 'PUT', url: PLACE, body: new Uint8Array(length) };
-  return () => call;
-};
-
-/** Sends a body of `length` bytes; the message of the failure, if there is one. */
-function sending(requests: Requests, length = 1): Promise<string> {
-  return runClock(failure(requests.send(putting(length), [200])));
-}
-
-function over(replies: Reply[], options: UploadOptions = {}) {
-  const server = scripted(...replies);
-  return { ...server, requests: new Requests(ADDRESS, { fetch: server.fetch, ...options }) };
-}
 
 test.each([408, 425, 429, 500, 502, 503, 504, 599])('%i is tried again', async (status) => {
   const { requests, waits } = over([status, 200]);
@@ -356,9 +329,6 @@ test('the end stops what is under way, though fetch does not listen, and what wa
   expect(waiting.calls).toHaveLength(1);
 });
 
-const later = (milliseconds: number) => () =>
-  new Promise<Response>((done) => setTimeout(() => done(new Response(null, { status: 201 })), milliseconds));
-
 test.each([
   ['in time', 9000, 'nothing failed'],
   ['too late', 11_000, expect.stringMatching(/cancelled|aborted/)],
@@ -422,25 +392,6 @@ test.each<[string, Reply, number, string, number | undefined]>([
   expect(failed!.message).toContain(`what was uploaded stays at '${PLACE}': it could not be removed (${reason}`);
 });
 
-/** An answer of as many spaces, one every `wait` milliseconds, which ends then or is silent. */
-const spaces = (wait: number, count = Number.POSITIVE_INFINITY, isSilent = false) => {
-  let left = count;
-  return new Response(
-    new ReadableStream<Uint8Array>(
-      {
-        async pull(controller) {
-          if (left === 0 && isSilent) return new Promise(() => {});
-          await new Promise((resolve) => setTimeout(resolve, wait));
-          if (left === 0) return controller.close();
-          left -= 1;
-          controller.enqueue(new Uint8Array([32]));
-        },
-      },
-      { highWaterMark: 0 },
-    ),
-  );
-};
-
 test('an answer that comes byte by byte is given up when patience ends', async () => {
   const { requests } = over([() => spaces(2000)]);
   const begin = performance.now();
@@ -473,76 +424,4 @@ test('a proxy that refuses is not asked again', async () => {
   ]);
   expect(await sending(requests)).toContain('the proxy http://proxy:3128 answered 407 Who; give a user');
   expect(calls).toHaveLength(1);
-});
-
-test('who is waited for is told while an upload fails', async () => {
-  const { requests } = over([503, 503, 503, 503, 503, 503, 200]);
-  let waiting: unknown;
-  setTimeout(() => {
-    waiting = requests.network.waiting;
-  }, 6000);
-  expect(await sending(requests)).toBe('nothing failed');
-  expect(waiting).toEqual({ host: 'cloud.test', status: 503, attempt: 5 });
-  expect(requests.network.waiting).toBeUndefined();
-});
-
-const completing = () => ({ ...putting()(), isCompletion: true as const });
-
-test.each([
-  ['in the pace of MinIO', 10_000, {}],
-  ['more slowly than the time-out', 25_000, { timeout: 2 }],
-])('a completion that shows by spaces that it goes on is waited for, beyond patience: %s', async (_, wait, options) => {
-  const count = 3_600_000 / wait;
-  const { requests, calls } = over([() => spaces(wait, count)], options);
-  const told: unknown[] = [];
-  const timer = setInterval(() => told.push(requests.network.waiting), 1000);
-  const work = failure(requests.send(completing, [200]));
-  await vi.advanceTimersByTimeAsync(3_600_000 - 1);
-  clearInterval(timer);
-  // After five seconds and the way of the body, and not taken back by a space.
-  expect(told.slice(0, 5)).toEqual(Array(5).fill(undefined));
-  expect(new Set(told.slice(5).map((waiting) => JSON.stringify(waiting)))).toEqual(
-    new Set([JSON.stringify({ host: 'cloud.test', attempt: 0, isCompletion: true })]),
-  );
-  expect(await runClock(work)).toBe('nothing failed');
-  expect(calls).toHaveLength(1);
-  expect(requests.network.waiting).toBeUndefined();
-});
-
-test('a completion whose spaces end is given up after the time-out, and asked for again', async () => {
-  const { requests, waits } = over([200, () => spaces(10_000, 3, true), 200]);
-  await sending(requests);
-  expect(await runClock(failure(requests.send(completing, [200])))).toBe('nothing failed');
-  expect(waits()).toEqual([0, 30_000 + 30_000 + 250]);
-});
-
-test('a request that is not answered is told after five seconds, until it is', async () => {
-  const { requests } = over([later(20_000)]);
-  const work = failure(requests.send(() => ({ method: 'POST', url: PLACE }), [201]));
-  await vi.advanceTimersByTimeAsync(4999);
-  expect(requests.network).toMatchObject({ silence: 0 });
-  expect(requests.network.waiting).toBeUndefined();
-  await vi.advanceTimersByTimeAsync(1);
-  expect(requests.network).toMatchObject({ silence: 5, waiting: { host: 'cloud.test', attempt: 0 } });
-  expect(await runClock(work)).toBe('nothing failed');
-  expect(requests.network.waiting).toBeUndefined();
-});
-
-test('a body that may still be on its way is no silence', async () => {
-  // The first one takes as long as 1 MiB/s, the second as half of that, and then nothing comes.
-  const { requests } = over([later(8000), later(16_000), 'silent']);
-  const told: number[] = [];
-  const timer = setInterval(() => requests.network.waiting && told.push(performance.now() - begin), 1000);
-  let begin = performance.now();
-  for (let count = 0; count < 2; count += 1) {
-    expect(await runClock(failure(requests.send(putting(8 * MIB), [201])))).toBe('nothing failed');
-  }
-  expect(told).toEqual([]);
-  begin = performance.now();
-  const work = failure(requests.send(putting(8 * MIB), [201]));
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect(told[0]).toBe(2 * 16_000 + 5000);
-  clearInterval(timer);
-  requests.stop();
-  await work;
 });

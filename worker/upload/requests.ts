@@ -37,7 +37,7 @@ const SHORT_FAREWELL = 3_000;
 const LOOK = 60_000;
 /** The same in a page, which cannot tell a broken network from CORS rules without HEAD. */
 const LOOK_IN_PAGE = 3_000;
-/** How long the next space of a server that completes an object is waited for, in milliseconds: MinIO sends one every ten seconds. */
+/** Least wait for the next space of a server that completes an object, in milliseconds: MinIO sends one every ten seconds. */
 const SPACES = 30_000;
 /** The most of an answer that is read, in bytes. */
 const MOST_ANSWER = 16 << 20;
@@ -65,7 +65,7 @@ export interface Call {
   /** Whether 308 is an answer of the protocol, which browsers show only where they may follow redirects. */
   sees308?: boolean;
   /** Whether it completes the object: the server may work on that for long, and show it by spaces. */
-  isCompletion?: true;
+  completing?: true;
 }
 
 export interface Answer {
@@ -195,7 +195,7 @@ export class Requests {
     const asking = this.#askInTime(call, length, signal);
     // Who sends a stream sees whether it is taken.
     const isStream = call.body instanceof ReadableStream;
-    const { response, text } = await (isStream ? asking : this.awaiting(asking, host, call.isCompletion, length));
+    const { response, text } = await (isStream ? asking : this.awaiting(asking, host, call.completing, length));
     this.#host = host;
     this.#retries.answered(host);
     const { status, headers } = response;
@@ -205,15 +205,15 @@ export class Requests {
     return { status, headers, text };
   }
 
-  /** As `work`, for which `host` is waited: when it is late, once a body of `length` bytes should have arrived. */
-  async awaiting<T>(work: Promise<T>, host: string, isCompletion?: true, length = 0): Promise<T> {
+  /** As `work`. Meanwhile `host` is waited for, once a body of `length` bytes should have arrived. */
+  async awaiting<T>(work: Promise<T>, host: string, completing?: true, length = 0): Promise<T> {
     const due = performance.now() + (SLOWER * length) / this.#speed;
     const awaited: Awaited = {
       host,
       get waited() {
         return performance.now() - due;
       },
-      isCompletion,
+      completing,
     };
     this.#retries.watch(awaited);
     try {
@@ -287,7 +287,7 @@ export class Requests {
     this.#ending.abort();
   }
 
-  /** The last requests, after `stop`: made again where they fail, for ten seconds together, and three more where that was too little. */
+  /** The last requests, after `stop`: made again where they fail, for ten seconds together, but three at least. */
   async last(make: MakeCall, accepted: readonly number[]): Promise<Answer> {
     const late = new AbortController();
     this.#farewell ??= performance.now() + FAREWELL;
@@ -320,7 +320,7 @@ export class Requests {
     }
   }
 
-  /** The error of an upload of which it is not known whether it is there, because of `thrown`. */
+  /** The error of an upload that may be there: `thrown` says why nobody knows. */
   perhapsLeft(thrown: unknown): DecantError {
     return leftBehind(this.address?.shown, thrown, true);
   }
@@ -345,8 +345,8 @@ export class Requests {
       // A fetch of the caller's own may not listen to it.
       const response = await orCancelled(ending.signal, this.#fetch(call, ending.signal));
       // Byte by byte it may take so long. S3 sends spaces while it completes an object, and may do that for longer.
-      const last = performance.now() + (call.isCompletion ? Number.POSITIVE_INFINITY : this.#patience);
-      const timeout = call.isCompletion ? Math.max(SPACES, this.#timeout) : this.#timeout;
+      const last = performance.now() + (call.completing ? Number.POSITIVE_INFINITY : this.#patience);
+      const timeout = call.completing ? Math.max(SPACES, this.#timeout) : this.#timeout;
       const text = await textOf(response, ending.signal, () => {
         clearTimeout(timer);
         timer = setTimeout(ring, Math.min(timeout, Math.max(0, last - performance.now())));

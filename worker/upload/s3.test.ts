@@ -371,6 +371,7 @@ test('404 at the first completion is no success', async () => {
 test('a cloud that shows that it still completes the object is waited for', async () => {
   const cloud = cloudOf();
   let completions = 0;
+  let waiting: unknown;
   const fetch = async (url: string | URL | Request, init: RequestInit = {}) => {
     if (init.method === 'HEAD') return new Response(null, { headers: { 'Content-Length': String(DISK.length) } });
     if (!isCompletion({ method: init.method!, url: String(url) })) return cloud.fetch(url, init);
@@ -379,13 +380,16 @@ test('a cloud that shows that it still completes the object is waited for', asyn
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
       await new Promise((done) => setTimeout(done, 900));
       spaces -= 1;
+      if (spaces === 1) waiting = target.network!.waiting;
       controller.enqueue(new TextEncoder().encode(spaces > 0 ? ' ' : resultOf('')));
       if (spaces === 0) controller.close();
     };
     return new Response(new ReadableStream({ pull }, { highWaterMark: 0 }));
   };
-  expect(await uploading(s3Over({ fetch }, { timeout: 1 }))).toBe('nothing failed');
+  const target = s3Over({ fetch }, { timeout: 1 });
+  expect(await uploading(target)).toBe('nothing failed');
   expect(completions).toBe(1);
+  expect(waiting).toEqual({ host: 'cloud.test', attempt: 0, completing: true });
 });
 
 /** The failure of an upload whose `sign` is this, and how often it was called; a server that never answers has no part in it. */

@@ -131,7 +131,7 @@ export class S3 implements Protocol {
     const request: S3Request = { action: 'complete', ...this.#named };
     const headers = { 'Content-Type': 'application/xml' };
     const call = async (body: string): Promise<Call> => {
-      return { ...(await this.#call(request)), headers, body, isCompletion: true };
+      return { ...(await this.#call(request)), headers, body, completing: true };
     };
     const complete = (body: string) => () => call(body);
     const uploaded = { parts: this.#parts, size: this.#size, createdAt: this.#createdAt };
