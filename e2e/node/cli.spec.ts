@@ -333,7 +333,7 @@ async function serveHalf() {
 test('Ctrl-C, however often, ends workers that have written a half and wait for the other one', async ({ folder }) => {
   const { server, waits } = await serveHalf();
   try {
-    const { child, ended } = start('convert', '-m', '2', server.url, join(folder, 'out.raw'));
+    const { child, ended } = start('convert', '-q', '-m', '2', server.url, join(folder, 'out.raw'));
     await expect.poll(() => waits() && readdirSync(folder).length > 0 && usedIn(folder) > 0).toBe(true);
     for (let times = 0; times < 5; times += 1) child.kill('SIGINT');
     expect(await ended).toEqual(INTERRUPTED);

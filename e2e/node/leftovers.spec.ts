@@ -24,7 +24,8 @@ const isHeld = (folder: string) => expect.poll(() => partials(folder), { timeout
 
 /** A conversion that has begun to write, and is held there. */
 async function begin({ url }: HeldFile, folder: string, name: string) {
-  const { child, ended } = start('convert', '-f', 'raw', url, join(folder, name));
+  // Quiet: a server that is held for five seconds would be named.
+  const { child, ended } = start('convert', '-q', '-f', 'raw', url, join(folder, name));
   await isHeld(folder);
   return { child, ended };
 }

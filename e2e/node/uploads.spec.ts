@@ -384,7 +384,7 @@ test('the command: Ctrl-C while the upload is begun leaves nothing on the server
           answer = done;
         })
       : undefined;
-  const args = [dist('cli'), 'convert', '--upload', 's3', qcow2Of(SMALL, folder), `${server.origin}/s3/disk`];
+  const args = [dist('cli'), 'convert', '-q', '--upload', 's3', qcow2Of(SMALL, folder), `${server.origin}/s3/disk`];
   const { child, ended } = startProgram(process.execPath, args, AWS);
   await expect.poll(() => server.begun.size, PATIENTLY).toBe(1);
   child.kill('SIGINT');

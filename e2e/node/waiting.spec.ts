@@ -66,7 +66,9 @@ const convert = async (input: Decant.Input, output: string, options?: Decant.Ope
 
 test('Ctrl-C ends the command although a proxy never answers', async ({ folder }) => {
   const { url, wasAsked } = await silentProxy();
-  const { child, ended } = command({ https_proxy: url }, 'convert', 'https://127.0.0.1:8443/disk', join(folder, 'out'));
+  // Quiet: a slow machine lets it wait for five seconds, and say so.
+  const args = ['convert', '-q', 'https://127.0.0.1:8443/disk', join(folder, 'out')];
+  const { child, ended } = command({ https_proxy: url }, ...args);
   await expect.poll(wasAsked).toBe(true);
   child.kill('SIGINT');
   expect(await ended).toEqual({ status: 130, stdout: '', stderr: 'decant: interrupted\n' });
