@@ -61,6 +61,8 @@ export interface Cut {
 export const converting = ({ remote, output, options = [] }: Cut): string[] => [
   cli,
   'convert',
+  // A server that is held for five seconds would be named.
+  '-q',
   '--resume',
   ...['-f', 'raw'],
   ...options,
