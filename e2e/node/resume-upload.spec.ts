@@ -73,7 +73,7 @@ const never = new Promise<never>(() => {});
 /** Ends an upload by `signal` when `noted` parts are noted, which are all that are answered; resolves to what it has printed. */
 async function cutOff(folder: string, input: string, signal: NodeJS.Signals, noted: number, ...more: string[]) {
   server.beforeAnswer = (asked) => (partOf(asked) > noted ? never : undefined);
-  const { child, ended } = start(folder, input, '--resume', ...more);
+  const { child, ended } = start(folder, input, '-q', '--resume', ...more);
   await expect.poll(() => notedIn(journalIn(folder)), PATIENTLY).toBe(noted);
   child.kill(signal);
   const { stderr } = await ended;
