@@ -46,7 +46,7 @@ test('a worker that fails later', async () => {
 test.each([
   ['a file that is not there', () => NOWHERE, String(NOWHERE), 'ENOENT'],
   ['what is no wasm', () => new URL(import.meta.url), import.meta.url, 'magic'],
-  ['what cannot be said', () => Promise.reject(new Error('no such address')), 'extras.wasm', 'no such address'],
+  ['what cannot be said', () => Promise.reject(new Error('no such address')), 'decant.wasm', 'no such address'],
 ])('wasm from %s', async (_, wasm, place, reason) => {
   configure({ wasm });
   await expect(compile()).rejects.toMatchObject({
