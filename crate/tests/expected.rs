@@ -36,7 +36,7 @@ impl Source for Told {
     }
 
     fn profile(&self) -> Profile {
-        Profile { gap: 0, worth: u64::MAX, expects: self.expects, ..Profile::default() }
+        Profile { gap: 0, min_read: u64::MAX, expects: self.expects, ..Profile::default() }
     }
 
     fn expect(&self, ranges: &[ByteRange]) {

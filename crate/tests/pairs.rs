@@ -24,12 +24,12 @@ const SOURCES: [Option<Answers>; 4] = [None, Some(Answers::InOrder), Some(Answer
 /// How the output is written: as a file, or to memory with these abilities.
 const TARGETS: [Option<Abilities>; 7] = [
     None,
-    Some(Abilities { ordered: false, holes: Holes::Implied, short_hole: 0 }),
-    Some(Abilities { ordered: true, holes: Holes::Implied, short_hole: 64 << 10 }),
-    Some(Abilities { ordered: false, holes: Holes::Told, short_hole: 0 }),
-    Some(Abilities { ordered: true, holes: Holes::Told, short_hole: 0 }),
-    Some(Abilities { ordered: false, holes: Holes::Filled, short_hole: 0 }),
-    Some(Abilities { ordered: true, holes: Holes::Filled, short_hole: 0 }),
+    Some(Abilities { ordered: false, holes: Holes::Skip, short_hole: 0 }),
+    Some(Abilities { ordered: true, holes: Holes::Skip, short_hole: 64 << 10 }),
+    Some(Abilities { ordered: false, holes: Holes::Report, short_hole: 0 }),
+    Some(Abilities { ordered: true, holes: Holes::Report, short_hole: 0 }),
+    Some(Abilities { ordered: false, holes: Holes::WriteZeros, short_hole: 0 }),
+    Some(Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 0 }),
 ];
 
 /// Data at both ends, zeros in data, and a hole of a MiB and more.

@@ -42,7 +42,7 @@ fn gaps_are_read_over_and_reads_overlap_as_the_profile_says() {
     }
     let expected = qemu_reads(&path, &raw);
     let image = std::fs::read(&path).unwrap();
-    // (gap, worth, reads at once, whether gaps are read over, reads that wait for an answer at most)
+    // (gap, min_read, reads at once, whether gaps are read over, reads that wait for an answer at most)
     let rows = [
         (0, 0, 4, false, 4),
         (CLUSTER - 1, 0, 1, false, 1),
@@ -52,9 +52,10 @@ fn gaps_are_read_over_and_reads_overlap_as_the_profile_says() {
         // A small job is read in parts if these are long enough, to save a copy.
         (CLUSTER, CLUSTER, 2, true, 2),
     ];
-    for (gap, worth, reads_at_once, joined, most) in rows {
+    for (gap, min_read, reads_at_once, joined, most) in rows {
         let source = HeldSource::new(image.clone());
-        let profiled = Rc::new(Profiled(source.clone(), Profile { gap, worth, reads_at_once, ..Profile::default() }));
+        let profiled =
+            Rc::new(Profiled(source.clone(), Profile { gap, min_read, reads_at_once, ..Profile::default() }));
         let target = MemoryTarget::new(Abilities::default());
         let writing = target.clone();
         let work = async move {
@@ -65,7 +66,7 @@ fn gaps_are_read_over_and_reads_overlap_as_the_profile_says() {
             convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await
         };
         drive(&source, Answers::OneAtATime, work).expect("it waits for nothing").unwrap();
-        let row = format!("gap {gap}, worth {worth}, {reads_at_once} at once");
+        let row = format!("gap {gap}, min_read {min_read}, {reads_at_once} at once");
         assert!(*target.bytes.borrow() == expected, "{row}");
         let data: Vec<u64> = source.reads.borrow().iter().map(|&(_, len)| len).filter(|&len| len > CLUSTER).collect();
         let longest = *data.iter().max().unwrap();

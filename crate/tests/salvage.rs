@@ -44,7 +44,7 @@ fn more_losses_than_a_job_lists() {
     {
         let (image, expected) = many_losses(lost, shift);
         let case = Case { salvage: true, ..Case::new(image) };
-        for kind in [Abilities::default(), Abilities { holes: Holes::Filled, ..Abilities::default() }] {
+        for kind in [Abilities::default(), Abilities { holes: Holes::WriteZeros, ..Abilities::default() }] {
             let converted = case.convert(Answers::Reverse, kind, 1 << 20);
             converted.result.unwrap();
             assert!(converted.target.bytes.take() == expected, "{lost}, {shift}: other bytes");

@@ -76,7 +76,7 @@ fn gnu_tar_makes_them() {
             assert!((packed.len() as u64) < size, "{what}: it is not sparse");
             for file in [packed.clone(), gzip(&packed)] {
                 let is_plain = file == packed;
-                for holes in [Holes::Implied, Holes::Told, Holes::Filled] {
+                for holes in [Holes::Skip, Holes::Report, Holes::WriteZeros] {
                     let abilities = Abilities { holes, ..Abilities::default() };
                     let converted = Case::new(file.clone()).convert(Answers::InOrder, abilities, 64 << 10);
                     converted.result.unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -84,7 +84,7 @@ fn gnu_tar_makes_them() {
                     let data: u64 = places.iter().map(|_| (len as u64).next_multiple_of(4096) + 4096).sum();
                     let written = converted.target.data_bytes.get();
                     // Where zeros are written, chunks in order are.
-                    let is_dense = holes == Holes::Filled && !is_plain;
+                    let is_dense = holes == Holes::WriteZeros && !is_plain;
                     assert!(is_dense || written <= data + 4096, "{what}: {written} bytes are no holes");
                     let read = converted.source.reads.borrow().iter().map(|&(_, len)| len).sum::<u64>();
                     assert!(!is_plain || read < packed.len() as u64 + 128 * 1024, "{what}: {read} bytes are read");

@@ -23,7 +23,7 @@ fn check(case: &Case, disk: &[u8], what: &str) {
     for answers in ANSWERS {
         for job in JOBS {
             for kind in
-                [Abilities::default(), Abilities { ordered: true, holes: Holes::Filled, ..Abilities::default() }]
+                [Abilities::default(), Abilities { ordered: true, holes: Holes::WriteZeros, ..Abilities::default() }]
             {
                 let converted = case.convert(answers, kind, job);
                 converted.result.unwrap_or_else(|error| panic!("{what}: {error}"));

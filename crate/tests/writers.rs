@@ -72,17 +72,17 @@ fn a_target_that_wants_to_know_holes_is_told_of_them() {
         (converted.target.holes.take(), converted.target.data_bytes.get())
     };
     // Zeros found in data count as a hole, whatever the job they are in.
-    let (holes, data) = told(Holes::Told, "raw", 8 << 20);
+    let (holes, data) = told(Holes::Report, "raw", 8 << 20);
     assert_eq!((holes.iter().map(|(_, len)| len).sum::<u64>(), data), (8 * MIB - (128 << 10), 128 << 10));
     assert!(holes.len() <= 3, "{holes:?}");
     // A large one is told in parts: the target may have to send it.
-    let (holes, _) = told(Holes::Told, "raw", 1 << 20);
+    let (holes, _) = told(Holes::Report, "raw", 1 << 20);
     assert_eq!(holes.iter().map(|(_, len)| len).sum::<u64>(), 8 * MIB - (128 << 10));
     assert!(holes.len() >= 7 && holes.iter().all(|(_, len)| *len <= 2 * MIB), "{holes:?}");
     // Where holes are filled, zeros in data are data, and a hole is told in parts, so that progress is seen.
-    let (holes, data) = told(Holes::Filled, "raw", 1 << 20);
+    let (holes, data) = told(Holes::WriteZeros, "raw", 1 << 20);
     assert_eq!((holes.iter().map(|(_, len)| len).sum::<u64>(), data), (8 * MIB - (192 << 10), 192 << 10));
     assert!(holes.len() >= 7 && holes.iter().all(|(_, len)| *len <= MIB), "{holes:?}");
     // The footer of a VHD counts as data.
-    assert_eq!(told(Holes::Told, "vpc", 8 << 20).1, (128 << 10) + 512);
+    assert_eq!(told(Holes::Report, "vpc", 8 << 20).1, (128 << 10) + 512);
 }

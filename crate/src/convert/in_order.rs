@@ -223,7 +223,7 @@ impl InOrderPlanner {
     /// Splits off the last unit of the disk if it is zeros that must be written, because the target would otherwise not
     /// know where the disk ends.
     fn split_end(&self, chunk: &mut Vec<u8>) -> Option<Vec<u8>> {
-        let ends_by_itself = self.limits.encoding != Encoding::Plain || self.limits.abilities.holes != Holes::Implied;
+        let ends_by_itself = self.limits.encoding != Encoding::Plain || self.limits.abilities.holes != Holes::Skip;
         let unit = self.limits.unit as usize;
         let start = (chunk.len() - 1) / unit * unit;
         if ends_by_itself || !is_zero(&chunk[start..]) {
@@ -250,7 +250,7 @@ impl InOrderPlanner {
             span,
             unit: self.limits.unit,
             short_hole: self.limits.abilities.short_hole,
-            dense: self.limits.abilities.holes == Holes::Filled,
+            dense: self.limits.abilities.holes == Holes::WriteZeros,
             encoding: self.limits.encoding,
             ..Job::default()
         };

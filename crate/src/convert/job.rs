@@ -163,7 +163,7 @@ impl Job {
             }
         }
         let is_short = |range: &FileRange| {
-            files.get(usize::from(range.file.0)).is_some_and(|file| range.len < file.profile().worth)
+            files.get(usize::from(range.file.0)).is_some_and(|file| range.len < file.profile().min_read)
         };
         let divided = direct.len() > self.reads.len();
         if divided && direct.iter().any(|(range, _)| is_short(range)) {

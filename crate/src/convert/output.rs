@@ -49,7 +49,7 @@ impl<B> Output<'_, B> {
     fn abilities(&self) -> Abilities {
         match self.writer.encoding() {
             Encoding::Plain => self.target.abilities(),
-            Encoding::Gzip => Abilities { ordered: true, holes: Holes::Told, short_hole: 0 },
+            Encoding::Gzip => Abilities { ordered: true, holes: Holes::Report, short_hole: 0 },
         }
     }
 }
@@ -100,7 +100,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
     /// runs out.
     pub fn stretches_of(&self, job: &Job) -> Result<Vec<Run>> {
         let mut stretches = Vec::new();
-        if self.holes != Holes::Implied {
+        if self.holes != Holes::Skip {
             let len = job.stretches.len();
             stretches.try_reserve_exact(len).map_err(|_| Error::out_of_memory(len * size_of::<Run>()))?;
             stretches.extend_from_slice(&job.stretches);
@@ -127,12 +127,12 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
                 join(gzip, region, Some(bytes), segments).await?
             }
             (Some(gzip), ..) => join(gzip, region, None, &[]).await?,
-            (None, Some((bytes, Placement::Runs(runs))), Holes::Implied) => {
+            (None, Some((bytes, Placement::Runs(runs))), Holes::Skip) => {
                 self.output.target.write(bytes, runs).await?;
                 0
             }
             (None, Some((bytes, Placement::Runs(runs))), _) => self.alternate(region, Some(bytes), runs).await?,
-            (None, _, Holes::Implied) => 0,
+            (None, _, Holes::Skip) => 0,
             (None, ..) => self.alternate(region, None, stretches).await?,
         };
         if let Some(turns) = &self.turns {
@@ -157,9 +157,9 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
 
     /// Reports a hole, unless it is empty. Returns the number of bytes written as zeros.
     async fn hole(&self, start: u64, end: u64) -> Result<u64> {
-        if start < end && self.holes != Holes::Implied {
+        if start < end && self.holes != Holes::Skip {
             self.output.target.hole(start, end - start).await?;
-            if self.holes == Holes::Filled {
+            if self.holes == Holes::WriteZeros {
                 return Ok(end - start);
             }
         }

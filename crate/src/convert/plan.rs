@@ -58,9 +58,9 @@ impl JobLimits {
         }
         let divided = self.bytes.max(self.unit);
         match self.abilities.holes {
-            Holes::Implied => none,
-            Holes::Told => HoleLimits { hole: divided.max(virtual_size / TOLD_HOLES), ..none },
-            Holes::Filled => HoleLimits { job: divided, ..none },
+            Holes::Skip => none,
+            Holes::Report => HoleLimits { hole: divided.max(virtual_size / TOLD_HOLES), ..none },
+            Holes::WriteZeros => HoleLimits { job: divided, ..none },
         }
     }
 }
@@ -145,7 +145,7 @@ impl Planner {
             span,
             unit: self.limits.unit,
             short_hole: self.limits.abilities.short_hole,
-            dense: self.limits.abilities.holes == Holes::Filled,
+            dense: self.limits.abilities.holes == Holes::WriteZeros,
             encoding: self.limits.encoding,
             salvage: self.salvage,
             names: self.names_in(&job.pieces),

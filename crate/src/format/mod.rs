@@ -142,7 +142,7 @@ pub struct Format {
 
 impl Format {
     /// Whether some build reads it, rather than knowing it by name only.
-    pub fn is_read(&self) -> bool {
+    pub fn is_supported(&self) -> bool {
         !matches!(self.reader, Reader::Nothing { .. })
     }
 
@@ -224,7 +224,7 @@ fn formats() -> impl Iterator<Item = &'static Format> {
 
 /// The formats that are read, in the order of the registry.
 pub fn readable() -> impl Iterator<Item = &'static Format> {
-    formats().filter(|format| format.is_read())
+    formats().filter(|format| format.is_supported())
 }
 
 /// The format called `name`. Fails with `usage` unless it is one that is read.

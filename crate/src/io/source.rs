@@ -46,7 +46,7 @@ pub struct Profile {
     pub gap: u64,
     /// The least length, in bytes, of a read that is worth its call. A job is not divided into shorter reads to avoid a
     /// copy.
-    pub worth: u64,
+    pub min_read: u64,
     /// Upper bound on the concurrent reads of one job.
     pub reads_at_once: usize,
     /// Whether workers open the source by themselves. Otherwise jobs are sent to them together with their bytes.
@@ -62,7 +62,7 @@ impl Default for Profile {
     fn default() -> Self {
         Self {
             gap: 64 << 10,
-            worth: 0,
+            min_read: 0,
             // Enough to hide the latency of a browser's `Blob.slice`, few enough that the first ones are not starved.
             reads_at_once: 4,
             opened_by_workers: true,

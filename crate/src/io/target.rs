@@ -28,13 +28,13 @@ impl Run {
 pub enum Holes {
     /// What is never written reads as zero. `hole` is never called.
     #[default]
-    Implied,
+    Skip,
     /// `hole` is called for each range without data, zeros found in data included. Workers do not open such a target by
     /// themselves.
-    Told,
+    Report,
     /// `hole` is called for each range that the image stores no data for, and writes zeros there. Zeros in data are
     /// written as data.
-    Filled,
+    WriteZeros,
 }
 
 /// What a target can do.

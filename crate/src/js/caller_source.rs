@@ -18,8 +18,8 @@ extern "C" {
     fn size(this: &JsCaller) -> f64;
     #[wasm_bindgen(method, getter)]
     fn gap(this: &JsCaller) -> f64;
-    #[wasm_bindgen(method, getter)]
-    fn worth(this: &JsCaller) -> f64;
+    #[wasm_bindgen(method, getter, js_name = worth)]
+    fn min_read(this: &JsCaller) -> f64;
     #[wasm_bindgen(method, getter, js_name = readsAtOnce)]
     fn reads_at_once(this: &JsCaller) -> u32;
     #[wasm_bindgen(method, getter)]
@@ -49,7 +49,7 @@ impl CallerSource {
         let object: JsCaller = value.unchecked_into();
         let profile = Profile {
             gap: object.gap() as u64,
-            worth: object.worth() as u64,
+            min_read: object.min_read() as u64,
             reads_at_once: object.reads_at_once() as usize,
             opened_by_workers: false,
             made_here: false,

@@ -109,9 +109,9 @@ impl<B: JsBytes> TargetHandle<B> for ObjectTarget {
 impl<B: JsBytes> Target<B> for ObjectTarget {
     fn abilities(&self) -> Abilities {
         let holes = match self.0.holes().as_deref() {
-            Some("told") => Holes::Told,
-            Some("filled") => Holes::Filled,
-            _ => Holes::Implied,
+            Some("told") => Holes::Report,
+            Some("filled") => Holes::WriteZeros,
+            _ => Holes::Skip,
         };
         let short_hole = self.0.short_hole().unwrap_or(0.0) as u64;
         Abilities { ordered: self.0.ordered().unwrap_or(false), holes, short_hole }

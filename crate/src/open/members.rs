@@ -120,11 +120,12 @@ async fn images(members: Vec<Member>) -> Result<Vec<Member>> {
         }
         let mut sample = format::head(&*member.source).await?;
         let is_container = container::probe(&sample).is_some();
-        let format =
-            format::complete(&mut sample, &*member.source).await?.filter(|format| format.is_read() || !is_container);
+        let format = format::complete(&mut sample, &*member.source)
+            .await?
+            .filter(|format| format.is_supported() || !is_container);
         match format {
             Some(format) if format.is_no_image() => {}
-            Some(format) if !format.is_read() => known.push(member),
+            Some(format) if !format.is_supported() => known.push(member),
             None if !is_container => {}
             format => read.push((member, format)),
         }

@@ -186,10 +186,10 @@ async fn recognise(stream: Box<dyn ByteStream>, mut containers: Vec<ContainerInf
 pub(crate) fn not_in_order(format: &Format, outer: Option<&str>) -> Error {
     let label = format.label;
     let message = match outer {
-        Some(outer) if format.is_read() => {
+        Some(outer) if format.is_supported() => {
             format!("The {outer} file holds {label}, which is not read out of it; unpack it first")
         }
-        None if format.is_read() => {
+        None if format.is_supported() => {
             format!("The stream is {label}, which is read at any position; save it as a file first")
         }
         Some(outer) => return format.refusal(&format!("The {outer} file holds")),

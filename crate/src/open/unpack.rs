@@ -72,7 +72,7 @@ async fn image_in(container: &str, list: List, source: Rc<dyn Source>, salvage: 
 /// Finds the container that matches `sample`. Supported image formats, and formats that are refused by name, always
 /// win.
 pub fn container_of(sample: &Sample) -> Option<&'static Container> {
-    let is_known = format::recognise(sample).is_some_and(|format| format.is_read() || format.is_no_image());
+    let is_known = format::recognise(sample).is_some_and(|format| format.is_supported() || format.is_no_image());
     if is_known { None } else { container::probe(sample) }
 }
 

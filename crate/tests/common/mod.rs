@@ -146,7 +146,7 @@ impl MemoryTarget {
     }
 
     fn unwritten(&self) -> u8 {
-        if self.abilities.holes == Holes::Implied { 0 } else { 0xee }
+        if self.abilities.holes == Holes::Skip { 0 } else { 0xee }
     }
 
     fn take(&self, bytes: &[u8], run: &Run) {
@@ -185,7 +185,7 @@ impl Target<Vec<u8>> for MemoryTarget {
     }
 
     fn hole(&self, offset: u64, len: u64) -> LocalBoxFuture<'_, Result<()>> {
-        assert_ne!(self.abilities.holes, Holes::Implied, "a hole is told");
+        assert_ne!(self.abilities.holes, Holes::Skip, "a hole is told");
         let (start, end) = (offset as usize, (offset + len) as usize);
         self.cover(start, end);
         self.bytes.borrow_mut()[start..end].fill(0);
@@ -195,7 +195,7 @@ impl Target<Vec<u8>> for MemoryTarget {
 
     fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
         let all = self.covered.borrow().iter().all(|&covered| covered);
-        assert!(self.abilities.holes == Holes::Implied || all, "a hole is not told");
+        assert!(self.abilities.holes == Holes::Skip || all, "a hole is not told");
         self.finished.set(true);
         ready(Ok(())).boxed_local()
     }

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 
 /// Abilities of targets: of those that workers may open, and of streams.
 const TARGETS: [Abilities; 4] = [
-    Abilities { ordered: false, holes: Holes::Implied, short_hole: 0 },
-    Abilities { ordered: true, holes: Holes::Implied, short_hole: 64 << 10 },
-    Abilities { ordered: true, holes: Holes::Told, short_hole: 0 },
-    Abilities { ordered: true, holes: Holes::Filled, short_hole: 0 },
+    Abilities { ordered: false, holes: Holes::Skip, short_hole: 0 },
+    Abilities { ordered: true, holes: Holes::Skip, short_hole: 64 << 10 },
+    Abilities { ordered: true, holes: Holes::Report, short_hole: 0 },
+    Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 0 },
 ];
 
 /// A disk with data at its start and at its end, and a hole of more than half between them.
@@ -61,7 +61,7 @@ fn converts(output: &Output, sizes: &[u64]) {
                 if is_compressed {
                     assert_eq!(written, file.len() as u64, "{name}");
                     assert_eq!(converted.target.holes.take(), [], "{name}: it has no holes");
-                } else if abilities.holes == Holes::Filled {
+                } else if abilities.holes == Holes::WriteZeros {
                     assert_eq!(written, file.len() as u64, "{name}");
                 } else {
                     assert!(file.ends_with(&writer.footer(&STAMP)), "{name}: another footer");

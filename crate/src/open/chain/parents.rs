@@ -78,7 +78,7 @@ async fn open(file: Rc<dyn Source>) -> Result<Vec<Identity>> {
     let Unpacked { source, content: Content::Image(format), .. } = unpack(file, false).await? else {
         return Ok(Vec::new());
     };
-    if !format.is_read() {
+    if !format.is_supported() {
         return Ok(Vec::new());
     }
     let how = LayerOptions { is_backing: true, ..LayerOptions::default() };
