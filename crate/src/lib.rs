@@ -10,15 +10,15 @@
 //!                    convert: plan -> jobs -> read, decode, find zeros, encode, write
 //! ```
 //!
-//! - [`open`](mod@open) turns a [`Source`] into an [`Image`]: containers are followed, the format is recognised by content, the
-//!   files that the image names are found, and the layers of its chain are merged to one list of extents ([`disk`]).
-//! - [`convert`] plans the extents into jobs. An executor reads and decodes them; [`compress`] and [`crypt`] know how.
-//! - An [`output`] defines the form of what is written, a [`Target`](io::target::Target) where it goes. Zeros stay holes.
+//! - [`open`](mod@open) turns a [`Source`] into an [`Image`]: it unpacks containers, recognises the format by content,
+//!   finds the files that the image refers to, and merges the layers of the chain into one list of extents ([`disk`]).
+//! - [`convert`] plans the extents into jobs. An executor reads and decodes them by [`compress`] and [`crypt`].
+//! - An [`output`] defines the output's form, a [`Target`](io::target::Target) its destination. Zeros stay holes.
 //!
-//! The core is `async` code over the traits [`Source`], [`Target`](io::target::Target) and [`convert::Executor`]. It opens no
-//! file and names no platform: `native` runs it with `std::fs`, for tests, and `js` in browsers and Node.
+//! The core is `async` code over the traits [`Source`], [`Target`](io::target::Target) and [`convert::Executor`]. It
+//! opens no files and depends on no platform: `native` runs it over `std::fs`, for tests, and `js` in browsers and Node.
 //!
-//! Every number in an image is hostile until it is checked.
+//! Every number in an image is hostile until checked.
 
 pub mod compress;
 pub mod container;

@@ -1,11 +1,11 @@
-//! Offsets that cannot be mixed up, and the numbers and texts that stand in an image.
+//! Distinct types for host and guest offsets, and readers for integers and strings in images.
 
 use serde::{Deserialize, Serialize};
 
-/// The unit in which disks and most formats count, in bytes.
+/// Sector size of disks and most formats, in bytes.
 pub const SECTOR: u64 = 512;
 
-/// The largest size or offset that the API represents exactly: JavaScript's `Number.MAX_SAFE_INTEGER`.
+/// The largest size or offset that the API can represent exactly: JavaScript's `Number.MAX_SAFE_INTEGER`.
 pub const MAX_SIZE: u64 = (1 << 53) - 1;
 
 /// A byte range of a file.
@@ -18,12 +18,12 @@ pub struct ByteRange {
 }
 
 impl ByteRange {
-    /// The range of `len` bytes at `start`; `None` if it ends past 2^63.
+    /// Creates a range of `len` bytes at `start`. Returns `None` if its end exceeds 2^63-1.
     pub fn new(start: HostOffset, len: u64) -> Option<Self> {
         start.0.checked_add(len).filter(|&end| end <= i64::MAX as u64).map(|_| Self { start, len })
     }
 
-    /// The offset behind the last byte.
+    /// The offset after the last byte.
     pub fn end(&self) -> u64 {
         self.start.0 + self.len
     }
@@ -33,21 +33,21 @@ impl ByteRange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HostOffset(pub u64);
 
-/// An offset on the guest's disk, in bytes.
+/// An offset on the guest disk, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GuestOffset(pub u64);
 
-/// A range of the guest's disk, in bytes, without `end`.
+/// A range of the guest disk, in bytes. `end` is exclusive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GuestRange {
     /// First byte.
     pub start: u64,
-    /// The offset behind the last byte.
+    /// The offset after the last byte.
     pub end: u64,
 }
 
 impl GuestRange {
-    /// Whether the range has no bytes.
+    /// Whether the range contains no bytes.
     pub fn is_empty(self) -> bool {
         self.start >= self.end
     }
@@ -83,12 +83,12 @@ pub(crate) fn be64(bytes: &[u8], at: usize) -> u64 {
     u64::from_be_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// The bytes of a text that ends at its first zero byte, or fills `bytes` if there is none.
+/// Returns the bytes before the first NUL, or all of `bytes` if there is none.
 pub(crate) fn before_nul(bytes: &[u8]) -> &[u8] {
     bytes.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 
-/// The text of [`before_nul`]. What is not UTF-8 is replaced.
+/// Decodes [`before_nul`] as UTF-8. Invalid sequences are replaced.
 pub(crate) fn text_before_nul(bytes: &[u8]) -> String {
     String::from_utf8_lossy(before_nul(bytes)).into_owned()
 }

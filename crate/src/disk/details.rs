@@ -1,8 +1,8 @@
-//! What a format says of an image beyond what every format has.
+//! Format-specific metadata of an image.
 
 use serde::{Serialize, Serializer};
 
-/// Names and values, in the order in which they are shown.
+/// Names and values, in display order.
 #[derive(Clone, Debug, Default)]
 pub struct Details(pub Vec<(&'static str, Value)>);
 
@@ -12,19 +12,19 @@ impl Serialize for Details {
     }
 }
 
-/// A value. Numbers are at most 2^53-1.
+/// A value. Numbers do not exceed 2^53-1.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// Yes or no.
+    /// A boolean.
     Bool(bool),
     /// A number.
     Number(u64),
-    /// A text as the image has it, neither escaped nor cut.
+    /// A string from the image, neither escaped nor shortened.
     Text(String),
-    /// Several values.
+    /// A list of values.
     List(Vec<Value>),
-    /// Values with names.
+    /// Nested names and values.
     Map(Details),
 }
 

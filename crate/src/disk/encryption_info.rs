@@ -1,40 +1,40 @@
-//! What the headers say of an image's encryption.
+//! The encryption of an image, as described by its headers.
 
 use super::details::{Details, Value};
 use crate::crypt::Encryption;
 use crate::crypt::luks::{Luks, ModeNames};
 use serde::Serialize;
 
-/// How an image is encrypted, for the API.
+/// The encryption of an image, for the API.
 #[derive(Clone, Debug, Serialize)]
 pub struct EncryptionInfo {
     /// "luks" or "aes".
     pub format: &'static str,
-    /// What the LUKS header says.
+    /// The LUKS header, if the format is "luks".
     pub luks: Option<LuksInfo>,
 }
 
-/// The content of a LUKS header. Offsets are in bytes from its start.
+/// The content of a LUKS header. Offsets are in bytes from the start of the header.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LuksInfo {
-    /// The cipher: "aes-256".
+    /// The cipher and its key length in bits, such as "aes-256".
     pub cipher: String,
-    /// The mode: "xts".
+    /// The cipher mode, such as "xts".
     pub mode: String,
-    /// How initialisation vectors are made: "plain64".
+    /// The generator of initialisation vectors, such as "plain64".
     pub iv: String,
-    /// The hash of essiv: "sha256".
+    /// The hash of the `essiv` generator, such as "sha256".
     pub iv_hash: Option<String>,
-    /// The hash of the key derivation: "sha256".
+    /// The hash of the key derivation, such as "sha256".
     pub hash: String,
     /// The UUID as text.
     pub uuid: String,
-    /// Where the payload begins in a file that is all LUKS.
+    /// The payload's offset in a plain LUKS file.
     pub payload_offset: u64,
-    /// The number of iterations for the digest of the master key.
+    /// Iterations of the master key digest.
     pub master_key_iterations: u32,
-    /// All eight key slots.
+    /// The eight key slots.
     pub slots: Vec<SlotInfo>,
 }
 
@@ -42,18 +42,18 @@ pub struct LuksInfo {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SlotInfo {
-    /// Whether it holds a key.
+    /// Whether the slot holds a key.
     pub active: bool,
-    /// The number of iterations that derive its key.
+    /// Iterations of its key derivation.
     pub iterations: u32,
-    /// Where its key material lies.
+    /// Offset of its key material.
     pub key_offset: u64,
-    /// The number of stripes into which the master key is split.
+    /// Stripes that the master key is split into.
     pub stripes: u32,
 }
 
 impl EncryptionInfo {
-    /// The description of `encryption`.
+    /// Describes `encryption`.
     pub fn of(encryption: &Encryption) -> Self {
         match encryption {
             Encryption::Aes => Self { format: "aes", luks: None },
@@ -61,7 +61,7 @@ impl EncryptionInfo {
         }
     }
 
-    /// The description under the keys of `qemu-img info`.
+    /// Returns the description, with the keys of `qemu-img info`.
     pub fn details(&self) -> Details {
         let mut details = Vec::new();
         let Some(luks) = &self.luks else { return Details(vec![("format", self.format.into())]) };

@@ -1,4 +1,4 @@
-//! Extents: which bytes of which file make up each range of the guest's disk. Every format lists them in this form.
+//! Extents: the source of each range of the guest disk, in a form common to all formats.
 
 use super::damage::Damage;
 use crate::compress::{Compression, Framing};
@@ -7,88 +7,88 @@ use crate::io::source::FileId;
 use crate::offsets::{GuestOffset, GuestRange, HostOffset};
 use futures_util::future::LocalBoxFuture;
 
-/// A range of the guest's disk whose bytes come from one place.
+/// A range of the guest disk with a single source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// First byte.
     pub start: GuestOffset,
     /// Length in bytes, never 0.
     pub len: u64,
-    /// The layer that describes it: 0 is the image, 1 its backing file, and so on.
+    /// The layer that the extent is from: 0 is the image, 1 its backing file, and so on.
     pub layer: u16,
-    /// The bytes that the guest reads there.
+    /// The source of its bytes.
     pub kind: ExtentKind,
 }
 
-/// The bytes that the guest reads in an extent.
+/// The source of an extent's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtentKind {
-    /// Nothing is recorded: the bytes of the layer below, or zeros.
+    /// Not allocated: the guest reads the layer below, or zeros if there is none.
     Unallocated {
-        /// Where the file has space for it, if it has: a subcluster beside others with data.
+        /// Space in the file reserved for it, if any: an unallocated subcluster of a cluster with data has some.
         host: Option<(FileId, HostOffset)>,
     },
-    /// Recorded as zeros.
+    /// Marked as zeros.
     Zero {
-        /// Where the file has space for it, if it has. The guest does not read the bytes there.
+        /// Space in the file reserved for it, if any. Its bytes are not read.
         host: Option<(FileId, HostOffset)>,
     },
-    /// The bytes of a file from `host` on.
+    /// Bytes stored in a file.
     Data {
-        /// Which file.
+        /// Its file.
         file: FileId,
-        /// Where the bytes lie.
+        /// Their host offset.
         host: HostOffset,
-        /// How they are encrypted, if they are.
+        /// Their encryption, if any.
         encrypted: Option<Encrypted>,
     },
-    /// A part of one compressed cluster or grain.
+    /// A part of a single compressed cluster or grain.
     Compressed {
-        /// Which file.
+        /// Its file.
         file: FileId,
-        /// Where the compressed bytes lie.
+        /// Host offset of the compressed bytes.
         host: HostOffset,
-        /// Upper bound on the length of the compressed bytes. The stream may end earlier.
+        /// Upper bound on the length of the compressed bytes. The compressed stream may end earlier.
         host_len: u64,
         /// Length of the decompressed cluster, in bytes.
         cluster: u64,
-        /// Offset of the extent in the cluster, in bytes.
+        /// Offset of the extent in the decompressed cluster, in bytes.
         skip: u64,
-        /// How they are compressed.
+        /// The compression method.
         compression: Compression,
-        /// What surrounds the compressed data.
+        /// The structure around the compressed data.
         framing: Framing,
     },
-    /// In a salvage only: unreadable.
+    /// Unreadable. Only in a salvage.
     Lost(Damage),
 }
 
-/// How data is encrypted: in sectors of 512 bytes, each with its number.
+/// How data is encrypted. Each sector of 512 bytes is encrypted by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encrypted {
-    /// Which of the ciphers of the image. They are numbered from the top layer down.
+    /// Index of the image's cipher. Ciphers are numbered from the top layer down.
     pub cipher: u16,
     /// Whether sectors are numbered by guest offset; otherwise by host offset.
     pub by_guest: bool,
 }
 
 impl Extent {
-    /// The guest offset behind the last byte.
+    /// The guest offset after the last byte.
     pub fn end(&self) -> u64 {
         self.start.0 + self.len
     }
 
-    /// The guest range of the extent.
+    /// The extent's guest range.
     pub fn range(&self) -> GuestRange {
         GuestRange { start: self.start.0, end: self.end() }
     }
 
-    /// Whether the guest may read something other than zeros.
+    /// Whether the guest may read anything but zeros here.
     pub fn has_data(&self) -> bool {
         matches!(self.kind, ExtentKind::Data { .. } | ExtentKind::Compressed { .. })
     }
 
-    /// Divides the extent behind its first `len` bytes. The second part is `None` if nothing is left.
+    /// Splits the extent after its first `len` bytes. The second part is `None` if it would be empty.
     pub fn split(self, len: u64) -> (Self, Option<Self>) {
         if len >= self.len {
             return (self, None);
@@ -105,8 +105,7 @@ impl Extent {
         (Self { len, ..self }, Some(Self { start: GuestOffset(self.start.0 + len), len: self.len - len, kind, ..self }))
     }
 
-    /// Appends `next` and returns true, if both together are one extent: `next` continues this one on the disk and in the
-    /// file.
+    /// Merges `next` into this extent and returns true if `next` continues it on the disk and in the file.
     pub fn try_extend(&mut self, next: &Extent) -> bool {
         if self.end() != next.start.0 || self.layer != next.layer || !self.continues(next) {
             return false;
@@ -133,37 +132,38 @@ impl Extent {
     }
 }
 
-/// Lists the extents of a disk.
+/// Lists the extents of a disk, range by range.
 pub trait ExtentWalk {
-    /// Appends the extents from `range.start` on to `batch`, in guest order and without gaps: at least one, a bounded
-    /// number, none past `range.end`. The range is on the disk and not empty. The ranges of one walk ascend.
+    /// Appends extents from `range.start` on to `batch`, in guest order and without gaps: at least one, a bounded
+    /// number, none past `range.end`. `range` must be within the disk and not empty, and the ranges of one walk must
+    /// ascend.
     fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>>;
 }
 
-/// A pass over all extents of a disk, in guest order, without gaps.
+/// A pass over the extents of a disk, in guest order and without gaps.
 pub struct Extents {
     walk: Box<dyn ExtentWalk>,
-    /// The part of the disk that was not listed yet.
+    /// The part of the disk not listed yet.
     remaining: GuestRange,
 }
 
 impl Extents {
-    /// Begins a pass over the first `size` bytes of the disk.
+    /// Starts a pass over the first `size` bytes of the disk.
     pub fn new(walk: Box<dyn ExtentWalk>, size: u64) -> Self {
         Self { walk, remaining: GuestRange { start: 0, end: size } }
     }
 
-    /// How far the pass has come, as a guest offset.
+    /// The guest offset up to which extents were listed.
     pub fn position(&self) -> u64 {
         self.remaining.start
     }
 
-    /// Continues the pass with `range`, which does not begin before [`Extents::position`].
+    /// Continues the pass with `range`, which must not begin before [`Extents::position`].
     pub fn continue_with(self, range: GuestRange) -> Self {
         Self { remaining: range, ..self }
     }
 
-    /// Appends the next extents to `batch`, a bounded number. Returns false if there are none left.
+    /// Appends the next extents, a bounded number, to `batch`. Returns false if none are left.
     pub async fn next(&mut self, batch: &mut Vec<Extent>) -> Result<bool> {
         if self.remaining.is_empty() {
             return Ok(false);

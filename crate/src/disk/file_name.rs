@@ -1,11 +1,11 @@
-//! Which file a name of QEMU's means: a path, an address, or a description in JSON. Nothing is opened by it: files that were
-//! handed over are compared with it.
+//! Parses QEMU file names: paths, URLs and JSON descriptions. Nothing is opened by these names; the files handed over
+//! are matched against them.
 
 use crate::disk::json;
 use crate::error::shown::shown;
 use crate::error::{Error, Result};
 
-/// The drivers whose node is the bytes of a file.
+/// QEMU drivers whose node has the plain bytes of a file.
 const PROTOCOLS: [&str; 16] = [
     "file",
     "host_device",
@@ -24,27 +24,27 @@ const PROTOCOLS: [&str; 16] = [
     "vxhs",
     "nvme",
 ];
-/// The drivers that hand the bytes of the node below on.
+/// QEMU drivers that pass through the bytes of the node below.
 const FILTERS: [&str; 4] = ["raw", "throttle", "copy-on-read", "preallocate"];
-/// The options that name the file of a protocol.
+/// Options that name the file of a protocol driver.
 const NAMES: [&str; 7] = ["filename", "url", "uri", "path", "image", "export", "vdi"];
-/// The options by which a node has other bytes than the file or the image below has.
+/// Options that give a node other bytes than the file or image below it.
 const CHANGES: [&str; 5] = ["offset", "size", "backing", "data-file", "snapshot"];
 
-/// What a name means.
+/// A parsed name.
 pub(crate) struct Meaning {
-    /// The names that the file may have, as paths, the likeliest first.
+    /// Possible paths of the file, likeliest first.
     pub candidates: Vec<String>,
-    /// The format, where the name states one.
+    /// The format, if the name states one.
     pub format: Option<String>,
 }
 
-/// Whether a disk in the format `name` is the bytes of its file, as QEMU reads it.
+/// Whether QEMU reads a disk of format `name` as the plain bytes of its file.
 pub(crate) fn is_protocol(name: &str) -> bool {
     PROTOCOLS.contains(&name)
 }
 
-/// What `name` means. Fails with `unsupported` where it describes other bytes than a file has, or is not understood.
+/// Parses `name`. Fails with `unsupported` if it describes anything but the bytes of one file, or cannot be understood.
 pub(crate) fn meaning(name: &str) -> Result<Meaning> {
     match name.strip_prefix("json:") {
         Some(text) => described(text)
@@ -53,7 +53,7 @@ pub(crate) fn meaning(name: &str) -> Result<Meaning> {
     }
 }
 
-/// The names of the file that `name`, a path or an address, means.
+/// Returns the possible paths of the file that `name`, a path or URL, refers to.
 pub(crate) fn of_path(name: &str) -> Vec<String> {
     let path = name.strip_prefix("file:").unwrap_or(name);
     let mut candidates = vec![path.to_owned()];
@@ -66,7 +66,7 @@ pub(crate) fn of_path(name: &str) -> Vec<String> {
     candidates
 }
 
-/// The meaning of a description in JSON: options of nodes, each of which has the one below as `file`.
+/// Parses a JSON description: the options of nested nodes, each node having the one below it as `file`.
 fn described(text: &str) -> Option<Meaning> {
     let options = json::paths(text)?;
     let get = |path: String| options.iter().find(|(name, _)| *name == path).map(|(_, value)| &value[..]);
@@ -103,7 +103,7 @@ fn described(text: &str) -> Option<Meaning> {
     }
 }
 
-/// `path` without escapes, if it has any and they are those of a text.
+/// Percent-decodes `path`. Returns `None` if that changes nothing, or the result is not UTF-8.
 fn percent_decoded(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn names_of_every_spelling() {
-        // (name, the likeliest file, format)
+        // (name, candidates, format)
         let cases: &[(&str, &[&str], Option<&str>)] = &[
             ("base.qcow2", &["base.qcow2"], None),
             ("file:base.qcow2", &["base.qcow2"], None),
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// What would be other bytes than those of the file, or is not understood.
+    /// Descriptions of anything but the bytes of one file, and malformed ones.
     #[test]
     fn descriptions_that_are_refused() {
         for text in [

@@ -1,4 +1,4 @@
-//! What is known of an image from its headers.
+//! Metadata of an image, read from its headers.
 
 use super::encryption_info::EncryptionInfo;
 use crate::disk::details::Details;
@@ -7,71 +7,71 @@ use crate::error::fields::{Field, Fields};
 use crate::error::shown::shown;
 use serde::Serialize;
 
-/// What is known of an image from its headers. Sizes are in bytes. A field that the format does not have is `None` or
+/// Metadata of an image, read from its headers. Sizes are in bytes. Fields that the format does not have are `None` or
 /// empty.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Info {
-    /// The format's name, as `qemu-img -f` has it.
+    /// The format's name, as for `qemu-img -f`.
     pub format: &'static str,
-    /// What the image was found in, the outermost container first.
+    /// The containers around the image, outermost first.
     pub containers: Vec<ContainerInfo>,
-    /// The size of the disk that the guest sees; `None` if only its end tells.
+    /// The size of the guest disk; `None` if it is unknown until the end of the stream.
     pub virtual_size: Option<u64>,
-    /// The size of the image's file, or of the member of a container that is the image; `None` for a stream.
+    /// The size of the image's file, or of the container member that is the image; `None` for a stream.
     pub file_size: Option<u64>,
-    /// The size of a cluster, grain or block.
+    /// The cluster, grain or block size.
     pub cluster_size: Option<u64>,
-    /// The version of the format.
+    /// The format version.
     pub version: Option<u32>,
-    /// The compression of compressed clusters: "zlib" or "zstd".
+    /// The compression method of clusters: "zlib" or "zstd".
     pub compression: Option<&'static str>,
-    /// The feature bits that are set, by name.
+    /// The names of the set feature bits.
     pub features: Vec<String>,
-    /// The internal snapshots, in the order of the image's table.
+    /// The internal snapshots, in table order.
     pub snapshots: Vec<Snapshot>,
-    /// The other files that the image names.
+    /// The other files that the image refers to.
     pub references: Vec<Reference>,
-    /// What children may record of this image as their parent.
+    /// The identities by which a child may refer to this image as its parent.
     pub identities: Vec<Identity>,
-    /// How the image is encrypted, if it is.
+    /// Its encryption, if any.
     pub encryption: Option<EncryptionInfo>,
-    /// What only this format has, under the keys of `qemu-img info`.
+    /// Format-specific fields, with the keys of `qemu-img info`.
     pub specific: Details,
-    /// The image and the layers below it, as far as they were handed over.
+    /// The image and the layers below it, as far as their files were handed over.
     pub layers: Vec<LayerInfo>,
-    /// What is missing for reading.
+    /// What is missing to read the image.
     pub needs: Vec<Need>,
-    /// The names of companions that nothing refers to.
+    /// Names of companions that no image refers to.
     pub unused_companions: Vec<String>,
-    /// What a person should look at before converting the image.
+    /// Notices that a user should read before converting the image.
     pub safety: Vec<Notice>,
 }
 
-/// What Google Compute Engine calls the disk.
+/// The file name that Google Compute Engine requires for a disk.
 const RAW_DISK: &str = "disk.raw";
 
-/// Whether a member called `name` is a raw disk, whatever its content looks like: the guest may write any there.
+/// Whether a member named `name` is a raw disk regardless of its content, which the guest controls.
 pub fn is_raw_disk(name: &str) -> bool {
     name.rsplit('/').next() == Some(RAW_DISK)
 }
 
-/// A container that an image was found in.
+/// A container around an image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ContainerInfo {
-    /// Which one.
+    /// The container's name.
     pub name: &'static str,
-    /// The name of the member that is the image, where members have names.
+    /// The name of the image's member, if members have names.
     pub member: Option<String>,
 }
 
 impl ContainerInfo {
-    /// Whether the name of the member says that it is a raw disk.
+    /// Whether the member's name marks it as a raw disk.
     pub fn has_raw_disk(&self) -> bool {
         self.member.as_deref().is_some_and(is_raw_disk)
     }
 
-    /// What it holds, for messages.
+    /// Describes the image in this container, for messages.
     pub fn content(&self) -> String {
         match &self.member {
             Some(member) => format!("'{}'", shown(member)),
@@ -80,31 +80,31 @@ impl ContainerInfo {
     }
 }
 
-/// One image of a chain.
+/// An image of a chain.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LayerInfo {
-    /// The name of its file.
+    /// Its file name.
     pub name: String,
     /// Its format.
     pub format: &'static str,
     /// Whether the format was guessed.
     pub guessed: bool,
-    /// The size of its disk.
+    /// Its virtual size, in bytes.
     pub virtual_size: u64,
-    /// How it is encrypted: "luks" or "aes", if it is.
+    /// Its encryption, if any: "luks" or "aes".
     pub encryption: Option<&'static str>,
 }
 
-/// Something that is missing for reading an image.
+/// A requirement for reading an image that is not met yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Need {
-    /// Another file.
+    /// Another file is needed.
     MissingFile {
-        /// What it is needed for.
+        /// The role of the file.
         role: Role,
-        /// The name that the image has for it.
+        /// The file's name, as recorded in the image.
         name: String,
         /// See [`Reference::file_name`].
         #[serde(rename = "fileName")]
@@ -112,31 +112,31 @@ pub enum Need {
         /// The name of the image that refers to it.
         of: String,
     },
-    /// The password of an encrypted image.
+    /// A password is needed.
     Password {
-        /// The name of that image.
+        /// The name of the encrypted image.
         of: String,
     },
 }
 
-/// Something that a person should look at.
+/// A notice that a user should read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Notice {
     /// The code for programs.
     pub code: &'static str,
-    /// What the sentence is about, for programs.
+    /// Details, for programs.
     pub fields: Fields,
-    /// The sentence for people, without a full stop at its end.
+    /// The sentence to display, without a full stop.
     pub message: String,
 }
 
 impl Notice {
-    /// A notice without fields.
+    /// Creates a notice without fields.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, fields: Fields::default(), message: message.into() }
     }
 
-    /// The same notice; its field `name` is `value`.
+    /// Sets the field `name` to `value`.
     #[must_use]
     pub fn field(mut self, name: &'static str, value: impl Into<Field>) -> Self {
         self.fields.set(name, value.into());
@@ -144,7 +144,7 @@ impl Notice {
     }
 }
 
-/// An internal snapshot as the image's table lists it.
+/// An internal snapshot, as recorded in the image's table.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Snapshot {
@@ -152,16 +152,16 @@ pub struct Snapshot {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// When it was taken, in seconds since 1970.
+    /// Creation time, in seconds since 1970.
     pub date_seconds: u32,
-    /// The part of a second of that time, in nanoseconds.
+    /// Fraction of a second of the creation time, in nanoseconds.
     pub date_nanoseconds: u32,
-    /// How long the guest had run, in nanoseconds. A float, since JavaScript shows it.
+    /// The guest's running time, in nanoseconds. A float, since JavaScript displays it.
     pub vm_clock_nanoseconds: f64,
-    /// The size of the saved machine state, in bytes. A float, since JavaScript shows it.
+    /// The size of the saved machine state, in bytes. A float, since JavaScript displays it.
     pub vm_state_size: f64,
-    /// The guest's instruction count at that time, where recorded. A float, since JavaScript shows it.
+    /// The guest's instruction count, if recorded. A float, since JavaScript displays it.
     pub icount: Option<f64>,
-    /// The size of the disk at that time, in bytes, where recorded. A float, since JavaScript shows it.
+    /// The virtual size at that time, in bytes, if recorded. A float, since JavaScript displays it.
     pub virtual_size: Option<f64>,
 }

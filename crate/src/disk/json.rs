@@ -1,11 +1,11 @@
-//! JSON as QEMU reads it in the name of a file: an object, whose strings may have single quotes.
+//! Parses the JSON objects of QEMU file names, which allow single-quoted strings.
 
-/// Upper bound on the depth of objects and arrays.
+/// Maximum nesting depth of objects and arrays.
 const MAX_DEPTH: usize = 32;
 
-/// The values of the object `text` by their paths: `{"file": {"filename": "a"}}` has `file.filename`, as
-/// `{"file.filename": "a"}` has. Strings are as they are, other values as they are written. `None` if it is no such object,
-/// or has a path twice.
+/// Flattens the JSON object `text` to paths and values: both `{"file": {"filename": "a"}}` and `{"file.filename": "a"}`
+/// have the path `file.filename`. Strings are unescaped; other values are returned as written. Returns `None` if `text`
+/// is not a valid object, or has a path twice.
 pub(crate) fn paths(text: &str) -> Option<Vec<(String, String)>> {
     let mut reader = Reader { rest: text, found: Vec::new() };
     reader.object("", 0)?;
@@ -21,7 +21,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Takes `sign` if it comes next.
+    /// Skips white space and consumes `sign`, if it is next.
     fn take(&mut self, sign: char) -> Option<()> {
         self.rest = self.rest.trim_start().strip_prefix(sign)?;
         Some(())

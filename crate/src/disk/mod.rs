@@ -1,4 +1,4 @@
-//! What a format says of a disk: its extents, what is damaged, what its headers tell, and the other files that it names.
+//! A format-independent description of a disk: extents, damage, metadata, and references to other files.
 
 pub mod damage;
 pub mod details;

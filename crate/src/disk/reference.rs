@@ -1,39 +1,40 @@
-//! The other files that an image names.
+//! References from an image to other files.
 
 use crate::disk::file_name;
 use crate::error::Result;
 use serde::Serialize;
 use std::fmt;
 
-/// A file that an image names. It is never opened by that name.
+/// A reference to another file. Its name is compared with the files handed over, and never used to open one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reference {
-    /// What the image needs it for.
+    /// The role of the file.
     pub role: Role,
-    /// As the image has it: a path, often of another machine; what identifies the file where it has no name.
+    /// The name as recorded in the image: often a path on another machine; if the file has no name, its identity.
     pub name: String,
-    /// The last part of the path that the name means: what the file is called without folders.
+    /// The last component of the path: the file's name without folders.
     #[serde(rename = "fileName")]
     pub file_name: String,
-    /// The paths that the name may mean, the likeliest first.
+    /// Possible paths of the file, likeliest first.
     #[serde(skip)]
     pub candidates: Vec<String>,
-    /// The format that the image states for it.
+    /// The format that the image states for the file.
     pub format: Option<String>,
-    /// What a parent must be, where the image records that. A parent without a name is found by it.
+    /// The identity that a parent must have, if the image records it. Parents without a name are found by it.
     pub identity: Option<Identity>,
 }
 
 impl Reference {
-    /// A reference to a file by its path.
+    /// Creates a reference to a file by path.
     pub fn new(role: Role, name: String, format: Option<String>) -> Self {
         Self::meaning(role, name.clone(), vec![name], format)
     }
 
-    /// A reference to a file as QEMU names it. Fails with `unsupported` where it describes other bytes than a file has.
+    /// Creates a reference from a QEMU file name. Fails with `unsupported` if the name describes anything but the bytes
+    /// of one file, or cannot be understood.
     pub fn by_qemu(role: Role, name: String, format: Option<String>) -> Result<Self> {
         let meaning = file_name::meaning(&name)?;
-        // What the image states beside the name takes precedence.
+        // A format that the image states separately takes precedence over the name's.
         Ok(Self::meaning(role, name, meaning.candidates, format.or(meaning.format)))
     }
 
@@ -43,25 +44,25 @@ impl Reference {
     }
 }
 
-/// What an image needs another file for. The public API has the same word.
+/// The role of another file. The serialized names are those of the public API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Role {
-    /// The layer below: it is read where the image records nothing.
+    /// The layer below, read where the image has nothing allocated.
     #[serde(rename = "backing file")]
     BackingFile,
-    /// The same, in formats that call it so.
+    /// A backing file, in formats that call it a parent.
     #[serde(rename = "parent")]
     Parent,
-    /// It holds the image's data.
+    /// Holds the image's data.
     #[serde(rename = "data file")]
     DataFile,
-    /// It holds a stretch of the image's disk.
+    /// Holds a range of the image's disk.
     #[serde(rename = "extent")]
     Extent,
 }
 
 impl Role {
-    /// Whether the file is a layer of its own.
+    /// Whether the file is a separate layer of the chain.
     pub fn is_layer(self) -> bool {
         matches!(self, Self::BackingFile | Self::Parent)
     }
@@ -78,17 +79,17 @@ impl fmt::Display for Role {
     }
 }
 
-/// What tells one disk from another.
+/// The identity of a disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Identity {
-    /// Which disk it is, as text.
+    /// The disk's identifier, as text.
     pub id: String,
-    /// Which state of its content, as text, where the format records that separately.
+    /// The identifier of the state of its content, as text, if the format records one.
     pub state: Option<String>,
 }
 
 impl Identity {
-    /// Whether one of `found` is the wanted disk in the wanted state. States are compared only where both are recorded.
+    /// Whether one of `found` is this disk in this state. States are compared only if both are recorded.
     pub fn is_met_by(&self, found: &[Self]) -> bool {
         found.iter().any(|found| {
             let states = self.state.as_ref().zip(found.state.as_ref());
@@ -96,25 +97,25 @@ impl Identity {
         })
     }
 
-    /// Whether one of `found` is the wanted disk, whatever its state.
+    /// Whether one of `found` is this disk, in any state.
     pub fn is_of_disk(&self, found: &[Self]) -> bool {
         found.iter().any(|found| self.id == found.id)
     }
 }
 
-/// The part of a path behind its last separator, whether `/` or `\`.
+/// Returns the last component of `path`, separated by `/` or `\`.
 pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// The parts of `path`, which is relative to the folder of the file `of`, without `.` and `..` as far as the names alone
-/// tell.
+/// Splits `path`, relative to the folder of the file `of` unless it starts with a separator, into components. Resolves
+/// `.` and `..` as far as possible from the names alone.
 pub(crate) fn resolved<'p>(path: &'p str, of: &'p str) -> Vec<&'p str> {
     const SEPARATORS: [char; 2] = ['/', '\\'];
     let mut parts: Vec<&str> = Vec::new();
     if !path.starts_with(SEPARATORS) {
         parts.extend(of.split(SEPARATORS));
-        // The last part is the name of the file itself.
+        // Drop the file's own name.
         parts.pop();
     }
     parts.extend(path.split(SEPARATORS));

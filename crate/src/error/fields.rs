@@ -1,17 +1,17 @@
-//! What an error or a notice is about, for programs.
+//! Machine-readable details of errors and notices.
 
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A value of a field. Texts are unchanged: escape them where they are shown.
+/// The value of a field. Text is not escaped: escape it for display.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Field {
-    /// A name, or another text.
+    /// A name or other text.
     Text(String),
-    /// An offset or a size in bytes, or another number.
+    /// An offset or size in bytes, or another number.
     Number(u64),
-    /// Whether something is so.
+    /// A boolean.
     Flag(bool),
 }
 
@@ -27,24 +27,24 @@ impl From<u64> for Field {
     }
 }
 
-/// Fields by their names in the public API: a few, so a list is smaller in wasm than a map.
+/// Fields by their names in the public API. There are few, and a list makes smaller wasm than a map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields(Vec<(Cow<'static, str>, Field)>);
 
 impl Fields {
-    /// Sets the field `name`.
+    /// Sets the field `name`, replacing any earlier value.
     pub fn set(&mut self, name: impl Into<Cow<'static, str>>, value: Field) {
         let name = name.into();
         self.0.retain(|(other, _)| *other != name);
         self.0.push((name, value));
     }
 
-    /// The field `name`.
+    /// Returns the field `name`.
     pub fn get(&self, name: &str) -> Option<&Field> {
         self.iter().find(|&(other, _)| other == name).map(|(_, value)| value)
     }
 
-    /// All fields, in the order in which they were set.
+    /// Iterates over all fields, in the order in which they were last set.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Field)> {
         self.0.iter().map(|(name, value)| (&**name, value))
     }

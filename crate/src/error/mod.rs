@@ -1,4 +1,4 @@
-//! The one error type: a kind, a code and fields for programs, one sentence for people.
+//! The error type: a kind, a code and fields for programs, and a sentence for people.
 
 pub mod fields;
 mod secrets;
@@ -12,26 +12,26 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// What helps against a file that was cut off.
+/// Advice for truncated files.
 const COPY_AGAIN: &str = "; download or copy it again";
 
-/// The result of everything in the core that can fail.
+/// The result type of the core.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong, for programs. The names are those of the public API.
+/// The category of an error. The names are those of the public API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The content is in no known format.
+    /// The content is not in a known format.
     NotRecognised,
-    /// A known format or feature that is not read; the message names it.
+    /// A known format or feature that is not supported; the message names it.
     Unsupported,
     /// The image contradicts its format, or is truncated.
     Corrupt,
     /// A number in the image, or a disk, exceeds a stated limit.
     Limit,
-    /// The image needs a file that was not handed over; the message names it and its role.
+    /// A file that the image needs was not handed over; the message names it and its role.
     MissingFile,
-    /// A password is needed, or the one given is wrong.
+    /// A password is missing or wrong.
     Password,
     /// Reading the image failed.
     Source,
@@ -39,9 +39,9 @@ pub enum ErrorKind {
     Sink,
     /// The caller cancelled.
     Cancelled,
-    /// The caller asked for something impossible.
+    /// The caller passed an invalid request.
     Usage,
-    /// A fault of this program, or memory ran out.
+    /// A bug in this program, or memory ran out.
     Internal,
 }
 
@@ -60,12 +60,12 @@ impl ErrorKind {
         Self::Internal,
     ];
 
-    /// The kind that the public API spells `name`.
+    /// Returns the kind named `name` in the public API.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The kind as the public API spells it.
+    /// The kind's name in the public API.
     pub fn name(self) -> &'static str {
         match self {
             Self::NotRecognised => "not-recognised",
@@ -85,25 +85,26 @@ impl ErrorKind {
 
 /// A failure: its kind, code and fields, and one sentence that a person can act on.
 ///
-/// Boxed: results are passed everywhere, and a pointer keeps them, and the code that moves them, small.
+/// Boxed, so that results, which are passed everywhere, and the code that moves them stay small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(Box<Failure>);
 
-/// What an [`Error`] says.
+/// The content of an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What went wrong, for programs.
+    /// The category, for programs.
     pub kind: ErrorKind,
-    /// What exactly went wrong, for programs: a code of `docs/errors.md`, or the name of the kind.
+    /// The exact cause, for programs: a code of `docs/errors.md`, or the name of the kind.
     pub code: Cow<'static, str>,
-    /// What the sentence is about, for programs.
+    /// Details, for programs.
     pub fields: Fields,
-    /// One sentence, without a full stop at its end, of at most [`shown::LONGEST_MESSAGE`] characters.
+    /// One sentence, without a full stop, of at most [`shown::LONGEST_MESSAGE`] characters.
     pub message: String,
 }
 
 impl Error {
-    /// An error of `kind`, whose code is the kind's name. The message is escaped and cut as [`shown`] does it.
+    /// Creates an error of `kind` with the kind's name as its code. The message is escaped and shortened to
+    /// [`shown::LONGEST_MESSAGE`] characters.
     pub fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {
         Self::of(kind, message.as_ref())
     }
@@ -113,32 +114,33 @@ impl Error {
         Self(Box::new(Failure { kind, code, fields: Fields::default(), message: shown::message(message) }))
     }
 
-    /// The same error with `code`.
+    /// Sets the code.
     #[must_use]
     pub fn coded(mut self, code: impl Into<Cow<'static, str>>) -> Self {
         self.code = code.into();
         self
     }
 
-    /// The same error; its field `name` is `value`.
+    /// Sets the field `name` to `value`.
     #[must_use]
     pub fn field(mut self, name: &'static str, value: impl Into<Field>) -> Self {
         self.fields.set(name, value.into());
         self
     }
 
-    /// The image contradicts its format at `offset`.
+    /// Creates a `corrupt` error: the image violates its format at `offset`.
     pub fn corrupt(what: impl fmt::Display, offset: HostOffset) -> Self {
         let message = format!("The image is corrupt: {what} (at byte {} of the file)", offset.0);
         Self::new(ErrorKind::Corrupt, message).field("offset", offset.0)
     }
 
-    /// The image places `what` at `offset`, where no file can have it.
+    /// Creates a `corrupt` error: the image places `what` at `offset`, past the largest possible file.
     pub fn impossible_position(what: &str, offset: HostOffset) -> Self {
         Self::corrupt(format!("the {what} has an impossible position"), offset)
     }
 
-    /// The file of `size` bytes ends before `what`, which lies at `offset`.
+    /// Creates a `corrupt` error with code `truncated`: `what` is at `offset`, past the end of the file of `size`
+    /// bytes.
     pub fn truncated(what: impl fmt::Display, offset: HostOffset, size: u64) -> Self {
         let message = format!(
             "The image is truncated: the file ends at byte {size}, but {what} lies at byte {}{COPY_AGAIN}",
@@ -147,7 +149,7 @@ impl Error {
         Self::new(ErrorKind::Corrupt, message).coded("truncated").field("offset", offset.0).field("size", size)
     }
 
-    /// The same error; its message and its field `file` name the companion `name` if the fault lies in that file.
+    /// Names the companion `name` in the message and the field `file`, if the error is about the content of a file.
     pub fn within(self, name: &str) -> Self {
         if !self.is_of_content() {
             return self;
@@ -155,8 +157,8 @@ impl Error {
         self.at(&format!("'{}'", shown(name))).field("file", name)
     }
 
-    /// The same error; its message says that the fault lies in `content`, what a container holds, and does not ask for
-    /// another copy of the container, which is whole.
+    /// Prefixes the message with `content`, a description of the container's member, if the error is about the content
+    /// of a file. Removes the advice to copy the file again: the container itself is complete.
     pub fn inside(mut self, content: &str) -> Self {
         let kept = self.message.strip_suffix(COPY_AGAIN).map(str::len);
         if let Some(kept) = kept {
@@ -165,7 +167,7 @@ impl Error {
         self.at(content)
     }
 
-    /// Whether the fault lies in a file, and not in the program or the output.
+    /// Whether the error is about the content of a file, not about the program or the output.
     fn is_of_content(&self) -> bool {
         use ErrorKind::{Corrupt, Limit, MissingFile, NotRecognised, Password, Source, Unsupported};
         matches!(self.kind, Corrupt | Unsupported | Limit | MissingFile | Source | NotRecognised | Password)
@@ -178,17 +180,17 @@ impl Error {
         self
     }
 
-    /// The image uses `what`, a known feature that is not read.
+    /// Creates an `unsupported` error: the image uses `what`, a known feature that is not supported.
     pub fn unsupported(what: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Unsupported, format!("The image uses {what}, which Decant does not read yet"))
     }
 
-    /// `decant-codec` had no memory for a buffer.
+    /// Converts an allocation failure of `decant-codec`.
     pub(crate) fn no_room(OutOfMemory(bytes): OutOfMemory) -> Self {
         Self::out_of_memory(bytes)
     }
 
-    /// There was no memory for a buffer of `bytes` bytes.
+    /// Creates an `internal` error with code `out-of-memory`: a buffer of `bytes` bytes could not be allocated.
     pub fn out_of_memory(bytes: usize) -> Self {
         Self::new(
             ErrorKind::Internal,

@@ -1,11 +1,12 @@
-//! Addresses in texts: they may have a user, a password, and a query that is a signature, which nobody else should see.
+//! Removes secrets from URLs in texts: a URL may have a user name, a password, or a query with a signature.
 //!
-//! `worker/secrets.ts` has the same rule; the cases in `tests/shown.json` hold for both.
+//! `worker/secrets.ts` implements the same rule; the cases in `tests/shown.json` test both.
 
-/// Characters that end a sentence, not an address.
+/// Trailing characters that end a sentence, not a URL.
 const PUNCTUATION: &[char] = &[':', ';', ',', '.', ')', ']', '}', '\'', '"'];
 
-/// Shows each address in `text` without user, password, query and fragment.
+/// Removes user, password, query and fragment from each URL in `text`; the whole URL after its scheme if no host is
+/// recognised.
 pub(crate) fn without_secrets(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut at = 0;
@@ -19,8 +20,8 @@ pub(crate) fn without_secrets(text: &str) -> String {
     result
 }
 
-/// Finds the next address from `at` on: any scheme with a slash after it, and http without one. Returns where it begins, and
-/// the offset after its scheme and slashes.
+/// Finds the next URL at or after `at`: any scheme followed by a slash, or http(s) without one. Returns the offset of
+/// the scheme, and the offset after the scheme and its slashes.
 fn next(text: &str, at: usize) -> Option<(usize, usize)> {
     let mut from = at;
     loop {
@@ -35,14 +36,14 @@ fn next(text: &str, at: usize) -> Option<(usize, usize)> {
     }
 }
 
-/// The scheme at the end of `before`. A single letter is a drive, as in `C:\`.
+/// Returns the scheme at the end of `before`. A single letter is a drive, as in `C:\`.
 fn scheme_of(before: &str) -> &str {
     let is_other = |character: char| !character.is_ascii_alphanumeric() && !"+.-".contains(character);
     let run = before.rsplit(is_other).next().unwrap_or_default();
     run.trim_start_matches(|character: char| !character.is_ascii_alphabetic())
 }
 
-/// Whether `scheme` is known without a slash after its colon.
+/// Whether `scheme` counts as a URL scheme without a slash after the colon.
 fn is_http(scheme: &str) -> bool {
     let lower = scheme.to_ascii_lowercase();
     lower.ends_with("http") || lower.ends_with("https")
@@ -56,7 +57,8 @@ fn is_space(character: char) -> bool {
     matches!(character, '\t'..='\r' | ' ')
 }
 
-/// The length of the address that `rest` continues. `before` is the character before its scheme: perhaps a quote.
+/// Returns the length of the URL at the start of `rest`, which follows its scheme. `before` is the character before the
+/// scheme: possibly a quote.
 fn length(rest: &str, before: Option<char>) -> usize {
     if let Some(quote @ ('\'' | '"')) = before {
         let ends = |&(at, _): &(usize, &str)| {
@@ -68,10 +70,10 @@ fn length(rest: &str, before: Option<char>) -> usize {
     word.trim_end_matches(PUNCTUATION).len()
 }
 
-/// Host and path of an address without its scheme and slashes; empty where no host can be made out.
+/// Returns host and path of `address`, which has no scheme; empty if no host is recognised.
 fn place(address: &str) -> &str {
     let authority = authority(address);
-    // A password may have characters that should have been encoded.
+    // A password may contain characters that should have been encoded.
     let userinfo = if authority.contains('@') || is_host(authority) { authority } else { address };
     let rest = userinfo.rfind('@').map_or(address, |at| &address[at + 1..]);
     if !is_host(self::authority(rest)) {
@@ -84,7 +86,7 @@ fn authority(address: &str) -> &str {
     address.split(['\\', '/', '?', '#']).next().unwrap_or_default()
 }
 
-/// Whether `authority` is a name or an IPv6 address in brackets, with or without a port.
+/// Whether `authority` is a host name or a bracketed IPv6 address, with or without a port.
 fn is_host(authority: &str) -> bool {
     let port = match authority.strip_prefix('[') {
         Some(inner) => match inner.split_once(']') {

@@ -1,18 +1,18 @@
-//! Escapes texts of unknown origin for people: names from images, names of files, a caller's input. In a terminal or a page
-//! such a text must not move the cursor, forge a line, change the direction of the text around it, hide a part of itself, or
+//! Escapes untrusted text for display: names from images, file names, a caller's input. In a terminal or on a page,
+//! such text must not move the cursor, forge lines, change the direction of surrounding text, hide parts of itself, or
 //! fill the screen.
 //!
-//! `worker/shown.ts` has the same rule; the cases in `tests/shown.json` hold for both.
+//! `worker/shown.ts` implements the same rule; the cases in `tests/shown.json` test both.
 
 use crate::error::secrets::without_secrets;
 
-/// Upper bound on the characters of an escaped text.
+/// Maximum length of an escaped text, in characters.
 pub const LONGEST: usize = 200;
-/// Upper bound on the characters of a message.
+/// Maximum length of a message, in characters.
 pub const LONGEST_MESSAGE: usize = 1000;
 
-/// Characters that are invisible or change how others look: control characters (Cc), separators of lines and paragraphs,
-/// Unicode's default ignorable characters, direction marks among them, and annotation marks.
+/// Characters that are invisible or affect others: control characters (Cc), line and paragraph separators, Unicode's
+/// default ignorable characters (including direction marks), and annotation marks.
 const HIDDEN: &[(char, char)] = &[
     ('\u{0}', '\u{1f}'),
     ('\u{7f}', '\u{9f}'),
@@ -35,13 +35,13 @@ const HIDDEN: &[(char, char)] = &[
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// `text` with addresses in it without user, password and query, and hidden characters in the form `\u001b`. If that has more than 200 characters: up to 99 from its start and up to
-/// 99 from its end, with `…` between them.
+/// Removes secrets from URLs in `text` and escapes hidden characters as `\u001b`. If the result has more than 200
+/// characters, returns up to 99 from its start and up to 99 from its end, with `…` between them.
 pub fn shown(text: &str) -> String {
     at_most(LONGEST, text)
 }
 
-/// A whole message under the same rule, with up to 1,000 characters. The texts in it are escaped already.
+/// Applies [`shown`]'s rule to a whole message, with a limit of 1,000 characters. The texts in it are escaped already.
 pub(crate) fn message(text: &str) -> String {
     at_most(LONGEST_MESSAGE, text)
 }
@@ -66,7 +66,7 @@ fn is_hidden(character: char) -> bool {
     HIDDEN.iter().any(|&(first, last)| (first..=last).contains(&character))
 }
 
-/// The number of characters that `character` is escaped to.
+/// The number of characters in the escaped form of `character`.
 fn width(character: char) -> usize {
     if is_hidden(character) { 6 * character.len_utf16() } else { 1 }
 }

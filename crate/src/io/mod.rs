@@ -1,4 +1,4 @@
-//! Where bytes come from and where they go: files, streams, and what stands between them and their readers.
+//! Input and output: sources, streams and targets, and the layers between them and their users.
 
 pub(crate) mod pieces;
 pub(crate) mod read_budget;

@@ -1,4 +1,4 @@
-//! A file that is put together from parts of others, with holes where it has none.
+//! Assembles a file from parts of other files, with holes between them.
 
 use crate::error::Result;
 use crate::io::source::{Profile, Source};
@@ -8,16 +8,16 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{StreamExt, TryStreamExt, iter};
 use std::rc::Rc;
 
-/// A part of the file: `len` bytes from `start` on, which lie at `at` in the source number `source`.
+/// A part of an assembled file: `len` bytes at `start`, stored at offset `at` of source number `source`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// First byte in the file.
+    /// First byte in the assembled file.
     pub start: u64,
     /// Length in bytes.
     pub len: u64,
-    /// Which of the sources has it.
+    /// Index of its source.
     pub source: u32,
-    /// Where it lies there.
+    /// Offset in that source, in bytes.
     pub at: u64,
 }
 
@@ -27,7 +27,7 @@ impl Piece {
     }
 }
 
-/// A file that is put together from parts of `sources`. What is in no piece reads as zero.
+/// A file assembled from parts of `sources`. Bytes outside every piece read as zero.
 pub struct Pieces {
     sources: Vec<Rc<dyn Source>>,
     /// Ascending, without overlap, within the size.
@@ -37,15 +37,16 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// The file of `size` bytes that `pieces` of `sources` make. The pieces ascend, do not overlap, and lie in their sources.
+    /// Assembles a file of `size` bytes from `pieces` of `sources`. The pieces must ascend, not overlap, and lie within
+    /// their sources.
     pub fn new(sources: Vec<Rc<dyn Source>>, pieces: Vec<Piece>, size: u64) -> Self {
         let of_first = sources.first().map_or_else(Profile::default, |source| source.profile());
-        // A worker knows places of whole files only, so the bytes are put together here.
+        // Workers address whole files only, so the bytes must be assembled here.
         let profile = Profile { opened_by_workers: false, made_here: true, expects: false, ..of_first };
         Self { sources, pieces, size, profile }
     }
 
-    /// The files of `parts`, one behind the other.
+    /// Concatenates `parts`.
     pub fn joined(parts: Vec<Rc<dyn Source>>) -> Self {
         let (mut pieces, mut size) = (Vec::with_capacity(parts.len()), 0);
         for (number, part) in parts.iter().enumerate() {
@@ -55,7 +56,7 @@ impl Pieces {
         Self::new(parts, pieces, size)
     }
 
-    /// The pieces that have bytes behind `offset`.
+    /// Returns the pieces that end after `offset`.
     fn from(&self, offset: u64) -> &[Piece] {
         &self.pieces[self.pieces.partition_point(|piece| piece.end() <= offset)..]
     }

@@ -1,4 +1,4 @@
-//! Bounds what is read of sources, all together.
+//! Limits the total number of bytes read from a group of sources.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Profile, Source};
@@ -8,7 +8,7 @@ use futures_util::future::{LocalBoxFuture, ready};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// How many bytes may still be read.
+/// The number of bytes that may still be read. Clones share it.
 #[derive(Clone)]
 pub struct ReadBudget(Rc<State>);
 
@@ -18,27 +18,27 @@ struct State {
 }
 
 impl ReadBudget {
-    /// A budget of `bytes`.
+    /// Creates a budget of `bytes`.
     pub fn new(bytes: u64) -> Self {
         Self(Rc::new(State { left: Cell::new(bytes), is_spent: Cell::new(false) }))
     }
 
-    /// A budget that no file exceeds.
+    /// Creates a budget that no file exceeds.
     pub fn unlimited() -> Self {
         Self::new(u64::MAX)
     }
 
-    /// How many bytes are left.
+    /// Bytes left.
     pub fn left(&self) -> u64 {
         self.0.left.get()
     }
 
-    /// Whether a read was refused because it exceeds the budget.
+    /// Whether a read was refused because it exceeded the budget.
     pub fn is_spent(&self) -> bool {
         self.0.is_spent.get()
     }
 
-    /// `source`, read within this budget. A read that exceeds it fails with `limit`.
+    /// Wraps `source` so that its reads count against this budget. A read that exceeds it fails with `limit`.
     pub fn source(&self, source: Rc<dyn Source>) -> Rc<dyn Source> {
         Rc::new(Limited { source, budget: self.clone() })
     }

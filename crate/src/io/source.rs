@@ -1,4 +1,4 @@
-//! Sources: where the bytes of an image come from.
+//! Sources: random access to the bytes of an image and its companions.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{ByteRange, HostOffset};
@@ -8,7 +8,7 @@ use futures_util::stream::{StreamExt, TryStreamExt, iter};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
-/// The number of a file: 0 is the image, then its companions follow in the caller's order.
+/// A file's number: 0 is the image; its companions follow in the caller's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FileId(pub u16);
 
@@ -17,13 +17,13 @@ impl FileId {
     pub const IMAGE: Self = Self(0);
 }
 
-/// An image and its companions, by [`FileId`].
+/// An image and its companions, indexed by [`FileId`].
 pub type Files = Rc<[Rc<dyn Source>]>;
 
-/// A range of one of the files.
+/// A byte range of one of [`Files`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRange {
-    /// Which file.
+    /// Its file.
     pub file: FileId,
     /// First byte.
     pub start: HostOffset,
@@ -32,32 +32,32 @@ pub struct FileRange {
 }
 
 impl FileRange {
-    /// The offset behind the last byte.
+    /// The offset after the last byte.
     pub fn end(&self) -> u64 {
         self.start.0 + self.len
     }
 }
 
-/// How a source is read best. It affects speed only.
+/// How to read a source efficiently. Affects speed only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Upper bound, in bytes, on the gap between two ranges of a job that are read as one: reading the gap costs less than
-    /// another call.
+    /// The largest gap, in bytes, between two ranges of a job that are read as one, because reading the gap costs less
+    /// than another call.
     pub gap: u64,
-    /// The least length, in bytes, of a read that is worth its call. A job is not divided into shorter reads to avoid a
-    /// copy.
+    /// The shortest read, in bytes, that justifies a call of its own. Jobs are not divided into shorter reads to avoid
+    /// a copy.
     pub min_read: u64,
     /// Upper bound on the concurrent reads of one job.
     pub reads_at_once: usize,
-    /// Whether workers open the source by themselves. Otherwise jobs are sent to them together with their bytes.
+    /// Whether workers can open the source. Otherwise jobs are sent to them with their bytes.
     pub opened_by_workers: bool,
-    /// Whether its bytes are made where jobs are planned, and can be had there only.
+    /// Whether its bytes are produced where jobs are planned, and available only there.
     pub made_here: bool,
-    /// Whether it wants to be told what will be read: see [`Source::expect`].
+    /// Whether the source uses the hints of [`Source::expect`].
     pub expects: bool,
 }
 
-/// A file on a disk, read by a browser or by the system.
+/// Suits a local file, read by a browser or by the operating system.
 impl Default for Profile {
     fn default() -> Self {
         Self {
@@ -72,45 +72,46 @@ impl Default for Profile {
     }
 }
 
-/// A file that can be read at any offset. A read may be slow and may fail: callers ask for few large ranges.
+/// A file with random access. Reads may be slow and may fail, so callers make few, large reads.
 pub trait Source {
-    /// The size of the file in bytes.
+    /// The file's size in bytes.
     fn size(&self) -> u64;
 
-    /// How the source is read best. It returns the same at every call.
+    /// How to read the source efficiently. Returns the same value at every call.
     fn profile(&self) -> Profile {
         Profile::default()
     }
 
-    /// Where it begins in the file that workers open, in bytes: offsets count from here. `None` if it is no part of one
-    /// file.
+    /// Where the source begins in the file that workers open, in bytes; its offsets count from there. `None` if it is
+    /// not part of a single file.
     fn start(&self) -> Option<u64> {
         Some(0)
     }
 
-    /// The next bytes at or after `offset`, which lies in the file, that are stored. Those before them are a hole: they read
-    /// as zero. Empty, at the end of the file, if nothing else is stored.
+    /// Returns the next stored range at or after `offset`, which must be within the file. The bytes between `offset`
+    /// and the range are a hole: they read as zero. If nothing else is stored, the range is empty and at the end of the
+    /// file.
     fn stored_from(&self, offset: u64) -> ByteRange {
         ByteRange { start: HostOffset(offset), len: self.size() - offset }
     }
 
-    /// Says that each of `ranges`, which lie in the file, will be read once, in about this order. A source may fetch them
-    /// before. They may come otherwise. No ranges: none that was told and not read yet is needed any more.
+    /// Announces that each of `ranges`, all within the file, will be read once, in about this order, so that the source
+    /// may prefetch them. Actual reads may differ. An empty slice cancels all earlier hints.
     fn expect(&self, _ranges: &[ByteRange]) {}
 
-    /// Fills `buf` with the bytes from `offset` on. The caller has checked that the file has them. Calls may be
+    /// Fills `buf` with the bytes at `offset`. The caller has checked that the range is within the file. Calls may be
     /// concurrent. Fails with `source`.
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>>;
 }
 
-/// A part of a file.
+/// A byte range of a source, as a source.
 pub struct Slice {
     source: Rc<dyn Source>,
     range: ByteRange,
 }
 
 impl Slice {
-    /// The bytes of `source` in `range`, which lies inside it.
+    /// Restricts `source` to `range`, which must be within it.
     pub fn new(source: Rc<dyn Source>, range: ByteRange) -> Self {
         Self { source, range }
     }
@@ -147,8 +148,9 @@ impl Source for Slice {
     }
 }
 
-/// Reads `range` into a new buffer. The caller has bounded its length. Fails with `corrupt` (truncated) if the file ends
-/// before the range does; the message calls it "the `what`". Fails with `source`, or with `internal` if memory runs out.
+/// Reads `range` into a new buffer. The caller has bounded its length. Fails with `corrupt` (truncated) if the file
+/// ends before the range does, naming it "the `what`" in the message; with `source`; or with `internal` if memory runs
+/// out.
 pub async fn read_exact(source: &dyn Source, range: ByteRange, what: &str) -> Result<Vec<u8>> {
     if range.end() > source.size() {
         return Err(Error::truncated(format!("the {what}"), range.start, source.size()));
@@ -158,8 +160,8 @@ pub async fn read_exact(source: &dyn Source, range: ByteRange, what: &str) -> Re
     Ok(buf)
 }
 
-/// Reads all `ranges`, a few at once, into consecutive parts of `buf`, whose length is the sum of theirs. Fails with
-/// `source`.
+/// Reads all `ranges`, several concurrently, into consecutive parts of `buf`, whose length must be the sum of theirs.
+/// Fails with `source`, or with `internal` if a range is of an unknown file.
 pub async fn read_ranges(files: &[Rc<dyn Source>], ranges: &[FileRange], mut buf: &mut [u8]) -> Result<()> {
     let mut reads = Vec::with_capacity(ranges.len());
     for range in ranges {
@@ -170,7 +172,8 @@ pub async fn read_ranges(files: &[Rc<dyn Source>], ranges: &[FileRange], mut buf
     read_parts(files, reads).await
 }
 
-/// Reads each range into its buffer, which has the same length, a few at once. Fails with `source`.
+/// Reads each range into its buffer, which must have its length, several concurrently. Fails with `source`, or with
+/// `internal` if a range is of an unknown file.
 pub async fn read_parts(files: &[Rc<dyn Source>], parts: Vec<(FileRange, &mut [u8])>) -> Result<()> {
     let mut reads = Vec::with_capacity(parts.len());
     let mut reads_at_once = usize::MAX;
@@ -192,7 +195,7 @@ fn file(files: &[Rc<dyn Source>], id: FileId) -> Result<&Rc<dyn Source>> {
         .ok_or_else(|| Error::new(ErrorKind::Internal, format!("A job reads file {}, which was not handed over", id.0)))
 }
 
-/// A copy of `bytes`. Fails with `internal` if memory runs out.
+/// Copies `bytes`. Fails with `internal` if memory runs out.
 pub(crate) fn copied(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut buf = Vec::new();
     buf.try_reserve_exact(bytes.len()).map_err(|_| Error::out_of_memory(bytes.len()))?;
@@ -200,7 +203,7 @@ pub(crate) fn copied(bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(buf)
 }
 
-/// A buffer of `len` zeros. Fails with `internal` if memory runs out.
+/// Returns a buffer of `len` zeros. Fails with `internal` if memory runs out.
 pub(crate) fn zeroed(len: usize) -> Result<Vec<u8>> {
     let mut buf = Vec::new();
     resize(&mut buf, len).map_err(Error::no_room)?;

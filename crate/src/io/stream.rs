@@ -1,4 +1,4 @@
-//! Bytes that are read once, from the first to the last.
+//! Streams: sequential access to bytes, each read once.
 
 use crate::error::Result;
 use crate::io::source::{Source, zeroed};
@@ -8,61 +8,61 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use std::rc::Rc;
 
-/// Bytes that are read once, in order. How many they are may not be known before the last one was read.
+/// A sequence of bytes, each read once. Its length may be unknown until the last byte has been read.
 pub trait ByteStream {
-    /// Fills `buf` with the next bytes and returns how many they are: fewer than `buf` has room for only where the stream
-    /// ends, and 0 from then on. After a failure it is not called again. A future that is dropped may lose bytes: then the
-    /// stream is of no use any more. Fails with `source`, or with what is wrong with the bytes.
+    /// Fills `buf` with the next bytes and returns their number. It is less than the length of `buf` only at the end of
+    /// the stream, and 0 from then on. Must not be called after a failure. Dropping the future may lose bytes and so
+    /// make the stream unusable. Fails with `source`, or with an error of the content.
     fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>>;
 
-    /// How many bytes of the file were read so far: of the outermost one, where a stream is decoded from another.
+    /// Bytes read so far from the file; for a decoded stream, from the outermost one.
     fn file_position(&self) -> u64;
 
-    /// The name of the member of a container that the bytes are, where it has one and the first of them were read.
+    /// The name of the container member that the stream decodes, if it has a name and its first bytes have been read.
     fn member(&self) -> Option<&str> {
         None
     }
 
-    /// Moves behind zeros that come next and are stored nowhere: a multiple of `unit`, as far as they are known, but not the
-    /// last byte of the stream. Returns how many.
+    /// Skips upcoming zeros that are not stored: a multiple of `unit` bytes, as many as are known, but never the last
+    /// byte of the stream. Returns the number of bytes skipped.
     fn pass_hole(&mut self, _unit: u64) -> u64 {
         0
     }
 
-    /// What its end has shown, once that was read.
+    /// What the end of the stream revealed. Valid once the end has been read.
     fn ended(&self) -> Ended {
         Ended::default()
     }
 }
 
-/// What the end of a stream has shown.
+/// What the end of a stream revealed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ended {
-    /// Whether the innermost container does not say that all of it was there: see [`crate::container::Contents::is_ended`].
+    /// Whether the innermost container has no end mark: see [`crate::container::Contents::is_ended`].
     pub is_unmarked: bool,
-    /// How many bytes follow the compressed data and belong to nothing.
+    /// Bytes after the compressed data that belong to no member.
     pub trailer: u64,
 }
 
-/// Bytes of one read of a file.
+/// Length of one read of a file, in bytes.
 const READ: u64 = 512 << 10;
-/// Reads of a file that are under way, or wait to be taken.
+/// Upper bound on the reads in flight or not consumed yet.
 const READS_AHEAD: usize = 4;
 
-/// A file as a stream, read ahead.
+/// A file as a stream, with read-ahead.
 pub struct FileStream {
     source: Rc<dyn Source>,
-    /// The file up to here was asked for.
+    /// Reads were issued up to this offset.
     asked: u64,
     reads: FuturesOrdered<LocalBoxFuture<'static, Result<Vec<u8>>>>,
-    /// The oldest read that is done, and how much of it was taken.
+    /// The oldest finished read, and how many of its bytes were consumed.
     current: Vec<u8>,
     taken: usize,
     position: u64,
 }
 
 impl FileStream {
-    /// The bytes of `source` from its start. Nothing is read yet.
+    /// Streams `source` from its start. Nothing is read yet.
     pub fn new(source: Rc<dyn Source>) -> Self {
         Self { source, asked: 0, reads: FuturesOrdered::new(), current: Vec::new(), taken: 0, position: 0 }
     }
@@ -111,18 +111,19 @@ impl ByteStream for FileStream {
     }
 }
 
-/// A stream whose first bytes are known already.
+/// A stream whose first bytes were read ahead of its reader.
 pub struct Peeked {
     head: Vec<u8>,
     taken: usize,
     stream: Box<dyn ByteStream>,
-    /// Whether the stream ends with its head.
+    /// Whether the head is the whole stream.
     is_whole: bool,
     member: Option<String>,
 }
 
 impl Peeked {
-    /// Reads the first `len` bytes of `stream`, or all there are.
+    /// Reads the first `len` bytes of `stream`, or all of it if it is shorter. Fails as reading `stream` does, or with
+    /// `internal` if memory runs out.
     pub async fn new(mut stream: Box<dyn ByteStream>, len: usize) -> Result<Self> {
         let mut head = zeroed(len)?;
         let found = stream.read(&mut head).await?;
@@ -131,7 +132,7 @@ impl Peeked {
         Ok(Self { head, taken: 0, stream, is_whole: found < len, member })
     }
 
-    /// The first bytes.
+    /// The bytes read ahead.
     pub fn head(&self) -> &[u8] {
         &self.head
     }

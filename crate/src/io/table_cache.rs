@@ -1,5 +1,5 @@
-//! Keeps what was read last of the headers and tables of an image's files. Each pass over the image, and each read of a part
-//! of the disk, then fetches only what no other one has fetched before.
+//! Caches recently read headers and tables of an image's files, so that repeated passes and partial reads of the disk
+//! do not fetch them again.
 
 use crate::error::Result;
 use crate::io::source::{Profile, Source, copied};
@@ -11,40 +11,40 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Upper bound on the bytes that are kept. Tables of qcow2 with clusters of 64 KiB take one in 8,192 of the disk.
+/// Upper bound on cached bytes. qcow2 tables with 64 KiB clusters take 1/8,192 of the disk size.
 const CAPACITY: usize = 16 << 20;
-/// After so many bytes from here the next ones are read: only a read lets others run, who may cancel.
+/// Bypass the cache after this many cached bytes: only a real read yields to other tasks, such as a cancel.
 const MOST_AT_ONCE: u64 = 2 << 20;
-/// About how many bytes a piece takes besides its own.
+/// Approximate memory used by a piece in addition to its bytes.
 const OVERHEAD: usize = 96;
 
-/// The pieces that are kept of all files of an image.
+/// Cached pieces of all files of an image.
 #[derive(Default)]
 pub(crate) struct TableCache {
-    /// By their file and where they begin in it. Two reads at once may leave pieces that overlap.
+    /// Keyed by file and offset. Concurrent reads may leave overlapping pieces.
     pieces: RefCell<BTreeMap<(usize, u64), Piece>>,
     bytes: Cell<usize>,
     files: Cell<usize>,
     clock: Cell<u64>,
-    /// How many bytes came from here since the last read.
+    /// Bytes requested since the last real read.
     since_read: Cell<u64>,
 }
 
 struct Piece {
     bytes: Vec<u8>,
-    /// When it was used last.
+    /// Clock value of its last use.
     used: u64,
 }
 
 impl TableCache {
-    /// `source`, read through this cache. It is for headers and tables only.
+    /// Wraps `source` so that its reads go through this cache. For headers and tables only.
     pub fn over(self: &Rc<Self>, source: Rc<dyn Source>) -> Rc<dyn Source> {
         let file = self.files.replace(self.files.get() + 1);
         Rc::new(Cached { cache: self.clone(), file, source })
     }
 
-    /// Hands what is kept of the `len` bytes of `file` from `offset` on to `take`, with its position in them. Returns the parts
-    /// that are not kept.
+    /// Passes the cached parts of the `len` bytes at `offset` of `file` to `take`, each with its position in that
+    /// range. Returns the parts that are not cached.
     fn look_up(&self, file: usize, offset: u64, len: usize, mut take: impl FnMut(usize, &[u8])) -> Vec<Range<usize>> {
         let mut pieces = self.pieces.borrow_mut();
         let now = self.clock.replace(self.clock.get() + 1);
@@ -71,7 +71,7 @@ impl TableCache {
         missing
     }
 
-    /// Keeps `bytes`, which lie in `file` at `offset`, unless there is no memory for them.
+    /// Caches `bytes`, read at `offset` of `file`, unless memory runs out.
     fn keep(&self, file: usize, offset: u64, bytes: &[u8]) {
         let Ok(bytes) = copied(bytes) else { return };
         let mut held = self.bytes.get() + bytes.len() + OVERHEAD;
@@ -79,7 +79,7 @@ impl TableCache {
         let before = pieces.insert((file, offset), Piece { bytes, used: self.clock.get() });
         held -= before.map_or(0, |before| before.bytes.len() + OVERHEAD);
         if held > CAPACITY {
-            // Half of it at once, since looking for the oldest takes time.
+            // Evict half at once, since sorting by age is slow.
             let mut oldest: Vec<_> = pieces.iter().map(|(&key, piece)| (piece.used, key)).collect();
             oldest.sort_unstable();
             for (_, key) in oldest {
@@ -93,10 +93,10 @@ impl TableCache {
     }
 }
 
-/// A file that is read through a cache.
+/// A file read through a cache.
 struct Cached {
     cache: Rc<TableCache>,
-    /// Its number there.
+    /// Its number in the cache.
     file: usize,
     source: Rc<dyn Source>,
 }
@@ -139,7 +139,7 @@ impl Source for Cached {
         self.source.stored_from(offset)
     }
 
-    /// Says of what is not kept that it will be read.
+    /// Forwards hints only for ranges that are not cached.
     fn expect(&self, ranges: &[ByteRange]) {
         let missing = |range: &ByteRange| {
             let start = range.start.0;
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use futures_executor::block_on;
 
-    /// Bytes that tell their offset and file, and the ranges that were read.
+    /// A file with predictable content that records its reads.
     struct Told {
         seed: u8,
         size: u64,
@@ -195,7 +195,7 @@ mod tests {
         Rc::new(Told { seed, size: 1 << 40, reads: RefCell::default() })
     }
 
-    /// Reads `len` bytes at `offset`, and checks them. Returns what had to be read for that.
+    /// Reads `len` bytes at `offset` and checks them. Returns the reads of the file that this took.
     fn read(cached: &Rc<dyn Source>, told: &Told, offset: u64, len: usize) -> Vec<(u64, usize)> {
         let mut buf = vec![0; len];
         block_on(cached.read_at(HostOffset(offset), &mut buf)).unwrap();
@@ -208,7 +208,7 @@ mod tests {
         let cache = Rc::new(TableCache::default());
         let (one, other) = (told(0), told(9));
         let (a, b) = (cache.over(one.clone()), cache.over(other.clone()));
-        // (offset, length, what is read)
+        // (offset, length, expected reads)
         type Reads = &'static [(u64, usize)];
         let steps: &[(u64, usize, Reads)] = &[
             (100, 50, &[(100, 50)]),
@@ -224,7 +224,7 @@ mod tests {
         for (offset, len, reads) in steps {
             assert_eq!(read(&a, &one, *offset, *len), *reads, "{offset}, {len}");
         }
-        // What is kept of one file is not that of another.
+        // Files do not share cached ranges.
         assert_eq!(read(&b, &other, 100, 50), [(100, 50)]);
         assert_eq!(read(&a, &one, 100, 50), []);
     }
@@ -237,19 +237,19 @@ mod tests {
         let source = cache.over(one.clone());
         for number in 0..1000 {
             read(&source, &one, number * LEN as u64, LEN);
-            // What is used stays.
+            // Recently used pieces are not evicted.
             assert_eq!(read(&source, &one, 0, LEN), [], "{number}");
             assert!(cache.bytes.get() <= CAPACITY);
             let bytes: usize = cache.pieces.borrow().values().map(|piece| piece.bytes.len() + OVERHEAD).sum();
             assert_eq!(bytes, cache.bytes.get());
         }
         assert_eq!(read(&source, &one, 5 * LEN as u64, LEN).len(), 1);
-        // More than it may have is read, and not kept.
+        // Reads above the capacity succeed but are not cached.
         read(&source, &one, 1 << 30, 2 * CAPACITY);
         assert!(cache.bytes.get() <= CAPACITY);
     }
 
-    /// A table that is asked for without end is read now and then.
+    /// Repeated cache hits still cause an occasional real read, which yields.
     #[test]
     fn others_get_to_run() {
         const LEN: usize = 64 << 10;

@@ -1,10 +1,10 @@
-//! What a conversion has lost, gathered from its jobs.
+//! Collects the lost ranges of a conversion from its jobs.
 
 use super::{Damage, Lost};
 use crate::offsets::GuestRange;
 use std::collections::HashMap;
 
-/// Sorts ranges that do not overlap, and joins neighbours with the same damage.
+/// Sorts non-overlapping ranges and merges neighbours with the same damage.
 fn merge(ranges: &mut Vec<Lost>) {
     ranges.sort_unstable_by_key(|lost| lost.start);
     ranges.dedup_by(|next, last| {
@@ -16,33 +16,32 @@ fn merge(ranges: &mut Vec<Lost>) {
     });
 }
 
-/// Upper bound on the ranges that are listed one by one.
+/// Maximum number of ranges listed individually.
 pub const MOST_LISTED: usize = 10_000;
 
-/// What a conversion has lost. Neighbours with the same damage are one range.
+/// The lost ranges of a conversion. Neighbours with the same damage are one range.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// The first ranges, in guest order: at most [`MOST_LISTED`].
     pub listed: Vec<Lost>,
-    /// How many ranges there are.
+    /// Total number of ranges.
     pub ranges: u64,
-    /// How many bytes they have together.
+    /// Total length, in bytes.
     pub bytes: u64,
 }
 
-/// Gathers what jobs have lost, in bounded memory.
+/// Collects lost ranges in bounded memory.
 #[derive(Debug, Default)]
 pub struct LostRanges {
     so_far: Losses,
-    /// Ranges from this guest offset on are only counted, since there are too many.
+    /// From this guest offset on, ranges are counted but not listed, since there are too many.
     unlisted_from: Option<u64>,
-    /// The guest offsets between two jobs of which one was added, each with the damage on that job's side, if there is
-    /// any.
+    /// Boundaries with an added job on one side only, and that job's damage there, if any.
     edges: HashMap<u64, Option<Damage>>,
 }
 
 impl LostRanges {
-    /// Adds what is lost of `range`, the whole guest range of one job. Jobs come in any order.
+    /// Adds the lost parts of `range`, the whole guest range of one job. Jobs may be added in any order.
     pub fn add(&mut self, range: GuestRange, mut lost: Vec<Lost>) {
         merge(&mut lost);
         self.so_far.ranges += lost.len() as u64;
@@ -58,7 +57,7 @@ impl LostRanges {
         }
     }
 
-    /// Two ranges that meet at `place`, between two jobs, are one if they have the same damage.
+    /// Counts two ranges that meet at `place`, the boundary of two jobs, as one if they have the same damage.
     fn meet(&mut self, place: u64, damage: Option<Damage>) {
         match self.edges.remove(&place) {
             None => drop(self.edges.insert(place, damage)),
@@ -75,10 +74,10 @@ impl LostRanges {
         }
     }
 
-    /// What was lost, after all jobs were added.
+    /// Returns the losses. Called after all jobs were added.
     pub fn finish(mut self) -> Losses {
         self.shorten();
-        // The last listed range may continue in what is only counted.
+        // Omit the last listed range if it may continue into the unlisted ones.
         let is_cut = |lost: &Lost| self.unlisted_from == Some(lost.end());
         if self.so_far.listed.last().is_some_and(is_cut) {
             self.so_far.listed.pop();
@@ -91,7 +90,7 @@ impl LostRanges {
 mod tests {
     use super::*;
 
-    /// The jobs of a disk of `jobs` times 8 bytes, of which those bytes are lost for which `why` has a reason.
+    /// Adds `jobs` jobs of 8 bytes each, in `order`. `why` returns the damage of a lost byte.
     fn gather(jobs: u64, order: impl Fn(u64) -> u64, why: impl Fn(u64) -> Option<Damage>) -> Losses {
         let mut ranges = LostRanges::default();
         for number in (0..jobs).map(order) {
@@ -117,7 +116,7 @@ mod tests {
             (|at| (at % 8 != 3).then_some(CUT), JOBS + 1, JOBS * 7),
             (|at| (at % 8 == 7).then_some(CUT), JOBS, JOBS),
             (|at| Some(if at / 8 % 2 == 0 { CUT } else { INVALID }), JOBS, JOBS * 8),
-            // More than are listed.
+            // More ranges than can be listed.
             (|at| (at % 2 == 0).then_some(CUT), JOBS * 4, JOBS * 4),
             (|at| Some(if at % 2 == 0 { CUT } else { INVALID }), JOBS * 8, JOBS * 8),
         ];
@@ -125,7 +124,7 @@ mod tests {
             let expected = gather(JOBS, |number| number, why);
             assert_eq!((expected.ranges, expected.bytes), (*ranges, *bytes), "case {number}");
             let listed = expected.listed.len() as u64;
-            // The last one goes where the next one begins at its end.
+            // The last listed range is omitted if the next one begins at its end.
             assert!(listed == (*ranges).min(MOST_LISTED as u64) || listed == MOST_LISTED as u64 - 1, "case {number}");
             assert!(expected.listed.is_sorted_by(|one, next| one.end() <= next.start), "case {number}");
             for order in [|number| JOBS - 1 - number, |number: u64| number.reverse_bits() >> 52] {

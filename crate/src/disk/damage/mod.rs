@@ -1,4 +1,4 @@
-//! Damage to a part of an image. A conversion fails with it; a salvage lists the range as lost and goes on.
+//! Damage to a part of an image. It fails a conversion; a salvage records the range as lost and continues.
 
 pub mod decoding;
 mod losses;
@@ -10,24 +10,24 @@ use crate::offsets::HostOffset;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Deserialize as DeriveDeserialize, Serialize, Serializer};
 
-/// Why a range of the disk cannot be read. Each format declares its own; only those of [`decoding`] are sent between
-/// workers.
+/// The reason why a range of the disk cannot be read. Each format declares its own kinds; only those of [`decoding`]
+/// are sent between workers.
 #[derive(Clone, Copy, Debug)]
 pub struct Damage(&'static DamageKind);
 
-/// The description of one kind of damage.
+/// The description of a kind of damage.
 #[derive(Debug)]
 pub struct DamageKind {
-    /// The code for programs. It is unique among all formats.
+    /// The code for programs, unique among all formats.
     pub code: &'static str,
-    /// What is wrong: a clause without a full stop.
+    /// What is wrong: a clause, without a full stop.
     pub reason: &'static str,
-    /// What the file ends before, if it is cut off.
+    /// For truncation: the missing structure.
     pub lacks: Option<&'static str>,
 }
 
 impl Damage {
-    /// The damage that `kind` describes.
+    /// Creates a damage of `kind`.
     pub const fn new(kind: &'static DamageKind) -> Self {
         Self(kind)
     }
@@ -37,12 +37,12 @@ impl Damage {
         self.0.code
     }
 
-    /// What is wrong: a clause without a full stop.
+    /// What is wrong: a clause, without a full stop.
     pub fn reason(self) -> &'static str {
         self.0.reason
     }
 
-    /// The error `corrupt` at `offset` of a file of `size` bytes.
+    /// Converts the damage to an error of kind `corrupt`, at `offset` of a file of `size` bytes.
     pub fn error(self, offset: HostOffset, size: u64) -> Error {
         match self.0.lacks {
             Some(what) => Error::truncated(what, offset, size),
@@ -73,7 +73,7 @@ impl<'de> Deserialize<'de> for Damage {
     }
 }
 
-/// Declares kinds of damage: name, code, reason and, for files that are cut off, what they end before.
+/// Declares kinds of damage: name, code, reason and, for truncation, the missing structure.
 macro_rules! damages {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $reason:literal $(, lacks $lacks:literal)?;)*) => {
         $(
@@ -90,19 +90,19 @@ macro_rules! damages {
 }
 pub(crate) use damages;
 
-/// A range of the disk that could not be read and became zeros. In bytes.
+/// A range of the disk that could not be read and was replaced by zeros. In bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, DeriveDeserialize)]
 pub struct Lost {
     /// First byte.
     pub start: u64,
     /// Length.
     pub len: u64,
-    /// Why.
+    /// The reason.
     pub damage: Damage,
 }
 
 impl Lost {
-    /// The guest offset behind the last byte.
+    /// The guest offset after the last byte.
     pub fn end(&self) -> u64 {
         self.start + self.len
     }
