@@ -1,4 +1,4 @@
-//! Members of gzip (RFC 1952), one behind the other, as the stream of their data.
+//! Decodes consecutive gzip members (RFC 1952) as one stream.
 
 use super::Container;
 use crate::compress::crc;
@@ -11,7 +11,7 @@ use crate::offsets::{HostOffset, le16, le32};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
-/// The registry's entry.
+/// The registry entry.
 pub(super) const CONTAINER: Container = Container {
     name: "gzip",
     label: "a gzip-compressed file",
@@ -23,52 +23,53 @@ pub(super) const CONTAINER: Container = Container {
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 const DEFLATE: u8 = 8;
 
-/// Flags (section 2.3.1).
+/// Header flags (RFC 1952, section 2.3.1).
 const HEADER_CRC: u8 = 1 << 1;
 const EXTRA: u8 = 1 << 2;
 const NAME: u8 = 1 << 3;
 const COMMENT: u8 = 1 << 4;
 const RESERVED: u8 = 0xe0;
 
-/// The most bytes of a name or a comment.
+/// Maximum length of a name or comment, in bytes.
 const LONGEST_TEXT: usize = 64 << 10;
-/// A literal, or a length and a distance with their extra bits, has at most 48 bits.
+/// Maximum length of a symbol, in bytes: a literal, or a length and a distance with their extra bits, takes at most 48
+/// bits.
 const LONGEST_SYMBOL: usize = 6;
-/// CRC-32 and size.
+/// Length of a member's CRC-32 and size, in bytes.
 const TRAILER: usize = 8;
-/// The most bytes behind the members that are taken for metadata, as OpenWrt appends them: fewer than [`INPUT`].
+/// Maximum number of bytes after the members that are accepted as metadata, as OpenWrt appends it. Less than [`INPUT`].
 const LONGEST_TRAILER: usize = 64 << 10;
 
-/// Compressed bytes that are held.
+/// Size of the input buffer, in bytes.
 const INPUT: usize = 256 << 10;
-/// Decompressed bytes that are held, behind those that the stream may refer to: few enough for a processor's cache.
+/// Size of the output window after the history that the stream may refer to, in bytes. It fits in the CPU cache.
 const WINDOW: usize = 256 << 10;
 
 struct Gzip {
     input: Input,
     inflater: PausingInflater,
-    /// Data of the member up to `filled`; up to `given`, it was read already.
+    /// Data of the member up to `filled`, consumed up to `given`.
     window: Vec<u8>,
     filled: usize,
     given: usize,
-    /// Of the member's data so far.
+    /// The checksum of the member's data so far.
     checksum: Checksum,
     state: State,
-    /// Bytes behind the last member that belong to nothing.
+    /// Bytes after the last member that belong to no member.
     trailer: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The first member comes next.
+    /// Before the first member.
     Start,
-    /// In the data of a member.
+    /// In a member's data.
     Data,
-    /// Behind the data of a member.
+    /// After a member's data.
     Trailer,
-    /// Behind a member.
+    /// After a member.
     Behind,
-    /// All is read.
+    /// At the end.
     End,
 }
 
@@ -107,7 +108,7 @@ impl Gzip {
         Ok(done)
     }
 
-    /// Reads the header of a member (section 2.3).
+    /// Reads a member's header (RFC 1952, section 2.3).
     async fn begin_member(&mut self) -> Result<()> {
         let input = &mut self.input;
         let start = input.position();
@@ -141,7 +142,7 @@ impl Gzip {
         Ok(())
     }
 
-    /// Fills the window with more data of the member, and checks the member where it ends.
+    /// Decompresses more of the member into the window.
     async fn inflate(&mut self) -> Result<()> {
         let kept = self.filled.min(HISTORY);
         self.window.copy_within(self.filled - kept..self.filled, 0);
@@ -164,14 +165,14 @@ impl Gzip {
         Ok(())
     }
 
-    /// Compares the data of a member with what stands behind it.
+    /// Checks the member's data against the CRC-32 and size after it.
     async fn check(&mut self) -> Result<()> {
         let start = self.input.position();
         let trailer = self.input.take(TRAILER).await?;
         if le32(trailer, 0) != self.checksum.crc {
             return Err(Error::corrupt("the data of a gzip member does not have the checksum that it states", start));
         }
-        // Modulo 2^32, as the format has it.
+        // The format records the size modulo 2^32.
         if le32(trailer, 4) != self.checksum.len as u32 {
             return Err(Error::corrupt("the data of a gzip member does not have the size that it states", start));
         }
@@ -179,7 +180,7 @@ impl Gzip {
         Ok(())
     }
 
-    /// Finds out what follows a member: another one, zeros, a trailer, or nothing.
+    /// Identifies what follows a member: another member, zeros, a trailer, or the end.
     async fn find_member(&mut self) -> Result<()> {
         let start = self.input.position();
         if self.input.next_byte().await? == Some(MAGIC[0]) {
@@ -198,7 +199,8 @@ impl Gzip {
     }
 }
 
-/// Whether `rest`, which follows checked members, may be another one, perhaps a damaged one: a part of the disk would be lost.
+/// Whether `rest`, which follows verified members, may be another, possibly damaged member. Ignoring it would lose a
+/// part of the disk.
 fn may_be_member(rest: &[u8]) -> bool {
     let signature = [MAGIC[0], MAGIC[1], DEFLATE];
     let alike = rest.iter().zip(&signature).filter(|(found, expected)| found == expected).count();
@@ -215,13 +217,13 @@ impl ByteStream for Gzip {
     }
 
     fn ended(&self) -> Ended {
-        // Its members are checked by themselves.
+        // Each member is verified by its checksum.
         let trailer = self.trailer + self.input.stream.ended().trailer;
         Ended { is_unmarked: false, trailer }
     }
 }
 
-/// Of bytes that come in parts.
+/// Running CRC-32 and length.
 #[derive(Clone, Copy, Default)]
 struct Checksum {
     crc: u32,
@@ -229,7 +231,7 @@ struct Checksum {
 }
 
 impl Checksum {
-    /// Adds `bytes`, and hands them on.
+    /// Adds `bytes` and returns them.
     fn add<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let len = bytes.len() as u64;
         self.crc = crc::joined(self.crc, crc::crc32(bytes), len);
@@ -238,15 +240,15 @@ impl Checksum {
     }
 }
 
-/// The compressed bytes.
+/// Buffered compressed input.
 struct Input {
     stream: Box<dyn ByteStream>,
-    /// Bytes from `next` to `end`; behind them, [`LOOKAHEAD`] zeros where the stream has ended.
+    /// Holds input from `next` to `end`, followed by [`LOOKAHEAD`] zeros if the stream has ended.
     bytes: Vec<u8>,
     next: usize,
     end: usize,
     has_ended: bool,
-    /// Where in the stream `bytes` begins.
+    /// The stream offset of the start of `bytes`.
     before: u64,
 }
 
@@ -255,7 +257,7 @@ impl Input {
         Ok(Self { stream, bytes: zeroed(INPUT + LOOKAHEAD)?, next: 0, end: 0, has_ended: false, before: 0 })
     }
 
-    /// Where the next byte lies, for messages.
+    /// The stream offset of the next byte, for messages.
     fn position(&self) -> HostOffset {
         HostOffset(self.before + self.next as u64)
     }
@@ -265,22 +267,22 @@ impl Input {
         Error::truncated("the rest of the compressed data", HostOffset(size), size)
     }
 
-    /// Data that breaks the rules of the format: because it was cut, where the file ends there.
+    /// The error for invalid deflate data: truncation if the invalid symbol may extend past the end.
     fn invalid(&self) -> Error {
-        // The symbol that makes no sense may have bits behind the end.
+        // The symbol may include padding bits after the end.
         if self.has_ended && self.next + LONGEST_SYMBOL > self.end {
             return self.truncated();
         }
         Error::corrupt("the compressed data is invalid", self.position())
     }
 
-    /// What comes next, with zeros behind the end of the stream.
+    /// Buffered input, followed by zeros at the end of the stream.
     fn ahead(&self) -> &[u8] {
         let end = if self.has_ended { self.end + LOOKAHEAD } else { self.end };
         &self.bytes[self.next..end]
     }
 
-    /// Goes on behind `len` bytes; fails where the stream does not have them.
+    /// Consumes `len` bytes. Fails with `corrupt` (truncated) if the stream does not have them.
     fn consume(&mut self, len: usize) -> Result<()> {
         if self.next + len > self.end {
             return Err(self.truncated());
@@ -289,7 +291,7 @@ impl Input {
         Ok(())
     }
 
-    /// Reads more bytes behind those that are there; fails where there are none.
+    /// Appends more input. Fails with `corrupt` (truncated) if the stream has ended.
     async fn read_more(&mut self) -> Result<()> {
         if self.has_ended {
             return Err(self.truncated());
@@ -308,7 +310,8 @@ impl Input {
         Ok(())
     }
 
-    /// The next `len` bytes, of which there must be so many; fewer than [`INPUT`].
+    /// Consumes and returns `len` bytes, which must be less than [`INPUT`]. Fails with `corrupt` (truncated) if the
+    /// stream ends before.
     async fn take(&mut self, len: usize) -> Result<&[u8]> {
         while self.end - self.next < len {
             self.read_more().await?;
@@ -317,7 +320,7 @@ impl Input {
         Ok(&self.bytes[self.next - len..self.next])
     }
 
-    /// The next byte, which is not consumed; `None` at the end.
+    /// Returns the next byte without consuming it; `None` at the end.
     async fn next_byte(&mut self) -> Result<Option<u8>> {
         if self.next == self.end && !self.has_ended {
             self.read_more().await?;
@@ -325,7 +328,7 @@ impl Input {
         Ok((self.next < self.end).then(|| self.bytes[self.next]))
     }
 
-    /// Passes over zeros. Returns whether something else follows.
+    /// Skips zeros. Returns whether other bytes follow.
     async fn pass_zeros(&mut self) -> Result<bool> {
         while is_zero(&self.bytes[self.next..self.end]) {
             self.next = self.end;
@@ -338,7 +341,7 @@ impl Input {
         Ok(true)
     }
 
-    /// All that follows, or more than [`LONGEST_TRAILER`] bytes of it.
+    /// Consumes and returns all remaining bytes, or more than [`LONGEST_TRAILER`] of them.
     async fn rest(&mut self) -> Result<&[u8]> {
         while !self.has_ended && self.end - self.next <= LONGEST_TRAILER {
             self.read_more().await?;
@@ -348,7 +351,8 @@ impl Input {
         Ok(&self.bytes[rest])
     }
 
-    /// Passes over a text that ends in NUL.
+    /// Skips a NUL-terminated string and adds it to `checksum`. Fails with `corrupt` if it is longer than
+    /// [`LONGEST_TEXT`].
     async fn take_text(&mut self, checksum: &mut Checksum) -> Result<()> {
         let start = self.position();
         let mut len = 0;

@@ -1,5 +1,4 @@
-//! The registry of containers: what a disk image may be packed in. One file for each, which knows its own structures and
-//! nothing else.
+//! The registry of containers that a disk image may be packed in. Each has its own file.
 
 mod gzip;
 mod tar;
@@ -11,54 +10,54 @@ use crate::io::stream::ByteStream;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 
-/// How many containers may be packed in one another.
+/// Maximum nesting depth of containers.
 pub const MAX_NESTED: usize = 4;
 
-/// Something that a disk image may be packed in.
+/// A container format.
 pub struct Container {
     /// Its name, for programs.
     pub name: &'static str,
-    /// The name as people write it.
+    /// Its name for people, with an article.
     pub label: &'static str,
-    /// Whether a file is one, by its first bytes.
+    /// Whether a file is such a container, by its first bytes.
     pub probe: fn(&Sample) -> bool,
-    /// Lists what is in a file, where it can be read at any position there.
+    /// Lists the files in a container with random access, if the container supports that.
     pub list: Option<List>,
-    /// Decodes the image in order.
+    /// Decodes a stream.
     pub decode: Decode,
 }
 
-/// Lists the files in a container. The second argument says whether it is salvaged: then the container may end inside its
-/// last member. Fails with `corrupt`, `limit` or `source`.
+/// Lists the files in a container. The second argument allows the container to end inside its last member (salvage).
+/// Fails with `corrupt`, `unsupported`, `limit` or `source`, or with `internal` if memory runs out.
 pub type List = fn(Rc<dyn Source>, bool) -> LocalBoxFuture<'static, Result<Contents>>;
 
-/// Decodes a stream from another one. Fails with `internal` if memory runs out; what is wrong with the container is told
-/// when the stream is read. It reads the container to its end before it ends itself.
+/// Decodes a stream from another one. Fails with `internal` if memory runs out; errors of the container are returned
+/// when the decoded stream is read. The decoded stream reads the container to its end before it ends.
 pub type Decode = fn(Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>>;
 
-/// What a container holds.
+/// The contents of a container.
 pub struct Contents {
-    /// Its files, in its order.
+    /// Its files, in archive order.
     pub members: Vec<Member>,
-    /// Whether the container says that they are all: one that does not may have been cut off behind a member.
+    /// Whether the container has an end mark. Without one, it may have been truncated after a member.
     pub is_ended: bool,
 }
 
 /// A file in a container.
 #[derive(Clone)]
 pub struct Member {
-    /// Its name, as the container has it; of a long one, the start.
+    /// Its name as recorded in the container, shortened if it is very long.
     pub name: String,
-    /// Its bytes, as far as the file has them.
+    /// Its bytes, as far as present.
     pub source: Rc<dyn Source>,
-    /// How many bytes follow them by the size that the container states. Always 0 but in a salvage.
+    /// The number of bytes missing from the size that the container states. Non-zero only in a salvage.
     pub missing: u64,
 }
 
-/// Every container, in the order in which they are probed.
+/// All containers, in probe order.
 pub const CONTAINERS: &[Container] = &[gzip::CONTAINER, tar::CONTAINER];
 
-/// The container that a file which begins so is.
+/// Returns the first container whose probe accepts `sample`.
 pub fn probe(sample: &Sample) -> Option<&'static Container> {
     CONTAINERS.iter().find(|container| (container.probe)(sample))
 }

@@ -1,35 +1,35 @@
-//! A table whose entries all have one length, held a part at a time.
+//! A table of fixed-size entries, loaded in parts.
 
 use crate::error::Result;
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
 use std::rc::Rc;
 
-/// A table that is read as a pass reaches it. If the entries that are asked for ascend, each part is read once.
+/// A table that is loaded as a pass reaches it. If the requested entries ascend, each part is read once.
 pub(super) struct Table {
     source: Rc<dyn Source>,
     start: HostOffset,
     entry_size: u64,
     entries: u64,
-    /// Upper bound on the entries that are held.
+    /// Maximum number of entries in memory.
     most: u64,
-    /// The part that is held: the index of its first entry, the index behind its last one, and the bytes of those entries
-    /// that the file has.
+    /// The loaded part: the index of its first entry, the index after its last one, and the bytes of its entries as far
+    /// as the file has them.
     first: u64,
     end: u64,
     bytes: Vec<u8>,
 }
 
 impl Table {
-    /// A table of `entries` entries of `entry_size` bytes at `start`, of which about `memory` bytes are held at once. It
-    /// reads nothing yet.
+    /// Creates a table of `entries` entries of `entry_size` bytes at `start`. It keeps about `memory` bytes of entries
+    /// at a time. Nothing is read yet.
     pub fn new(source: Rc<dyn Source>, start: HostOffset, entry_size: u64, entries: u64, memory: u64) -> Self {
         let most = (memory / entry_size).max(1);
         Self { source, start, entry_size, entries, most, first: 0, end: 0, bytes: Vec::new() }
     }
 
-    /// Reads the part from entry `index` on, unless it is held. The table has that entry. Fails with `source`, or with
-    /// `internal` if memory runs out.
+    /// Loads the part that starts with entry `index`, unless the loaded part contains it. The table must have that
+    /// entry. Fails with `source`, or with `internal` if memory runs out.
     pub async fn load(&mut self, index: u64) -> Result<()> {
         if (self.first..self.end).contains(&index) {
             return Ok(());
@@ -42,31 +42,31 @@ impl Table {
             let range = ByteRange { start, len: present * self.entry_size };
             self.bytes = read_exact(&*self.source, range, "table").await?;
         }
-        // Behind the end of the file there is nothing more to read.
+        // There is nothing to read after the end of the file.
         self.end = if present < wanted { self.entries } else { index + wanted };
         self.first = index;
         Ok(())
     }
 
-    /// Where entry `index` lies.
+    /// The host offset of entry `index`.
     pub fn place(&self, index: u64) -> HostOffset {
         HostOffset(self.start.0.saturating_add(index * self.entry_size))
     }
 
-    /// The index behind the last entry of the part that is held. The file may end before.
+    /// The index after the last entry of the loaded part. The file may end before.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// The bytes of the entries from `index` to before `end`, as far as the file has them. The part that is held has all of
-    /// these entries.
+    /// Returns the bytes of entries `index` to `end` (exclusive), as far as the file has them. All must be in the
+    /// loaded part.
     pub fn entries(&self, index: u64, end: u64) -> &[u8] {
         let at = |index: u64| (((index - self.first) * self.entry_size).min(self.bytes.len() as u64)) as usize;
         &self.bytes[at(index)..at(end)]
     }
 }
 
-/// The number of equal entries of `entry_size` bytes at the start of `entries`. A sparse disk is mostly runs of them.
+/// Counts the equal entries of `entry_size` bytes at the start of `entries`. Sparse disks mostly consist of such runs.
 pub(super) fn equal_entries(entries: &[u8], entry_size: u64) -> u64 {
     let mut entries = entries.chunks_exact(entry_size as usize);
     let Some(first) = entries.next() else { return 0 };

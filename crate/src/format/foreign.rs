@@ -1,4 +1,4 @@
-//! Disk images that are recognised but not read, each by the signature that its specification gives.
+//! Disk image formats that are recognised but not supported, by the signatures of their specifications.
 
 use super::{Format, Reader, Sample};
 

@@ -1,4 +1,4 @@
-//! What the walks of several formats share: how a range is described, and what becomes of damage.
+//! Shared by the walks of several formats: appending extents, and handling damage.
 
 use super::{PartFile, WalkSetup};
 use crate::disk::damage::Damage;
@@ -8,15 +8,15 @@ use crate::io::source::{FileId, Source};
 use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
 use std::rc::Rc;
 
-/// The number of extents at which a batch ends.
+/// Maximum number of extents in a batch.
 pub(super) const BATCH: usize = 1024;
 
-/// Describes ranges of a layer whose data lies in one file, and is not compressed.
+/// Lists the extents of a layer with uncompressed data in a single file.
 pub(super) struct Listing {
     file: FileId,
-    /// The name of the file, for messages; `None` for the layer's own file.
+    /// The file's name, for messages; `None` for the layer's own file.
     name: Option<Rc<str>>,
-    /// The size of the file, in bytes.
+    /// The file's size, in bytes.
     size: u64,
     layer: u16,
     salvage: bool,
@@ -24,33 +24,33 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    /// Describes data in the own file of the layer of `setup`, which is `source`.
+    /// Lists data in the layer's own file, `source`.
     pub fn new(source: &dyn Source, setup: &WalkSetup) -> Self {
         let WalkSetup { file, layer, salvage, .. } = *setup;
         Self { file, name: None, size: source.size(), layer, salvage, encrypted: None }
     }
 
-    /// Describes data in `part`, a file that holds a part of the layer of `setup`.
+    /// Lists data in `part`, a file with a part of the layer.
     pub fn of_part(part: &PartFile, setup: &WalkSetup) -> Self {
         Self { file: part.id, name: Some(part.name.clone()), ..Self::new(&*part.source, setup) }
     }
 
-    /// The same for data that is encrypted in this way.
+    /// Marks data as encrypted.
     pub fn with_encryption(self, encrypted: Option<Encrypted>) -> Self {
         Self { encrypted, ..self }
     }
 
-    /// The file that has the data.
+    /// The file with the data.
     pub fn file(&self) -> FileId {
         self.file
     }
 
-    /// The size of that file, in bytes.
+    /// The file's size, in bytes.
     pub fn file_size(&self) -> u64 {
         self.size
     }
 
-    /// Appends `part`, which follows the last extent of `batch`.
+    /// Appends `part`, merging it with the last extent of `batch` if possible. `part` must follow that extent.
     pub fn push(&self, batch: &mut Vec<Extent>, part: GuestRange, kind: ExtentKind) {
         let next = Extent { start: GuestOffset(part.start), len: part.end - part.start, layer: self.layer, kind };
         if !batch.last_mut().is_some_and(|last| last.try_extend(&next)) {
@@ -58,8 +58,8 @@ impl Listing {
         }
     }
 
-    /// Appends `part`, whose bytes begin at `host`. Bytes behind the end of the file, where QEMU reads zeros, are damaged by
-    /// `truncated`: lost in a salvage, and an error otherwise.
+    /// Appends `part`, with its data at `host`. Bytes after the end of the file, which QEMU reads as zeros, are damage
+    /// of kind `truncated`: lost in a salvage, an error otherwise.
     pub fn data(&self, batch: &mut Vec<Extent>, part: GuestRange, host: HostOffset, truncated: Damage) -> Result<()> {
         let len = part.end - part.start;
         let present = self.size.saturating_sub(host.0).min(len);
@@ -75,7 +75,8 @@ impl Listing {
         self.lose(batch, GuestRange { start: middle, ..part }, truncated, host)
     }
 
-    /// Appends `part` as lost by `damage` at `place` of the file. Fails with `corrupt` unless the layer is salvaged.
+    /// Appends `part` as lost to `damage` at offset `place` of the file. Unless the layer is salvaged, fails with
+    /// `corrupt` instead.
     pub fn lose(&self, batch: &mut Vec<Extent>, part: GuestRange, damage: Damage, place: HostOffset) -> Result<()> {
         if self.salvage {
             self.push(batch, part, ExtentKind::Lost(damage));

@@ -1,4 +1,4 @@
-//! The registry of formats. Each format has a file or a folder, which knows its own on-disk structures only.
+//! The registry of formats. Each format has its own file or folder, which knows only that format's structures.
 
 mod entry_table;
 mod foreign;
@@ -24,134 +24,135 @@ use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::rc::Rc;
 
-/// The bytes of a file by which its format is recognised.
+/// The bytes of a file that identify its format.
 pub struct Sample {
     /// The first bytes, up to [`HEAD`].
     pub head: Vec<u8>,
-    /// The last 512 bytes: the footer of some formats. Empty at first, while the head alone is probed.
+    /// The last [`TAIL`] bytes, which are the footer of some formats. Empty until the head alone has been probed.
     pub tail: Vec<u8>,
 }
 
-/// Length of the head, in bytes: up to the primary volume descriptor of ISO 9660 (sector 16 of 2,048 bytes).
+/// Length of the head, in bytes: covers the primary volume descriptor of ISO 9660 (sector 16 of 2,048 bytes).
 pub const HEAD: u64 = 36 << 10;
 /// Length of the tail, in bytes: a VHD footer.
 pub const TAIL: u64 = 512;
 
-/// An opened image of one format: one layer of a chain.
+/// An open image: one layer of a chain.
 pub trait Disk {
-    /// The format's name, as `qemu-img -f` has it.
+    /// The format's name, as for `qemu-img -f`.
     fn format(&self) -> &'static str;
 
-    /// The size of the disk that the guest sees, in bytes.
+    /// The virtual size, in bytes.
     fn virtual_size(&self) -> u64;
 
-    /// What is known from the headers: the fields of [`Info`] that only the format knows. The others are filled in.
+    /// The metadata in the headers: the format-specific fields of [`Info`]. The caller fills in the others.
     fn info(&self) -> Info;
 
-    /// Upper bound, in bytes, on one indivisible encoded unit; 0 if there is none.
+    /// The largest indivisible encoded unit, in bytes; 0 if there is none.
     fn largest_unit(&self) -> u64 {
         0
     }
 
-    /// The other files that the image names.
+    /// The other files that the image refers to.
     fn references(&self) -> &[Reference] {
         &[]
     }
 
-    /// What children may record of this image as their parent. Each program has a way of its own.
+    /// The identities by which a child may refer to this image as its parent. Programs differ in the one they record.
     fn identities(&self) -> Vec<Identity> {
         Vec::new()
     }
 
-    /// Reads the headers of the files that hold parts of this layer. `files` are in the order of [`Disk::references`]; layers
-    /// and files that were not handed over are `None`. Fails with `corrupt` if a file cannot be the one that is named, or as
-    /// reading its header does.
+    /// Reads the headers of the files with parts of this layer. `files` are in the order of [`Disk::references`];
+    /// layers and files that were not handed over are `None`. Fails with `corrupt` if a file cannot be the one referred
+    /// to, and as reading its header does.
     fn attach<'a>(&'a self, _files: &'a [Option<PartFile>]) -> LocalBoxFuture<'a, Result<()>> {
         ready(Ok(())).boxed_local()
     }
 
-    /// How the data is encrypted, if it is.
+    /// The encryption of the data, if any.
     fn encryption(&self) -> Option<&Encryption> {
         None
     }
 
-    /// Begins a pass over the extents of this layer alone.
+    /// Starts a pass over the extents of this layer alone.
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk>;
 }
 
-/// A file that holds a part of a layer beside the image's own file.
+/// A file with a part of a layer, besides the image's own file.
 #[derive(Clone)]
 pub struct PartFile {
-    /// Which file.
+    /// The file's number.
     pub id: FileId,
     /// Its name, for messages.
     pub name: Rc<str>,
-    /// Its bytes, for what is no data.
+    /// Its bytes, for reading headers and tables.
     pub source: Rc<dyn Source>,
 }
 
-/// What a pass over one layer needs.
+/// The parameters of a pass over one layer.
 #[derive(Clone)]
 pub struct WalkSetup {
     /// The layer's own file.
     pub file: FileId,
-    /// The files that hold parts of the layer, in the order of [`Disk::references`].
+    /// The files with parts of the layer, in the order of [`Disk::references`].
     pub parts: Rc<[Option<PartFile>]>,
     /// The number of the layer's cipher; `None` if it is not encrypted.
     pub cipher: Option<u16>,
-    /// The layer's place in the chain, from 0 for the image.
+    /// The layer's position in the chain; 0 is the image.
     pub layer: u16,
-    /// About how many bytes the tables in memory may take.
+    /// Approximate limit on the memory for tables, in bytes.
     pub memory: u64,
-    /// Whether damage becomes lost extents. Otherwise it is an error.
+    /// Whether damage is listed as lost extents. Otherwise it is an error.
     pub salvage: bool,
 }
 
 /// Options for opening one layer of a chain.
 #[derive(Clone, Debug, Default)]
 pub struct LayerOptions {
-    /// The ID or the name of the internal snapshot to read instead of the active disk.
+    /// The ID or name of the internal snapshot to read instead of the active disk.
     pub snapshot: Option<String>,
-    /// Whether damage is tolerated that leaves something to read.
+    /// Whether to tolerate damage that leaves parts readable.
     pub salvage: bool,
-    /// Backing layer: its snapshot table is not read.
+    /// Whether this is a backing layer, whose snapshot table is not read.
     pub is_backing: bool,
-    /// Salvage: how many bytes are missing at the end of the file by the size that its container states. A format that
-    /// tells by itself where its data lies has no use for it.
+    /// In a salvage: the number of bytes missing at the end of the file from the size that its container states.
+    /// Ignored by formats that record the positions of their data.
     pub missing: u64,
 }
 
-/// Opens a source as one format.
+/// Opens a source as an image of a format.
 pub type Open = fn(Rc<dyn Source>, LayerOptions) -> LocalBoxFuture<'static, Result<Rc<dyn Disk>>>;
 
-/// A format that is recognised by content, and perhaps read.
+/// A format that is recognised by content, and possibly supported.
 pub struct Format {
-    /// The name as `qemu-img -f` has it.
+    /// The name, as for `qemu-img -f`.
     pub name: &'static str,
-    /// The name as people write it.
+    /// The name for people.
     pub label: &'static str,
-    /// Whether QEMU knows disks of this format, so that a backing file whose format is not stated may be one.
+    /// Whether QEMU knows this format, so that a backing file of unstated format may have it.
     pub of_qemu: bool,
-    /// Whether a file is of this format, by its content.
+    /// Whether a file has this format, by its content.
     pub probe: fn(&Sample) -> bool,
-    /// What to do with a file that has a name of this format and is in no format that is recognised.
+    /// Advice for unrecognised files with a name of this format.
     pub hint: Option<NameHint>,
-    /// What reads it.
+    /// The format's reader.
     pub reader: Reader,
 }
 
 impl Format {
-    /// Whether some build reads it, rather than knowing it by name only.
+    /// Whether Decant can read the format.
     pub fn is_supported(&self) -> bool {
         !matches!(self.reader, Reader::Nothing { .. })
     }
 
-    /// Whether it is no disk image, but something that is taken for one.
+    /// Whether the file is not a disk image, but often mistaken for one.
     pub fn is_no_image(&self) -> bool {
         matches!(self.reader, Reader::Nothing { is_image: false, .. })
     }
 
-    /// The error for a file of this format, which is not read. `subject` begins the sentence, with its verb.
+    /// Creates the error for a file of this unsupported format: `not-recognised` if it is not a disk image,
+    /// `unsupported` otherwise. `subject` begins the sentence and includes its verb.
     pub fn refusal(&self, subject: &str) -> Error {
         let label = self.label;
         let (kind, code, advice) = match self.reader {
@@ -166,7 +167,8 @@ impl Format {
         Error::new(kind, message).coded(code).field("format", self.name)
     }
 
-    /// Opens `source` as one layer. Fails with `unsupported` if nothing reads the format, and as the format does.
+    /// Opens `source` as one layer. Fails with [`Format::refusal`] if the format is not supported, and as the format's
+    /// reader does.
     pub(crate) async fn open(&self, source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
         match self.reader {
             Reader::Open(open) => open(source, options).await,
@@ -175,29 +177,29 @@ impl Format {
     }
 }
 
-/// What reads a format.
+/// The reader of a format.
 #[derive(Clone, Copy)]
 pub enum Reader {
-    /// This function.
+    /// Opens the format.
     Open(Open),
-    /// Nothing: the format is only known by name.
+    /// Known, but not supported.
     Nothing {
-        /// Whether it is a disk image, or holds one.
+        /// Whether the file is a disk image, or contains one.
         is_image: bool,
-        /// What to do with it, as the second half of a sentence.
+        /// Advice, as the second half of a sentence.
         advice: Option<&'static str>,
     },
 }
 
-/// What to do with a file that is not recognised by its content.
+/// Advice for a file that is not recognised by content.
 pub struct NameHint {
-    /// The ends of the names for which it holds, in lower case.
+    /// The file name endings that it applies to, in lower case.
     pub extensions: &'static [&'static str],
-    /// The second half of a sentence.
+    /// The advice, as the second half of a sentence.
     pub text: &'static str,
 }
 
-/// The format and its hint for a file called `name`, if there is one.
+/// Finds the first format with a hint for files named `name`. Returns the format and the hint.
 pub fn hint(name: &str) -> Option<(&'static Format, &'static str)> {
     let name = name.to_ascii_lowercase();
     formats().find_map(|format| {
@@ -207,7 +209,7 @@ pub fn hint(name: &str) -> Option<(&'static Format, &'static str)> {
     })
 }
 
-/// All formats, in the order in which they are probed.
+/// All formats, in probe order.
 pub const FORMATS: &[&[Format]] = &[
     &[qcow2::FORMAT],
     &[vdi::FORMAT],
@@ -222,12 +224,12 @@ fn formats() -> impl Iterator<Item = &'static Format> {
     FORMATS.iter().copied().flatten()
 }
 
-/// The formats that are read, in the order of the registry.
+/// The supported formats, in registry order.
 pub fn readable() -> impl Iterator<Item = &'static Format> {
     formats().filter(|format| format.is_supported())
 }
 
-/// The format called `name`. Fails with `usage` unless it is one that is read.
+/// Returns the supported format called `name`. Fails with `usage` if there is none.
 pub fn by_name(name: &str) -> Result<&'static Format> {
     readable().find(|format| format.name == name).ok_or_else(|| {
         let names: Vec<_> = readable().map(|format| format.name).collect();
@@ -236,8 +238,8 @@ pub fn by_name(name: &str) -> Result<&'static Format> {
     })
 }
 
-/// The format that an image states for its backing file: a protocol of QEMU's is raw. Fails with `unsupported` unless it is
-/// one that is read.
+/// Returns the supported format `name` that an image states for its backing file. A QEMU protocol stands for raw. Fails
+/// with `unsupported` if the format is not supported.
 pub fn stated(name: &str) -> Result<&'static Format> {
     let name = if file_name::is_protocol(name) { raw::NAME } else { name };
     readable()
@@ -245,13 +247,14 @@ pub fn stated(name: &str) -> Result<&'static Format> {
         .ok_or_else(|| Error::unsupported(format!("a backing file in the format '{}'", shown(name))))
 }
 
-/// The format of `source`, by its content; `None` if it is not recognised. Fails with `source`, or with `internal` if memory
-/// runs out.
+/// Recognises the format of `source` by content. Returns `None` if no format matches. Fails with `source`, or with
+/// `internal` if memory runs out.
 pub async fn probe(source: &dyn Source) -> Result<Option<&'static Format>> {
     complete(&mut head(source).await?, source).await
 }
 
-/// The same, where `sample` has the head of `source` already. The tail is added to it if it is needed.
+/// Like [`probe`], with the head of `source` already in `sample`. Reads the tail into it only if the head matches no
+/// format.
 pub async fn complete(sample: &mut Sample, source: &dyn Source) -> Result<Option<&'static Format>> {
     if let Some(found) = recognise(sample) {
         return Ok(Some(found));
@@ -262,13 +265,13 @@ pub async fn complete(sample: &mut Sample, source: &dyn Source) -> Result<Option
     Ok(recognise(sample))
 }
 
-/// The first bytes of `source`.
+/// Reads the head of `source`. The tail stays empty. Fails with `source`, or with `internal` if memory runs out.
 pub async fn head(source: &dyn Source) -> Result<Sample> {
     let head = ByteRange { start: HostOffset(0), len: source.size().min(HEAD) };
     Ok(Sample { head: read_exact(source, head, "start of the file").await?, tail: Vec::new() })
 }
 
-/// The format of a file that has such bytes.
+/// Returns the first format whose probe accepts `sample`.
 pub fn recognise(sample: &Sample) -> Option<&'static Format> {
     formats().find(|format| (format.probe)(sample))
 }

@@ -1,4 +1,4 @@
-//! QED, after QEMU's `docs/interop/qed_spec`.
+//! QED, as specified in QEMU's `docs/interop/qed_spec`.
 
 use super::entry_table::{Table, equal_entries};
 use super::listing::{BATCH, Listing};
@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 
-/// The registry's entry.
+/// The registry entry.
 pub(super) const FORMAT: Format = Format {
     name: "qed",
     label: "QED (QEMU enhanced disk)",
@@ -38,13 +38,13 @@ damages! {
 }
 
 const MAGIC: [u8; 4] = *b"QED\0";
-/// Length of the header's fields, in bytes.
+/// Length of the header fields, in bytes.
 const HEADER: u64 = 64;
-/// The size of an entry of a table, in bytes.
+/// Size of a table entry, in bytes.
 const ENTRY_SIZE: u64 = 8;
-/// Upper bound on the part of a table that is held, in bytes.
+/// Upper bound on the part of a table in memory, in bytes.
 const WINDOW: u64 = 64 << 10;
-/// The longest name of a backing file that QEMU reads, in bytes.
+/// Longest backing file name that QEMU accepts, in bytes.
 const MAX_BACKING_NAME: u64 = 1023;
 
 /// Feature bits.
@@ -52,15 +52,15 @@ const BACKING_FILE: u64 = 1 << 0;
 const NEED_CHECK: u64 = 1 << 1;
 const BACKING_IS_RAW: u64 = 1 << 2;
 
-/// Entries that are no offsets. An L1 table has no `ZERO`.
+/// Table entries that are not offsets. `ZERO` is not used in an L1 table.
 const UNALLOCATED: u64 = 0;
 const ZERO: u64 = 1;
 
-/// The checked header (specification: "Header"). Sizes and offsets are in bytes.
+/// The validated header (specification: "Header"). Sizes and offsets are in bytes.
 struct Header {
     cluster_size: u64,
     table_size: u64,
-    /// Length of the header and of what else lies before the first cluster.
+    /// Length of the header and everything else before the first cluster.
     header_size: u64,
     features: u64,
     compatible: u64,
@@ -121,17 +121,17 @@ impl Header {
         Ok(())
     }
 
-    /// Whether a table or a cluster may lie at `offset`.
+    /// Whether a table or cluster may be at `offset`.
     fn is_place(&self, offset: u64) -> bool {
         offset.is_multiple_of(self.cluster_size) && offset >= self.header_size.max(self.cluster_size)
     }
 
-    /// How much of the disk one L2 table describes, in bytes: at most 2^53.
+    /// The range described by one L2 table, in bytes: at most 2^53.
     fn l2_span(&self) -> u64 {
         self.table_size / ENTRY_SIZE * self.cluster_size
     }
 
-    /// How many entries of the L1 table the virtual size needs.
+    /// The number of L1 entries that the virtual size needs.
     fn l1_entries(&self) -> u64 {
         self.virtual_size.div_ceil(self.l2_span())
     }
@@ -148,7 +148,7 @@ async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
     Ok(Rc::new(Qed { source, header, references }))
 }
 
-/// The backing file, if there is one. Its name lies between the header's fields and the first cluster.
+/// Reads the reference to the backing file, if any. Its name is between the header fields and the first cluster.
 async fn backing_file(header: &Header, source: &dyn Source) -> Result<Option<Reference>> {
     if header.features & BACKING_FILE == 0 {
         return Ok(None);
@@ -158,7 +158,7 @@ async fn backing_file(header: &Header, source: &dyn Source) -> Result<Option<Ref
         return corrupt("the backing file's name lies outside the header".to_owned(), 56);
     }
     let name = read_exact(source, place, "backing file's name").await?;
-    // QEMU reads it up to a zero byte, and takes an empty name for none.
+    // QEMU reads the name up to the first NUL, and treats an empty name as none.
     let name = Some(text_before_nul(&name)).filter(|name| !name.is_empty());
     let format = (header.features & BACKING_IS_RAW != 0).then(|| "raw".to_owned());
     name.map(|name| Reference::by_qemu(Role::BackingFile, name, format)).transpose()
@@ -210,15 +210,15 @@ impl Disk for Qed {
 struct Walk {
     disk: Rc<Qed>,
     l1: Table,
-    /// The L2 table that the pass has reached, and the index of its L1 entry.
+    /// The current L2 table, with the index of its L1 entry.
     l2: Option<(u64, Table)>,
-    /// Upper bound on the part of either table that is held, in bytes.
+    /// Upper bound on the part of each table in memory, in bytes.
     memory: u64,
     listing: Listing,
 }
 
 impl Walk {
-    /// Lists a batch of extents from `range.start` on: of one L2 table, or of L1 entries without tables.
+    /// Lists a batch of extents from `range.start` on: those of one L2 table, or of L1 entries without tables.
     async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let span = self.disk.header.l2_span();
         let index = range.start / span;
@@ -241,7 +241,7 @@ impl Walk {
         }
     }
 
-    /// Lists a batch of extents from `range.start` on, by the L2 table at `offset`, whose L1 entry is number `index`.
+    /// Lists a batch of extents from `range.start` on, from the L2 table at `offset` of L1 entry `index`.
     async fn list_table(
         &mut self,
         index: u64,

@@ -1,4 +1,4 @@
-//! Raw: the file is the disk. It has no signature, so it is read only if the caller, an overlay or a container states it.
+//! Raw: the file is the disk. Raw has no signature, so the caller, an overlay or a container must state it.
 
 use super::{Disk, Format, NameHint, Reader, WalkSetup};
 use crate::disk::damage::damages;
@@ -11,10 +11,10 @@ use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::rc::Rc;
 
-/// The name as `qemu-img -f` has it.
+/// The name, as for `qemu-img -f`.
 pub const NAME: &str = "raw";
 
-/// The registry's entry.
+/// The registry entry.
 pub(super) const FORMAT: Format = Format {
     name: NAME,
     label: "raw disk",
@@ -25,7 +25,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 damages! {
-    /// The file ends before the size that its container states for it.
+    /// The file is shorter than its container states.
     DISK_TRUNCATED = "raw-disk-truncated", "the file ends before the end of the disk";
 }
 
@@ -40,9 +40,9 @@ fn open(source: Rc<dyn Source>, missing: u64) -> Result<Rc<dyn Disk>> {
 
 struct Raw {
     source: Rc<dyn Source>,
-    /// The bytes that the file has.
+    /// The number of bytes in the file.
     present: u64,
-    /// Those that it should have.
+    /// The size that its container declares, in bytes.
     size: u64,
 }
 
@@ -64,11 +64,11 @@ impl Disk for Raw {
     }
 }
 
-/// The number of extents at which a batch ends.
+/// Maximum number of extents in a batch.
 const BATCH: usize = 1024;
 
-/// The pass over a raw disk: what is stored of it and the holes between, what is lost behind it, and zeros up to a whole
-/// sector.
+/// A pass over a raw disk: its stored ranges and the holes between them, the lost range after a truncated file, and
+/// zeros up to a whole sector.
 struct Whole {
     disk: Rc<Raw>,
     file: FileId,
@@ -83,7 +83,7 @@ impl ExtentWalk for Whole {
             }
         };
         let Raw { ref source, present, size } = *self.disk;
-        // A sector of which a part is missing is lost, as in every format.
+        // A partly missing sector is lost, as in all formats.
         let read = if present < size { present / SECTOR * SECTOR } else { size };
         let zero = ExtentKind::Zero { host: None };
         let (mut at, end) = (range.start, range.end);

@@ -1,4 +1,4 @@
-//! Slices: parts of the tables of one file. A pass reaches them in guest order; several are read at once, and each only once.
+//! Slices: parts of the tables of one file. A pass reads several at a time, in guest order, each once.
 
 use crate::error::{Error, Result};
 use crate::io::source::{FileId, FileRange, Source, copied, read_ranges, zeroed};
@@ -6,27 +6,27 @@ use crate::offsets::{ByteRange, GuestRange, HostOffset, SECTOR};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Gaps between slices that are shorter than this (bytes) are read over. Some formats align small tables to sectors.
+/// Gaps between slices shorter than this (bytes) are read over. Some formats align small tables to sectors.
 const GAP: u64 = SECTOR;
 
-/// About how many bytes of memory a slice takes besides its entries, with the gap before it.
+/// Approximate memory of a slice besides its entries, in bytes, including the gap before it.
 pub(super) const OVERHEAD: u64 = 128 + GAP;
 
 /// A part of a table.
 pub(super) struct Slice {
-    /// The part of the disk, or of the extent, that it describes.
+    /// The range of the disk or extent that it describes.
     pub range: GuestRange,
-    /// Where it lies in the file.
+    /// Its host offset.
     pub host: HostOffset,
-    /// Its entries. They end early if the file does.
+    /// Its entries, fewer if the file ends early.
     pub entries: Vec<u8>,
 }
 
-/// A slice to be read.
+/// A slice to read.
 pub(super) struct WantedSlice {
     pub range: GuestRange,
     pub host: HostOffset,
-    /// Length in bytes. The file has all of them.
+    /// Length in bytes, within the file.
     pub len: u64,
 }
 
@@ -35,7 +35,8 @@ pub(super) struct WantedSlice {
 pub(super) struct Slices(VecDeque<Rc<Slice>>);
 
 impl Slices {
-    /// The slice that describes `at`, if it is held. `at` never descends: slices before it are dropped.
+    /// Returns the slice that describes `at`, if it is in memory. `at` must never decrease: slices before it are
+    /// dropped.
     pub fn at(&mut self, at: u64) -> Option<Rc<Slice>> {
         while self.0.front().is_some_and(|slice| slice.range.end <= at) {
             self.0.pop_front();
@@ -43,13 +44,13 @@ impl Slices {
         self.0.front().filter(|slice| slice.range.start <= at).cloned()
     }
 
-    /// Replaces the held slices by `wanted`, which are in guest order. Neighbours in the file are one read. Fails with
-    /// `source`, or with `internal` if memory runs out.
+    /// Reads `wanted`, which must be in guest order, replacing the slices in memory. Neighbours in the file are read as
+    /// one. Fails with `source`, or with `internal` if memory runs out.
     pub async fn read(&mut self, source: &Rc<dyn Source>, wanted: Vec<WantedSlice>) -> Result<()> {
         self.0.clear();
         let mut reads: Vec<FileRange> = Vec::new();
         let mut places = Vec::with_capacity(wanted.len());
-        // How many bytes all reads but the last one have.
+        // Total length of all reads but the last.
         let mut before = 0;
         for &WantedSlice { host, len, .. } in &wanted {
             if len == 0 {
@@ -69,7 +70,7 @@ impl Slices {
             places.push((before + host.0 - start) as usize);
         }
         if reads.len() > 1 && source.profile().expects {
-            // A source behind a network may join them.
+            // A network source may merge them.
             let ranges: Vec<_> = reads.iter().map(|read| ByteRange { start: read.start, len: read.len }).collect();
             source.expect(&ranges);
         }

@@ -1,4 +1,4 @@
-//! Files that are taken for disk images and are none, or hold one in a way of their own: each is refused by its name.
+//! Files that are mistaken for disk images, or contain one in an unsupported way. Each is rejected by name.
 
 use super::foreign::at;
 use super::{Format, Reader, Sample};
@@ -16,10 +16,11 @@ macro_rules! stranger {
     };
 }
 
-/// So far into a text its kind is looked for, in bytes.
+/// Text files are classified by this many bytes.
 const TEXT: usize = 4096;
 
-/// What a text file begins with, without a mark of its encoding and white space; `None` for what begins with no text.
+/// Returns the start of a text file, without a byte order mark and leading white space; `None` if the file does not
+/// begin with text.
 fn text(sample: &Sample) -> Option<&[u8]> {
     let head = sample.head.get(..TEXT).unwrap_or(&sample.head);
     let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
@@ -36,7 +37,7 @@ fn begins(text: &[u8], part: &[u8]) -> bool {
     text.get(..part.len()).is_some_and(|start| start.eq_ignore_ascii_case(part))
 }
 
-/// Whether an XML document, or one of HTML, has a `tag` near its start.
+/// Whether the file is an XML or HTML document with `tag` near its start.
 fn has_tag(sample: &Sample, tag: &[u8]) -> bool {
     text(sample).is_some_and(|text| (begins(text, b"<?xml") || begins(text, b"<!--")) && contains(text, tag))
 }
@@ -55,7 +56,7 @@ fn is_json(sample: &Sample) -> bool {
     matches!(text, [b'{' | b'[', rest @ ..] if matches!(rest.trim_ascii_start().first(), Some(b'"' | b'{' | b'[')))
 }
 
-/// The portable formats, and the old binary one, whose name must be where it says.
+/// Matches the portable formats, and the old binary one if its name field is valid.
 fn is_cpio(sample: &Sample) -> bool {
     let is_portable = |magic: &[u8]| {
         let number = sample.head.get(magic.len()..magic.len() + 6);
@@ -110,7 +111,7 @@ pub(super) const FORMATS: &[Format] = &[
     stranger!(
         "xva",
         "a XenServer export (XVA)",
-        // A tar archive by the name of its first member.
+        // A tar archive whose first member is `ova.xml`.
         |s| at(s, 0, b"ova.xml") && at(s, 7, &[0; 93]) && s.head.len() >= 512,
         "its disk is cut into many files: export the disk alone, as VHD or raw"
     ),

@@ -1,4 +1,4 @@
-//! Encodings and Unicode forms, by JavaScript.
+//! Encodings and Unicode normalization by JavaScript.
 
 use js_sys::{JsString, Uint8Array};
 use wasm_bindgen::prelude::*;
@@ -16,10 +16,10 @@ extern "C" {
 pub fn strictly_decoded(label: &str, bytes: &[u8]) -> Option<String> {
     let options = js_sys::Object::new();
     for name in ["fatal", "ignoreBOM"] {
-        // Setting a property of a fresh object cannot fail.
+        // Setting a property of a new object cannot fail.
         let _ = js_sys::Reflect::set(&options, &name.into(), &JsValue::TRUE);
     }
-    // A copy: browsers decode nothing that lies in shared memory, as that of `threads` does.
+    // Copied, since browsers refuse to decode shared memory, which the `threads` build uses.
     TextDecoder::new(label, &options).ok()?.decode(&Uint8Array::from(bytes)).ok()
 }
 

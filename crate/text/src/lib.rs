@@ -1,5 +1,6 @@
-//! Encodings, and names compared as people read them. Both take tables of all of Unicode. In wasm JavaScript has them, and
-//! elsewhere crates: so this is a crate of its own, the only one of the core that names a platform.
+//! Text encodings, and comparison of names regardless of case and Unicode form. Both need tables of all of Unicode:
+//! from JavaScript in wasm, from crates elsewhere. Hence a separate crate, the only one of the core that depends on a
+//! platform.
 
 use platform::{normalized, strictly_decoded};
 
@@ -22,7 +23,7 @@ mod platform {
     }
 }
 
-/// Names of code pages that the Encoding standard does not have, and its label for each.
+/// Code page names that the Encoding standard lacks, with its labels for them.
 const CODE_PAGES: [(&str, &str); 8] = [
     ("cp932", "shift_jis"),
     ("cp936", "gbk"),
@@ -35,8 +36,8 @@ const CODE_PAGES: [(&str, &str); 8] = [
 ];
 const ESCAPE: u8 = 0x1b;
 
-/// `bytes` as text in the encoding that is called `label` (a label of the WHATWG's Encoding standard, or a code page of
-/// Windows); `None` if there is no such encoding, or the bytes are invalid in it.
+/// Decodes `bytes` from the encoding `label`: a label of the WHATWG Encoding standard, or a Windows code page. Returns
+/// `None` if the encoding is unknown or the bytes are invalid in it. Plain ASCII is returned for any label.
 pub fn decoded(label: &str, bytes: &[u8]) -> Option<String> {
     if bytes.is_ascii() && !bytes.contains(&ESCAPE) {
         return String::from_utf8(bytes.to_vec()).ok();
@@ -46,7 +47,7 @@ pub fn decoded(label: &str, bytes: &[u8]) -> Option<String> {
     strictly_decoded(known.map_or(&label[..], |(_, label)| label), bytes)
 }
 
-/// `name` without regard to the form of its characters (NFC, NFD) and to case.
+/// Folds `name` for comparison: case and Unicode form (NFC, NFD) are removed.
 pub fn folded(name: &str) -> String {
     if name.is_ascii() { name.to_ascii_lowercase() } else { normalized(name) }
 }

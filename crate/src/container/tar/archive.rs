@@ -1,31 +1,33 @@
-//! An archive that is read block by block, at any position or in order.
+//! Access to an archive, block by block, with or without seeking.
 
 use crate::error::{Error, Result};
 
-/// An archive with a place at which it is read.
+/// An archive with a read position.
 pub trait Archive {
-    /// The place, in bytes from its start.
+    /// The read position, in bytes from the start.
     fn position(&self) -> u64;
 
-    /// Fills `buf` and moves behind it. Returns fewer bytes only where the archive ends.
+    /// Fills `buf` and advances. Returns the number of bytes read, less than the length of `buf` only at the end of the
+    /// archive.
     async fn read(&mut self, buf: &mut [u8]) -> Result<usize>;
 
-    /// Fills `buf` with what comes next, and stays where it is. Returns fewer bytes only where the archive ends.
+    /// Fills `buf` without advancing. Returns the number of bytes read, less than the length of `buf` only at the end
+    /// of the archive.
     async fn peek(&mut self, buf: &mut [u8]) -> Result<usize>;
 
-    /// Moves behind the next `len` bytes; false where the archive ends before, which is its place then.
+    /// Skips `len` bytes. If the archive ends before that, returns false and stops at its end.
     async fn pass(&mut self, len: u64) -> Result<bool>;
 
-    /// The error where the archive ends too early.
+    /// The error for an archive that ends too early.
     fn truncated(&self) -> Error;
 
-    /// Whether the data of a file, or of something else, may end with the archive.
+    /// Whether the archive may end inside a member's data (salvage).
     fn is_salvaged(&self) -> bool {
         false
     }
 }
 
-/// Fills `buf`, or fails where the archive ends before.
+/// Fills `buf`. Fails with `corrupt` (truncated) if the archive ends before that.
 pub async fn read_exact(archive: &mut impl Archive, buf: &mut [u8]) -> Result<()> {
     if archive.read(buf).await? < buf.len() { Err(archive.truncated()) } else { Ok(()) }
 }

@@ -1,23 +1,23 @@
-//! The blocks of an archive: fields of a header, and what stands in them.
+//! Header blocks: field offsets, and parsers for numbers and strings.
 
-/// The unit of an archive, in bytes.
+/// Block size, in bytes.
 pub const BLOCK: u64 = 512;
 
-/// Where the fields of a header are, in bytes.
+/// Offsets of header fields, in bytes.
 pub const SIZE: usize = 124;
 pub const CHECKSUM: usize = 148;
 pub const TYPE: usize = 156;
 pub const MAGIC: usize = 257;
 pub const PREFIX: usize = 345;
 
-/// The type of a sparse member of old GNU.
+/// The type of a sparse member in the old GNU format.
 pub const SPARSE: u8 = b'S';
 
-/// Characters of a name that are kept.
+/// Names are shortened to this many characters.
 const KEPT_NAME: usize = 1000;
 
-/// A number: octal digits among spaces and NUL, or in base 256, marked by the highest bit. `None` for anything else, and
-/// for what 64 bits do not hold.
+/// Parses a numeric field: octal digits padded with spaces or NULs, or base 256, marked by the highest bit. Returns
+/// `None` if it is invalid, negative, or exceeds 64 bits.
 pub fn number(field: &[u8]) -> Option<u64> {
     if field[0] & 0x80 != 0 {
         // The next bit is the sign.
@@ -38,13 +38,14 @@ pub fn number(field: &[u8]) -> Option<u64> {
     })
 }
 
-/// A number in decimal digits.
+/// Parses a decimal number.
 pub fn decimal(digits: &[u8]) -> Option<u64> {
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     is_number.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()
 }
 
-/// The text before the first NUL.
+/// Decodes the string before the first NUL as UTF-8, replacing invalid sequences. It is shortened to [`KEPT_NAME`]
+/// characters.
 pub fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).chars().take(KEPT_NAME).collect()

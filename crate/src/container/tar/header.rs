@@ -1,13 +1,13 @@
-//! Headers of tar members.
+//! Tar member headers, and the extended headers before them.
 
 use super::block::{BLOCK, CHECKSUM, MAGIC, PREFIX, SIZE, TYPE, decimal, number, text};
 use super::sparse::{Place, Records};
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{ByteRange, HostOffset};
 
-/// Types of headers.
+/// Header types of regular files.
 const FILES: &[u8] = b"0\x007S";
-/// Links, devices, folders, pipes.
+/// Header types of links, devices, folders and pipes.
 const WITHOUT_DATA: &[u8] = b"123456";
 const PAX: u8 = b'x';
 const GLOBAL: u8 = b'g';
@@ -15,19 +15,20 @@ const LONG_NAME: u8 = b'L';
 const LONG_LINK: u8 = b'K';
 const DESCRIBING: &[u8] = &[PAX, GLOBAL, LONG_NAME, LONG_LINK];
 
-/// The most bytes of a header that describes the next member, or has its name.
+/// Maximum length of an extended header's data, in bytes.
 const LONGEST_EXTENSION: u64 = 1 << 20;
-/// A header of a member, or of what describes one.
+/// The header of a member, or an extended header.
 pub struct Header {
     pub kind: u8,
     pub name: String,
-    /// What stands behind it.
+    /// The data after the header.
     pub data: ByteRange,
 }
 
 impl Header {
-    /// The header in `bytes`, a block that lies at `at`; `None` where the archive ends. `stated` is the size of the next
-    /// member, if a header before it states it. Its data is not checked against the end of the file.
+    /// Parses the block `bytes` at offset `at`; returns `None` for the end mark. `stated` is the member's size from an
+    /// earlier extended header, if any. Fails with `corrupt` if the checksum or size is invalid. Does not check the
+    /// data's range against the end of the file.
     pub fn parse(bytes: &[u8], at: u64, stated: Option<u64>) -> Result<Option<Self>> {
         let start = HostOffset(at);
         if bytes.iter().all(|&byte| byte == 0) {
@@ -41,14 +42,15 @@ impl Header {
             Some(size) => Some(size),
             None => number(&bytes[SIZE..SIZE + 12]),
         };
-        // With what fills its last block.
+        // Includes the padding of the last block.
         let end = |size: u64| at.checked_add(BLOCK)?.checked_add(size)?.checked_next_multiple_of(BLOCK);
         let size = size.filter(|&size| end(size).is_some());
         let size = size.ok_or_else(|| Error::corrupt("the size of a tar member is not possible", start))?;
         Ok(Some(Self { kind, name: own_name(bytes), data: ByteRange { start: HostOffset(at + BLOCK), len: size } }))
     }
 
-    /// Whether its data describes the next member, or all; fails where that is too long to be read.
+    /// Whether this is an extended header: its data describes the next member, or all members. Fails with `limit` if
+    /// the data is too long.
     pub fn describes(&self) -> Result<bool> {
         if !DESCRIBING.contains(&self.kind) {
             return Ok(false);
@@ -62,19 +64,19 @@ impl Header {
     }
 }
 
-/// Whether `block` is a header of POSIX or GNU: signed, and with the right checksum.
+/// Whether `block` is a POSIX or GNU header: with the magic and a valid checksum.
 pub fn begins_archive(block: &[u8]) -> bool {
     block[MAGIC..].starts_with(b"ustar") && check(block, HostOffset(0)).is_ok()
 }
 
-/// Compares the checksum of a header with its bytes: their sum, its own counted as spaces.
+/// Verifies the checksum of a header: the byte sum, with the checksum field read as spaces.
 fn check(header: &[u8], start: HostOffset) -> Result<()> {
     let field = CHECKSUM..CHECKSUM + 8;
     let bytes = header.iter().enumerate().map(|(at, &byte)| if field.contains(&at) { b' ' } else { byte });
     let (mut unsigned, mut signed) = (0u64, 0i64);
     for byte in bytes {
         unsigned += u64::from(byte);
-        // As some old programs have it.
+        // Some old programs sum signed bytes.
         signed += i64::from(byte as i8);
     }
     let stated = number(&header[field]);
@@ -85,18 +87,18 @@ fn check(header: &[u8], start: HostOffset) -> Result<()> {
     }
 }
 
-/// The name that a header has itself.
+/// Returns the name in the header, with its prefix.
 fn own_name(header: &[u8]) -> String {
     let name = text(&header[..100]);
-    // In the format of GNU other fields are there.
+    // GNU headers use the prefix field for other purposes.
     let prefix = if header[MAGIC + 5] == 0 { text(&header[PREFIX..PREFIX + 155]) } else { String::new() };
     if prefix.is_empty() { name } else { format!("{prefix}/{name}") }
 }
 
-/// What headers before a member say of it.
+/// The content of the extended headers before a member.
 #[derive(Default)]
 pub struct Extensions {
-    /// Whether there is one, so that a member must follow.
+    /// An extended header for the next member was read, so the archive may not end here.
     pub is_given: bool,
     pub name: Option<String>,
     pub size: Option<u64>,
@@ -104,7 +106,8 @@ pub struct Extensions {
 }
 
 impl Extensions {
-    /// Takes in `header`, which describes the next member by `data`, its own.
+    /// Applies the extended header `header` with content `data`. Fails with `corrupt` if it is invalid, and with
+    /// `unsupported` if it sets a size, name or map for all members.
     pub fn describe(&mut self, header: &Header, data: &[u8]) -> Result<()> {
         self.is_given |= header.kind != GLOBAL;
         match header.kind {
@@ -114,17 +117,17 @@ impl Extensions {
                 self.name = Some(text(data));
                 Ok(())
             }
-            // The target of a link.
+            // A link target.
             _ => Ok(()),
         }
     }
 
-    /// The name of the member that `header` begins, whose bytes are `block`, and where its map is; `None` if it is no regular
-    /// file. What was said of it is used up.
+    /// Returns the member's name and the place of its sparse map; `None` if it is not a regular file. `header` is the
+    /// member's header, parsed from `block`. Resets the extensions.
     pub fn file(&mut self, header: &Header, block: &[u8]) -> Result<Option<(String, Place)>> {
         let Self { name, mut sparse, .. } = std::mem::take(self);
         let name = sparse.name.take().or(name).unwrap_or_else(|| header.name.clone());
-        // Old programs mark a folder by its name only.
+        // Old programs mark folders only by the name.
         if !FILES.contains(&header.kind) || name.ends_with('/') {
             return Ok(None);
         }
@@ -132,8 +135,7 @@ impl Extensions {
         Ok(Some((name, place)))
     }
 
-    /// Takes in a header of pax: lines of a length, a key and a value. One `for_all` members must say nothing that
-    /// matters here.
+    /// Parses the records of a pax header. A header `for_all` members must not set size, name or map.
     fn read_pax(&mut self, mut records: &[u8], for_all: bool, start: HostOffset) -> Result<()> {
         let invalid = || Error::corrupt("a pax header of the tar archive is invalid", start);
         while !records.is_empty() {
@@ -158,7 +160,7 @@ fn for_all_members() -> Error {
     Error::unsupported("a pax header that gives all members one size, name or map")
 }
 
-/// The first record, "KEY=VALUE", and what follows it.
+/// Splits off the first record, "KEY=VALUE".
 fn pax_record(records: &[u8]) -> Option<(&[u8], &[u8])> {
     let space = records.iter().position(|&byte| byte == b' ')?;
     let len = usize::try_from(decimal(&records[..space])?).ok()?;

@@ -1,5 +1,5 @@
-//! The files of a tar archive: as parts of it, or the only one in order. After POSIX.1-2017, pax, "ustar Interchange Format"
-//! and "pax Header Block", and "Basic Tar Format" and "GNU Extensions to the Archive Format" in the manual of GNU tar.
+//! Tar archives, with random access or as a stream. See POSIX.1-2017, pax, "ustar Interchange Format" and "pax Header
+//! Block", and the manual of GNU tar, "Basic Tar Format" and "GNU Extensions to the Archive Format".
 
 mod archive;
 mod block;
@@ -20,7 +20,7 @@ use scan::{Entry, Headers, Next, padding};
 use sparse::Map;
 use std::rc::Rc;
 
-/// The registry's entry.
+/// The registry entry.
 pub(super) const CONTAINER: Container = Container {
     name: "tar",
     label: "a tar archive",
@@ -33,7 +33,7 @@ fn refused(message: String) -> Error {
     Error::new(ErrorKind::Unsupported, message).coded("no-image")
 }
 
-/// The regular files of an archive, in its order.
+/// Lists the regular files of an archive, in archive order.
 async fn list(source: Rc<dyn Source>, salvage: bool) -> Result<Contents> {
     let mut archive = InFile { source, at: 0, salvage };
     let (mut headers, mut members) = (Headers::default(), Vec::new());
@@ -45,7 +45,7 @@ async fn list(source: Rc<dyn Source>, salvage: bool) -> Result<Contents> {
     }
 }
 
-/// The member that `file` begins, which `archive` passes.
+/// Creates the member for an entry whose data is next, and skips the data.
 async fn member(archive: &mut InFile, Entry { name, len, map }: Entry) -> Result<Member> {
     let (start, size) = (archive.at, archive.source.size());
     let missing = (start + len).saturating_sub(size);
@@ -63,7 +63,8 @@ async fn member(archive: &mut InFile, Entry { name, len, map }: Entry) -> Result
     Ok(Member { name, source: Rc::new(Pieces::new(vec![source], pieces, size)), missing: map.size - size })
 }
 
-/// The pieces of a sparse file of which `present` bytes of data lie at `start`, and its size as far as they go.
+/// Returns the pieces of a sparse file whose first `present` bytes of data are at `start`, and the size of the file as
+/// far as they go.
 fn pieces(map: &Map, start: u64, mut present: u64) -> (Vec<Piece>, u64) {
     let (mut pieces, mut at) = (Vec::with_capacity(map.stretches.len()), start);
     for stretch in &map.stretches {
@@ -79,7 +80,7 @@ fn pieces(map: &Map, start: u64, mut present: u64) -> (Vec<Piece>, u64) {
     (pieces, map.size)
 }
 
-/// An archive that is read at any position.
+/// An archive with random access.
 struct InFile {
     source: Rc<dyn Source>,
     at: u64,

@@ -1,4 +1,4 @@
-//! The only file of an archive that is read in order.
+//! Streams the only file of an archive.
 
 use super::archive::{Archive, read_exact};
 use super::refused;
@@ -11,41 +11,42 @@ use crate::offsets::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
-/// Bytes that are read at once where they are passed over.
+/// Length of a read while skipping, in bytes.
 const PASSED: usize = 64 << 10;
 
-/// The bytes of the first regular file. That there is no other one is known when the archive ends.
+/// Streams the first regular file. Fails at the end if the archive has another one.
 pub struct OnlyFile {
     archive: InOrder,
     headers: Headers,
-    /// The name of the file, once its header was read.
+    /// The file's name, once its header was read.
     name: Option<String>,
     state: State,
-    /// Whether the archive has an end mark.
+    /// Whether the archive has an end mark. Known at the end.
     is_marked: bool,
 }
 
 enum State {
-    /// The file comes next.
+    /// Before the file.
     Start,
     /// In the file.
     File(Open),
-    /// All is read.
+    /// At the end.
     End,
 }
 
-/// The file, as far as it was read.
+/// The file while it is read.
 struct Open {
     map: Map,
-    /// The place in the file, and the stretch of its data that ends behind it.
+    /// The position in the file, and the index of the first stretch that ends after it.
     at: u64,
     stretch: usize,
-    /// What fills the last block of its data.
+    /// Padding after the data, in bytes.
     padding: u64,
 }
 
 impl Open {
-    /// The place up to which the file has data from here, or a hole, and whether it is a hole. Here, at the end of the file.
+    /// Returns the end of the data or hole at the current position, and whether it is a hole. At the end of the file,
+    /// the end is the position itself.
     fn same_up_to(&self) -> (u64, bool) {
         match self.map.stretches.get(self.stretch) {
             Some(stretch) if self.at < stretch.start => (stretch.start, true),
@@ -54,7 +55,7 @@ impl Open {
         }
     }
 
-    /// Moves behind `len` bytes, which are all data or all hole.
+    /// Advances by `len` bytes, which must be all data or all hole.
     fn advance(&mut self, len: u64) {
         self.at += len;
         if self.map.stretches.get(self.stretch).is_some_and(|stretch| self.at == stretch.start + stretch.len) {
@@ -98,7 +99,7 @@ impl OnlyFile {
         Ok(done)
     }
 
-    /// Finds the file.
+    /// Finds the first file.
     async fn open(&mut self) -> Result<()> {
         let Next::File(Entry { name, len, map }) = self.headers.next_file(&mut self.archive).await? else {
             return Err(refused("The tar archive holds no file".to_owned()));
@@ -108,7 +109,7 @@ impl OnlyFile {
         Ok(())
     }
 
-    /// Reads the archive to its end, behind the file.
+    /// Reads the archive to its end. Fails with `unsupported` if it has another file.
     async fn end(&mut self) -> Result<()> {
         let Next::End { is_marked } = self.headers.next_file(&mut self.archive).await? else {
             let message = "The tar archive holds more than one file, and is read in order only; extract the one that is \
@@ -137,7 +138,7 @@ impl ByteStream for OnlyFile {
     fn pass_hole(&mut self, unit: u64) -> u64 {
         let State::File(file) = &mut self.state else { return 0 };
         let (end, is_hole) = file.same_up_to();
-        // The last byte of the file is read.
+        // Leave the last byte to be read.
         let len = end.min(file.map.size.saturating_sub(1)).saturating_sub(file.at) / unit * unit;
         if !is_hole {
             return 0;
@@ -151,11 +152,11 @@ impl ByteStream for OnlyFile {
     }
 }
 
-/// An archive as a stream.
+/// A streamed archive.
 struct InOrder {
     stream: Box<dyn ByteStream>,
     position: u64,
-    /// What was read of what comes next.
+    /// Bytes peeked and not consumed yet.
     ahead: Vec<u8>,
 }
 

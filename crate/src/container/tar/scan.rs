@@ -1,4 +1,4 @@
-//! Finds the regular files of an archive, at any position or in order, by its headers.
+//! Finds the regular files of an archive by its headers.
 
 use super::archive::{Archive, read_exact};
 use super::block::BLOCK;
@@ -8,28 +8,28 @@ use crate::compress::is_zero;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::zeroed;
 
-/// The most headers that are looked at.
+/// Maximum number of headers read.
 const MAX_HEADERS: usize = 4096;
 
-/// A regular file, whose data comes next.
+/// A regular file whose data is next.
 pub struct Entry {
     pub name: String,
-    /// How many bytes of the archive are its data.
+    /// Length of its data in the archive, in bytes.
     pub len: u64,
-    /// Where in the file they belong.
+    /// Maps the data to positions in the file.
     pub map: Map,
 }
 
-/// What follows in an archive.
+/// The next item of an archive.
 pub enum Next {
     File(Entry),
-    /// Nothing. `is_marked`: blocks of zeros say so, so that no member is missing.
+    /// The end. With `is_marked`, an end mark was found, so no member is missing.
     End {
         is_marked: bool,
     },
 }
 
-/// The headers of an archive.
+/// A scan of an archive's headers.
 #[derive(Default)]
 pub struct Headers {
     read: usize,
@@ -37,14 +37,15 @@ pub struct Headers {
 }
 
 impl Headers {
-    /// The next regular file of `archive`, which is at a header.
+    /// Finds the next regular file of `archive`, which must be positioned at a header. Skips other members. Fails with
+    /// `corrupt`, `unsupported`, `limit` or `source`.
     pub async fn next_file(&mut self, archive: &mut impl Archive) -> Result<Next> {
         let mut extensions = Extensions::default();
         loop {
             let at = archive.position();
             let mut block = [0; BLOCK as usize];
             let found = archive.read(&mut block).await?;
-            // An archive that ends between two members, or in its end mark, lacks nothing that could be read.
+            // An archive that ends between members or in its end mark lacks no readable data.
             if found < block.len() && is_zero(&block[..found]) && !extensions.is_given {
                 return Ok(Next::End { is_marked: false });
             }
@@ -78,7 +79,7 @@ impl Headers {
         }
     }
 
-    /// The file `name` that `header` begins, whose bytes are `block`. Its map lies in `place`, and is read.
+    /// Reads the map of the file `name` from `place`. `header` was parsed from `block`.
     async fn entry(
         &mut self,
         name: String,
@@ -107,7 +108,7 @@ impl Headers {
     }
 }
 
-/// Whether the file that comes next has attributes of another one, as macOS packs them: AppleDouble, called `._NAME`.
+/// Whether the next file has the attributes of another one, as macOS packs them: AppleDouble, named `._NAME`.
 async fn is_apple_double(name: &str, place: &Place, len: u64, archive: &mut impl Archive) -> Result<bool> {
     const MAGIC: [u8; 4] = [0, 5, 0x16, 7];
     let base = name.rsplit('/').next().unwrap_or(name);
@@ -118,7 +119,7 @@ async fn is_apple_double(name: &str, place: &Place, len: u64, archive: &mut impl
     Ok(archive.peek(&mut first).await? == MAGIC.len() && first == MAGIC)
 }
 
-/// How many bytes fill the last block of `len`. The last member may lack them.
+/// Padding after `len` bytes of data. It may be missing after the last member.
 pub fn padding(len: u64) -> u64 {
     (BLOCK - len % BLOCK) % BLOCK
 }

@@ -1,5 +1,6 @@
-//! Maps of sparse members: where in the file the data of the member belongs. Old GNU has them in the header and in blocks
-//! after it, pax 0.0 and 0.1 in records, pax 1.0 as text before the data ("Storing Sparse Files" in the manual of GNU tar).
+//! Maps of sparse members: the file positions of a member's data. Old GNU archives have them in the header and in
+//! blocks after it, pax 0.0 and 0.1 in records, pax 1.0 as text before the data (manual of GNU tar, "Storing Sparse
+//! Files").
 
 use super::archive::{Archive, read_exact};
 use super::block::{BLOCK, MAGIC, SPARSE, TYPE, decimal, number, text};
@@ -7,22 +8,22 @@ use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{HostOffset, MAX_SIZE};
 
-/// The most stretches of all members of an archive: 16 bytes of memory each.
+/// Maximum number of stretches of all members of an archive. Each takes 16 bytes of memory.
 const MOST_STRETCHES: usize = 1 << 19;
 
-/// A range of the file that has data.
+/// A range of the file with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     pub start: u64,
     pub len: u64,
 }
 
-/// The data of a file, which lies in the archive without the holes between.
+/// Maps the data of a file, which the archive stores without the holes.
 #[derive(Debug)]
 pub struct Map {
     /// Ascending, with holes between.
     pub stretches: Vec<Stretch>,
-    /// The size of the file.
+    /// The file size, in bytes.
     pub size: u64,
 }
 
@@ -38,7 +39,7 @@ impl Map {
     }
 }
 
-/// How many stretches the maps of an archive may still have.
+/// The number of stretches that the archive's maps may still have.
 pub struct Budget(usize);
 
 impl Default for Budget {
@@ -47,19 +48,19 @@ impl Default for Budget {
     }
 }
 
-/// A map in the making.
+/// A map under construction.
 pub struct Draft<'a> {
     map: Map,
-    /// The end of the last stretch, and how much data all of them have.
+    /// The end of the last stretch, and the data length of all stretches.
     end: u64,
     packed: u64,
     budget: &'a mut Budget,
-    /// Where the member lies, for messages.
+    /// The member's offset, for messages.
     at: HostOffset,
 }
 
 impl<'a> Draft<'a> {
-    /// The map of a member at `at`, a file of `size` bytes.
+    /// Starts the map of a member at `at`, a file of `size` bytes. Fails with `limit` if `size` exceeds 2^53-1.
     pub fn new(size: u64, at: HostOffset, budget: &'a mut Budget) -> Result<Self> {
         if size > MAX_SIZE {
             let message = "The tar archive has a sparse member of more than 2^53-1 bytes";
@@ -68,11 +69,12 @@ impl<'a> Draft<'a> {
         Ok(Self { map: Map { stretches: Vec::new(), size }, end: 0, packed: 0, budget, at })
     }
 
-    /// Adds `len` bytes of data at `start`. Fails with `corrupt` unless they follow the others, within the file.
+    /// Adds `len` bytes of data at `start`. Fails with `corrupt` unless they follow the previous data and are within
+    /// the file, and with `limit` if the archive has too many stretches.
     pub fn add(&mut self, start: u64, len: u64) -> Result<()> {
         let end = start.checked_add(len).filter(|&end| start >= self.end && end <= self.map.size);
         let end = end.ok_or_else(|| self.invalid())?;
-        // One of no length states the size of a file that ends with a hole.
+        // An empty entry marks the end of a file that ends with a hole.
         if len > 0 {
             match self.map.stretches.last_mut() {
                 Some(last) if start == self.end => last.len += len,
@@ -89,7 +91,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// The map, if it accounts for the `packed` bytes of the member.
+    /// Returns the map. Fails with `corrupt` unless its data is `packed` bytes long, as the member's.
     pub fn finish(self, packed: u64) -> Result<Map> {
         if self.packed == packed { Ok(self.map) } else { Err(self.invalid()) }
     }
@@ -99,18 +101,19 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Where old GNU has its fields, in bytes.
+/// Fields of an old GNU header: offsets in bytes, and the number of entries.
 const IN_HEADER: usize = 386;
 const IN_HEADER_COUNT: usize = 4;
 const IS_EXTENDED: usize = 482;
 const REAL_SIZE: usize = 483;
-/// The same in a block after the header.
+/// Fields of an extension block after the header.
 const IN_BLOCK_COUNT: usize = 21;
 const BLOCK_IS_EXTENDED: usize = 504;
-/// Two numbers of 12 bytes.
+/// Length of an entry in bytes: two numbers of 12 bytes.
 const ENTRY: usize = 24;
 
-/// The map of a member of old GNU, whose header is `block`, at `at`. The blocks that follow the header are read.
+/// Reads the map of an old GNU member with header `block`, at `at`, from the header and the extension blocks, which are
+/// consumed. `packed` is the length of its data.
 pub async fn of_header(
     block: &[u8],
     at: HostOffset,
@@ -139,8 +142,8 @@ pub async fn of_header(
     }
 }
 
-/// The map of a member of pax 1.0, a file of `size` bytes whose header lies at `at`, and the size of its data. Both have `len`
-/// bytes in `archive`; the map is read.
+/// Reads the map of a pax 1.0 member, a file of `size` bytes, at `at`. The map and the data together have `len` bytes
+/// in `archive`; the map is consumed. Returns the map and the length of the data.
 pub async fn of_text(
     size: u64,
     at: HostOffset,
@@ -159,16 +162,16 @@ pub async fn of_text(
     Ok((draft.finish(text.left)?, text.left))
 }
 
-/// Numbers, each in a line, in whole blocks.
+/// Reads numbers, one per line, from whole blocks.
 struct Text {
     block: [u8; BLOCK as usize],
     next: usize,
-    /// How many bytes of the member follow the block.
+    /// Bytes of the member after the block.
     left: u64,
 }
 
 impl Text {
-    /// The next number; `None` if there is none.
+    /// Reads the next number; `None` if there is none, or it is invalid.
     async fn number(&mut self, archive: &mut impl Archive) -> Result<Option<u64>> {
         let mut value: Option<u64> = None;
         loop {
@@ -194,35 +197,35 @@ impl Text {
     }
 }
 
-/// What records of pax say of a sparse member.
+/// The pax records of a sparse member.
 #[derive(Default)]
 pub struct Records {
-    /// Whether there are any.
+    /// Whether there are any GNU records.
     is_sparse: bool,
     version: (u64, u64),
     size: Option<u64>,
-    /// The name of the file, where the member has another.
+    /// The file's name, if it differs from the member's.
     pub name: Option<String>,
-    /// The numbers of a map, of version 0.0 and 0.1: offsets and lengths in turn.
+    /// The map of versions 0.0 and 0.1: alternating offsets and lengths.
     numbers: Vec<u64>,
-    /// Star: the size of the file, and whether the member is said to be sparse.
+    /// The file's size according to star, and whether star marks it as sparse.
     star: (Option<u64>, bool),
 }
 
-/// Where the map of a member is.
+/// The place of a member's map.
 pub enum Place {
-    /// It has none: the member is the file.
+    /// None: the member is not sparse.
     Nowhere,
-    /// In the header and after it.
+    /// In the header and the blocks after it.
     Header,
-    /// In records: the size of the file, offsets and lengths in turn.
+    /// In records: the file size, and alternating offsets and lengths.
     Records(u64, Vec<u64>),
-    /// Before the data of the member, whose file has so many bytes.
+    /// Before the data of the member. The value is the file size.
     Data(u64),
 }
 
 impl Records {
-    /// Takes in the record `key` with `value`; false if that makes no sense.
+    /// Reads the record `key` with `value`. Returns false if it is invalid. Fails with `limit` if the map is too long.
     pub fn read(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         let number = decimal(value);
         let Some(key) = key.strip_prefix(b"GNU.sparse.") else {
@@ -248,7 +251,7 @@ impl Records {
                     b"major" => self.version.0 = number,
                     b"minor" => self.version.1 = number,
                     b"size" | b"realsize" => self.size = Some(number),
-                    // A length without an offset, or the other way round, leaves an odd count, or a map that is refused.
+                    // An unpaired number leaves an odd count, or a map that is rejected later.
                     b"offset" | b"numbytes" => self.push(number)?,
                     _ => {}
                 }
@@ -266,8 +269,9 @@ impl Records {
         Ok(())
     }
 
-    /// Where the map of the member called `name` is, whose header `block` states `len` bytes of data. Fails with `unsupported`
-    /// where it is sparse in a way that is not read.
+    /// Returns the place of the map of the member `name`. `block` is its header, at `start`, and `len` the length of
+    /// its data. Fails with `unsupported` if it is sparse in an unsupported form, and with `corrupt` if its records are
+    /// invalid.
     pub fn place(self, name: &str, block: &[u8], len: u64, start: HostOffset) -> Result<Place> {
         let unreadable = || {
             let what = format!(
