@@ -1,4 +1,4 @@
-//! A pass over the cluster mapping (specification: "Cluster mapping").
+//! Walks the cluster mapping (specification: "Cluster mapping").
 
 use super::Qcow2;
 use super::damage;
@@ -17,16 +17,16 @@ use std::rc::Rc;
 pub(super) struct Walk {
     disk: Rc<Qcow2>,
     tables: Tables,
-    /// For the image's own file, which has the tables and compressed clusters.
+    /// For the image's own file, with the tables and compressed clusters.
     listing: Listing,
-    /// For all other data, which may lie in a data file.
+    /// For all other data, which may be in a data file.
     data: Listing,
     is_encrypted: bool,
 }
 
 impl Walk {
     pub fn new(disk: Rc<Qcow2>, setup: WalkSetup) -> Self {
-        // A qcow2 image has no other part.
+        // A data file is the only other part a qcow2 image may have.
         let data_file = setup.parts.iter().flatten().next();
         let own = || Listing::new(&*disk.source, &setup);
         let encrypted = setup.cipher.zip(disk.encryption.as_ref());
@@ -40,7 +40,7 @@ impl Walk {
         }
     }
 
-    /// Lists a batch of extents from `range.start` on: of one slice of an L2 table, or of L1 entries without tables.
+    /// Lists a batch of extents from `range.start` on: those of one L2 slice, or of L1 entries without tables.
     async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let span = self.disk.header.l2_span();
         let index = range.start / span;
@@ -59,7 +59,8 @@ impl Walk {
         Ok(())
     }
 
-    /// Where the L1 entries without tables from `index` on end, within the L1 window and not far behind `end`. A guest offset.
+    /// Returns the guest offset where a run of L1 entries without tables, starting with `index`, ends within the L1
+    /// window. The result may exceed `end` by less than an L2 table's span.
     fn end_of_missing(&self, mut index: u64, end: u64) -> u64 {
         let last = end.div_ceil(self.disk.header.l2_span()).min(self.tables.l1_end());
         while index < last && self.tables.l2_table(index) == Ok(None) {
@@ -68,12 +69,12 @@ impl Walk {
         index.saturating_mul(self.disk.header.l2_span())
     }
 
-    /// Lists a batch of extents from `range.start` on, by the slice of the L2 table there.
+    /// Lists a batch of extents from `range.start` on, from the L2 slice there.
     async fn list_slice(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let slice = self.tables.slice(range).await?;
         let end = slice.range.end.min(range.end);
         let (cluster_size, entry_size) = (self.disk.header.cluster_size(), self.disk.header.l2_entry_size());
-        // Empty entries are counted within `range` only: under other layers it may be a cluster.
+        // Empty entries are counted only within `range`, which may be a single cluster under other layers.
         let asked = ((end - slice.range.start).div_ceil(cluster_size) * entry_size) as usize;
         let entries = &slice.entries[..asked.min(slice.entries.len())];
         let full = batch.len() + BATCH;
@@ -95,7 +96,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Appends `part`, which lies in the cluster whose L2 entry is `bytes`. The entry lies at `place`.
+    /// Appends `part` of the cluster whose L2 entry is `bytes`, at offset `place`.
     fn list_cluster(&self, bytes: &[u8], place: HostOffset, part: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let size = self.disk.header.cluster_size();
         let start = part.start / size * size;
@@ -131,7 +132,7 @@ impl Walk {
         }
     }
 
-    /// Appends `part`, which begins `skip` bytes behind the start of a cluster at `host`.
+    /// Appends `part`, which begins `skip` bytes after the start of a cluster at `host`.
     fn list_content(
         &self,
         content: Content,
@@ -141,7 +142,7 @@ impl Walk {
         batch: &mut Vec<Extent>,
     ) -> Result<()> {
         let host = host.map(|host| HostOffset(host.0 + skip));
-        // QEMU shows no host offset in an encrypted image.
+        // QEMU shows no host offsets for encrypted images.
         let shown = host.filter(|_| !self.is_encrypted).map(|host| (self.data.file(), host));
         match (content, host) {
             (Content::Data, Some(host)) => return self.data.data(batch, part, host, damage::CLUSTER_TRUNCATED),

@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 use crate::io::source::Source;
 use crate::offsets::HostOffset;
 
-/// How the image is encrypted; `None` if it is not. Fails with `unsupported`, or as reading the LUKS header does.
+/// Reads the image's encryption; `None` if it is not encrypted. Fails with `unsupported` or `corrupt`, or as reading
+/// the LUKS header does.
 pub(super) async fn read(source: &dyn Source, header: &Header, extensions: &Extensions) -> Result<Option<Encryption>> {
     if header.encryption == 0 {
         return Ok(None);

@@ -1,40 +1,41 @@
-//! Header extensions (specification: "Header extensions"): a list of (type, length, data) behind the header. Version 2 has
-//! them, too.
+//! Header extensions (specification: "Header extensions"): a list of (type, length, data) after the header. Version 2
+//! images may have them, too.
 
 use super::header::Header;
 use crate::error::{Error, Result};
 use crate::offsets::{ByteRange, HostOffset, be32, be64, text_before_nul};
 
-/// Types of extensions. This one ends the list.
+/// Extension type: the end of the list.
 const END: u32 = 0;
-/// The names of feature bits.
+/// Extension type: names of feature bits.
 const FEATURE_NAMES: u32 = 0x6803_f857;
-/// The format of the backing file.
+/// Extension type: format of the backing file.
 const BACKING_FORMAT: u32 = 0xe279_2aca;
-/// The name of the data file.
+/// Extension type: name of the data file.
 const DATA_FILE: u32 = 0x4441_5441;
-/// Where the LUKS header lies.
+/// Extension type: range of the LUKS header.
 const ENCRYPTION_HEADER: u32 = 0x0537_be77;
-/// Length of an entry of the feature name table, in bytes: type, bit, 46 bytes of name.
+/// Length of a feature name table entry, in bytes: type, bit, 46 bytes of name.
 const FEATURE_NAME_ENTRY: usize = 48;
 
-/// The type of an incompatible feature in the feature name table.
+/// The type of incompatible features in the feature name table.
 const INCOMPATIBLE: u8 = 0;
 
-/// The extensions that reading needs.
+/// The extensions needed for reading.
 #[derive(Debug, Default)]
 pub(super) struct Extensions {
-    /// Names of incompatible feature bits: (bit, name).
+    /// Names of incompatible features: (bit, name).
     pub incompatible_names: Vec<(u8, String)>,
-    /// The format of the backing file, as `qemu-img -F` has it.
+    /// The format of the backing file, as for `qemu-img -F`.
     pub backing_format: Option<String>,
     /// The name of the data file.
     pub data_file: Option<String>,
-    /// Where the LUKS header lies.
+    /// The range of the LUKS header.
     pub encryption_header: Option<ByteRange>,
 }
 
-/// Reads the extensions from the image's first cluster. Fails with `corrupt` if one does not fit.
+/// Parses the extensions in the image's first cluster. Fails with `corrupt` if one exceeds the header, or the LUKS
+/// header's range is invalid.
 pub(super) fn parse(header: &Header, first_cluster: &[u8]) -> Result<Extensions> {
     let mut found = Extensions::default();
     let end = match header.backing_name_offset {

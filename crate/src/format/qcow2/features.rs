@@ -13,10 +13,10 @@ const COMPRESSION_TYPE: u64 = 1 << 3;
 const LAZY_REFCOUNTS: u64 = 1 << 0;
 const RAW_DATA_FILE: u64 = 1 << 1;
 
-/// The incompatible features that are known. The image can be read with them.
+/// Known incompatible features. Images with them can be read.
 const KNOWN: u64 = DIRTY | CORRUPT | DATA_FILE | COMPRESSION_TYPE | EXTENDED_L2;
 
-/// The names of those feature bits that are set and concern the state of the image.
+/// Returns the names of the set feature bits that concern the image's state.
 pub(super) fn names(header: &Header) -> Vec<String> {
     let set = |bits: u64, mask: u64, name: &str| (bits & mask != 0).then(|| name.to_owned());
     [
@@ -30,22 +30,23 @@ pub(super) fn names(header: &Header) -> Vec<String> {
     .collect()
 }
 
-/// Whether reference counts of a dirty image may be out of date.
+/// Whether the reference counts of a dirty image may be out of date.
 pub(super) fn has_lazy_refcounts(header: &Header) -> bool {
     header.compatible & LAZY_REFCOUNTS != 0
 }
 
-/// Whether the image is marked as damaged.
+/// Whether the image is marked as corrupt.
 pub(super) fn is_marked_corrupt(header: &Header) -> bool {
     header.incompatible & CORRUPT != 0
 }
 
-/// Whether the data file is a raw disk by itself.
+/// Whether the data file alone is a valid raw disk.
 pub(super) fn is_data_file_raw(header: &Header) -> bool {
     header.autoclear & RAW_DATA_FILE != 0
 }
 
-/// The compression of compressed clusters. Fails with `unsupported` or `corrupt`.
+/// Returns the compression method of clusters. Fails with `unsupported` if it is unknown, and with `corrupt` if it
+/// contradicts the feature bits.
 pub(super) fn compression(header: &Header) -> Result<Compression> {
     match (header.incompatible & COMPRESSION_TYPE != 0, header.compression_type) {
         (false, 0) => Ok(Compression::Deflate),
@@ -58,7 +59,7 @@ pub(super) fn compression(header: &Header) -> Result<Compression> {
     }
 }
 
-/// Fails with `unsupported` if the image has an unknown incompatible feature; the message names it.
+/// Fails with `unsupported` if the image has an unknown incompatible feature. The message names it.
 pub(super) fn refuse_unknown(header: &Header, extensions: &Extensions) -> Result<()> {
     let unknown = header.incompatible & !KNOWN;
     if unknown == 0 {

@@ -1,36 +1,36 @@
-//! The header (specification: "Header"): its fixed fields, checked.
+//! The fixed header fields, validated (specification: "Header").
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{HostOffset, MAX_SIZE, be32, be64};
 
 /// "QFI\xfb".
 pub(super) const MAGIC: [u8; 4] = *b"QFI\xfb";
-/// Length of the longest fixed part, in bytes: version 3 up to the compression type and its padding.
+/// Maximum length of the fixed part, in bytes: version 3 up to the compression type and its padding.
 pub(super) const MAX_FIXED: u64 = 112;
-/// The length of a version 2 header.
+/// Length of a version 2 header, in bytes.
 const V2_LENGTH: u32 = 72;
-/// The least length of a version 3 header.
+/// Minimum length of a version 3 header, in bytes.
 const V3_LENGTH: u32 = 104;
-/// Upper bound on the L1 table, in bytes, as in QEMU (`QCOW_MAX_L1_SIZE`). It bounds the virtual size.
+/// Maximum size of the L1 table, in bytes, as in QEMU (`QCOW_MAX_L1_SIZE`). It limits the virtual size.
 const MAX_L1_BYTES: u64 = 32 << 20;
-/// The size of an entry of the L1 table, and of an L2 table without subclusters, in bytes.
+/// Size of an L1 entry, and of an L2 entry without subclusters, in bytes.
 pub(super) const ENTRY_SIZE: u64 = 8;
 
-/// An incompatible feature: the data lies in another file.
+/// Incompatible feature: external data file.
 pub(super) const DATA_FILE: u64 = 1 << 2;
-/// An incompatible feature: extended L2 entries.
+/// Incompatible feature: extended L2 entries.
 pub(super) const EXTENDED_L2: u64 = 1 << 4;
-/// The least `cluster_bits` with extended L2 entries: subclusters have at least 512 bytes.
+/// Minimum `cluster_bits` with extended L2 entries, since subclusters have at least 512 bytes.
 const MIN_EXTENDED_L2_BITS: u32 = 14;
 
-/// The fields of the header that reading needs. Sizes and offsets are in bytes.
+/// The header fields needed for reading. Sizes and offsets are in bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Header {
     pub version: u32,
     pub backing_name_offset: u64,
     pub backing_name_len: u32,
     pub cluster_bits: u32,
-    /// Rounded down to whole sectors of 512 bytes, as QEMU does.
+    /// Rounded down to sectors of 512 bytes, as in QEMU.
     pub virtual_size: u64,
     pub encryption: u32,
     pub l1_entries: u32,
@@ -46,8 +46,8 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the fixed fields from `bytes`, the first bytes of a file of `file_size` bytes. Fails with `not-recognised`,
-    /// `unsupported`, or `corrupt`.
+    /// Parses `bytes`, the first bytes of a file of `file_size` bytes. Fails with `not-recognised`, `unsupported` or
+    /// `corrupt`.
     pub fn parse(bytes: &[u8], file_size: u64) -> Result<Self> {
         let need = |len: u32| {
             if bytes.len() < len as usize {
@@ -115,7 +115,7 @@ impl Header {
         Ok(())
     }
 
-    /// The checked mapping of the active disk. Fails as [`Mapping::check`] does.
+    /// Returns the validated mapping of the active disk. Fails as [`Mapping::check`] does.
     pub fn active(&self) -> Result<Mapping> {
         let mapping =
             Mapping { virtual_size: self.virtual_size, l1_offset: self.l1_offset, l1_entries: self.l1_entries };
@@ -123,43 +123,43 @@ impl Header {
         Ok(mapping)
     }
 
-    /// Whether L2 entries describe 32 subclusters each.
+    /// Whether each L2 entry describes 32 subclusters.
     pub fn has_extended_l2(&self) -> bool {
         self.incompatible & EXTENDED_L2 != 0
     }
 
-    /// Whether the data lies in another file.
+    /// Whether the data is in an external data file.
     pub fn has_data_file(&self) -> bool {
         self.incompatible & DATA_FILE != 0
     }
 
-    /// The size of a cluster, in bytes.
+    /// Cluster size, in bytes.
     pub fn cluster_size(&self) -> u64 {
         1 << self.cluster_bits
     }
 
-    /// The size of an entry of an L2 table, in bytes.
+    /// Size of an L2 entry, in bytes.
     pub fn l2_entry_size(&self) -> u64 {
         if self.has_extended_l2() { 2 * ENTRY_SIZE } else { ENTRY_SIZE }
     }
 
-    /// The number of entries of an L2 table.
+    /// Number of entries in an L2 table.
     pub fn l2_entries(&self) -> u64 {
         self.cluster_size() / self.l2_entry_size()
     }
 
-    /// How much of the disk one L2 table describes, in bytes.
+    /// The range described by one L2 table, in bytes.
     pub fn l2_span(&self) -> u64 {
         self.l2_entries() * self.cluster_size()
     }
 
-    /// Whether an offset in the file lies at the start of a cluster.
+    /// Whether a host offset is aligned to a cluster.
     pub fn is_aligned(&self, offset: u64) -> bool {
         offset.is_multiple_of(self.cluster_size())
     }
 }
 
-/// An L1 table and the disk that it describes: the active one, or that of an internal snapshot.
+/// An L1 table and the virtual size of its disk: the active one or an internal snapshot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mapping {
     /// In bytes.
@@ -169,8 +169,8 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// Fails with `limit` or `corrupt` unless the mapping is possible. `places` are the offsets of the fields for the number of
-    /// L1 entries and for their offset, for messages.
+    /// Fails with `limit` or `corrupt` unless the mapping is valid. `places` are the offsets of the fields with the
+    /// number of L1 entries and the L1 offset, for messages.
     pub fn check(&self, header: &Header, places: [HostOffset; 2]) -> Result<()> {
         let (size, entries) = (self.virtual_size, self.l1_entries);
         if size > MAX_SIZE {
@@ -193,7 +193,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// How many entries of the L1 table the virtual size needs.
+    /// The number of L1 entries that the virtual size needs.
     pub fn l1_entries_needed(&self, header: &Header) -> u64 {
         self.virtual_size.div_ceil(header.l2_span())
     }

@@ -1,5 +1,5 @@
-//! The L1 and L2 tables of one disk, held a part at a time and each part read once: a window of the L1 table, and slices
-//! of L2 tables as the pass reaches them.
+//! Loads the L1 and L2 tables of a disk in parts, each once: a window of the L1 table, and slices of L2 tables as the
+//! pass reaches them.
 
 use super::Qcow2;
 use super::damage;
@@ -12,9 +12,9 @@ use crate::format::slices::{Slice, Slices, WantedSlice};
 use crate::offsets::{GuestRange, HostOffset, be64};
 use std::rc::Rc;
 
-/// Upper bound, in bytes, on the part of the L1 table that is held.
+/// Upper bound on the part of the L1 table in memory, in bytes.
 const L1_WINDOW: u64 = 256 << 10;
-/// The least memory for slices, in bytes.
+/// Minimum memory for slices, in bytes.
 const MIN_SLICES: u64 = 512;
 
 pub(super) struct Tables {
@@ -22,13 +22,13 @@ pub(super) struct Tables {
     salvage: bool,
     l1: Table,
     slices: Slices,
-    /// Length of a slice, in bytes: a whole number of them make a table.
+    /// Length of a slice, in bytes. A table is a whole number of slices.
     slice_len: u64,
     most_slices: u64,
 }
 
 impl Tables {
-    /// Holds about `memory` bytes.
+    /// Creates the tables of `disk`. They use about `memory` bytes.
     pub fn new(disk: Rc<Qcow2>, memory: u64, salvage: bool) -> Self {
         let l1_entries = disk.mapping.l1_entries_needed(&disk.header);
         let l1_memory = (memory / 4).min(L1_WINDOW);
@@ -45,22 +45,23 @@ impl Tables {
         }
     }
 
-    /// Makes the L1 window hold entry `index`.
+    /// Loads the L1 window with entry `index`.
     pub async fn load_l1(&mut self, index: u64) -> Result<()> {
         self.l1.load(index).await
     }
 
-    /// The index behind the last L1 entry of the window.
+    /// The index after the last L1 entry of the window.
     pub fn l1_end(&self) -> u64 {
         self.l1.end()
     }
 
-    /// Where L1 entry `index` lies in the file.
+    /// The host offset of L1 entry `index`.
     pub fn l1_place(&self, index: u64) -> HostOffset {
         self.l1.place(index)
     }
 
-    /// Where the L2 table of L1 entry `index`, which is in the window, lies.
+    /// Returns the host offset of the L2 table of L1 entry `index`, which must be in the window; `None` if there is no
+    /// table.
     pub fn l2_table(&self, index: u64) -> std::result::Result<Option<HostOffset>, Damage> {
         let entry = self.l1.entries(index, index + 1);
         if entry.is_empty() {
@@ -69,8 +70,8 @@ impl Tables {
         l2::l2_table(&self.disk.header, be64(entry, 0))
     }
 
-    /// The slice that describes `range.start`, whose L2 table there is. Those behind it that `range` needs are read with
-    /// it.
+    /// Returns the slice that describes `range.start`, whose L2 table must exist. Later slices that `range` needs are
+    /// read with it.
     pub async fn slice(&mut self, range: GuestRange) -> Result<Rc<Slice>> {
         if let Some(slice) = self.slices.at(range.start) {
             return Ok(slice);
@@ -80,12 +81,12 @@ impl Tables {
         Ok(self.slices.at(range.start).expect("it was just read"))
     }
 
-    /// The part of the disk that a slice describes, in bytes.
+    /// The range described by a slice, in bytes.
     fn slice_span(&self) -> u64 {
         self.slice_len / self.disk.header.l2_entry_size() * self.disk.header.cluster_size()
     }
 
-    /// The slices to read for `range`, at least one.
+    /// Returns the slices to read for `range`, at least one.
     fn wanted(&self, range: GuestRange) -> Result<Vec<WantedSlice>> {
         let (span, table_size) = (self.slice_span(), self.disk.header.cluster_size());
         let per_table = table_size / self.slice_len;
@@ -98,12 +99,12 @@ impl Tables {
                 break;
             }
             let Ok(Some(table)) = self.l2_table(index) else {
-                // There is no table, or damage that is reported when the pass reaches it.
+                // No table, or damage, which is reported when the pass reaches it.
                 number = (index + 1) * per_table;
                 continue;
             };
             if table.0 + table_size > file_size && !self.salvage {
-                // A table further on that is cut off fails when the pass has reached it.
+                // A truncated later table fails when the pass reaches it.
                 if wanted.is_empty() {
                     return Err(damage::L2_TRUNCATED.error(table, file_size));
                 }

@@ -1,23 +1,23 @@
-//! Entries of the L1 and L2 tables (specification: "Cluster mapping").
+//! Parses L1 and L2 entries (specification: "Cluster mapping").
 
 use super::damage;
 use super::header::Header;
 use crate::disk::damage::Damage;
 use crate::offsets::{HostOffset, SECTOR, be64};
 
-/// Bits 9 to 55 of an entry: the offset of a table or a cluster. The other bits are flags or reserved; readers ignore the
-/// reserved ones.
+/// Bits 9 to 55 of an entry: the offset of a table or cluster. The other bits are flags or reserved; reserved bits are
+/// ignored.
 const OFFSET: u64 = 0x00ff_ffff_ffff_fe00;
-/// The cluster's refcount is 1. In an image with a data file, where 0 is a valid offset: the cluster is allocated.
+/// The cluster's refcount is 1. With a data file, where 0 is a valid offset: the cluster is allocated.
 const COPIED: u64 = 1 << 63;
 /// The cluster is compressed.
 const COMPRESSED: u64 = 1 << 62;
-/// The cluster reads as zeros, whatever its offset (version 3, without subclusters).
+/// The cluster reads as zeros, regardless of its offset (version 3, without subclusters).
 const ZERO: u64 = 1;
-/// The number of subclusters of a cluster with an extended L2 entry.
+/// Subclusters of a cluster with an extended L2 entry.
 pub(super) const SUBCLUSTERS: u64 = 32;
 
-/// The offset of the L2 table of an L1 entry; `None` if there is no table.
+/// Returns the host offset of an L1 entry's L2 table; `None` if there is no table.
 pub(super) fn l2_table(header: &Header, entry: u64) -> Result<Option<HostOffset>, Damage> {
     let offset = entry & OFFSET;
     if !header.is_aligned(offset) {
@@ -26,26 +26,26 @@ pub(super) fn l2_table(header: &Header, entry: u64) -> Result<Option<HostOffset>
     Ok((offset != 0).then_some(HostOffset(offset)))
 }
 
-/// How many entries of `entry_size` bytes at the start of `entries` are all zero. Their clusters are unallocated in every
-/// kind of image, and a sparse image has little else.
+/// Counts the all-zero entries of `entry_size` bytes at the start of `entries`. Their clusters are unallocated in every
+/// kind of image, and sparse images mostly consist of them.
 pub(super) fn empty_entries(entries: &[u8], entry_size: u64) -> u64 {
     const WORD: usize = size_of::<u64>();
     let words = entries.chunks_exact(WORD).take_while(|word| **word == [0; WORD]).count();
     (words * WORD) as u64 / entry_size
 }
 
-/// What an L2 entry records of its cluster.
+/// The cluster described by an L2 entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cluster {
-    /// All of it has one kind of content.
+    /// A cluster with uniform content.
     Whole(Content, Option<HostOffset>),
-    /// Each subcluster has its own content: one bit each for "allocated" and for "zero".
+    /// A cluster with a content per subcluster: one bit each for "allocated" and "zero".
     Split { host: Option<HostOffset>, allocated: u32, zero: u32 },
-    /// Compressed.
+    /// A compressed cluster.
     Compressed { host: HostOffset, host_len: u64 },
 }
 
-/// What a cluster or a subcluster holds.
+/// The content of a cluster or subcluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     Unallocated,
@@ -53,7 +53,7 @@ pub(super) enum Content {
     Data,
 }
 
-/// Reads the L2 entry at the start of `bytes`. `guest` is the guest offset of its cluster.
+/// Parses the L2 entry at the start of `bytes`. `guest` is the guest offset of its cluster.
 pub(super) fn cluster(header: &Header, bytes: &[u8], guest: u64) -> Result<Cluster, Damage> {
     let entry = be64(bytes, 0);
     if entry & COMPRESSED != 0 {
@@ -82,7 +82,7 @@ pub(super) fn cluster(header: &Header, bytes: &[u8], guest: u64) -> Result<Clust
     Ok(Cluster::Whole(if host.is_some() { Content::Data } else { Content::Unallocated }, host))
 }
 
-/// The content of subcluster number `index`.
+/// Returns the content of subcluster `index`.
 pub(super) fn subcluster(index: u64, host: Option<HostOffset>, allocated: u32, zero: u32) -> Result<Content, Damage> {
     match (allocated >> index & 1 == 1, zero >> index & 1 == 1) {
         (true, true) => Err(damage::SUBCLUSTER_CONFLICT),
@@ -93,8 +93,8 @@ pub(super) fn subcluster(index: u64, host: Option<HostOffset>, allocated: u32, z
     }
 }
 
-/// Reads a compressed cluster's descriptor (specification: "Compressed Clusters Descriptor"): the low bits are the offset,
-/// those above it the number of sectors besides the first one.
+/// Parses a compressed cluster's descriptor (specification: "Compressed Clusters Descriptor"): the low bits are the
+/// offset, the bits above it the number of sectors besides the first.
 fn compressed(header: &Header, entry: u64) -> Cluster {
     let sector_bits = header.cluster_bits - 8;
     let offset_bits = 62 - sector_bits;

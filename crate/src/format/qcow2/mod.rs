@@ -1,4 +1,4 @@
-//! qcow2, versions 2 and 3, after QEMU's `docs/interop/qcow2`.
+//! qcow2 versions 2 and 3, as specified in QEMU's `docs/interop/qcow2`.
 
 mod clusters;
 pub mod damage;
@@ -28,7 +28,7 @@ use header::{Header, Mapping};
 use snapshots::Entry;
 use std::rc::Rc;
 
-/// The registry's entry.
+/// The registry entry.
 pub(super) const FORMAT: Format = Format {
     name: "qcow2",
     label: "qcow2",
@@ -42,7 +42,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
     let header = Header::parse(&read_start(&*source, header::MAX_FIXED).await?, source.size())?;
     let first_cluster = read_start(&*source, header.cluster_size()).await?;
     let (compression, extensions, references) = match read_header_cluster(&header, &first_cluster) {
-        // What does not fit into the present part of the header may be valid with the missing part.
+        // Data outside the present part of the header may be valid in the missing part.
         Err(error) if error.kind == ErrorKind::Corrupt && source.size() < header.cluster_size() => {
             return Err(Error::truncated("the end of the header", HostOffset(header.cluster_size()), source.size()));
         }
@@ -51,7 +51,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
     let encryption = encryption::read(&*source, &header, &extensions).await?;
     let listed = if options.is_backing { Ok(Vec::new()) } else { snapshots::read(&*source, &header).await };
     let snapshots = match listed {
-        // Damage to the list alone does not keep the active disk from being read.
+        // Damage to the snapshot table alone does not prevent reading the active disk.
         Err(error) if options.salvage && options.snapshot.is_none() && error.kind == ErrorKind::Corrupt => Vec::new(),
         read => read?,
     };
@@ -64,7 +64,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
 
 type HeaderCluster = (Compression, Extensions, Vec<Reference>);
 
-/// Reads the part of the first cluster behind the fixed header.
+/// Parses the first cluster after the fixed header.
 fn read_header_cluster(header: &Header, first_cluster: &[u8]) -> Result<HeaderCluster> {
     let extensions = extensions::parse(header, first_cluster)?;
     let compression = features::compression(header)?;
@@ -73,7 +73,7 @@ fn read_header_cluster(header: &Header, first_cluster: &[u8]) -> Result<HeaderCl
     Ok((compression, extensions, references))
 }
 
-/// The first `len` bytes of the file, or all of it where it is shorter.
+/// Reads the first `len` bytes of the file, or all of it if it is shorter.
 async fn read_start(source: &dyn Source, len: u64) -> Result<Vec<u8>> {
     read_exact(source, ByteRange { start: HostOffset(0), len: len.min(source.size()) }, "header").await
 }
@@ -81,7 +81,7 @@ async fn read_start(source: &dyn Source, len: u64) -> Result<Vec<u8>> {
 struct Qcow2 {
     source: Rc<dyn Source>,
     header: Header,
-    /// The disk that is read: the active one, or that of a snapshot.
+    /// The mapping to read: the active disk's or a snapshot's.
     mapping: Mapping,
     compression: Compression,
     encryption: Option<Encryption>,
@@ -97,7 +97,7 @@ impl Qcow2 {
         }
     }
 
-    /// What `qemu-img info` prints under `format-specific`. What version 2 does not have is left out.
+    /// Returns what `qemu-img info` prints under `format-specific`. Fields that version 2 lacks are omitted.
     fn details(&self) -> Details {
         let is_version_3 = self.header.version > 2;
         let compat = if is_version_3 { "1.1" } else { "0.10" };
@@ -128,7 +128,7 @@ impl Disk for Qcow2 {
         self.mapping.virtual_size
     }
 
-    /// A hostile length field of a compressed cluster can express up to two clusters.
+    /// A hostile length field of a compressed cluster can state up to two clusters.
     fn largest_unit(&self) -> u64 {
         2 * self.header.cluster_size()
     }

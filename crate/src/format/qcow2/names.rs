@@ -1,5 +1,4 @@
-//! References to other files: the backing file (specification: "Backing file name") and the data
-//! file ("External data file name").
+//! References to the backing file (specification: "Backing file name") and the data file ("External data file name").
 
 use super::extensions::Extensions;
 use super::header::Header;
@@ -8,10 +7,10 @@ use crate::disk::reference::Role;
 use crate::error::{Error, Result};
 use crate::offsets::{HostOffset, text_before_nul};
 
-/// The longest name of a backing file that the specification allows, in bytes.
+/// Maximum length of a backing file name in the specification, in bytes.
 const MAX_BACKING_NAME: usize = 1023;
 
-/// The files that the image names. Fails with `unsupported` or `corrupt`.
+/// Returns the references to the data file and the backing file. Fails with `unsupported` or `corrupt`.
 pub(super) fn references(header: &Header, extensions: &Extensions, first_cluster: &[u8]) -> Result<Vec<Reference>> {
     let mut references = Vec::new();
     match (header.has_data_file(), &extensions.data_file) {
@@ -28,7 +27,7 @@ pub(super) fn references(header: &Header, extensions: &Extensions, first_cluster
     Ok(references)
 }
 
-/// The name of the backing file, which lies in the first cluster; `None` if there is none.
+/// Reads the backing file's name from the first cluster; `None` if there is none.
 fn backing_name(header: &Header, first_cluster: &[u8]) -> Result<Option<String>> {
     let len = header.backing_name_len as usize;
     if header.backing_name_offset == 0 {
@@ -40,6 +39,6 @@ fn backing_name(header: &Header, first_cluster: &[u8]) -> Result<Option<String>>
         .filter(|_| len <= MAX_BACKING_NAME)
         .and_then(|end| first_cluster.get(start..end))
         .ok_or_else(|| Error::corrupt("the backing file's name lies outside the first cluster", HostOffset(8)))?;
-    // QEMU reads it up to a zero byte, and takes an empty name for none.
+    // QEMU reads the name up to the first NUL, and treats an empty name as none.
     Ok(Some(text_before_nul(name)).filter(|name| !name.is_empty()))
 }

@@ -7,32 +7,32 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, copied, read_exact};
 use crate::offsets::{ByteRange, HostOffset, be16, be32, be64};
 
-/// The limits that QEMU sets.
+/// QEMU's limits.
 const MAX_SNAPSHOTS: u32 = 65_536;
 const MAX_EXTRA_DATA: u32 = 1024;
 const MAX_TABLE_BYTES: u64 = 16 << 20;
 
-/// The fixed part of an entry, in bytes.
+/// Length of the fixed part of an entry, in bytes.
 const FIXED: u64 = 40;
-/// Entries are aligned to this.
+/// Alignment of entries, in bytes.
 const ALIGN: u64 = 8;
-/// How much of the table is read at once, in bytes.
+/// Length of a read of the table, in bytes.
 const WINDOW: u64 = 64 << 10;
 
-/// An entry of the table.
+/// A snapshot table entry.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub snapshot: Snapshot,
-    /// Where the entry lies in the file.
+    /// The entry's host offset.
     at: HostOffset,
     l1_offset: HostOffset,
     l1_entries: u32,
-    /// The virtual size in bytes, if it is recorded.
+    /// The virtual size in bytes, if recorded.
     virtual_size: Option<u64>,
 }
 
 impl Entry {
-    /// The checked mapping of the snapshot. If its size is not recorded, it is that of the active disk. Fails as
+    /// Returns the validated mapping of the snapshot. The virtual size defaults to that of the active disk. Fails as
     /// [`Mapping::check`] does.
     pub fn mapping(&self, header: &Header) -> Result<Mapping> {
         let mapping = Mapping {
@@ -45,7 +45,7 @@ impl Entry {
     }
 }
 
-/// The snapshot with the ID `wanted`, else the one with that name. Fails with `usage` if there is none.
+/// Finds the snapshot with the ID `wanted`, or else with that name. Fails with `usage` if there is none.
 pub(super) fn find<'a>(entries: &'a [Entry], wanted: &str) -> Result<&'a Entry> {
     let by_id = entries.iter().find(|entry| entry.snapshot.id == wanted);
     by_id.or_else(|| entries.iter().find(|entry| entry.snapshot.name == wanted)).ok_or_else(|| {
@@ -54,11 +54,11 @@ pub(super) fn find<'a>(entries: &'a [Entry], wanted: &str) -> Result<&'a Entry> 
     })
 }
 
-/// Upper bounds on the snapshots that a message lists, and on the characters that this takes.
+/// Maximum number of snapshots listed in a message, and of characters for them.
 const LISTED: usize = 10;
 const LISTED_LENGTH: usize = 500;
 
-/// A clause that lists the snapshots, for a message.
+/// Returns a clause that lists the snapshots, for a message.
 fn listed(entries: &[Entry]) -> String {
     let mut names = Vec::new();
     let mut length = 0;
@@ -106,12 +106,12 @@ pub(super) async fn read(source: &dyn Source, header: &Header) -> Result<Vec<Ent
     Ok(snapshots)
 }
 
-/// The field at `at` of a snapshot's extra data; `None` if the data ends before it.
+/// Returns the field at `at` of a snapshot's extra data; `None` if the data ends before.
 fn extra_field(extra: &[u8], at: usize) -> Option<u64> {
     (extra.len() >= at + 8).then(|| be64(extra, at))
 }
 
-/// The table, read entry by entry through a window: the length of an entry is known only when its start is read.
+/// Reads the table entry by entry through a window, since the length of an entry is known only from its start.
 struct Table<'a> {
     source: &'a dyn Source,
     start: u64,
@@ -121,7 +121,7 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// Reads the next entry.
+    /// Reads the next entry. Fails as [`read`] does.
     async fn entry(&mut self) -> Result<Entry> {
         let at = HostOffset(self.at);
         let fixed = self.take(FIXED).await?;
@@ -148,12 +148,12 @@ impl Table<'_> {
         Ok(Entry { snapshot, at, l1_offset: HostOffset(be64(&fixed, 0)), l1_entries: be32(&fixed, 8), virtual_size })
     }
 
-    /// Reads the next `len` bytes as text.
+    /// Reads the next `len` bytes as UTF-8. Invalid sequences are replaced.
     async fn text(&mut self, len: u16) -> Result<String> {
         Ok(String::from_utf8_lossy(&self.take(u64::from(len)).await?).into_owned())
     }
 
-    /// Reads the next `len` bytes, at most 64 KiB.
+    /// Reads the next `len` bytes, at most 64 KiB. Fails with `limit` past 16 MiB of the table.
     async fn take(&mut self, len: u64) -> Result<Vec<u8>> {
         let start = HostOffset(self.at);
         let range = ByteRange::new(start, len).ok_or_else(|| Error::impossible_position("snapshot table", start))?;

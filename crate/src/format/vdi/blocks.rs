@@ -1,4 +1,4 @@
-//! A pass over the block map, which has an entry of 32 bits for each block of the disk.
+//! Walks the block map, which has a 32-bit entry for each block of the disk.
 
 use super::Vdi;
 use super::damage;
@@ -13,18 +13,18 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 
-/// Upper bound on the part of the map that is held, in bytes.
+/// Upper bound on the part of the map in memory, in bytes.
 const MAP_WINDOW: u64 = 256 << 10;
-/// The block is not recorded: the parent's bytes, or zeros.
+/// The block is not allocated: it reads from the parent, or as zeros.
 const FREE: u32 = 0xffff_ffff;
-/// The block is zeros, whatever the parent has.
+/// The block reads as zeros, regardless of the parent.
 const ZERO: u32 = 0xffff_fffe;
 
 pub(super) struct Walk {
     disk: Rc<Vdi>,
     map: Table,
     listing: Listing,
-    /// What the guest reads in a free block.
+    /// The extent kind of a free block.
     free: ExtentKind,
 }
 
@@ -44,7 +44,7 @@ impl Walk {
         }
     }
 
-    /// Lists a batch of extents from `range.start` on, by the entries that are held.
+    /// Lists a batch of extents from `range.start` on, from the loaded part of the map.
     async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let block_size = self.disk.header.block_size;
         let mut index = range.start / block_size;
@@ -79,7 +79,7 @@ impl Walk {
         Ok(())
     }
 
-    /// The host offset of the data of block `number` of the file.
+    /// The host offset of the data of block `number` in the file.
     fn place(&self, number: u32) -> u64 {
         let header = &self.disk.header;
         let before = u64::from(number).saturating_mul(header.block_size + header.block_extra);

@@ -1,4 +1,4 @@
-//! Damage to a part of a VDI image.
+//! Kinds of damage in VDI images.
 
 use crate::disk::damage::damages;
 

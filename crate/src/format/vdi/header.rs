@@ -1,54 +1,54 @@
-//! The header (`VDIPREHEADER`, `VDIHEADER0`, `VDIHEADER1`): the fields that reading needs, checked as VirtualBox checks
-//! them. The other fields are ignored: geometries, the comment, the number of allocated blocks.
+//! The header (`VDIPREHEADER`, `VDIHEADER0`, `VDIHEADER1`): the fields needed for reading, validated as in VirtualBox.
+//! Geometries, the comment and the number of allocated blocks are ignored.
 
 use crate::disk::reference::Identity;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{HostOffset, MAX_SIZE, SECTOR, le32, le64};
 
-/// Offset of the signature. Text precedes it.
+/// Offset of the signature, in bytes. Text precedes it.
 pub(super) const SIGNATURE_AT: usize = 64;
 /// 0xbeda107f.
 pub(super) const SIGNATURE: [u8; 4] = [0x7f, 0x10, 0xda, 0xbe];
-/// The end of the last field that is read, in bytes. It is one of version 1.1.
+/// The end of the last field that is read, in bytes. The field is from version 1.1.
 pub(super) const MAX_FIXED: u64 = 456;
 
-/// Offset of the version, and the versions that are read.
+/// Offset of the version in bytes, and the supported versions.
 const VERSION_AT: usize = 68;
 const VERSION_0: u32 = 2;
 const VERSION_1_1: u32 = 0x0001_0001;
-/// In version 1.1: the offset of the header's size, and the least value of it, which is counted from there.
+/// In version 1.1: the offset of the header size field, and its minimum value. The size counts from that field.
 const HEADER_SIZE_AT: usize = 72;
 const V1_HEADER_SIZE: u32 = 384;
 /// In version 0: the offset of the block map, which follows the header. The blocks follow the map.
 const V0_MAP: u64 = 420;
-/// The size of an entry of the block map, in bytes.
+/// Size of a block map entry, in bytes.
 pub(super) const ENTRY_SIZE: u64 = 4;
 
-/// Types of images. 1 and 2 hold the whole disk, 3 and 4 the differences from another image.
+/// Image types. 1 and 2 contain the whole disk, 3 and 4 differences from another image.
 const TYPES: std::ops::RangeInclusive<u32> = 1..=4;
 const UNDO: u32 = 3;
-/// The flags that VirtualBox knows: "expand zero blocks", and its own ones that repeat the type.
+/// The flags known to VirtualBox: "expand zero blocks", and internal ones that repeat the type.
 const FLAGS: u32 = 0x301;
 
-/// The fields of the header that reading needs. Sizes and offsets are in bytes.
+/// The header fields needed for reading. Sizes and offsets are in bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Header {
     pub major_version: u32,
     pub map_offset: HostOffset,
     pub data_offset: u64,
     pub virtual_size: u64,
-    /// A power of two, at least a sector.
+    /// A power of two, at least one sector.
     pub block_size: u64,
-    /// How many bytes lie before the data of each block.
+    /// Length of the extra data before each block's data.
     pub block_extra: u64,
     pub blocks: u64,
-    /// What a child records of this disk and its state.
+    /// The identity by which a child refers to this disk and its state.
     pub identity: Option<Identity>,
-    /// What the header records of the parent and its state, if there is a parent.
+    /// The identity of the parent and its state, if there is a parent.
     pub parent: Option<Identity>,
 }
 
-/// Offsets of the fields that both versions have.
+/// Offsets of fields common to both versions, and the end of the header, in bytes.
 struct Layout {
     kind: usize,
     virtual_size: usize,
@@ -62,8 +62,8 @@ impl Layout {
 }
 
 impl Header {
-    /// Reads the fields from `bytes`, the first bytes of a file of `file_size` bytes. Fails with `not-recognised`,
-    /// `unsupported`, `corrupt` or `limit`.
+    /// Parses `bytes`, the first bytes of a file of `file_size` bytes. Fails with `not-recognised`, `unsupported`,
+    /// `corrupt` or `limit`.
     pub fn parse(bytes: &[u8], file_size: u64) -> Result<Self> {
         let need = |len: u64| match bytes.len() as u64 {
             present if present < len => Err(Error::truncated("the end of the header", HostOffset(len), file_size)),
@@ -86,7 +86,7 @@ impl Header {
         }
     }
 
-    /// `VDIHEADER0`: it has neither offsets of the map and the blocks nor the state of the parent.
+    /// Parses `VDIHEADER0`, which has no offsets of the map and the blocks, and no state of the parent.
     fn version_0(bytes: &[u8]) -> Result<Self> {
         let blocks = u64::from(le32(bytes, Layout::V0.virtual_size + 12));
         let header = Self {
@@ -104,7 +104,7 @@ impl Header {
         Ok(header)
     }
 
-    /// `VDIHEADER1`; what `VDIHEADER1PLUS` adds is a geometry.
+    /// Parses `VDIHEADER1`. `VDIHEADER1PLUS` only adds a geometry.
     fn version_1(bytes: &[u8]) -> Result<Self> {
         let header = Self {
             major_version: 1,
@@ -135,7 +135,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Fails unless the fields of both versions are possible.
+    /// Validates the fields common to both versions.
     fn check(&self, bytes: &[u8], layout: &Layout) -> Result<()> {
         let (kind, flags) = (le32(bytes, layout.kind), le32(bytes, layout.kind + 4));
         if !TYPES.contains(&kind) {
@@ -168,12 +168,12 @@ fn corrupt<T>(what: String, at: usize) -> Result<T> {
     Err(Error::corrupt(what, HostOffset(at as u64)))
 }
 
-/// The disk with the UUID at offset `id`, in the state with the UUID at `state`. A null UUID names nothing.
+/// Reads the identity with the disk's UUID at offset `id` and its state's UUID at `state`. Null UUIDs count as absent.
 fn identity(bytes: &[u8], id: usize, state: usize) -> Option<Identity> {
     Some(Identity { id: uuid(bytes, id)?, state: uuid(bytes, state) })
 }
 
-/// The UUID at `at` as text, unless it is null. Its first three parts are little-endian.
+/// Reads the UUID at `at` as text; `None` if it is null. Its first three parts are little-endian.
 fn uuid(bytes: &[u8], at: usize) -> Option<String> {
     let bytes: &[u8; 16] = bytes[at..at + 16].try_into().expect("16 bytes");
     let order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];

@@ -1,4 +1,4 @@
-//! VDI, versions 0 and 1.1, after VirtualBox's `VDICore.h` and `VDI.cpp`.
+//! VDI versions 0 and 1.1, according to VirtualBox's `VDICore.h` and `VDI.cpp`.
 
 mod blocks;
 pub mod damage;
@@ -15,7 +15,7 @@ use futures_util::FutureExt;
 use header::Header;
 use std::rc::Rc;
 
-/// The registry's entry.
+/// The registry entry.
 pub(super) const FORMAT: Format = Format {
     name: "vdi",
     label: "VDI (VirtualBox disk)",
@@ -32,7 +32,7 @@ async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
     Ok(Rc::new(Vdi { source, header, references }))
 }
 
-/// The reference to the parent, which has no name: it is found by its UUID.
+/// Creates the reference to the parent, which has no name and is found by its UUID.
 fn parent(identity: &Identity) -> Reference {
     Reference { identity: Some(identity.clone()), ..Reference::new(Role::Parent, identity.id.clone(), None) }
 }

@@ -1,4 +1,4 @@
-//! The header of a sparse extent of any kind.
+//! Reads the header of any kind of sparse extent.
 
 use super::sparse::{Sparse, head};
 use super::{cowd, kdmv, sesparse};
@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::io::source::Source;
 use crate::offsets::HostOffset;
 
-/// Reads the header of a sparse extent of any kind. Fails where the file is none. In a salvage, a lost footer is
-/// tolerated where grains have markers.
+/// Reads and validates the header of a sparse extent of any kind. Fails with `corrupt` if the file is not one, and as
+/// the kinds do. A salvage tolerates a missing footer if grains have markers.
 pub(super) async fn read_header(source: &dyn Source, salvage: bool) -> Result<Sparse> {
     let head = head(source).await?;
     let sparse = if head.starts_with(&kdmv::MAGIC) {

@@ -1,5 +1,4 @@
-//! The header of a sparse extent that begins with "COWD": the redo logs of ESX (Virtual Disk Format 5.0, "ESX Server
-//! Sparse Extents").
+//! The header of "COWD" sparse extents, the redo logs of ESX (Virtual Disk Format 5.0, "ESX Server Sparse Extents").
 
 use super::entries::Layout;
 use super::sparse::{Sparse, position, size};
@@ -7,10 +6,10 @@ use crate::error::{Error, Result};
 use crate::offsets::{HostOffset, SECTOR, le32};
 
 pub(super) const MAGIC: [u8; 4] = *b"COWD";
-/// The number of entries of a grain table.
+/// Entries of a grain table.
 const TABLE_ENTRIES: u64 = 4096;
 
-/// Reads the header at the start of `head`. Fails with `unsupported`, `corrupt` or `limit`.
+/// Parses the header at the start of `head`. Fails with `unsupported`, `corrupt` or `limit`.
 pub(super) fn parse(head: &[u8]) -> Result<Sparse> {
     if (head.len() as u64) < SECTOR {
         return Err(Error::truncated("the end of the header", HostOffset(SECTOR), head.len() as u64));

@@ -1,4 +1,4 @@
-//! The descriptor: text that lists the extents of a disk (Virtual Disk Format 5.0, "The Descriptor File").
+//! The descriptor: a text that lists the extents of a disk (Virtual Disk Format 5.0, "The Descriptor File").
 
 use super::sparse::size;
 use crate::disk::info::Notice;
@@ -7,18 +7,18 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{MAX_SIZE, SECTOR, before_nul};
 use decant_text::decoded;
 
-/// Upper bound on the length of a descriptor, in bytes.
+/// Maximum length of a descriptor, in bytes.
 pub(super) const MAX_SIZE_OF_TEXT: u64 = 1 << 20;
-/// Upper bound on the extents of a disk.
+/// Maximum number of extents of a disk.
 const MAX_EXTENTS: usize = 4096;
-/// The content ID of the parent where there is none.
+/// The parent's content ID of a disk without a parent.
 const NO_PARENT: u32 = u32::MAX;
 const KNOWN_VERSIONS: std::ops::RangeInclusive<u32> = 1..=3;
-/// The I/O filter that encrypts.
+/// The encrypting I/O filter.
 const ENCRYPTING: &str = "vmwarevmcrypt";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The content of a descriptor.
+/// A parsed descriptor.
 #[derive(Debug, Default)]
 pub(super) struct Descriptor {
     pub version: Option<u32>,
@@ -28,28 +28,28 @@ pub(super) struct Descriptor {
     pub create_type: Option<String>,
     /// The parent's path.
     pub parent_hint: Option<String>,
-    /// Which disk this is, and which one its parent is, as VirtualBox records it.
+    /// The UUIDs of this disk and its parent, as recorded by VirtualBox.
     pub uuid: Uuid,
     pub parent_uuid: Uuid,
-    /// The filters between ESXi and the extents.
+    /// The I/O filters between ESXi and the extents, except the encrypting one.
     pub io_filters: Vec<String>,
     is_encrypted: bool,
-    /// The extents, in the order of the disk.
+    /// The extents, in guest order.
     pub extents: Vec<Line>,
 }
 
-/// Which disk, and which state of its content.
+/// The UUIDs of a disk and of the state of its content.
 #[derive(Debug, Default)]
 pub(super) struct Uuid {
     pub disk: Option<String>,
     pub state: Option<String>,
 }
 
-/// The line of one extent.
+/// The line of an extent.
 #[derive(Debug)]
 pub(super) struct Line {
     pub access: Access,
-    /// Its length, in bytes, and where it begins on the disk.
+    /// Its length and guest offset, in bytes.
     pub len: u64,
     pub start: u64,
     /// Its type, as written.
@@ -64,22 +64,23 @@ pub(super) enum Access {
     None,
 }
 
-/// Where the data of an extent is.
+/// The storage of an extent's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Store {
     Zero,
-    /// In a file, as it is, from `offset` on.
+    /// Plain bytes of a file, from `offset` (bytes) on.
     Flat {
         file: String,
         offset: u64,
     },
-    /// In a file with a grain directory.
+    /// A file with a grain directory.
     Sparse {
         file: String,
     },
 }
 
-/// Whether `head` is the start of a descriptor: its first line that is no comment is the version.
+/// Whether `head` is the start of a descriptor: it begins with VMware's comment, or its first line that is not a
+/// comment is the version.
 pub(super) fn is_start(head: &[u8]) -> bool {
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     for line in head.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii) {
@@ -97,8 +98,8 @@ fn starts_with(line: &[u8], word: &[u8]) -> bool {
 }
 
 impl Descriptor {
-    /// Reads `bytes` up to a zero byte. If a key occurs twice, the first one is taken. Fails with `corrupt`, `unsupported` or
-    /// `limit`.
+    /// Parses `bytes` up to the first NUL. The first occurrence of a key takes precedence. Fails with `corrupt`,
+    /// `unsupported` or `limit`.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let bytes = before_nul(bytes);
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
@@ -116,7 +117,7 @@ impl Descriptor {
         Ok(descriptor)
     }
 
-    /// What a person should know of it before the disk is converted.
+    /// Returns notices that a user should read before converting the disk.
     pub fn notices(&self) -> Vec<Notice> {
         let mut notices = Vec::new();
         if let Some(version) = self.version.filter(|version| !KNOWN_VERSIONS.contains(version)) {
@@ -133,17 +134,17 @@ impl Descriptor {
         notices
     }
 
-    /// The size of the disk, in bytes.
+    /// The virtual size, in bytes.
     pub fn virtual_size(&self) -> u64 {
         self.extents.last().map_or(0, |last| last.start + last.len)
     }
 
-    /// The content ID of the parent, if the disk has a parent and the ID is recorded.
+    /// The content ID of the parent, if there is a parent and the ID is recorded.
     pub fn parent(&self) -> Option<u32> {
         self.parent_cid.filter(|&cid| cid != NO_PARENT)
     }
 
-    /// Reads a line.
+    /// Parses a line that is neither empty nor a comment.
     fn read_line(&mut self, line: &str) -> std::result::Result<(), Problem> {
         let (word, behind) = split_word(line);
         let access = match &*word.to_ascii_uppercase() {
@@ -167,7 +168,7 @@ impl Descriptor {
         Ok(())
     }
 
-    /// Reads a line of the form KEY = VALUE.
+    /// Parses a line of the form KEY = VALUE.
     fn read_value(&mut self, line: &str) -> std::result::Result<(), Problem> {
         let (key, value) = line.split_once('=').ok_or(Problem::Unclear)?;
         let value = value.trim();
@@ -206,7 +207,7 @@ impl Descriptor {
 }
 
 impl Line {
-    /// Reads the part of a line behind the access: SECTORS TYPE ["FILE" [OFFSET ...]].
+    /// Parses a line after its access: SECTORS TYPE ["FILE" [OFFSET ...]].
     fn parse(access: Access, line: &str) -> std::result::Result<Self, Problem> {
         let (sectors, line) = split_word(line);
         let (type_name, line) = split_word(line);
@@ -234,7 +235,7 @@ impl Line {
     }
 }
 
-/// Sets `known` to the UUID `value`, in lower case, unless it is null or `known` is set.
+/// Sets `known` to the UUID `value` in lower case, unless the UUID is null or `known` is set.
 fn set_uuid(known: &mut Option<String>, value: &str) -> std::result::Result<(), Problem> {
     const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
     let digits = value.strip_prefix('{').and_then(|value| value.strip_suffix('}')).unwrap_or(value);
@@ -249,14 +250,14 @@ fn set_uuid(known: &mut Option<String>, value: &str) -> std::result::Result<(), 
     Ok(())
 }
 
-/// The problem of a disk that is a device of another machine.
+/// The problem for a disk that is a device of another machine.
 pub(super) fn device(what: &str) -> Problem {
     Problem::Refused(Error::unsupported(format!("a physical disk of the machine it was made on ({})", shown(what))))
 }
 
-/// What is wrong with a line.
+/// A problem with a line.
 pub(super) enum Problem {
-    /// It cannot be understood.
+    /// The line cannot be understood.
     Unclear,
     Refused(Error),
 }
@@ -272,26 +273,26 @@ impl Problem {
         }
     }
 
-    /// The error without the number of a line.
+    /// Returns the error, without a line number.
     pub fn error(self) -> Error {
         self.at(0)
     }
 }
 
-/// The first word of `line`, and the part behind it.
+/// Splits `line` after its first word.
 fn split_word(line: &str) -> (&str, &str) {
     let line = line.trim_start();
     line.split_once([' ', '\t']).unwrap_or((line, ""))
 }
 
-/// The name between the first quote and the last one, and the part of the line behind it. Names may hold quotes.
+/// Returns the name between the first and the last quote, and the rest of the line. Names may contain quotes.
 fn quoted(line: &str) -> std::result::Result<(String, &str), Problem> {
     let (_, line) = line.split_once('"').ok_or(Problem::Unclear)?;
     let (name, behind) = line.rsplit_once('"').ok_or(Problem::Unclear)?;
     if name.is_empty() { Err(Problem::Unclear) } else { Ok((name.to_owned(), behind)) }
 }
 
-/// The encoding that a line of the descriptor `bytes` states.
+/// Returns the encoding that the descriptor `bytes` states.
 fn stated_encoding(bytes: &[u8]) -> Option<String> {
     let mut lines =
         bytes.split(|&byte| byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok()?.split_once('='));
@@ -299,8 +300,8 @@ fn stated_encoding(bytes: &[u8]) -> Option<String> {
     Some(value.trim().trim_matches('"').to_owned())
 }
 
-/// `bytes` in the encoding that is stated. Where that is wrong or none, they are UTF-8, or else windows-1252, which VMware
-/// writes on machines that use it.
+/// Decodes `bytes` from the stated encoding. If it is missing or wrong, tries UTF-8 and then windows-1252, which VMware
+/// uses on machines with that code page.
 fn text(bytes: &[u8], encoding: Option<&str>) -> String {
     let labels = encoding.into_iter().chain(["utf-8", "windows-1252"]);
     labels.filter_map(|label| decoded(label, bytes)).next().unwrap_or_default()

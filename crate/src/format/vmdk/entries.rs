@@ -1,18 +1,18 @@
-//! The entries of grain directories and grain tables, as each kind of sparse extent has them.
+//! Grain directory and grain table entries of each kind of sparse extent.
 
 use super::damage;
 use crate::disk::damage::Damage;
 use crate::offsets::{HostOffset, SECTOR, le32, le64};
 
-/// Length of the header of a COWD extent, in sectors.
+/// Length of a COWD header, in sectors.
 const COWD_HEADER_SECTORS: u64 = 4;
-/// The only sizes of grains and of grain tables of SESparse, in sectors.
+/// The only grain and grain table sizes of SESparse, in sectors.
 pub(super) const SESPARSE_GRAIN: u64 = 8;
 pub(super) const SESPARSE_TABLE: u64 = 64;
-/// The size of an entry of SESparse, in bytes.
+/// Size of a SESparse entry, in bytes.
 pub(super) const SESPARSE_ENTRY: u64 = 8;
 
-/// The upper half of a directory entry that has a table.
+/// The upper half of a directory entry with a table.
 const IS_TABLE: u64 = 0x1000_0000;
 /// The highest 4 bits of a table entry are its type.
 const TYPE_SHIFT: u32 = 60;
@@ -20,28 +20,28 @@ const UNMAPPED: u64 = 1;
 const ZERO: u64 = 2;
 const ALLOCATED: u64 = 3;
 
-/// The layout of the entries of the directory and of tables.
+/// The layout of directory and table entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// "KDMV": 4 bytes. 1 is a grain of zeros.
+    /// "KDMV": 4 bytes. 1 is a zero grain.
     Kdmv,
     /// "COWD": 4 bytes.
     Cowd,
-    /// SESparse: 8 bytes. `tables` and `grains` are the first sectors of all tables and of all grains.
+    /// SESparse: 8 bytes. `tables` and `grains` are the first sectors of the tables and grains.
     SeSparse { tables: u64, grains: u64 },
 }
 
-/// What a grain table records of a grain.
+/// A grain, as recorded by its table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Grain {
-    /// The parent's bytes, or zeros.
+    /// Not allocated: the parent's bytes, or zeros.
     Absent,
     Zero,
     At(HostOffset),
 }
 
 impl Layout {
-    /// The size of an entry of the directory or a table, in bytes.
+    /// Size of a directory or table entry, in bytes.
     pub fn entry_size(self) -> u64 {
         match self {
             Layout::Kdmv | Layout::Cowd => 4,
@@ -49,7 +49,7 @@ impl Layout {
         }
     }
 
-    /// The entry at the start of `bytes`.
+    /// Reads the entry at the start of `bytes`.
     pub fn entry(self, bytes: &[u8]) -> u64 {
         match self {
             Layout::Kdmv | Layout::Cowd => le32(bytes, 0).into(),
@@ -57,7 +57,7 @@ impl Layout {
         }
     }
 
-    /// The offset of the table of a directory entry; `None` if there is no table.
+    /// Returns the host offset of a directory entry's table; `None` if there is no table.
     pub fn table(self, entry: u64) -> std::result::Result<Option<HostOffset>, Damage> {
         match self {
             _ if entry == 0 => Ok(None),
@@ -66,11 +66,11 @@ impl Layout {
         }
     }
 
-    /// What an entry of a table records.
+    /// Interprets a table entry.
     pub fn grain(self, entry: u64) -> std::result::Result<Grain, Damage> {
         match self {
             _ if entry == 0 => Ok(Grain::Absent),
-            // Even without the flag for it: sector 1 has a header or a descriptor, never a grain.
+            // Even without the flag for zero grains, since sector 1 contains a header or descriptor, never a grain.
             Layout::Kdmv if entry == 1 => Ok(Grain::Zero),
             Layout::Cowd if entry < COWD_HEADER_SECTORS => Err(damage::TABLE_ENTRY),
             Layout::Kdmv | Layout::Cowd => Ok(Grain::At(HostOffset(entry * SECTOR))),
@@ -79,7 +79,8 @@ impl Layout {
     }
 }
 
-/// The offset of the table of a directory entry. `tables` is the first sector of all tables. `None`: the entry is invalid.
+/// Returns the host offset of a directory entry's table; `None` if the entry is invalid. `tables` is the first sector
+/// of all tables.
 fn sesparse_table(tables: u64, entry: u64) -> Option<HostOffset> {
     let (kind, index) = (entry >> 32, entry & u64::from(u32::MAX));
     let sector = tables.checked_add(index * SESPARSE_TABLE)?;
@@ -87,7 +88,7 @@ fn sesparse_table(tables: u64, entry: u64) -> Option<HostOffset> {
     position(sector)
 }
 
-/// What a table entry records. `grains` is the first sector of all grains. `None`: the entry is invalid.
+/// Interprets a table entry; `None` if it is invalid. `grains` is the first sector of all grains.
 fn sesparse_grain(grains: u64, entry: u64) -> Option<Grain> {
     match entry >> TYPE_SHIFT {
         UNMAPPED | ZERO => Some(Grain::Zero),

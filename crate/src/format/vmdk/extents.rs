@@ -1,4 +1,4 @@
-//! The extents of a disk, each with what the descriptor and its own file record of it.
+//! The extents of a disk, according to the descriptor and their files.
 
 use super::any_header::read_header;
 use super::descriptor::{Access, Descriptor, Line, Store};
@@ -12,15 +12,15 @@ use crate::offsets::HostOffset;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-/// An extent.
+/// An extent of the disk.
 pub(super) struct Extent {
-    /// Where it begins on the disk, and its length, in bytes.
+    /// Its guest offset and length, in bytes.
     pub start: u64,
     pub len: u64,
     pub content: Content,
-    /// Its type, as the descriptor has it; empty where the descriptor is embedded.
+    /// Its type in the descriptor; empty if the descriptor is embedded.
     type_name: String,
-    /// The name of its file, if it has one.
+    /// Its file name, if it has a file.
     file: Option<String>,
 }
 
@@ -28,33 +28,33 @@ pub(super) struct Extent {
 pub(super) enum Content {
     Zero,
     NoAccess,
-    /// The bytes of a file from `offset` on.
+    /// Plain bytes of a file, from `offset` (bytes) on.
     Flat {
         file: usize,
         offset: u64,
     },
-    /// The grains of a file. Its header is read when the file was handed over.
+    /// Grains of a file. The header is set once the file was handed over and its header read.
     Sparse {
         file: usize,
         header: OnceCell<Sparse>,
     },
-    /// The grains of the image's own file.
+    /// Grains of the image's own file.
     Embedded(Sparse),
 }
 
 impl Extent {
-    /// The guest offset behind the extent.
+    /// The guest offset after the extent.
     pub fn end(&self) -> u64 {
         self.start + self.len
     }
 
-    /// The single extent of an image with an embedded descriptor.
+    /// Creates the single extent of an image with an embedded descriptor.
     pub fn embedded(sparse: Sparse) -> Self {
         let len = sparse.capacity;
         Self { start: 0, len, content: Content::Embedded(sparse), type_name: String::new(), file: None }
     }
 
-    /// Its header, if the extent is sparse and the header was read.
+    /// The header, if the extent is sparse and its header was read.
     pub fn sparse(&self) -> Option<&Sparse> {
         match &self.content {
             Content::Sparse { header, .. } => header.get(),
@@ -63,7 +63,7 @@ impl Extent {
         }
     }
 
-    /// What `qemu-img info` prints of the extent.
+    /// Returns what `qemu-img info` prints for the extent.
     pub fn details(&self) -> Details {
         let mut details = vec![("virtual-size", Value::Number(self.len))];
         details.extend(self.file.as_ref().map(|file| ("filename", file[..].into())));
@@ -75,10 +75,11 @@ impl Extent {
         Details(details)
     }
 
-    /// Sets the header of a sparse extent. Fails with `corrupt` if its size is not that of the descriptor, unless `salvage`.
+    /// Sets the header of a sparse extent. Unless `salvage`, fails with `corrupt` if its size is smaller than the
+    /// descriptor's, or larger by a grain or more.
     fn attach(&self, sparse: Sparse, salvage: bool) -> Result<()> {
         let Content::Sparse { header, .. } = &self.content else { return Ok(()) };
-        // Where it is not a multiple of the grain size, some writers round it up.
+        // Some writers round a size up to a multiple of the grain size.
         let fits = (self.len..self.len + sparse.grain).contains(&sparse.capacity);
         if !fits && !salvage {
             let (has, wanted) = (sparse.capacity, self.len);
@@ -90,7 +91,7 @@ impl Extent {
     }
 }
 
-/// The extents of `descriptor`, and the references to their files, each file once.
+/// Takes the extents out of `descriptor`. Returns them with references to their files, each file once.
 pub(super) fn read(descriptor: &mut Descriptor) -> (Vec<Extent>, Vec<Reference>) {
     let mut references: Vec<Reference> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -118,8 +119,8 @@ pub(super) fn read(descriptor: &mut Descriptor) -> (Vec<Extent>, Vec<Reference>)
     (extents, references)
 }
 
-/// Reads the headers of the sparse extents whose files were handed over, each file once. Fails as reading a header does, and
-/// as [`Extent::attach`] does.
+/// Reads the headers of the sparse extents whose files were handed over, each file once. Fails as reading a header
+/// does, and as [`Extent::attach`] does.
 pub(super) async fn attach(extents: &[Extent], files: &[Option<PartFile>], salvage: bool) -> Result<()> {
     let mut opened: HashMap<usize, Sparse> = HashMap::new();
     for extent in extents {

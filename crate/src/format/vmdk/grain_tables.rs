@@ -1,5 +1,5 @@
-//! The grain directory and the grain tables of one extent, held a part at a time and each part read once: windows of the
-//! directory and of the redundant one, and slices of tables as the pass reaches them.
+//! Loads the grain directories and grain tables of an extent in parts, each once: windows of the directory and the
+//! redundant directory, and slices of tables as the pass reaches them.
 
 use super::damage;
 use super::sparse::{ExtentFile, Sparse};
@@ -10,7 +10,7 @@ use crate::format::slices::{OVERHEAD, Slice, Slices, WantedSlice};
 use crate::offsets::{GuestRange, HostOffset};
 use std::rc::Rc;
 
-/// Upper bound, in bytes, on the part of a directory that is held.
+/// Upper bound on the part of a directory in memory, in bytes.
 const DIRECTORY_WINDOW: u64 = 128 << 10;
 /// Upper bound on a slice, in bytes.
 const SLICE: u64 = 64 << 10;
@@ -22,13 +22,13 @@ pub(super) struct Tables {
     directory: Table,
     redundant: Option<Table>,
     slices: Slices,
-    /// How many entries a slice has.
+    /// Entries of a slice.
     slice_entries: u64,
     most_slices: u64,
 }
 
 impl Tables {
-    /// Holds about `memory` bytes.
+    /// Creates the tables of the extent `sparse` in `file`. They use about `memory` bytes.
     pub fn new(sparse: Sparse, file: ExtentFile, memory: u64, salvage: bool) -> Self {
         let entry_size = sparse.entry_size();
         let slices_memory = (memory - memory / 4).max(entry_size);
@@ -53,7 +53,7 @@ impl Tables {
         &self.sparse
     }
 
-    /// Makes the windows of the directories hold entry `index`.
+    /// Loads the directory windows with entry `index`.
     pub async fn load_directory(&mut self, index: u64) -> Result<()> {
         let file = &self.file;
         self.directory.load(index).await.map_err(|error| file.error(error))?;
@@ -63,19 +63,19 @@ impl Tables {
         Ok(())
     }
 
-    /// The index behind the last entry of the windows.
+    /// The index after the last entry in all windows.
     pub fn window_end(&self) -> u64 {
         let end = self.directory.end();
         self.redundant.as_ref().map_or(end, |redundant| end.min(redundant.end()))
     }
 
-    /// Where entry `index` of the directory lies in the file.
+    /// The host offset of directory entry `index`.
     pub fn place(&self, index: u64) -> HostOffset {
         self.directory.place(index)
     }
 
-    /// The offset of the table of entry `index`, which is in the windows; `None` if there is no table. If the file does not
-    /// have that table, the redundant directory's entry is taken.
+    /// Returns the host offset of the table of directory entry `index`, which must be in the windows; `None` if there
+    /// is no table. If the file has no complete table there, uses the redundant directory's if it is complete.
     pub fn table(&self, index: u64) -> std::result::Result<Option<HostOffset>, Damage> {
         let entry = |directory: &Table| {
             let bytes = directory.entries(index, index + 1);
@@ -91,7 +91,8 @@ impl Tables {
         }
     }
 
-    /// The slice that describes `range.start`, whose table there is. Those behind it that `range` needs are read with it.
+    /// Returns the slice that describes `range.start`, whose table must exist. Later slices that `range` needs are read
+    /// with it.
     pub async fn slice(&mut self, range: GuestRange) -> Result<Rc<Slice>> {
         if let Some(slice) = self.slices.at(range.start) {
             return Ok(slice);
@@ -102,7 +103,7 @@ impl Tables {
         Ok(self.slices.at(range.start).expect("it was just read"))
     }
 
-    /// The slices to read for `range`, at least one.
+    /// Returns the slices to read for `range`, at least one.
     fn wanted(&self, range: GuestRange) -> Result<Vec<WantedSlice>> {
         let sparse = &self.sparse;
         let file_size = self.file.source.size();
@@ -117,12 +118,12 @@ impl Tables {
             let table_start = index * sparse.table_span();
             let table_end = (table_start + sparse.table_span()).min(sparse.capacity);
             let Ok(Some(table)) = self.table(index) else {
-                // There is no table, or damage that is reported when the pass reaches it.
+                // No table, or damage, which is reported when the pass reaches it.
                 at = table_end;
                 continue;
             };
             if table.0.saturating_add(sparse.table_len(index)) > file_size && !self.salvage {
-                // A table further on that is cut off fails when the pass has reached it.
+                // A truncated later table fails when the pass reaches it.
                 if wanted.is_empty() {
                     return Err(self.file.error(damage::TABLE_TRUNCATED.error(table, file_size)));
                 }

@@ -1,4 +1,4 @@
-//! A pass over the extents of a disk, and over the grains of sparse extents.
+//! Walks the extents of a disk, and the grains of sparse extents.
 
 use super::Vmdk;
 use super::damage;
@@ -22,14 +22,14 @@ use std::rc::Rc;
 pub(super) struct Walk {
     disk: Rc<Vmdk>,
     setup: WalkSetup,
-    /// The grains of the sparse extent that the pass has reached, and its number.
+    /// The index and grains of the current sparse extent.
     grains: Option<(usize, Grains)>,
 }
 
-/// How the grains of a sparse extent are found.
+/// The way to find the grains of a sparse extent.
 enum Grains {
     Tables(Box<Tables>),
-    /// The footer is lost.
+    /// By markers, since the footer is missing.
     Stream(Box<Stream>),
 }
 
@@ -72,12 +72,12 @@ impl Walk {
         Ok(())
     }
 
-    /// The file of reference number `at`; `None` if it was not handed over.
+    /// The file of reference `at`; `None` if it was not handed over.
     fn file(&self, at: usize) -> Option<PartFile> {
         self.setup.parts.get(at)?.clone()
     }
 
-    /// Lists a batch from `part.start` on, in the sparse extent `number`. `part` is relative to the extent.
+    /// Lists a batch from `part.start` on, in sparse extent `number`. `part` is relative to the extent.
     async fn list_sparse(
         &mut self,
         number: usize,
@@ -91,7 +91,7 @@ impl Walk {
         }
         let part = GuestRange { end: part.end.min(sparse.capacity), ..part };
         if self.grains.as_ref().is_none_or(|(held, _)| *held != number) {
-            // Those of the extent before are given back first.
+            // Free the previous extent's grains first.
             self.grains = None;
             let grains = match sparse.markers {
                 Some(first) => Grains::Stream(Box::new(Stream::new(sparse, file, first))),
@@ -116,7 +116,7 @@ impl ExtentWalk for Walk {
     }
 }
 
-/// The batch that is being listed. All ranges are relative to an extent of the disk.
+/// The batch being listed. Ranges are relative to an extent of the disk.
 struct Output<'a> {
     batch: &'a mut Vec<Extent>,
     listing: Listing,
@@ -129,12 +129,12 @@ impl Output<'_> {
         GuestRange { start: self.base + part.start, end: self.base + part.end }
     }
 
-    /// Appends `part`, which follows the last one.
+    /// Appends `part`, which must follow the last one.
     fn push(&mut self, part: GuestRange, kind: ExtentKind) {
         self.listing.push(self.batch, self.on_disk(part), kind);
     }
 
-    /// Appends `part`, whose file was not handed over. Only a survey lists it.
+    /// Appends `part`, whose file was not handed over. Occurs only in a survey.
     fn push_unknown(&mut self, part: GuestRange) {
         self.push(part, ExtentKind::Unallocated { host: None });
     }
@@ -150,8 +150,8 @@ impl Output<'_> {
     }
 }
 
-/// Lists a batch from `range.start` on, of the grains of a stream whose footer is lost. What is behind the last grain is
-/// lost: the tables that would tell whether it is absent are behind it, too.
+/// Lists a batch from `range.start` on, from a stream without a footer. Everything after the last grain is lost: the
+/// tables that would show whether it is absent come after it.
 async fn list_stream(stream: &mut Stream, sparse: &Sparse, range: GuestRange, output: &mut Output<'_>) -> Result<()> {
     let full = output.batch.len() + BATCH;
     let mut at = range.start;
@@ -178,7 +178,7 @@ async fn list_stream(stream: &mut Stream, sparse: &Sparse, range: GuestRange, ou
     Ok(())
 }
 
-/// Lists a batch from `range.start` on: of one slice of a table, or of directory entries without tables.
+/// Lists a batch from `range.start` on: the grains of one table slice, or directory entries without tables.
 async fn list_tables(tables: &mut Tables, range: GuestRange, output: &mut Output<'_>) -> Result<()> {
     let span = tables.sparse().table_span();
     let index = range.start / span;
@@ -194,13 +194,14 @@ async fn list_tables(tables: &mut Tables, range: GuestRange, output: &mut Output
             output.lose(to_end_of_table, damage::TABLE_TRUNCATED, table)
         }
         Ok(Some(_)) => list_slice(tables, range, output).await,
-        // Where the directory ends, all that follows is lost with it.
+        // The end of the directory means that everything after it is lost.
         Err(damage) if damage == damage::DIRECTORY_TRUNCATED => output.lose(range, damage, tables.place(index)),
         Err(damage) => output.lose(to_end_of_table, damage, tables.place(index)),
     }
 }
 
-/// Where the directory entries without tables from `index` on end, within the window and not far behind `end`.
+/// Returns the offset in the extent where a run of directory entries without tables, starting with `index`, ends within
+/// the windows. The result may exceed `end` by less than a table's span.
 fn end_of_missing(tables: &Tables, mut index: u64, end: u64) -> u64 {
     let span = tables.sparse().table_span();
     let last = end.div_ceil(span).min(tables.window_end());
@@ -210,12 +211,12 @@ fn end_of_missing(tables: &Tables, mut index: u64, end: u64) -> u64 {
     index.saturating_mul(span)
 }
 
-/// Lists a batch from `range.start` on, by the slice of the table there.
+/// Lists a batch from `range.start` on, from the table slice there.
 async fn list_slice(tables: &mut Tables, range: GuestRange, output: &mut Output<'_>) -> Result<()> {
     let slice = tables.slice(range).await?;
     let (sparse, entry_size) = (tables.sparse(), tables.sparse().entry_size());
     let end = slice.range.end.min(range.end);
-    // Empty entries are counted within `range` only: under other layers it may be a grain.
+    // Empty entries are counted only within `range`, which may be a single grain under other layers.
     let asked = ((end - slice.range.start).div_ceil(sparse.grain) * entry_size) as usize;
     let entries = &slice.entries[..asked.min(slice.entries.len())];
     let full = output.batch.len() + BATCH;
@@ -238,15 +239,15 @@ async fn list_slice(tables: &mut Tables, range: GuestRange, output: &mut Output<
     Ok(())
 }
 
-/// How many entries of `entry_size` bytes at the start of `entries` are zero, or one fewer if entries are half a word. A
-/// sparse extent has little else.
+/// Counts the zero entries of `entry_size` bytes at the start of `entries`; of 4-byte entries possibly one fewer, since
+/// they are compared in pairs. Sparse extents mostly consist of them.
 fn empty_entries(entries: &[u8], entry_size: u64) -> u64 {
     const WORD: usize = size_of::<u64>();
     let words = entries.chunks_exact(WORD).take_while(|word| **word == [0; WORD]).count();
     (words * WORD) as u64 / entry_size
 }
 
-/// Appends `part`, which lies in the grain whose entry is at offset `entry` of the slice.
+/// Appends `part` of the grain whose entry is at offset `entry` of the slice.
 fn list_grain(sparse: &Sparse, slice: &Slice, entry: usize, part: GuestRange, output: &mut Output<'_>) -> Result<()> {
     match sparse.grain(sparse.entry(&slice.entries[entry..])) {
         Ok(Grain::Absent) => output.push(part, ExtentKind::Unallocated { host: None }),
@@ -269,7 +270,8 @@ fn list_grain(sparse: &Sparse, slice: &Slice, entry: usize, part: GuestRange, ou
     Ok(())
 }
 
-/// What lies at `at` of the extent: the rest of a compressed grain, which has at most `host_len` bytes at `host`.
+/// Returns the extent kind at offset `at` of the extent: the rest of a compressed grain, which has at most `host_len`
+/// bytes at `host`.
 fn compressed_grain(listing: &Listing, sparse: &Sparse, host: HostOffset, host_len: u64, at: u64) -> ExtentKind {
     let skip = at % sparse.grain;
     ExtentKind::Compressed {
@@ -283,8 +285,8 @@ fn compressed_grain(listing: &Listing, sparse: &Sparse, host: HostOffset, host_l
     }
 }
 
-/// The host offset of the next grain of the slice, if it lies behind that of `entry`: the latter ends before it. If grains are
-/// not in the order of the disk, more is read than needed.
+/// Returns the host offset of the slice's next grain, which limits the length of grain `entry`. Returns `None` if it is
+/// not after that grain: if grains are out of guest order, more is read than needed.
 fn next_grain(sparse: &Sparse, slice: &Slice, entry: usize) -> Option<u64> {
     let mut entries =
         slice.entries[entry..].chunks_exact(sparse.entry_size() as usize).map(|bytes| sparse.entry(bytes));

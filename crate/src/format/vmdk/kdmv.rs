@@ -1,5 +1,5 @@
-//! The header of a sparse extent that begins with "KDMV" (Virtual Disk Format 5.0, "Hosted Sparse Extents" and
-//! "Stream-Optimized Compressed Sparse Extents").
+//! The header of "KDMV" sparse extents (Virtual Disk Format 5.0, "Hosted Sparse Extents" and "Stream-Optimized
+//! Compressed Sparse Extents").
 
 use super::entries::Layout;
 use super::sparse::{Compressed, Sparse, head, position, size};
@@ -14,40 +14,40 @@ const HAS_REDUNDANT: u32 = 1 << 1;
 const IS_COMPRESSED: u32 = 1 << 16;
 const HAS_MARKERS: u32 = 1 << 17;
 
-/// The directory's position in a header whose footer has the real one.
+/// The value of the directory's position if the actual one is in the footer.
 const IN_FOOTER: u64 = u64::MAX;
-/// Bytes that a transfer as text would change.
+/// Bytes that a transfer in text mode changes.
 const LINE_ENDS: &[u8] = b"\n \r\n";
 const DEFLATE: u16 = 1;
 /// The type of the marker before a footer.
 const FOOTER: u32 = 3;
-/// Upper bound on the padding behind the footer, in bytes, and how much of it is read at once.
+/// Maximum padding after the footer, and the length of a read of it, in bytes.
 const MOST_PADDING: u64 = 16 << 20;
 const WINDOW: u64 = 64 << 10;
 
-/// The fields of the header, not yet checked.
+/// The header fields, not validated yet.
 pub(super) struct Header {
     pub version: u32,
     flags: u32,
-    /// In sectors. 0 in a file that holds a descriptor only.
+    /// In sectors. 0 if the file contains only a descriptor.
     pub capacity: u64,
     grain: u64,
-    /// Where the descriptor lies, in sectors. 0 if there is none.
+    /// The offset of the descriptor, in sectors. 0 if there is none.
     pub descriptor: u64,
     /// In sectors.
     pub descriptor_len: u64,
     table_entries: u32,
     redundant: u64,
     directory: u64,
-    /// Where grains, tables and markers begin, in sectors.
+    /// The offset of the first grain, table or marker, in sectors.
     overhead: u64,
     is_dirty: bool,
     compression: u16,
 }
 
 impl Header {
-    /// Reads the header, or the footer where that has the position of the directory. In a salvage, a lost footer is
-    /// tolerated where grains have markers.
+    /// Reads the header, or the footer if it has the directory's position. A salvage tolerates a missing footer if
+    /// grains have markers.
     pub async fn open(source: &dyn Source, salvage: bool) -> Result<Self> {
         let start = head(source).await?;
         if (start.len() as u64) < SECTOR {
@@ -63,8 +63,8 @@ impl Header {
         }
     }
 
-    /// The footer, with the place of the descriptor, which only this header has. Fails with `corrupt` if there is none, or
-    /// if it describes another extent.
+    /// Reads the footer and adds the descriptor's position, which only the header has. Fails with `corrupt` if there is
+    /// no footer, or it describes another extent.
     async fn with_footer(&self, source: &dyn Source) -> Result<Self> {
         let (footer, place) = find_footer(source).await?;
         let footer = Self::parse(&footer, place)?;
@@ -78,13 +78,14 @@ impl Header {
         Ok(Self { descriptor: self.descriptor, descriptor_len: self.descriptor_len, ..footer })
     }
 
-    /// What a header and its footer must have in common.
+    /// The fields that a header and its footer must have in common.
     fn shape(&self) -> (u64, u64, u32, u32, u16) {
         let flags = self.flags & (IS_COMPRESSED | HAS_MARKERS);
         (self.capacity, self.grain, self.table_entries, flags, self.compression)
     }
 
-    /// Reads the header or the footer `bytes`, which begins with the magic number. It lies at `place`.
+    /// Parses the header or footer `bytes`, which begins with the magic number and is at `place`. Fails with
+    /// `unsupported` or `corrupt`.
     fn parse(bytes: &[u8], place: HostOffset) -> Result<Self> {
         let header = Self {
             version: le32(bytes, 4),
@@ -110,7 +111,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Whether the file holds a descriptor only.
+    /// Whether the file contains only a descriptor.
     pub fn is_descriptor(&self) -> bool {
         self.capacity == 0 && self.descriptor != 0
     }
@@ -119,7 +120,8 @@ impl Header {
         self.flags & HAS_MARKERS != 0 && self.compression == DEFLATE && self.capacity > 0
     }
 
-    /// What the header says of a sparse extent. Fails where that cannot be.
+    /// Converts the header to that of a sparse extent. Fails with `corrupt`, `limit` or `unsupported` if a field is out
+    /// of range.
     pub fn sparse(&self) -> Result<Sparse> {
         let is_footer_lost = self.directory == IN_FOOTER;
         let directory = if is_footer_lost { self.overhead } else { self.directory };
@@ -153,8 +155,8 @@ impl Header {
     }
 }
 
-/// The footer, and where it lies: the last sector that is not all zero. The end-of-stream marker behind it is all zero, and so
-/// is padding. Fails with `corrupt` if there is none.
+/// Finds the footer: the last sector that is not all zero. The end-of-stream marker and the padding after it are all
+/// zero. Returns the footer and its host offset. Fails with `corrupt` if there is none.
 async fn find_footer(source: &dyn Source) -> Result<(Vec<u8>, HostOffset)> {
     let end = source.size() / SECTOR * SECTOR;
     let first = end.saturating_sub(MOST_PADDING).max(SECTOR);
@@ -173,7 +175,7 @@ async fn find_footer(source: &dyn Source) -> Result<(Vec<u8>, HostOffset)> {
     Err(no_footer())
 }
 
-/// The footer at `place`, behind its marker. Fails with `corrupt` if it is none.
+/// Reads the footer at `place` and the marker before it. Fails with `corrupt` if it is not a footer.
 async fn footer_at(source: &dyn Source, place: u64) -> Result<Vec<u8>> {
     let range = ByteRange { start: HostOffset(place - SECTOR), len: 2 * SECTOR };
     let bytes = read_exact(source, range, "footer").await?;

@@ -1,7 +1,7 @@
-//! VMDK: a descriptor and its extents, after VMware's "Virtual Disk Format 5.0".
+//! VMDK: a descriptor and its extents, as specified in VMware's "Virtual Disk Format 5.0".
 //!
-//! The descriptor is a text. It lies in a file of its own, or in the file of the only extent, where the header of that
-//! extent says where. Only the descriptor tells where on the disk an extent belongs, and which disk is the parent.
+//! The descriptor is a text. It is either a separate file, or embedded in the file of the only extent, whose header has
+//! its position. Only the descriptor records the positions of extents on the disk, and the parent.
 
 mod any_header;
 mod cowd;
@@ -33,7 +33,7 @@ use kdmv::Header;
 use sparse::Sparse;
 use std::rc::Rc;
 
-/// The registry's entry.
+/// The registry entry.
 pub(super) const FORMAT: Format = Format {
     name: "vmdk",
     label: "VMDK (VMware disk)",
@@ -49,10 +49,10 @@ pub(super) const FORMAT: Format = Format {
     reader: Reader::Open(|source, options| open(source, options).boxed_local()),
 };
 
-/// Offset of the field in a "KDMV" header that says where the descriptor lies, in bytes.
+/// Offset of the "KDMV" header field with the descriptor's position, in bytes.
 const DESCRIPTOR_FIELD: u64 = 28;
 
-/// Whether `head` is the start of an extent of a kind that never holds a descriptor.
+/// Whether `head` is the start of an extent of a kind that never contains a descriptor.
 fn is_bare_extent(head: &[u8]) -> bool {
     head.starts_with(&cowd::MAGIC) || head.starts_with(&sesparse::MAGIC)
 }
@@ -84,19 +84,19 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
     Ok(Rc::new(vmdk))
 }
 
-/// The descriptor that lies where `header` says. Fails with `missing-file` if there is none.
+/// Reads the descriptor at the position in `header`. Fails with `missing-file` if there is none.
 async fn embedded_descriptor(source: &dyn Source, header: &Header) -> Result<Descriptor> {
     let start = sparse::position(header.descriptor, "the descriptor", DESCRIPTOR_FIELD)?;
     let len = descriptor_len(header.descriptor_len.saturating_mul(SECTOR))?;
     let text = read_exact(source, ByteRange { start, len }, "descriptor").await?;
-    // Extents of a split disk have room for a descriptor, and none in it.
+    // Extents of a split disk reserve space for a descriptor but leave it empty.
     if !descriptor::is_start(&text) {
         return Err(bare_extent());
     }
     Descriptor::parse(&text)
 }
 
-/// `len`, if a descriptor may have that length. Fails with `limit` otherwise.
+/// Returns `len` if it is a possible length of a descriptor. Fails with `limit` otherwise.
 fn descriptor_len(len: u64) -> Result<u64> {
     if len > MAX_SIZE_OF_TEXT {
         let message = format!("The descriptor of the VMDK has more than {MAX_SIZE_OF_TEXT} bytes");
@@ -105,7 +105,8 @@ fn descriptor_len(len: u64) -> Result<u64> {
     Ok(len)
 }
 
-/// The error for an extent without its descriptor, which alone knows its place on the disk and its parent.
+/// Creates the error for an extent without its descriptor, which alone records the extent's position on the disk and
+/// the parent.
 fn bare_extent() -> Error {
     let message = "The file is an extent of a VMDK, which is no disk without its descriptor; \
                    open the descriptor, a small .vmdk file that names it, and hand over this file with it";
@@ -113,22 +114,23 @@ fn bare_extent() -> Error {
 }
 
 struct Vmdk {
-    /// The file of the descriptor.
+    /// The descriptor's file.
     source: Rc<dyn Source>,
-    /// Its lines about extents are in `extents`.
+    /// The descriptor. Its extents were moved to `extents`.
     descriptor: Descriptor,
-    /// In the order of the disk, without gaps.
+    /// In guest order, without gaps.
     extents: Vec<Extent>,
-    /// The files of extents, each once, and then the parent.
+    /// The files of the extents, each once, followed by the parent.
     references: Vec<Reference>,
-    /// What a person should know before the disk is converted.
+    /// Notices that a user should read before converting the disk.
     notices: Vec<Notice>,
     salvage: bool,
 }
 
 impl Vmdk {
-    /// A disk whose single extent is in the file of the descriptor. The name and the access that the descriptor gives for it
-    /// are ignored: exports keep those of another machine.
+    /// Creates a disk with a single extent in the descriptor's file. Ignores the name and access that the descriptor
+    /// states for the extent, since exports keep those of another machine. Fails with `corrupt` if the descriptor has
+    /// several extents.
     fn embedded(
         source: Rc<dyn Source>,
         mut descriptor: Descriptor,
@@ -159,7 +161,8 @@ impl Vmdk {
         })
     }
 
-    /// A disk whose extents are in other files.
+    /// Creates a disk with extents in other files. Fails with `unsupported` if it is a device, and with `corrupt` if it
+    /// has no extents.
     fn described(source: Rc<dyn Source>, mut descriptor: Descriptor, options: LayerOptions) -> Result<Self> {
         if let Some(name) = descriptor.create_type.as_deref().filter(|name| is_device(name)) {
             return Err(descriptor::device(name).error());
@@ -173,7 +176,7 @@ impl Vmdk {
         Ok(Self { source, descriptor, extents, references, notices, salvage: options.salvage })
     }
 
-    /// The headers of those extents that are sparse, as far as their files were handed over.
+    /// The headers of the sparse extents whose headers were read.
     fn sparse_extents(&self) -> impl Iterator<Item = &Sparse> {
         self.extents.iter().filter_map(Extent::sparse)
     }
@@ -182,7 +185,7 @@ impl Vmdk {
         self.sparse_extents().any(|sparse| sparse.compressed.is_some())
     }
 
-    /// What `qemu-img info` prints under `format-specific`.
+    /// Returns what `qemu-img info` prints under `format-specific`.
     fn details(&self) -> Details {
         let extents = self.extents.iter().map(|extent| Value::Map(extent.details())).collect();
         let Descriptor { cid, parent_cid, create_type, .. } = &self.descriptor;
@@ -195,15 +198,15 @@ impl Vmdk {
     }
 }
 
-/// Whether disks of this `createType` are devices.
+/// Whether disks with this `createType` are devices.
 fn is_device(create_type: &str) -> bool {
     let create_type = create_type.to_ascii_lowercase();
     ["fulldevice", "partitioneddevice"].contains(&&*create_type)
         || ["vmfsraw", "vmfsrdm", "vmfspassthrough"].iter().any(|start| create_type.starts_with(start))
 }
 
-/// The reference to the parent, if the disk has one. VMware identifies it by its content ID, VirtualBox by UUIDs, which may be
-/// those of a disk in another format; a path without either is a link, too.
+/// Creates the reference to the parent, if any. VMware identifies the parent by content ID, VirtualBox by UUIDs, which
+/// may be those of a disk in another format. A path without either also refers to a parent.
 fn parent(descriptor: &Descriptor) -> Option<Reference> {
     let hint = descriptor.parent_hint.clone().filter(|hint| !hint.is_empty());
     let own_format = Some(FORMAT.name.to_owned());
@@ -223,7 +226,7 @@ fn identity(uuid: &Uuid) -> Option<Identity> {
     Some(Identity { id: uuid.disk.clone()?, state: uuid.state.clone() })
 }
 
-/// A content ID as descriptors have it.
+/// Formats a content ID as in descriptors.
 fn content_id(cid: u32) -> String {
     format!("{cid:08x}")
 }

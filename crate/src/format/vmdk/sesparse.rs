@@ -1,4 +1,4 @@
-//! The headers and entries of a SESparse extent. QEMU's `block/vmdk.c` is the only description.
+//! The headers of SESparse extents. QEMU's `block/vmdk.c` is the only description of the format.
 
 use super::entries::{Layout, SESPARSE_ENTRY, SESPARSE_GRAIN, SESPARSE_TABLE};
 use super::sparse::{Sparse, position, size};
@@ -6,13 +6,13 @@ use crate::error::{Error, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR, le64};
 
-/// The magic number, 8 bytes.
+/// The magic number.
 pub(super) const MAGIC: [u8; 8] = 0xcafe_babe_u64.to_le_bytes();
 const VOLATILE_MAGIC: u64 = 0xcafe_cafe;
 const VERSION: u64 = 0x2_0000_0001;
 
-/// Reads the constant header at the start of `head`, and the volatile header. Fails with `unsupported`, `corrupt`, `limit` or
-/// `source`.
+/// Reads the constant header at the start of `head`, and the volatile header. Fails with `unsupported`, `corrupt`,
+/// `limit` or `source`.
 pub(super) async fn open(source: &dyn Source, head: &[u8]) -> Result<Sparse> {
     if (head.len() as u64) < SECTOR {
         return Err(Error::truncated("the end of the header", HostOffset(SECTOR), source.size()));
@@ -49,7 +49,8 @@ pub(super) async fn open(source: &dyn Source, head: &[u8]) -> Result<Sparse> {
     Ok(sparse)
 }
 
-/// Fails with `unsupported` if the journal has changes that the tables do not have yet.
+/// Fails with `unsupported` if the journal has changes that are not in the tables yet, and with `corrupt` if the
+/// volatile header is missing.
 async fn refuse_journal(source: &dyn Source, place: HostOffset) -> Result<()> {
     let header = read_exact(source, ByteRange { start: place, len: SECTOR }, "volatile header").await?;
     if le64(&header, 0) != VOLATILE_MAGIC {

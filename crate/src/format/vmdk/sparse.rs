@@ -1,6 +1,5 @@
-//! A sparse extent with any of the headers: the entries of its grain directory refer to grain tables, whose entries refer to
-//! grains
-//! (Virtual Disk Format 5.0, "Grain Directories, Grain Tables, and Grains").
+//! Sparse extents of all kinds: a grain directory refers to grain tables, whose entries refer to grains (Virtual Disk
+//! Format 5.0, "Grain Directories, Grain Tables, and Grains").
 
 use super::entries::{Grain, Layout};
 use crate::compress::GrainFrame;
@@ -11,16 +10,16 @@ use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, MAX_SIZE, SECTOR};
 use std::rc::Rc;
 
-/// Upper bounds on a grain and on a compressed grain, in bytes.
+/// Maximum sizes of a grain and of a compressed grain, in bytes.
 const MAX_GRAIN: u64 = 1 << 30;
 pub(super) const MAX_COMPRESSED_GRAIN: u64 = 2 << 20;
-/// Upper bound on the entries of a grain table.
+/// Maximum number of entries of a grain table.
 const MAX_TABLE_ENTRIES: u64 = 1 << 16;
 
-/// A file that holds a sparse extent, or a flat one.
+/// The file of an extent.
 #[derive(Clone)]
 pub(super) struct ExtentFile {
-    /// Its name, for messages, where it is not the image itself.
+    /// Its name, for messages; `None` for the image itself.
     pub name: Option<Rc<str>>,
     pub source: Rc<dyn Source>,
 }
@@ -32,7 +31,7 @@ impl From<&PartFile> for ExtentFile {
 }
 
 impl ExtentFile {
-    /// `error` with the name of this file in its message.
+    /// Adds the file's name to the message of `error`.
     pub fn error(&self, error: Error) -> Error {
         match &self.name {
             Some(name) => error.within(name),
@@ -41,14 +40,14 @@ impl ExtentFile {
     }
 }
 
-/// Whether and how grains are compressed.
+/// The compression of grains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Compressed {
-    /// Whether a marker stands before each grain.
+    /// Whether each grain has a marker before it.
     pub has_markers: bool,
 }
 
-/// The checked header of a sparse extent. Sizes and offsets are in bytes.
+/// The header of a sparse extent. Sizes and offsets are in bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Sparse {
     pub layout: Layout,
@@ -57,17 +56,18 @@ pub(super) struct Sparse {
     pub grain: u64,
     pub table_entries: u64,
     pub directory: HostOffset,
-    /// The redundant directory, which has tables of its own.
+    /// The redundant directory, which has separate tables.
     pub redundant: Option<HostOffset>,
-    /// Where the markers of a stream begin whose footer is lost: its grains are found by them, not by the directory.
+    /// The offset of the first marker, if the footer is missing: grains are then found by markers, not by the
+    /// directory.
     pub markers: Option<HostOffset>,
     pub compressed: Option<Compressed>,
     /// Whether the file was not closed properly.
     pub is_dirty: bool,
 }
 
-/// `sectors` as an offset in bytes. Fails with `corrupt` if no file can have it; `what` is at this offset, and `field` is where
-/// the header has it.
+/// Converts `sectors` to a host offset in bytes. Fails with `corrupt` above 2^63-1. `what` is the structure there, and
+/// `field` the offset of the header's field, for messages.
 pub(super) fn position(sectors: u64, what: &str, field: u64) -> Result<HostOffset> {
     match sectors.checked_mul(SECTOR).filter(|&position| position <= i64::MAX as u64) {
         Some(position) => Ok(HostOffset(position)),
@@ -75,14 +75,14 @@ pub(super) fn position(sectors: u64, what: &str, field: u64) -> Result<HostOffse
     }
 }
 
-/// The size of a disk or an extent of `sectors`, in bytes. Fails with `limit` above 2^53-1.
+/// Converts the size of a disk or extent from sectors to bytes. Fails with `limit` above 2^53-1.
 pub(super) fn size(sectors: u64) -> Result<u64> {
     let size = sectors.checked_mul(SECTOR).filter(|&size| size <= MAX_SIZE);
     size.ok_or_else(|| Error::new(crate::ErrorKind::Limit, "The disk is larger than 2^53-1 bytes"))
 }
 
 impl Sparse {
-    /// Fails with `corrupt` or `limit` unless the sizes are possible.
+    /// Validates the header. Fails with `corrupt` or `limit` if a size is out of range.
     pub fn check(self) -> Result<Self> {
         let refuse = |what: &str, value: u64| Err(Error::corrupt(format!("{what} is {value}"), HostOffset(0)));
         if !self.grain.is_power_of_two() || !(SECTOR..=MAX_GRAIN).contains(&self.grain) {
@@ -101,12 +101,12 @@ impl Sparse {
         Ok(self)
     }
 
-    /// How the compressed grain at `start` of the extent is stored.
+    /// Returns the frame of the compressed grain at offset `start` of the extent.
     pub fn frame(&self, start: u64) -> GrainFrame {
         let has_markers = self.compressed.is_some_and(|how| how.has_markers);
         GrainFrame {
             sector: has_markers.then_some(start / SECTOR),
-            // A compressed grain has at most 2 MiB.
+            // Fits, since a compressed grain has at most 2 MiB.
             len: (self.capacity - start).min(self.grain) as u32,
         }
     }
@@ -116,17 +116,17 @@ impl Sparse {
         self.layout.entry_size()
     }
 
-    /// How much of the disk a grain table describes, in bytes.
+    /// The range described by a grain table, in bytes.
     pub fn table_span(&self) -> u64 {
         self.grain * self.table_entries
     }
 
-    /// How many entries of the directory the capacity needs.
+    /// The number of directory entries that the capacity needs.
     pub fn directory_entries(&self) -> u64 {
         self.capacity.div_ceil(self.table_span())
     }
 
-    /// How many bytes of table number `index` the capacity needs.
+    /// The length of table `index` that the capacity needs, in bytes.
     pub fn table_len(&self, index: u64) -> u64 {
         let span = (self.capacity - index * self.table_span()).min(self.table_span());
         span.div_ceil(self.grain) * self.entry_size()
@@ -148,7 +148,7 @@ impl Sparse {
     }
 }
 
-/// The first sector of a file, which has any of the headers, or the whole file if it is shorter.
+/// Reads the first sector of a file, which contains any kind of header, or the whole file if it is shorter.
 pub(super) async fn head(source: &dyn Source) -> Result<Vec<u8>> {
     read_exact(source, ByteRange { start: HostOffset(0), len: source.size().min(SECTOR) }, "header").await
 }

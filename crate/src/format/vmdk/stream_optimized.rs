@@ -1,11 +1,12 @@
 //! Finds the grains of a stream-optimized extent by their markers (Virtual Disk Format 5.0, "Stream-Optimized
-//! Compressed Sparse Extents"), in a salvage whose footer is lost, and with it the way to the grain directory.
+//! Compressed Sparse Extents"). Used in a salvage if the footer is missing, and with it the position of the grain
+//! directory.
 //!
-//! A stream has its grains in the order of the disk, each once. Reading ends where that is not so. A marker may be damaged
-//! itself: a grain behind a hole counts only if what follows agrees with its place, and a hole only if the marker behind it
-//! lies where the grain before it ends. A grain that is moved within the hole beside it agrees with both: it does not count
-//! if its grain table has it elsewhere. Most writers put a table behind the grains that it names; where it is missing, such
-//! a grain is not noticed.
+//! A stream has its grains in guest order, each once. Reading stops where that is violated. Since a marker may itself
+//! be damaged, a grain after a hole is accepted only if the following data confirms its position, and a hole only if
+//! the marker after it is at the end of the grain before it. A grain that was moved within the adjacent hole passes
+//! both checks; it is rejected if its grain table has it elsewhere. Most writers put a table after the grains that it
+//! lists; if that table is missing, such a grain is not detected.
 
 use super::sparse::{ExtentFile, Sparse};
 use crate::compress::MOST_COMPRESSED;
@@ -14,43 +15,43 @@ use crate::error::Result;
 use crate::io::source::{read_exact, zeroed};
 use crate::offsets::{ByteRange, HostOffset, SECTOR, le32, le64};
 
-/// How much of the file is read at once, in bytes.
+/// Length of a read of the file, in bytes.
 const WINDOW: u64 = 64 << 10;
-/// Length of a marker's fields, in bytes. A grain's marker has one field less: compressed data follows.
+/// Length of a marker's fields, in bytes. A grain's marker has one field less, followed by compressed data.
 const MARKER: u64 = 16;
 const GRAIN_MARKER: u64 = 12;
-/// Length of an entry of a grain table, in bytes.
+/// Size of a grain table entry, in bytes.
 const ENTRY: u64 = 4;
 /// The type of the marker before a grain table.
 const TABLE: u32 = 1;
 
-/// A grain that a marker names.
+/// A grain described by a marker.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MarkedGrain {
     /// Offset of the grain in the extent, in bytes.
     pub start: u64,
     /// The host offset of the marker.
     pub host: HostOffset,
-    /// Length of the marker and of the compressed data, in bytes. The file may end earlier.
+    /// Length of the marker and the compressed data, in bytes. The file may end earlier.
     pub host_len: u64,
 }
 
-/// A grain that counts.
+/// A grain whose position is confirmed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FoundGrain {
     pub grain: MarkedGrain,
-    /// Whether the range behind the grain before it is certain to be absent.
+    /// Whether the range between the previous grain and this one is certain to be absent.
     pub hole_is_sure: bool,
 }
 
-/// The grain table that lies next in the stream.
+/// The next grain table in the stream.
 #[derive(Default)]
 struct NextTable {
-    /// The host offset at which the search for it has ended. It is the next one for all grains before that.
+    /// The host offset at which the search for it ended. It is the next table for all grains before that.
     searched_to: u64,
-    /// Its entries, in sectors; empty if none was found.
+    /// Its entries, in sectors; empty if no table was found.
     entries: Vec<u32>,
-    /// The same entries, ascending.
+    /// The entries in ascending order.
     sorted: Vec<u32>,
 }
 
@@ -61,7 +62,7 @@ impl NextTable {
         Self { searched_to, entries, sorted }
     }
 
-    /// Whether it has the grain whose marker lies in `sector`, but not in its entry number `entry`.
+    /// Whether it has the grain whose marker is in `sector`, but in an entry other than `entry`.
     fn is_elsewhere(&self, entry: usize, sector: u64) -> bool {
         let Ok(sector) = u32::try_from(sector) else { return false };
         self.entries.get(entry).is_some_and(|&own| own != sector) && self.sorted.binary_search(&sector).is_ok()
@@ -72,14 +73,14 @@ impl NextTable {
 pub(super) struct Stream {
     file: ExtentFile,
     sparse: Sparse,
-    /// Where the next marker lies; `None` behind the last one that can be read.
+    /// The host offset of the next marker; `None` after the last readable one.
     next: Option<u64>,
-    /// The grain that the pass has reached, and its end in the extent (0 if there is none).
+    /// The current grain, and its end in the extent in bytes (0 if there is none).
     current: Option<FoundGrain>,
     end: u64,
-    /// The grain behind it, whose marker was read ahead.
+    /// The grain after it, whose marker was read ahead.
     ahead: Option<MarkedGrain>,
-    /// The table behind that grain.
+    /// The next table. See [`NextTable`].
     table: NextTable,
     window: Vec<u8>,
     window_start: u64,
@@ -87,7 +88,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Reads the markers of the extent `sparse` in `file` from the host offset `first` on.
+    /// Starts a pass over the markers of the extent `sparse` in `file`, at host offset `first`.
     pub fn new(sparse: &Sparse, file: ExtentFile, first: HostOffset) -> Self {
         Self {
             file,
@@ -103,8 +104,8 @@ impl Stream {
         }
     }
 
-    /// The first grain that ends behind `at`, an offset in the extent; `None` if no marker names one. `at` never descends.
-    /// Fails with `source`, or with `internal` if memory runs out.
+    /// Returns the first grain that ends after `at`, an offset in the extent; `None` if no marker describes one. `at`
+    /// must never decrease. Fails with `source`, or with `internal` if memory runs out.
     pub async fn grain_behind(&mut self, at: u64) -> Result<Option<FoundGrain>> {
         while self.end <= at {
             if !self.advance().await? {
@@ -114,7 +115,7 @@ impl Stream {
         Ok(self.current)
     }
 
-    /// Goes to the next grain. Returns `false` if none counts.
+    /// Moves to the next grain with a confirmed position. Returns false if there is none.
     async fn advance(&mut self) -> Result<bool> {
         let (end, before) = (self.end, self.current.map(|found| found.grain));
         let mut hole_is_sure = true;
@@ -148,8 +149,9 @@ impl Stream {
         Ok(true)
     }
 
-    /// Reads markers up to the next grain that begins at `end` of the extent or behind it. Returns that, and whether a
-    /// table on the way has the grain `before`. `None`: there is none, or no such grain can follow.
+    /// Reads markers up to the next grain that begins at or after `end` in the extent. Returns the grain, and whether a
+    /// table before it lists the grain `before`. The grain is `None` if there is none, or an invalid marker precedes
+    /// it.
     async fn read_grain(&mut self, end: u64, before: Option<MarkedGrain>) -> Result<(Option<MarkedGrain>, bool)> {
         let mut is_in_table = false;
         while let Some(place) = self.next.take() {
@@ -161,10 +163,10 @@ impl Stream {
             if len > 0 {
                 let grain = self.grain(end, value, place, GRAIN_MARKER + len);
                 self.next = grain.map(|grain| place + grain.host_len.next_multiple_of(SECTOR));
-                // An entry tells a place within its table only: a grain may be moved by whole tables.
+                // An entry gives only the position within its table, so the grain may be off by whole tables.
                 return Ok((grain, is_in_table && grain.is_some()));
             }
-            // The directory and the footer are behind all grains. A length that is damaged would skip grains.
+            // The directory and footer come after all grains. A damaged length would skip grains.
             if kind != TABLE || value != (self.sparse.table_entries * ENTRY).div_ceil(SECTOR) {
                 break;
             }
@@ -176,7 +178,8 @@ impl Stream {
         Ok((None, is_in_table))
     }
 
-    /// The grain at `sector` of the extent, whose marker lies at `place`. `None`: it cannot follow what ends at `end`.
+    /// Validates the grain at `sector` of the extent with a marker at `place`. Returns `None` if it cannot follow a
+    /// grain that ends at `end`.
     fn grain(&self, end: u64, sector: u64, place: u64, host_len: u64) -> Option<MarkedGrain> {
         let grain = self.sparse.grain;
         let start = sector.checked_mul(SECTOR).filter(|&start| start < self.sparse.capacity)?;
@@ -184,7 +187,7 @@ impl Stream {
         is_possible.then_some(MarkedGrain { start, host: HostOffset(place), host_len })
     }
 
-    /// Whether the grain table at the host offset `table` has `grain` in its place.
+    /// Whether the grain table at host offset `table` lists `grain` in its entry.
     async fn has_grain(&mut self, table: u64, grain: MarkedGrain) -> Result<bool> {
         let place = table + grain.start / self.sparse.grain % self.sparse.table_entries * ENTRY;
         if place.saturating_add(ENTRY) > self.file.source.size() {
@@ -194,7 +197,7 @@ impl Stream {
         Ok(u64::from(le32(&entry, 0)) == grain.host.0 / SECTOR)
     }
 
-    /// Whether the table behind `grain` has it in another place than its marker.
+    /// Whether the table after `grain` lists it in another entry than its marker states.
     async fn is_moved(&mut self, grain: MarkedGrain) -> Result<bool> {
         if grain.host.0 >= self.table.searched_to {
             self.table = self.find_table(grain.host.0).await?;
@@ -203,7 +206,7 @@ impl Stream {
         Ok(self.table.is_elsewhere(entry as usize, grain.host.0 / SECTOR))
     }
 
-    /// Looks for a table behind the grain whose marker lies at `first`, and behind no more grains than a table has.
+    /// Finds the table after the grain whose marker is at `first`, skipping at most as many grains as a table has.
     async fn find_table(&mut self, first: u64) -> Result<NextTable> {
         let size = self.file.source.size();
         let mut place = first;
@@ -225,11 +228,11 @@ impl Stream {
             }
             break;
         }
-        // What was passed has no table, up to the last marker that was read.
+        // The skipped markers, up to the last one read, have no table.
         Ok(NextTable::new(place.max(first + 1), Vec::new()))
     }
 
-    /// Whether the compressed data of `grain` ends in the sector in which it does by its marker.
+    /// Whether the compressed data of `grain` ends in the sector that its marker states.
     async fn is_as_long_as_told(&mut self, grain: MarkedGrain) -> Result<bool> {
         let len = grain.host_len.min(self.file.source.size() - grain.host.0);
         let input = self.read(grain.host.0, len).await?;
@@ -242,13 +245,13 @@ impl Stream {
         }
     }
 
-    /// The `len` bytes at the host offset `start`. The file has them.
+    /// Reads `len` bytes at host offset `start`, which must be within the file.
     async fn read(&self, start: u64, len: u64) -> Result<Vec<u8>> {
         let read = read_exact(&*self.file.source, ByteRange { start: HostOffset(start), len }, "marker").await;
         read.map_err(|error| self.file.error(error))
     }
 
-    /// The fields of the marker at `place`. The file has them.
+    /// Reads the fields of the marker at `place`, which must be within the file.
     async fn marker(&mut self, place: u64) -> Result<&[u8]> {
         let held = self.window_start..self.window_start + self.window.len() as u64;
         if !held.contains(&place) || !held.contains(&(place + MARKER - 1)) {
