@@ -1,7 +1,7 @@
-//! The CRC-32 of gzip (RFC 1952, section 8): of bytes, of zeros, and of two stretches joined.
+//! The CRC-32 of gzip (RFC 1952, section 8), of bytes, of zeros, and of concatenations.
 //!
-//! A message is a polynomial over GF(2), its first bit the highest power, and its CRC the remainder by
-//! [`POLYNOMIAL`]. Inside this file a remainder is plain: without the inversions that a CRC begins and ends with.
+//! A message is a polynomial over GF(2), its first bit the highest power; its CRC is the remainder by [`POLYNOMIAL`].
+//! Remainders in this file are without the inversions at the start and end of a CRC.
 
 /// x^32 + x^26 + ... + 1 without x^32. The highest bit is x^0.
 const POLYNOMIAL: u32 = 0xedb8_8320;
@@ -9,7 +9,7 @@ const POLYNOMIAL: u32 = 0xedb8_8320;
 /// The polynomial 1.
 const ONE: u32 = 1 << 31;
 
-/// Remainders of the messages of one byte, times x^32.
+/// Remainders of all one-byte messages times x^32.
 const BYTES: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -26,45 +26,45 @@ const BYTES: [u32; 256] = {
     table
 };
 
-/// Bytes in a row; 512 bits, which is a power of two.
+/// Length of a row in bytes: 512 bits, a power of two.
 const ROW: usize = 64;
 
-/// x^203 + x^186 + x^123 + x^85 + x^79 + 1 is a multiple of the polynomial. So is the same in x^512, since squaring
-/// such a sum doubles its exponents. So the remainder stays the same when a row is removed from a message and added to the
-/// rows this far behind it.
+/// x^203 + x^186 + x^123 + x^85 + x^79 + 1 is a multiple of the polynomial, and so is the same sum in x^512, since
+/// squaring a sum doubles its exponents. So the remainder does not change if a row is removed from a message and added
+/// to the rows at these distances after it.
 const BEHIND: [usize; 5] = [17, 80, 118, 124, 203];
-/// The greatest of these distances.
+/// The longest of these distances.
 const REACH: usize = 203;
-/// How many rows are kept: a power of two above `REACH`.
+/// Number of rows kept: a power of two above `REACH`.
 const KEPT: usize = 256;
-/// The least length of a message that is folded, in bytes.
+/// Minimum length of a message that is folded, in bytes.
 const WORTH_FOLDING: usize = 4 * REACH * ROW;
 
 type Row = [u64; ROW / 8];
 
-/// The CRC of `bytes`.
+/// Returns the CRC of `bytes`.
 pub fn crc32(bytes: &[u8]) -> u32 {
     let remainder = if bytes.len() < WORTH_FOLDING { remainder(u32::MAX, bytes) } else { folded(u32::MAX, bytes) };
     !remainder
 }
 
-/// The CRC of two stretches joined, whose CRCs are `first` and `second`; the second one has `len` bytes. The time grows with
-/// the number of bits in `len`.
+/// Returns the CRC of a concatenation, from the CRCs of its parts and the length of the second part in bytes. Takes
+/// time proportional to the number of bits in `len`.
 pub fn joined(first: u32, second: u32, len: u64) -> u32 {
     times(first, x_to_bytes(len)) ^ second
 }
 
-/// The CRC of `len` zeros. The time grows with the number of bits in `len`.
+/// Returns the CRC of `len` zeros. Takes time proportional to the number of bits in `len`.
 pub fn of_zeros(len: u64) -> u32 {
     !times(u32::MAX, x_to_bytes(len))
 }
 
-/// The remainder of a message with remainder `before` and, behind it, `bytes`.
+/// Returns the remainder of a message with remainder `before`, followed by `bytes`.
 fn remainder(before: u32, bytes: &[u8]) -> u32 {
     bytes.iter().fold(before, |value, byte| value >> 8 ^ BYTES[usize::from(value as u8 ^ byte)])
 }
 
-/// The same for at least `REACH` rows: first all others are folded into the last `REACH` ones.
+/// Like [`remainder`], for at least `REACH` rows: first folds all other rows into the last `REACH` ones.
 fn folded(before: u32, bytes: &[u8]) -> u32 {
     let (rows, rest) = bytes.as_chunks::<ROW>();
     let folding = rows.len() - REACH;
@@ -127,7 +127,7 @@ fn x_to_bytes(mut len: u64) -> u32 {
 mod tests {
     use super::*;
 
-    /// Bytes of every kind, the same each time.
+    /// Reproducible noise.
     fn noise(len: usize) -> Vec<u8> {
         let mut state = 1u32;
         let mut next = || {
@@ -169,7 +169,7 @@ mod tests {
         for len in [0, 1, 2, 63, 4096, 1 << 20] {
             assert_eq!(of_zeros(len), crc32(&vec![0; len as usize]), "{len}");
         }
-        // More than 4 GiB, in two ways.
+        // More than 4 GiB, computed in two ways.
         let gib = of_zeros(1 << 30);
         let five = (0..4).fold(gib, |sum, _| joined(sum, gib, 1 << 30));
         assert_eq!(of_zeros(5 << 30), five);

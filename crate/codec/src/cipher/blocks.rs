@@ -1,17 +1,17 @@
-//! Block ciphers of 128 bits behind one interface.
+//! Block ciphers of 128 bits with a common interface.
 
 use ::cipher::array::Array;
 use ::cipher::consts::U16;
 use ::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser};
 
-/// 16 bytes.
+/// A block of 16 bytes.
 pub type Block = Array<u8, U16>;
 
-/// A cipher with its key. Many blocks at once are several times as fast as one by one.
+/// A cipher with its key. Many blocks at once are several times as fast as one at a time.
 pub trait Blocks: Send + Sync {
-    /// Encrypts each block by itself, in place.
+    /// Encrypts each block independently, in place.
     fn encrypt(&self, blocks: &mut [Block]);
-    /// Decrypts each block by itself, in place.
+    /// Decrypts each block independently, in place.
     fn decrypt(&self, blocks: &mut [Block]);
 }
 

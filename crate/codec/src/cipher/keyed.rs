@@ -1,11 +1,11 @@
-//! The cipher for a key.
+//! Creates a cipher for a key.
 
 use super::aes::Aes;
 use super::blocks::Blocks;
 use crate::BlockCipher;
 use ::cipher::KeyInit;
 
-/// `cipher` with `key`. The length of the key selects the variant; `None` if there is none for it.
+/// Creates `cipher` with `key`. The length of the key selects the variant; `None` if there is none.
 pub fn with_key(cipher: BlockCipher, key: &[u8]) -> Option<Box<dyn Blocks>> {
     fn new<C: KeyInit + Blocks + 'static>(key: &[u8]) -> Option<Box<dyn Blocks>> {
         C::new_from_slice(key).ok().map(|cipher| Box::new(cipher) as Box<dyn Blocks>)

@@ -1,4 +1,4 @@
-//! Block ciphers, and their modes.
+//! Block ciphers and their modes.
 
 mod aes;
 mod blocks;

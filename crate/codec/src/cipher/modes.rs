@@ -1,7 +1,7 @@
-//! Modes of block ciphers, for the blocks of one sector: XTS, CBC and CTR.
+//! Block cipher modes XTS, CBC and CTR, for the blocks of one sector.
 //!
-//! They are written out here and not taken from crates, since those decrypt a block at a time, which costs a bitsliced
-//! cipher most of its speed.
+//! They are not taken from crates because those decrypt one block at a time, which costs a bitsliced cipher most of its
+//! speed.
 
 use super::SECTOR;
 use super::blocks::{Block, Blocks};
@@ -10,7 +10,7 @@ fn xor(block: &mut Block, with: &Block) {
     block.iter_mut().zip(with).for_each(|(byte, other)| *byte ^= other);
 }
 
-/// IEEE 1619: each block is masked before and after with a tweak, which doubles in GF(2^128).
+/// XTS (IEEE 1619): masks each block before and after with a tweak, which is doubled in GF(2^128) for each block.
 pub(super) fn xts(data: &dyn Blocks, tweak: Block, blocks: &mut [Block]) {
     let mut mask = u128::from_le_bytes(tweak.0);
     let mut masks = [Block::default(); SECTOR / 16];
@@ -23,7 +23,7 @@ pub(super) fn xts(data: &dyn Blocks, tweak: Block, blocks: &mut [Block]) {
     blocks.iter_mut().zip(&masks).for_each(|(block, mask)| xor(block, mask));
 }
 
-/// Each block is masked with the encrypted block before it.
+/// CBC: masks each block with the encrypted block before it.
 pub(super) fn cbc(cipher: &dyn Blocks, iv: Block, blocks: &mut [Block]) {
     let mut masks = [iv; SECTOR / 16];
     let count = blocks.len();
@@ -32,7 +32,7 @@ pub(super) fn cbc(cipher: &dyn Blocks, iv: Block, blocks: &mut [Block]) {
     blocks.iter_mut().zip(&masks).for_each(|(block, mask)| xor(block, mask));
 }
 
-/// The initialisation vector, a big-endian number, counts the blocks; encrypted, it masks them.
+/// CTR: the initialisation vector is a big-endian counter of blocks; encrypted, it masks them.
 pub(super) fn ctr(cipher: &dyn Blocks, iv: Block, blocks: &mut [Block]) {
     let first = u128::from_be_bytes(iv.0);
     let mut masks: [Block; SECTOR / 16] =

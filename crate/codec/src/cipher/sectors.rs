@@ -1,52 +1,52 @@
-//! Decryption by sectors of 512 bytes: XTS, CBC, CTR and ECB, each with its initialisation vectors.
+//! Decrypts sectors of 512 bytes in modes XTS, CBC, CTR and ECB, with their initialisation vectors.
 
 use super::modes::{cbc, ctr, xts};
 use super::{AT_ONCE, Block, Blocks, SECTOR};
 
-/// A cipher with its keys, and how it goes from block to block of a sector.
+/// A cipher mode with its ciphers.
 pub enum SectorMode {
-    /// IEEE 1619. One key is for the data, one makes tweaks of the initialisation vectors.
+    /// XTS (IEEE 1619). One key is for the data, one makes tweaks from initialisation vectors.
     Xts {
         /// Decrypts the data.
         data: Box<dyn Blocks>,
         /// Encrypts the vectors.
         tweak: Box<dyn Blocks>,
     },
-    /// Each block is masked with the encrypted block before it.
+    /// CBC: each block is masked with the encrypted block before it.
     Cbc(Box<dyn Blocks>),
-    /// Each block by itself, without an initialisation vector.
+    /// ECB: each block is decrypted independently, without an initialisation vector.
     Ecb(Box<dyn Blocks>),
-    /// The initialisation vector counts the blocks; encrypted, it masks them.
+    /// CTR: the initialisation vector is a counter of blocks; encrypted, it masks them.
     Ctr(Box<dyn Blocks>),
 }
 
-/// What the initialisation vector of a sector is made of. All numbers are little-endian.
+/// The source of a sector's initialisation vector. All numbers are little-endian.
 pub enum InitialisationVectors {
-    /// The low 32 bits of the sector's number.
+    /// The low 32 bits of the sector number.
     Plain,
-    /// The sector's number.
+    /// The sector number.
     Plain64,
-    /// The sector's number, encrypted with the hash of the key.
+    /// The sector number, encrypted with the hash of the key.
     Essiv(Box<dyn Blocks>),
 }
 
-/// Decrypts a disk.
+/// Decrypts the sectors of a disk.
 pub struct SectorCipher {
     mode: SectorMode,
     vectors: InitialisationVectors,
 }
 
 impl SectorCipher {
-    /// A cipher that is ready for use.
+    /// Creates a cipher, ready for use.
     pub fn new(mode: SectorMode, vectors: InitialisationVectors) -> Self {
         Self { mode, vectors }
     }
 
-    /// Decrypts whole sectors in place, of which the first is number `first`.
+    /// Decrypts whole sectors in place; `first` is the number of the first.
     pub fn decrypt(&self, first: u64, bytes: &mut [u8]) {
         for (some, first) in bytes.chunks_mut(SECTOR * AT_ONCE).zip((first..).step_by(AT_ONCE)) {
             let sectors = some.chunks_exact_mut(SECTOR).map(|sector| Block::slice_as_chunks_mut(sector).0);
-            // For XTS they become the tweaks.
+            // In XTS they become the tweaks.
             let mut ivs = self.vectors_from(first);
             if let SectorMode::Xts { tweak, .. } = &self.mode {
                 tweak.encrypt(&mut ivs);
@@ -62,7 +62,7 @@ impl SectorCipher {
         }
     }
 
-    /// The initialisation vectors of sector `first` and the following ones.
+    /// The initialisation vectors of sector `first` and the sectors after it.
     fn vectors_from(&self, first: u64) -> [Block; AT_ONCE] {
         let mut ivs = std::array::from_fn(|i| {
             let number = first.wrapping_add(i as u64);

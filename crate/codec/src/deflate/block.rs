@@ -1,4 +1,4 @@
-//! One block: its symbols are collected, then written in the form that takes the fewest bits.
+//! One block: collects its symbols, then writes them in the cheapest block type.
 
 use super::header::Header;
 use super::huffman::Code;
@@ -11,19 +11,19 @@ use super::table;
 use crate::OutOfMemory;
 use crate::bits::{BitWriter, STORED};
 
-/// Upper bound on the matches of a block.
+/// Maximum number of matches in a block.
 const MATCHES: usize = 20_000;
-/// The longest codes that are used, in bits. Three literals, or a match, fit between two flushes.
+/// Maximum code lengths, in bits, so that three literals, or a match, fit between two flushes.
 const LONGEST_LITERAL: usize = 14;
 const LONGEST_DISTANCE: usize = 15;
 
-/// The types of blocks that are not stored, as in their first bits.
+/// Block types other than stored, as in the block header.
 const TYPE_FIXED: u64 = 1;
 const TYPE_DYNAMIC: u64 = 2;
-/// Number of bits for the type, and whether the block is the last one.
+/// Number of bits for the last-block flag and the type.
 const TYPE_BITS: u64 = 3;
 
-/// Literals and the match behind them.
+/// Literals, followed by a match.
 #[derive(Clone, Copy, Default)]
 struct Sequence {
     literals: u32,
@@ -71,7 +71,7 @@ impl Block {
         self.literals += 1;
     }
 
-    /// Adds a match. The block is not full.
+    /// Adds a match. The block must not be full.
     #[inline(always)]
     pub fn matched(&mut self, Match { len, distance }: Match) {
         self.literal_counts[length_symbol(len)] += 1;
@@ -81,7 +81,7 @@ impl Block {
         self.len += 1;
     }
 
-    /// Number of literals since the last match, or since the block began.
+    /// Number of literals since the last match, or since the start of the block.
     #[inline(always)]
     pub fn literals_in_a_row(&self) -> usize {
         self.literals as usize
@@ -91,7 +91,7 @@ impl Block {
         self.len == MATCHES
     }
 
-    /// Writes the block, whose symbols encode `input`, not marked as the last one.
+    /// Writes the block, whose symbols encode `input`. It is not marked as the last.
     pub fn write(&mut self, input: &[u8], bits: &mut BitWriter) {
         self.literal_counts[END] = 1;
         let dynamic = Codes {
@@ -115,7 +115,7 @@ impl Block {
         }
     }
 
-    /// Number of extra bits of all symbols.
+    /// Total number of extra bits of all symbols.
     fn extra(&self) -> u64 {
         let lengths = LENGTH_EXTRA.iter().zip(&self.literal_counts[FIRST_LENGTH..]);
         let distances = self.distance_counts.iter().enumerate();
@@ -139,7 +139,7 @@ impl Block {
 }
 
 impl Codes {
-    /// The codes that need no header (section 3.2.6).
+    /// The fixed codes (section 3.2.6).
     fn fixed() -> Self {
         let mut lens = [8; LITERALS];
         lens[144..256].fill(9);
@@ -166,7 +166,7 @@ impl Word {
     }
 }
 
-/// For each literal and length, the bits to write; for lengths, with their extra bits.
+/// The bits to write for each literal and length; for lengths, with the extra bits.
 struct Table<'a> {
     literals: [Word; END + 1],
     lengths: [Word; LONGEST_MATCH + 1],
@@ -216,13 +216,13 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Upper bound on the bits that `input`, which is not empty, takes in stored blocks. Each has its first bits, padding up to a
-/// byte, and its length twice.
+/// Maximum size of `input`, which must not be empty, in stored blocks, in bits. Each block has its first bits, padding
+/// to a byte, and its length twice.
 fn stored_cost(input: &[u8]) -> u64 {
     (input.len().div_ceil(STORED) as u64) * (TYPE_BITS + 7 + 32) + input.len() as u64 * 8
 }
 
-/// Writes `input` as stored blocks, none marked as the last one.
+/// Writes `input` as stored blocks, none marked as the last.
 fn store(input: &[u8], bits: &mut BitWriter) {
     for part in input.chunks(STORED) {
         bits.stored(part);

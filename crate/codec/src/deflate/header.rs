@@ -4,15 +4,15 @@ use super::huffman::Code;
 use super::symbols::{DISTANCES, FIRST_LENGTH, LITERALS};
 use crate::bits::BitWriter;
 
-/// Symbols that describe code lengths.
+/// Number of code length symbols.
 const SYMBOLS: usize = 19;
-/// The longest code of such a symbol, in bits.
+/// Maximum code length of such a symbol, in bits.
 const LONGEST: usize = 7;
-/// The order in which their own lengths are written.
+/// The order in which the code lengths of these symbols are written.
 const ORDER: [usize; SYMBOLS] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-/// Number of extra bits of the symbols from [`REPEAT`] on.
+/// Number of extra bits of the symbols from [`REPEAT`].
 const EXTRA: [u32; 3] = [2, 3, 7];
-/// Repeats the last length 3 to 6 times; stands for 3 to 10, and for 11 to 138 zeros.
+/// Repeats the last length 3 to 6 times. The next two are 3 to 10, and 11 to 138 zeros.
 const REPEAT: u8 = 16;
 const ZEROS: u8 = 17;
 const MANY_ZEROS: u8 = 18;
@@ -25,7 +25,7 @@ pub(super) struct Header {
     len: usize,
     frequencies: [u32; SYMBOLS],
     code: Code<SYMBOLS>,
-    /// How many symbols of the two codes are written, and how many lengths in [`ORDER`].
+    /// Numbers of symbols written for the two codes, and of lengths written in [`ORDER`].
     literals: usize,
     distances: usize,
     ordered: usize,

@@ -1,6 +1,6 @@
-//! Huffman codes of limited length, made from the frequencies of symbols.
+//! Generates Huffman codes of limited length from symbol frequencies.
 
-/// The longest code of any alphabet, in bits.
+/// Maximum code length in any alphabet, in bits.
 const LONGEST: usize = 15;
 /// Number of symbols in the largest alphabet.
 const MOST: usize = 288;
@@ -10,7 +10,7 @@ const SYMBOL_BITS: u32 = 9;
 /// A canonical code (section 3.2.2) for `N` symbols.
 #[derive(Clone)]
 pub(super) struct Code<const N: usize> {
-    /// Length of each symbol's code, in bits; 0 if the symbol does not occur.
+    /// Length of each symbol's code, in bits; 0 if it is unused.
     pub lens: [u8; N],
     /// Each symbol's code, its first bit lowest.
     pub bits: [u16; N],
@@ -23,8 +23,8 @@ impl<const N: usize> Default for Code<N> {
 }
 
 impl<const N: usize> Code<N> {
-    /// A code in which no symbol has more than `longest` bits. Frequencies are below 2^23. If fewer than two symbols occur,
-    /// two have a code of one bit: some decoders refuse an incomplete code.
+    /// Generates a code of at most `longest` bits per symbol. Frequencies must be below 2^23. If fewer than two symbols
+    /// occur, two get a code of one bit, since some decoders reject incomplete codes.
     pub fn of(frequencies: &[u32; N], longest: usize) -> Self {
         let mut sorted = [0; MOST];
         let mut used = 0;
@@ -53,7 +53,7 @@ impl<const N: usize> Code<N> {
         Self::with_lens(lens)
     }
 
-    /// The code with these lengths, which make a complete code.
+    /// Generates the code with these lengths, which must be complete.
     pub fn with_lens(lens: [u8; N]) -> Self {
         let mut counts = [0u16; LONGEST + 1];
         for &len in lens.iter().filter(|len| **len > 0) {
@@ -71,17 +71,17 @@ impl<const N: usize> Code<N> {
         Self { lens, bits }
     }
 
-    /// Number of bits that all occurrences take together.
+    /// Total number of bits of all occurrences.
     pub fn cost(&self, frequencies: &[u32; N]) -> u64 {
         self.lens.iter().zip(frequencies).map(|(&len, &frequency)| u64::from(len) * u64::from(frequency)).sum()
     }
 }
 
-/// The number of codes of each length in an optimal code for `sorted`: at least two words, each a frequency above
-/// `SYMBOL_BITS` other bits, in ascending order. Codes longer than `longest` are shortened, and shorter ones lengthened for
-/// them.
+/// Returns the number of codes of each length in an optimal code for `sorted`: at least two words, ascending, each a
+/// frequency above `SYMBOL_BITS` lower bits. Codes longer than `longest` are shortened, and shorter ones lengthened to
+/// compensate.
 fn lengths(sorted: &[u32], longest: usize) -> [u32; LONGEST + 1] {
-    // Nodes above the leaves, in the order in which they are made, which is that of their frequencies.
+    // Inner nodes in the order of creation, which is that of their frequencies.
     let mut frequencies = [0; MOST];
     let mut parents = [0; MOST];
     let (mut leaf, mut inner) = (0, 0);
@@ -103,7 +103,7 @@ fn lengths(sorted: &[u32], longest: usize) -> [u32; LONGEST + 1] {
     let mut counts = [0; LONGEST + 1];
     counts[1] = 2;
     for node in (0..root).rev() {
-        // The node takes the place of a code, and makes two that are longer by a bit.
+        // The node replaces a code by two that are one bit longer.
         depths[node] = depths[parents[node]] + 1;
         let mut depth = depths[node];
         if depth >= longest {

@@ -1,4 +1,4 @@
-//! Earlier occurrences of the bytes at a position: chains of positions with the same hash.
+//! Finds earlier occurrences of bytes, by hash chains.
 
 use super::symbols::{LONGEST_MATCH, WINDOW};
 use super::table;
@@ -7,35 +7,35 @@ use crate::OutOfMemory;
 const HASH_BITS: u32 = 15;
 const SHORT_HASH_BITS: u32 = 12;
 
-/// How many bytes must follow a position that is searched or entered.
+/// Minimum number of bytes from a position that is searched or added.
 const LOOKAHEAD: usize = 4;
 
-/// An earlier occurrence.
+/// An earlier occurrence of the bytes at a position.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Match {
     /// Length in bytes.
     pub len: usize,
-    /// How far back it begins, in bytes; 0 if there is no match.
+    /// Distance back to its start, in bytes; 0 without a match.
     pub distance: usize,
 }
 
 /// Limits of a search.
 #[derive(Clone, Copy)]
 pub(super) struct Effort {
-    /// Upper bound on the positions that are compared.
+    /// Maximum number of positions to compare.
     pub candidates: u32,
-    /// A match of at least this many bytes ends the search.
+    /// A match of this length, in bytes, ends the search.
     pub enough: usize,
 }
 
-/// Finds matches. Positions are kept by their lowest 16 bits. An older entry may mean a wrong position in the window; every
-/// match is compared, so that costs time only.
+/// Finds matches. Positions are stored as their low 16 bits, so an outdated entry may mean a wrong position in the
+/// window. Since every match is compared, this only costs time.
 pub(super) struct MatchFinder {
     /// The last position of each hash of three bytes.
     short: Box<[u16; 1 << SHORT_HASH_BITS]>,
     /// The last position of each hash of four bytes.
     heads: Box<[u16; 1 << HASH_BITS]>,
-    /// For each position in the window, the one before it with the same hash of four bytes.
+    /// For each position in the window, the previous one with the same hash of four bytes.
     chain: Box<[u16; WINDOW]>,
 }
 
@@ -44,13 +44,13 @@ impl MatchFinder {
         Ok(Self { short: table()?, heads: table()?, chain: table()? })
     }
 
-    /// Removes all positions. What is found then depends on the new input only.
+    /// Removes all positions, so that results depend on the new input only.
     pub fn clear(&mut self) {
         self.short.fill(0);
         self.heads.fill(0);
     }
 
-    /// Enters `at`, and returns the longest match there that is longer than `than` bytes, which are at least 2.
+    /// Adds `at`, and returns the longest match there that is longer than `than` bytes, which must be at least 2.
     #[inline(always)]
     pub fn longest(&mut self, input: &[u8], at: usize, than: usize, effort: Effort) -> Match {
         let mut best = Match { len: than, distance: 0 };
@@ -78,7 +78,7 @@ impl MatchFinder {
             }
             before = distance;
             let from = at - distance;
-            // The end is compared first: most candidates that are no longer than the best differ there.
+            // The end is compared first: most candidates that are not longer than the best one differ there.
             let end = best.len.saturating_sub(3);
             if load32(input, from) == word && load32(input, from + end) == load32(input, at + end) {
                 let len = common(input, from, at, most);
@@ -94,8 +94,8 @@ impl MatchFinder {
         best
     }
 
-    /// Enters the positions of a match of `distance`, from `start` to before `end`. Bytes that repeat inside the match are
-    /// entered once.
+    /// Adds the positions from `start` to `end` of a match of `distance`. Repetitions within the match are added only
+    /// once.
     #[inline(always)]
     pub fn skip(&mut self, input: &[u8], start: usize, end: usize, distance: usize) {
         let start = start.max(end.saturating_sub(distance));
@@ -104,7 +104,7 @@ impl MatchFinder {
         }
     }
 
-    /// Enters a position, and returns the last ones that had the same hash of three and of four bytes.
+    /// Adds a position. Returns the previous ones with the same hash of three and of four bytes.
     #[inline(always)]
     fn enter(&mut self, at: usize, word: u32) -> (u16, u16) {
         let short = std::mem::replace(&mut self.short[hash(word << 8, SHORT_HASH_BITS)], at as u16);
@@ -119,7 +119,7 @@ fn hash(word: u32, bits: u32) -> usize {
     (word.wrapping_mul(0x1e35_a7bd) >> (32 - bits)) as usize
 }
 
-/// How far an entry lies before `at`.
+/// Distance from `entry` to `at`, in bytes.
 #[inline(always)]
 fn distance(at: usize, entry: u16) -> usize {
     usize::from((at as u16).wrapping_sub(entry))
@@ -130,7 +130,8 @@ fn is_inside(distance: usize, at: usize) -> bool {
     distance.wrapping_sub(1) < WINDOW && distance <= at
 }
 
-/// How many bytes at `from` and at `at`, which comes later, are the same: at most `most`, which are there.
+/// Length of the common bytes at `from` and at the later `at`, up to `most`, which must be within the input. The first
+/// `LOOKAHEAD` bytes are known to be equal.
 #[inline(always)]
 fn common(input: &[u8], from: usize, at: usize, most: usize) -> usize {
     let mut len = LOOKAHEAD;

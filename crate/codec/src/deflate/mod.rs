@@ -1,5 +1,5 @@
-//! Compression with deflate (RFC 1951) of whole stretches of bytes, after the ideas of libdeflate: hash chains, a look one
-//! position ahead before a match is taken, and blocks that end where the data changes.
+//! Compresses buffers with deflate (RFC 1951), by the ideas of libdeflate: hash chains, lazy matching by one position,
+//! and blocks that end where the data changes.
 
 mod block;
 mod header;
@@ -15,43 +15,43 @@ use matches::{Effort, Match, MatchFinder};
 use split::{SHORTEST_BLOCK, Split};
 use symbols::SHORTEST_MATCH;
 
-/// Upper bound on the input of a block, in bytes. Its last match may exceed it.
+/// Maximum input of a block, in bytes. Its last match may exceed it.
 const LONGEST_BLOCK: usize = 4 << 20;
-/// Upper bound on the bytes that a block adds to its input: its first bits, padding, the length of a stored block.
+/// Maximum overhead of a block, in bytes: its first bits, padding, and the length of a stored block.
 const BLOCK_OVERHEAD: usize = 10;
 
-/// Limits for the match at a position, and for the one at the next position, which must be better. Programs take 1.00 times the
-/// size of gzip -6, text 1.03 times; half as many candidates would take 1.01 and 1.06, in 0.83 times the time.
+/// Limits for the match at a position, and for a better one at the next position. Compared with gzip -6, programs take
+/// 1.00 times the size and text 1.03 times; half as many candidates would take 1.01 and 1.06, in 0.83 times the time.
 const FIRST: Effort = Effort { candidates: 8, enough: 32 };
 const SECOND: Effort = Effort { candidates: 4, enough: 32 };
-/// Matches of three bytes from further away than this take more bits than literals.
+/// Matches of three bytes at a longer distance take more bits than literals.
 const FAR: usize = 4096;
-/// After many literals without a match, positions are skipped: one more for each `PATIENCE` literals in a row, up to
-/// `MOST_SKIPPED`. Data that is compressed or encrypted already takes a fifth of the time then.
+/// After many literals without a match, positions are skipped: one more for every `PATIENCE` consecutive literals, up
+/// to `MOST_SKIPPED`. This reduces the time for compressed or encrypted data to a fifth.
 const PATIENCE: usize = 256;
 const MOST_SKIPPED: usize = 7;
 
-/// A compressor. It takes about 300 KB of memory, and is kept from run to run.
+/// A compressor. It takes about 300 KB of memory, and should be reused.
 pub struct Deflater {
     finder: MatchFinder,
     block: Block,
 }
 
 impl Deflater {
-    /// Fails if memory runs out.
+    /// Allocates a compressor. Fails if memory runs out.
     pub fn new() -> Result<Self, OutOfMemory> {
         Ok(Self { finder: MatchFinder::new()?, block: Block::new()? })
     }
 
-    /// Upper bound, in bytes, on what [`Deflater::deflate`] needs of its output for an input of `len` bytes.
+    /// Minimum size of the output of [`Deflater::deflate`] for an input of `len` bytes, in bytes.
     pub fn bound(len: usize) -> usize {
-        // A block that is full has more bytes than the shortest; stored ones of 65,535 bytes are longer still.
+        // Full blocks are longer than the shortest, and stored blocks of 65,535 bytes are longer still.
         len.saturating_add((len / SHORTEST_BLOCK + 2) * BLOCK_OVERHEAD + SLACK)
     }
 
-    /// Compresses `input` into `output`, which has at least `bound` bytes, and returns the length of the result: blocks, none
-    /// marked as the last one, and an empty stored block, after which the position is aligned. They refer to nothing before
-    /// `input`. The same input always gives the same output.
+    /// Compresses `input` into `output`, which must have at least `bound` bytes. Returns the length of the result:
+    /// blocks, none marked as the last, and an empty stored block, which leaves the position byte-aligned. They refer
+    /// to nothing before `input`. Equal input gives equal output.
     pub fn deflate(&mut self, input: &[u8], output: &mut [u8]) -> usize {
         let mut bits = BitWriter::new(output);
         self.finder.clear();
@@ -66,7 +66,7 @@ impl Deflater {
         bits.written()
     }
 
-    /// Collects a block that begins at `start`, and returns its end.
+    /// Collects the block that begins at `start`. Returns its end.
     #[inline(never)]
     fn parse(&mut self, input: &[u8], start: usize) -> usize {
         let Self { finder, block } = self;
@@ -88,7 +88,7 @@ impl Deflater {
                 }
                 block.matched(found);
                 split.matched(found.len);
-                // The position behind the match's first one was entered by the loop, except if it did not look there.
+                // Unless the first match was long enough, the loop has already added the second position.
                 let entered = if found.len < FIRST.enough { 2 } else { 1 };
                 finder.skip(input, at + entered, at + found.len, found.distance);
                 at += found.len;
@@ -113,8 +113,8 @@ fn is_worth_it(found: Match) -> bool {
     found.len > SHORTEST_MATCH || found.len == SHORTEST_MATCH && found.distance <= FAR
 }
 
-/// Whether `next` is worth a literal before it. A byte more is worth about four bits, and so is a distance that has four
-/// bits less.
+/// Whether `next` is worth a literal before it. An additional byte is worth about four bits, and so is a distance
+/// shorter by four bits.
 #[inline(always)]
 fn is_better(next: Match, found: Match) -> bool {
     let bits = |distance: usize| distance.checked_ilog2().unwrap_or(0) as i32;
@@ -123,7 +123,7 @@ fn is_better(next: Match, found: Match) -> bool {
         && 4 * (next.len - found.len) as i32 + bits(found.distance) - bits(next.distance) > 2
 }
 
-/// A table of zeros. Fails if memory runs out.
+/// Allocates a table of zeros. Fails if memory runs out.
 fn table<T: Clone + Default, const N: usize>() -> Result<Box<[T; N]>, OutOfMemory> {
     let failed = || OutOfMemory(N * size_of::<T>());
     let mut entries = Vec::new();

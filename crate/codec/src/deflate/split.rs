@@ -1,12 +1,12 @@
-//! Decides where a block ends: where the symbols that come differ from those of the block.
+//! Decides where a block ends: where new symbols differ from those in the block.
 
 const KINDS: usize = 10;
 /// Number of symbols between two decisions.
 const BETWEEN: u32 = 512;
-/// The least length of a block, in bytes, if the input has as many.
+/// Minimum length of a block, in bytes; shorter input is one block.
 pub(super) const SHORTEST_BLOCK: usize = 5000;
 
-/// Counts symbols by kind: those of the block, and those since the last decision.
+/// Counts symbols by kind: those in the block, and those since the last decision.
 #[derive(Clone, Default)]
 pub(super) struct Split {
     block: [u32; KINDS],
@@ -28,7 +28,7 @@ impl Split {
         self.new_count += 1;
     }
 
-    /// Whether the block ends here, after `done` bytes of it; the input has `left` more bytes.
+    /// Whether the block should end after `done` bytes; the input has `left` more bytes.
     #[inline(always)]
     pub fn is_end(&mut self, done: usize, left: usize) -> bool {
         if self.new_count < BETWEEN || done < SHORTEST_BLOCK || left < SHORTEST_BLOCK {
@@ -42,7 +42,7 @@ impl Split {
         let kinds = self.block.iter().zip(&self.new);
         let difference: u64 =
             kinds.map(|(&before, &now)| (u64::from(before) * new).abs_diff(u64::from(now) * old)).sum();
-        // The longer the block, the less a difference counts as chance.
+        // The longer the block, the smaller a difference suffices.
         let limit = new * old * 200 / 512;
         if old > 0 && difference + done as u64 / 4096 * old >= limit {
             return true;

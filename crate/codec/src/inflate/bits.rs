@@ -1,12 +1,12 @@
-//! The input, bit by bit: the lowest bit of a byte comes first (section 3.1.1).
+//! Reads the input bit by bit, lowest bit of each byte first (section 3.1.1).
 
 use super::InflateError;
 
 pub(super) struct Bits<'a> {
     pub input: &'a [u8],
-    /// The offset of the next byte that is not in `buffer`.
+    /// Offset of the next byte that is not in `buffer`.
     pub next: usize,
-    /// Bits to be read, the lowest first; those above `count` are zero.
+    /// Unread bits, lowest first; bits from `count` on are zero.
     pub buffer: u64,
     pub count: u32,
 }
@@ -16,7 +16,7 @@ impl<'a> Bits<'a> {
         Self { input, next: 0, buffer: 0, count: 0 }
     }
 
-    /// Adds bytes to the buffer until it has at least 56 bits, or all that are left.
+    /// Adds bytes to the buffer until it has at least 56 bits, or the input ends.
     pub fn refill(&mut self) {
         while self.count < 56 && self.next < self.input.len() {
             self.buffer |= u64::from(self.input[self.next]) << self.count;
@@ -42,21 +42,21 @@ impl<'a> Bits<'a> {
         Ok(())
     }
 
-    /// Gives back the whole bytes in `buffer`: they are the next ones again.
+    /// Returns the whole bytes in `buffer` to the input.
     pub fn give_back(&mut self) {
         self.next -= (self.count / 8) as usize;
         self.count %= 8;
         self.buffer &= (1 << self.count) - 1;
     }
 
-    /// Drops the bits up to the next byte, and returns the bytes from there on.
+    /// Drops the bits up to the next byte. Returns the input from there.
     pub fn align(&mut self) -> &'a [u8] {
         self.next -= (self.count / 8) as usize;
         (self.buffer, self.count) = (0, 0);
         &self.input[self.next..]
     }
 
-    /// Skips `count` bytes. The position is aligned, and the input has them.
+    /// Skips `count` bytes, which must be within the input. The position must be aligned.
     pub fn skip_bytes(&mut self, count: usize) {
         self.next += count;
     }

@@ -1,19 +1,19 @@
-//! The symbols of a block near the end of the input or the output: every bit and byte is checked.
+//! Decodes symbols near the end of the input or output, checking every bit and byte.
 
 use super::bits::Bits;
 use super::tables::{Entry, Table};
 use super::{Codes, InflateError};
 
-/// Why decoding has ended.
+/// The reason why decoding stopped.
 pub(super) enum End {
     /// The block has ended.
     Block,
-    /// The output has no room for the next symbol, or for all of the last one.
+    /// The output has no room for the next symbol, or not for all of the last one.
     NoRoom,
 }
 
-/// Decodes until the block ends or there is no room for a symbol. That symbol is decoded all the same, as zlib does before it
-/// stops: it may be invalid.
+/// Decodes until the block ends or there is no room for a symbol. That symbol is decoded nevertheless, as zlib does
+/// before it stops, since it may be invalid.
 #[inline(never)]
 pub(super) fn run(
     bits: &mut Bits,
@@ -61,7 +61,7 @@ pub(super) fn run(
     }
 }
 
-/// The entry of the next code. If it is in a subtable, the bits of the main table's index are dropped.
+/// Returns the entry of the next code. If it is in a subtable, drops the bits of the main table's index.
 fn find<const N: usize, const BITS: u32>(bits: &mut Bits, table: &Table<N, BITS>) -> Result<Entry, InflateError> {
     let entry = table.at(bits.buffer);
     if !entry.is_exception() || !entry.is_subtable() {
@@ -71,7 +71,7 @@ fn find<const N: usize, const BITS: u32>(bits: &mut Bits, table: &Table<N, BITS>
     Ok(table.within(entry, bits.buffer))
 }
 
-/// The value of a length or a distance.
+/// Takes the value of a length or distance.
 fn take(bits: &mut Bits, entry: Entry) -> Result<usize, InflateError> {
     let value = entry.value(bits.buffer);
     bits.consume(entry.bits())?;

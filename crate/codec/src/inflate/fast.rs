@@ -1,4 +1,4 @@
-//! Decodes the symbols of a block as long as input and output have room for a whole turn of the loop.
+//! Decodes symbols while input and output have room for a whole turn of the loop.
 
 #![expect(unsafe_code, reason = "bounds are checked once a turn, not for every byte")]
 
@@ -6,7 +6,7 @@ use super::Codes;
 use super::lane::{Lane, Next, OUTPUT_ROOM};
 use super::tables::Entry;
 
-/// Upper bound on the input of a turn, in bytes: two refills, each of which loads 8 bytes and advances by at most 7.
+/// Maximum input of a turn, in bytes: two refills, each of which loads 8 bytes and advances by at most 7.
 const INPUT_ROOM: usize = 16;
 
 /// Decodes until `lane.next` is not `Symbols`.
@@ -21,7 +21,7 @@ pub(super) fn run(lane: &mut Lane, codes: &Codes) {
     turns.end(lane);
 }
 
-/// The same for two lanes at once, until it holds for one of them.
+/// Like [`run`], for two lanes in turn, until either stops.
 #[inline(never)]
 pub(super) fn run_both([left, right]: [&mut Lane; 2], [left_codes, right_codes]: [&Codes; 2]) {
     let Some(mut left_turns) = Turns::begin(left, left_codes) else { return };
@@ -41,30 +41,31 @@ pub(super) fn run_both([left, right]: [&mut Lane; 2], [left_codes, right_codes]:
     left_turns.end(left);
 }
 
-/// A lane inside a block, as variables that can be kept in registers.
+/// A lane inside a block, in variables that fit registers.
 ///
-/// Between two turns there are at least 56 bits, `entry` is that of the first code, and `at <= output_end`.
-/// `next <= input_end` was so before the refill that brought these bits; a turn refills once more at most.
+/// Between two turns there are at least 56 bits, `entry` is that of the first code, and `at <= output_end`. `next <=
+/// input_end` held before the refill that brought these bits; a turn refills at most once more.
 struct Turns<'a, 'c> {
     input: &'a [u8],
-    /// From here on there is no room for a turn.
+    /// After this offset there is no room for a turn.
     input_end: usize,
-    /// See `Bits`; the bits above `count` may be those of the byte at `next`.
+    /// See `Bits`; bits from `count` on may be those of the byte at `next`.
     next: usize,
     buffer: u64,
-    /// The lowest 6 bits count.
+    /// Only the lowest 6 bits are valid.
     count: u32,
     output: &'a mut [u8],
-    /// From here on there is no room for a turn.
+    /// After this offset there is no room for a turn.
     output_end: usize,
-    /// Where the next byte goes.
+    /// The offset of the next output byte.
     at: usize,
     codes: &'c Codes,
     entry: Entry,
 }
 
 impl<'a, 'c> Turns<'a, 'c> {
-    /// Takes the output from the lane until `end`. `None`: there is no room for a turn, and `lane.next` is `LastSymbols`.
+    /// Takes the output from the lane until `end`. Returns `None` and sets `lane.next` to `LastSymbols` if there is no
+    /// room for a turn.
     fn begin(lane: &mut Lane<'a>, codes: &'c Codes) -> Option<Self> {
         let input = lane.bits.input;
         let ends = input.len().checked_sub(INPUT_ROOM).zip(lane.output.len().checked_sub(OUTPUT_ROOM));
@@ -100,11 +101,11 @@ impl<'a, 'c> Turns<'a, 'c> {
         lane.filled = self.at;
     }
 
-    /// Decodes up to three literals, or two and a match. Returns what comes next if that is no other turn.
+    /// Decodes up to three literals, or two and a match. Returns `Some` when the loop must stop.
     ///
-    /// Up to three literals without a subtable take 3 * 11 of the bits, or two and a length with its extra bits
-    /// 2 * 11 + 15 + 5; after another refill, a distance takes at most 15 + 13. What is left is enough to look up
-    /// the next turn's entry before its refill, so that it does not wait for it.
+    /// Up to three literals without a subtable take 3 * 11 bits; two literals and a length with its extra bits take 2 *
+    /// 11 + 15 + 5; after another refill, a distance takes at most 15 + 13. The remaining bits suffice to look up the
+    /// next turn's entry before its refill, so that the lookup does not wait for that.
     #[inline(always)]
     fn turn(&mut self) -> Option<Next> {
         let Codes { literals, distances } = self.codes;
@@ -157,14 +158,14 @@ impl<'a, 'c> Turns<'a, 'c> {
         if distance > self.at {
             return Some(Next::Invalid);
         }
-        // SAFETY: `distance` is at least 1 and at most `at`, `length` at most 258, and at most two literals
-        // came before it in this turn: so there is room for it and 32 bytes more.
+        // SAFETY: `distance` is at least 1 and at most `at`, `length` is at most 258, and at most two literals came
+        // before it in this turn, so there is room for it and 32 bytes more.
         unsafe { copy(self.output, self.at, distance, length) };
         self.at += length;
         self.next_turn()
     }
 
-    /// Makes the next turn ready, if there is room for it. Three copies of it are a branch less each.
+    /// Prepares the next turn, if there is room for it. Three copies of this code save a branch each.
     #[inline(always)]
     fn next_turn(&mut self) -> Option<Next> {
         if self.next > self.input_end || self.at > self.output_end {
@@ -177,17 +178,17 @@ impl<'a, 'c> Turns<'a, 'c> {
 
     #[inline(always)]
     fn refill(&mut self) {
-        // SAFETY: `next <= input_end` was seen before this refill or before the last one, and a refill adds at
-        // most 7: so there are at least 9 bytes.
+        // SAFETY: `next <= input_end` held before this refill or the last one, and a refill adds at most 7, so there
+        // are at least 9 bytes.
         self.buffer |= unsafe { load(self.input, self.next) } << (self.count & 63);
-        // Bits above `count` are those of the byte at `next`, once more or not at all.
+        // Bits from `count` on are those of the byte at `next`, loaded again or not at all.
         self.next += 7 - (self.count as usize >> 3 & 7);
         self.count |= 56;
     }
 
     #[inline(always)]
     fn consume(&mut self, entry: Entry) {
-        // Only the lowest 6 bits of both matter: the other bits of the entry do no harm.
+        // Only the lowest 6 bits of both matter, so the other bits of the entry do no harm.
         self.buffer >>= entry.raw() & 63;
         self.count = self.count.wrapping_sub(entry.raw());
     }
@@ -195,14 +196,14 @@ impl<'a, 'c> Turns<'a, 'c> {
     #[inline(always)]
     fn literal(&mut self, entry: Entry) {
         self.consume(entry);
-        // SAFETY: `at <= output_end` at the start of the turn, and this is one of at most three literals: two
-        // lead on to another symbol, with the third one or one of a subtable the turn ends.
+        // SAFETY: `at <= output_end` at the start of the turn, and this is one of at most three literals: after two,
+        // another symbol may follow; the third, or one of a subtable, ends the turn.
         unsafe { put(self.output, self.at, entry.literal()) };
         self.at += 1;
     }
 }
 
-/// The 8 bytes at `at`.
+/// Loads the 8 bytes at `at`.
 ///
 /// # Safety
 ///
@@ -210,7 +211,7 @@ impl<'a, 'c> Turns<'a, 'c> {
 #[inline(always)]
 unsafe fn load(input: &[u8], at: usize) -> u64 {
     debug_assert!(at + 8 <= input.len());
-    // SAFETY: the bytes are inside the slice, by the condition above; a read need not be aligned.
+    // SAFETY: the bytes are inside the slice by the condition above; a read need not be aligned.
     u64::from_le(unsafe { input.as_ptr().add(at).cast::<u64>().read_unaligned() })
 }
 
@@ -226,8 +227,8 @@ unsafe fn put(output: &mut [u8], at: usize, byte: u8) {
     unsafe { *output.get_unchecked_mut(at) = byte };
 }
 
-/// Copies `length` bytes to `at` from `distance` before it. They may overlap: the result is that of copying byte by byte. Up
-/// to 32 bytes behind them are overwritten with anything.
+/// Copies `length` bytes to `at` from `distance` before it, as if byte by byte if they overlap. Up to 32 bytes after
+/// them are overwritten.
 ///
 /// # Safety
 ///
@@ -238,15 +239,15 @@ unsafe fn copy(output: &mut [u8], at: usize, distance: usize, length: usize) {
     let base = output.as_mut_ptr();
     let end = at + length;
     let mut to = at;
-    // SAFETY, of all below: sources begin at `at - distance` or later, inside the slice, and end where the
-    // target does or before it; targets are at most 16 bytes long and begin before `end`, or at `at + 16`, the
-    // second of two words for a match that may be shorter: so they end before `end + 32`, or at `at + 32`. Words
-    // are loaded before they are stored, so that overlap is no matter to the loads; that a word holds only bytes
-    // that are finished is for the value, not for safety: it does, since it is no longer than `distance`, or is
-    // stored at steps of `distance`, of which each finishes as many bytes.
+    // SAFETY, of all below: sources begin at `at - distance` or later, inside the slice, and end at or before the end
+    // of the target. Targets are at most 16 bytes long and begin before `end`, or at `at + 16`, the second of two words
+    // for a match that may be shorter, so they end before `end + 32`, or at `at + 32`. Words are loaded before they are
+    // stored, so overlap is safe. It is also correct, though safety does not need that: a word holds finished bytes
+    // only, since it is not longer than `distance`, or is stored at steps of `distance`, each of which finishes as many
+    // bytes.
     unsafe {
         if distance >= 16 {
-            // Most are no longer than two words: no branch that is hard to foresee.
+            // Most matches fit two words: this avoids a branch that is hard to predict.
             move_word::<u128>(base.add(to - distance), base.add(to));
             to += 16;
             loop {
@@ -274,13 +275,13 @@ unsafe fn copy(output: &mut [u8], at: usize, distance: usize, length: usize) {
     }
 }
 
-/// Moves a word, which is loaded before it is stored.
+/// Moves a word: loads, then stores it.
 ///
 /// # Safety
 ///
 /// `from` may be read and `to` written for the size of the word.
 #[inline(always)]
 unsafe fn move_word<W>(from: *const u8, to: *mut u8) {
-    // SAFETY: by the condition above; neither need be aligned.
+    // SAFETY: by the condition above; neither needs to be aligned.
     unsafe { to.cast::<W>().write_unaligned(from.cast::<W>().read_unaligned()) };
 }

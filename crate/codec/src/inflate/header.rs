@@ -1,16 +1,16 @@
-//! The codes of a block: as its header has them (section 3.2.7), or fixed (section 3.2.6).
+//! Reads the codes of a block: dynamic (section 3.2.7) or fixed (section 3.2.6).
 
 use super::bits::Bits;
 use super::tables::{DISTANCES, LITERALS};
 use super::{Codes, InflateError};
 
-/// The lengths of codes are coded themselves, by at most this many bits.
+/// Maximum length of the codes for code lengths, in bits.
 const LENGTH_BITS: usize = 7;
-/// The next code after the last one of a complete code.
+/// The value after the last code of a complete code.
 const COMPLETE: u32 = 1 << LENGTH_BITS;
 /// The order in which their lengths are stored.
 const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-/// Upper bounds on the codes of a header: for literals and lengths, and for distances.
+/// Maximum number of codes in a header: for literals and lengths, and for distances.
 const MOST_LITERALS: usize = 286;
 const MOST_DISTANCES: usize = 30;
 const END_OF_BLOCK: usize = 256;
@@ -43,7 +43,7 @@ pub(super) fn read(bits: &mut Bits, codes: &mut Codes) -> Result<(), InflateErro
         bits.refill();
         let (symbol, len) = table[bits.buffer as usize & ((1 << LENGTH_BITS) - 1)];
         bits.consume(u32::from(len))?;
-        // All bits are taken before anything is refused, as zlib does.
+        // All bits are taken before anything is rejected, as in zlib.
         let (value, count) = match symbol {
             0..16 => (symbol, 1),
             16 => {
@@ -63,8 +63,8 @@ pub(super) fn read(bits: &mut Bits, codes: &mut Codes) -> Result<(), InflateErro
     codes.distances.build_distances(&lens[literal_count..])
 }
 
-/// The table of the code for lengths: symbol and number of bits. The code must be complete or empty. If it is empty, every
-/// length is 0 and takes a bit, as in zlib; then the block has no end symbol, which is refused.
+/// Builds the table of the code for code lengths: symbol and number of bits. The code must be complete or empty. If it
+/// is empty, every length is 0 and takes a bit, as in zlib; the block then has no end symbol, and is rejected.
 fn length_table(lens: &[u8; ORDER.len()]) -> Result<[(u8, u8); 1 << LENGTH_BITS], InflateError> {
     let mut table = [(0, 1); 1 << LENGTH_BITS];
     let mut code = 0u32;

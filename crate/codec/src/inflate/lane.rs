@@ -1,33 +1,33 @@
-//! One stream that is being decoded: what was read and written, and what comes next.
+//! The state of one stream being decoded.
 
 use super::bits::Bits;
 use super::careful::{self, End};
 use super::{InflateError, Stream, StreamEnd, Tables, header};
 
-/// More than a turn of the fast loop writes: two literals and a match, which is copied past its end by less than two words of
-/// 16 bytes.
+/// More than the output of one turn of the fast loop, in bytes: two literals and a match, which is copied past its end
+/// by less than two words of 16 bytes.
 pub(super) const OUTPUT_ROOM: usize = 3 + 258 + 32;
 
-/// What comes next in a stream.
+/// The next step of a stream.
 pub(super) enum Next {
-    /// The header of a block, or the end after the last one.
+    /// A block header, or the end after the last block.
     Block,
     /// Symbols, for `fast` to decode.
     Symbols,
-    /// Symbols so near the end of the input or the output that `careful` has to decode them.
+    /// Symbols too near the end of the input or output for `fast`, for `careful` to decode.
     LastSymbols,
-    /// Nothing: the output is full, and there is more.
+    /// None: the output is full, and the stream has more.
     NoRoom,
-    /// Nothing: the last block has ended.
+    /// None: the last block has ended.
     End,
-    /// Nothing: the stream violates the format.
+    /// None: the stream violates the format.
     Invalid,
 }
 
 pub(super) struct Lane<'a> {
     pub bits: Bits<'a>,
     pub output: &'a mut [u8],
-    /// How much of the output is written, in bytes.
+    /// Number of output bytes written.
     pub filled: usize,
     pub next: Next,
     /// Whether the block is the last one.
@@ -39,12 +39,12 @@ impl<'a> Lane<'a> {
         Self { bits: Bits::new(input), output, filled: 0, next: Next::Block, is_last: false }
     }
 
-    /// One inside a block, with `filled` bytes of the output written.
+    /// Creates a lane inside a block, with `filled` bytes of the output written.
     pub fn inside(bits: Bits<'a>, output: &'a mut [u8], filled: usize) -> Self {
         Self { bits, output, filled, next: Next::Symbols, is_last: false }
     }
 
-    /// How the stream has ended, once the output is full.
+    /// The state of the stream. The output must be full.
     pub fn end(&self) -> StreamEnd {
         match self.next {
             Next::End => StreamEnd::At(self.bits.next - (self.bits.count / 8) as usize),
@@ -57,8 +57,8 @@ impl<'a> Lane<'a> {
         Stream { input: self.bits.input, output: self.output }
     }
 
-    /// Advances to the next symbols for `fast`, and returns true with their codes in `tables`. Returns false when the output is
-    /// full and zlib would accept what follows (see [`Stream`]).
+    /// Advances to the next symbols for `fast`, and returns true with their codes in `tables`. Returns false if the
+    /// output is full and zlib would accept what follows (see [`Stream`]).
     pub fn advance(&mut self, tables: &mut Tables) -> Result<bool, InflateError> {
         match self.advance_to_symbols(tables) {
             Err(InflateError::InputEnds) if self.is_full() => Ok(false),
@@ -90,8 +90,8 @@ impl<'a> Lane<'a> {
         self.output.len() - self.filled >= OUTPUT_ROOM
     }
 
-    /// Copies bytes that are not compressed: at most `len`, as many as there are and have room. Aligned, and nothing is in
-    /// the buffer of bits.
+    /// Copies up to `len` stored bytes, as many as the input has and the output has room for. Returns their number. The
+    /// position must be aligned, with an empty bit buffer.
     pub fn copy(&mut self, len: usize) -> usize {
         let data = &self.bits.input[self.bits.next..];
         let room = &mut self.output[self.filled..];
@@ -106,7 +106,7 @@ impl<'a> Lane<'a> {
         self.filled == self.output.len()
     }
 
-    /// Reads the header of a block (section 3.2.3), and all of one that is not compressed.
+    /// Reads a block header (section 3.2.3), and copies a stored block.
     fn begin_block(&mut self, tables: &mut Tables) -> Result<(), InflateError> {
         self.is_last = self.bits.take(1)? == 1;
         match self.bits.take(2)? {
@@ -122,7 +122,7 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    /// A block that is not compressed (section 3.2.4).
+    /// Copies a stored block (section 3.2.4).
     fn copy_stored(&mut self) -> Result<(), InflateError> {
         let input = self.bits.align();
         let (head, data) = input.split_first_chunk::<4>().ok_or(InflateError::InputEnds)?;
@@ -132,7 +132,7 @@ impl<'a> Lane<'a> {
         }
         let room = &mut self.output[self.filled..];
         let len = usize::from(len);
-        // Bytes for which there is no room need not be there.
+        // The input may lack bytes that the output has no room for.
         let wanted = len.min(room.len());
         room[..wanted].copy_from_slice(data.get(..wanted).ok_or(InflateError::InputEnds)?);
         self.filled += wanted;

@@ -1,30 +1,31 @@
-//! A decoder of raw deflate (RFC 1951) for whole buffers: it has all input, and the length of the output is known. That
-//! holds for clusters, and makes the decoder simple and fast: it needs no window and no state between calls, and its loop
-//! checks bounds once for several symbols.
+//! A decoder of raw deflate (RFC 1951) for whole buffers: all input is available, and the length of the output is
+//! known, as for clusters. This makes the decoder simple and fast: it needs no window and no state between calls, and
+//! its loop checks bounds once for several symbols.
 //!
-//! It uses nothing else of the crate. [`Inflater::inflate`] fills one output, [`Inflater::inflate_all`] many, two at a time.
-//! [`pausing::PausingInflater`] decodes a long stream by the same loop, a part at a time.
+//! It uses nothing else of the crate. [`Inflater::inflate`] fills one output, [`Inflater::inflate_all`] fills many, two
+//! at a time. [`pausing::PausingInflater`] decodes a long stream in parts, by the same loop.
 //!
 //! # How it is fast
 //!
-//! - Two streams are decoded in turn, one turn of the loop each. In one stream, every code waits for the length of the code
-//!   before it; a processor works on two streams at once. When one ends, the next stream takes its place (`lane`).
-//! - One table for literals and lengths is indexed by 11 bits, and one for distances by 8; longer codes have subtables. An
-//!   entry of 4 bytes has the base of a length or distance, the number of bits of the code, and that number with its extra
-//!   bits: no second table is needed (`tables`).
-//! - A buffer of 64 bits is refilled without a branch by one load of 8 bytes: once for up to three literals, or two and a
-//!   length, and once for a distance. The next entry is looked up before that (`fast`).
-//! - As long as input and output have room for the longest turn of the loop, nothing else is checked. Only the last bytes of a
-//!   cluster are decoded with all checks (`careful`).
-//! - Matches are copied in words of 16 bytes, past their end: later output overwrites that.
-//! - Tables are kept from cluster to cluster; those of the fixed codes are built only if others were used since.
+//! - Two streams are decoded alternately, one turn of the loop each. Within a stream, every code waits for the length
+//!   of the code before it; a processor works on two streams at once. When one ends, the next stream takes its place
+//!   (`lane`).
+//! - One table for literals and lengths is indexed by 11 bits, and one for distances by 8; longer codes have subtables.
+//!   An entry of 4 bytes has the base of a length or distance, the number of bits of the code, and that number with the
+//!   extra bits, so no second table is needed (`tables`).
+//! - A buffer of 64 bits is refilled without a branch by one load of 8 bytes: once for up to three literals, or two and
+//!   a length, and once for a distance. The next entry is looked up before that (`fast`).
+//! - While input and output have room for the longest turn of the loop, nothing else is checked. Only the last bytes of
+//!   a cluster are decoded with all checks (`careful`).
+//! - Matches are copied in words of 16 bytes, past their end: later output overwrites the excess.
+//! - Tables are kept from cluster to cluster; those of the fixed codes are rebuilt only after others were used.
 //!
 //! `docs/performance.md` lists what did not help.
 //!
 //! # How it is checked
 //!
-//! It accepts what zlib accepts and refuses what zlib refuses, as QEMU calls it: `inflate(Z_FINISH)` once, with an output of
-//! a cluster, which must be full. `tests/inflate.rs` and the fuzz target `inflate` compare both the bytes and the
+//! It accepts and rejects the same streams as zlib in the way QEMU calls it: one `inflate(Z_FINISH)`, with an output of
+//! a cluster, which must become full. `tests/inflate.rs` and the fuzz target `inflate` compare the bytes and the
 //! verdict with zlib's.
 
 mod bits;
@@ -38,36 +39,36 @@ mod tables;
 use lane::Lane;
 use tables::{DistanceTable, LiteralTable};
 
-/// Why a stream could not be decoded.
+/// An error in a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InflateError {
-    /// It violates the format, or ends before the output is full.
+    /// The stream violates the format, or ends before the output is full.
     Invalid,
     /// The input ends before the stream does, and the output is not full.
     InputEnds,
 }
 
-/// What follows in a stream after the output is full.
+/// The state of a stream when its output is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEnd {
-    /// Nothing: the stream ends at this offset of the input.
+    /// The stream ends at this offset of the input.
     At(usize),
-    /// More output.
+    /// The stream has more output.
     GoesOn,
-    /// Not known: the input ends first.
+    /// Unknown: the input ends first.
     InputEnds,
 }
 
 /// A stream to inflate: the start of `input`, until `output` is full.
 ///
-/// A stream that continues then is read as far as zlib reads it: over the end of its block, over empty blocks, to the first
-/// symbol for which there is no room. A violation of the format up to there is `Invalid`; the end of the stream or of the
-/// input is not. The bytes behind are not read.
+/// If the stream continues after that, it is read as far as zlib reads it: over the end of its block, over empty
+/// blocks, to the first symbol without room. A violation of the format up to there is `Invalid`; the end of the stream
+/// or of the input is not an error. Later bytes are not read.
 #[derive(Debug)]
 pub struct Stream<'a> {
-    /// Raw deflate, and perhaps more.
+    /// Raw deflate data, possibly followed by other bytes.
     pub input: &'a [u8],
-    /// The output. Before, and after a failure, its bytes may be anything.
+    /// The output. Its content is undefined before, and after a failure.
     pub output: &'a mut [u8],
 }
 
@@ -78,7 +79,7 @@ struct Codes {
     distances: DistanceTable,
 }
 
-/// The codes of a lane, kept from one stream to the next.
+/// The codes of a lane, kept for the next stream.
 #[derive(Default)]
 struct Tables {
     codes: Box<Codes>,
@@ -95,22 +96,22 @@ impl Tables {
     }
 }
 
-/// Decoding tables, kept from one stream to the next.
+/// A decoder. It keeps its tables for the next stream.
 #[derive(Default)]
 pub struct Inflater {
     tables: [Tables; 2],
 }
 
 impl Inflater {
-    /// Inflates one stream. Returns what follows after the output is full.
+    /// Inflates one stream. Returns its state when the output is full.
     pub fn inflate(&mut self, input: &[u8], output: &mut [u8]) -> Result<StreamEnd, InflateError> {
         let mut result = Ok(StreamEnd::InputEnds);
         self.inflate_all([((), Stream { input, output })], |(), _, answer| result = answer);
         result
     }
 
-    /// Inflates all `streams`, two at a time. Each comes with a mark. `done` is called with the mark, the stream and the
-    /// result of [`Self::inflate`], in any order. The next stream is taken when one has ended.
+    /// Inflates all `streams`, two at a time. Calls `done` with each stream's mark, the stream, and the result of
+    /// [`Self::inflate`], in any order. Takes the next stream from the iterator when one has ended.
     pub fn inflate_all<'a, T>(
         &mut self,
         streams: impl IntoIterator<Item = (T, Stream<'a>)>,
@@ -133,8 +134,8 @@ impl Inflater {
     }
 }
 
-/// Advances a lane to the next symbols of its stream, or of the next stream if that has ended. The lane is empty if there is
-/// no stream left.
+/// Advances a lane to the next symbols of its stream, or of the next stream. Leaves the lane empty if there are no more
+/// streams.
 fn proceed<'a, T>(
     lane: &mut Option<(T, Lane<'a>)>,
     tables: &mut Tables,
@@ -157,8 +158,8 @@ fn proceed<'a, T>(
 mod tests {
     use super::*;
 
-    /// Small enough for Miri, which checks what is unsafe: matches of several distances, literals in a row,
-    /// stored and fixed blocks.
+    /// Small enough for Miri, which checks the unsafe code: matches of several distances, consecutive literals, stored
+    /// and fixed blocks.
     #[test]
     fn every_way_of_the_loop() {
         let mut inflater = Inflater::default();

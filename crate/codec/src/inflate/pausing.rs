@@ -1,4 +1,4 @@
-//! A stream that is decoded a part at a time: it pauses between two symbols when its input or its output runs short.
+//! Decodes a stream in parts: pauses between two symbols if input or output runs short.
 
 use super::bits::Bits;
 use super::fast;
@@ -6,40 +6,41 @@ use super::lane::OUTPUT_ROOM;
 use super::lane::{Lane, Next};
 use super::{InflateError, Tables, header};
 
-/// Bytes of input that a decoder asks for before it goes on: more than the header of a block takes. Where the input ends,
-/// as many zeros stand in for what follows.
+/// Minimum input before a decoder continues, in bytes: more than a block header. At the end of the input, the caller
+/// pads it with as many zeros.
 pub const LOOKAHEAD: usize = 1024;
-/// Bytes of output that a decoder asks for before it goes on.
+/// Minimum output room before a decoder continues, in bytes.
 pub const ROOM: usize = OUTPUT_ROOM;
-/// How far back a stream refers at most, in bytes.
+/// Maximum distance of a match, in bytes.
 pub const HISTORY: usize = 32 << 10;
 
-/// Why a decoder has paused.
+/// The reason of a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// It needs more input: what it has not consumed comes first, then at least [`LOOKAHEAD`] bytes.
+    /// More input is needed: first the bytes not consumed yet, at least [`LOOKAHEAD`] bytes in all.
     Input,
-    /// It needs more room: the last [`HISTORY`] bytes of the output, or all there are, then at least [`ROOM`] bytes.
+    /// More room is needed: the last [`HISTORY`] bytes of the output, or all there are, then at least [`ROOM`] free
+    /// bytes.
     Output,
     /// The stream has ended.
     End,
 }
 
-/// How far a decoder has come in a call.
+/// The progress of a decoder in one call.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// Bytes of the input that are consumed. Of the last one, bits may be left that the decoder keeps.
+    /// Number of input bytes consumed. The decoder may keep unread bits of the last one.
     pub consumed: usize,
-    /// Bytes of the output that are filled.
+    /// Number of output bytes filled.
     pub filled: usize,
-    /// Why it has paused, or what is wrong with the stream near the end of what is consumed.
+    /// The reason of the pause, or the error in the stream near the end of the consumed bytes.
     pub pause: Result<Pause, InflateError>,
 }
 
 enum State {
     Block,
     Symbols,
-    /// In a block that is not compressed, with so many bytes left.
+    /// In a stored block, with this many bytes left.
     Stored(usize),
     End,
 }
@@ -50,7 +51,7 @@ pub struct PausingInflater {
     state: State,
     /// Whether the block is the last one.
     is_last: bool,
-    /// The bits of a byte that is consumed in part, and how many they are.
+    /// The unread bits of a partly consumed byte, and their number.
     buffer: u64,
     count: u32,
 }
@@ -62,13 +63,13 @@ impl Default for PausingInflater {
 }
 
 impl PausingInflater {
-    /// Makes it ready for another stream.
+    /// Prepares for another stream.
     pub fn restart(&mut self) {
         (self.state, self.is_last, self.buffer, self.count) = (State::Block, false, 0, 0);
     }
 
-    /// Decodes `input` from where the last call has left off. Of `output`, the first `filled` bytes are what was decoded
-    /// before, as far as [`Pause::Output`] tells; what is behind those that are filled may be overwritten with anything.
+    /// Continues decoding with `input`. The first `filled` bytes of `output` must be earlier output, as far as
+    /// [`Pause::Output`] requires. Bytes after the filled ones may be overwritten.
     pub fn run(&mut self, input: &[u8], output: &mut [u8], filled: usize) -> Step {
         let bits = Bits { input, next: 0, buffer: self.buffer, count: self.count };
         let mut lane = Lane::inside(bits, output, filled);
@@ -105,7 +106,7 @@ impl PausingInflater {
         }
     }
 
-    /// Reads the header of a block (section 3.2.3). All of it is there.
+    /// Reads a block header (section 3.2.3), which must be complete in the input.
     fn begin_block(&mut self, bits: &mut Bits) -> Result<(), InflateError> {
         self.is_last = bits.take(1)? == 1;
         self.state = match bits.take(2)? {
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
     use miniz_oxide::deflate::compress_to_vec;
 
-    /// Text, runs and noise, with matches as far back as there are any.
+    /// Text, runs and noise, with matches at all distances.
     fn data(len: usize) -> Vec<u8> {
         let byte = |at: usize| match at / 700 % 4 {
             0 => (at % 26) as u8,
@@ -149,7 +150,7 @@ mod tests {
         (0..len).map(byte).collect()
     }
 
-    /// Inflates `stream` with `step` more bytes of input at each pause, and `room` more of output.
+    /// Inflates `stream`, with `step` more bytes of input or `room` more bytes of output at each pause.
     fn inflate(stream: &[u8], step: usize, room: usize) -> Result<Vec<u8>, InflateError> {
         let mut inflater = PausingInflater::default();
         let padded = [stream, &[0; LOOKAHEAD]].concat();
@@ -200,7 +201,7 @@ mod tests {
     fn a_stream_that_is_cut_has_no_end() {
         let stream = compress_to_vec(&data(5000), 6);
         for len in 0..stream.len() {
-            // Zeros stand in for the rest: they may end the stream, behind what there is.
+            // Padding zeros may end the stream, but only after the bytes that were given.
             let mut inflater = PausingInflater::default();
             let padded = [&stream[..len], &[0; LOOKAHEAD]].concat();
             let mut window = vec![0; 64 << 10];

@@ -1,7 +1,7 @@
 //! Decoding tables of Huffman codes (section 3.2.2).
 //!
-//! The low bits of the input are the index in the table. The entry there has the meaning of the code and its length. A code
-//! that is longer than the index leads to a subtable, whose index are the bits behind.
+//! The low bits of the input are the index into the table. The entry there has the meaning and the length of the code.
+//! If the code is longer than the index, the entry refers to a subtable, indexed by the following bits.
 //!
 //! | bits of an entry | literal | length, distance | end of block | subtable | no code |
 //! |---|---|---|---|---|---|
@@ -13,7 +13,7 @@
 //! | 12-8 | | bits of the code | | bits of its index | |
 //! | 7-0 | bits of the code | bits of code and extra bits | bits of the code | bits of the table's index | bits of the code |
 //!
-//! In a subtable, bits of a code are counted without those of the table's index.
+//! In a subtable, the length of a code excludes the bits of the table's index.
 
 use super::InflateError;
 
@@ -23,14 +23,14 @@ pub(super) const LITERAL_BITS: u32 = 11;
 pub(super) const DISTANCE_BITS: u32 = 8;
 
 const LITERAL: u32 = 1 << 31;
-/// Neither a literal nor a length or distance.
+/// Marks an entry that is not a literal, length or distance.
 const EXCEPTION: u32 = 1 << 15;
 const SUBTABLE: u32 = 1 << 14;
 const END: u32 = 1 << 13;
-/// A symbol without a meaning. Bits that are no code lead to one, too, with a code of one bit.
+/// A symbol without meaning, also for bits that are not a code, which count as a code of one bit.
 const NO_CODE: Entry = Entry(EXCEPTION);
 
-/// Masks of the lowest bits, by their number. In wasm a load takes less time than a shift.
+/// Masks of the lowest bits, by number of bits. In wasm a load takes less time than a shift.
 static LOWEST: [u64; 64] = {
     let mut masks = [0; 64];
     let mut bits = 0;
@@ -41,7 +41,7 @@ static LOWEST: [u64; 64] = {
     masks
 };
 
-/// The numbers of symbols.
+/// Numbers of symbols.
 pub(super) const LITERALS: usize = 288;
 pub(super) const DISTANCES: usize = 32;
 
@@ -70,7 +70,7 @@ impl Entry {
         self.0 & END != 0
     }
 
-    /// The entry as a number: its lowest 6 bits are the number of bits that it takes.
+    /// The entry as a number, whose lowest 6 bits are the number of bits that it takes.
     pub fn raw(self) -> u32 {
         self.0
     }
@@ -80,7 +80,7 @@ impl Entry {
         self.0 & 0xff
     }
 
-    /// The value of a length or a distance. The lowest bits of `buffer` are its code and its extra bits.
+    /// The value of a length or distance. The lowest bits of `buffer` must be its code and its extra bits.
     pub fn value(self, buffer: u64) -> usize {
         let code = self.0 >> 8 & 0x1f;
         let with_extra = buffer & LOWEST[self.0 as usize & 63];
@@ -92,12 +92,12 @@ impl Entry {
         if self.0 & (LITERAL | EXCEPTION) != 0 {
             return Self(self.0 | bits);
         }
-        // So far the entry has the number of extra bits where the number of all bits belongs.
+        // So far the entry has the number of extra bits in place of the total.
         Self((self.0 | bits << 8) + bits)
     }
 }
 
-/// The entries of symbols, without the lengths of their codes.
+/// The entries of symbols, without code lengths.
 type Symbols<const N: usize> = [Entry; N];
 
 const fn literals() -> Symbols<LITERALS> {
@@ -137,10 +137,10 @@ const fn distances() -> Symbols<DISTANCES> {
 const LITERAL_SYMBOLS: Symbols<LITERALS> = literals();
 const DISTANCE_SYMBOLS: Symbols<DISTANCES> = distances();
 
-/// A table of `N` entries. The input indexes the first 2^`BITS`; subtables follow.
+/// A table of `N` entries. The first 2^`BITS` are indexed by the input; subtables follow.
 pub(super) struct Table<const N: usize, const BITS: u32>([Entry; N]);
 
-/// Tables with room for the subtables of the worst codes: 2342 and 402 entries, as zlib's program `enough` counts them.
+/// Tables with room for the subtables of the worst codes: 2342 and 402 entries, as counted by zlib's program `enough`.
 pub(super) type LiteralTable = Table<2342, LITERAL_BITS>;
 pub(super) type DistanceTable = Table<402, DISTANCE_BITS>;
 
@@ -165,13 +165,13 @@ impl DistanceTable {
 impl<const N: usize, const BITS: u32> Table<N, BITS> {
     const MAIN: usize = 1 << BITS;
 
-    /// The entry at the lowest bits of `buffer`.
+    /// The entry at the index in the lowest bits of `buffer`.
     #[inline(always)]
     pub fn at(&self, buffer: u64) -> Entry {
         self.0[buffer as usize & (Self::MAIN - 1)]
     }
 
-    /// The entry of a subtable at the lowest bits of `buffer`.
+    /// The entry of a subtable at the index in the lowest bits of `buffer`.
     #[inline(always)]
     pub fn within(&self, subtable: Entry, buffer: u64) -> Entry {
         let bits = subtable.0 >> 8 & 0x1f;
@@ -179,10 +179,10 @@ impl<const N: usize, const BITS: u32> Table<N, BITS> {
         self.0.get(index).copied().unwrap_or(NO_CODE)
     }
 
-    /// Builds the table of the code whose symbols have `lens` bits each; 0 if a symbol does not occur.
+    /// Builds the table of the code in which each symbol has the length in `lens`, in bits; 0 if it is unused.
     ///
-    /// Fails with `Invalid` if the code is over-full, or incomplete, unless it has one symbol of one bit, or none at all: zlib
-    /// accepts these.
+    /// Fails with `Invalid` if the code is over-subscribed, or is incomplete and has more than a single one-bit code:
+    /// zlib accepts one symbol of one bit, or none.
     fn build(&mut self, lens: &[u8], symbols: &[Entry]) -> Result<(), InflateError> {
         let (counts, sorted) = sort(lens);
         let longest = counts.iter().rposition(|&count| count > 0).unwrap_or(0);
@@ -197,12 +197,12 @@ impl<const N: usize, const BITS: u32> Table<N, BITS> {
             return Err(InflateError::Invalid);
         }
         let mut sorted = sorted.iter().map(|&symbol| symbols[usize::from(symbol)]);
-        // A code with its first bit lowest.
+        // A code, its first bit lowest.
         let mut code = 0;
-        // Where a code is incomplete, what it leaves out has one bit.
+        // In an incomplete code, unused bits count as a code of one bit.
         self.0[0] = NO_CODE.with_code(1);
         for (len, &count) in counts.iter().enumerate().take(BITS as usize + 1).skip(1) {
-            // What shorter codes fill repeats with every further bit.
+            // Entries of shorter codes repeat for each further bit.
             self.0.copy_within(..1 << (len - 1), 1 << (len - 1));
             for entry in sorted.by_ref().take(usize::from(count)) {
                 self.0[code] = entry.with_code(len);
@@ -245,7 +245,7 @@ impl<const N: usize, const BITS: u32> Table<N, BITS> {
     }
 }
 
-/// How many symbols have codes of each length, and the symbols that have one, the shortest first.
+/// Returns the number of symbols for each code length, and the used symbols, shortest codes first.
 fn sort(lens: &[u8]) -> ([u16; MAX_LEN + 1], [u16; LITERALS]) {
     let mut counts = [0; MAX_LEN + 1];
     for &len in lens {
@@ -267,7 +267,7 @@ fn sort(lens: &[u8]) -> ([u16; MAX_LEN + 1], [u16; LITERALS]) {
     (counts, sorted)
 }
 
-/// The code after `code`, both of `len` bits and with their first bit lowest; after the last one, itself.
+/// Returns the code after `code`, both of `len` bits with the first bit lowest; the last one returns itself.
 fn next_code(code: usize, len: usize) -> usize {
     let zeros = !code & ((1 << len) - 1);
     if zeros == 0 {
@@ -277,7 +277,7 @@ fn next_code(code: usize, len: usize) -> usize {
     code & (bit - 1) | bit
 }
 
-/// How many bits index a subtable whose first code has `len` bits; `counts` are of the codes left.
+/// Number of index bits of a subtable whose first code has `len` bits; `counts` are of the remaining codes.
 fn subtable_bits(main: usize, len: usize, longest: usize, counts: &[u16; MAX_LEN + 1]) -> usize {
     let mut bits = len - main;
     let mut used = usize::from(counts[len]);
@@ -329,7 +329,7 @@ mod tests {
         }
     }
 
-    /// Every code of a random code leads to its symbol, whatever follows it.
+    /// Every code is looked up correctly, whatever bits follow it.
     #[test]
     fn every_code_is_found() {
         let mut table = LiteralTable::default();

@@ -1,9 +1,9 @@
-//! AES (FIPS 197) of eight blocks at once, bitsliced in SIMD registers.
+//! AES (FIPS 197) on eight blocks at once, bitsliced in SIMD registers.
 //!
-//! There are no AES instructions in wasm, and none that look up a table of 256 bytes in constant time. So eight
-//! blocks are turned into eight [`Planes`]: register `i` has bit `i` of every byte, and a byte of it has that bit of one
-//! place in the eight blocks. The S-box is then a circuit of ANDs and XORs ([`sbox`]), and what moves bytes around
-//! is a shuffle of each register ([`mix`]). Nothing depends on a key or on data but values.
+//! Wasm has no AES instructions, and none that look up a table of 256 bytes in constant time. So eight blocks are
+//! transposed to eight [`Planes`]: register `i` has bit `i` of every byte, and each byte of it has that bit of one
+//! position in the eight blocks. The S-box is then a circuit of ANDs and XORs ([`sbox`]), and moving bytes is a shuffle
+//! of each register ([`mix`]). Only values depend on keys or data: no branch and no address.
 
 mod mix;
 mod sbox;
@@ -13,24 +13,24 @@ use wide::bytemuck::cast;
 use wide::{u8x16, u64x2};
 use zeroize::Zeroizing;
 
-/// As many blocks as a byte has bits.
+/// Number of blocks at once, the number of bits in a byte.
 pub const AT_ONCE: usize = 8;
 
 /// Eight blocks by bits: in plane `i`, bit `k` of byte `p` is bit `i` of byte `p` of block `k`.
 type Planes = [u8x16; 8];
 
-/// The planes of a round's key, which is the same for all eight blocks.
+/// The planes of a round key, which is the same for all eight blocks.
 type RoundKey = [[u8; 16]; 8];
 
-/// AES-128, -192 or -256 with its key.
+/// AES-128, -192 or -256 with a key.
 pub(super) struct Aes {
-    /// In the order of encryption. All but the first have [`sbox::CONSTANT`] added, since the substitution before them
-    /// (after them, in decryption) leaves that out: moving and mixing bytes do not change a constant.
+    /// In the order of encryption. All but the first include [`sbox::CONSTANT`], which the substitution before them
+    /// (after them, in decryption) leaves out: moving and mixing bytes do not change a constant.
     round_keys: Zeroizing<Vec<RoundKey>>,
 }
 
 impl Aes {
-    /// With a key of 16, 24 or 32 bytes; `None` for other lengths.
+    /// Expands a key of 16, 24 or 32 bytes; `None` for other lengths.
     pub fn new(key: &[u8]) -> Option<Self> {
         matches!(key.len(), 16 | 24 | 32).then(|| {
             let words = expand(key);
@@ -76,7 +76,7 @@ impl Blocks for Aes {
     }
 }
 
-/// Puts all `blocks` through `cipher`.
+/// Applies `cipher` to all `blocks`.
 fn by_eight(blocks: &mut [Block], cipher: impl Fn(Planes) -> Planes) {
     for some in blocks.chunks_mut(AT_ONCE) {
         let mut planes = Planes::default();
@@ -86,7 +86,7 @@ fn by_eight(blocks: &mut [Block], cipher: impl Fn(Planes) -> Planes) {
     }
 }
 
-/// A sum in any of AES's fields.
+/// Adds two elements of any of AES's fields.
 fn add<const BITS: usize>(one: [u8x16; BITS], other: [u8x16; BITS]) -> [u8x16; BITS] {
     std::array::from_fn(|i| one[i] ^ other[i])
 }
@@ -95,10 +95,10 @@ fn add_key(state: Planes, key: &RoundKey) -> Planes {
     add(state, key.map(u8x16::new))
 }
 
-/// Turns blocks into planes and planes into blocks: in each byte's place, bit `i` of register `k` becomes bit `k` of
-/// register `i`.
+/// Transposes blocks to planes, and planes to blocks: in each byte, bit `i` of register `k` becomes bit `k` of register
+/// `i`.
 fn transpose(registers: Planes) -> Planes {
-    /// Where bit `STEP` of a position is set in one half of the registers and not in the other, the two change places.
+    /// Swaps the bits whose position has bit `STEP` set in one half of the registers but not in the other.
     fn exchange<const STEP: usize>(registers: &mut [u64x2; 8], mask: u8) {
         let mask = u64x2::splat(u64::from_ne_bytes([mask; 8]));
         for low in (0..8).filter(|low| low & STEP == 0) {
@@ -115,10 +115,10 @@ fn transpose(registers: Planes) -> Planes {
     registers.map(cast)
 }
 
-/// The words of all rounds' keys (FIPS 197, section 5.2).
+/// Expands a key to the words of all round keys (FIPS 197, section 5.2).
 fn expand(key: &[u8]) -> Zeroizing<Vec<[u8; 4]>> {
     let length = key.len() / 4;
-    // A block more than there are rounds, and six rounds more than the key has words.
+    // One block more than there are rounds, and six rounds more than the key has words.
     let total = 4 * (length + 7);
     let mut words = Zeroizing::new(Vec::with_capacity(total));
     words.extend_from_slice(key.as_chunks::<4>().0);
@@ -164,7 +164,7 @@ mod tests {
         assert!([0, 15, 17, 33].iter().all(|length| Aes::new(&vec![0; *length]).is_none()));
     }
 
-    /// Any number of blocks with any key, as the crate `aes` has them.
+    /// Any number of blocks with any key, compared with the crate `aes`.
     #[test]
     fn the_same_as_another_implementation() {
         fn compare<C: KeyInit + BlockCipherEncrypt<BlockSize = ::cipher::consts::U16> + BlockCipherDecrypt>(

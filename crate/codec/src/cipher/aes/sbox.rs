@@ -1,17 +1,18 @@
 //! AES's S-box (FIPS 197, section 5.1.1) as a circuit of bits.
 //!
-//! The S-box is the inverse in GF(2^8), then a linear map, then the addition of a constant. The inverse takes few gates in
-//! a tower of fields: an element of GF(2^8) is a pair of elements of GF(2^4), these are pairs of elements of GF(2^2),
-//! and these are pairs of bits. So the circuit has three steps: a linear map from AES's basis to the tower, the inverse
-//! there, and a linear map back. The S-box's own linear map is part of the last step, and its inverse part of the first.
+//! The S-box is an inverse in GF(2^8), then a linear map, then the addition of a constant. The inverse takes few gates
+//! in a tower of fields: an element of GF(2^8) is a pair of elements of GF(2^4), which are pairs of elements of
+//! GF(2^2), which are pairs of bits. So the circuit has three steps: a linear map from AES's basis to the tower, the
+//! inverse there, and a linear map back. The S-box's own linear map is part of the last step, and its inverse is part
+//! of the first.
 //!
 //! - GF(2^2): `w^2 = w + 1`, an element is `a[1] w + a[0]`.
 //! - GF(2^4): `x^2 = x + w^2`, an element is `(a[3] w + a[2]) x + (a[1] w + a[0])`.
 //! - GF(2^8): `y^2 = y + (w x + w)`, an element is `a y + b`, where `a` has the upper four bits.
 //! - What AES writes as 2 is `(x + 1) y + w^2`, and so what it writes as `2^n` is the nth power of that.
 //!
-//! Of all such towers and bases this one has the shortest maps, in XORs, that a search has found. A sum in the maps is
-//! named after the bits it adds: `b156` is `b1 ^ b5 ^ b6`.
+//! Among all such towers and bases, a search found this one to have the shortest maps, in XORs. Sums in the maps are
+//! named after the bits that they add: `b156` is `b1 ^ b5 ^ b6`.
 
 use super::{Planes, add};
 use wide::u8x16;
@@ -19,10 +20,11 @@ use wide::u8x16;
 /// A bit of an element, for every byte of eight blocks.
 type Bit = u8x16;
 
-/// The constant that the S-box adds last. It is left out here: the round keys include it.
+/// The constant that the S-box adds last. It is left out here, and included in the round keys.
 pub(super) const CONSTANT: u8 = 0x63;
 
-/// The S-box without its constant: to the tower, [`invert`], and back together with the linear map of the S-box.
+/// The S-box without its constant: maps to the tower, inverts ([`invert`]), and maps back, including the
+/// linear map of the S-box.
 pub(super) fn substitute([b0, b1, b2, b3, b4, b5, b6, b7]: Planes) -> Planes {
     let b15 = b1 ^ b5;
     let b156 = b15 ^ b6;
@@ -39,8 +41,8 @@ pub(super) fn substitute([b0, b1, b2, b3, b4, b5, b6, b7]: Planes) -> Planes {
     [c04 ^ c23, c04 ^ c1, c27 ^ c04 ^ c1, c046 ^ c23, c046, c23 ^ c4 ^ c5, c46, c2 ^ c46]
 }
 
-/// The inverse of [`substitute`]: back through the linear map of the S-box together with the way to the tower, then
-/// [`invert`], and back.
+/// The inverse of [`substitute`]: undoes the linear map of the S-box while mapping to the tower, inverts ([`invert`]), and
+/// maps back.
 pub(super) fn substitute_back([b0, b1, b2, b3, b4, b5, b6, b7]: Planes) -> Planes {
     let b46 = b4 ^ b6;
     let b03 = b0 ^ b3;
@@ -56,7 +58,7 @@ pub(super) fn substitute_back([b0, b1, b2, b3, b4, b5, b6, b7]: Planes) -> Plane
     [c0 ^ c124 ^ c35 ^ c6 ^ c7, c4, c124, c147 ^ c2 ^ c5, c124 ^ c3, c147, c35 ^ c2 ^ c4 ^ c6, c14]
 }
 
-/// The S-box, constant and all, of the four bytes of a word.
+/// The S-box, with its constant, for the four bytes of a word.
 pub(super) fn substitute_word(word: [u8; 4]) -> [u8; 4] {
     let planes = substitute(std::array::from_fn(|bit| {
         let mut plane = [0; 16];
@@ -67,10 +69,10 @@ pub(super) fn substitute_word(word: [u8; 4]) -> [u8; 4] {
     std::array::from_fn(|place| (0..8).fold(CONSTANT, |byte, bit| byte ^ planes[bit][place] << bit))
 }
 
-/// The inverse in GF(2^8); of 0 it is 0.
+/// Inverts in GF(2^8); 0 stays 0.
 ///
-/// The conjugate of `a y + b` is `a y + (a + b)`: their product, the norm, is `(w x + w) a^2 + b (a + b)`, which lies in
-/// GF(2^4). So the inverse is the conjugate, divided by the norm.
+/// The conjugate of `a y + b` is `a y + (a + b)`. Their product, the norm, is `(w x + w) a^2 + b (a + b)`, an element
+/// of GF(2^4). So the inverse is the conjugate divided by the norm.
 fn invert([b0, b1, b2, b3, a0, a1, a2, a3]: Planes) -> Planes {
     let (a, b) = ([a0, a1, a2, a3], [b0, b1, b2, b3]);
     let sum = add(a, b);
@@ -81,16 +83,16 @@ fn invert([b0, b1, b2, b3, a0, a1, a2, a3]: Planes) -> Planes {
     [l0, l1, l2, l3, h0, h1, h2, h3]
 }
 
-/// A product in GF(2^4), by three products in GF(2^2) instead of four (Karatsuba).
+/// Multiplies in GF(2^4), by three products in GF(2^2) instead of four (Karatsuba).
 fn multiply_16([a0, a1, a2, a3]: [Bit; 4], [b0, b1, b2, b3]: [Bit; 4]) -> [Bit; 4] {
     let low = multiply_4([a0, a1], [b0, b1]);
     let high = multiply_4([a2, a3], [b2, b3]);
     let both = multiply_4([a0 ^ a2, a1 ^ a3], [b0 ^ b2, b1 ^ b3]);
-    // x^2 = x + w^2: of the product of the upper halves, w^2 times comes to the lower half.
+    // x^2 = x + w^2: the product of the upper halves is added to the lower half times w^2.
     [low[0] ^ high[0] ^ high[1], low[1] ^ high[0], both[0] ^ low[0], both[1] ^ low[1]]
 }
 
-/// The inverse in GF(2^4) of `a x + b`: by its conjugate and its norm, `w^2 a^2 + b (a + b)`, as in [`invert`].
+/// Inverts `a x + b` in GF(2^4), by its conjugate and its norm `w^2 a^2 + b (a + b)`, as in [`invert`].
 fn invert_16([b0, b1, a0, a1]: [Bit; 4]) -> [Bit; 4] {
     let sum = [a0 ^ b0, a1 ^ b1];
     // w^2 a^2
@@ -102,7 +104,7 @@ fn invert_16([b0, b1, a0, a1]: [Bit; 4]) -> [Bit; 4] {
     [low[0], low[1], high[0], high[1]]
 }
 
-/// A product in GF(2^2), by three products of bits, in the same way.
+/// Multiplies in GF(2^2), by three products of bits, in the same way.
 fn multiply_4(a: [Bit; 2], b: [Bit; 2]) -> [Bit; 2] {
     let low = a[0] & b[0];
     [(a[1] & b[1]) ^ low, ((a[0] ^ a[1]) & (b[0] ^ b[1])) ^ low]
