@@ -315,18 +315,18 @@ async fn transfer<E: Executor>(
     let mut done = Progress { guest_total, guest_done, written, settled: begun, ..Progress::default() };
     let mut settled = Settled::new(begun);
     progress(done);
-    let placer = OutputWriter::new(output);
-    let placer = &placer;
-    done.written += placer.begin().await?;
+    let output_writer = OutputWriter::new(output);
+    let output_writer = &output_writer;
+    done.written += output_writer.begin().await?;
     let mut regions = Regions::new(writer.unit(), guest_total, begun);
     let jobs = try_unfold(plan, |mut plan| async move { Ok::<_, Error>(plan.next().await?.map(|job| (job, plan))) });
     let finished = planned_ahead(jobs, executor.files().clone(), executor.read_ahead())
         .map_ok(|mut job| (regions.next(&job), std::mem::take(&mut job.lost), job))
         .map_ok(|((range, region), mut lost, job)| async move {
-            let (index, data, stretches) = (job.index, job.data_len(), placer.stretches_of(&job)?);
+            let (index, data, stretches) = (job.index, job.data_len(), output_writer.stretches_of(&job)?);
             let mut decoded = executor.execute(job).await?;
             lost.append(&mut decoded.lost);
-            decoded.written += placer.place(index, region, &stretches, decoded.output.take()).await?;
+            decoded.written += output_writer.place(index, region, &stretches, decoded.output.take()).await?;
             Ok((range, data, lost, decoded))
         })
         .try_buffer_unordered(executor.jobs_in_flight(largest));
@@ -349,7 +349,7 @@ async fn transfer<E: Executor>(
     let virtual_size = done.guest_done;
     let resized = if guest_total.is_none() { Some(writer.resized(virtual_size)?) } else { None };
     let writer = resized.as_deref().unwrap_or(*writer);
-    let Finished { written, output_size } = placer.finish(writer, virtual_size).await?;
+    let Finished { written, output_size } = output_writer.finish(writer, virtual_size).await?;
     done.written += written;
     let lost = lost_ranges.finish();
     let notices = writer.notice().into_iter().chain(notices_of_disk()).collect();

@@ -20,8 +20,8 @@ use std::rc::Rc;
 
 /// At most one in this many bytes of a job is read without need, because it is between two ranges that are read as one.
 const GAP_SHARE: u64 = 4;
-/// The size of the first jobs, in bytes: small, so that all workers soon have work. Later jobs have at most `1 /
-/// GROWTH` of what was planned before them.
+/// The size of the first jobs, in bytes: small, so that all workers soon have work. Later jobs have at most
+/// `1 / GROWTH` of what was planned before them.
 const FIRST_JOB: u64 = 1 << 20;
 const GROWTH: u64 = 4;
 /// Maximum number of pieces in a job (40 bytes each), which bounds its own size for the smallest clusters.

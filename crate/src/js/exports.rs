@@ -66,7 +66,7 @@ impl OpenImage {
         }
     }
 
-    /// Whether the image is streamed: read once from start to end, by its coordinator only.
+    /// Whether the image is read in order, by its coordinator only.
     #[wasm_bindgen(js_name = comesInOrder)]
     pub fn comes_in_order(&self) -> bool {
         !matches!(self.content, Content::RandomAccess(_))

@@ -134,8 +134,8 @@ impl Image {
         self.chain.layers.iter().map(|layer| layer.disk.largest_unit()).max().unwrap_or(0)
     }
 
-    /// The names of the image's files and of those of its layers, for messages. The image itself is listed only if it
-    /// was found in a container, with its name as [`Error::inside`] takes it.
+    /// The names of all companions in use, for messages. The image itself is listed only if it was found in a
+    /// container, as [`Error::inside`] takes it.
     pub fn file_names(&self) -> Vec<(FileId, String)> {
         let files = self.chain.layers.iter().flat_map(Layer::files);
         let companions = files.filter(|(file, _)| *file != FileId::IMAGE).map(|(file, name)| (file, name.to_owned()));

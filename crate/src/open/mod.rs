@@ -131,8 +131,9 @@ pub(crate) fn empty_stream() -> Error {
 }
 
 /// Follows `stream`, which was found in `containers`, down to a raw disk. Fails with `unsupported` if the content needs
-/// random access, with `not-recognised` if it is empty or does not look like a disk, and with `limit` if too much is
-/// decoded before the first byte of the disk.
+/// random access or is named like a file that is never a disk, with `not-recognised` if it is empty or does not look
+/// like a disk, and with `limit` if containers are nested too deeply or too much is decoded before the first byte of
+/// the disk.
 async fn recognise(stream: Box<dyn ByteStream>, mut containers: Vec<ContainerInfo>) -> Result<Found> {
     let mut decoders = Vec::new();
     let budget = Budget::new();

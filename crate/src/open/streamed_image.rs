@@ -140,7 +140,7 @@ pub struct InContainers {
     pub guess: Option<Guess>,
 }
 
-/// A raw disk that is read once from start to end; its size is known at the end. Conversion is the only operation.
+/// A raw disk that is read in order; its size is known at the end. Conversion is the only operation.
 pub struct StreamedImage {
     origin: Origin,
     containers: Vec<ContainerInfo>,

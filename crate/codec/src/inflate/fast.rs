@@ -43,8 +43,8 @@ pub(super) fn run_both([left, right]: [&mut Lane; 2], [left_codes, right_codes]:
 
 /// A lane inside a block, in variables that fit registers.
 ///
-/// Between two turns there are at least 56 bits, `entry` is that of the first code, and `at <= output_end`. `next <=
-/// input_end` held before the refill that brought these bits; a turn refills at most once more.
+/// Between two turns there are at least 56 bits, `entry` is that of the first code, and `at <= output_end`.
+/// `next <= input_end` held before the refill that brought these bits; a turn refills at most once more.
 struct Turns<'a, 'c> {
     input: &'a [u8],
     /// After this offset there is no room for a turn.
@@ -104,7 +104,7 @@ impl<'a, 'c> Turns<'a, 'c> {
     /// Decodes up to three literals, or two and a match. Returns `Some` when the loop must stop.
     ///
     /// Up to three literals without a subtable take 3 * 11 bits; two literals and a length with its extra bits take 2 *
-    /// 11 + 15 + 5; after another refill, a distance takes at most 15 + 13. The remaining bits suffice to look up the
+    /// 11 + 15 + 5; a distance, after another refill, takes at most 15 + 13. The remaining bits suffice to look up the
     /// next turn's entry before its refill, so that the lookup does not wait for that.
     #[inline(always)]
     fn turn(&mut self) -> Option<Next> {

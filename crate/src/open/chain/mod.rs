@@ -109,7 +109,8 @@ pub struct Chain {
 
 impl Chain {
     /// Opens `files`: the image, described by `top`, then the companions of `options`, then the files beside the image.
-    /// Fails as [`crate::Image::open`] does. If a companion is a container, its entry becomes the layer's member.
+    /// If a layer's companion is a container, its entry in `files` becomes the member. Fails as [`crate::Image::open`]
+    /// does.
     pub async fn open(files: &mut [Rc<dyn Source>], top: Top, options: &OpenOptions) -> Result<Self> {
         let Top { format, containers, missing, beside } = top;
         let beside = in_container(&containers, beside);
