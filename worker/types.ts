@@ -239,6 +239,8 @@ export interface Extent {
   file?: string;
   /** The host offset: where in `file` the bytes begin. */
   offset?: number;
+  /** Why it is lost, for programs: a code of docs/errors.md. */
+  code?: string;
   /** Why it is lost. */
   reason?: string;
 }
@@ -302,6 +304,8 @@ export interface LostRange {
   start: number;
   /** How many bytes it has. */
   length: number;
+  /** Why it is lost, for programs: a code of docs/errors.md. */
+  code: string;
   /** Why it is lost. */
   reason: string;
 }
@@ -379,7 +383,7 @@ export interface OutputFormat {
   /** How the disk in the output differs from the image's: it may be larger, for instance. */
   notices: Notice[];
   /** Why this disk cannot be converted to the format. */
-  refusal?: { kind: ErrorKind; code: string; message: string };
+  refusal?: { kind: ErrorKind; code: string; fields: Fields; message: string };
 }
 
 /** How to convert an image. */

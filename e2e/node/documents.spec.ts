@@ -33,18 +33,30 @@ test('every kind of error, and no other', () => {
   expect(rows.filter((name) => name !== 'kind')).toEqual([...kinds!.matchAll(/'([\w-]+)'/g)].map(([, kind]) => kind!));
 });
 
+/** The text of all sources in a folder. */
+const sources = (folder: string, extension: string): string =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(extension) && !name.endsWith('.test.ts'))
+    .map((name) => readFileSync(join(root, folder, name), 'utf8'))
+    .join('\n');
+
 test('every code of an error, a notice or a finding', () => {
   const documented = read('docs/errors.md');
-  const sources = (folder: string, extension: string) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith(extension) && !name.endsWith('.test.ts'))
-      .map((name) => readFileSync(join(root, folder, name), 'utf8'));
-  const text = [...sources('crate/src', '.rs'), ...sources('worker', '.ts')].join('\n');
+  const text = sources('crate/src', '.rs') + sources('worker', '.ts');
   const codes = [...text.matchAll(/(?:\bcoded\(|\bNotice::new\(|\badd\(|\bcode: )\s*["']([a-z-]+)["']/g)].map(
     ([, code]) => code!,
   );
   expect(codes.length).toBeGreaterThan(20);
   expect(codes.filter((code) => !documented.includes(`\`${code}\``))).toEqual([]);
+});
+
+test('every code of a lost range, with its reason', () => {
+  const [, table = ''] = read('docs/errors.md').split('## Codes of lost ranges');
+  const documented = [...table.matchAll(/^\| `([\w-]+)` \| (.+) \|$/gm)].map(([, code, reason]) => [code, reason]);
+  // In the macro `damages!`.
+  const damage = /^ {4}[A-Z0-9_]+ = "([\w-]+)", "([^"]+)"/gm;
+  const codes = [...sources('crate/src', '.rs').matchAll(damage)].map(([, code, reason]) => [code, reason]);
+  expect(documented).toEqual(codes.toSorted(([a], [b]) => (a! < b! ? -1 : 1)));
 });
 
 /** The code in a document, by the line on which it begins. */

@@ -152,7 +152,15 @@ test('what an image can become', () => {
   ]);
   expect(outputs(images.huge())).toEqual([
     { ...raw, size: 2 ** 43 },
-    { ...vhd, refusal: { kind: 'limit', code: 'limit', message: expect.stringContaining('at most 2,040 GiB') } },
+    {
+      ...vhd,
+      refusal: {
+        kind: 'limit',
+        code: 'vhd-too-large',
+        fields: { size: 2 ** 43 },
+        message: expect.stringContaining('at most 2,040 GiB'),
+      },
+    },
     gzip,
     tar,
   ]);

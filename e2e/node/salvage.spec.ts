@@ -4,6 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import * as decant from '../../dist/node.js';
+import { closing } from '../support/closing.js';
 import { expect, test } from '../support/node.js';
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
@@ -57,3 +59,16 @@ for (const [lost, more, tag] of [
     expect(map.stderr.endsWith(`\n${more}`)).toBe(true);
   });
 }
+
+test('programs see by codes why ranges are lost', async ({ folder }) => {
+  const image = join(folder, 'image.qcow2');
+  writeFileSync(image, damaged(2));
+  const [code, reason] = ['qcow2-cluster-truncated', 'the file ends before the end of a data cluster'];
+  const lost = [0, 2].map((at) => ({ start: at * CLUSTER, length: CLUSTER, code, reason }));
+  await closing(await decant.open(image, { salvage: true }), async (opened) => {
+    const mapped = [];
+    for await (const extent of opened.map()) if (extent.kind === 'lost') mapped.push(extent);
+    expect(mapped).toMatchObject(lost);
+    expect((await opened.convert(join(folder, 'out.raw'))).lost).toEqual(lost);
+  });
+});

@@ -213,7 +213,7 @@ export const english = {
     return hasGpt ? `${grows} The backup of its GPT is then not at its end.` : grows;
   },
   outputRefusal: (output: OutputFormat, refusal: NonNullable<OutputFormat['refusal']>) =>
-    `${english.outputValue(output)} is not possible. ${english.failure({ ...refusal, fields: {} })}`,
+    `${english.outputValue(output)} is not possible. ${english.failure(refusal)}`,
   saveHow: 'How to save it',
   fileName: 'Name for the disk',
   noName: 'The disk needs a name.',

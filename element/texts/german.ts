@@ -206,15 +206,13 @@ export function german(units: Units): Texts {
     lostList: 'Was verloren ging',
     lostMore: (ranges) =>
       `und ${ranges === 1 ? 'ein weiterer Bereich' : `${ranges} weitere Bereiche`}, die hier nicht stehen`,
-    lostRange: ({ start, length, reason }) => `${length} Bytes ab ${start}: ${reason}`,
 
     unknownCost: 'Wie groß es wird, zeigt sich beim Konvertieren.',
     compressedCost: 'Braucht weniger Platz als die Platte: wie viel, und wie lange es dauert, hängt von den Daten ab.',
     beginsAnew: 'Ein solcher Download, der unterbrochen wird, beginnt von vorn.',
     output: 'Was daraus werden soll',
     outputValue: ({ name, label }) => OUTPUTS[name] ?? label,
-    outputRefusal: (output, refusal) =>
-      `${texts.outputValue(output)} ist nicht möglich. ${texts.failure({ ...refusal, fields: {} })}`,
+    outputRefusal: (output, refusal) => `${texts.outputValue(output)} ist nicht möglich. ${texts.failure(refusal)}`,
     saveHow: 'Wie es gespeichert wird',
     fileName: 'Name der Platte',
     noName: 'Die Platte braucht einen Namen.',

@@ -116,16 +116,18 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       [5e6, 2],
     ],
     lostMore: each([1, 2]),
-    lostRange: [[{ start: 512, length: 512, reason: 'the file ends' }]],
+    lostRange: each(
+      ['grain-cut', 'of-tomorrow'].map((code) => ({ start: 512, length: 512, code, reason: 'the file ends' })),
+    ),
     outputValue: each(outputs),
     notice: [
       [{ code: 'disk-grows', fields: { added: 1e6, unit: 2 ** 30 }, message: 'The disk grows' }, true],
       [{ code: 'disk-grows', fields: { added: 1e6, unit: 2 ** 20 }, message: 'The disk grows' }, undefined],
-      [{ code: 'trailer', fields: {}, message: 'There is more' }, false],
+      [{ code: 'trailer', fields: { size: 512 }, message: 'There is more' }, false],
     ],
     outputRefusal: outputs.map((output) => [
       output,
-      { kind: 'limit', code: 'vhd-too-large', message: 'The disk is too large' },
+      { kind: 'limit', code: 'vhd-too-large', fields: { size: 5e12 }, message: 'The disk is too large' },
     ]),
     badName: [['/']],
     longName: [[304, 248]],

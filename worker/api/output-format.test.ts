@@ -21,7 +21,7 @@ const vpc: OutputFormat = {
 const refused: OutputFormat = {
   ...vpc,
   name: 'huge',
-  refusal: { kind: 'limit', code: 'limit', message: 'It is too large' },
+  refusal: { kind: 'limit', code: 'vhd-too-large', fields: { size: 5 }, message: 'It is too large' },
 };
 const outputs = [raw, vpc, refused];
 

@@ -1,12 +1,12 @@
 // Reports what a salvage has lost.
 
-import type { LostRange } from '../types.js';
+import type { Extent } from '../types.js';
 import { tell } from './output.js';
 
 /** Upper bound on the ranges that are listed. */
 export const MOST_LISTED = 10_000;
 
-export const tellLost = ({ start, length, reason }: LostRange): void =>
+export const tellLost = ({ start, length, reason = '' }: Pick<Extent, 'start' | 'length' | 'reason'>): void =>
   tell(`lost: ${length} bytes at ${start}: ${reason}`);
 
 /** Reports how many ranges are not listed, if there are any. */

@@ -17,7 +17,7 @@ export async function map(
     for await (const extent of image.map({ signal })) {
       if (extent.kind === 'lost') {
         lost += 1;
-        if (lost <= MOST_LISTED) tellLost({ ...extent, reason: extent.reason ?? '' });
+        if (lost <= MOST_LISTED) tellLost(extent);
       }
       yield extent;
     }

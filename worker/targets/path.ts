@@ -201,7 +201,8 @@ export class PathRoute implements Route {
   async #openInPlace({ folder, name }: Place, there: BigIntStats, size: number | undefined): Promise<TargetSpec> {
     const isDevice = there.isBlockDevice();
     if (size === undefined) {
-      throw new DecantError('usage', `'${this.path}' is written in place and takes no output of unknown size`);
+      const message = `'${this.path}' is written in place and takes no output of unknown size`;
+      throw new DecantError('usage', message, { code: 'size-needed' });
     }
     const room = isDevice ? await deviceSize(there.rdev) : Number(there.size);
     if (room < size) {

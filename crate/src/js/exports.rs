@@ -249,12 +249,13 @@ impl From<Examination> for ExaminationMessage {
 struct LostMessage {
     start: u64,
     length: u64,
+    code: &'static str,
     reason: &'static str,
 }
 
 impl From<&Lost> for LostMessage {
     fn from(lost: &Lost) -> Self {
-        Self { start: lost.start, length: lost.len, reason: lost.damage.reason() }
+        Self { start: lost.start, length: lost.len, code: lost.damage.code(), reason: lost.damage.reason() }
     }
 }
 
@@ -360,6 +361,8 @@ struct MapExtent {
     #[serde(skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
 }
 
@@ -375,6 +378,7 @@ impl MapExtent {
             encrypted: false,
             file: None,
             offset: None,
+            code: None,
             reason: None,
         };
         let place_of = |file: FileId| places[usize::from(file.0)];
@@ -392,6 +396,7 @@ impl MapExtent {
             ExtentKind::Compressed { .. } => map.compressed = true,
             ExtentKind::Lost(damage) => {
                 map.kind = "lost";
+                map.code = Some(damage.code());
                 map.reason = Some(damage.reason());
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::convert::ResumePoint;
 use crate::disk::info::Notice;
+use crate::error::fields::Fields;
 use crate::error::{Failure, Result};
 use crate::open::image::Image;
 use crate::output::{self, FormatOption, OUTPUT_FORMATS, OutputFormat, Stamp, Writer};
@@ -77,6 +78,7 @@ struct OptionMessage {
 struct RefusalMessage {
     kind: &'static str,
     code: Cow<'static, str>,
+    fields: Fields,
     message: String,
 }
 
@@ -101,8 +103,8 @@ fn describe(format: &OutputFormat, virtual_size: Option<u64>) -> OutputMessage {
         Ok(_) if virtual_size.is_none() => (None, Vec::new(), None),
         Ok(writer) => (writer.output_size(), writer.notice().into_iter().collect(), None),
         Err(error) => {
-            let Failure { kind, code, message, .. } = error.into();
-            (None, Vec::new(), Some(RefusalMessage { kind: kind.name(), code, message }))
+            let Failure { kind, code, fields, message } = error.into();
+            (None, Vec::new(), Some(RefusalMessage { kind: kind.name(), code, fields, message }))
         }
     };
     OutputMessage { name, label, hint, extension, options, compressed, size, notices, refusal }

@@ -100,7 +100,7 @@ impl Writer for TarGzip {
     fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Writer>> {
         let message = "A tar archive states the size of the disk before the disk, but the size of this one is known at \
                        its end only; choose another output format, or unpack the image first";
-        Err(Error::new(ErrorKind::Unsupported, message))
+        Err(Error::new(ErrorKind::Unsupported, message).coded("size-needed"))
     }
 
     fn header(&self, stamp: &Stamp) -> Vec<u8> {

@@ -39,7 +39,7 @@ impl FixedVhd {
                 "A VHD holds at most 2,040 GiB, but the disk has {} GiB; choose another output format",
                 virtual_size.div_ceil(GIB)
             );
-            return Err(Error::new(ErrorKind::Limit, message));
+            return Err(Error::new(ErrorKind::Limit, message).coded("vhd-too-large").field("size", virtual_size));
         }
         Ok(Self { virtual_size, disk_size: virtual_size.next_multiple_of(MIB).max(MIB) })
     }

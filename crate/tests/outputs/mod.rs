@@ -20,13 +20,13 @@ pub struct Output {
     validate: fn(&Path, &[u8]),
     /// Virtual size, size of the disk in the output, and size of the output if that is known beforehand.
     sizes: &'static [(u64, u64, Option<u64>)],
-    /// Virtual sizes that are too large, and a part of the message.
+    /// Virtual sizes that are too large, and the code of the error.
     too_large: (&'static [u64], &'static str),
     /// What the notice of another size says of the sizes that the output takes.
     notice: &'static str,
     /// The most bytes that the output has for a disk of zeros: as a part of the disk, and those that it has anyway.
     zeros: (f64, u64),
-    /// Whether the disk may come in order, so that only its end tells its size; if not, a part of the message.
+    /// Whether the disk may come in order, so that only its end tells its size; if not, the code of the error.
     in_order: Result<(), &'static str>,
 }
 
@@ -61,7 +61,7 @@ const OUTPUTS: &[Output] = &[
             (2040 * GIB - 512, 2040 * GIB, Some(2040 * GIB + 512)),
             (2040 * GIB, 2040 * GIB, Some(2040 * GIB + 512)),
         ],
-        too_large: (&[2040 * GIB + 512, 1 << 52], "at most 2,040 GiB"),
+        too_large: (&[2040 * GIB + 512, 1 << 52], "vhd-too-large"),
         notice: "since Azure takes whole MiB only",
         zeros: (0., 4096 + 512),
         in_order: Ok(()),
@@ -90,7 +90,7 @@ const OUTPUTS: &[Output] = &[
         too_large: (&[], ""),
         notice: "since Google Compute Engine takes whole GiB only",
         zeros: (1. / 1000., 4096),
-        in_order: Err("states the size of the disk before"),
+        in_order: Err("size-needed"),
     },
 ];
 

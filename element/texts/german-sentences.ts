@@ -1,0 +1,172 @@
+// German sentences by the codes of docs/errors.md.
+
+import { type Fields, shownText } from 'decant';
+import type { Units } from './units.js';
+
+export type Sentence = string | ((fields: Fields) => string);
+export type Sentences = Record<string, Sentence>;
+
+/** A field as it is shown: a name may be anything. */
+export const name = (field: Fields[string]): string => shownText(String(field ?? '?'));
+
+export function germanErrors({ size }: Units): Sentences {
+  return {
+    empty: 'Die Datei ist leer.',
+    'address-not-allowed': ({ host }) => `Der Server ${name(host)} darf nicht gefragt werden.`,
+    'content-encoded': ({ coding }) =>
+      `Der Server schickt die Datei kodiert (${name(coding)}), sodass sie sich nicht in Teilen lesen lässt.`,
+    'http-status': ({ host, status }) => `Der Server ${name(host)} lehnt ab (Status ${name(status)}).`,
+    'invalid-location': 'Der Server leitet an etwas weiter, das keine Adresse mit http oder https ist.',
+    'invalid-url': 'Das ist keine Adresse mit http oder https.',
+    'leaves-https': 'Der Server leitet von https zu http weiter. Das wird nicht befolgt.',
+    'no-answer': ({ host }) => `Der Server ${name(host)} antwortet nicht oder bricht jedes Mal ab.`,
+    'source-alternates': 'Mehrere Server haben verschiedene Fassungen der Datei. Öffnen Sie sie noch einmal.',
+    'source-changed': 'Die Datei wurde geändert, während sie gelesen wurde. Öffnen Sie sie noch einmal.',
+    'file-changed':
+      'Das Ergebnis lässt sich nicht schreiben: die Datei hat sich geändert, oder ihr Name ist zu lang. Wählen Sie einen anderen Namen.',
+    'file-in-use':
+      'Das Ergebnis lässt sich nicht schreiben: die Datei ist anderswo geöffnet, vielleicht in einem anderen Tab, oder schreibgeschützt.',
+    'folder-of-name': 'Das Ergebnis lässt sich nicht schreiben: es gibt einen Ordner mit diesem Namen.',
+    'folder-read-only': ({ folder }) =>
+      `Der Ordner ${name(folder)} ist schreibgeschützt. Wählen Sie einen anderen Ordner.`,
+    'format-not-read': ({ format }) => `Dieses Format liest Decant nicht: ${name(format)}.`,
+    'foreign-frame': 'Diese Seite liegt in der einer anderen Website: dort gibt der Browser ihr keinen Speicher.',
+    'insecure-page': 'Das geht nur auf einer Seite, die über https kommt, oder auf localhost.',
+    'missing-file': ({ file, neededBy }) => `${name(neededBy)} braucht die Datei ${name(file)}, die nicht dabei ist.`,
+    'name-refused': ({ folder, name: file }) =>
+      `Der Ordner ${name(folder)} nimmt keine Datei mit dem Namen ${name(file)}. Wählen Sie einen anderen Namen.`,
+    'no-storage': 'Dieser Browser hat keinen eigenen Speicher für Seiten.',
+    'not-a-disk':
+      'Was darin liegt, ist in keinem Format, das Decant kennt, und nichts zeigt, dass es eine rohe Platte ist: weder eine Partitionstabelle noch ein Dateisystem, noch die Größe.',
+    'not-an-image': ({ format }) =>
+      `Das ist kein Festplattenabbild, sondern etwas anderes (${name(format)}). Vielleicht ist es statt des Abbilds heruntergeladen worden.`,
+    'out-of-memory': 'Der Arbeitsspeicher reicht nicht. Schließen Sie andere Tabs.',
+    'password-needed': ({ layer }) => `${name(layer)} ist verschlüsselt und braucht ein Passwort.`,
+    'password-unconfirmed':
+      'Ob das Passwort stimmt, lässt sich nicht prüfen: am Anfang der Platte steht nichts, was Decant kennt.',
+    'password-wrong': 'Das Passwort ist falsch.',
+    'place-gone':
+      'Das Ergebnis lässt sich nicht schreiben: die Datei oder ihr Ordner ist nicht mehr da. Wählen Sie den Ort neu.',
+    policy: ({ directive, source }) =>
+      `Die Regeln dieser Seite (Content-Security-Policy) verbieten, was Decant braucht: ${name(directive)} muss ${name(source)} enthalten.`,
+    'refused-storage': 'Der Browser gibt dieser Seite keinen Speicher, vielleicht weil das Fenster ein privates ist.',
+    'sandboxed-downloads': 'Die Seite um diese herum erlaubt keine Downloads (sandbox ohne allow-downloads).',
+    'sandboxed-frame': 'Die Seite um diese herum erlaubt ihr keinen Speicher (sandbox ohne allow-same-origin).',
+    'size-needed':
+      'Ein tar-Archiv nennt die Größe der Platte vor ihr, hier zeigt sie sich erst am Ende. Wählen Sie ein anderes Format, oder entpacken Sie das Abbild zuerst.',
+    'source-unreadable':
+      'Der Browser kann die Datei nicht mehr lesen: sie wurde wohl geändert, verschoben oder entfernt. Wählen Sie sie neu aus.',
+    'state-format': ({ format }) => `Die Datei könnte eine Platte im Format ${name(format)} sein.`,
+    'storage-full': ({ size: bytes }) =>
+      typeof bytes === 'number'
+        ? `Im Speicher des Browsers ist kein Platz für ${size(bytes)}. Schaffen Sie Platz, oder speichern Sie auf einem anderen Weg.`
+        : 'Die Festplatte oder der Speicher des Browsers ist voll. Schaffen Sie Platz.',
+    'storage-refused': 'Der Browser lässt diese Seite keine Dateien speichern.',
+    'target-changed': 'Ein anderes Programm hat inzwischen in die Datei geschrieben. Wählen Sie einen anderen Namen.',
+    truncated: 'Das Abbild ist abgeschnitten: die Datei endet zu früh. Vielleicht ist sie nicht ganz kopiert.',
+    'vhd-too-large': 'Eine VHD fasst höchstens 2040 GiB, und diese Platte ist größer. Wählen Sie ein anderes Format.',
+    'wasm-not-loaded': 'Ein Teil von Decant (WebAssembly) konnte nicht geladen werden. Laden Sie die Seite neu.',
+    'worker-not-started': 'Ein Teil von Decant (ein Worker) konnte nicht starten. Laden Sie die Seite neu.',
+    'writing-refused': 'Der Browser erlaubt nicht, dorthin zu schreiben. Wählen Sie den Ort neu.',
+    'blob-exists': 'Unter diesem Namen liegt dort schon ein vollständiger Blob.',
+    'blob-missing': 'Unter dieser Adresse liegt kein Blob.',
+    'container-unmarked': ({ container }) =>
+      `Das Archiv (${name(container)}) hat kein Ende: vielleicht ist es nicht ganz kopiert.`,
+    'invalid-signed-url': 'Diese Seite hat für das Hochladen keine Adresse mit http oder https bekommen.',
+    journal: 'Was schon hochgeladen ist, lässt sich nicht feststellen: das Journal ist unbrauchbar.',
+    'left-behind': ({ leftAt }) => `Was hochgeladen wurde, ließ sich nicht entfernen: ${name(leftAt)}.`,
+    'manifest-mismatch':
+      'Der Inhalt ist ein anderer, als das Manifest des Archivs sagt. Laden oder kopieren Sie das Archiv noch einmal.',
+    'no-image': 'In dem Archiv liegt kein Festplattenabbild.',
+    'object-differs': 'Auf dem Server liegt etwas anderes, als hochgeladen wurde.',
+    'part-differs': 'Der Server hat mehrmals etwas anderes gespeichert, als er bekommen hat.',
+    'piece-damaged': ({ piece }) => `Teil ${name(piece)} ist beschädigt, abgeschnitten oder doppelt.`,
+    'piece-missing': 'Ein Teil davon fehlt in dem Archiv.',
+    'several-images': ({ count }) =>
+      `In dem Archiv liegen ${name(count)} Festplattenabbilder. Entpacken Sie das, um das es geht.`,
+    'size-differs': ({ found, size: bytes }) =>
+      `Der Blob hat ${size(Number(found))}, das Ergebnis aber ${size(Number(bytes))}.`,
+    'tar-sparse-unreadable':
+      'Die Datei ist im Archiv so mit Löchern gepackt, wie Decant es nicht liest. Packen Sie sie ohne Löcher.',
+    'upload-incomplete': 'Für den Server ist das Hochladen nicht abgeschlossen, obwohl er alles bekommen hat.',
+    'upload-uncertain':
+      'Ob das Hochladen abgeschlossen ist, lässt sich nicht feststellen. Sehen Sie auf dem Server nach.',
+  };
+}
+
+export function germanNotices({ size }: Units): Sentences {
+  const outside = ({ file }: Fields) =>
+    `Das Abbild nennt ${name(file)}, also eine Datei außerhalb seines Ordners. Sie wird nie von selbst geöffnet.`;
+
+  return {
+    'absolute-path': outside,
+    'parent-path': outside,
+    protocol: outside,
+    'backing-file': ({ file }) => `Was das Abbild selbst nicht hat, liest es aus ${name(file)}.`,
+    'backing-format': ({ file }) => `Das Abbild sagt nicht, welches Format ${name(file)} hat.`,
+    'data-file': ({ file }) => `Die Daten liegen in einer anderen Datei: ${name(file)}.`,
+    dirty: 'Das Abbild wurde nicht richtig geschlossen.',
+    'download-unconfirmed':
+      'Um diese Seite liegt die einer anderen Website. Erlaubt sie keine Downloads, hat der Browser diesen verworfen.',
+    expanding: 'Komprimierte Daten werden weit größer als die Datei.',
+    extent: ({ file }) => `Ein Teil der Platte liegt in ${name(file)}.`,
+    extents: ({ count }) => `Teile der Platte liegen in ${count} anderen Dateien.`,
+    'guessed-raw': ({ file, container }) =>
+      `${file === undefined && container === undefined ? 'Der Inhalt' : name(file ?? container)} ist in keinem Format, das Decant kennt, und wird als rohe Platte gelesen.`,
+    huge: ({ size: bytes }) => `Die Platte hat ${size(Number(bytes))}, weit mehr als ihre Datei.`,
+    shared: 'Teile der Datei gehören zu vielen Stellen der Platte.',
+    'size-mismatch': ({ descriptor, header }) =>
+      `Zwei Stellen des Abbilds nennen verschiedene Größen: ${size(Number(descriptor))} und ${size(Number(header))}. Die zweite gilt.`,
+    'source-not-verified': 'Ändert sich das Abbild beim Konvertieren, wird es vielleicht nicht bemerkt.',
+    'unknown-descriptor-version': ({ version }) =>
+      `Der Deskriptor hat eine Version, die Decant nicht kennt: ${name(version)}.`,
+    'unknown-features': 'Das Abbild benutzt unbekannte Funktionen, die das Lesen nicht hindern.',
+    'unknown-io-filter': ({ filters }) =>
+      `Beim Schreiben war ein I/O-Filter beteiligt (${name(filters)}), der Daten verändert haben kann.`,
+    'manifest-unchecked': ({ file }) =>
+      `${file === undefined ? 'Das Archiv' : name(file)} wurde nicht mit dem Manifest verglichen.`,
+    'marked-corrupt': 'Das Abbild ist als beschädigt gekennzeichnet.',
+    trailer: ({ size: bytes }) =>
+      `Hinter den komprimierten Daten stehen ${size(Number(bytes))}, die zu nichts gehören. Sie sind weggelassen.`,
+    unconfirmed: 'Der Server hat alles angenommen, ließ sich aber nicht nach der fertigen Datei fragen.',
+    unverified: 'Hat sich das Abbild beim Konvertieren geändert, wurde es vielleicht nicht bemerkt.',
+  };
+}
+
+/** Why a range is lost: clauses. */
+export const germanDamage: Sentences = {
+  'compressed-cut': 'die Datei endet in einem komprimierten Cluster',
+  'compressed-invalid': 'ein komprimierter Cluster ergibt keinen ganzen Cluster',
+  'grain-cut': 'die Datei endet in einem komprimierten Grain',
+  'grain-invalid': 'ein komprimiertes Grain ergibt kein ganzes Grain mit der richtigen Prüfsumme',
+  'grain-misplaced': 'ein komprimiertes Grain trägt die Markierung eines anderen',
+  'grain-oversized': 'die Markierung eines komprimierten Grains nennt mehr als die doppelte Größe eines Grains',
+  'qcow2-cluster-truncated': 'die Datei endet vor dem Ende eines Datenclusters',
+  'qcow2-cluster-unaligned': 'ein Datencluster beginnt zwischen zwei Clustern',
+  'qcow2-compressed-truncated': 'die Datei endet vor einem komprimierten Cluster',
+  'qcow2-data-file-compressed': 'ein Abbild mit Datendatei hat einen komprimierten Cluster',
+  'qcow2-data-file-offset': 'eine Stelle in der Datendatei ist nicht die auf der Platte',
+  'qcow2-l1-truncated': 'die Datei endet vor dem Ende der L1-Tabelle',
+  'qcow2-l2-truncated': 'die Datei endet vor dem Ende einer L2-Tabelle',
+  'qcow2-l2-unaligned': 'eine L2-Tabelle beginnt zwischen zwei Clustern',
+  'qcow2-subcluster-conflict': 'ein Subcluster ist zugleich belegt und null',
+  'qcow2-subcluster-nowhere': 'ein belegter Subcluster hat keinen Platz in der Datei',
+  'qcow2-zero-in-version-2': 'ein Abbild der Version 2 hat einen Null-Cluster',
+  'qed-cluster-misplaced': 'ein Datencluster liegt im Kopf oder zwischen zwei Clustern',
+  'qed-cluster-truncated': 'die Datei endet vor dem Ende eines Datenclusters',
+  'qed-l1-truncated': 'die Datei endet vor dem Ende der L1-Tabelle',
+  'qed-l2-misplaced': 'eine L2-Tabelle liegt im Kopf oder zwischen zwei Clustern',
+  'qed-l2-truncated': 'die Datei endet vor dem Ende einer L2-Tabelle',
+  'raw-disk-truncated': 'die Datei endet vor dem Ende der Platte',
+  'vdi-block-truncated': 'die Datei endet vor dem Ende eines Blocks',
+  'vdi-map-truncated': 'die Datei endet vor dem Ende der Blocktabelle',
+  'vmdk-directory-entry': 'ein Eintrag des Grain-Verzeichnisses ist ungültig',
+  'vmdk-directory-truncated': 'die Datei endet vor dem Ende des Grain-Verzeichnisses',
+  'vmdk-extent-short': 'eine Teildatei ist kürzer, als der Deskriptor sagt',
+  'vmdk-extent-truncated': 'eine Teildatei endet zu früh',
+  'vmdk-footer-lost': 'das Ende der Datei fehlt, das sagt, wo die Grains liegen',
+  'vmdk-grain-truncated': 'die Datei endet vor dem Ende eines Grains',
+  'vmdk-no-access': 'der Deskriptor erlaubt keinen Zugriff auf eine Teildatei',
+  'vmdk-table-entry': 'ein Eintrag einer Grain-Tabelle ist ungültig',
+  'vmdk-table-truncated': 'die Datei endet vor dem Ende einer Grain-Tabelle',
+};
