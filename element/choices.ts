@@ -5,7 +5,7 @@ import { diskSize } from './disk-size.js';
 import type { Host } from './host.js';
 import { currentRates, type Method, predict, type Rates } from './rates.js';
 import type { Stage } from './stage.js';
-import type { Texts } from './texts/english.js';
+import type { AllTexts } from './types.texts.js';
 import type { Choice, Survey, Way } from './ways.js';
 import { isOtherTabBusy } from './work-guard.js';
 
@@ -84,17 +84,18 @@ export async function explore(
 }
 
 /** What the frames that the page lies in forbid. */
-async function frameObstacles(texts: Texts): Promise<Partial<Environment>> {
+async function frameObstacles(texts: AllTexts): Promise<Partial<Environment>> {
   const codes = new Map((await outputs()).map(({ name, code }) => [name, code]));
   const picker = codes.get('folder') === 'foreign-frame' ? texts.foreignPicker : undefined;
-  const download = texts.frameDownload[codes.get('download') ?? ''];
+  const forbidden: Partial<Record<string, string>> = texts.frameDownload;
+  const download = forbidden[codes.get('download') ?? ''];
   return {
     ...(picker && { folderObstacle: picker, dialogObstacle: picker }),
     ...(download && { downloadObstacle: download }),
   };
 }
 
-const streamObstacle = async ({ streamedDownloads }: Host, texts: Texts): Promise<string | undefined> =>
+const streamObstacle = async ({ streamedDownloads }: Host, texts: AllTexts): Promise<string | undefined> =>
   streamedDownloads ? streamedDownloads.obstacle() : texts.streamsNot;
 
 /** In bytes: less room than this is not told. */
@@ -151,7 +152,7 @@ function downloading(
   output: OutputFormat,
   survey: Survey,
   { rates, fits, room, stream, folderObstacle, downloadObstacle }: Environment,
-  texts: Texts,
+  texts: AllTexts,
 ): Pick<Choice, 'method' | 'obstacle' | 'note'> {
   if (!isSecureContext) return { method: 'stored', obstacle: texts.insecure };
   if (downloadObstacle !== undefined) return { method: 'stored', obstacle: downloadObstacle };
@@ -186,7 +187,7 @@ export function bestChoice(choices: Choice[]): Choice | undefined {
 }
 
 /** The way that is clearly better than the others, and why; `undefined` if none is. */
-export function advice(choices: Choice[], texts: Texts): { way: Way; reason: string } | undefined {
+export function advice(choices: Choice[], texts: AllTexts): { way: Way; reason: string } | undefined {
   const best = bestChoice(choices);
   const others = choices.filter((choice) => choice !== best && !choice.obstacle);
   const other = others[0];

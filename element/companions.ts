@@ -5,7 +5,7 @@ import { diskSize } from './disk-size.js';
 import { type Given, mayBeSame, sourceOf } from './given.js';
 import type { Answer } from './opening.js';
 import { isSameName } from './sorting.js';
-import type { Texts } from './texts/english.js';
+import type { AllTexts } from './types.texts.js';
 
 const SECTOR = 512;
 
@@ -18,7 +18,7 @@ export async function doubtsAbout(
   { need, given }: Answer,
   top: Given,
   image: Image,
-  texts: Texts,
+  texts: AllTexts,
   signal: AbortSignal,
 ): Promise<string[]> {
   const { file, link } = given;
@@ -61,11 +61,11 @@ async function formatOf(given: Given, signal: AbortSignal): Promise<string | und
 
 type Layer = Image['info']['layers'][number];
 
-const smaller = (layer: Layer, above: Layer, texts: Texts): string =>
+const smaller = (layer: Layer, above: Layer, texts: AllTexts): string =>
   texts.smallerLayer(layer.name, layer.virtualSize, above.name, above.virtualSize);
 
 /** A sentence for each layer whose disk is smaller than that of the layer above. */
-export function smallerLayers({ layers }: Image['info'], texts: Texts): string[] {
+export function smallerLayers({ layers }: Image['info'], texts: AllTexts): string[] {
   return layers.flatMap((layer, at) => {
     const above = layers[at - 1];
     return above && layer.virtualSize < above.virtualSize ? [smaller(layer, above, texts)] : [];

@@ -12,7 +12,8 @@ import { styles } from './styles.js';
 import { english } from './texts/english.js';
 import { languageOf, textsIn } from './texts/languages.js';
 import { replaced } from './texts/replaced.js';
-import type { DecantConverterElement, DecantConverterEvents, Texts } from './types.js';
+import type { DecantConverterElement, DecantConverterEvents } from './types.js';
+import type { Texts } from './types.texts.js';
 import {
   announcement,
   convertingView,

@@ -1,6 +1,6 @@
 // Names for the converted disk.
 
-import type { Texts } from './texts/english.js';
+import type { AllTexts } from './types.texts.js';
 
 /** The endings of disk images, and of what they are packed in. */
 const KNOWN = /\.(?:bz2|dd|gz|img|iso|ova|qcow2?|qed|raw|tar|tgz|vdi|vhdx?|vmdk|xz|zip|zst)$/i;
@@ -74,7 +74,7 @@ async function isThere(folder: FileSystemDirectoryHandle, name: string): Promise
 }
 
 /** Why no file can have a name that begins with this; `undefined` if one can. */
-export function problemSoFar(name: string, texts: Texts): string | undefined {
+export function problemSoFar(name: string, texts: AllTexts): string | undefined {
   const bad = FORBIDDEN.exec(name)?.[0];
   if (bad) return /\p{Cc}/u.test(bad) ? texts.controlInName : texts.badName(bad);
   const bytes = bytesOf(name);
@@ -82,7 +82,7 @@ export function problemSoFar(name: string, texts: Texts): string | undefined {
 }
 
 /** Why no file can have this name; `undefined` if one can. */
-export function nameProblem(name: string, texts: Texts): string | undefined {
+export function nameProblem(name: string, texts: AllTexts): string | undefined {
   if (name.trim() === '') return texts.noName;
   return problemSoFar(name, texts) ?? (/^\.+$|[. ]$/.test(name) ? texts.nameEnd : undefined);
 }

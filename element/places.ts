@@ -4,8 +4,8 @@ import { DecantError, type Output } from 'decant';
 import { isAlike } from './given.js';
 import type { Stage } from './stage.js';
 import type { Place } from './state.js';
-import type { Texts } from './texts/english.js';
 import type { DiskToSave } from './types.js';
+import type { AllTexts } from './types.texts.js';
 
 /** What the package writes to at a place. */
 interface Opened {
@@ -52,7 +52,7 @@ export async function outputAt(
  * A sentence on what a conversion that did not succeed has left at `place`; `undefined` where only the page knows. `isKept`
  * says whether what is done is kept, to be gone on with.
  */
-export async function leftBehind(place: Place, isKept: boolean, texts: Texts): Promise<string | undefined> {
+export async function leftBehind(place: Place, isKept: boolean, texts: AllTexts): Promise<string | undefined> {
   switch (place.kind) {
     case 'stored':
       return isKept ? texts.partKept : texts.nothingLeft;
@@ -76,7 +76,7 @@ const swapOf = (name: string): string => `${name}.crswap`;
 
 async function leftInFolder(
   { folder, name, replaces }: Extract<Place, { kind: 'folder' }>,
-  texts: Texts,
+  texts: AllTexts,
 ): Promise<string> {
   try {
     const left = await leftIn(await folder.getFileHandle(name), name, replaces, texts);
@@ -93,7 +93,7 @@ async function leftIn(
   handle: FileSystemFileHandle,
   name: string,
   before: File | undefined,
-  texts: Texts,
+  texts: AllTexts,
 ): Promise<string | undefined> {
   try {
     const now = await handle.getFile();

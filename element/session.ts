@@ -13,7 +13,7 @@ import { Saver } from './saving.js';
 import { type Sorted, sort, sortImages } from './sorting.js';
 import { Stage } from './stage.js';
 import type { FileNeed, Next, State } from './state.js';
-import type { Texts } from './texts/english.js';
+import type { AllTexts } from './types.texts.js';
 import type { Way } from './ways.js';
 
 export class Session {
@@ -45,12 +45,12 @@ export class Session {
     return this.#stage.state;
   }
 
-  get texts(): Texts {
+  get texts(): AllTexts {
     return this.#stage.texts;
   }
 
   /** Shows what follows in other words. */
-  set texts(texts: Texts) {
+  set texts(texts: AllTexts) {
     this.#stage.texts = texts;
     this.#stage.refresh();
   }
@@ -359,7 +359,7 @@ export class Session {
 }
 
 /** The news about files that were left out; empty if there are none. */
-const newsOf = (aside: Given[], texts: Texts): string =>
+const newsOf = (aside: Given[], texts: AllTexts): string =>
   aside.length > 0 ? texts.aside(aside.map(({ file }) => file.name)) : '';
 
 /** How to open the image for the step `next`. */

@@ -4,11 +4,12 @@
 import type { Image, Waiting } from 'decant';
 import type { Host } from './host.js';
 import type { State } from './state.js';
-import { english, type Texts } from './texts/english.js';
+import { english } from './texts/english.js';
+import type { AllTexts } from './types.texts.js';
 
 export class Stage {
   state: State = { step: 'empty' };
-  texts: Texts = english;
+  texts: AllTexts = english;
   /** The server that this turn waits for. */
   waiting: Waiting | undefined;
   #turn = new AbortController();

@@ -1,6 +1,7 @@
 // What a page sees of the element.
 
 import type { DecantError, Info, Output, OutputFormat, Progress, Result } from 'decant';
+import type { Texts } from './types.texts.js';
 
 /** The disk that is about to be converted. */
 export interface DiskToSave {
@@ -33,11 +34,6 @@ export interface StreamedDownloads {
   obstacle(): Promise<string | undefined>;
   /** Begins a download of `size` bytes, or of as many as come. Rejects if it does not begin, or if `signal` is aborted. */
   open(name: string, size: number | undefined, signal: AbortSignal): Promise<StreamedDownload>;
-}
-
-/** Texts by their names: those that are left out stay as they are. */
-export interface Texts {
-  [name: string]: string | ((...values: never[]) => string) | Texts;
 }
 
 /** The events of the element. They bubble, and leave shadow trees. */

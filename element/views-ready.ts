@@ -9,7 +9,7 @@ import { imageFiles } from './opening.js';
 import { pictureView } from './picture/view.js';
 import type { Session } from './session.js';
 import type { Asking, Step } from './state.js';
-import type { Texts } from './texts/english.js';
+import type { AllTexts } from './types.texts.js';
 import { facts, heading, waitingView } from './views.js';
 import { type Choice, hasGpt } from './ways.js';
 
@@ -116,7 +116,7 @@ const placeFields = (state: Step<'ready'>, session: Session) => html`
 `;
 
 /** What a choice takes, of a disk of `virtualSize` bytes. */
-function costOf(choice: Choice, virtualSize: number | undefined, texts: Texts): string {
+function costOf(choice: Choice, virtualSize: number | undefined, texts: AllTexts): string {
   if (virtualSize === undefined) return texts.unknownCost;
   return choice.method === 'picked' ? texts.pickedCost(choice) : texts.downloadCost(choice, virtualSize);
 }

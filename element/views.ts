@@ -6,7 +6,7 @@ import { canAskToNotify } from './notification.js';
 import { pictureView } from './picture/view.js';
 import type { Session } from './session.js';
 import { methodOf, type Next, type State, type Step } from './state.js';
-import type { Texts } from './texts/english.js';
+import type { AllTexts } from './types.texts.js';
 
 /** Shorter silences of a network, in seconds, are nobody's concern. */
 const SILENT = 5;
@@ -20,30 +20,30 @@ export const facts = (rows: [string, string | undefined][]) => html`
   <dl>${rows.map(([name, value]) => (value ? html`<div><dt>${name}</dt><dd>${value}</dd></div>` : nothing))}</dl>
 `;
 
-const doneTitle = ({ result, place, isCopyGone }: Step<'done'>, texts: Texts): string => {
+const doneTitle = ({ result, place, isCopyGone }: Step<'done'>, texts: AllTexts): string => {
   if (result.lostBytes > 0) return texts.doneDamaged;
   return (place.kind === 'stored' && !isCopyGone) || place.kind === 'streamed' ? texts.doneSaving : texts.done;
 };
 
 /** Where the disk is. */
-const donePlace = ({ place, copying, isCopyGone }: Step<'done'>, texts: Texts): string =>
+const donePlace = ({ place, copying, isCopyGone }: Step<'done'>, texts: AllTexts): string =>
   isCopyGone ? texts.copied(place.name) : texts.place(place, copying);
 
 /** Whether the network is gone for so long that a person should know. */
 const isSilent = ({ silence }: Step<'converting'>): boolean => silence >= SILENT;
 
-const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts: Texts): string =>
+const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts: AllTexts): string =>
   texts.working(cancelling ? texts.cancelling : texts.phase[phase], name);
 
 /** A hint for the time in which the browser completes a file: it tells no progress and cannot be stopped. */
-function finishingHint({ phase, place, cancelling }: Step<'converting'>, texts: Texts): string | undefined {
+function finishingHint({ phase, place, cancelling }: Step<'converting'>, texts: AllTexts): string | undefined {
   if (phase !== 'finishing' || methodOf(place) !== 'picked') return undefined;
   if (!cancelling) return texts.finishing;
   return place.kind === 'folder' && !place.replaces ? texts.cancelWaits : texts.cancelTooLate;
 }
 
 /** The text for screen readers: the step, and the progress of a conversion in steps of 10 %. */
-export function announcement(state: State, texts: Texts): string {
+export function announcement(state: State, texts: AllTexts): string {
   switch (state.step) {
     case 'converting':
       if (state.cancelling) return [workTitle(state, texts), finishingHint(state, texts)].filter(Boolean).join('. ');
@@ -68,7 +68,7 @@ export function announcement(state: State, texts: Texts): string {
 }
 
 /** The title for the window; `undefined` for the page's own. */
-export function windowTitle(state: State, texts: Texts): string | undefined {
+export function windowTitle(state: State, texts: AllTexts): string | undefined {
   switch (state.step) {
     case 'converting':
       return `${texts.percent(state.share)} ${shownText(state.name)}`;
@@ -168,7 +168,7 @@ export function doneView(state: Step<'done'>, session: Session): TemplateResult 
 }
 
 /** The ranges that could not be read. The result lists the first ones. */
-function lostView({ lost, lostRanges, lostBytes }: Result, texts: Texts): TemplateResult {
+function lostView({ lost, lostRanges, lostBytes }: Result, texts: AllTexts): TemplateResult {
   const more = lostRanges - lost.length;
   const lines = [...lost.map(texts.lostRange), ...(more > 0 ? [texts.lostMore(more)] : [])];
   return html`

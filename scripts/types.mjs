@@ -74,13 +74,15 @@ const globalTypes = (name) =>
 /** The types of `decant/element`: what a page sees of it, by the package's own. */
 function elementTypes(dist) {
   run('Compiling TypeScript', bin('tsc'), ['-p', 'element']);
-  const [types, index] = ['types', 'index'].map((name) =>
+  const files = ['types.texts', 'types', 'index'].map((name) =>
     readFileSync(join(DECLARATIONS, 'element', `${name}.d.ts`), 'utf8'),
   );
-  const own = index.replace(/^import .*\n/gm, '');
+  const taken = files.flatMap((text) => [...text.matchAll(/^import type \{ (.*) \} from 'decant';$/gm)]);
+  const names = new Set(taken.flatMap(([, list]) => list.split(', ')));
+  const own = files.map((text) => text.replace(/^import .*\n/gm, '')).join('');
   writeFileSync(
     join(dist, 'element.d.ts'),
-    `${types}${own}${globalTypes('element')}`.replaceAll(/from 'decant'/g, "from './browser.js'"),
+    `import type { ${[...names].sort().join(', ')} } from './browser.js';\n${own}${globalTypes('element')}`,
   );
 }
 

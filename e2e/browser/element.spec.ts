@@ -172,7 +172,8 @@ test('texts are those of the language around, or of the page', async ({ page, se
   await page.evaluate(() => {
     const converter = document.querySelector('decant-converter')!;
     converter.lang = 'fr';
-    converter.texts = { convert: 'Import', ways: { download: 'To this computer' }, noSuchText: 'x' };
+    const texts = { convert: 'Import', ways: { download: 'To this computer' }, noSuchText: 'x' };
+    converter.texts = texts;
   });
   await expect(page.getByRole('button', { name: 'Import', exact: true })).toBeVisible();
   await expect(page.getByRole('radio', { name: 'To this computer' })).toBeVisible();

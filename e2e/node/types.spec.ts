@@ -52,12 +52,23 @@ const WRONG_IN_NODE = `
 /** The same in browsers. */
 const BROWSER = `
   import { canStore, configure, type Image, open } from 'decant/browser';
-  import { DecantConverter, type DecantConverterElement } from 'decant/element';
+  import { DecantConverter, type DecantConverterElement, type Texts } from 'decant/element';
   import { threads } from 'decant/threads';
   export function makeConverter(): DecantConverterElement {
     const converter: DecantConverterElement = document.createElement('decant-converter');
     converter.output = async ({ info, format, name }) => ({ opfs: info.format + format.size?.toFixed() + name });
-    converter.texts = { convert: 'Import', notOpened: (name: string) => name, ways: { download: 'here' } };
+    const texts: Texts = { convert: 'Import', notOpened: (name) => name.trim(), ways: { download: 'here' } };
+    converter.texts = { ...texts, percent: 'some', place: ({ kind, name }) => kind + name, next: undefined };
+    // @ts-expect-error there is no such text
+    converter.texts = { conwert: 'Import' };
+    // @ts-expect-error there is no such way
+    converter.texts = { ways: { upload: 'here' } };
+    // @ts-expect-error a text without values takes none
+    converter.texts = { convert: () => 'Import' };
+    // @ts-expect-error a name is no number
+    converter.texts = { notOpened: (name: number) => name.toFixed() };
+    // @ts-expect-error the help has a slot
+    converter.texts = { help: ['Help'] };
     converter.addEventListener('decant-done', ({ detail }) => void detail.outputSize.toFixed());
     // @ts-expect-error an error has no size
     converter.addEventListener('decant-error', ({ detail }) => void detail.outputSize);

@@ -1,13 +1,13 @@
 // What is inside a disk, as a list.
 
 import { html, nothing, type TemplateResult } from 'lit';
-import type { Texts } from '../texts/english.js';
+import type { AllTexts } from '../types.texts.js';
 import type { Contents } from './types.js';
 
 /** More partitions are only counted. */
 const MOST_SHOWN = 16;
 
-export function contentsView({ table, parts }: Contents, texts: Texts): TemplateResult | typeof nothing {
+export function contentsView({ table, parts }: Contents, texts: AllTexts): TemplateResult | typeof nothing {
   if (!table && parts.length === 0) return nothing;
   const more = parts.length - MOST_SHOWN;
   return html`

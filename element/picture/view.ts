@@ -1,12 +1,12 @@
 // The picture of a disk, with its legend.
 
 import { html, nothing, type TemplateResult } from 'lit';
-import type { Texts } from '../texts/english.js';
+import type { AllTexts } from '../types.texts.js';
 import type { DiskPicture } from './disk-picture.js';
 import { CELL, COLOURED_LAYERS, COLUMNS } from './paint.js';
 
 /** `share` is that of the disk which is converted, while it is: 0 to 1. The canvas is painted once it is there. */
-export function pictureView(picture: DiskPicture, share: number | undefined, texts: Texts): TemplateResult {
+export function pictureView(picture: DiskPicture, share: number | undefined, texts: AllTexts): TemplateResult {
   const { contents, layers } = picture.legend;
   const height = Math.ceil(picture.count / COLUMNS) * CELL;
   const entry = (colour: string, text: string) =>

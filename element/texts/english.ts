@@ -1,21 +1,7 @@
 // Every text that a person reads, in English. Names of images and files are shown escaped and cut.
 
-import {
-  copyLifetime,
-  type DecantError,
-  type Info,
-  type LostRange,
-  type Notice,
-  type OutputFormat,
-  type Result,
-  type Snapshot,
-  shownText,
-  type Waiting,
-} from 'decant';
-import type { Contents, Part } from '../contents/types.js';
-import type { Method } from '../rates.js';
-import type { FileNeed, Next, Place } from '../state.js';
-import type { Choice } from '../ways.js';
+import { copyLifetime, shownText } from 'decant';
+import type { AllTexts, SaveCost } from '../types.texts.js';
 import { clause, sentence } from './sentences.js';
 import { unitsOf } from './units.js';
 
@@ -36,28 +22,24 @@ const roughly = (seconds: number): string => {
 };
 
 /** How long a choice takes, as a sentence that follows another one; empty if that is not known. */
-const time = ({ seconds, atLeast, isGuess }: Choice): string => {
+const time = ({ seconds, atLeast, isGuess }: SaveCost): string => {
   if (seconds === undefined || (isGuess && atLeast)) return '';
   if (isGuess) return ` Probably ${roughly(seconds)}.`;
   return atLeast ? ` At least ${duration(seconds)}.` : ` About ${duration(seconds)}.`;
 };
 
-/** What a text tells of a failure. */
-export type Failed = Pick<DecantError, 'kind' | 'code' | 'fields' | 'message'>;
-
-export const english = {
+export const english: AllTexts = {
   size,
 
   title: 'Decant',
   tagline: 'Turns a disk image into the form you need.',
-  /** Shown unless the page takes disks itself. */
   nothingUploaded: 'In this browser: nothing is uploaded.',
 
   dropHere: 'Drop a disk image here',
   orPaste: 'or paste a file, or a link to one',
   choose: 'Choose a file',
   address: 'Or the address of an image on a server',
-  addressFor: ({ role }: FileNeed) => `Or the address of the ${role} on a server`,
+  addressFor: ({ role }) => `Or the address of the ${role} on a server`,
   openAddress: 'Open',
   noAddress: 'That is no address of a file: it begins with https:// or http://.',
   trySample: 'Try a sample image',
@@ -66,30 +48,29 @@ export const english = {
     'Reads qcow2 with all that belongs to it, VMDK, VDI, QED and raw disks, also in a tar or a gzip file.',
     'Of any size: only a small part is in memory at a time, and in a folder that you pick, what is empty takes no space.',
   ],
-  /** Shown unless the page takes disks itself. */
   checkUploads: 'Nothing is uploaded. You can check that: turn your network off, and it works all the same.',
   dropToOpen: 'Let go to open it',
   dropToQueue: 'Let go to put it in the queue, where it waits until this one is done',
-  dropToAnswer: (name: string) => `Let go to hand it over for ${shownText(name)}`,
-  opening: (name: string) => `Reading ${shownText(name)}`,
+  dropToAnswer: (name) => `Let go to hand it over for ${shownText(name)}`,
+  opening: (name) => `Reading ${shownText(name)}`,
   dropped: 'what you dropped',
   chosen: 'what you chose',
   noFiles: 'There was no file in what you dropped.',
-  tooMany: (most: number) => `That was more than ${most} files. Drop the disk images that you mean.`,
-  notFetched: (name: string) => `Could not read ${shownText(name)}; try again.`,
-  aside: (names: string[]) =>
+  tooMany: (most) => `That was more than ${most} files. Drop the disk images that you mean.`,
+  notFetched: (name) => `Could not read ${shownText(name)}; try again.`,
+  aside: (names) =>
     names.length === 1
       ? `${shownText(names[0]!)} is no disk image and was left out.`
       : `No disk images, and left out: ${list(names)}.`,
 
   queue: 'Queue',
   queued: {
-    added: (names: string[]) => `${list(names)} ${names.length === 1 ? 'waits' : 'wait'} in the queue.`,
-    claimed: (names: string[]) =>
+    added: (names) => `${list(names)} ${names.length === 1 ? 'waits' : 'wait'} in the queue.`,
+    claimed: (names) =>
       `${list(names)} ${names.length === 1 ? 'was' : 'were'} in the queue and ${names.length === 1 ? 'belongs' : 'belong'} to this image.`,
     waiting: 'waits',
     current: 'now',
-    saved: (place: Place) => {
+    saved: (place) => {
       const name = shownText(place.name);
       if (place.kind === 'folder') return `saved as ${name} in ${shownText(place.folder.name)}`;
       const isSaved = place.kind === 'dialog' || place.kind === 'host';
@@ -105,20 +86,20 @@ export const english = {
   virtualSize: 'Disk size',
   unknownSize: 'known when it is converted',
   fileSize: 'Image file',
-  fileSizeValue: (bytes: number, files: number) => (files > 1 ? `${size(bytes)} in ${files} files` : size(bytes)),
+  fileSizeValue: (bytes, files) => (files > 1 ? `${size(bytes)} in ${files} files` : size(bytes)),
   data: 'Data',
   layers: 'Layers',
   encryption: 'Encryption',
-  encryptionValue: ({ format, luks }: NonNullable<Info['encryption']>) =>
+  encryptionValue: ({ format, luks }) =>
     luks ? `${format.toUpperCase()}, ${shownText(luks.cipher)}` : 'AES, the old method',
   snapshot: 'What to convert',
   activeDisk: 'The current state',
-  snapshotValue: ({ id, name, dateSeconds }: Snapshot) =>
+  snapshotValue: ({ id, name, dateSeconds }) =>
     `Snapshot ${shownText(name || id)}, ${new Date(dateSeconds * 1000).toLocaleString()}`,
   openSnapshot: 'Show this one',
   otherSnapshot: 'Another state is chosen than the one that is shown: show it first, then convert.',
-  unused: (names: string[]) => `The image does not refer to ${list(names)}.`,
-  formatValue: (info: Info) =>
+  unused: (names) => `The image does not refer to ${list(names)}.`,
+  formatValue: (info) =>
     [
       info.format,
       info.version && `version ${info.version}`,
@@ -127,100 +108,95 @@ export const english = {
     ]
       .filter(Boolean)
       .join(', '),
-  dataCounting: (bytes: number) => `${size(bytes)} so far`,
-  dataValue: (bytes: number, compressed: number) => {
+  dataCounting: (bytes) => `${size(bytes)} so far`,
+  dataValue: (bytes, compressed) => {
     if (compressed === 0) return size(bytes);
     return `${size(bytes)}, ${compressed > bytes * 0.95 ? 'nearly all' : size(compressed)} of it compressed`;
   },
 
   picture: {
-    /** For those who cannot see it. `share` is that of the disk which is converted: 0 to 1. */
-    label: (share: number | undefined) =>
+    label: (share) =>
       share === undefined
         ? 'What the disk holds, as a picture'
         : `The disk as a picture, ${english.percent(share)} converted`,
     data: 'data',
-    layer: (name: string) => `data of ${shownText(name)}`,
+    layer: (name) => `data of ${shownText(name)}`,
     compressed: 'compressed',
     empty: 'empty',
     lost: 'lost',
   },
 
   contents: {
-    title: (table: Contents['table'], parts: number) =>
+    title: (table, parts) =>
       table ? `Inside: ${parts === 1 ? 'one partition' : `${parts} partitions`} (${table.kind})` : 'Inside',
-    part: ({ name, type, fileSystem, size: bytes }: Part) => {
+    part: ({ name, type, fileSystem, size: bytes }) => {
       const what = fileSystem?.name ?? type ?? 'unknown';
       const label = fileSystem?.label ?? name;
       const called = label ? `${what} “${shownText(label)}”` : what;
       return [called, size(bytes), fileSystem && type].filter(Boolean).join(', ');
     },
-    more: (parts: number) => `and ${parts === 1 ? 'one more' : `${parts} more`}`,
+    more: (parts) => `and ${parts === 1 ? 'one more' : `${parts} more`}`,
     damaged: 'The partition table is damaged. The disk is converted as it is.',
   },
 
-  needsFile: ({ role, of }: FileNeed) =>
+  needsFile: ({ role, of }) =>
     `${shownText(of)} holds only a part of its disk. The rest is in another file, its ${role}:`,
-  needsTitle: (name: string, role: string) => `${shownText(name)} needs its ${role}`,
-  needsPassword: (name: string) => `${shownText(name)} is encrypted`,
-  chooseFor: ({ role }: FileNeed) => `Choose the ${role}`,
-  chooseOther: ({ role }: FileNeed) => `Choose another ${role}`,
+  needsTitle: (name, role) => `${shownText(name)} needs its ${role}`,
+  needsPassword: (name) => `${shownText(name)} is encrypted`,
+  chooseFor: ({ role }) => `Choose the ${role}`,
+  chooseOther: ({ role }) => `Choose another ${role}`,
   needsFileHint: 'Or drop it here. Nothing is opened by a name that stands in an image: you decide what is read.',
-  notTheFile: (names: string[]) =>
+  notTheFile: (names) =>
     names.length === 1
       ? `${shownText(names[0]!)} has another name than the file that is missing.`
       : 'The missing file is not among these.',
-  useAllTheSame: (name: string, role: string) => `Use ${shownText(name)} as the ${role}`,
-  doubt: (name: string, role: string) => `${shownText(name)} may be the wrong ${role}`,
+  useAllTheSame: (name, role) => `Use ${shownText(name)} as the ${role}`,
+  doubt: (name, role) => `${shownText(name)} may be the wrong ${role}`,
   doubtHint: 'A wrong file gives a disk that looks whole and is not.',
   useIt: 'Use it all the same',
-  otherName: (name: string, wanted: string) =>
-    `The image asks for ${shownText(wanted)}. This file is called ${shownText(name)}.`,
-  probablyTheImage: (name: string) => `${shownText(name)} is probably the image itself.`,
-  smallerLayer: (name: string, bytes: number, above: string, size_: number) =>
-    `${shownText(name)} holds a disk of ${size(bytes)}, ${shownText(above)} one of ${size(size_)}. What is missing reads as zeros. That is right if the disk was enlarged later, and wrong otherwise.`,
-  shortDataFile: (name: string, bytes: number, disk: number) =>
-    `${shownText(name)} has ${size(bytes)}, and the disk ${size(disk)}.`,
-  notRaw: (name: string, format: string, above: string) =>
+  otherName: (name, wanted) => `The image asks for ${shownText(wanted)}. This file is called ${shownText(name)}.`,
+  probablyTheImage: (name) => `${shownText(name)} is probably the image itself.`,
+  smallerLayer: (name, bytes, above, aboveBytes) =>
+    `${shownText(name)} holds a disk of ${size(bytes)}, ${shownText(above)} one of ${size(aboveBytes)}. What is missing reads as zeros. That is right if the disk was enlarged later, and wrong otherwise.`,
+  shortDataFile: (name, bytes, disk) => `${shownText(name)} has ${size(bytes)}, and the disk ${size(disk)}.`,
+  notRaw: (name, format, above) =>
     `${shownText(name)} is a ${format} image, but ${shownText(above)} says that it is a raw disk.`,
-  noDisk: (name: string) => `${shownText(name)} is probably no disk: its length is no whole number of sectors.`,
-  guessedRaw: (name: string) =>
+  noDisk: (name) => `${shownText(name)} is probably no disk: its length is no whole number of sectors.`,
+  guessedRaw: (name) =>
     `${shownText(name)} is in no format that Decant knows. It would be read byte for byte, as a raw disk.`,
-  passwordOf: (name: string) => `Password of ${shownText(name)}`,
+  passwordOf: (name) => `Password of ${shownText(name)}`,
   passwordHint: 'It stays in this tab and is forgotten when the image is closed.',
   unlock: 'Unlock',
-  unlocking: (name: string) => `Unlocking ${shownText(name)}`,
+  unlocking: (name) => `Unlocking ${shownText(name)}`,
   assume: 'I am sure of the password: go on without a check',
 
-  salvaging: (bytes: number) =>
+  salvaging: (bytes) =>
     `The image is damaged. What cannot be read becomes zeros${bytes > 0 ? `: ${size(bytes)} at least` : ''}.`,
-  lost: (bytes: number, ranges: number) =>
+  lost: (bytes, ranges) =>
     `${size(bytes)} in ${ranges === 1 ? 'one range' : `${ranges} ranges`} could not be read and are zeros now.`,
   lostList: 'What was lost',
-  lostMore: (ranges: number) => `and ${ranges === 1 ? 'one more range' : `${ranges} more ranges`}, not listed`,
-  lostRange: ({ start, length, reason }: LostRange) => `${length} bytes at ${start}: ${reason}`,
+  lostMore: (ranges) => `and ${ranges === 1 ? 'one more range' : `${ranges} more ranges`}, not listed`,
+  lostRange: ({ start, length, reason }) => `${length} bytes at ${start}: ${reason}`,
 
   unknownCost: 'How much it takes is known when it is made.',
   compressedCost: 'Takes less than the disk: how much, and how long, depends on its data.',
   beginsAnew: 'A download in this way that is cut off begins anew.',
   output: 'What to make of it',
-  outputValue: ({ label, hint }: OutputFormat) => (hint ? `${hint}: ${label}` : label),
-  /** `hasGpt` says whether a GPT is on the disk, if that is known. */
-  notice: ({ code, fields: { added, unit }, message }: Notice, hasGpt: boolean | undefined) => {
+  outputValue: ({ label, hint }) => (hint ? `${hint}: ${label}` : label),
+  notice: ({ code, fields: { added, unit }, message }, hasGpt) => {
     if (code !== 'disk-grows') return sentence(message);
     const grows = `The disk grows by ${size(Number(added))} of zeros: its size must be a multiple of ${binarySize(Number(unit))}.`;
     if (hasGpt === undefined) return `${grows} The backup of a GPT, if it has one, is then not at its end.`;
     return hasGpt ? `${grows} The backup of its GPT is then not at its end.` : grows;
   },
-  outputRefusal: (output: OutputFormat, refusal: NonNullable<OutputFormat['refusal']>) =>
-    `${english.outputValue(output)} is not possible. ${english.failure(refusal)}`,
+  outputRefusal: (output, refusal) => `${english.outputValue(output)} is not possible. ${english.failure(refusal)}`,
   saveHow: 'How to save it',
   fileName: 'Name for the disk',
   noName: 'The disk needs a name.',
-  badName: (character: string) => `A file name cannot have a ${character} in it.`,
+  badName: (character) => `A file name cannot have a ${character} in it.`,
   controlInName: 'A file name cannot have control characters in it.',
   nameEnd: 'A file name cannot end with a dot or a space.',
-  longName: (bytes: number, most: number) =>
+  longName: (bytes, most) =>
     `The name is too long: it takes ${bytes} bytes, and ${most} are possible. Letters with accents take two or more.`,
   folderOfName: 'The folder that you picked has a folder of this name. Choose another name.',
   nameRefused: 'The browser does not allow this name. Choose another one.',
@@ -230,35 +206,33 @@ export const english = {
     download: 'As a download',
     host: 'To where this page saves disks',
   },
-  pickedCost: (choice: Choice) => {
+  pickedCost: (choice) => {
     const { space, atLeast } = choice;
     if (space === undefined) return 'Takes only the space of its data.';
     return `Takes ${atLeast ? 'at least ' : ''}${size(space)}, the space of its data.${time(choice)}`;
   },
-  downloadCost: (choice: Choice, disk: number) => `Takes the full ${size(disk)}.${time(choice)}`,
-  folderChosen: (name: string) => `Folder: ${shownText(name)}`,
+  downloadCost: (choice, disk) => `Takes the full ${size(disk)}.${time(choice)}`,
+  folderChosen: (name) => `Folder: ${shownText(name)}`,
   otherFolder: 'Pick another folder',
-  betterTime: (seconds: number) => `Best for this image: about ${duration(seconds)} sooner`,
-  betterSpace: (bytes: number, other: number) =>
+  betterTime: (seconds) => `Best for this image: about ${duration(seconds)} sooner`,
+  betterSpace: (bytes, other) =>
     `Best for this image: takes ${bytes > 0 ? size(bytes) : 'no space'} instead of ${size(other)}`,
   noPicker: 'This browser cannot write to a folder you pick; Chrome and Edge can.',
   foreignPicker: 'This page lies in a page of another site; there browsers let no one pick a place.',
-  /** Why no download can be made in a frame, by the code of `outputs()`. */
   frameDownload: {
     'sandboxed-downloads': 'The page around this one does not allow downloads.',
     'sandboxed-frame': 'The page around this one gives it no storage, which a download needs.',
     'foreign-frame':
       'This page lies in a page of another site; there this browser gives it no storage, which a download needs.',
-  } as Record<string, string>,
+  },
   pickerFailed: 'The browser does not let this page ask for a place; download it instead.',
-  streamsForRoom: (room: number | undefined) =>
-    `${holds(room)}, so the disk goes to your downloads while it is converted.`,
-  noRoom: (room: number | undefined, obstacle: string, canPick: boolean) =>
+  streamsForRoom: (room) => `${holds(room)}, so the disk goes to your downloads while it is converted.`,
+  noRoom: (room, obstacle, canPick) =>
     `${holds(room)}, and it cannot be sent to the downloads bit by bit: ${clause(obstacle)}. ${canPick ? 'Save it to a folder you pick.' : 'Use Chrome or Edge, which can write to a folder you pick.'}`,
-  mayNotFit: (room: number | undefined) => `${holds(room)}. Whether the result fits is known only when it is made.`,
+  mayNotFit: (room) => `${holds(room)}. Whether the result fits is known only when it is made.`,
   finding: 'Finding out how this browser can download it.',
   streamsNot: 'this page does not stream downloads',
-  noStream: (reason: string) => `The download could not be started: ${reason}`,
+  noStream: (reason) => `The download could not be started: ${reason}`,
   insecure:
     'This page is not served over https, so the browser does not let it save files. Open it over https or on localhost.',
   otherTab: 'Another tab is converting too; both will be slower.',
@@ -266,13 +240,13 @@ export const english = {
   noWay: 'Choose how to save it, or wait until it is known which way is best.',
   picking: 'The browser asks for the place. Answer it, or close it to go on here.',
 
-  replaceTitle: (name: string, folder: string) => `${shownText(folder)} already has a file called ${shownText(name)}`,
+  replaceTitle: (name, folder) => `${shownText(folder)} already has a file called ${shownText(name)}`,
   replaceQuestion: 'Replace it when the new one is complete? Until then it stays as it is.',
   replace: 'Replace it',
-  sourceTitle: (name: string) => `${shownText(name)} in that folder is the image itself, or a file that it needs`,
+  sourceTitle: (name) => `${shownText(name)} in that folder is the image itself, or a file that it needs`,
   sourceHint: 'It cannot be replaced by what is made of it.',
-  saveAs: (name: string) => `Save as ${shownText(name)}`,
-  goOnTitle: (share: number) => `${Math.floor(share * 100)} % of this disk is done already`,
+  saveAs: (name) => `Save as ${shownText(name)}`,
+  goOnTitle: (share) => `${Math.floor(share * 100)} % of this disk is done already`,
   goOnQuestion: "A download of it was cut off. What was done is in the browser's storage. Go on from there?",
   goOn: 'Go on',
   beginAnew: 'Begin anew',
@@ -285,24 +259,23 @@ export const english = {
   useDialog: "Use the browser's save dialog",
 
   phase: { converting: 'Converting', finishing: 'Finishing' },
-  working: (phase: string, name: string) => `${phase} ${shownText(name)}`,
-  percent: (share: number) => `${Math.floor(share * 100)} %`,
-  converted: (percent: number) => `${percent} percent done`,
-  speed: (bytesPerSecond: number, method: Method) =>
-    `${size(bytesPerSecond)}/s of ${method === 'streamed' ? 'the disk' : 'data'}`,
-  left: (seconds: number) => `about ${duration(seconds)} left`,
+  working: (phase, name) => `${phase} ${shownText(name)}`,
+  percent: (share) => `${Math.floor(share * 100)} %`,
+  converted: (percent) => `${percent} percent done`,
+  speed: (bytesPerSecond, method) => `${size(bytesPerSecond)}/s of ${method === 'streamed' ? 'the disk' : 'data'}`,
+  left: (seconds) => `about ${duration(seconds)} left`,
   leftUnknown: 'nearly done',
-  silent: (seconds: number) =>
+  silent: (seconds) =>
     `The network has brought nothing for ${duration(seconds)}. The conversion goes on by itself when it is back.`,
   silentShort: 'The network is gone. The conversion goes on when it is back.',
-  waiting: ({ host, status, attempt, completing }: Waiting) => {
+  waiting: ({ host, status, attempt, completing }) => {
     if (completing) return `The server ${shownText(host)} has everything and is completing the upload.`;
     if (attempt === 0)
       return `The server ${shownText(host)} has sent nothing for some seconds. It is asked again automatically.`;
     const answer = status === undefined ? 'does not answer, or breaks off' : `answers with an error (status ${status})`;
     return `The server ${shownText(host)} ${answer}. It was tried ${attempt === 1 ? 'once' : `${attempt} times`}, and is tried again by itself.`;
   },
-  waitingShort: (host: string) => `Waiting for the server ${shownText(host)}.`,
+  waitingShort: (host) => `Waiting for the server ${shownText(host)}.`,
   finishing: 'The browser checks the whole file before it hands it over. It does not tell how far it is.',
   cancel: 'Cancel',
   cancelling: 'Stopping',
@@ -316,7 +289,7 @@ export const english = {
   done: 'Done',
   doneDamaged: 'Done, but the disk is damaged',
   doneSaving: 'Done converting; the browser is saving it',
-  place: (place: Place, copying: number | undefined) => {
+  place: (place, copying) => {
     switch (place.kind) {
       case 'folder':
         return `${shownText(place.name)} is in the folder ${shownText(place.folder.name)}.`;
@@ -330,9 +303,9 @@ export const english = {
         return `The browser is copying ${shownText(place.name)} to your downloads${copying && copying >= 2 ? `, probably for ${roughly(copying)}` : ''}. Its list of downloads shows when that is complete. Keep this tab open until then.`;
     }
   },
-  copied: (name: string) =>
+  copied: (name) =>
     `The browser has copied ${shownText(name)} to your downloads. Its list of downloads shows whether that is complete.`,
-  copyKept: (bytes: number) =>
+  copyKept: (bytes) =>
     `${size(bytes)} in the browser's storage, which it needs to save the file. It is removed automatically, in about ${duration(copyLifetime(bytes) / 1000)} or when the page is next opened.`,
   details: 'Details',
   facts: {
@@ -345,45 +318,43 @@ export const english = {
     engine: 'Worked on by',
     threads: 'Threads',
   },
-  writtenValue: (result: Result, method: Method) =>
+  writtenValue: (result, method) =>
     method === 'picked' && result.holeBytes > 0
       ? `${size(result.bytesWritten)}; ${size(result.holeBytes)} are holes that take no space`
       : size(method === 'host' ? result.bytesWritten : result.outputSize),
-  timeValue: (seconds: number) => (seconds < 1 ? 'less than a second' : duration(seconds)),
-  convertingValue: (seconds: number, speed: number | undefined, method: Method) =>
+  timeValue: (seconds) => (seconds < 1 ? 'less than a second' : duration(seconds)),
+  convertingValue: (seconds, speed, method) =>
     speed === undefined ? english.timeValue(seconds) : `${english.timeValue(seconds)}, ${english.speed(speed, method)}`,
   methodValue: {
     picked: 'written to the place that you picked, with holes',
     stored: "written to the browser's storage, then copied to the downloads",
     streamed: 'sent to the downloads while it was converted',
     host: 'handed over to this page',
-  } satisfies Record<Method, string>,
-  engineValue: ({ engine, workers }: Result) =>
+  },
+  engineValue: ({ engine, workers }) =>
     engine === 'threads' ? `${workers} threads that share memory` : workers === 1 ? 'one worker' : `${workers} workers`,
   notIsolated: 'This page shares no memory between threads, which its server would have to allow. Workers need none.',
   convertAnother: 'Convert another image',
 
   failed: 'That did not work',
-  /** What a failure was. The page says in its own words what stays of the output. */
-  failure: ({ message, fields }: Failed) => sentence(fields.reason ?? message),
-  notOpened: (name: string) => `${shownText(name)} could not be opened`,
-  notConverted: (name: string) => `${shownText(name)} could not be converted`,
+  failure: ({ message, fields }) => sentence(fields.reason ?? message),
+  notOpened: (name) => `${shownText(name)} could not be opened`,
+  notConverted: (name) => `${shownText(name)} could not be converted`,
   cancelled: 'Cancelled.',
   nothingLeft: 'Nothing was left behind.',
   partKept: "What was done is kept in the browser's storage for a week. To go on from there, convert the image again.",
-  streamLeft: (name: string) =>
+  streamLeft: (name) =>
     `The browser's list of downloads shows that ${shownText(name)} has failed. If it kept a part of it, that is no whole disk.`,
-  asItWas: (name: string) => `${shownText(name)} is as it was before.`,
-  emptyLeft: (name: string) => `An empty file ${shownText(name)} was left where you picked it; nothing else.`,
-  fileLeft: (name: string) =>
-    `Look at ${shownText(name)} before you use it: it may not be what it was, nor a whole disk.`,
-  folderMoved: (folder: string, name: string, swap: string, replaces: boolean) =>
+  asItWas: (name) => `${shownText(name)} is as it was before.`,
+  emptyLeft: (name) => `An empty file ${shownText(name)} was left where you picked it; nothing else.`,
+  fileLeft: (name) => `Look at ${shownText(name)} before you use it: it may not be what it was, nor a whole disk.`,
+  folderMoved: (folder, name, swap, replaces) =>
     replaces
       ? `The folder ${shownText(folder)} was moved, renamed or removed. ${shownText(name)} in it is as it was before; delete ${shownText(swap)} beside it.`
       : `The folder ${shownText(folder)} was moved, renamed or removed. Delete ${shownText(name)} and ${shownText(swap)} in it: neither is a whole disk.`,
-  fileMoved: (name: string, swap: string) =>
+  fileMoved: (name, swap) =>
     `${shownText(name)}, or the folder where you picked it, was moved, renamed or removed. Delete it and ${shownText(swap)} beside it: neither is a whole disk.`,
-  unknownLeft: (name: string) => `Whether something was left at ${shownText(name)} cannot be seen from here.`,
+  unknownLeft: (name) => `Whether something was left at ${shownText(name)} cannot be seen from here.`,
   next: {
     raw: 'Read it as a raw disk',
     salvage: 'Salvage what can be read',
@@ -392,7 +363,7 @@ export const english = {
     filesAgain: 'Choose the files it needs again',
     next: 'Go on with the next one',
     another: 'Choose another file',
-  } satisfies Record<Next, string>,
+  },
 };
 
 /** The beginning of a sentence: what the private storage takes, which is less than the disk. */
@@ -400,5 +371,3 @@ const holds = (room: number | undefined): string => {
   if (room === undefined) return 'This window cannot keep all of it';
   return `This window can keep ${room > 0 ? `about ${size(room)}` : 'next to nothing'}, which is less than the disk`;
 };
-
-export type Texts = typeof english;

@@ -2,7 +2,7 @@
 // and the rest in English.
 
 import type { ErrorKind, Fields, LostRange, Notice } from 'decant';
-import type { Failed } from './english.js';
+import type { Failed } from '../types.texts.js';
 import { germanDamage, germanErrors, germanNotices, name, type Sentences } from './german-sentences.js';
 import { sentence } from './sentences.js';
 import type { Units } from './units.js';

@@ -1,8 +1,7 @@
 // Every text that a person reads, in German. Names of images and files are shown escaped and cut.
 
 import { copyLifetime, shownText } from 'decant';
-import type { Choice } from '../ways.js';
-import type { Texts } from './english.js';
+import type { AllTexts, SaveCost } from '../types.texts.js';
 import { germanMessages } from './german-messages.js';
 import { clause } from './sentences.js';
 import type { Units } from './units.js';
@@ -38,11 +37,11 @@ const roughly = (seconds: number): string => {
   return seconds < 86_400 ? 'einige Stunden' : 'mehr als einen Tag';
 };
 
-export function german(units: Units): Texts {
+export function german(units: Units): AllTexts {
   const { size, binarySize, duration } = units;
 
   /** How long a choice takes, as a sentence that follows another one; empty if that is not known. */
-  const time = ({ seconds, atLeast, isGuess }: Choice): string => {
+  const time = ({ seconds, atLeast, isGuess }: SaveCost): string => {
     if (seconds === undefined || (isGuess && atLeast)) return '';
     if (isGuess) return ` Wahrscheinlich ${roughly(seconds)}.`;
     return atLeast ? ` Mindestens ${duration(seconds)}.` : ` Etwa ${duration(seconds)}.`;
@@ -54,7 +53,7 @@ export function german(units: Units): Texts {
     return `Dieses Fenster kann ${room > 0 ? `etwa ${size(room)}` : 'fast nichts'} behalten, weniger als die Platte hat`;
   };
 
-  const texts: Texts = {
+  const texts: AllTexts = {
     size,
     ...germanMessages(units),
 

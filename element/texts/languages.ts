@@ -1,9 +1,10 @@
 // The languages that the texts are written in. English is always there, others are loaded when they are needed.
 
-import { english, type Texts } from './english.js';
+import type { AllTexts } from '../types.texts.js';
+import { english } from './english.js';
 import { unitsOf } from './units.js';
 
-const OTHERS: Record<string, () => Promise<Texts>> = {
+const OTHERS: Record<string, () => Promise<AllTexts>> = {
   de: async () => (await import('./german.js')).german(unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' })),
 };
 
@@ -16,7 +17,7 @@ export function languageOf(element: Element): string {
 }
 
 /** The texts in `language`, or in English where there are none. */
-export async function textsIn(language: string): Promise<Texts> {
+export async function textsIn(language: string): Promise<AllTexts> {
   const [primary = ''] = language.toLowerCase().split('-');
   const load = Object.hasOwn(OTHERS, primary) ? OTHERS[primary] : undefined;
   return load ? load() : english;

@@ -4,12 +4,13 @@ import type { Info, OutputFormat, Result, Snapshot } from 'decant';
 import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle, infoOf, outputOf, textsIn } from '../../e2e/support/units/element.js';
 import type { FileNeed, Place } from '../state.js';
+import type { AllTexts } from '../types.texts.js';
 import type { Choice } from '../ways.js';
-import { english, type Texts } from './english.js';
+import { english } from './english.js';
 import { german } from './german.js';
 import { unitsOf } from './units.js';
 
-const languages: Record<string, Texts> = {
+const languages: Record<string, AllTexts> = {
   English: english,
   German: german(unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' })),
 };
@@ -205,7 +206,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
 
 type Text = string | string[] | ((...values: unknown[]) => string);
 const kindOf = (text: unknown) => (Array.isArray(text) ? `${text.length} lines` : typeof text);
-const kinds = (texts: Texts) => Object.fromEntries([...textsIn(texts)].map(([path, text]) => [path, kindOf(text)]));
+const kinds = (texts: AllTexts) => Object.fromEntries([...textsIn(texts)].map(([path, text]) => [path, kindOf(text)]));
 
 test('each language has the same texts', () => {
   const [first, ...others] = Object.values(languages).map(kinds);
@@ -218,7 +219,7 @@ test('each text that takes values is tried', () => {
 });
 
 /** All texts, of those that take values as they are with `name` in these. */
-function* shown(texts: Texts, name: string): Generator<[path: string, text: string]> {
+function* shown(texts: AllTexts, name: string): Generator<[path: string, text: string]> {
   const values = valuesWith(name);
   for (const [path, text] of textsIn(texts) as Generator<[string, Text]>) {
     if (typeof text === 'function') for (const taken of values[path]!) yield [path, text(...taken)];

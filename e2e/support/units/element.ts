@@ -17,7 +17,7 @@ import type { Host } from '../../../element/host.js';
 import type { Session } from '../../../element/session.js';
 import { Stage } from '../../../element/stage.js';
 import type { State, Step } from '../../../element/state.js';
-import type { Texts } from '../../../element/texts/english.js';
+import type { AllTexts } from '../../../element/types.texts.js';
 
 export const fileOf = (name: string, content: BlobPart = 'content', lastModified = 0): File =>
   new File([content], name, { lastModified });
@@ -124,7 +124,7 @@ export function stageIn(host: Partial<Host> = {}): { stage: Stage; told: [string
 }
 
 /** Every text of `texts`, by its path of names. */
-export function* textsIn(texts: Texts | object, path = ''): Generator<[string, unknown]> {
+export function* textsIn(texts: AllTexts | object, path = ''): Generator<[string, unknown]> {
   for (const [name, text] of Object.entries(texts)) {
     const here = path === '' ? name : `${path}.${name}`;
     if (typeof text === 'object' && !Array.isArray(text)) yield* textsIn(text, here);
