@@ -1,6 +1,6 @@
 // The packed package outside of pages: in every Node, Bun, Deno, test runners, and TypeScript.
 
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { expect, test } from '@playwright/test';
 import { type Ended, run } from '../support/command.js';
@@ -156,4 +156,23 @@ for (const compiler of ['typescript', 'typescript5']) {
       expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
     });
   }
+}
+
+/** The framework and the file of each program that has the element in its templates. */
+const TEMPLATES = { react: 'react.tsx', preact: 'preact.tsx', 'solid-js': 'solid.tsx', vue: 'Converter.vue' };
+
+for (const [framework, file] of Object.entries(TEMPLATES)) {
+  test(`typescript: the element in templates of ${framework}`, { tag: '@long' }, async () => {
+    const made = await project('jsx', ['jsx']);
+    const compilerOptions = {
+      ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true, types: [] },
+      ...{ target: 'ES2022', lib: ['ES2022', 'DOM'], module: 'esnext', moduleResolution: 'bundler' },
+      ...{ jsx: 'preserve', jsxImportSource: framework },
+    };
+    const config = join(made.folder, `tsconfig.${framework}.json`);
+    const vueCompilerOptions = { strictTemplates: true };
+    writeFileSync(config, JSON.stringify({ compilerOptions, vueCompilerOptions, files: [file] }));
+    const ended = inProject(made, `.bin/${framework === 'vue' ? 'vue-tsc' : 'tsc'}`, ['-p', config]);
+    expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
+  });
 }

@@ -19,8 +19,9 @@ declare module 'react' {
 declare module 'preact' {
   namespace JSX {
     interface IntrinsicElements {
+      // biome-ignore format: what is ignored is one line
       // @ts-ignore
-      'decant-converter': HTMLAttributes<DecantConverterElement> & DecantConverterProps;
+      'decant-converter': Omit<ComponentProps<'div'>, 'ref'> & ClassAttributes<DecantConverterElement> & DecantConverterProps;
     }
   }
 }
@@ -36,7 +37,8 @@ declare module 'solid-js/jsx-runtime' {
 // @ts-ignore
 declare module 'vue' {
   interface GlobalComponents {
+    // biome-ignore format: what is ignored is one line
     // @ts-ignore
-    'decant-converter': new () => { $props: HTMLAttributes & DecantConverterProps };
+    'decant-converter': new () => { $props: import('vue').HTMLAttributes & import('vue').ReservedProps & DecantConverterProps };
   }
 }
