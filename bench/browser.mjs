@@ -87,11 +87,11 @@ export class Browser {
   }
 
   /** Seconds of a conversion of the image at `url` to the private storage. */
-  convertAddress(build, url) {
-    return this.#undriven({ build: build.name, url });
+  async convertAddress(build, url) {
+    return (await this.#undriven({ build: build.name, url })).seconds;
   }
 
-  /** Seconds of a conversion to `sink`: 'storage', or 's3', whose addresses `sign` resolves to. */
+  /** What a conversion to `sink` took: 'storage', or 's3', whose addresses `sign` resolves to. */
   convertUndriven(build, image, { sink, format, sign }) {
     this.server.sign = sign;
     // The server for S3 has no rules for other origins.
@@ -99,7 +99,7 @@ export class Browser {
   }
 
   /**
-   * Seconds of a task of the page (page/task.js) in a browser that nobody drives: what drives one keeps what goes over the
+   * What a task of the page (page/task.js) took, in a browser that nobody drives: what drives one keeps what goes over the
    * network for its tools, which was measured to take four times as long as the rest.
    */
   async #undriven(task, more = []) {
@@ -112,13 +112,13 @@ export class Browser {
     const args = [...ARGS, ...more, '--headless', `--user-data-dir=${profile}`, page.href];
     const browser = spawn('/usr/bin/chromium', args, { stdio: 'ignore' });
     const closed = new Promise((resolve) => browser.on('close', resolve));
-    const seconds = await told;
+    const { failed, ...took } = await told;
     browser.kill();
     await closed;
     // What it has started ends a little later.
     await rm(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
-    if (Number.isNaN(Number(seconds))) throw new Error(seconds);
-    return Number(seconds);
+    if (failed !== undefined) throw new Error(failed);
+    return took;
   }
 
   picked(build, path) {

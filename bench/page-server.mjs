@@ -9,9 +9,9 @@ const TYPES = { '.js': 'text/javascript', '.wasm': 'application/wasm' };
 const PAGE = at('page');
 
 export class PageServer {
-  /** Resolves to an address for a request to S3, whose method and query it is given. */
+  /** Resolves to an address for a request to S3. */
   sign;
-  /** Is called with what the page tells: seconds, or what has failed. */
+  /** Is called with what the page tells: what a task took, or what has failed. */
   told;
 
   static async start() {
@@ -30,9 +30,9 @@ export class PageServer {
     response.setHeader('Cross-Origin-Embedder-Policy', 'require-corp');
     const { pathname: path, searchParams } = new URL(request.url, this.url);
     const query = Object.fromEntries(searchParams);
-    if (path === '/sign') this.#signed(query, response);
+    if (path === '/sign') this.#signed(JSON.parse(query.request), response);
     else if (path === '/image') createReadStream(query.path).pipe(response);
-    else if (path === '/tell') this.#tell(query, response);
+    else if (path === '/tell') this.#tell(JSON.parse(query.took), response);
     else this.#file(path === '/' ? 'index.html' : path, response);
   }
 
@@ -43,8 +43,8 @@ export class PageServer {
     );
   }
 
-  #tell({ seconds }, response) {
-    this.told(seconds);
+  #tell(took, response) {
+    this.told(took);
     response.end();
   }
 

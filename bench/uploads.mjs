@@ -2,8 +2,8 @@
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { AwsClient } from 'aws4fetch';
 import { azureServer, KEYS, s3Server } from '../e2e/support/real-servers.mjs';
+import { Presigner } from '../examples/console/server/presign.js';
 import { builds } from './arguments.mjs';
 import { allocated, at, large, part } from './images.mjs';
 import { alternate, median, OUT, perBuild, print, printRatios, table, timed } from './report.mjs';
@@ -15,6 +15,8 @@ const PART = '8M';
 
 /** S3 behind a network. */
 class S3 {
+  #presigner = new Presigner({ ...KEYS, region: 'us-east-1' });
+
   static async start() {
     const self = new S3();
     self.folder = at('s3');
@@ -33,24 +35,24 @@ class S3 {
     mkdirSync(folder);
     execFileSync('split', ['-b', PART, '-a', '4', path, `${folder}/`]);
     const start = performance.now();
-    const begun = await this.#ask('POST', 'uploads=');
-    const id = /<UploadId>(.+)<\/UploadId>/.exec(begun)[1];
-    const etags = await this.#sendParts(folder, id);
+    const begun = await this.#post({ action: 'create' });
+    const uploadId = /<UploadId>(.+)<\/UploadId>/.exec(begun)[1];
+    const etags = await this.#sendParts(folder, uploadId);
     const list = etags.map(([n, etag]) => `<Part><PartNumber>${n}</PartNumber><ETag>${etag}</ETag></Part>`);
     const body = `<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`;
-    await this.#ask('POST', `uploadId=${id}`, body);
+    await this.#post({ action: 'complete', uploadId }, body);
     const seconds = (performance.now() - start) / 1000;
     rmSync(folder, { recursive: true });
     return seconds;
   }
 
   /** Has curl send the files in `folder`; answers with the number and the ETag of each part. */
-  async #sendParts(folder, id) {
+  async #sendParts(folder, uploadId) {
     const requests = [];
     for (const [at, name] of readdirSync(folder).toSorted().entries()) {
-      const number = at + 1;
-      const url = await this.signed('PUT', `partNumber=${number}&uploadId=${id}`);
-      const told = `write-out = "${number} %header{etag}\\n"`;
+      const partNumber = at + 1;
+      const url = await this.sign({ action: 'part', uploadId, partNumber });
+      const told = `write-out = "${partNumber} %header{etag}\\n"`;
       requests.push(
         `upload-file = "${folder}/${name}"\nurl = "${url}"\noutput = "/dev/null"\nfail\nsilent\nshow-error\n${told}`,
       );
@@ -67,19 +69,16 @@ class S3 {
     return etags.toSorted(([a], [b]) => a - b);
   }
 
-  async #ask(method, query, body) {
-    const answer = await fetch(await this.signed(method, query), { method, body });
+  async #post(request, body) {
+    const answer = await fetch(await this.sign(request), { method: 'POST', body });
     const text = await answer.text();
-    if (!answer.ok || text.includes('<Error>')) throw new Error(`${method} ${query}: ${answer.status} ${text}`);
+    if (!answer.ok || text.includes('<Error>')) throw new Error(`${request.action}: ${answer.status} ${text}`);
     return text;
   }
 
-  /** An address for a request. */
-  async signed(method, query) {
-    const client = new AwsClient({ ...KEYS, service: 's3', region: 'us-east-1' });
-    const url = new URL(this.url);
-    url.search = query;
-    return (await client.sign(url, { method, aws: { signQuery: true } })).url;
+  /** Resolves to an address for a request. */
+  sign(request) {
+    return this.#presigner.sign(this.url, request);
   }
 
   async stop() {
@@ -107,8 +106,13 @@ async function localToS3(path, format, s3, browser) {
   const [one] = Object.values(perBuild('', (build) => convert(build, file)));
   one();
   print(`\n## A local qcow2 to S3 as ${format}, ${(statSync(file).size / 1e6).toFixed(0)} MB`);
-  const sign = ({ method, query }) => s3.signed(method, query);
-  const inPage = (sink) => (build) => browser.convertUndriven(build, path, { sink, format, sign });
+  const sign = (request) => s3.sign(request);
+  const longTasks = Object.fromEntries(builds.map(({ name }) => [name, []]));
+  const inPage = (sink) => async (build) => {
+    const ended = await browser.convertUndriven(build, path, { sink, format, sign });
+    if (sink === 's3') longTasks[build.name].push(ended.longTasks);
+    return ended.seconds;
+  };
   const pageToS3 = perBuild('Chromium to S3', inPage('s3'));
   const pageToFile = perBuild('Chromium to OPFS', inPage('storage'));
   const name = 'curl, the file alone';
@@ -118,7 +122,20 @@ async function localToS3(path, format, s3, browser) {
     { both: Object.keys(toS3), alone: [Object.keys(toFile)[0], name] },
     { both: Object.keys(pageToS3), alone: [Object.keys(pageToFile)[0], name] },
   ]);
+  printLongTasks(longTasks);
   rmSync(file);
+}
+
+/** Prints for how long the uploads of each build have blocked the page's thread: `runs` have the milliseconds of long tasks. */
+function printLongTasks(runs) {
+  const sum = (durations) => durations.reduce((total, each) => total + each, 0);
+  const rows = Object.entries(runs).map(([name, durations]) => [
+    `${name}, Chromium to S3`,
+    durations.map(({ length }) => length).join(', '),
+    Math.max(0, ...durations.flat()),
+    durations.map(sum).join(', '),
+  ]);
+  table(['the page, in each run', 'tasks over 50 ms', 'the longest, ms', 'blocked by them, ms'], rows);
 }
 
 async function addressToS3(path, s3) {

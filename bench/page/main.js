@@ -14,6 +14,6 @@ globalThis.startRival = () => new Worker(new URL('rivals.js', import.meta.url), 
 // Where nobody drives the browser, its address says what to do.
 const task = Object.fromEntries(new URLSearchParams(location.search));
 if (task.build !== undefined) {
-  const seconds = await run(task).catch((thrown) => thrown.message);
-  await fetch(`/tell?${new URLSearchParams({ seconds })}`);
+  const took = await run(task).catch(({ message }) => ({ failed: message }));
+  await fetch(`/tell?${new URLSearchParams({ took: JSON.stringify(took) })}`);
 }

@@ -6,15 +6,32 @@ const textOf = async (path, query) => (await fetch(`${path}?${new URLSearchParam
 
 const targets = {
   storage: () => ({ opfs: 'out.raw' }),
-  s3: () => s3Target({ sign: ({ method, query }) => textOf('/sign', { method, query }) }),
+  s3: () => s3Target({ sign: (request) => textOf('/sign', { request: JSON.stringify(request) }) }),
 };
 
-/** Converts the image at `url`, or the file `image` of the machine. Resolves to how many seconds it took. */
+/** Converts the image at `url`, or the file `image` of the machine. Resolves to what it took. */
 export async function run({ build, url, image: path, sink = 'storage', format = 'raw' }) {
   const source = url ?? (await (await fetch(`/image?${new URLSearchParams({ path })}`)).blob());
+  const longTasks = watchLongTasks();
   const start = performance.now();
   const image = await globalThis.builds[build].open(source);
   await image.convert(targets[sink](), { format });
   await image.close();
-  return (performance.now() - start) / 1000;
+  const seconds = (performance.now() - start) / 1000;
+  return { seconds, longTasks: await longTasks() };
+}
+
+/** Watches this thread, which is the page's; the returned function resolves to the milliseconds of each task over 50 ms. */
+function watchLongTasks() {
+  const durations = [];
+  const note = (entries) => durations.push(...entries.map(({ duration }) => duration));
+  const observer = new PerformanceObserver((list) => note(list.getEntries()));
+  observer.observe({ type: 'longtask' });
+  return async () => {
+    // An entry is made after its task.
+    await new Promise((done) => setTimeout(done, 100));
+    note(observer.takeRecords());
+    observer.disconnect();
+    return durations;
+  };
 }
