@@ -6,53 +6,13 @@ import type { DecantConverterElement } from '../../dist/element.js';
 import { unitsOf } from '../../element/texts/units.js';
 import { expect, type Page, test } from '../support/browser.js';
 import { serveGates, stopMidway } from '../support/gates.js';
+import { closeHost, noted, openHost } from '../support/host-page.js';
 import { DISK_SIZE, hashFile, images, PASSWORD, sparse } from '../support/images.js';
 import { audit, choose, drop, look } from '../support/page.js';
-import type { TestServer } from '../support/server.js';
 
 test.use({ isolated: false });
 
-const POLICY =
-  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; report-uri /report";
-
-/** What a page has noted of the element. */
-interface Noted {
-  events: [string, unknown][];
-  hash?: string;
-  disk?: { name: string; format: string; size: number | undefined };
-}
-
-declare global {
-  interface Window {
-    noted: Noted;
-  }
-}
-
-/** A page with the element under a strict policy; `script` runs once it is defined, and has it as `converter`. */
-async function openHost(page: Page, server: TestServer, element: string, script = ''): Promise<void> {
-  server.headers['Content-Security-Policy'] = POLICY;
-  server.scripts.set(
-    '/host.html',
-    `<!doctype html><html lang="en"><title>host</title><main><h1>Console</h1>${element}<p id="elsewhere">Elsewhere</p></main><script type="module" src="/host.js"></script>`,
-  );
-  const note = `
-    window.noted = { events: [] };
-    const converter = document.querySelector('decant-converter');
-    for (const type of ['info', 'progress', 'done', 'error', 'title'])
-      document.addEventListener('decant-' + type, ({ detail }) => window.noted.events.push([type, detail?.kind ?? detail?.format ?? detail?.outputSize ?? detail?.phase]));`;
-  server.scripts.set('/host.js', `import '/dist/element.js'; ${note} ${script}`);
-  await page.goto('/host.html');
-  await expect(page.locator('decant-converter .drop').first()).toBeVisible();
-}
-
-const noted = (page: Page): Promise<Noted> => page.evaluate(() => window.noted);
-
-test.afterEach(({ servers }) => {
-  servers.plain.alter = undefined;
-  servers.plain.headers = {};
-  servers.plain.scripts.clear();
-  servers.plain.reports.length = 0;
-});
+test.afterEach(({ servers }) => closeHost(servers.plain));
 
 /** Takes the whole disk, and notes its hash. */
 const UPLOAD = `

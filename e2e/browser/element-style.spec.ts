@@ -1,0 +1,108 @@
+// The parts and custom properties of <decant-converter> that docs/element.md lists: each is there, and can be styled from outside.
+
+import { readFileSync } from 'node:fs';
+import { expect, type Page, test } from '../support/browser.js';
+import { closeHost, openHost } from '../support/host-page.js';
+import { images } from '../support/images.js';
+import { choose } from '../support/page.js';
+
+test.use({ isolated: false });
+
+test.afterEach(({ servers }) => closeHost(servers.plain));
+
+const documented = readFileSync(new URL('../../docs/element.md', import.meta.url), 'utf8');
+const [, rows = ''] = documented.split('| part | |\n|---|---|\n');
+const [table = ''] = rows.split('\n\n');
+
+const PARTS = [...new Set([...table.matchAll(/`(\w+)`/g)].map(([, part]) => part!))];
+
+/** A value of its own for each custom property, as the browser tells it. */
+const PROPERTIES = new Map(
+  [...new Set(documented.match(/--decant-[a-z-]+/g))].map((name, at) => {
+    const isLength = /radius|padding/.test(name);
+    return [name, isLength ? `${100 + at}px` : `rgb(1, 2, ${at})`];
+  }),
+);
+
+/** Styles all of them from outside: a part has the property `--part-NAME`, which nothing inherits. */
+const STYLE = `
+  for (const part of ${JSON.stringify(PARTS)})
+    CSS.registerProperty({ name: '--part-' + part, syntax: '*', inherits: false });
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(${JSON.stringify(
+    [
+      ...PARTS.map((part) => `decant-converter::part(${part}) { --part-${part}: styled; }`),
+      `decant-converter { ${[...PROPERTIES].map(([name, value]) => `${name}: ${value};`).join(' ')} }`,
+    ].join('\n'),
+  )});
+  document.adoptedStyleSheets = [sheet];`;
+
+/** What the step that is shown has of them: the names of parts, of those that are styled, and the values in use. */
+const shown = (page: Page) =>
+  page.evaluate((parts) => {
+    const elements = [...document.querySelector('decant-converter')!.shadowRoot!.querySelectorAll('*')];
+    const styles = elements.map((element) => getComputedStyle(element));
+    const named = ['color', 'backgroundColor', 'borderTopColor', 'fill', 'borderTopLeftRadius', 'paddingTop'] as const;
+    return {
+      parts: elements.flatMap((element) => [...element.part]),
+      styled: parts.filter((part) => styles.some((style) => style.getPropertyValue(`--part-${part}`) === 'styled')),
+      values: styles.flatMap((style) => named.map((name) => style[name])),
+    };
+  }, PARTS);
+
+/** Disks are taken, or never taken to their end. */
+const takeDisks = (page: Page, isHeld: boolean) =>
+  page.evaluate((isHeld) => {
+    document.querySelector('decant-converter')!.output = () => ({
+      write: () => (isHeld ? new Promise(() => {}) : Promise.resolve()),
+      close: async () => {},
+      abort: async () => {},
+    });
+  }, isHeld);
+
+/** Goes through the steps; `look` is called in each of them. */
+async function visit(page: Page, look: () => Promise<unknown>): Promise<void> {
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  await page.getByLabel('Or the address').fill('nonsense');
+  await button('Open').click();
+  await expect(page.locator('.drop .notice')).toBeVisible();
+  await look();
+  await choose(page, images.zlib());
+  await expect(page.getByRole('img', { name: 'What the disk holds' })).toBeVisible();
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  await look();
+  await button('Choose another file').click();
+  await takeDisks(page, true);
+  await choose(page, images.zlib());
+  await button('Convert').click();
+  await expect(page.getByRole('progressbar', { name: 'Converting' })).toBeVisible();
+  await look();
+  await button('Cancel').click();
+  await expect(page.getByRole('heading', { name: 'Cancelled' })).toBeVisible();
+  await look();
+  await takeDisks(page, false);
+  await button('Back to the image').click();
+  await button('Convert').click();
+  await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
+  await look();
+  await button('Convert another image').click();
+  const noise = { name: 'noise.qcow2', mimeType: '', buffer: Buffer.from('noise') };
+  await page.locator('input[type=file]').setInputFiles(noise);
+  await expect(page.getByRole('heading', { name: 'could not be opened' })).toBeVisible();
+  await look();
+}
+
+test('each part is documented and can be styled, and each custom property is used', async ({ page, servers }) => {
+  expect([PARTS.length, PROPERTIES.size].map((count) => count > 8)).toEqual([true, true]);
+  await openHost(page, servers.plain, '<decant-converter sample="/sample.qcow2"></decant-converter>', STYLE);
+  const seen = { parts: new Set<string>(), styled: new Set<string>(), values: new Set<string>() };
+  await visit(page, async () => {
+    const { parts, styled, values } = await shown(page);
+    for (const part of parts) seen.parts.add(part);
+    for (const part of styled) seen.styled.add(part);
+    for (const value of values) seen.values.add(value);
+  });
+  expect([...seen.parts].toSorted()).toEqual(PARTS.toSorted());
+  expect([...seen.styled].toSorted()).toEqual(PARTS.toSorted());
+  expect([...PROPERTIES].filter(([, value]) => !seen.values.has(value))).toEqual([]);
+});
