@@ -91,7 +91,7 @@ export class Browser {
     return (await this.#undriven({ build: build.name, url })).seconds;
   }
 
-  /** What a conversion to `sink` took: 'storage', or 's3', whose addresses `sign` resolves to. */
+  /** Seconds and long tasks of a conversion to `sink`: 'storage', or 's3', whose addresses `sign` resolves to. */
   convertUndriven(build, image, { sink, format, sign }) {
     this.server.sign = sign;
     // The server for S3 has no rules for other origins.
@@ -99,8 +99,8 @@ export class Browser {
   }
 
   /**
-   * What a task of the page (page/task.js) took, in a browser that nobody drives: what drives one keeps what goes over the
-   * network for its tools, which was measured to take four times as long as the rest.
+   * The result of a task of the page (page/task.js), in a browser that nobody drives: a driven one keeps all network traffic
+   * for its tools, which was measured to take four times as long as the rest.
    */
   async #undriven(task, more = []) {
     const profile = mkdtempSync(join(root, '.cache', 'profile-'));

@@ -11,7 +11,7 @@ const PAGE = at('page');
 export class PageServer {
   /** Resolves to an address for a request to S3. */
   sign;
-  /** Is called with what the page tells: what a task took, or what has failed. */
+  /** Called with the page's report: the result of a task, or its failure. */
   told;
 
   static async start() {

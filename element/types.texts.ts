@@ -13,7 +13,7 @@ export type SavedPlace =
 /** How a disk is saved: to a picked place, by the browser's storage, as a streamed download, or to where the page wants it. */
 export type SaveMethod = 'picked' | 'stored' | 'streamed' | 'host';
 
-/** What saving a disk in one way takes. */
+/** Time and space for saving a disk in one way. */
 export interface SaveCost {
   /** Seconds, where they are known. */
   seconds?: number;
@@ -25,7 +25,7 @@ export interface SaveCost {
   atLeast?: boolean;
 }
 
-/** A partition, or what takes the whole disk. */
+/** A partition, or the whole disk where it has none. */
 export interface DiskPart {
   /** Bytes. */
   size: number;
@@ -36,7 +36,7 @@ export interface DiskPart {
   fileSystem?: { name: string; label?: string };
 }
 
-/** What a text says of a failure. */
+/** The failure that a text describes. */
 export type Failed = Pick<DecantError, 'kind' | 'code' | 'fields' | 'message'>;
 
 /**
@@ -302,12 +302,12 @@ export interface AllTexts {
   };
 }
 
-/** A text is replaced by a text, or where it takes values, by a function of these or by a text that takes none. */
+/** A text; for one with values, also a function of these values. */
 type Replaced<T> = T extends string
   ? string
   : T extends (...values: infer V) => string
     ? string | ((...values: V) => string)
     : { [Name in keyof T]?: Replaced<T[Name]> | undefined };
 
-/** Texts to show instead of the element's own, by their names. What is left out stays. `help` is replaced by its slot. */
+/** Replacements of texts, by their names. The element keeps its own text for every other name. `help` has a slot instead. */
 export type Texts = Replaced<Omit<AllTexts, 'help'>>;

@@ -9,7 +9,7 @@ const targets = {
   s3: () => s3Target({ sign: (request) => textOf('/sign', { request: JSON.stringify(request) }) }),
 };
 
-/** Converts the image at `url`, or the file `image` of the machine. Resolves to what it took. */
+/** Converts the image at `url`, or the file `image` of the machine. Resolves to the seconds, and the milliseconds of long tasks. */
 export async function run({ build, url, image: path, sink = 'storage', format = 'raw' }) {
   const source = url ?? (await (await fetch(`/image?${new URLSearchParams({ path })}`)).blob());
   const longTasks = watchLongTasks();
@@ -21,7 +21,7 @@ export async function run({ build, url, image: path, sink = 'storage', format = 
   return { seconds, longTasks: await longTasks() };
 }
 
-/** Watches this thread, which is the page's; the returned function resolves to the milliseconds of each task over 50 ms. */
+/** Watches the page's thread. The returned function resolves to the milliseconds of each task over 50 ms. */
 function watchLongTasks() {
   const durations = [];
   const note = (entries) => durations.push(...entries.map(({ duration }) => duration));

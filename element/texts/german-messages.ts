@@ -1,5 +1,5 @@
-// What the package says of failures and of images, in German, by codes. Of what has no sentence here, the kind is told in German,
-// and the rest in English.
+// Errors, notices and lost ranges in German, by their codes. An error without a German sentence shows its kind in German and its
+// message in English.
 
 import type { ErrorKind, Fields, LostRange, Notice } from 'decant';
 import type { Failed } from '../types.texts.js';
