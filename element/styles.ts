@@ -75,10 +75,10 @@ export const styles = css`
   dd { margin: 0; overflow-wrap: anywhere; }
   fieldset { margin: 0; padding: 0; border: 0; display: grid; gap: 0.5rem; }
   legend { padding: 0 0 0.5rem; font-weight: 600; }
-  .choice { display: flex; gap: 0.75rem; padding: 0.75rem 1rem; border: 1px solid var(--decant-edge); border-radius: calc(var(--decant-radius) * 0.75); cursor: pointer; }
+  .choice { display: flex; align-items: start; gap: 0.75rem; padding: 0.75rem 1rem; border: 1px solid var(--decant-edge); border-radius: calc(var(--decant-radius) * 0.75); cursor: pointer; }
   .choice:has(:checked) { border-color: var(--decant-accent); background: var(--decant-soft); }
   .choice:has(:disabled) { cursor: default; }
-  .choice input { margin: 0.3rem 0 0; accent-color: var(--decant-accent); }
+  .choice input { flex: none; margin: 0.3rem 0 0; accent-color: var(--decant-accent); }
   .choice em { font-style: normal; font-size: 0.85rem; color: var(--decant-accent); }
   .folder { display: flex; flex-wrap: wrap; align-items: center; gap: 0 0.5rem; margin: 0 0 0 1rem; }
   progress { width: 100%; height: 0.75rem; accent-color: var(--decant-accent); }
@@ -142,6 +142,7 @@ export const styles = css`
     color: inherit;
     font: inherit;
   }
+  ::placeholder { color: var(--decant-quiet); opacity: 1; }
   input[aria-invalid] { border: 2px solid var(--decant-bad); }
   .check { display: flex; gap: 0.5rem; align-items: baseline; }
   .name { overflow-wrap: anywhere; }

@@ -63,7 +63,7 @@ for (const [lost, more, tag] of [
 test('programs see by codes why ranges are lost', async ({ folder }) => {
   const image = join(folder, 'image.qcow2');
   writeFileSync(image, damaged(2));
-  const [code, reason] = ['qcow2-cluster-truncated', 'the file ends before the end of a data cluster'];
+  const [code, reason] = ['qcow2-compressed-truncated', 'the file ends before a compressed cluster'];
   const lost = [0, 2].map((at) => ({ start: at * CLUSTER, length: CLUSTER, code, reason }));
   await closing(await decant.open(image, { salvage: true }), async (opened) => {
     const mapped = [];
