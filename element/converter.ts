@@ -165,14 +165,17 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     this.#tellTitle();
   }
 
-  /** The card does not shrink while one image follows another step: what is below does not jump. */
+  /**
+   * The card does not shrink while an image is worked on, so that what is below does not jump: up to half of the window, since
+   * more could push what is below out of it.
+   */
   #keepHeight(): void {
     const card = this.renderRoot.querySelector<HTMLElement>('.card')!;
     const width = card.offsetWidth;
     const isNew = this.#session.state.step === 'empty' || width !== this.#card.width;
     if (isNew) card.style.minHeight = '';
     const height = Math.max(isNew ? 0 : this.#card.height, card.offsetHeight);
-    card.style.minHeight = `${height}px`;
+    card.style.minHeight = `min(${height}px, 50vh)`;
     this.#card = { width, height };
   }
 
