@@ -69,7 +69,6 @@ enum State {
     Trailer,
     /// After a member.
     Behind,
-    /// At the end.
     End,
 }
 

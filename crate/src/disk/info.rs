@@ -7,8 +7,7 @@ use crate::error::fields::{Field, Fields};
 use crate::error::shown::shown;
 use serde::Serialize;
 
-/// Metadata of an image, read from its headers. Sizes are in bytes. Fields that the format does not have are `None` or
-/// empty.
+/// An image's metadata. Sizes are in bytes. Fields that the format does not have are `None` or empty.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Info {

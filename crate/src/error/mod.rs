@@ -25,7 +25,7 @@ pub enum ErrorKind {
     NotRecognised,
     /// A known format or feature that is not supported; the message names it.
     Unsupported,
-    /// The image contradicts its format, or is truncated.
+    /// The image violates its format, or is truncated.
     Corrupt,
     /// A number in the image, or a disk, exceeds a stated limit.
     Limit,

@@ -27,11 +27,11 @@ pub(super) const FORMAT: Format = Format {
 damages! {
     /// The file ends before or inside the L1 table.
     L1_TRUNCATED = "qed-l1-truncated", "the file ends before the end of the L1 table", lacks "an entry of the L1 table";
-    /// An L1 entry points between clusters or into the header.
+    /// An L2 table's offset is in the header or not aligned to a cluster.
     L2_MISPLACED = "qed-l2-misplaced", "an L2 table lies in the header or between clusters";
     /// The file ends before or inside an L2 table.
     L2_TRUNCATED = "qed-l2-truncated", "the file ends before the end of an L2 table", lacks "an entry of an L2 table";
-    /// An L2 entry points between clusters or into the header.
+    /// A data cluster's offset is in the header or not aligned to a cluster.
     CLUSTER_MISPLACED = "qed-cluster-misplaced", "a data cluster lies in the header or between clusters";
     /// The file ends before or inside a data cluster.
     CLUSTER_TRUNCATED = "qed-cluster-truncated", "the file ends before the end of a data cluster", lacks "a data cluster";

@@ -22,7 +22,6 @@ pub(super) struct Slice {
     pub entries: Vec<u8>,
 }
 
-/// A slice to read.
 pub(super) struct WantedSlice {
     pub range: GuestRange,
     pub host: HostOffset,

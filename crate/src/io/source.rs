@@ -44,8 +44,8 @@ pub struct Profile {
     /// The largest gap, in bytes, between two ranges of a job that are read as one, because reading the gap costs less
     /// than another call.
     pub gap: u64,
-    /// The shortest read, in bytes, that justifies a call of its own. Jobs are not divided into shorter reads to avoid
-    /// a copy.
+    /// The shortest read, in bytes, that is worth a separate call. Jobs are not divided into shorter reads to avoid a
+    /// copy.
     pub min_read: u64,
     /// Upper bound on the concurrent reads of one job.
     pub reads_at_once: usize,

@@ -28,9 +28,7 @@ pub struct OnlyFile {
 enum State {
     /// Before the file.
     Start,
-    /// In the file.
     File(Open),
-    /// At the end.
     End,
 }
 

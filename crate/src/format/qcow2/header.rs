@@ -3,7 +3,6 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{HostOffset, MAX_SIZE, be32, be64};
 
-/// "QFI\xfb".
 pub(super) const MAGIC: [u8; 4] = *b"QFI\xfb";
 /// Maximum length of the fixed part, in bytes: version 3 up to the compression type and its padding.
 pub(super) const MAX_FIXED: u64 = 112;

@@ -40,9 +40,15 @@ pub(super) enum Cluster {
     /// A cluster with uniform content.
     Whole(Content, Option<HostOffset>),
     /// A cluster with a content per subcluster: one bit each for "allocated" and "zero".
-    Split { host: Option<HostOffset>, allocated: u32, zero: u32 },
-    /// A compressed cluster.
-    Compressed { host: HostOffset, host_len: u64 },
+    Split {
+        host: Option<HostOffset>,
+        allocated: u32,
+        zero: u32,
+    },
+    Compressed {
+        host: HostOffset,
+        host_len: u64,
+    },
 }
 
 /// The content of a cluster or subcluster.

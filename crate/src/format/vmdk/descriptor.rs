@@ -18,7 +18,6 @@ const KNOWN_VERSIONS: std::ops::RangeInclusive<u32> = 1..=3;
 const ENCRYPTING: &str = "vmwarevmcrypt";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A parsed descriptor.
 #[derive(Debug, Default)]
 pub(super) struct Descriptor {
     pub version: Option<u32>,

@@ -12,7 +12,6 @@ use crate::offsets::HostOffset;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-/// An extent of the disk.
 pub(super) struct Extent {
     /// Its guest offset and length, in bytes.
     pub start: u64,

@@ -6,7 +6,6 @@ use crate::error::{Error, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR, le64};
 
-/// The magic number.
 pub(super) const MAGIC: [u8; 8] = 0xcafe_babe_u64.to_le_bytes();
 const VOLATILE_MAGIC: u64 = 0xcafe_cafe;
 const VERSION: u64 = 0x2_0000_0001;

@@ -150,8 +150,8 @@ impl Stream {
     }
 
     /// Reads markers up to the next grain that begins at or after `end` in the extent. Returns the grain, and whether a
-    /// table before it lists the grain `before`. The grain is `None` if there is none, or an invalid marker precedes
-    /// it.
+    /// table before it lists the grain `before`. The grain is `None` if there is none, or if the next marker's grain
+    /// cannot follow.
     async fn read_grain(&mut self, end: u64, before: Option<MarkedGrain>) -> Result<(Option<MarkedGrain>, bool)> {
         let mut is_in_table = false;
         while let Some(place) = self.next.take() {
