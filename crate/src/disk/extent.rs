@@ -63,7 +63,7 @@ pub enum ExtentKind {
     Lost(Damage),
 }
 
-/// How data is encrypted. Each sector of 512 bytes is encrypted by its number.
+/// How data is encrypted: in sectors of 512 bytes, each by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encrypted {
     /// Index of the image's cipher. Ciphers are numbered from the top layer down.

@@ -40,15 +40,9 @@ pub(super) enum Cluster {
     /// A cluster with uniform content.
     Whole(Content, Option<HostOffset>),
     /// A cluster with a content per subcluster: one bit each for "allocated" and "zero".
-    Split {
-        host: Option<HostOffset>,
-        allocated: u32,
-        zero: u32,
-    },
-    Compressed {
-        host: HostOffset,
-        host_len: u64,
-    },
+    Split { host: Option<HostOffset>, allocated: u32, zero: u32 },
+    /// A compressed cluster, at most `host_len` bytes at `host`.
+    Compressed { host: HostOffset, host_len: u64 },
 }
 
 /// The content of a cluster or subcluster.
