@@ -24,7 +24,7 @@ const GAP_SHARE: u64 = 4;
 /// `1 / GROWTH` of what was planned before them.
 const FIRST_JOB: u64 = 1 << 20;
 const GROWTH: u64 = 4;
-/// Maximum number of pieces in a job (40 bytes each), which bounds its own size for the smallest clusters.
+/// Maximum number of pieces in a job (64 bytes each in wasm), which bounds its own size for the smallest clusters.
 const MAX_PIECES: usize = 16_384;
 /// Maximum number of ranges in a job that are known to be lost before reading (24 bytes each).
 const MAX_LOST: usize = 4096;

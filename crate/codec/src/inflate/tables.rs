@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn every_code_is_found() {
         let mut table = LiteralTable::default();
-        // Lengths 1, 2, ... 14, then 15 twice; and 256 of 9 and 32 of 4 bits beside some of 8.
+        // Lengths 1 to 14, and 15 twice; and the fixed code, with lengths of 7 to 9 bits.
         let skewed: Vec<u8> = (1..=15).chain([15]).collect();
         let flat = [vec![8; 144], vec![9; 112], vec![7; 24], vec![8; 8]].concat();
         for lens in [skewed, flat] {
