@@ -33,7 +33,7 @@ pub struct Job {
     pub short_hole: u64,
     /// Whether zeros in the stretches are written as data.
     pub dense: bool,
-    /// The form of the output.
+    /// The encoding of the output.
     pub encoding: Encoding,
     /// Whether pieces that cannot be decoded are read as zeros. Otherwise they are an error.
     pub salvage: bool,

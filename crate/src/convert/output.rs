@@ -16,7 +16,7 @@ use std::task::{Poll, Waker};
 
 /// The output of a conversion.
 pub struct Output<'a, B> {
-    /// The form of the output.
+    /// The writer of the output format.
     pub writer: &'a dyn Writer,
     /// Time and random bytes for the writer.
     pub stamp: Stamp,

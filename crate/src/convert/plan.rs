@@ -44,7 +44,7 @@ pub struct JobLimits {
     pub unit: u64,
     /// Abilities of the target for data that is not encoded yet.
     pub abilities: Abilities,
-    /// The form of the output.
+    /// The encoding of the output.
     pub encoding: Encoding,
 }
 

@@ -131,7 +131,7 @@ impl Guess {
     }
 }
 
-/// The place of a disk.
+/// The containers around a disk, and the grounds for its format.
 #[derive(Default)]
 pub struct InContainers {
     /// The containers, outermost first.

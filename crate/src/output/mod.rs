@@ -89,7 +89,7 @@ fn binary_size(bytes: u64) -> String {
 
 /// Defines one output: the header, the disk, zeros up to `disk_size`, and the footer, plain or encoded.
 pub trait Writer {
-    /// The form of the output.
+    /// The encoding of the output.
     fn encoding(&self) -> Encoding {
         Encoding::Plain
     }
