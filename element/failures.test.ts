@@ -4,7 +4,7 @@ import { DecantError, type ErrorKind, type Extent, type Fields } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { fileHandle, fileOf, givenOf, imageOf } from '../e2e/support/units/element.js';
 import { asError, isOfCompanion, nextSteps } from './failures.js';
-import { linked } from './links.js';
+import { linked } from './given.js';
 import { beginOpening, type Opening } from './opening.js';
 
 /** What is left of the image: what a salvaging pass lists; an error where it cannot even be opened. */

@@ -1,7 +1,7 @@
 // Files from a drop, a paste or a chooser, and links.
 
 import type { Input } from 'decant';
-import type { Link } from './links.js';
+import { Link } from './links.js';
 
 /**
  * A file that the person has handed over, with its handle if the browser has one. Handles tell whether two files are
@@ -116,5 +116,19 @@ export async function pickFiles(multiple: boolean): Promise<FileSystemFileHandle
     return thrown instanceof DOMException && thrown.name === 'AbortError' ? [] : undefined;
   } finally {
     isPicking = false;
+  }
+}
+
+/** The image at `url`, with an empty file that has its name. */
+export function linked(url: URL): Given {
+  const last = url.pathname.split('/').findLast((part) => part !== '') ?? url.host;
+  return { file: new File([], decoded(last)), link: new Link(url) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
 }

@@ -2,7 +2,8 @@
 
 import { DecantError, type HttpOptions } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { addressIn, Link, linked } from './links.js';
+import { linked } from './given.js';
+import { addressIn, Link } from './links.js';
 
 let answer: () => Promise<unknown>;
 const asked: HttpOptions[] = [];

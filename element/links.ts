@@ -1,7 +1,6 @@
 // Images on servers, by their addresses.
 
 import { DecantError, httpSource, type Input, type Waiting } from 'decant';
-import type { Given } from './given.js';
 
 const ADDRESS = /^https?:\/\/\S+$/i;
 
@@ -43,19 +42,5 @@ export class Link {
       this.renew();
       throw thrown;
     }
-  }
-}
-
-/** The image at `url`, with an empty file that has its name. */
-export function linked(url: URL): Given {
-  const last = url.pathname.split('/').findLast((part) => part !== '') ?? url.host;
-  return { file: new File([], decoded(last)), link: new Link(url) };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
   }
 }

@@ -2,9 +2,9 @@
 
 import type { OutputFormat, Waiting } from 'decant';
 import { asError, nextSteps } from './failures.js';
-import { type Given, givenBy, MOST, pickFiles, plain } from './given.js';
+import { type Given, givenBy, linked, MOST, pickFiles, plain } from './given.js';
 import type { Host } from './host.js';
-import { addressIn, linked } from './links.js';
+import { addressIn } from './links.js';
 import { askToNotify } from './notification.js';
 import { Opener, snapshotPlace } from './opener.js';
 import { beginOpening, type Opening, sourcesOf } from './opening.js';

@@ -7,8 +7,8 @@ import { DecantError } from '../errors.js';
 import { fileError } from '../file-error.js';
 import { isObject } from '../values.js';
 import { fromPipe } from './node-stream.js';
+import { openStream } from './open-stream.js';
 import type { OpenedSource } from './opened-source.js';
-import { openStream } from './stream.js';
 
 /** An open file, as `fs.promises.open` returns it. */
 export interface Handle {

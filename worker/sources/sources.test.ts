@@ -4,10 +4,10 @@ import { afterEach, expect, test } from 'vitest';
 import type { Companion, Input } from '../given.js';
 import type { HttpOptions } from '../http/types.js';
 import type { Source } from '../types.js';
+import { openStream } from './open-stream.js';
 import type { OpenedSource } from './opened-source.js';
 import { openOwn } from './own.js';
 import { Sources } from './sources.js';
-import { openStream } from './stream.js';
 
 const closed: (string | undefined)[] = [];
 afterEach(() => {

@@ -1,6 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { isReadable, openStream, StreamReader } from './stream.js';
+import { openStream } from './open-stream.js';
+import { isReadable, StreamReader } from './stream.js';
 
 const never = new AbortController().signal;
 

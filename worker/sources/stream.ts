@@ -4,7 +4,6 @@ import { cancelled, DecantError, type DecantErrorOptions, orCancelled, reasonOf 
 import { madeOf } from '../http/failures.js';
 import type { Network } from '../types.js';
 import { isObject } from '../values.js';
-import type { OpenedSource } from './opened-source.js';
 
 /** Whether `value` is meant as a stream. */
 export const isReadable = (value: unknown): value is ReadableStream<Uint8Array> =>
@@ -90,17 +89,4 @@ export class StreamReader {
     if (!isBytes) throw failed('its stream gave something else than a Uint8Array');
     return result.value as Uint8Array<ArrayBuffer>;
   }
-}
-
-/** Fails with `usage` where the stream is read by somebody else. */
-export function openStream(stream: ReadableStream<Uint8Array>, remote?: Remote): OpenedSource {
-  const reader = new StreamReader(stream, remote);
-  return {
-    spec: { stream: reader },
-    identity: stream,
-    name: undefined,
-    size: undefined,
-    verify: async () => {},
-    close: () => reader.close(),
-  };
 }

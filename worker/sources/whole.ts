@@ -6,8 +6,8 @@ import type { Exchange } from '../http/exchange.js';
 import { Passing } from '../http/failures.js';
 import type { Retries } from '../http/retry.js';
 import type { Network, Source } from '../types.js';
+import { openStream } from './open-stream.js';
 import type { OpenedSource } from './opened-source.js';
-import { openStream } from './stream.js';
 
 /** The most that is kept in memory, in bytes. */
 const MOST_KEPT = 64 << 20;

@@ -1,0 +1,17 @@
+// Opens a stream of the caller's as the image.
+
+import type { OpenedSource } from './opened-source.js';
+import { type Remote, StreamReader } from './stream.js';
+
+/** Fails with `usage` where the stream is read by somebody else. */
+export function openStream(stream: ReadableStream<Uint8Array>, remote?: Remote): OpenedSource {
+  const reader = new StreamReader(stream, remote);
+  return {
+    spec: { stream: reader },
+    identity: stream,
+    name: undefined,
+    size: undefined,
+    verify: async () => {},
+    close: () => reader.close(),
+  };
+}
