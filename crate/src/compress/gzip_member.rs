@@ -47,7 +47,8 @@ impl Member {
         Ok(())
     }
 
-    /// Counts `len` zeros, and returns them compressed. Takes bounded time, whatever `len` is. Fails with `internal` if memory runs out.
+    /// Counts `len` zeros, and returns them compressed. Takes bounded time, whatever `len` is. Fails with `internal`
+    /// if memory runs out.
     pub fn zeros(&mut self, len: u64) -> Result<Zeros> {
         self.add(crc::of_zeros(len), len);
         let mut last = Vec::new();
