@@ -1,7 +1,16 @@
 // What the command makes besides a raw file: other formats, and standard output.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { closeSync, copyFileSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { cli, decant, program, run, startProgram } from '../support/command.js';
@@ -368,6 +377,37 @@ test.describe('compressed disks', () => {
       );
     }
   }
+
+  test('the bytes depend neither on workers nor on memory nor on the source', ({ folder }) => {
+    const path = join(folder, 'disk.raw');
+    // Data that does not compress, without zeros.
+    const noise = Buffer.alloc(9 << 20);
+    for (let at = 0, state = 1; at < noise.length; at += 1) {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      noise[at] = (state >>> 24) | 1;
+    }
+    writeFileSync(path, noise);
+    const digests = program<string[]>(
+      `const { createHash } = await import('node:crypto');
+       const bytes = new Uint8Array((await import('node:fs')).readFileSync(args[0]));
+       const own = { size: bytes.length, read: async (offset, length) => bytes.slice(offset, offset + length), expect() {} };
+       const digests = [];
+       for (const [source, workers, memory] of [
+         [args[0], 1], [args[0], 2], [args[0], 4], [args[0], 4, 32 << 20], [own, 1], [own, 3], [own, 3, 32 << 20],
+       ]) {
+         const image = await decant.open(source, { format: 'raw', workers });
+         const hash = createHash('sha256');
+         const output = new WritableStream({ write(piece) { hash.update(piece); } });
+         await image.convert(output, { format: 'raw.gz', ...(memory && { memory }) });
+         await image.close();
+         digests.push(hash.digest('hex'));
+       }
+       console.log(JSON.stringify(digests));`,
+      path,
+    );
+    expect(digests).toEqual(digests.map(() => digests[0]));
+    expect(digests).toHaveLength(7);
+  });
 
   test('results tell sizes, and a stream gets the same bytes as a file', { tag: '@full' }, ({ folder }) => {
     const seen = program<{ outputSize: number; bytesWritten: number; holeBytes: number; streamed: number }>(

@@ -25,12 +25,13 @@ pub struct Output<'a, B> {
 }
 
 impl<B> Output<'_, B> {
-    /// The limits of jobs for an executor that allows `bytes` bytes.
+    /// The limits of jobs for an executor that allows `bytes` bytes. The division of data among jobs shows in an encoded output,
+    /// so its jobs have one size: memory decides only how many are in flight.
     pub(super) fn limits(&self, bytes: u64) -> JobLimits {
         let encoding = self.writer.encoding();
         let bytes = match encoding {
             Encoding::Plain => bytes,
-            Encoding::Gzip => (bytes * PLAIN_BUFFERS / ENCODED_BUFFERS).min(MAX_ENCODED_JOB),
+            Encoding::Gzip => ENCODED_JOB,
         };
         JobLimits { bytes, unit: self.writer.unit(), abilities: self.abilities(), encoding }
     }
@@ -40,7 +41,7 @@ impl<B> Output<'_, B> {
     pub(super) fn weight(&self, bytes: u64) -> u64 {
         match self.writer.encoding() {
             Encoding::Plain => bytes,
-            Encoding::Gzip => bytes * ENCODED_BUFFERS / PLAIN_BUFFERS,
+            Encoding::Gzip => bytes.max(ENCODED_JOB) * ENCODED_BUFFERS / PLAIN_BUFFERS,
         }
     }
 
@@ -68,9 +69,9 @@ pub(super) struct OutputWriter<'a, B> {
 const PLAIN_BUFFERS: u64 = 4;
 const ENCODED_BUFFERS: u64 = 6;
 
-/// Maximum size of an encoded job, in bytes. Encoding takes about ten times as long as decoding, and a cancel waits for
-/// it.
-const MAX_ENCODED_JOB: u64 = 4 << 20;
+/// The size of an encoded job, in bytes: that of a chunk of a sequential disk. Encoding takes about ten times as long as
+/// decoding, and a cancel waits for it.
+const ENCODED_JOB: u64 = 2 << 20;
 
 impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
     pub fn new(output: &'a Output<'a, B>) -> Self {

@@ -157,8 +157,11 @@ impl Planner {
         Ok(Some(job))
     }
 
-    /// The limits of the next job; the first jobs are small.
+    /// The limits of the next job. The first jobs are small, except in an encoded output, whose jobs all have one size.
     fn next_limits(&self) -> JobLimits {
+        if self.limits.encoding != Encoding::Plain {
+            return self.limits;
+        }
         let bytes = (self.planned_output / GROWTH).max(FIRST_JOB).min(self.limits.bytes);
         JobLimits { bytes, ..self.limits }
     }

@@ -40,8 +40,9 @@ fn writer(output: &Output, virtual_size: u64) -> decant::Result<Box<dyn Writer>>
     (output::by_name(output.name).unwrap().writer)(virtual_size)
 }
 
-/// Converts disks of all sizes to every kind of target. The outputs are the same whatever they are made from, written
-/// to, and in which order; where data is compressed, jobs of another size show. The output's reader takes them.
+/// Converts disks of all sizes to every kind of target. The outputs are the same wherever they are written to, in which
+/// order and in jobs of which size, and whatever they are made from: where data is compressed, the holes of the image show.
+/// The output's reader takes them.
 fn converts(output: &Output, sizes: &[u64]) {
     let folder = tempfile::tempdir().unwrap();
     let is_compressed = output::by_name(output.name).unwrap().compressed;
@@ -67,7 +68,7 @@ fn converts(output: &Output, sizes: &[u64]) {
                     assert!(file.ends_with(&writer.footer(&STAMP)), "{name}: another footer");
                     assert!(size < MIB || written < size * 5 / 8, "{name}: {written}");
                 }
-                let kind = is_compressed.then_some((options, job));
+                let kind = is_compressed.then_some(options);
                 assert!(*files.entry(kind).or_insert_with(|| file.clone()) == file, "{name}: another file");
             }
         }
@@ -85,7 +86,7 @@ fn converts(output: &Output, sizes: &[u64]) {
 }
 
 fn with_every_order_and_job(abilities: Abilities) -> impl Iterator<Item = (Abilities, Answers, u64)> {
-    const JOBS: [u64; 2] = [4096, 1 << 20];
+    const JOBS: [u64; 3] = [4096, 1 << 20, 32 << 20];
     let answers = [Answers::InOrder, Answers::Reverse];
     answers.into_iter().flat_map(move |answers| JOBS.map(|job| (abilities, answers, job)))
 }
@@ -141,11 +142,7 @@ fn comes_in_order(output: &Output) {
             (Ok(_), Ok(())) => {
                 let file = converted.target.bytes.take();
                 assert_eq!(converted.output_size, file.len() as u64, "{name}");
-                if output::by_name(output.name).unwrap().compressed {
-                    assert!((output.read)(&file, usize::MAX) == disk, "{name}: other bytes");
-                } else {
-                    assert!(file == expected, "{name}: another file");
-                }
+                assert!(file == expected, "{name}: another file");
             }
             (Err(error), Err(code)) => {
                 assert_eq!((error.kind, &*error.code), (ErrorKind::Unsupported, code), "{name}: {error}");
