@@ -206,6 +206,17 @@ export function toSinkError(thrown: unknown): DecantError {
   return toDecantError(thrown, 'sink', 'write the output');
 }
 
+/** Memory ran out: for a buffer of `size` bytes, where that is known. */
+export function outOfMemory(cause: unknown, size?: number): DecantError {
+  const what = size === undefined ? `a worker (${reasonOf(cause)})` : `a buffer of ${size} bytes`;
+  const message = `There was not enough memory for ${what}; close other tabs or use fewer workers`;
+  return new DecantError('internal', message, {
+    code: 'out-of-memory',
+    fields: size === undefined ? {} : { size },
+    cause,
+  });
+}
+
 /** `what` is known to the call that a program has made; within, it is any operation. */
 export const cancelled = (what = 'The operation'): DecantError => new DecantError('cancelled', `${what} was cancelled`);
 

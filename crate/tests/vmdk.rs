@@ -426,6 +426,9 @@ fn what_is_refused() {
     for (what, image) in bare {
         let error = Case::new(image).bytes().unwrap_err();
         assert!(error.kind == MissingFile && error.message.contains("open the descriptor"), "{what}: {error}");
+        // Nothing tells the name of the file that is missing.
+        assert_eq!(error.code, "descriptor-missing", "{what}");
+        assert_eq!(error.fields.iter().count(), 0, "{what}");
     }
 }
 

@@ -11,7 +11,7 @@ test.use({ bypassCSP: true });
 
 const dist = (path: string) => readFileSync(fileURLToPath(new URL(`../../dist/${path}`, import.meta.url)));
 
-async function convert(page: Page): Promise<{ kind: string; message: string }> {
+async function convert(page: Page): Promise<{ kind: string; code?: string; message: string }> {
   return page.evaluate(async () => {
     try {
       const image = await window.decant.open(window.file, { salvage: true, engine: 'workers', workers: 2 });
@@ -22,8 +22,8 @@ async function convert(page: Page): Promise<{ kind: string; message: string }> {
         await image.close();
       }
     } catch (error) {
-      const { kind, message } = error as { kind: string; message: string };
-      return { kind, message };
+      const { kind, code, message } = error as { kind: string; code: string; message: string };
+      return { kind, code, message };
     }
   });
 }
@@ -65,14 +65,20 @@ for (const { name, tag = [] } of [{ name: 'NotReadableError' }, { name: 'RangeEr
   });
 }
 
-for (const { name, kind, message, tag = [] } of [
-  { name: 'NotReadableError', kind: 'source', message: 'may have been changed', tag: '@full' },
-  { name: 'RangeError', kind: 'internal', message: 'use fewer workers' },
+for (const { name, kind, code, message, tag = [] } of [
+  {
+    name: 'NotReadableError',
+    kind: 'source',
+    code: 'source-unreadable',
+    message: 'may have been changed',
+    tag: '@full',
+  },
+  { name: 'RangeError', kind: 'internal', code: 'out-of-memory', message: 'use fewer workers' },
 ] as const) {
   test(`a read that fails in parts too is told as it is: ${name}`, { tag }, async ({ apiPage: page }) => {
     await limitReads(page, name, 64 << 10);
     await giveFile(page, images.zlib());
-    expect(await convert(page)).toEqual({ kind, message: expect.stringContaining(message) });
+    expect(await convert(page)).toEqual({ kind, code, message: expect.stringContaining(message) });
     expect((await storage(page)).names).toEqual([]);
   });
 }

@@ -22,6 +22,8 @@ export function germanErrors({ size }: Units): Sentences {
     'no-answer': ({ host }) => `Der Server ${name(host)} antwortet nicht oder bricht jedes Mal ab.`,
     'source-alternates': 'Mehrere Server haben verschiedene Fassungen der Datei. Öffnen Sie sie noch einmal.',
     'source-changed': 'Die Datei wurde geändert, während sie gelesen wurde. Öffnen Sie sie noch einmal.',
+    'descriptor-missing':
+      'Das ist ein Teil einer VMDK, der ohne ihren Deskriptor keine Platte ist. Öffnen Sie den Deskriptor, eine kleine .vmdk-Datei, zusammen mit dieser.',
     'file-changed':
       'Das Ergebnis lässt sich nicht schreiben: die Datei hat sich geändert, oder ihr Name ist zu lang. Wählen Sie einen anderen Namen.',
     'file-in-use':

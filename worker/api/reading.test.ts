@@ -56,6 +56,12 @@ describe('readRange', () => {
     for (const [start] of reads) expect(bytes[start - offset]).toBe(Math.floor(start / MIB));
   });
 
+  test('a buffer for which there is no memory', async () => {
+    const size = 2 ** 50;
+    const error = { kind: 'internal', code: 'out-of-memory', fields: { size } };
+    await expect(readRange(sessionOf(disk().read), 0, size, signal)).rejects.toMatchObject(error);
+  });
+
   test('reads nothing any more when a chunk has failed', async () => {
     const read = vi.fn().mockRejectedValue(cancelled());
     await expect(readRange(sessionOf(read), 0, 3 * CHUNK, signal)).rejects.toEqual(cancelled());

@@ -1,6 +1,6 @@
 // Parts of the disk as the guest reads them.
 
-import { cancelled, DecantError } from '../errors.js';
+import { cancelled, DecantError, outOfMemory } from '../errors.js';
 import { anyOf } from '../signals.js';
 import type { Session } from '../workers/session.js';
 
@@ -42,7 +42,7 @@ function allocate(length: number): Uint8Array<ArrayBuffer> {
   try {
     return new Uint8Array(length);
   } catch (cause) {
-    throw new DecantError('internal', `There was not enough memory for a buffer of ${length} bytes`, { cause });
+    throw outOfMemory(cause, length);
   }
 }
 

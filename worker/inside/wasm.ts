@@ -2,6 +2,7 @@
 
 import type * as Threads from 'decant-wasm/threads';
 import type * as Workers from 'decant-wasm/workers';
+import { outOfMemory } from '../errors.js';
 
 export type { Threads, Workers };
 /** What both export. */
@@ -9,9 +10,21 @@ export type Crate = typeof Workers | typeof Threads;
 
 /** Makes an instance for the `workers` engine. */
 export function instantiate(glue: typeof Workers, module: WebAssembly.Module): typeof Workers {
-  // The asynchronous one looks for `Request`, which makes Node load all that fetches: 20 ms.
-  glue.initSync({ module });
+  initialise(glue, module);
   return glue;
+}
+
+/** Fails with `internal` where there is no memory for an instance. */
+function initialise(
+  glue: { initSync(given: { module: WebAssembly.Module }): unknown },
+  module: WebAssembly.Module,
+): void {
+  try {
+    // The asynchronous one looks for `Request`, which makes Node load all that fetches: 20 ms.
+    glue.initSync({ module });
+  } catch (thrown) {
+    throw thrown instanceof RangeError ? outOfMemory(thrown) : thrown;
+  }
 }
 
 /** Makes one for the `threads` engine, with its pool; `died` is called when one of them fails. */
@@ -21,7 +34,7 @@ export async function instantiateThreads(
   threads: number,
   died: (reason: string) => void,
 ): Promise<typeof Threads> {
-  glue.initSync({ module });
+  initialise(glue, module);
   const unwatch = watchWorkers(died);
   try {
     await glue.initThreadPool(threads);

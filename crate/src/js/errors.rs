@@ -87,7 +87,7 @@ pub(super) fn caught(thrown: &JsValue, kind: ErrorKind, doing: &str) -> Error {
         // The array is larger than the memory left.
         (Some("RangeError"), _) => {
             let message = format!("Could not {doing}: {message}; close other tabs or use fewer workers");
-            return Error::new(ErrorKind::Internal, message);
+            return Error::new(ErrorKind::Internal, message).coded("out-of-memory");
         }
         // Browsers do not distinguish these causes.
         (Some("NotReadableError" | "NotFoundError"), ErrorKind::Source) => (

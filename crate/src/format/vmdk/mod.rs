@@ -110,7 +110,7 @@ fn descriptor_len(len: u64) -> Result<u64> {
 fn bare_extent() -> Error {
     let message = "The file is an extent of a VMDK, which is no disk without its descriptor; \
                    open the descriptor, a small .vmdk file that names it, and hand over this file with it";
-    Error::new(ErrorKind::MissingFile, message)
+    Error::new(ErrorKind::MissingFile, message).coded("descriptor-missing")
 }
 
 struct Vmdk {

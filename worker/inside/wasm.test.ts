@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { instantiate, type Workers } from './wasm.js';
+
+const failing = (thrown: Error) =>
+  ({
+    initSync: () => {
+      throw thrown;
+    },
+  }) as unknown as typeof Workers;
+const module = {} as WebAssembly.Module;
+
+test('an instance for which there is no memory', () => {
+  const cause = new RangeError('could not allocate memory');
+  const error = { kind: 'internal', code: 'out-of-memory', message: expect.stringContaining(cause.message), cause };
+  expect(() => instantiate(failing(cause), module)).toThrow(expect.objectContaining(error));
+});
+
+test('another failure is told as it is', () => {
+  const thrown = new Error('broken');
+  expect(() => instantiate(failing(thrown), module)).toThrow(thrown);
+});
