@@ -5,6 +5,7 @@ import { disposeOfAll, openImage } from './api/image.js';
 import { prepareWorkers } from './api/prepare.js';
 import type { HttpOptions } from './http/types.js';
 import { openHttp } from './sources/http.js';
+import { sweep } from './targets/storage.js';
 import type { Image, Input, OpenOptions } from './types.browser.js';
 import type { PrepareOptions, Source } from './types.js';
 
@@ -16,7 +17,6 @@ export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, typ
 export { RequestLimit } from './http/host.js';
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from './http/types.js';
 export { shownMessage, shownText } from './shown.js';
-export { sweep as removeLeftovers } from './targets/storage.js';
 export type * from './types.browser.js';
 export type * from './types.js';
 
@@ -42,3 +42,6 @@ export const prepare = (options?: PrepareOptions): Promise<void> => prepareWorke
  * again afterwards.
  */
 export const dispose = (): Promise<void> => disposeOfAll();
+
+/** Removes temporary files of tabs that were closed. What a conversion with `resume` could go on with stays for a week. */
+export const removeLeftovers = (): Promise<void> => sweep();
