@@ -44,8 +44,8 @@ export type Asked =
   | { id: number; offset: number; length: number }
   /** To give up what it has asked for. */
   | { givenUp: number }
-  /** Nothing yet: what it will ask for, `[offset, length, offset, length, ...]`. */
-  | { expected: Float64Array };
+  /** Nothing yet: what `reader` will ask for, `[offset, length, offset, length, ...]`; nothing at its end. */
+  | { reader: number; expected: Float64Array };
 
 /** The answer: exactly that range, or of a stream as much of it as there is, or why it is not to be had. */
 export type Answer = { id: number; bytes: Uint8Array<ArrayBuffer> } | { id: number; error: PlainError };

@@ -38,9 +38,10 @@ export interface Source {
    */
   read(offset: number, length: number, options: { signal: AbortSignal }): Promise<Uint8Array>;
   /**
-   * Says what will be read, the data of a conversion or tables: each range once, by one `read` of exactly this range, in about
-   * this order. What is told and not read yet has at most 32 MiB of data for each conversion. A source may fetch it before: then it counts as a part
-   * of `ConvertOptions.memory`. An empty list says that nothing of what was told is needed any more. Without this method
+   * Says what will be read, the data of a conversion or tables: each range once, by one `read` of exactly this range, in
+   * about this order. What is told and not read yet has at most 32 MiB of data for each conversion. A source may fetch it
+   * before: then it counts as a part of `ConvertOptions.memory`. An empty list says that nothing of what was told is needed
+   * any more; if a call is cancelled while others read, what those need is told anew after it. Without this method
    * neighbouring ranges are read in one call where that saves calls; with it they are read by themselves.
    */
   expect?(ranges: readonly { readonly offset: number; readonly length: number }[]): void;

@@ -1,32 +1,44 @@
 //! What a conversion reads is told to sources that expect it.
 
 use crate::common::*;
-use decant::convert::{Budget, Cancel, MAX_JOB, Output, convert};
-use decant::io::source::{Files, Profile};
+use decant::convert::{Budget, Cancel, MAX_JOB, Output, convert, read};
+use decant::io::source::{Files, Profile, Reader};
 use decant::io::target::Abilities;
 use decant::native::Inline;
-use decant::offsets::{ByteRange, HostOffset};
-use decant::output::{OUTPUT_FORMATS, Stamp};
+use decant::offsets::{ByteRange, GuestRange, HostOffset};
+use decant::output::{OUTPUT_FORMATS, Stamp, by_name};
 use decant::{Image, OpenOptions, Result, Source};
 use futures_util::future::LocalBoxFuture;
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::future::poll_fn;
 use std::rc::Rc;
+use std::task::Poll;
 
 /// A source that is told what will be read.
 struct Told {
     held: Rc<HeldSource>,
     expects: bool,
-    /// Ranges that were told and not read yet.
-    waiting: RefCell<Vec<(u64, u64)>>,
+    /// Ranges that were told and not read yet, and by whom.
+    waiting: RefCell<Vec<(Reader, (u64, u64))>>,
+    /// Those that have told something and have not ended.
+    readers: RefCell<HashSet<Reader>>,
     told: Cell<u64>,
     most_waiting: Cell<u64>,
-    forgotten: Cell<bool>,
+    /// How many readers have ended.
+    ended: Cell<usize>,
 }
 
 impl Told {
     fn new(held: Rc<HeldSource>, expects: bool) -> Rc<Self> {
-        let (waiting, told, most_waiting, forgotten) = Default::default();
-        Rc::new(Self { held, expects, waiting, told, most_waiting, forgotten })
+        let (waiting, readers, told, most_waiting, ended) = Default::default();
+        Rc::new(Self { held, expects, waiting, readers, told, most_waiting, ended })
+    }
+
+    /// Nothing is left of what was told.
+    fn ensure_settled(&self, what: &str) {
+        assert_eq!(*self.waiting.borrow(), [], "{what}");
+        assert!(self.readers.borrow().is_empty(), "{what}: a reader has not ended");
     }
 }
 
@@ -39,17 +51,22 @@ impl Source for Told {
         Profile { gap: 0, min_read: u64::MAX, expects: self.expects, ..Profile::default() }
     }
 
-    fn expect(&self, ranges: &[ByteRange]) {
-        self.forgotten.set(ranges.is_empty());
+    fn expect(&self, reader: Reader, ranges: &[ByteRange]) {
         let mut waiting = self.waiting.borrow_mut();
-        waiting.extend(ranges.iter().map(|range| (range.start.0, range.len)));
+        if ranges.is_empty() {
+            self.readers.borrow_mut().remove(&reader);
+            self.ended.set(self.ended.get() + 1);
+            return waiting.retain(|(by, _)| *by != reader);
+        }
+        self.readers.borrow_mut().insert(reader);
+        waiting.extend(ranges.iter().map(|range| (reader, (range.start.0, range.len))));
         self.told.set(self.told.get() + ranges.iter().map(|range| range.len).sum::<u64>());
-        self.most_waiting.set(self.most_waiting.get().max(waiting.iter().map(|(_, len)| len).sum()));
+        self.most_waiting.set(self.most_waiting.get().max(waiting.iter().map(|(_, (_, len))| len).sum()));
     }
 
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
         let range = (offset.0, buf.len() as u64);
-        self.waiting.borrow_mut().retain(|&told| told != range);
+        self.waiting.borrow_mut().retain(|&(_, told)| told != range);
         self.held.read_at(offset, buf)
     }
 }
@@ -86,9 +103,9 @@ fn what_is_read_is_told_before_within_bounds_and_only_to_who_expects_it() {
         assert!(*target.bytes.borrow() == expected, "{row}");
         // The data, and both tables, which are read at once.
         assert_eq!(told.told.get(), if expects { (48 << 20) + 2 * (16 << 10) } else { 0 }, "{row}");
-        assert!(told.waiting.borrow().is_empty(), "{row}: reads are as they were told");
+        told.ensure_settled(&row);
         assert!((least..=most).contains(&told.most_waiting.get()), "{row}: {} waiting", told.most_waiting.get());
-        assert_eq!(told.forgotten.get(), expects, "{row}: in the end nothing more is needed");
+        assert_eq!(told.ended.get() > 0, expects, "{row}: in the end nothing more is needed");
     }
 }
 
@@ -101,4 +118,89 @@ fn memory_is_divided_where_a_file_expects() {
     assert_eq!(Budget::new(&files(false), mib(32)), budget(mib(32), MAX_JOB, 0));
     assert_eq!(Budget::new(&files(true), mib(32)), budget(mib(16), mib(4), mib(16)));
     assert_eq!(Budget::new(&files(true), mib(96)), budget(mib(64), mib(4), mib(32)));
+}
+
+/// How the data is divided shows in a compressed output. It is the same for every memory and number of workers, and for a
+/// source that is told what will be read.
+#[test]
+fn a_compressed_output_is_the_same_however_it_is_made() {
+    let data: Vec<u8> = (0..9u32 << 20).map(|at| (at.wrapping_mul(at >> 9) >> 11) as u8 | 1).collect();
+    let mut outputs = Vec::new();
+    for expects in [false, true] {
+        for (memory, workers) in [(32, 1), (32, 2), (32, 64), (48, 1), (64, 4), (384, 8), (2048, 1)] {
+            let told = Told::new(HeldSource::new(data.clone()), expects);
+            let (source, target) = (told.clone(), MemoryTarget::new(Abilities::default()));
+            target.appends.set(true);
+            let writing = target.clone();
+            let work = async move {
+                let options = OpenOptions { format: Some("raw".to_owned()), ..OpenOptions::default() };
+                let image = Image::open(source, &options).await?;
+                let Budget { jobs, max_job, read_ahead } = Budget::new(image.files(), memory << 20);
+                let job = (jobs / (4 * workers)).min(max_job);
+                let executor = Inline::new(image.files().clone(), &image.keys(), 2, job)?.reading_ahead(read_ahead);
+                let writer = (by_name("raw.gz")?.writer)(image.virtual_size())?;
+                let output = Output { writer: &*writer, stamp: STAMP, target: &*writing };
+                convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await
+            };
+            drive(&told.held, Answers::InOrder, work).expect("it waits for nothing").unwrap();
+            outputs.push((format!("expects: {expects}, {memory} MiB, {workers} workers"), target.bytes.take()));
+        }
+    }
+    let (_, first) = &outputs[0];
+    let others: Vec<_> = outputs.iter().filter(|(_, bytes)| bytes != first).map(|(how, _)| how).collect();
+    assert!(others.is_empty(), "other bytes: {others:?}");
+}
+
+/// An image of many tables, which do not lie side by side.
+fn of_many_tables() -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image.qcow2");
+    qemu("qemu-img", &["create", "-q", "-f", "qcow2", "-o", "cluster_size=4k", text(&path), "32M"]);
+    let writes: Vec<String> = (0..16).map(|at| format!("write -q -P {} {}M 100k", at + 1, 2 * at)).collect();
+    let args: Vec<&str> = writes.iter().flat_map(|write| ["-c", write]).chain([text(&path)]).collect();
+    qemu("qemu-io", &args);
+    std::fs::read(&path).unwrap()
+}
+
+#[test]
+fn maps_examinations_and_reads_need_nothing_at_their_end() {
+    let image = of_many_tables();
+    for work_name in ["map", "survey", "read"] {
+        let told = Told::new(HeldSource::new(image.clone()), true);
+        let source = told.clone();
+        let work = async move {
+            let image = Image::open(source, &OpenOptions::default()).await.unwrap();
+            match work_name {
+                "map" => drop(all_extents(&image).await),
+                "survey" => drop(image.survey().await.unwrap()),
+                _ => drop(read(&image, GuestRange { start: 0, end: image.virtual_size() }).await.unwrap()),
+            }
+        };
+        drive(&told.held, Answers::OneAtATime, work).expect("it waits for nothing");
+        assert!(told.ended.get() > 0, "{work_name}: tables are told");
+        assert_eq!(told.told.get(), 16 << 12, "{work_name}: each table once");
+        told.ensure_settled(work_name);
+        let reads = told.held.reads.borrow();
+        let once: HashSet<_> = reads.iter().filter(|(start, _)| *start > 0).collect();
+        assert_eq!(once.len(), reads.iter().filter(|(start, _)| *start > 0).count(), "{work_name}: {reads:?}");
+    }
+}
+
+#[test]
+fn a_pass_that_is_given_up_needs_nothing_more() {
+    let told = Told::new(HeldSource::new(of_many_tables()), true);
+    let source = told.clone();
+    let work = async move {
+        let image = Image::open(source.clone(), &OpenOptions::default()).await.unwrap();
+        let mut pass = Box::pin(all_extents(&image));
+        poll_fn(|context| {
+            assert!(pass.as_mut().poll(context).is_pending(), "it waits for its tables");
+            if source.waiting.borrow().is_empty() { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
+        drop(pass);
+        source.ensure_settled("given up");
+    };
+    drive(&told.held, Answers::OneAtATime, work).expect("it waits for nothing");
+    assert_eq!(told.ended.get(), 1);
 }

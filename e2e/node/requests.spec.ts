@@ -224,6 +224,89 @@ test('a source that expects is told each range before it is read, and in the end
   expect(most).toBeLessThan(64 * MIB);
 });
 
+/** An image of many tables, which do not lie side by side. */
+function ofManyTables(folder: string): string {
+  const path = join(folder, 'tables.qcow2');
+  qemuImg('create', '-q', '-f', 'qcow2', '-o', 'cluster_size=4k', path, '32M');
+  const writes = Array.from({ length: 16 }, (_, at) => ['-c', `write -q -P ${at + 1} ${2 * at}M 100k`]).flat();
+  execFileSync('qemu-io', [...writes, path]);
+  return path;
+}
+
+/** A source that notes what it was told and what of it was not read yet; reads that it was told wait for `gate`. */
+function telling(path: string) {
+  const bytes = new Uint8Array(readFileSync(path));
+  const seen = { waiting: [] as string[], told: 0, last: undefined as unknown, untold: 0, gate: Promise.resolve() };
+  const nameOf = ({ offset, length }: { offset: number; length: number }) => `${length} at ${offset}`;
+  const source: Decant.Source = {
+    size: bytes.length,
+    expect(ranges) {
+      seen.last = ranges;
+      if (ranges.length > 0) seen.told += 1;
+      seen.waiting = ranges.length === 0 ? [] : [...seen.waiting, ...ranges.map(nameOf)];
+    },
+    async read(offset, length) {
+      const at = seen.waiting.indexOf(nameOf({ offset, length }));
+      if (at < 0) seen.untold += 1;
+      else {
+        seen.waiting.splice(at, 1);
+        await seen.gate;
+      }
+      return bytes.slice(offset, offset + length);
+    },
+  };
+  return { source, seen };
+}
+
+const listed = async (image: Decant.Image, signal?: AbortSignal) => {
+  for await (const _ of image.map(signal ? { signal } : {}));
+};
+
+for (const [name, use] of [
+  ['a map', (image) => listed(image)],
+  ['a verdict', (image) => image.verdict({ deep: true })],
+  ['a read', (image) => image.read(0, 32 * MIB)],
+] as [string, (image: Decant.Image) => Promise<unknown>][]) {
+  test(`${name} has read all that its source was told`, async ({ folder }) => {
+    const { source, seen } = telling(ofManyTables(folder));
+    const image = await decant.open(source);
+    seen.last = undefined;
+    await use(image);
+    await expect.poll(() => seen.last).toEqual([]);
+    expect(seen.waiting).toEqual([]);
+    await image.close();
+  });
+}
+
+test('a map that is given up takes nothing from a conversion', async ({ folder }) => {
+  const path = ofManyTables(folder);
+  const { source, seen } = telling(path);
+  const [mapped, converted] = [await decant.open(source), await decant.open(source)];
+  let release = () => {};
+  seen.gate = new Promise((resolve) => {
+    release = resolve;
+  });
+  // Both tell what they need of the tables, and get none of it.
+  const cancel = new AbortController();
+  const map = listed(mapped, cancel.signal);
+  await expect.poll(() => seen.told).toBe(1);
+  const output = join(folder, 'out.raw');
+  const conversion = converted.convert(output);
+  await expect.poll(() => seen.told).toBe(2);
+  seen.untold = 0;
+  cancel.abort();
+  await expect(map).rejects.toMatchObject({ kind: 'cancelled' });
+  await mapped.close();
+  release();
+  await conversion;
+  expect(seen.untold).toBe(0);
+  expect(seen.last).toEqual([]);
+  await converted.close();
+  const expected = join(folder, 'expected.raw');
+  qemuImg('convert', '-O', 'raw', path, expected);
+  expectSame(output, expected);
+});
+
 const SEEDS = byScope({ short: 20, long: 300 });
 
 test(`ranges that overlap, given up and forgotten, from a server that fails: ${SEEDS} seeds`, FULL, async () => {

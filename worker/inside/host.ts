@@ -30,8 +30,8 @@ export interface CallerSource {
   readonly readsAtOnce: number;
   /** Whether it is to be told what will be read. */
   readonly expects: boolean;
-  /** Ranges that will be fetched: `[offset, length, offset, length, ...]`. */
-  expect(ranges: Float64Array): void;
+  /** Ranges that the reader of this number will have fetched: `[offset, length, offset, length, ...]`; none at its end. */
+  expect(reader: number, ranges: Float64Array): void;
   fetch(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
   /** Nobody waits for what `fetch` has returned any more. */
   giveUp(read: Promise<Uint8Array<ArrayBuffer>>): void;

@@ -97,9 +97,9 @@ test('giving up a read cancels it on the calling side, or takes it out of the qu
 
 test('announces reads, and then does not join them', async () => {
   const { source, asked } = connect(true);
-  source.expect(Float64Array.of(0, 10, 20, 5));
+  source.expect(7, Float64Array.of(0, 10, 20, 5));
   await arrived(asked, 1);
-  expect(asked).toEqual([{ expected: Float64Array.of(0, 10, 20, 5) }]);
+  expect(asked).toEqual([{ reader: 7, expected: Float64Array.of(0, 10, 20, 5) }]);
   expect([source.gap, source.worth]).toEqual([4 << 10, Number.POSITIVE_INFINITY]);
   const { gap, worth } = connect().source;
   expect([gap, worth]).toEqual([256 << 10, 1 << 20]);

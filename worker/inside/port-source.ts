@@ -99,8 +99,8 @@ export class PortSource implements CallerSource {
     this.#own.giveUp(promise);
   }
 
-  expect(expected: Float64Array): void {
-    this.post({ expected });
+  expect(reader: number, expected: Float64Array): void {
+    this.post({ reader, expected });
   }
 
   newId(): number {

@@ -142,13 +142,13 @@ test('a loan that is cancelled gives up what is read, and all that follows', asy
     },
   };
   const { read, post } = lend(source);
-  post({ expected: Float64Array.of(1, 2, 3, 4) });
+  post({ reader: 1, expected: Float64Array.of(1, 2, 3, 4) });
   const reading = read(0, 1);
   await expect.poll(() => signals.length, AT_ONCE).toBe(1);
   loan!.cancel();
   expect(await reading).toMatch(/^cancelled: /);
   expect(signals[0]!.aborted).toBe(true);
-  post({ expected: Float64Array.of(5, 6) });
+  post({ reader: 1, expected: Float64Array.of(5, 6) });
   expect(await read(0, 1)).toMatch(/^cancelled: /);
   expect(signals).toHaveLength(1);
   const expected = [
@@ -156,6 +156,19 @@ test('a loan that is cancelled gives up what is read, and all that follows', asy
     { offset: 3, length: 4 },
   ];
   expect(told).toEqual([expected, []]);
+});
+
+test('what a reader has read is not taken back at its end', async () => {
+  const told: unknown[] = [];
+  const read = async (offset: number, length: number) => Uint8Array.from(CONTENT.slice(offset, offset + length));
+  const { read: ask, post } = lend({ size: CONTENT.length, read, expect: (ranges) => told.push(ranges) });
+  post({ reader: 1, expected: Float64Array.of(0, 1) });
+  post({ reader: 2, expected: Float64Array.of(2, 1) });
+  await ask(0, 1);
+  post({ reader: 1, expected: new Float64Array() });
+  await ask(2, 1);
+  post({ reader: 2, expected: new Float64Array() });
+  await expect.poll(() => told, AT_ONCE).toEqual([[{ offset: 0, length: 1 }], [{ offset: 2, length: 1 }], []]);
 });
 
 test('a stream is read in order, and may have less', async () => {

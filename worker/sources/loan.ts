@@ -3,7 +3,8 @@
 import { DecantError, type PlainError, toPlain } from '../errors.js';
 import type { Answer, Asked, ImageSpec } from '../messages.js';
 import type { Source } from '../types.js';
-import { expectOwn, readOwn } from './own.js';
+import { Expectations } from './expectations.js';
+import { readOwn } from './own.js';
 import type { Remote, StreamReader } from './stream.js';
 
 /** Reads a range in bytes. */
@@ -20,7 +21,7 @@ export class Loan {
   /** The ports in `image`, which travel with it. */
   readonly ports: MessagePort[] = [];
   readonly #ours: MessagePort[] = [];
-  readonly #sources: Source[] = [];
+  readonly #expectations: Expectations[] = [];
   /** The reads under way, for each port by their numbers. */
   readonly #reads: Map<number, AbortController>[] = [];
   #cancelled = false;
@@ -32,9 +33,13 @@ export class Loan {
 
   /** The port by which a coordinator asks for the bytes of `source`. */
   lend(source: Source): MessagePort {
-    this.#sources.push(source);
-    const read: Read = (offset, length, signal) => readOwn(source, offset, length, signal);
-    return this.#lend(read, (expected) => expectOwn(source, rangesOf(expected)));
+    const expectations = new Expectations(source);
+    this.#expectations.push(expectations);
+    const read: Read = (offset, length, signal) => {
+      expectations.read(offset, length);
+      return readOwn(source, offset, length, signal);
+    };
+    return this.#lend(read, (reader, expected) => expectations.tell(reader, rangesOf(expected)));
   }
 
   /** The same for a stream, which is asked for its bytes in order and may have fewer. */
@@ -43,14 +48,14 @@ export class Loan {
     return this.#lend((offset, length, signal) => stream.read(offset, length, signal));
   }
 
-  #lend(read: Read, expect: (expected: Float64Array) => void = () => {}): MessagePort {
+  #lend(read: Read, expect: (reader: number, expected: Float64Array) => void = () => {}): MessagePort {
     const { port1, port2 } = new MessageChannel();
     const reads = new Map<number, AbortController>();
     this.#reads.push(reads);
     const receive = async (asked: Asked) => {
       if ('givenUp' in asked) reads.get(asked.givenUp)?.abort();
       else if ('id' in asked) await this.#answer(read, port1, reads, asked);
-      else if (!this.#cancelled) expect(asked.expected);
+      else if (!this.#cancelled) expect(asked.reader, asked.expected);
     };
     port1.onmessage = ({ data }) => receive(data as Asked);
     this.#ours.push(port1);
@@ -62,7 +67,7 @@ export class Loan {
   cancel(): void {
     this.#cancelled = true;
     for (const reads of this.#reads) for (const read of reads.values()) read.abort();
-    for (const source of this.#sources) expectOwn(source, []);
+    for (const expectations of this.#expectations) expectations.end();
   }
 
   /** Nothing is read any more. */

@@ -2,7 +2,7 @@
 
 use super::job::{Job, MAX_JOB};
 use crate::error::Result;
-use crate::io::source::{FileId, FileRange, Files};
+use crate::io::source::{Announcement, FileId, FileRange, Files};
 use crate::offsets::ByteRange;
 use futures_util::stream::{Stream, poll_fn};
 use std::collections::VecDeque;
@@ -52,9 +52,9 @@ pub(super) fn planned_ahead(
     let mut plan = Box::pin(plan);
     let mut planned: VecDeque<Result<Job>> = VecDeque::new();
     let (mut ahead, mut has_ended) = (0, false);
-    let files = Expecting(files);
+    let announcements: Vec<_> = files.iter().map(Announcement::to).collect();
     poll_fn(move |context| {
-        let files = &files.0;
+        let files = &files;
         let mut told = vec![Vec::new(); files.len()];
         while !has_ended && (planned.is_empty() || ahead < read_ahead) {
             match pin!(&mut plan).poll_next(context) {
@@ -69,9 +69,9 @@ pub(super) fn planned_ahead(
                 }
             }
         }
-        for (file, ranges) in files.iter().zip(&told) {
-            if !ranges.is_empty() {
-                file.expect(ranges);
+        for (announcement, ranges) in announcements.iter().zip(&told) {
+            if let Some(announcement) = announcement {
+                announcement.tell(ranges);
             }
         }
         match planned.pop_front() {
@@ -83,17 +83,6 @@ pub(super) fn planned_ahead(
             None => Poll::Pending,
         }
     })
-}
-
-/// Files with announced reads. Cancels all announcements when dropped.
-struct Expecting(Files);
-
-impl Drop for Expecting {
-    fn drop(&mut self) {
-        for file in self.0.iter().filter(|file| file.profile().expects) {
-            file.expect(&[]);
-        }
-    }
 }
 
 /// The reads of `job` in files that expect announcements.

@@ -1,7 +1,7 @@
 //! Slices: parts of the tables of one file. A pass reads several at a time, in guest order, each once.
 
 use crate::error::{Error, Result};
-use crate::io::source::{FileId, FileRange, Source, copied, read_ranges, zeroed};
+use crate::io::source::{Announcement, FileId, FileRange, Source, copied, read_ranges, zeroed};
 use crate::offsets::{ByteRange, GuestRange, HostOffset, SECTOR};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -68,10 +68,11 @@ impl Slices {
             let start = reads.last().map_or(0, |last| last.start.0);
             places.push((before + host.0 - start) as usize);
         }
-        if reads.len() > 1 && source.profile().expects {
+        let announcement = if reads.len() > 1 { Announcement::to(source) } else { None };
+        if let Some(announcement) = &announcement {
             // A network source may merge them.
             let ranges: Vec<_> = reads.iter().map(|read| ByteRange { start: read.start, len: read.len }).collect();
-            source.expect(&ranges);
+            announcement.tell(&ranges);
         }
         let mut bytes = zeroed(reads.iter().map(|read| read.len).sum::<u64>() as usize)?;
         read_ranges(std::slice::from_ref(source), &reads, &mut bytes).await?;

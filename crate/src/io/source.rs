@@ -7,6 +7,7 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{StreamExt, TryStreamExt, iter};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A file's number: 0 is the image; its companions follow in the caller's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -95,13 +96,45 @@ pub trait Source {
         ByteRange { start: HostOffset(offset), len: self.size() - offset }
     }
 
-    /// Announces that each of `ranges`, all within the file, will be read once, in about this order, so that the source
-    /// may prefetch them. Actual reads may differ. An empty slice cancels all earlier hints.
-    fn expect(&self, _ranges: &[ByteRange]) {}
+    /// Announces that `reader` will read each of `ranges`, all within the file, once, in about this order, so that the source
+    /// may prefetch them. Actual reads may differ. An empty slice cancels all earlier hints of `reader`.
+    fn expect(&self, _reader: Reader, _ranges: &[ByteRange]) {}
 
     /// Fills `buf` with the bytes at `offset`. The caller has checked that the range is within the file. Calls may be
     /// concurrent. Fails with `source`.
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>>;
+}
+
+/// The number of one that announces its reads: a conversion, or a pass over tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reader(pub u32);
+
+/// Announces the reads of one reader to a file. Cancels what was announced and not read when dropped.
+pub(crate) struct Announcement {
+    source: Rc<dyn Source>,
+    reader: Reader,
+}
+
+impl Announcement {
+    /// For a new reader. `None` if `source` expects no announcements.
+    pub fn to(source: &Rc<dyn Source>) -> Option<Self> {
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        let reader = || Reader(LAST.fetch_add(1, Relaxed));
+        source.profile().expects.then(|| Self { source: source.clone(), reader: reader() })
+    }
+
+    /// Announces `ranges`, if there are any: see [`Source::expect`].
+    pub fn tell(&self, ranges: &[ByteRange]) {
+        if !ranges.is_empty() {
+            self.source.expect(self.reader, ranges);
+        }
+    }
+}
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        self.source.expect(self.reader, &[]);
+    }
 }
 
 /// A byte range of a source, as a source.
@@ -137,10 +170,10 @@ impl Source for Slice {
         ByteRange { start: HostOffset(from - start), len: to.saturating_sub(from) }
     }
 
-    fn expect(&self, ranges: &[ByteRange]) {
+    fn expect(&self, reader: Reader, ranges: &[ByteRange]) {
         let start = self.range.start.0;
         let shifted = ranges.iter().map(|range| ByteRange { start: HostOffset(range.start.0 + start), ..*range });
-        self.source.expect(&shifted.collect::<Vec<_>>());
+        self.source.expect(reader, &shifted.collect::<Vec<_>>());
     }
 
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {

@@ -2,7 +2,7 @@
 //! do not fetch them again.
 
 use crate::error::Result;
-use crate::io::source::{Profile, Source, copied};
+use crate::io::source::{Profile, Reader, Source, copied};
 use crate::offsets::{ByteRange, HostOffset};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 /// Upper bound on cached bytes. qcow2 tables with 64 KiB clusters take 1/8,192 of the disk size.
 const CAPACITY: usize = 16 << 20;
-/// Bypass the cache after this many cached bytes: only a real read yields to other tasks, such as a cancel.
+/// Read one byte after this many cached bytes: only a real read yields to other tasks, such as a cancel.
 const MOST_AT_ONCE: u64 = 2 << 20;
 /// Approximate memory used by a piece in addition to its bytes.
 const OVERHEAD: usize = 96;
@@ -106,12 +106,12 @@ impl Cached {
         let len = buf.len();
         let came = self.cache.since_read.get() + len as u64;
         self.cache.since_read.set(came);
-        let missing = if came > MOST_AT_ONCE {
-            std::iter::once(0..len).collect()
-        } else {
-            let fill = |at: usize, held: &[u8]| buf[at..at + held.len()].copy_from_slice(held);
-            self.cache.look_up(self.file, offset, len, fill)
-        };
+        let fill = |at: usize, held: &[u8]| buf[at..at + held.len()].copy_from_slice(held);
+        let missing = self.cache.look_up(self.file, offset, len, fill);
+        if missing.is_empty() && came > MOST_AT_ONCE {
+            self.cache.since_read.set(0);
+            return self.source.read_at(HostOffset(offset), &mut buf[..1]).await;
+        }
         for part in missing {
             self.cache.since_read.set(0);
             let start = offset + part.start as u64;
@@ -140,7 +140,7 @@ impl Source for Cached {
     }
 
     /// Forwards hints only for ranges that are not cached.
-    fn expect(&self, ranges: &[ByteRange]) {
+    fn expect(&self, reader: Reader, ranges: &[ByteRange]) {
         let missing = |range: &ByteRange| {
             let start = range.start.0;
             let parts = self.cache.look_up(self.file, start, range.len as usize, |_, _| {});
@@ -149,8 +149,8 @@ impl Source for Cached {
                 .map(move |part| ByteRange { start: HostOffset(start + part.start as u64), len: part.len() as u64 })
         };
         let missing: Vec<_> = ranges.iter().flat_map(missing).collect();
-        if !missing.is_empty() {
-            self.source.expect(&missing);
+        if ranges.is_empty() || !missing.is_empty() {
+            self.source.expect(reader, &missing);
         }
     }
 
@@ -169,6 +169,7 @@ mod tests {
         seed: u8,
         size: u64,
         reads: RefCell<Vec<(u64, usize)>>,
+        expected: RefCell<Vec<(u64, usize)>>,
     }
 
     impl Told {
@@ -182,6 +183,10 @@ mod tests {
             self.size
         }
 
+        fn expect(&self, _: Reader, ranges: &[ByteRange]) {
+            self.expected.borrow_mut().extend(ranges.iter().map(|range| (range.start.0, range.len as usize)));
+        }
+
         fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
             self.reads.borrow_mut().push((offset.0, buf.len()));
             for (at, byte) in buf.iter_mut().enumerate() {
@@ -192,7 +197,7 @@ mod tests {
     }
 
     fn told(seed: u8) -> Rc<Told> {
-        Rc::new(Told { seed, size: 1 << 40, reads: RefCell::default() })
+        Rc::new(Told { seed, size: 1 << 40, reads: RefCell::default(), expected: RefCell::default() })
     }
 
     /// Reads `len` bytes at `offset` and checks them. Returns the reads of the file that this took.
@@ -256,7 +261,25 @@ mod tests {
         let cache = Rc::new(TableCache::default());
         let one = told(0);
         let source = cache.over(one.clone());
-        let counts: Vec<usize> = (0..100).map(|_| read(&source, &one, 0, LEN).len()).collect();
-        assert_eq!(counts.iter().sum::<usize>(), 1 + 99 / 33);
+        let mut reads: Vec<_> = (0..100).flat_map(|_| read(&source, &one, 0, LEN)).collect();
+        assert_eq!(reads.remove(0), (0, LEN));
+        assert_eq!(reads, [(0, 1); 99 / 33]);
+    }
+
+    /// However much came from here before.
+    #[test]
+    fn what_is_expected_is_read_as_it_was_told() {
+        const LEN: usize = 64 << 10;
+        let cache = Rc::new(TableCache::default());
+        let one = told(0);
+        let source = cache.over(one.clone());
+        for round in 0..100 {
+            let start = round * LEN as u64 / 2;
+            source.expect(Reader(1), &[ByteRange { start: HostOffset(start), len: LEN as u64 }]);
+            let reads = read(&source, &one, start, LEN);
+            assert_eq!(reads, one.expected.take(), "{round}");
+            // Enough that one is read for others.
+            (0..round).for_each(|_| drop(read(&source, &one, start, LEN)));
+        }
     }
 }

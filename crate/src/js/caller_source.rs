@@ -2,7 +2,7 @@
 
 use super::errors::caught;
 use crate::error::{ErrorKind, Result};
-use crate::io::source::{Profile, Source};
+use crate::io::source::{Profile, Reader, Source};
 use crate::offsets::{ByteRange, HostOffset};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -24,9 +24,9 @@ extern "C" {
     fn reads_at_once(this: &JsCaller) -> u32;
     #[wasm_bindgen(method, getter)]
     fn expects(this: &JsCaller) -> bool;
-    /// Announces reads: `[offset, length, offset, length, ...]`.
+    /// Announces reads of the reader with this number: `[offset, length, offset, length, ...]`; none cancel them.
     #[wasm_bindgen(method)]
-    fn expect(this: &JsCaller, ranges: Vec<f64>);
+    fn expect(this: &JsCaller, reader: u32, ranges: Vec<f64>);
     #[wasm_bindgen(method, catch)]
     fn fetch(this: &JsCaller, offset: f64, length: f64) -> std::result::Result<Promise, JsValue>;
     /// Abandons a promise of `fetch`.
@@ -98,8 +98,9 @@ impl Source for CallerSource {
         self.profile
     }
 
-    fn expect(&self, ranges: &[ByteRange]) {
-        self.object.expect(ranges.iter().flat_map(|range| [range.start.0 as f64, range.len as f64]).collect());
+    fn expect(&self, reader: Reader, ranges: &[ByteRange]) {
+        let ranges = ranges.iter().flat_map(|range| [range.start.0 as f64, range.len as f64]).collect();
+        self.object.expect(reader.0, ranges);
     }
 
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
