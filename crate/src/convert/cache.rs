@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn clusters_that_alternate_are_decompressed_once() {
-        // (sizes of the clusters that are asked for in turn, how often each round decompresses from the second round on)
+        // (sizes of the clusters requested in turn, number of decompressions in each round after the first)
         let cases: &[(&[usize], usize)] = &[
             (&[2 * MIB], 0),
             (&[2 * MIB; 3], 0),

@@ -10,8 +10,8 @@
 //! | 15 | 0 | 0 | 1 | 1 | 1 |
 //! | 14 | | | 0 | 1 | 0 |
 //! | 13 | | | 1 | 0 | 0 |
-//! | 12-8 | | bits of the code | | bits of its own index | |
-//! | 7-0 | bits of the code | bits of code and extra bits | bits of the code | bits of the index | bits of the code |
+//! | 12-8 | | bits of the code | | index bits of the subtable | |
+//! | 7-0 | bits of the code | code and extra bits | bits of the code | index bits of the table | bits of the code |
 //!
 //! In a subtable, the length of a code excludes the bits of the table's index.
 

@@ -41,8 +41,8 @@ pub(super) fn substitute([b0, b1, b2, b3, b4, b5, b6, b7]: Planes) -> Planes {
     [c04 ^ c23, c04 ^ c1, c27 ^ c04 ^ c1, c046 ^ c23, c046, c23 ^ c4 ^ c5, c46, c2 ^ c46]
 }
 
-/// The inverse of [`substitute`]: undoes the linear map of the S-box while mapping to the tower, inverts ([`invert`]), and
-/// maps back.
+/// The inverse of [`substitute`]: undoes the linear map of the S-box while mapping to the tower, inverts ([`invert`]),
+/// and maps back.
 pub(super) fn substitute_back([b0, b1, b2, b3, b4, b5, b6, b7]: Planes) -> Planes {
     let b46 = b4 ^ b6;
     let b03 = b0 ^ b3;
