@@ -42,8 +42,8 @@ struct OpenedBy {
 impl Image {
     /// Opens `source`. Files and passwords may be missing: `info` lists them, and [`Image::extents`] fails then.
     ///
-    /// Fails with `not-recognised`, `unsupported`, `corrupt`, `limit` or `source`, and with `usage` if the stated format
-    /// or snapshot does not exist, or a reference matches several companions.
+    /// Fails with `not-recognised`, `unsupported`, `corrupt`, `limit` or `source`, and with `usage` if the stated
+    /// format or snapshot does not exist, or a reference matches several companions.
     pub async fn open(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Self> {
         let top = Top::of_file(&*source, options).await?;
         Self::open_top(source, top, None, options).await
