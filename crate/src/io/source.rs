@@ -96,8 +96,8 @@ pub trait Source {
         ByteRange { start: HostOffset(offset), len: self.size() - offset }
     }
 
-    /// Announces that `reader` will read each of `ranges`, all within the file, once, in about this order, so that the source
-    /// may prefetch them. Actual reads may differ. An empty slice cancels all earlier hints of `reader`.
+    /// Announces that `reader` will read each of `ranges`, all within the file, once, in about this order, so that the
+    /// source may prefetch them. Actual reads may differ. An empty slice cancels all earlier hints of `reader`.
     fn expect(&self, _reader: Reader, _ranges: &[ByteRange]) {}
 
     /// Fills `buf` with the bytes at `offset`. The caller has checked that the range is within the file. Calls may be
@@ -105,18 +105,18 @@ pub trait Source {
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>>;
 }
 
-/// The number of one that announces its reads: a conversion, or a pass over tables.
+/// Identifies a user of a source that announces its reads: a conversion, or a pass over tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reader(pub u32);
 
-/// Announces the reads of one reader to a file. Cancels what was announced and not read when dropped.
+/// Announces the reads of one reader to a source. When dropped, cancels hints that were not used.
 pub(crate) struct Announcement {
     source: Rc<dyn Source>,
     reader: Reader,
 }
 
 impl Announcement {
-    /// For a new reader. `None` if `source` expects no announcements.
+    /// Creates an announcement for a new reader. Returns `None` if `source` does not use hints.
     pub fn to(source: &Rc<dyn Source>) -> Option<Self> {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let reader = || Reader(LAST.fetch_add(1, Relaxed));

@@ -139,7 +139,7 @@ impl Source for Cached {
         self.source.stored_from(offset)
     }
 
-    /// Forwards hints only for ranges that are not cached.
+    /// Forwards hints for ranges that are not cached, and every cancel.
     fn expect(&self, reader: Reader, ranges: &[ByteRange]) {
         let missing = |range: &ByteRange| {
             let start = range.start.0;
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(reads, [(0, 1); 99 / 33]);
     }
 
-    /// However much came from here before.
+    /// Hints match the reads, regardless of how much came from the cache before.
     #[test]
     fn what_is_expected_is_read_as_it_was_told() {
         const LEN: usize = 64 << 10;
@@ -278,7 +278,7 @@ mod tests {
             source.expect(Reader(1), &[ByteRange { start: HostOffset(start), len: LEN as u64 }]);
             let reads = read(&source, &one, start, LEN);
             assert_eq!(reads, one.expected.take(), "{round}");
-            // Enough that one is read for others.
+            // Enough cache hits to cause a read that yields.
             (0..round).for_each(|_| drop(read(&source, &one, start, LEN)));
         }
     }

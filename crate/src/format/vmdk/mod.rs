@@ -105,8 +105,8 @@ fn descriptor_len(len: u64) -> Result<u64> {
     Ok(len)
 }
 
-/// Creates the error for an extent without its descriptor, which alone records the extent's position on the disk and
-/// the parent.
+/// Creates the `missing-file` error for an extent without its descriptor, which alone records the extent's position on
+/// the disk and the parent.
 fn bare_extent() -> Error {
     let message = "The file is an extent of a VMDK, which is no disk without its descriptor; \
                    open the descriptor, a small .vmdk file that names it, and hand over this file with it";
