@@ -71,6 +71,17 @@ test('the sample becomes a download of the right bytes; no other host is asked, 
   expect(complaints).toEqual([]);
 });
 
+for (const name of ['disk', 'CON', 'disk.of mine']) {
+  test(`a download arrives under the name ${name}, which no guess of its content extends`, async ({ page }) => {
+    await page.getByRole('button', { name: 'Try a sample image' }).click();
+    await page.getByRole('radio', { name: 'As a download' }).check();
+    await page.getByLabel('Name for the disk').fill(name);
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Convert' }).click();
+    expect((await download).suggestedFilename()).toBe(name);
+  });
+}
+
 test('a file that is no image, and one that may be raw', async ({ page }, testInfo) => {
   const [pdf, raw] = [testInfo.outputPath('paper.pdf'), testInfo.outputPath('disk.img')];
   writeFileSync(pdf, '%PDF-1.7 and so on');

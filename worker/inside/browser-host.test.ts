@@ -107,6 +107,16 @@ for (const [what, full] of [
   });
 }
 
+test.each([
+  [512, '512 bytes'],
+  [25_165_824, '25.2 MB'],
+  [999_960, '1.0 MB'],
+  [2 ** 40, '1.1 TB'],
+])('states the size of %i bytes as people do', async (size, words) => {
+  const { object } = await openShared({ room: 0 });
+  await expect(object.open(size)).rejects.toThrow(`no room for ${words};`);
+});
+
 test('passes other failures on unchanged', async () => {
   const full = new DOMException('gone', 'NotFoundError');
   const { object } = await openShared({ room: GB, full });

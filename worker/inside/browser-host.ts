@@ -145,12 +145,21 @@ function unlessFull(thrown: unknown): false {
   throw thrown;
 }
 
-const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
+/** A size in decimal units: "25.2 MB". */
+function decimalSize(bytes: number): string {
+  const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
+  let [value, unit] = [bytes, 0];
+  while (value >= 999.95 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
+}
 
 const tooLarge = (size: number): DecantError =>
   new DecantError(
     'sink',
-    `Could not write the output: the browser's storage has no room for ${gigabytes(size)}; free some space or save another way`,
+    `Could not write the output: the browser's storage has no room for ${decimalSize(size)}; free some space or save another way`,
     { code: 'storage-full', fields: { size } },
   );
 

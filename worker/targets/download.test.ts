@@ -1,10 +1,12 @@
-// Downloads in frames: what is refused, and what is only possible.
+// Downloads: their type; and in frames, what is refused and what is only possible.
 
 import { afterEach, expect, test, vi } from 'vitest';
+import { stubStorage } from '../../e2e/support/units/memory-storage.js';
 import { DownloadRoute } from './download.js';
 
 afterEach(() => {
   vi.unstubAllGlobals();
+  vi.useRealTimers();
 });
 
 /** A page in a frame, whose element has a sandbox; `undefined` where a page of another origin has it. */
@@ -34,4 +36,20 @@ test('where only a page of another origin knows, the result says so', () => {
 
 test('outside of a page', () => {
   expect(() => new DownloadRoute('disk.raw')).toThrow(expect.objectContaining({ code: 'no-page' }));
+});
+
+test('has a type: a browser adds an extension to the name of a file without one', async () => {
+  vi.useFakeTimers();
+  stubStorage();
+  lieIn(null);
+  const link = { click: vi.fn() };
+  vi.stubGlobal('document', { createElement: () => link });
+  const blobs: Blob[] = [];
+  vi.spyOn(URL, 'createObjectURL').mockImplementation((blob) => `blob:${blobs.push(blob as Blob)}`);
+  const route = new DownloadRoute('disk');
+  await route.prepare({ virtualSize: 0, outputSize: 0 }, new AbortController().signal);
+  await route.commit(0);
+  expect(link.click).toHaveBeenCalledOnce();
+  expect(link).toMatchObject({ download: 'disk', href: 'blob:1' });
+  expect(blobs.map(({ type }) => type)).toEqual(['application/octet-stream']);
 });

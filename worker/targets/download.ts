@@ -10,6 +10,9 @@ import type { Begun, Route, Sizes } from './route.js';
 import type { TemporaryFile } from './storage.js';
 import { StoredOutput } from './stored-output.js';
 
+/** The type of a download. Without one, Chromium guesses, and adds the guess's extension to a name that has none. */
+const TYPE = 'application/octet-stream';
+
 /** Why no download can be started here, but for the storage; undefined where one can, or where nobody knows. */
 export function downloadRefusal(): DecantError | undefined {
   if (typeof document === 'undefined') {
@@ -53,7 +56,7 @@ export class DownloadRoute implements Route {
     const { file: copy } = this.#output;
     await copy.removeJournal();
     const link = document.createElement('a');
-    link.href = URL.createObjectURL(file);
+    link.href = URL.createObjectURL(file.slice(0, size, TYPE));
     link.download = this.name;
     link.click();
     await this.#output.removeOthers();
