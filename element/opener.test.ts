@@ -3,22 +3,29 @@
 import type { Extent } from 'decant';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { givenOf, Held, imageOf, images, openImage, PAGE, stageIn } from '../e2e/support/units/element.js';
+import { bestChoice } from './choices.js';
 import { Session } from './session.js';
 import type { Step } from './state.js';
+import { english } from './texts/english.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
-  canStore: async () => true,
+  canStore: () => fits.promise,
 }));
 
+/** Whether the browser's storage takes a disk, once it is known. */
+let fits: Held<boolean>;
 let session: Session;
 let rest: Held;
+const pickFolder = vi.fn<() => Promise<FileSystemDirectoryHandle>>();
 
 beforeEach(() => {
   vi.useFakeTimers();
   for (const [name, value] of Object.entries(PAGE)) vi.stubGlobal(name, value);
-  vi.stubGlobal('showDirectoryPicker', () => {});
+  vi.stubGlobal('showDirectoryPicker', pickFolder.mockReset());
+  fits = new Held();
+  fits.resolve(true);
   session = new Session(stageIn().stage.host, () => {});
   rest = new Held();
 });
@@ -74,6 +81,44 @@ test('a way that the person has chosen stays', async () => {
   rest.resolve();
   await vi.advanceTimersByTimeAsync(0);
   expect(ready()).toMatchObject({ way: 'download', survey: { complete: true } });
+});
+
+test('a way that was proposed stays, whatever becomes known', async () => {
+  // A download is far faster here.
+  const rates = JSON.stringify({ storage: 1e9, picked: 25e6, finish: 125e5, download: 1e9, streamed: 1e9 });
+  vi.stubGlobal('localStorage', { getItem: () => rates, setItem: () => {} });
+  fits = new Held();
+  await open();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(ready()).toMatchObject({ way: 'folder', choices: [{ way: 'folder' }, { obstacle: english.finding }] });
+  rest.resolve();
+  fits.resolve(true);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(bestChoice(ready().choices)?.way).toBe('download');
+  expect(ready().way).toBe('folder');
+});
+
+test('the question of a folder picker that was closed goes with its way', async () => {
+  pickFolder.mockRejectedValue(new DOMException('closed', 'AbortError'));
+  await open();
+  await vi.advanceTimersByTimeAsync(2000);
+  session.convert();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(ready()).toMatchObject({ way: 'folder', asking: { kind: 'noFolder' } });
+  session.select('download');
+  expect(ready()).toMatchObject({ way: 'download', asking: undefined });
+});
+
+test('a folder picker that is closed after another way was chosen asks nothing', async () => {
+  const picked = new Held<FileSystemDirectoryHandle>();
+  pickFolder.mockReturnValue(picked.promise);
+  await open();
+  await vi.advanceTimersByTimeAsync(2000);
+  session.convert();
+  session.select('download');
+  picked.reject(new DOMException('closed', 'AbortError'));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(ready()).toMatchObject({ way: 'download', asking: undefined, placing: false });
 });
 
 test('of an image that the person has left, nothing more is shown', async () => {

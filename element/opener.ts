@@ -267,13 +267,13 @@ export class Opener {
     const output = before?.output ?? outputOf(image, this.format);
     const choices = listChoices(image.info, output, survey, environment, this.stage);
     const isDue = survey.isDue || (survey.complete && environment.complete);
-    // A way that the person has chosen stays. A proposal follows what is known.
-    const chosen = choices.find((choice) => choice.way === this.way && !choice.obstacle)?.way;
+    const possible = (way: Way | undefined) => choices.find((choice) => choice.way === way && !choice.obstacle)?.way;
     const isClear = isDue || choices.length === 1;
-    const way = chosen ?? (isClear ? bestChoice(choices)?.way : undefined);
+    // What is selected stays while it is possible: a change would come between the person's look and the click.
+    const way = possible(this.way) ?? possible(before?.way) ?? (isClear ? bestChoice(choices)?.way : undefined);
     const taken = sourcesOf(opening).map(({ file }) => file.name);
     this.stage.show(turn, {
-      name: suggestName(opening.top.file.name, output.extension, taken),
+      name: opening.outputName ?? suggestName(opening.top.file.name, output.extension, taken),
       output,
       nameProblem: undefined,
       chosenSnapshot: snapshotPlace(image, opening.snapshot),
@@ -282,6 +282,8 @@ export class Opener {
       placing: false,
       picking: false,
       ...before,
+      // A question belongs to its way.
+      ...(before?.way === way ? {} : { asking: undefined }),
       step: 'ready',
       image,
       survey,

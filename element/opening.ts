@@ -28,6 +28,8 @@ export interface Opening {
   format?: string;
   snapshot?: string;
   passwords: Passwords;
+  /** The name for the output that the person has typed. */
+  outputName?: string;
   assumePassword?: boolean;
   salvage?: boolean;
 }
@@ -64,7 +66,8 @@ export function imageFiles(
 
 /** The options for `open`. A file that answers a name is not also a companion under its own name. */
 export async function openingOptions(opening: Opening, signal: AbortSignal): Promise<OpenOptions> {
-  const { companions, repeated: _, answers, missing: __, passwords, bundle: ___, top: ____, ...options } = opening;
+  const { companions, repeated: _, answers, missing: __, passwords, bundle: ___, top: ____, ...rest } = opening;
+  const { outputName: _____, ...options } = rest;
   const answered = answers.map(({ given }) => given);
   const found = await without(companions, answered, isSame);
   const sources = await Promise.all(found.map((given) => sourceOf(given, signal)));

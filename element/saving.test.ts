@@ -275,6 +275,19 @@ test('another output changes the extension of the name, and is kept for the next
   await ready({ name: 'disk.raw.gz', output: OUTPUTS[1]! });
 });
 
+test('a name that the person has typed stays, after a cancel too', async () => {
+  await open();
+  session.rename('mine.raw');
+  session.selectOutput(OUTPUTS[2]!);
+  await saveTo('download');
+  const { options, end } = await converting();
+  cancelledBy(options.signal).catch(end.reject);
+  session.cancel();
+  await step('failed');
+  session.goOn('saveAgain');
+  await ready({ name: 'mine.vhd', output: OUTPUTS[2]! });
+});
+
 test('a cancel ends the conversion once, and what is left is told', async () => {
   const folder = folderHandle('picked', { 'disk.raw': fileHandle(there) });
   pickFolder.mockResolvedValue(folder);

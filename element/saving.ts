@@ -64,6 +64,8 @@ export class Saver {
     this.opener.format = output.name;
     const { turn } = this.stage;
     const name = withExtension(ready.name, output.extension);
+    const { opening } = this.opener;
+    if (opening?.outputName !== undefined) opening.outputName = name;
     this.#change(turn, { output, name, nameProblem: problemSoFar(name, this.stage.texts), asking: undefined });
     // The ways to save depend on the output.
     this.opener.showImage(ready.image, turn, ready.survey);
@@ -71,6 +73,7 @@ export class Saver {
 
   rename(name: string): void {
     if (!this.#ready) return;
+    if (this.opener.opening) this.opener.opening.outputName = name;
     const problem = problemSoFar(name, this.stage.texts);
     this.#change(this.stage.turn, { name, nameProblem: problem, asking: undefined });
   }
@@ -206,10 +209,13 @@ export class Saver {
       this.#change(turn, { picking: false });
       return picked;
     } catch (thrown) {
+      const { state } = this.stage;
+      const isChosen = state.step === 'ready' && state.way === way;
       this.#change(turn, { picking: false });
       if (!isNamed(thrown, 'AbortError')) this.#noDialog(turn, way);
-      // A folder that was picked before stays.
-      else if (way === 'folder' && !this.opener.folder) this.#change(turn, { asking: { kind: 'noFolder' } });
+      // A folder that was picked before stays. Another way may have been chosen meanwhile.
+      else if (isChosen && way === 'folder' && !this.opener.folder)
+        this.#change(turn, { asking: { kind: 'noFolder' } });
       return undefined;
     }
   }
