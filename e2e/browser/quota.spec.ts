@@ -13,6 +13,7 @@ type Ends = 'done' | 'failed' | 'cancelled' | 'kept';
 const ENDS: Ends[] = ['done', 'failed', 'cancelled', 'kept'];
 
 test('every output gives back the room that it was charged for', async ({ openWindow }, testInfo) => {
+  test.setTimeout(600_000);
   const packed = testInfo.outputPath('disk.raw.gz');
   execFileSync('sh', ['-c', `gzip -1c '${images.raw()}' > '${packed}'`]);
   // A private window is charged for what is in memory.

@@ -138,7 +138,7 @@ test.describe('without service workers', { tag: '@full' }, () => {
     });
     await page.clock.fastForward(5000);
     expect(await page.evaluate(() => window.reasons)).toEqual([
-      'What streams a download is not ready yet; reload the page and try again.',
+      'what streams a download is not ready yet; reload the page and try again',
       'what streams a download is not ready yet; reload the page and try again',
     ]);
   });
