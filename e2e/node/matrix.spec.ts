@@ -48,13 +48,18 @@ async function using<T>(row: Row, use: (image: decant.Image) => Promise<T>): Pro
   return closing(image, use);
 }
 
+/** Whether a raw backing file may be read without a stated format, which is reported. */
+const mayGuess = ({ name }: Row): boolean => name.includes('states_backing_format: false');
+const GUESS =
+  /^decant: note: '[^\n]*' is in no format that is recognised and none is stated for it; it is read as raw\n/gm;
+
 /** The package, and what the command makes of its answers. */
 const inProcess: Way = {
   convert: (row, output) =>
     using(row, async (image) => {
       const { notices, unusedCompanions, lost } = await image.convert(output);
       return [
-        ...notices.map(({ message }) => message),
+        ...notices.filter(({ code }) => code !== 'guessed-raw' || !mayGuess(row)).map(({ message }) => message),
         ...unusedCompanions,
         ...lost.map(({ reason }) => reason),
       ].join();
@@ -82,7 +87,8 @@ function byCommand(password: string): Way {
   return {
     convert: async (row, output) => {
       const { status, stderr } = await start('convert', ...opening(row), row.image, output).ended;
-      return status === 0 ? stderr : `${status} ${stderr}`;
+      const told = mayGuess(row) ? stderr.replaceAll(GUESS, '') : stderr;
+      return status === 0 ? told : `${status} ${told}`;
     },
     map: async (row) => (await start('map', ...opening(row), '--output=json', row.image).ended).stdout,
     info: async ({ image }) => (await start('info', '--output=json', image).ended).stdout,

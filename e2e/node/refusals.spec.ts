@@ -11,14 +11,14 @@ import { expect, FULL, test } from '../support/node.js';
 const REFUSED: [name: string, target: string, kind: string, status: number, part: string, details: object][] = [
   ['a missing folder', '{folder}/missing/out.raw', 'sink', 1, 'no such file or folder', {}],
   ['/dev/null', '/dev/null', 'usage', 2, 'neither a regular file', FULL],
-  ['the image itself', '{folder}/image.qcow2', 'usage', 2, 'the image itself', FULL],
+  ['the image itself', '{folder}/image', 'usage', 2, 'the image itself', FULL],
   ['a folder', '{folder}', 'usage', 2, 'neither a regular file', FULL],
 ];
 
 for (const [name, target, kind, status, part, details] of REFUSED) {
   /** The image in `folder`, and the target there. */
   function prepare(folder: string): { image: string; output: string } {
-    const image = join(folder, 'image.qcow2');
+    const image = join(folder, 'image');
     copyFileSync(images.luks(), image);
     return { image, output: target.replace('{folder}', folder) };
   }
@@ -32,7 +32,7 @@ for (const [name, target, kind, status, part, details] of REFUSED) {
     expect(refused.startsWith(`${kind}: `), refused).toBe(true);
     expect(refused).toContain(part);
     expect([...phases]).toEqual(['preparing']);
-    expect(readdirSync(folder)).toEqual(['image.qcow2']);
+    expect(readdirSync(folder)).toEqual(['image']);
     expect(hashFile(image)).toBe(hashFile(images.luks()));
   });
 
@@ -43,7 +43,7 @@ for (const [name, target, kind, status, part, details] of REFUSED) {
     const ended = command('convert', '--password-file', password, image, output);
     expect(ended).toMatchObject({ status, stdout: '', stderr: expect.stringMatching(/^decant: [^\n]*\n$/) });
     expect(ended.stderr).toContain(part);
-    expect(readdirSync(folder).toSorted()).toEqual(['image.qcow2', 'password']);
+    expect(readdirSync(folder).toSorted()).toEqual(['image', 'password']);
     expect(hashFile(image)).toBe(hashFile(images.luks()));
   });
 }

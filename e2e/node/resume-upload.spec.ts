@@ -35,8 +35,8 @@ const RAW = rawDisk((PARTS - 1) * PART + (1 << 20));
 /** For polls: longer than anything takes on a busy machine. */
 const PATIENTLY = { timeout: 60_000 };
 
-const url = (): string => `${server.origin}/s3/disk.raw`;
-const object = (): Buffer | undefined => server.objects.get('/s3/disk.raw');
+const url = (): string => `${server.origin}/s3/disk`;
+const object = (): Buffer | undefined => server.objects.get('/s3/disk');
 
 const isCompletion = ({ method, url }: Asked): boolean => method === 'POST' && url.includes('uploadId');
 /** The number of the part that a request sends; 0 where it sends none. */

@@ -41,7 +41,7 @@ const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.
 const test = base.extend<{ cut: Cut }>({
   cut: async ({ folder }, use) => {
     const remote = await serveDisk();
-    await use({ remote, folder, output: join(folder, 'disk.raw') });
+    await use({ remote, folder, output: join(folder, 'disk') });
     await remote.close();
   },
 });
@@ -228,7 +228,7 @@ test('a local image continues as well, and one that was changed does not', async
 test('an image that is another one by now is converted from its start', async ({ folder }) => {
   let etag = '"one"';
   const remote = await serveDisk({ etag: () => etag });
-  const cut = { remote, folder, output: join(folder, 'disk.raw') };
+  const cut = { remote, folder, output: join(folder, 'disk') };
   await cutOff(cut, 'SIGKILL');
   etag = '"two"';
   expect(await finish(cut)).toBeGreaterThanOrEqual(ALL);
@@ -404,7 +404,7 @@ test('refused: what has no state, and what is no path', async ({ folder }) => {
 
 test('after a server refuses, what is done is kept', async ({ folder }) => {
   const remote = await serveDisk();
-  const cut = { remote, folder, output: join(folder, 'disk.raw') };
+  const cut = { remote, folder, output: join(folder, 'disk') };
   remote.allow(ALL / 8);
   const { ended } = startProgram(process.execPath, converting(cut));
   await untilNoted(folder, remote);
