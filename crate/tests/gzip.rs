@@ -301,6 +301,8 @@ fn archives_in_gzip_are_read_back() {
     for (archive, message) in wrong {
         let error = bytes(filter("gzip", &["-c"], archive)).unwrap_err();
         assert!(error.message.contains(message), "{error}");
+        let code = if *message == "more than one file" { "several-files" } else { "no-image" };
+        assert_eq!(&*error.code, code);
     }
     // What follows the archive is checked too.
     let mut file = filter("gzip", &["-c"], &tar(&["disk.raw"]));

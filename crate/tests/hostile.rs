@@ -90,6 +90,38 @@ fn formats_are_recognised_by_content() {
 }
 
 #[test]
+fn codes_tell_failures_apart() {
+    let gz = |bytes: &[u8]| filter("gzip", &["-c"], bytes);
+    let mut wrong_sum = gz(&[0x55; 4096]);
+    let sum = wrong_sum.len() - 8;
+    wrong_sum[sum] ^= 1;
+    let compressed = patched(&[(L2, &(COMPRESSED | DATA as u64).to_be_bytes()), (DATA, &[0xff; CLUSTER])]);
+    // (name, content, code, a field and its value)
+    let cases: &[(&str, Vec<u8>, &str, Option<(&str, &str)>)] = &[
+        ("note.txt", vec![b'a'; 513], "not-recognised", None),
+        ("disk", vec![b'a'; 512], "state-format", Some(("format", "raw"))),
+        ("disk.img", vec![b'a'; 513], "state-format", Some(("format", "raw"))),
+        ("note.txt.gz", gz(&[b'a'; 513]), "not-a-disk", None),
+        ("a.qcow2.gz", gz(&small()), "not-in-order", Some(("container", "gzip"))),
+        ("a.img.gz", wrong_sum, "gzip-damaged", None),
+        ("a.qcow2", patched(&[(4, &9u32.to_be_bytes())]), "unknown-version", Some(("version", "9"))),
+        ("a.qcow2", patched(&[(78, &[2])]), "unknown-feature", Some(("bit", "9"))),
+        ("a.qcow2", compressed, "corrupt", Some(("damage", "compressed-invalid"))),
+    ];
+    for (name, content, code, field) in cases {
+        let case = Case { name: Some((*name).to_owned()), ..Case::new(content.clone()) };
+        let error = case.bytes().err().unwrap_or_else(|| panic!("{name} was converted"));
+        assert_eq!(&*error.code, *code, "{name}: {error}");
+        if let Some((field, value)) = field {
+            let fields = format!("{:?}", error.fields);
+            assert!(fields.contains(field) && fields.contains(value), "{name}: {fields}");
+        }
+    }
+    let stated = OpenOptions { format: Some("qcow2".to_owned()), ..OpenOptions::default() };
+    assert_eq!(&*open_bytes(vec![0; 512], stated).err().unwrap().code, "other-format");
+}
+
+#[test]
 fn an_id_wins_over_a_name() {
     let entry = |l1: usize, id: &[u8], name: &[u8]| {
         let lens = [id.len() as u16, name.len() as u16].map(u16::to_be_bytes).concat();

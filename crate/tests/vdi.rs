@@ -161,6 +161,7 @@ fn chains_that_are_broken() {
     for (what, below, kind, part) in cases {
         let error = with(top, below).bytes().unwrap_err();
         assert!(error.kind == *kind && error.message.contains(part), "{what}: {error}");
+        assert_eq!(&*error.code == "wrong-parent", *kind == Corrupt, "{what}");
     }
     // A parent in another format has no such UUID.
     let raw = Case { companions: vec![(MIDDLE.to_owned(), vec![1; 9000])], ..case(top) };

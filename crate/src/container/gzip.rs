@@ -115,13 +115,13 @@ impl Gzip {
         let fixed = checksum.add(input.take(10).await?);
         let (magic, method, flags) = (&fixed[..2], fixed[2], fixed[3]);
         if magic != MAGIC {
-            return Err(Error::corrupt("a member of gzip does not begin with its signature", start));
+            return Err(damaged("a member of gzip does not begin with its signature", start));
         }
         if method != DEFLATE {
             return Err(Error::unsupported(format!("compression method {method} of gzip")));
         }
         if flags & RESERVED != 0 {
-            return Err(Error::corrupt("a header of gzip has reserved flags", start));
+            return Err(damaged("a header of gzip has reserved flags", start));
         }
         if flags & EXTRA != 0 {
             let len = le16(checksum.add(input.take(2).await?), 0);
@@ -133,7 +133,7 @@ impl Gzip {
             }
         }
         if flags & HEADER_CRC != 0 && le16(input.take(2).await?, 0) != checksum.crc as u16 {
-            return Err(Error::corrupt("a header of gzip does not have the checksum that it states", start));
+            return Err(damaged("a header of gzip does not have the checksum that it states", start));
         }
         self.inflater.restart();
         (self.filled, self.given, self.checksum) = (0, 0, Checksum::default());
@@ -169,11 +169,11 @@ impl Gzip {
         let start = self.input.position();
         let trailer = self.input.take(TRAILER).await?;
         if le32(trailer, 0) != self.checksum.crc {
-            return Err(Error::corrupt("the data of a gzip member does not have the checksum that it states", start));
+            return Err(damaged("the data of a gzip member does not have the checksum that it states", start));
         }
         // The format records the size modulo 2^32.
         if le32(trailer, 4) != self.checksum.len as u32 {
-            return Err(Error::corrupt("the data of a gzip member does not have the size that it states", start));
+            return Err(damaged("the data of a gzip member does not have the size that it states", start));
         }
         self.state = State::Behind;
         Ok(())
@@ -189,7 +189,7 @@ impl Gzip {
             let rest = self.input.rest().await?;
             if may_be_member(rest) || rest.len() > LONGEST_TRAILER {
                 let message = "something that is no trailer stands behind the compressed data";
-                return Err(Error::corrupt(message, start));
+                return Err(damaged(message, start));
             }
             self.trailer = rest.len() as u64;
         }
@@ -272,7 +272,7 @@ impl Input {
         if self.has_ended && self.next + LONGEST_SYMBOL > self.end {
             return self.truncated();
         }
-        Error::corrupt("the compressed data is invalid", self.position())
+        damaged("the compressed data is invalid", self.position())
     }
 
     /// Buffered input, followed by zeros at the end of the stream.
@@ -369,6 +369,11 @@ impl Input {
                 return Ok(());
             }
         }
-        Err(Error::corrupt("a text in a header of gzip does not end", start))
+        Err(damaged("a text in a header of gzip does not end", start))
     }
+}
+
+/// The error for compressed data that is invalid or fails its checks.
+fn damaged(what: &str, place: HostOffset) -> Error {
+    Error::corrupt(what, place).coded("gzip-damaged")
 }

@@ -140,7 +140,7 @@ impl Luks {
         }
         let version = be16(&bytes, 6);
         if version != 1 {
-            return Err(Error::unsupported(format!("version {version} of LUKS")));
+            return Err(Error::unknown_version(version, "LUKS"));
         }
         let header = Self {
             cipher_name: text_before_nul(&bytes[8..40]),

@@ -185,6 +185,23 @@ impl Error {
         Self::new(ErrorKind::Unsupported, format!("The image uses {what}, which Decant does not read yet"))
     }
 
+    /// Creates a `not-recognised` error with code `other-format`: the file is not in the stated `format`.
+    pub fn other_format(message: &str, format: &str) -> Self {
+        Self::new(ErrorKind::NotRecognised, message).coded("other-format").field("format", format)
+    }
+
+    /// Creates an `unsupported` error with code `unknown-version`: the image has another `version` of `format`.
+    pub fn unknown_version(version: impl fmt::Display, format: &'static str) -> Self {
+        let error = Self::unsupported(format!("version {version} of {format}"));
+        error.coded("unknown-version").field("format", format).field("version", &*version.to_string())
+    }
+
+    /// Creates an `unsupported` error with code `unknown-feature`: the image has set `bit` of its features; `what`
+    /// names it.
+    pub fn unknown_feature(what: impl fmt::Display, bit: u32) -> Self {
+        Self::unsupported(what).coded("unknown-feature").field("bit", u64::from(bit))
+    }
+
     /// Converts an allocation failure of `decant-codec`.
     pub(crate) fn no_room(OutOfMemory(bytes): OutOfMemory) -> Self {
         Self::out_of_memory(bytes)

@@ -72,7 +72,7 @@ struct Header {
 impl Header {
     fn parse(bytes: &[u8], file_size: u64) -> Result<Self> {
         if !bytes.starts_with(&MAGIC) {
-            return Err(Error::new(ErrorKind::NotRecognised, "The file is not a QED image"));
+            return Err(Error::other_format("The file is not a QED image", "qed"));
         }
         if (bytes.len() as u64) < HEADER {
             return Err(Error::truncated("the end of the header", HostOffset(HEADER), file_size));
@@ -102,7 +102,8 @@ impl Header {
     fn check(&self) -> Result<()> {
         let unknown = self.features & !(BACKING_FILE | NEED_CHECK | BACKING_IS_RAW);
         if unknown != 0 {
-            return Err(Error::unsupported(format!("an unknown feature of QED (bit {})", unknown.trailing_zeros())));
+            let bit = unknown.trailing_zeros();
+            return Err(Error::unknown_feature(format!("an unknown feature of QED (bit {bit})"), bit));
         }
         let size = self.virtual_size;
         if !size.is_multiple_of(SECTOR) {

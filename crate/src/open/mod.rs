@@ -196,5 +196,14 @@ pub(crate) fn not_in_order(format: &Format, outer: Option<&str>) -> Error {
         Some(outer) => return format.refusal(&format!("The {outer} file holds")),
         None => return format.refusal("The stream is"),
     };
-    Error::new(ErrorKind::Unsupported, message)
+    not_read_in_order(message, outer)
+}
+
+/// The error for something that needs random access, read in order out of `container`, or from a stream.
+pub(crate) fn not_read_in_order(message: String, container: Option<&str>) -> Error {
+    let error = Error::new(ErrorKind::Unsupported, message).coded("not-in-order");
+    match container {
+        Some(container) => error.field("container", container),
+        None => error,
+    }
 }

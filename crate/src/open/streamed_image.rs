@@ -11,6 +11,7 @@ use crate::open::chain::OpenOptions;
 use crate::open::chain::without_snapshots;
 use crate::open::guess;
 use crate::open::manifest::Manifest;
+use crate::open::not_read_in_order;
 use crate::open::safety;
 use crate::open::unpack::within;
 use futures_util::FutureExt;
@@ -170,7 +171,7 @@ impl StreamedImage {
                  read; unpack what is left of it first",
                 container.name
             );
-            return Err(Error::new(ErrorKind::Unsupported, message));
+            return Err(not_read_in_order(message, Some(container.name)));
         }
         let unused_companions = options.companions.iter().map(|companion| companion.name.clone()).collect();
         Ok(Self { origin, containers, guess, file_size, manifest, unused_companions })
@@ -205,7 +206,7 @@ impl StreamedImage {
             Some(container) => format!("A disk in a {} file cannot be {done}; unpack it first", container.name),
             None => format!("A disk that comes as a stream cannot be {done}; save it as a file first"),
         };
-        Error::new(ErrorKind::Unsupported, message)
+        not_read_in_order(message, self.containers.last().map(|container| container.name))
     }
 
     /// Returns the disk's bytes from the start. Fails with `usage` if they come from a caller's stream that was taken

@@ -112,7 +112,7 @@ impl OnlyFile {
         let Next::End { is_marked } = self.headers.next_file(&mut self.archive).await? else {
             let message = "The tar archive holds more than one file, and is read in order only; extract the one that is \
                            the disk";
-            return Err(refused(message.to_owned()));
+            return Err(refused(message.to_owned()).coded("several-files"));
         };
         self.is_marked = is_marked;
         self.archive.pass(u64::MAX).await?;

@@ -44,10 +44,11 @@ impl Damage {
 
     /// Converts the damage to an error of kind `corrupt`, at `offset` of a file of `size` bytes.
     pub fn error(self, offset: HostOffset, size: u64) -> Error {
-        match self.0.lacks {
+        let error = match self.0.lacks {
             Some(what) => Error::truncated(what, offset, size),
             None => Error::corrupt(self.0.reason, offset),
-        }
+        };
+        error.field("damage", self.0.code)
     }
 }
 

@@ -65,10 +65,11 @@ pub(super) fn refuse_unknown(header: &Header, extensions: &Extensions) -> Result
     if unknown == 0 {
         return Ok(());
     }
-    let bit = unknown.trailing_zeros() as u8;
-    let name = extensions.incompatible_names.iter().find(|(named, _)| *named == bit);
-    Err(Error::unsupported(match name {
+    let bit = unknown.trailing_zeros();
+    let name = extensions.incompatible_names.iter().find(|(named, _)| u32::from(*named) == bit);
+    let what = match name {
         Some((_, name)) => format!("the incompatible feature '{}' (bit {bit})", shown(name)),
         None => format!("an unknown incompatible feature (bit {bit})"),
-    }))
+    };
+    Err(Error::unknown_feature(what, bit))
 }

@@ -55,12 +55,12 @@ impl Header {
             Ok(())
         };
         if !bytes.starts_with(&MAGIC) {
-            return Err(Error::new(ErrorKind::NotRecognised, "The file is not a qcow2 image"));
+            return Err(Error::other_format("The file is not a qcow2 image", "qcow2"));
         }
         need(8)?;
         let version = be32(bytes, 4);
         if !(2..=3).contains(&version) {
-            return Err(Error::unsupported(format!("version {version} of qcow")));
+            return Err(Error::unknown_version(version, "qcow"));
         }
         need(V2_LENGTH)?;
         let mut header = Self {

@@ -70,7 +70,7 @@ impl Header {
             _ => Ok(()),
         };
         if !bytes.get(SIGNATURE_AT..).is_some_and(|bytes| bytes.starts_with(&SIGNATURE)) {
-            return Err(Error::new(ErrorKind::NotRecognised, "The file is not a VDI image"));
+            return Err(Error::other_format("The file is not a VDI image", "vdi"));
         }
         need(VERSION_AT as u64 + 4)?;
         match le32(bytes, VERSION_AT) {
@@ -82,7 +82,7 @@ impl Header {
                 need(Layout::V1.end)?;
                 Self::version_1(bytes)
             }
-            other => Err(Error::unsupported(format!("version {}.{} of VDI", other >> 16, other & 0xffff))),
+            other => Err(Error::unknown_version(format_args!("{}.{}", other >> 16, other & 0xffff), "VDI")),
         }
     }
 

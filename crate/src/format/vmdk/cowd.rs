@@ -16,7 +16,7 @@ pub(super) fn parse(head: &[u8]) -> Result<Sparse> {
     }
     let version = le32(head, 4);
     if version != 1 {
-        return Err(Error::unsupported(format!("version {version} of COWD extents")));
+        return Err(Error::unknown_version(version, "COWD extents"));
     }
     let sparse = Sparse {
         layout: Layout::Cowd,

@@ -102,7 +102,7 @@ impl Header {
             compression: le16(bytes, 77),
         };
         if !(1..=3).contains(&header.version) {
-            return Err(Error::unsupported(format!("version {} of VMDK", header.version)));
+            return Err(Error::unknown_version(header.version, "VMDK"));
         }
         if header.flags & HAS_LINE_ENDS != 0 && &bytes[73..77] != LINE_ENDS {
             let what = "its line ends were changed, as by a transfer as text; transfer it again, as binary";

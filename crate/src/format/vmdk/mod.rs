@@ -77,7 +77,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         let range = ByteRange { start: HostOffset(0), len: descriptor_len(source.size())? };
         let text = read_exact(&*source, range, "descriptor").await?;
         if !descriptor::is_start(&text) {
-            return Err(Error::new(ErrorKind::NotRecognised, "The file is neither a VMDK nor the descriptor of one"));
+            return Err(Error::other_format("The file is neither a VMDK nor the descriptor of one", "vmdk"));
         }
         Vmdk::described(source, Descriptor::parse(&text)?, options)?
     };

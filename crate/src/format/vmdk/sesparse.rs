@@ -19,7 +19,7 @@ pub(super) async fn open(source: &dyn Source, head: &[u8]) -> Result<Sparse> {
     let field = |number: usize| le64(head, 8 * number);
     let [version, capacity, grain, table, flags] = [1, 2, 3, 4, 5].map(field);
     if version != VERSION {
-        return Err(Error::unsupported(format!("version {version:#x} of SESparse extents")));
+        return Err(Error::unknown_version(format_args!("{version:#x}"), "SESparse extents"));
     }
     if (grain, table, flags) != (SESPARSE_GRAIN, SESPARSE_TABLE, 0) {
         let what = format!("SESparse extents with grains of {grain} sectors, tables of {table} and flags {flags:#x}");

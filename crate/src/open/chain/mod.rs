@@ -19,6 +19,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Disk, Format, LayerOptions, PartFile, WalkSetup, raw};
 use crate::io::source::{FileId, Source};
 use crate::io::table_cache::TableCache;
+use crate::open::guess::is_whole_sectors;
+use crate::open::not_read_in_order;
 use crate::open::unpack::{Content, unpack};
 use candidates::Candidates;
 use parents::ParentSearch;
@@ -169,7 +171,7 @@ impl Chain {
                         "The {} is {}, which is decoded in order, but read at any position; unpack it first",
                         reference.role, container.label
                     );
-                    return Err(inside(Error::new(ErrorKind::Unsupported, message), content.as_deref()));
+                    return Err(inside(not_read_in_order(message, Some(container.name)), content.as_deref()));
                 }
             }
             (*file, how.missing) = (unpacked.source, unpacked.missing);
@@ -329,7 +331,7 @@ fn other_parent(reference: &Reference, disk: &dyn Disk, child: &str) -> Error {
     } else {
         format!("it is not the {role} of '{}': what identifies the two disks is not the same", shown(child))
     };
-    Error::new(ErrorKind::Corrupt, format!("The chain is broken: {why}"))
+    Error::new(ErrorKind::Corrupt, format!("The chain is broken: {why}")).coded("wrong-parent")
 }
 
 /// The error for requesting a snapshot of an image in `format`, which has none.
@@ -352,7 +354,8 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
         Some((_, hint)) => not_recognised(hint),
         None => {
             let names: Vec<_> = format::readable().map(|format| format.name).collect();
-            may_be_raw(not_recognised(&format!("it reads {}", names.join(", "))))
+            let error = not_recognised(&format!("it reads {}", names.join(", ")));
+            if is_whole_sectors(size) { may_be_raw(error) } else { error }
         }
     }
 }
