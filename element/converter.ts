@@ -7,6 +7,7 @@ import { addressIn } from './links.js';
 import { notify } from './notification.js';
 import { paint } from './picture/paint.js';
 import { Session } from './session.js';
+import { spoken } from './spoken.js';
 import type { State } from './state.js';
 import { styles } from './styles.js';
 import { english } from './texts/english.js';
@@ -80,6 +81,8 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   #texts = english;
   #session = new Session(this, () => this.requestUpdate());
   #focused = 'empty';
+  /** Before an update. */
+  #stops: { before: HTMLElement[]; after: HTMLElement[] } | undefined;
   #title: string | undefined;
   #listening = new AbortController();
   /** Aborted when the element has left the document; missing before it came there. */
@@ -132,6 +135,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   }
 
   override willUpdate(changed: PropertyValues<this>): void {
+    this.#stops = this.#tabStops();
     if (changed.has('texts')) this.#session.texts = replaced(this.#texts, this.texts);
     if (changed.has('wholeWindow') && this.isConnected) this.#listen(this.wholeWindow ? window : this);
   }
@@ -162,6 +166,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     this.#keepHeight();
     this.#tellEnd();
     this.#moveFocus();
+    this.#keepFocus();
     this.#tellTitle();
   }
 
@@ -213,6 +218,24 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     [...this.renderRoot.querySelectorAll<HTMLElement>('[data-focus]')].at(-1)?.focus();
   }
 
+  /** What can have the focus, up to and after what has it; nothing if nothing has. */
+  #tabStops(): { before: HTMLElement[]; after: HTMLElement[] } | undefined {
+    const focused = this.shadowRoot?.activeElement;
+    if (!focused) return undefined;
+    const stops = [...this.renderRoot.querySelectorAll<HTMLElement>('button, input, select, summary, [tabindex]')];
+    const at = stops.indexOf(focused as HTMLElement);
+    return { before: stops.slice(0, at + 1), after: stops.slice(at + 1) };
+  }
+
+  /** Moves the focus to a neighbour if what had it is gone. */
+  #keepFocus(): void {
+    const stops = this.#stops;
+    this.#stops = undefined;
+    if (!stops || this.shadowRoot?.activeElement || stops.before.at(-1)?.isConnected) return;
+    const isThere = (stop: HTMLElement) => stop.isConnected && stop.offsetParent !== null && !stop.matches(':disabled');
+    (stops.before.findLast(isThere) ?? stops.after.find(isThere))?.focus();
+  }
+
   /** Tells the page around a new title, which it may show as its own. */
   #tellTitle(): void {
     const title = windowTitle(this.#session.state, this.#session.texts);
@@ -233,10 +256,10 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
           </header>
         </slot>
         <section class="card" part="card">${this.#view(state)}</section>
-        ${news ? html`<p class="news">${news}</p>` : nothing}
+        ${news ? html`<p class="news">${spoken(news)}</p>` : nothing}
         ${queueView(session)}
-        <p class="unseen" role="status" aria-live="polite">${announcement(state, texts)}</p>
-        <p class="unseen" aria-live="polite">${news}</p>
+        <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts))}</p>
+        <p class="unseen" aria-live="polite">${spoken(news)}</p>
       </div>
       ${this.dragging ? html`<div class="over" aria-hidden="true"><p>${this.#dropText(state)}</p></div>` : nothing}
     `;

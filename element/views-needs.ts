@@ -3,6 +3,7 @@
 import { type Need, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Session } from './session.js';
+import { spoken } from './spoken.js';
 import type { Doubt, FileNeed, Step } from './state.js';
 import { heading } from './views.js';
 import { linkForm } from './views-link.js';
@@ -14,7 +15,7 @@ export function needsView(state: Step<'needs'>, session: Session): TemplateResul
   const first = needs[0]!;
   return html`
     ${heading(first.kind === 'missing-file' ? texts.needsTitle(first.of, first.role) : texts.needsPassword(first.of))}
-    ${notice ? html`<p class="bad" id="notice">${notice}</p>` : nothing}
+    ${notice ? html`<p class="bad" id="notice">${spoken(notice)}</p>` : nothing}
     ${needs.map((need) => {
       if (need.kind === 'password') return passwordForm(need, notice !== undefined, canAssume, session);
       return fileNeed(need, session, offered && { given: offered, only: needs.length === 1 });

@@ -8,6 +8,7 @@ import { contentsView } from './contents/view.js';
 import { imageFiles } from './opening.js';
 import { pictureView } from './picture/view.js';
 import type { Session } from './session.js';
+import { spoken } from './spoken.js';
 import type { Asking, Step } from './state.js';
 import type { AllTexts } from './types.texts.js';
 import { facts, heading, waitingView } from './views.js';
@@ -27,6 +28,8 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
   const cannot = !state.way || placing || session.isOtherSnapshot;
   const canChoose = state.choices.some(({ obstacle }) => obstacle === undefined);
   const why = picking ? texts.picking : !state.way && canChoose ? texts.noWay : undefined;
+  // A question that leads on has the first button; this one would ask it again.
+  const asksOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
   return html`
     ${heading(shownText(info.name ?? texts.image))}
     ${facts([
@@ -50,13 +53,13 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
     ${survey.contents ? contentsView(survey.contents, texts) : nothing}
     ${survey.picture ? pictureView(survey.picture, undefined, texts) : nothing}
     ${info.snapshots.length > 0 ? snapshotPicker(info.snapshots, state, session) : nothing}
-    ${notices.length > 0 ? html`<ul class="notice" part="notice">${notices.map((notice) => html`<li>${notice}</li>`)}</ul>` : nothing}
+    ${notices.length > 0 ? html`<ul class="notice" part="notice">${notices.map((notice) => html`<li>${spoken(notice)}</li>`)}</ul>` : nothing}
     ${waitingView(session)}
     ${outputField(state, session)}
     ${state.way === 'host' ? nothing : placeFields(state, session)}
     ${state.asking ? askingView(state.asking, session) : nothing}
     <div class="actions">
-      <button class="primary" part="button primary" data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @click=${() => session.convert()}>${texts.convert}</button>
+      <button class=${asksOn ? '' : 'primary'} part=${asksOn ? 'button' : 'button primary'} data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @click=${() => session.convert()}>${texts.convert}</button>
       <button class="link" part="button link" aria-disabled=${placing ? 'true' : nothing} @click=${() => session.reset()}>${texts.next.another}</button>
     </div>
     ${why ? html`<p class="quiet" id="why">${why}</p>` : nothing}
@@ -101,8 +104,8 @@ function outputField({ image, survey, output, placing }: Step<'ready'>, session:
         )}
       </select>
     </label>
-    ${output.notices.map((notice) => html`<p class="notice" part="notice">${texts.notice(notice, hasGpt(survey))}</p>`)}
-    ${outputs.map((one) => (one.refusal ? html`<p class="quiet">${texts.outputRefusal(one, one.refusal)}</p>` : nothing))}
+    ${output.notices.map((notice) => html`<p class="notice" part="notice">${spoken(texts.notice(notice, hasGpt(survey)))}</p>`)}
+    ${outputs.map((one) => (one.refusal ? html`<p class="quiet">${spoken(texts.outputRefusal(one, one.refusal))}</p>` : nothing))}
   `;
 }
 
@@ -163,6 +166,9 @@ const folderLine = (folder: FileSystemDirectoryHandle, session: Session) => html
 function nameField({ name, nameProblem, placing }: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
   const rename = (event: Event) => session.rename((event.target as HTMLInputElement).value);
+  const convertOnEnter = ({ key, isComposing }: KeyboardEvent) => {
+    if (key === 'Enter' && !isComposing) session.convert();
+  };
   return html`
     <label class="field">
       <span>${texts.fileName}</span>
@@ -178,6 +184,7 @@ function nameField({ name, nameProblem, placing }: Step<'ready'>, session: Sessi
         aria-invalid=${nameProblem ? 'true' : nothing}
         aria-describedby=${nameProblem ? 'name-problem' : nothing}
         @input=${rename}
+        @keydown=${convertOnEnter}
       />
     </label>
     ${nameProblem ? html`<p class="bad" id="name-problem">${nameProblem}</p>` : nothing}
@@ -200,7 +207,7 @@ function askingView(asking: Asking, session: Session): TemplateResult {
         html`
           <p id="asking-text">${texts.replaceQuestion}</p>
           <div class="actions">
-            <button part="button" @click=${() => session.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
+            <button class="primary" part="button primary" @click=${() => session.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
             <button part="button" @click=${() => session.replace()}>${texts.replace}</button>
           </div>
         `,
@@ -211,7 +218,7 @@ function askingView(asking: Asking, session: Session): TemplateResult {
         html`
           <p id="asking-text">${texts.sourceHint}</p>
           <div class="actions">
-            <button part="button" @click=${() => session.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
+            <button class="primary" part="button primary" @click=${() => session.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
           </div>
         `,
       );
@@ -221,7 +228,7 @@ function askingView(asking: Asking, session: Session): TemplateResult {
         html`
           <p id="asking-text">${texts.goOnQuestion}</p>
           <div class="actions">
-            <button part="button" @click=${() => session.download(true)}>${texts.goOn}</button>
+            <button class="primary" part="button primary" @click=${() => session.download(true)}>${texts.goOn}</button>
             <button part="button" @click=${() => session.download(false)}>${texts.beginAnew}</button>
           </div>
         `,

@@ -5,6 +5,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { canAskToNotify } from './notification.js';
 import { pictureView } from './picture/view.js';
 import type { Session } from './session.js';
+import { spoken } from './spoken.js';
 import { methodOf, type Next, type State, type Step } from './state.js';
 import type { AllTexts } from './types.texts.js';
 
@@ -142,7 +143,7 @@ export function doneView(state: Step<'done'>, session: Session): TemplateResult 
     ${heading(doneTitle(state, texts), 'place')}
     <p class="good" id="place">${donePlace(state, texts)}</p>
     ${tooLate ? html`<p class="notice" part="notice">${texts.wasTooLate}</p>` : nothing}
-    ${result.notices.map((notice) => html`<p class="notice" part="notice">${texts.notice(notice, state.hasGpt)}</p>`)}
+    ${result.notices.map((notice) => html`<p class="notice" part="notice">${spoken(texts.notice(notice, state.hasGpt))}</p>`)}
     ${result.lostBytes > 0 ? lostView(result, texts) : nothing}
     ${facts([
       [texts.facts.disk, texts.size(result.virtualSize)],
@@ -186,7 +187,7 @@ export function failedView({ title, message, left, next }: Step<'failed'>, sessi
   const waiting = session.queue.waiting.length > 0;
   const steps: Next[] = [...next, ...(waiting ? (['next'] as const) : []), 'another'];
   return html`
-    ${message ? html`${heading(title)}<p class="bad">${message}</p>` : heading(left ? `${title} ${left}` : title)}
+    ${message ? html`${heading(title)}<p class="bad">${spoken(message)}</p>` : heading(left ? `${title} ${left}` : title)}
     ${message && left ? html`<p>${left}</p>` : nothing}
     <div class="actions">
       ${steps.map(
@@ -213,7 +214,7 @@ export function queueView(session: Session): TemplateResult | typeof nothing {
           return html`
             <li aria-current=${status === 'current' ? 'true' : nothing}>
               <span class="name">${name}</span>
-              <span class=${status === 'failed' ? 'bad' : 'quiet'}>${text(status, outcome)}</span>
+              <span class=${status === 'failed' ? 'bad' : 'quiet'}>${spoken(text(status, outcome))}</span>
               ${status === 'waiting' ? waitingActions(id, name, session) : nothing}
             </li>
           `;

@@ -9,16 +9,14 @@ import { registerServiceWorker } from './service-worker/register.js';
 
 configure({ threads });
 
-const [language = 'en'] = navigator.languages;
 const converter = document.querySelector('decant-converter')!;
-converter.lang = language;
 converter.streamedDownloads = { obstacle: streamObstacle, open: openStreamedDownload };
 
 if (isGerman()) {
+  document.documentElement.lang = 'de';
+  converter.lang = 'de';
   document.title = 'Decant: Festplattenabbilder, hier konvertiert';
-  const foot = document.querySelector('footer')!;
-  foot.lang = 'de';
-  foot.querySelector('a')!.textContent = 'Lizenzen: MIT oder Apache 2.0, und die der Bestandteile';
+  document.querySelector('footer a')!.textContent = 'Lizenzen: MIT oder Apache 2.0, und die der Bestandteile';
 }
 
 // The title of the tab shows what goes on.

@@ -5,7 +5,7 @@ import type { ErrorKind, Fields } from 'decant';
 import { expect, test } from 'vitest';
 import { germanMessages } from './german-messages.js';
 import { germanDamage, germanErrors, germanNotices } from './german-sentences.js';
-import { clause, sentence } from './sentences.js';
+import { clause, inEnglish, partsOf, sentence } from './sentences.js';
 import { unitsOf } from './units.js';
 
 const { failure, notice, lostRange } = germanMessages(unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' }));
@@ -14,6 +14,7 @@ const ENGLISH = 'The sky is falling';
 const FIELDS = new Proxy({} as Fields, {
   get: (_, name) => {
     if (name === 'reason') return undefined;
+    if (name === 'damage') return DAMAGE[0]!.code;
     return /size|added|unit|count|offset|descriptor|header|found/.test(String(name)) ? 2 ** 20 : 'a\u202eb';
   },
   has: () => true,
@@ -76,7 +77,7 @@ test.each(
   ERRORS.flatMap(({ code, kinds }) => kinds.map((kind) => [code, kind] as [string, ErrorKind])),
 )('the error %s, %s', (code, kind) => {
   const text = failure({ kind, code, fields: FIELDS, message: ENGLISH });
-  expect(text).toMatch(/\.$/);
+  expect(partsOf(text).join('')).toMatch(/\.$/);
   expect(text).not.toMatch(/undefined|NaN|\u202e/);
   expect(inGerman(text)).toBe(!withoutSentence.includes(code));
 });
@@ -86,6 +87,37 @@ test.each(NOTICES.map(({ code }) => code))('the notice %s', (code) => {
   expect(text).toMatch(/\.$/);
   expect(text).not.toMatch(/undefined|NaN|\u202e/);
   expect(inGerman(text)).toBe(true);
+});
+
+/** A text without a hole: what it would name is known, or it is the English message. */
+const WHOLE = /^(?!.*(?:undefined|NaN|[?\0])).*\.$/;
+
+test.each([
+  ...ERRORS.flatMap(({ code, kinds }) =>
+    kinds.map((kind) => [code, failure({ kind: kind as ErrorKind, code, fields: {}, message: ENGLISH })]),
+  ),
+  ...NOTICES.map(({ code }) => [code, notice({ code, fields: {}, message: ENGLISH }, true)]),
+])('%s without its fields has no hole', (_, text) => {
+  expect(partsOf(text!).join('')).toMatch(WHOLE);
+});
+
+test('a sentence that would have a hole gives way to the English one, which is marked', () => {
+  const missing = { kind: 'missing-file', code: 'missing-file', message: ENGLISH } as const;
+  const text = failure({ ...missing, fields: { file: 'base' } });
+  expect(partsOf(text)).toEqual([expect.stringMatching(/^[^:]*\. Auf Englisch: $/), `${ENGLISH}.`, '']);
+  expect(inGerman(failure({ ...missing, fields: { file: 'base', neededBy: 'top' } }))).toBe(true);
+});
+
+test('damage is described as a lost range is', () => {
+  const fields = { damage: 'compressed-invalid', offset: 512 };
+  expect(failure({ kind: 'corrupt', code: 'corrupt', fields, message: ENGLISH })).toBe(
+    'Das Abbild ist beschädigt: ein komprimierter Cluster ergibt keinen ganzen Cluster (bei Byte 512 der Datei).',
+  );
+});
+
+test('a raw disk in a container is not called by the name of the container', () => {
+  const text = notice({ code: 'guessed-raw', fields: { container: 'gzip' }, message: ENGLISH }, true);
+  expect(text).toMatch(/^Der Inhalt der Datei \(gzip\) ist in keinem Format/);
 });
 
 test('fields that may be missing are not missed', () => {
@@ -117,8 +149,10 @@ test('there is no sentence for a code that does not exist', () => {
 
 test('what has no sentence is told by its kind, and in English', () => {
   const unknown = { code: 'of-tomorrow', fields: {}, message: ENGLISH };
-  expect(failure({ kind: 'corrupt', ...unknown })).toBe(`Das Abbild ist beschädigt. Auf Englisch: ${ENGLISH}.`);
-  expect(notice(unknown, false)).toBe(`Auf Englisch: ${ENGLISH}.`);
+  expect(failure({ kind: 'corrupt', ...unknown })).toBe(
+    `Das Abbild ist beschädigt. Auf Englisch: ${inEnglish(`${ENGLISH}.`)}`,
+  );
+  expect(notice(unknown, false)).toBe(`Auf Englisch: ${inEnglish(`${ENGLISH}.`)}`);
   expect(lostRange({ start: 5, length: 7, code: 'of-tomorrow', reason: ENGLISH })).toBe(`7 Bytes ab 5: ${ENGLISH}`);
   const left = { ...unknown, fields: { reason: 'It is full', left: 'a part is left' } };
   expect(failure({ kind: 'sink', ...left })).toContain('It is full.');

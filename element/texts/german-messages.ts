@@ -3,8 +3,16 @@
 
 import type { ErrorKind, Fields, LostRange, Notice } from 'decant';
 import type { Failed } from '../types.texts.js';
-import { germanDamage, germanErrors, germanNotices, name, type Sentences } from './german-sentences.js';
-import { sentence } from './sentences.js';
+import {
+  bytes,
+  germanDamage,
+  germanErrors,
+  germanNotices,
+  name,
+  type Sentences,
+  UNFILLED,
+} from './german-sentences.js';
+import { inEnglish, sentence } from './sentences.js';
 import type { Units } from './units.js';
 
 const KINDS: Record<ErrorKind, string> = {
@@ -21,10 +29,11 @@ const KINDS: Record<ErrorKind, string> = {
   internal: 'In Decant oder im Browser ist etwas schiefgegangen.',
 };
 
-/** The sentence for `code`, if there is one. */
+/** The sentence for `code`, if there is one and all that it names is known. */
 function found(sentences: Sentences, code: string, fields: Fields): string | undefined {
   const sentence = Object.hasOwn(sentences, code) ? sentences[code] : undefined;
-  return typeof sentence === 'function' ? sentence(fields) : sentence;
+  const text = typeof sentence === 'function' ? sentence(fields) : sentence;
+  return text?.includes(UNFILLED) ? undefined : text;
 }
 
 export function germanMessages(units: Units) {
@@ -36,13 +45,19 @@ export function germanMessages(units: Units) {
     // What the page around says itself is in its language.
     const text =
       known ??
-      (code === 'from-page' ? sentence(message) : `${KINDS[kind]} Auf Englisch: ${sentence(fields.reason ?? message)}`);
+      (code === 'from-page'
+        ? sentence(message)
+        : `${KINDS[kind]} Auf Englisch: ${inEnglish(sentence(fields.reason ?? message))}`);
     return fields.file === undefined || kind === 'missing-file' ? text : `${name(fields.file)}: ${text}`;
   };
 
   const notice = ({ code, fields, message }: Notice, hasGpt: boolean | undefined): string => {
-    if (code !== 'disk-grows') return found(notices, code, fields) ?? `Auf Englisch: ${sentence(message)}`;
-    const [added, unit] = [size(Number(fields.added)), binarySize(Number(fields.unit))];
+    const text = code === 'disk-grows' ? growing(fields, hasGpt) : found(notices, code, fields);
+    return text === undefined || text.includes(UNFILLED) ? `Auf Englisch: ${inEnglish(sentence(message))}` : text;
+  };
+
+  const growing = (fields: Fields, hasGpt: boolean | undefined): string => {
+    const [added, unit] = [bytes(fields.added, size), bytes(fields.unit, binarySize)];
     const grows = `Die Platte wächst um ${added} Nullen: ihre Größe muss ein Vielfaches von ${unit} sein.`;
     if (hasGpt === undefined) return `${grows} Hat sie eine GPT, liegt deren Kopie dann nicht mehr am Ende.`;
     return hasGpt ? `${grows} Die Kopie ihrer GPT liegt dann nicht mehr am Ende.` : grows;

@@ -6,12 +6,38 @@ import type { Units } from './units.js';
 export type Sentence = string | ((fields: Fields) => string);
 export type Sentences = Record<string, Sentence>;
 
+/** Stands for a field that is missing. A sentence with it is not shown; no name has it, since names are escaped. */
+export const UNFILLED = '\u0000';
+
 /** A field as it is shown: a name may be anything. */
-export const name = (field: Fields[string]): string => shownText(String(field ?? '?'));
+export const name = (field: Fields[string]): string => (field === undefined ? UNFILLED : shownText(String(field)));
+
+/** A field that is a number of bytes, by `show`. */
+export const bytes = (field: Fields[string], show: (bytes: number) => string): string =>
+  typeof field === 'number' ? show(field) : UNFILLED;
 
 export function germanErrors({ size }: Units): Sentences {
   return {
     empty: 'Die Datei ist leer.',
+    corrupt: ({ damage, offset }) => {
+      const known = typeof damage === 'string' && Object.hasOwn(germanDamage, damage) ? damage : undefined;
+      return `Das Abbild ist beschädigt: ${known ? germanDamage[known] : UNFILLED} (bei Byte ${name(offset)} der Datei).`;
+    },
+    'not-recognised': 'Die Datei ist in keinem Format, das Decant kennt.',
+    'other-format': ({ format }) => `Die Datei hat nicht das Format, das angegeben ist: ${name(format)}.`,
+    'unknown-version': ({ format, version }) =>
+      `Diese Version des Formats liest Decant nicht: ${name(format)} ${name(version)}.`,
+    'unknown-feature': ({ bit }) =>
+      `Das Abbild benutzt eine Funktion, die Decant nicht kennt (Bit ${name(bit)}) und ohne die es sich nicht lesen lässt.`,
+    'wrong-parent':
+      'Das ist nicht die Datei, auf der das Abbild aufbaut, oder sie wurde seither geändert. Wählen Sie die richtige.',
+    'gzip-damaged': 'Die komprimierten Daten (gzip) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
+    'not-in-order': ({ container }) =>
+      container === undefined
+        ? 'Das Abbild kommt der Reihe nach und lässt sich so nicht lesen. Speichern Sie es zuerst als Datei.'
+        : `Was in der Datei (${name(container)}) liegt, kommt der Reihe nach heraus und lässt sich so nicht lesen. Entpacken Sie sie zuerst.`,
+    'several-files':
+      'In dem Archiv liegen mehrere Dateien, und es lässt sich nur der Reihe nach lesen. Entpacken Sie die Platte zuerst.',
     'address-not-allowed': ({ host }) => `Der Server ${name(host)} darf nicht gefragt werden.`,
     'content-encoded': ({ coding }) =>
       `Der Server schickt die Datei kodiert (${name(coding)}), sodass sie sich nicht in Teilen lesen lässt.`,
@@ -19,7 +45,8 @@ export function germanErrors({ size }: Units): Sentences {
     'invalid-location': 'Der Server leitet an etwas weiter, das keine Adresse mit http oder https ist.',
     'invalid-url': 'Das ist keine Adresse mit http oder https.',
     'leaves-https': 'Der Server leitet von https zu http weiter. Das wird nicht befolgt.',
-    'no-answer': ({ host }) => `Der Server ${name(host)} antwortet nicht oder bricht jedes Mal ab.`,
+    'no-answer': ({ host }) =>
+      `Die Verbindung zu ${name(host)} kommt nicht zustande oder bricht ab: weil das Netz fehlt, weil der Server nicht antwortet, oder weil er dieser Seite keinen Zugriff erlaubt (CORS). Der Browser unterscheidet das nicht.`,
     'source-alternates': 'Mehrere Server haben verschiedene Fassungen der Datei. Öffnen Sie sie noch einmal.',
     'source-changed': 'Die Datei wurde geändert, während sie gelesen wurde. Öffnen Sie sie noch einmal.',
     'descriptor-missing':
@@ -58,10 +85,11 @@ export function germanErrors({ size }: Units): Sentences {
       'Ein tar-Archiv nennt die Größe der Platte vor ihr, hier zeigt sie sich erst am Ende. Wählen Sie ein anderes Format, oder entpacken Sie das Abbild zuerst.',
     'source-unreadable':
       'Der Browser kann die Datei nicht mehr lesen: sie wurde wohl geändert, verschoben oder entfernt. Wählen Sie sie neu aus.',
-    'state-format': ({ format }) => `Die Datei könnte eine Platte im Format ${name(format)} sein.`,
-    'storage-full': ({ size: bytes }) =>
-      typeof bytes === 'number'
-        ? `Im Speicher des Browsers ist kein Platz für ${size(bytes)}. Schaffen Sie Platz, oder speichern Sie auf einem anderen Weg.`
+    'state-format':
+      'Die Datei ist in keinem Format, das sich erkennen lässt. Ist sie eine rohe Platte, lesen Sie sie als solche.',
+    'storage-full': ({ size: needed }) =>
+      typeof needed === 'number'
+        ? `Im Speicher des Browsers ist kein Platz für ${size(needed)}. Schaffen Sie Platz, oder speichern Sie auf einem anderen Weg.`
         : 'Die Festplatte oder der Speicher des Browsers ist voll. Schaffen Sie Platz.',
     'storage-refused': 'Der Browser lässt diese Seite keine Dateien speichern.',
     'target-changed': 'Ein anderes Programm hat inzwischen in die Datei geschrieben. Wählen Sie einen anderen Namen.',
@@ -86,8 +114,8 @@ export function germanErrors({ size }: Units): Sentences {
     'piece-missing': 'Ein Teil davon fehlt in dem Archiv.',
     'several-images': ({ count }) =>
       `In dem Archiv liegen ${name(count)} Festplattenabbilder. Entpacken Sie das, um das es geht.`,
-    'size-differs': ({ found, size: bytes }) =>
-      `Der Blob hat ${size(Number(found))}, das Ergebnis aber ${size(Number(bytes))}.`,
+    'size-differs': ({ found, size: wanted }) =>
+      `Der Blob hat ${bytes(found, size)}, das Ergebnis aber ${bytes(wanted, size)}.`,
     'tar-sparse-unreadable':
       'Die Datei ist im Archiv so mit Löchern gepackt, wie Decant es nicht liest. Packen Sie sie ohne Löcher.',
     'upload-incomplete': 'Für den Server ist das Hochladen nicht abgeschlossen, obwohl er alles bekommen hat.',
@@ -112,13 +140,15 @@ export function germanNotices({ size }: Units): Sentences {
       'Um diese Seite liegt die einer anderen Website. Erlaubt sie keine Downloads, hat der Browser diesen verworfen.',
     expanding: 'Komprimierte Daten werden weit größer als die Datei.',
     extent: ({ file }) => `Ein Teil der Platte liegt in ${name(file)}.`,
-    extents: ({ count }) => `Teile der Platte liegen in ${count} anderen Dateien.`,
-    'guessed-raw': ({ file, container }) =>
-      `${file === undefined && container === undefined ? 'Der Inhalt' : name(file ?? container)} ist in keinem Format, das Decant kennt, und wird als rohe Platte gelesen.`,
-    huge: ({ size: bytes }) => `Die Platte hat ${size(Number(bytes))}, weit mehr als ihre Datei.`,
+    extents: ({ count }) => `Teile der Platte liegen in ${name(count)} anderen Dateien.`,
+    'guessed-raw': ({ file, container }) => {
+      const inside = container === undefined ? 'Der Inhalt' : `Der Inhalt der Datei (${name(container)})`;
+      return `${file === undefined ? inside : name(file)} ist in keinem Format, das Decant kennt, und wird als rohe Platte gelesen.`;
+    },
+    huge: ({ size: disk }) => `Die Platte hat ${bytes(disk, size)}, weit mehr als ihre Datei.`,
     shared: 'Teile der Datei gehören zu vielen Stellen der Platte.',
     'size-mismatch': ({ descriptor, header }) =>
-      `Zwei Stellen des Abbilds nennen verschiedene Größen: ${size(Number(descriptor))} und ${size(Number(header))}. Die zweite gilt.`,
+      `Zwei Stellen des Abbilds nennen verschiedene Größen: ${bytes(descriptor, size)} und ${bytes(header, size)}. Die zweite gilt.`,
     'source-not-verified': 'Ändert sich das Abbild beim Konvertieren, wird es vielleicht nicht bemerkt.',
     'unknown-descriptor-version': ({ version }) =>
       `Der Deskriptor hat eine Version, die Decant nicht kennt: ${name(version)}.`,
@@ -128,8 +158,8 @@ export function germanNotices({ size }: Units): Sentences {
     'manifest-unchecked': ({ file }) =>
       `${file === undefined ? 'Das Archiv' : name(file)} wurde nicht mit dem Manifest verglichen.`,
     'marked-corrupt': 'Das Abbild ist als beschädigt gekennzeichnet.',
-    trailer: ({ size: bytes }) =>
-      `Hinter den komprimierten Daten stehen ${size(Number(bytes))}, die zu nichts gehören. Sie sind weggelassen.`,
+    trailer: ({ size: rest }) =>
+      `Hinter den komprimierten Daten stehen ${bytes(rest, size)}, die zu nichts gehören. Sie sind weggelassen.`,
     unconfirmed: 'Der Server hat alles angenommen, ließ sich aber nicht nach der fertigen Datei fragen.',
     unverified: 'Hat sich das Abbild beim Konvertieren geändert, wurde es vielleicht nicht bemerkt.',
   };

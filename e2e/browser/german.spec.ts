@@ -1,0 +1,47 @@
+// The page in German: the language of its document, and what stays English.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { expect, test } from '../support/browser.js';
+import { images } from '../support/images.js';
+import { audit, choose, look } from '../support/page.js';
+
+test.use({ locale: 'de-DE' });
+test.beforeEach(async ({ page }) => {
+  await page.goto('/');
+  await expect(page.getByRole('heading', { name: 'Festplattenabbild' })).toBeVisible();
+});
+
+test('a whole conversion', async ({ page }, testInfo) => {
+  await expect(page.locator('html')).toHaveAttribute('lang', 'de');
+  await look(page, testInfo, 'german-start');
+  await choose(page, images.states());
+  await page.getByRole('radio', { name: 'Als Download' }).check();
+  await look(page, testInfo, 'german-ready');
+  const saved = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Konvertieren' }).click();
+  await saved;
+  await expect(page.getByRole('heading', { name: 'Fertig' })).toBeVisible();
+  await look(page, testInfo, 'german-done');
+  await audit(page);
+});
+
+test('a file that is no disk, and may be none', async ({ page }, testInfo) => {
+  const note = testInfo.outputPath('note.txt');
+  writeFileSync(note, 'no disk');
+  await choose(page, note);
+  await expect(page.locator('.bad')).toHaveText('Die Datei ist in keinem Format, das Decant kennt.');
+  await expect(page.getByRole('button', { name: 'Als rohe Platte lesen' })).toHaveCount(0);
+});
+
+test('what has no German sentence is marked as English', async ({ page }, testInfo) => {
+  const image = readFileSync(images.states());
+  // An encryption method that nobody knows.
+  image.writeUInt32BE(9, 32);
+  const odd = testInfo.outputPath('odd.qcow2');
+  writeFileSync(odd, image);
+  await choose(page, odd);
+  await expect(page.locator('.bad [lang=en]')).toHaveText(/^The image uses encryption method 9.*\.$/);
+  await expect(page.locator('.bad')).toHaveText(/^Das Abbild .* Auf Englisch: The image uses/);
+  await look(page, testInfo, 'german-failed');
+  await audit(page);
+});

@@ -1,0 +1,7 @@
+// Text in which a part may be English, as it is shown: a screen reader changes its voice.
+
+import { html, type TemplateResult } from 'lit';
+import { partsOf } from './texts/sentences.js';
+
+export const spoken = (text: string): (string | TemplateResult)[] =>
+  partsOf(text).map((part, at) => (at % 2 === 1 ? html`<bdi lang="en">${part}</bdi>` : part));
