@@ -91,6 +91,15 @@ test('a damaged image is salvaged only where some data can be read', async () =>
   expect(await stepsAfter('corrupt', opened('disk.qcow2'))).toEqual([]);
 });
 
+test('a file that may be a raw disk, by its size, is read as one', async () => {
+  const error = new DecantError('not-recognised', 'It is in no format', {
+    code: 'state-format',
+    fields: { format: 'raw' },
+  });
+  const { signal } = new AbortController();
+  expect(await nextSteps(error, opened('disk'), signal)).toEqual(['raw']);
+});
+
 test('where a companion is at fault, the files come first', async () => {
   salvaged = ['data'];
   const ofCompanion = { file: 'base.qcow2' };

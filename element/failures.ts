@@ -19,7 +19,7 @@ export async function nextSteps(error: DecantError, opening: Opening, signal: Ab
   const steps: Next[] = [];
   switch (error.kind) {
     case 'not-recognised':
-      if (mayBeRaw(opening.top) && !isOfCompanion(error)) steps.push('raw');
+      if ((error.code === 'state-format' || mayBeRaw(opening.top)) && !isOfCompanion(error)) steps.push('raw');
       break;
     case 'corrupt':
       if (!opening.salvage && (await canSalvage(opening, signal))) steps.push('salvage');

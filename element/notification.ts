@@ -7,9 +7,9 @@ const LONG = 10;
 export const canAskToNotify = (): boolean =>
   isSecureContext && 'Notification' in globalThis && Notification.permission === 'default';
 
-/** Asks the person for the permission; resolves when it is given or refused. */
-export async function askToNotify(): Promise<void> {
-  await Notification.requestPermission();
+/** Asks the person for the permission; resolves to whether it is refused. */
+export async function askToNotify(): Promise<boolean> {
+  return (await Notification.requestPermission()) === 'denied';
 }
 
 /** Tells that what took `seconds` has ended, if it took long, nobody looks, and the person has allowed it. */

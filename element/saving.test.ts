@@ -381,6 +381,13 @@ test('a download that was cut off is gone on with', async () => {
   expect(left.discard).not.toHaveBeenCalled();
 });
 
+test('a download that was cut off near its end is not called complete', async () => {
+  await open({ kept: async () => kept(5e6 - 1) });
+  await saveTo('download');
+  await ready({ asking: expect.objectContaining({ kind: 'goOn', share: 0.99 }) });
+  expect(english.goOnTitle(0.99)).toContain('99 %');
+});
+
 test('a download that was cut off is begun anew', async () => {
   const left = kept(2e6);
   await open({ kept: async () => left });

@@ -160,8 +160,9 @@ export class Saver {
     // Another way may have been chosen meanwhile.
     if (this.stage.state.step === 'ready' && this.stage.state.way !== way) return undefined;
     if (kept && kept.guestDone > 0) {
-      // It has its room in the storage already, whatever else fits there.
-      this.#change(turn, { asking: { kind: 'goOn', name, share: kept.guestDone / virtualSize, kept } });
+      // It has its room in the storage already, whatever else fits there. It is not complete, however little is left.
+      const share = Math.min(kept.guestDone / virtualSize, 0.99);
+      this.#change(turn, { asking: { kind: 'goOn', name, share, kept } });
       return undefined;
     }
     const method = state.choices.find((choice) => choice.way === 'download')?.method;

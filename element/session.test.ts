@@ -133,6 +133,26 @@ test('what stands in the queue answers what an image needs', async () => {
   expect(session.news).toBe(english.queued.claimed(['base']));
 });
 
+test('what is chosen is named while it is read: one file by its name', () => {
+  session.take(given('a.qcow2'));
+  expect(session.state).toMatchObject({ step: 'opening', name: 'a.qcow2' });
+  session.reset();
+  session.takePlain([fileOf('a.qcow2'), fileOf('b.qcow2')]);
+  expect(session.state).toMatchObject({ step: 'opening', name: english.chosen });
+});
+
+test.each([
+  ['denied', english.notifyRefused],
+  ['granted', ''],
+  ['default', ''],
+])('asked to notify, the person answers %s', async (answer, text) => {
+  const asked = vi.fn(async () => answer);
+  vi.stubGlobal('Notification', { requestPermission: asked });
+  session.askToNotify();
+  await soon(() => expect(asked).toHaveBeenCalled());
+  await news(text);
+});
+
 test('what comes while it converts waits in the queue, and the conversion goes on', async () => {
   const held = waiting('a.qcow2');
   images.set('b.qcow2', imageCalled('b.qcow2'));

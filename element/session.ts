@@ -76,9 +76,10 @@ export class Session {
     return this.#opener.missing.length > 0;
   }
 
-  /** Takes files that were dropped, pasted or chosen. */
+  /** Takes files that were pasted or chosen. */
   take(files: Given[]): void {
-    this.takeFrom(this.texts.dropped, async () => files);
+    const [first, ...others] = files;
+    this.takeFrom(first && others.length === 0 ? first.file.name : this.texts.chosen, async () => files);
   }
 
   /** Takes the files that `find` fetches or lists. `name` stands for them meanwhile. */
@@ -293,7 +294,12 @@ export class Session {
 
   /** Asks whether the end may be notified. */
   askToNotify(): void {
-    this.#run(askToNotify().then(() => this.#stage.refresh()));
+    this.#run(
+      askToNotify().then((isRefused) => {
+        if (isRefused) this.news = this.texts.notifyRefused;
+        this.#stage.refresh();
+      }),
+    );
   }
 
   cancel(): void {

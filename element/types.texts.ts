@@ -243,6 +243,7 @@ export interface AllTexts {
   wasTooLate: string;
   keepOpen: string;
   notify: string;
+  notifyRefused: string;
 
   // When it is done.
   done: string;

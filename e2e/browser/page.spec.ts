@@ -82,6 +82,14 @@ for (const name of ['disk', 'CON', 'disk.of mine']) {
   });
 }
 
+test('Enter in the name converts', async ({ page }) => {
+  await page.getByRole('button', { name: 'Try a sample image' }).click();
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  const download = page.waitForEvent('download');
+  await page.getByLabel('Name for the disk').press('Enter');
+  expect((await download).suggestedFilename()).toBe('sample.raw');
+});
+
 test('a file that is no image, and one that may be raw', async ({ page }, testInfo) => {
   const [pdf, raw] = [testInfo.outputPath('paper.pdf'), testInfo.outputPath('disk.img')];
   writeFileSync(pdf, '%PDF-1.7 and so on');
@@ -140,6 +148,23 @@ test.describe('while it converts', () => {
     await other.goto('/');
     await choose(other, images.kinds());
     await expect(other.getByText('Another tab is converting too')).toBeVisible();
+  });
+
+  test('a refusal to notify is said, and the focus stays near the button', async ({ page }) => {
+    await page.evaluate(() => {
+      const refusing = {
+        permission: 'default',
+        requestPermission: async () => {
+          refusing.permission = 'denied';
+          return 'denied';
+        },
+      };
+      Object.assign(window, { Notification: refusing });
+    });
+    await beginConverting(page);
+    await page.getByRole('button', { name: 'Tell me when it is done' }).press('Enter');
+    await expect(page.locator('[aria-live]', { hasText: 'The browser does not allow' })).toHaveCount(1);
+    await expect(page.getByRole('button', { name: 'Cancel' })).toBeFocused();
   });
 
   test('a cancel leaves nothing behind', async ({ page }) => {

@@ -66,6 +66,16 @@ test('what waits can be opened before its turn, and removed', { tag: '@full' }, 
   await expect(queue(page)).toHaveCount(0);
 });
 
+test('the focus stays near what is removed', async ({ page }) => {
+  await drop(page, [images.states(), images.kinds(), images.empty()]);
+  await expectQueue(page, 'empty.qcow2 now', 'kinds.qcow2 waits', 'states.qcow2 waits');
+  await page.getByRole('button', { name: 'Remove states.qcow2' }).press('Enter');
+  await expect(page.getByRole('button', { name: 'Remove kinds.qcow2' })).toBeFocused();
+  await page.getByRole('button', { name: 'Remove kinds.qcow2' }).press('Enter');
+  await expect(queue(page)).toHaveCount(0);
+  await expect(page.getByRole('button', { name: 'Choose another file' })).toBeFocused();
+});
+
 test('a file that another one refers to is its companion, whatever else is dropped', async ({ page }, testInfo) => {
   const { top, below } = images.chain();
   const notes = testInfo.outputPath('notes.txt');

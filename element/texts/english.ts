@@ -285,6 +285,7 @@ export const english: AllTexts = {
     'It was cancelled when the browser was finishing the file, which cannot be stopped: the file is complete.',
   keepOpen: 'Keep this tab open.',
   notify: 'Tell me when it is done',
+  notifyRefused: 'The browser does not allow this page to notify you.',
 
   done: 'Done',
   doneDamaged: 'Done, but the disk is damaged',
@@ -337,7 +338,9 @@ export const english: AllTexts = {
   convertAnother: 'Convert another image',
 
   failed: 'That did not work',
-  failure: ({ message, fields }) => sentence(fields.reason ?? message),
+  failure: ({ code, message, fields }) =>
+    // What the package says is for programs, too: `format`.
+    (fields.file === undefined && byButton[code]) || sentence(fields.reason ?? message),
   notOpened: (name) => `${shownText(name)} could not be opened`,
   notConverted: (name) => `${shownText(name)} could not be converted`,
   cancelled: 'Cancelled.',
@@ -364,6 +367,13 @@ export const english: AllTexts = {
     next: 'Go on with the next one',
     another: 'Choose another file',
   },
+};
+
+/** Failures that a step of the page helps after. */
+const byButton: Partial<Record<string, string>> = {
+  'state-format': 'The file is in no disk image format that can be recognised. If it is a raw disk, read it as one.',
+  'not-a-disk':
+    'What it holds is in no disk image format that can be recognised, and does not look like a raw disk: it has neither a partition table nor a known file system, and its size is not a multiple of 512 bytes. If it is one, unpack it first.',
 };
 
 /** The beginning of a sentence: what the private storage takes, which is less than the disk. */

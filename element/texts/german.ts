@@ -310,6 +310,7 @@ export function german(units: Units): AllTexts {
       'Der Abbruch kam, als der Browser die Datei abschloss, was sich nicht anhalten lässt: sie ist vollständig.',
     keepOpen: 'Lassen Sie diesen Tab offen.',
     notify: 'Sagen, wenn es fertig ist',
+    notifyRefused: 'Der Browser erlaubt dieser Seite keine Benachrichtigungen.',
 
     done: 'Fertig',
     doneDamaged: 'Fertig, aber die Platte ist beschädigt',
