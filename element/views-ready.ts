@@ -29,7 +29,7 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
   const canChoose = state.choices.some(({ obstacle }) => obstacle === undefined);
   const why = picking ? texts.picking : !state.way && canChoose ? texts.noWay : undefined;
   // A question that leads on has the first button; this one would ask it again.
-  const asksOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
+  const questionLeadsOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
   return html`
     ${heading(shownText(info.name ?? texts.image))}
     ${facts([
@@ -59,7 +59,7 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
     ${state.way === 'host' ? nothing : placeFields(state, session)}
     ${state.asking ? askingView(state.asking, session) : nothing}
     <div class="actions">
-      <button class=${asksOn ? '' : 'primary'} part=${asksOn ? 'button' : 'button primary'} data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @click=${() => session.convert()}>${texts.convert}</button>
+      <button class=${questionLeadsOn ? '' : 'primary'} part=${questionLeadsOn ? 'button' : 'button primary'} data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @click=${() => session.convert()}>${texts.convert}</button>
       <button class="link" part="button link" aria-disabled=${placing ? 'true' : nothing} @click=${() => session.reset()}>${texts.next.another}</button>
     </div>
     ${why ? html`<p class="quiet" id="why">${why}</p>` : nothing}
