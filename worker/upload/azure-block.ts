@@ -2,6 +2,7 @@
 
 import type { TargetPlan } from '../types.js';
 import type { Blob } from './azure.js';
+import { Completing, requireAbsent } from './completing.js';
 import { Flight } from './flight.js';
 import { Digest } from './md5.js';
 import type { Part, SizeOf } from './parts.js';
@@ -24,6 +25,8 @@ export class BlockBlob implements Protocol {
   /** Blocks of somebody else's upload have other names. */
   readonly #mark = crypto.randomUUID();
   readonly #blocks: string[] = [];
+  readonly #since = performance.now();
+  readonly #completing = new Completing();
   /** The size of the output so far, in bytes. */
   #size = 0;
   sizeOf: SizeOf | undefined;
@@ -61,15 +64,19 @@ export class BlockBlob implements Protocol {
   async complete(): Promise<string | undefined> {
     await this.#flight.all();
     // "Latest" finds them also where an attempt before has listed them, and its answer was lost.
-    const list = this.#blocks.map((id) => `<Latest>${id}</Latest>`).join('');
-    const body = `<?xml version="1.0" encoding="utf-8"?><BlockList>${list}</BlockList>`;
+    const ids = this.#blocks.map((id) => `<Latest>${id}</Latest>`).join('');
+    const body = `<?xml version="1.0" encoding="utf-8"?><BlockList>${ids}</BlockList>`;
     const own = { 'x-ms-blob-content-type': 'application/octet-stream' };
     return this.requests.retrying(async () => {
-      const { headers } = await this.requests.once(this.blob.call('PUT', { comp: 'blocklist' }, own, body), [201]);
+      const list = this.blob.call('PUT', { comp: 'blocklist' }, own, body);
+      const { headers } = await this.#completing.by(() => this.requests.once(list, [201]));
       return this.blob.confirm({ size: this.#size, etag: headers.get('ETag') });
     });
   }
 
   /** Blocks that no list names are gone after a week. */
-  async abort(): Promise<void> {}
+  async abort(): Promise<void> {
+    if (!this.#completing.mayBeDone) return;
+    await requireAbsent(this.requests, this.blob.call('HEAD', {}, {}), { size: this.#size, since: this.#since });
+  }
 }

@@ -55,14 +55,15 @@ export async function confirm(
   if (headers.get('Content-Type')?.startsWith('text/html')) throw otherObject();
   const hasSize = isOfSize(headers, size);
   if (hasSize === undefined) return unconfirmed('its answer to HEAD does not state the size');
-  if (!hasSize || isOlder(headers, since)) throw otherObject();
+  if (!hasSize || (since !== undefined && isOlder(headers, since))) throw otherObject();
   return undefined;
 }
 
-/** Whether an object was there before `since`, by its server's own clock. */
-function isOlder(headers: Headers, since = Number.NaN): boolean {
+/** Whether an object was there before `since`, by its server's own clock; `undefined` where its headers do not say. */
+export function isOlder(headers: Headers, since: number): boolean | undefined {
   const [now, changed] = [headers.get('Date'), headers.get('Last-Modified')].map((date) => Date.parse(date ?? ''));
-  return now! - changed! > performance.now() - since + CLOCKS;
+  const age = now! - changed!;
+  return Number.isNaN(age) ? undefined : age > performance.now() - since + CLOCKS;
 }
 
 /** Whether an object has `size` bytes by its headers; `undefined` where they do not say. */

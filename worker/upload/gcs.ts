@@ -3,12 +3,13 @@
 
 import type { TargetPlan } from '../types.js';
 import { type Body, sizeOf } from './body.js';
+import { Completing, requireAbsent } from './completing.js';
 import { confirm, otherObject, Unfinished, unconfirmed } from './confirmation.js';
 import { Flight } from './flight.js';
 import { Digest, toBase64 } from './md5.js';
 import { appendPart } from './offsets.js';
 import type { Part } from './parts.js';
-import type { Answer, Call, Requests } from './requests.js';
+import type { Answer, Call, MakeCall, Requests } from './requests.js';
 import { type Protocol, refusedSize } from './target.js';
 
 /** A multiple of 256 KiB, as the protocol wants it. */
@@ -21,6 +22,8 @@ const UNSEEN =
   "the server does not say how much it has, or this page does not see it: the bucket's CORS rules have to name Range";
 const INCOMPLETE = 308;
 const COMPLETE = [200, 201];
+/** Google's answer to DELETE. */
+const CANCELLED = 499;
 
 export class Gcs implements Protocol {
   readonly #flight = new Flight(1);
@@ -30,6 +33,7 @@ export class Gcs implements Protocol {
   #size = 0;
   #unseen = 0;
   readonly #since = performance.now();
+  readonly #completing = new Completing();
   /** Why the object could not be confirmed, if it could not. */
   #unconfirmed: string | undefined;
 
@@ -63,7 +67,37 @@ export class Gcs implements Protocol {
   }
 
   async abort(): Promise<void> {
-    if (this.session) await this.requests.remove(() => this.#call('DELETE', {}));
+    if (!this.session) return;
+    // First: a session that is over is unknown.
+    const isDone = this.#completing.mayBeDone ? await this.#isDone() : false;
+    if (isDone) throw this.requests.completed();
+    const { status } = await this.requests.remove(() => this.#call('DELETE', {}));
+    const isSure = status === CANCELLED || (isDone === false && status < 300);
+    if (this.#completing.mayBeDone && !isSure) await this.#requireAbsent();
+  }
+
+  /** Asks the session, after `stop`, whether it has made the object; `undefined` where it does not say. */
+  async #isDone(): Promise<boolean | undefined> {
+    const ask = async () => ({ ...(await this.#call('PUT', rangeOf(`*/${this.#size}`))), sees308: true });
+    try {
+      const answer = await this.requests.last(ask, [...COMPLETE, INCOMPLETE]);
+      return answer.status !== INCOMPLETE && (isGoogles(answer) || undefined);
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #requireAbsent(): Promise<void> {
+    const head = this.#head();
+    if (!head) throw this.requests.completed('the session is over');
+    await requireAbsent(this.requests, head, { size: this.#size, since: this.#since });
+  }
+
+  /** The request for the object, where its address is known. */
+  #head(): MakeCall | undefined {
+    const { url } = this;
+    if (!url || isJson(url)) return undefined;
+    return async () => ({ method: 'HEAD', url, headers: await this.requests.headers() });
   }
 
   async #begin(url: URL): Promise<URL> {
@@ -81,12 +115,17 @@ export class Gcs implements Protocol {
   async #append(offset: number, body: Body, total: string): Promise<number> {
     const end = offset + sizeOf(body);
     const range = end === offset ? `*/${total}` : `${offset}-${end - 1}/${total}`;
-    const answer = await this.#put({ 'Content-Range': `bytes ${range}` }, body);
+    const put = () => this.#put(range, body);
+    const answer = await (total === '*' ? put() : this.#completing.by(put));
     return this.#endOf(answer, total, end);
   }
 
-  #put(own: Record<string, string>, body?: Body): Promise<Answer> {
-    const call = async () => ({ ...(await this.#call('PUT', own)), sees308: true, ...(body ? { body } : {}) });
+  #put(range: string, body?: Body): Promise<Answer> {
+    const call = async () => ({
+      ...(await this.#call('PUT', rangeOf(range))),
+      sees308: true,
+      ...(body ? { body } : {}),
+    });
     return this.requests.once(call, [...COMPLETE, INCOMPLETE]);
   }
 
@@ -102,9 +141,8 @@ export class Gcs implements Protocol {
    */
   async #endOf(answer: Answer, total: string, sent: number, isAsked = false): Promise<number> {
     if (answer.status !== INCOMPLETE) {
-      // Google's own answer is JSON, or empty. The session knows more than whoever has answered by a page.
-      if (!/^\s*(\{|$)/.test(answer.text))
-        throw new Unfinished('the answer that calls the upload complete is not from the server');
+      // The session knows more than whoever has answered by a page.
+      if (!isGoogles(answer)) throw new Unfinished('the answer that calls the upload complete is not from the server');
       if (total === '*') throw new Error('the server says that the upload is complete before it is');
       return this.#completed(answer, total, isAsked);
     }
@@ -123,7 +161,7 @@ export class Gcs implements Protocol {
 
   /** Asks the session how far the server has come. */
   async #ask(total: string): Promise<number> {
-    return this.#endOf(await this.#put({ 'Content-Range': `bytes */${total}` }), total, 0, true);
+    return this.#endOf(await this.#put(`*/${total}`), total, 0, true);
   }
 
   /**
@@ -141,9 +179,8 @@ export class Gcs implements Protocol {
 
   /** Looks at the object, where its address is known. */
   async #look(): Promise<string | undefined> {
-    const { url } = this;
-    if (!url || isJson(url)) return unconfirmed("the server's answer states neither size nor digest");
-    const head = async () => ({ method: 'HEAD', url, headers: await this.requests.headers() });
+    const head = this.#head();
+    if (!head) return unconfirmed("the server's answer states neither size nor digest");
     return confirm(this.requests, head, { size: this.#size, since: this.#since });
   }
 
@@ -158,6 +195,12 @@ export class Gcs implements Protocol {
     return size !== undefined || digest !== undefined ? true : undefined;
   }
 }
+
+/** The header that says which bytes come. */
+const rangeOf = (range: string): Record<string, string> => ({ 'Content-Range': `bytes ${range}` });
+
+/** Whether an answer that calls the upload complete is Google's own: JSON, or empty. */
+const isGoogles = ({ text }: Answer): boolean => /^\s*(\{|$)/.test(text);
 
 /** Whether the address is that of the interface for JSON. */
 const isJson = (url: URL): boolean => url.searchParams.has('uploadType');

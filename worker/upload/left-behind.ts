@@ -10,10 +10,24 @@ export function leftBehind(place: string | undefined, thrown: unknown, perhaps =
     ...(place === undefined ? {} : { leftAt: place }),
     ...(status === undefined ? {} : { leftStatus: status }),
   };
-  const stays = `${perhaps ? 'may stay' : 'stays'} ${place === undefined ? 'on the server' : `at '${place}'`}`;
+  const stays = `${perhaps ? 'may stay' : 'stays'} ${shownPlace(place)}`;
   return new DecantError('sink', `what was uploaded ${stays}: it could not be removed (${reasonOf(thrown)})`, {
     code: 'left-behind',
     fields,
     cause: thrown,
   });
 }
+
+/** The error of an object that was completed at `place` before its upload was given up: perhaps, if there is a `doubt`. */
+export function completedAt(place: string | undefined, doubt?: string): DecantError {
+  const sentence =
+    doubt === undefined
+      ? `the object stays ${shownPlace(place)}: the server had completed it`
+      : `the object may stay ${shownPlace(place)}: it is not known whether the server had completed it (${doubt})`;
+  return new DecantError('sink', sentence, {
+    code: 'left-behind',
+    fields: place === undefined ? {} : { leftAt: place },
+  });
+}
+
+const shownPlace = (place: string | undefined): string => (place === undefined ? 'on the server' : `at '${place}'`);

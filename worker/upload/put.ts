@@ -1,8 +1,10 @@
 // One plain PUT, whose body is the output. RFC 9110, section 9.3.4.
 
 import { DecantError } from '../errors.js';
+import { Refused } from '../http/failures.js';
 import { timeOf } from '../http/seconds.js';
 import type { Network, Target, TargetEnd, TargetPlan } from '../types.js';
+import { requireAbsent } from './completing.js';
 import { confirm, Unfinished, unconfirmed } from './confirmation.js';
 import { type Answer, PATIENCE, type Requests, TIMEOUT } from './requests.js';
 import { endOf } from './target.js';
@@ -30,6 +32,9 @@ export class Put implements Target {
   /** Fails as the answer does, and is never fulfilled. */
   #failure!: Promise<never>;
   #isAnswered = false;
+  /** Whether the server may have a whole object, and has not refused it. */
+  #mayBeDone = false;
+  #isRefused = false;
 
   constructor(
     private readonly requests: Requests,
@@ -56,6 +61,7 @@ export class Put implements Target {
       body: this.#body.readable,
     });
     this.#answer = this.requests.once(call, COMPLETE).catch((thrown) => {
+      this.#isRefused = thrown instanceof Refused;
       throw this.requests.failure(thrown);
     });
     this.#failure = this.#answer.then(() => {
@@ -81,6 +87,7 @@ export class Put implements Target {
   }
 
   async close(): Promise<TargetEnd> {
+    this.#mayBeDone = true;
     await this.#send(this.#last);
     // With a length the server knows by itself that it has all.
     if (this.#size === undefined) this.#requireUnanswered();
@@ -94,6 +101,8 @@ export class Put implements Target {
     // Where no request was made, nobody reads the body, and a write under way would never end.
     if (!this.#body.readable.locked) await this.#body.readable.cancel(reason).catch(() => {});
     await this.#writer.abort(reason).catch(() => {});
+    if (!this.#mayBeDone || this.#isRefused) return;
+    await requireAbsent(this.requests, this.#head, { size: this.#sent, since: this.#since });
   }
 
   async #send(bytes: Uint8Array | undefined): Promise<void> {
@@ -103,11 +112,12 @@ export class Put implements Target {
     this.#sent += bytes.length;
   }
 
+  readonly #head = async () => ({ method: 'HEAD', url: this.url, headers: await this.requests.headers() });
+
   /** Looks at the object: a status alone may come from anybody between here and the server. */
   async #confirm(status: number): Promise<string | undefined> {
-    const head = async () => ({ method: 'HEAD', url: this.url, headers: await this.requests.headers() });
     try {
-      return await confirm(this.requests, head, { size: this.#sent, since: this.#since });
+      return await confirm(this.requests, this.#head, { size: this.#sent, since: this.#since });
     } catch (thrown) {
       if (thrown instanceof Unfinished && status === ACCEPTED) return unconfirmed('the object appears later');
       throw this.requests.failure(thrown);

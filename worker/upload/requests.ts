@@ -11,7 +11,7 @@ import { LONGEST_TIMER, timeOf } from '../http/seconds.js';
 import type { Awaited } from '../http/types.js';
 import type { Network } from '../types.js';
 import { type Body, sizeOf } from './body.js';
-import { leftBehind } from './left-behind.js';
+import { completedAt, leftBehind } from './left-behind.js';
 import { isNode } from './runtime.js';
 import { isPassing, serverError } from './server-errors.js';
 import type { UploadOptions } from './types.js';
@@ -45,6 +45,8 @@ const MOST_ANSWER = 16 << 20;
 const REMOVED = [200, 202, 204, 404, 410, 499];
 /** The object is not there. */
 const MISSING = [404, 410];
+/** The object is there. */
+const FOUND = [200, 204];
 
 const HINTS: Record<number, string> = {
   401: '; it asks for a user or a token',
@@ -158,7 +160,7 @@ export class Requests {
 
   /** Asks about the finished object by HEAD. Never fails, unless the upload was ended. */
   async look(make: MakeCall): Promise<Look> {
-    const attempt = () => this.once(make, [200, 204]);
+    const attempt = () => this.once(make, FOUND);
     try {
       const { headers } = await this.#retries.run(
         attempt,
@@ -169,9 +171,13 @@ export class Requests {
       return { headers };
     } catch (thrown) {
       this.#ending.signal.throwIfAborted();
-      if (thrown instanceof Refused && MISSING.includes(thrown.status)) return 'missing';
-      return { refusal: thrown instanceof Refused ? `the server answered ${thrown.status}` : reasonOf(thrown) };
+      return unseen(thrown);
     }
+  }
+
+  /** As `look`, but after `stop`. */
+  async lastLook(make: MakeCall): Promise<Look> {
+    return this.last(make, FOUND).then(({ headers }) => ({ headers }), unseen);
   }
 
   /** The failure of the upload that `thrown` stands for, with its place. */
@@ -312,9 +318,9 @@ export class Requests {
   }
 
   /** Has the server remove what was uploaded, after `stop`. Fails with `left-behind` where it does not. */
-  async remove(make: MakeCall, place = this.address?.shown): Promise<void> {
+  async remove(make: MakeCall, place = this.address?.shown): Promise<Answer> {
     try {
-      await this.last(make, REMOVED);
+      return await this.last(make, REMOVED);
     } catch (thrown) {
       throw leftBehind(place, thrown);
     }
@@ -323,6 +329,11 @@ export class Requests {
   /** The error of an upload that may be there: `thrown` says why nobody knows. */
   perhapsLeft(thrown: unknown): DecantError {
     return leftBehind(this.address?.shown, thrown, true);
+  }
+
+  /** The error of an upload that was completed before it was given up: perhaps, if there is a `doubt`. */
+  completed(doubt?: string): DecantError {
+    return completedAt(this.address?.shown, doubt);
   }
 
   /**
@@ -382,6 +393,12 @@ export class Requests {
       ...(credentials ? { credentials } : {}),
     });
   }
+}
+
+/** What is known of an object where HEAD has failed with `thrown`. */
+function unseen(thrown: unknown): Look {
+  if (thrown instanceof Refused && MISSING.includes(thrown.status)) return 'missing';
+  return { refusal: thrown instanceof Refused ? `the server answered ${thrown.status}` : reasonOf(thrown) };
 }
 
 /** How a stream is sent. Node keeps all of one that it could have to send again: unless it follows no redirect, and has no window. */

@@ -4,9 +4,10 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { DecantError } from '../errors.js';
 import { Refused } from '../http/failures.js';
+import { Completing } from './completing.js';
 import { confirm, isOfSize, otherObject, Unfinished } from './confirmation.js';
 import { md5 } from './md5.js';
-import type { Answer, MakeCall, Requests } from './requests.js';
+import type { MakeCall, Requests } from './requests.js';
 import { escapeXml, resultIn } from './s3-answers.js';
 import type { StoredPart } from './s3-journal.js';
 
@@ -47,8 +48,7 @@ export function isEtagOf(expected: string | undefined, etag: string | null | und
 }
 
 export class Completion {
-  /** Whether an attempt may have completed the upload. */
-  #isUncertain = false;
+  readonly completing = new Completing();
   /**
    * Whether no later attempt can make the object of these parts: the server has refused them, or it has made an object, or has
    * forgotten the upload.
@@ -69,9 +69,8 @@ export class Completion {
   }
 
   async #attempt(): Promise<string | undefined> {
-    const wasUncertain = this.#isUncertain;
-    const { status, text } = await this.#post();
-    const result = status === 200 ? this.#resultIn(text) : undefined;
+    const wasUncertain = this.completing.mayBeDone;
+    const { status, result } = await this.completing.by(() => this.#post(wasUncertain));
     if (status === 404 || result) this.isOver = true;
     if (result) return this.#confirm(result.etag);
     // An answer that is none of S3 is asked for again before the object is looked at.
@@ -79,23 +78,17 @@ export class Completion {
     return this.#find(status === 404);
   }
 
-  async #post(): Promise<Answer> {
-    const accepted = this.#isUncertain ? [200, 404] : [200];
-    this.#isUncertain = true;
+  /** Sends the list. Where an attempt before may have completed the upload, that may be gone. */
+  async #post(mayBeDone: boolean): Promise<{ status: number; result: ReturnType<typeof resultIn> }> {
+    const accepted = mayBeDone ? [200, 404] : [200];
     try {
-      return await this.requests.once(this.complete(listOf(this.uploaded.parts)), accepted);
+      const { status, text } = await this.requests.once(this.complete(listOf(this.uploaded.parts)), accepted);
+      return { status, result: status === 200 ? resultIn(text) : undefined };
     } catch (thrown) {
-      const isRefused = thrown instanceof Refused && (thrown.status === 400 || thrown.serverCode === 'NoSuchUpload');
-      this.isOver ||= isRefused;
-      throw thrown;
-    }
-  }
-
-  #resultIn(text: string): ReturnType<typeof resultIn> {
-    try {
-      return resultIn(text);
-    } catch (thrown) {
-      this.isOver ||= thrown instanceof Refused;
+      // 200: an error in an answer that began before the server knew how it ends.
+      const isLasting = ({ status, serverCode }: Refused) =>
+        status === 200 || status === 400 || serverCode === 'NoSuchUpload';
+      this.isOver ||= thrown instanceof Refused && isLasting(thrown);
       throw thrown;
     }
   }

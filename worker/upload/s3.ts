@@ -5,6 +5,7 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 import { Refused, Unanswered } from '../http/failures.js';
 import type { TargetPlan } from '../types.js';
 import { matchesChecksum } from './checksums.js';
+import { requireAbsent } from './completing.js';
 import { bare } from './confirmation.js';
 import { Flight } from './flight.js';
 import { Digest, toBase64 } from './md5.js';
@@ -49,13 +50,13 @@ export class S3 implements Protocol {
   #flight!: Flight;
   readonly #parts: StoredPart[] = [];
   readonly digest = new Digest();
-  /** Whether no later conversion can make the object of its parts. */
-  #isOver = false;
+  #completion: Completion | undefined;
   /** Whether an earlier conversion has completed the upload: nothing is sent again. */
   #isThere = false;
   /** The size of the output so far, in bytes. */
   #size = 0;
   #createdAt = Number.NaN;
+  readonly #since = performance.now();
   /** Whether the journal tells of this upload. */
   #isNoted = false;
   begun: UploadBegun | undefined;
@@ -117,13 +118,23 @@ export class S3 implements Protocol {
 
   async abort(keep: boolean): Promise<boolean> {
     const isBegun = this.#upload !== undefined;
-    const isKept = keep && isBegun && this.#isNoted && !this.#isOver && this.journal?.hasAny === true;
+    const isKept =
+      keep && isBegun && this.#isNoted && this.#completion?.isOver !== true && this.journal?.hasAny === true;
     await this.journal?.end();
     // First: the next upload may have begun with the journal when the server has answered. What it tells of one that was not
     // even looked at stays.
     if (isBegun && this.#isNoted && !isKept) await this.journal?.clear();
-    if (isBegun && !isKept) await this.requests.remove(() => this.#call(this.#removal()));
-    return isKept;
+    if (!isBegun || isKept) return isKept;
+    await this.requests.remove(() => this.#call(this.#removal()));
+    if (this.#completion?.completing.mayBeDone) await this.#requireAbsent();
+    return false;
+  }
+
+  /** Fails with `left-behind` where the upload has become the object: it is unknown then as one that was removed. */
+  async #requireAbsent(): Promise<void> {
+    const etag = await etagOf(this.#parts);
+    const isOurs = (headers: Headers) => isEtagOf(etag, headers.get('ETag')) === true;
+    await requireAbsent(this.requests, () => this.#call(HEAD), { size: this.#size, since: this.#since, isOurs });
   }
 
   async #complete(): Promise<string | undefined> {
@@ -135,12 +146,8 @@ export class S3 implements Protocol {
     };
     const complete = (body: string) => () => call(body);
     const uploaded = { parts: this.#parts, size: this.#size, createdAt: this.#createdAt };
-    const completion = new Completion(requests, complete, () => this.#call(HEAD), uploaded);
-    try {
-      return await completion.run();
-    } finally {
-      this.#isOver = completion.isOver;
-    }
+    this.#completion = new Completion(requests, complete, () => this.#call(HEAD), uploaded);
+    return this.#completion.run();
   }
 
   /** The server no longer has the upload, nor does the journal. */

@@ -1,0 +1,231 @@
+// Uploads that are given up, or fail, when the request that completes the object has left: what stays is said, with its place.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Asked, Cloud } from '../../e2e/support/cloud.js';
+import {
+  cloudOf,
+  DISK,
+  KINDS,
+  type Kind,
+  objectIn,
+  runClock,
+  TARGETS,
+  upload,
+} from '../../e2e/support/units/uploads.js';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const PLACE = 'https://cloud.test/disk';
+const END = DISK.length - 1;
+/** The requests with which the server has all of an object. */
+const ENDS: Record<Kind, (asked: Asked) => boolean> = {
+  s3: ({ method, url }) => method === 'POST' && url.includes('uploadId'),
+  gcs: ({ method, headers }) => method === 'PUT' && new RegExp(`-${END}/\\d+$`).test(headers['content-range'] ?? ''),
+  tus: ({ method, headers }) => method === 'PATCH' && headers['upload-offset'] === String(DISK.length - 512),
+  put: ({ method }) => method === 'PUT',
+  'page blob': ({ headers }) => headers['x-ms-range'] === `bytes=${DISK.length - 512}-${END}`,
+  'block blob': ({ url }) => url.includes('comp=blocklist'),
+};
+/** By which the server is asked for the object. */
+const LOOKS: Record<Kind, (asked: Asked) => boolean> = {
+  ...ENDS,
+  s3: ({ method }) => method === 'HEAD',
+  gcs: ({ method, headers }) => method === 'HEAD' || (headers['content-range'] ?? '').startsWith('bytes */'),
+  put: ({ method }) => method === 'HEAD',
+  'block blob': ({ method }) => method === 'HEAD',
+};
+/** Whose object replaces another one when it is complete. The others are made at a place of their own. */
+const REPLACING = ['s3', 'gcs', 'put', 'block blob'] as const;
+
+const never = () => new Promise<never>(() => {});
+const isLook = (kind: Kind) => (asked: { method: string; url: string; headers: Asked['headers'] }) =>
+  LOOKS[kind](asked as Asked);
+
+/** A `fetch` to `cloud` whose answers to `kind`'s looks are those of `look`. */
+function looking(cloud: Cloud, kind: Kind, look: () => Response | Promise<Response>): typeof fetch {
+  return async (url, init = {}) => {
+    const { pathname, search } = new URL(String(url));
+    const headers = Object.fromEntries(new Headers(init.headers));
+    return isLook(kind)({ method: init.method!, url: `${pathname}${search}`, headers })
+      ? look()
+      : cloud.fetch(url as string, init);
+  };
+}
+
+/** Uploads to `cloud`, and aborts when the last request was held. Resolves to what `abort` fails with. */
+async function cancelled(kind: Kind, cloud: Cloud, fetch: typeof globalThis.fetch = cloud.fetch): Promise<unknown> {
+  const target = TARGETS[kind]({ fetch });
+  const { abort } = target;
+  // The test aborts.
+  target.abort = async () => {};
+  const work = upload(target, DISK).catch(() => 'failed');
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(cloud.asked.some(ENDS[kind])).toBe(true);
+  const begin = performance.now();
+  const aborted = Promise.resolve(abort.call(target, new Error('cancelled'))).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  const failure = await runClock(aborted);
+  expect(performance.now() - begin).toBeLessThan(25_000);
+  expect(await work).toBe('failed');
+  return failure;
+}
+
+/** The cloud carries the last request out, and does not answer. */
+function done(kind: Kind, headers: Record<string, string> = {}): Cloud {
+  const cloud = cloudOf({ headers });
+  cloud.beforeAnswer = (asked) => (ENDS[kind](asked) ? never() : undefined);
+  return cloud;
+}
+
+/** The cloud never carries it out. */
+function undone(kind: Kind): Cloud {
+  const cloud = cloudOf();
+  cloud.before = (asked) => (ENDS[kind](asked) ? never() : undefined);
+  return cloud;
+}
+
+const stays = {
+  kind: 'sink',
+  code: 'left-behind',
+  message: `the object stays at '${PLACE}': the server had completed it`,
+  fields: { leftAt: PLACE },
+};
+const mayStay = {
+  kind: 'sink',
+  code: 'left-behind',
+  message: expect.stringContaining(
+    `the object may stay at '${PLACE}': it is not known whether the server had completed it`,
+  ),
+  fields: { leftAt: PLACE },
+};
+const at = (milliseconds: number) => new Date(Date.now() + milliseconds).toUTCString();
+
+describe('a cancel while the object is completed', () => {
+  test.each(REPLACING)('%s: an object that is there is named', async (kind) => {
+    const cloud = done(kind, { Date: at(0), 'Last-Modified': at(0) });
+    expect(await cancelled(kind, cloud)).toMatchObject(stays);
+    expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+  });
+
+  test.each(REPLACING)('%s: it is named where nothing shows when it was made', async (kind) => {
+    const isSure = kind === 's3' || kind === 'gcs';
+    expect(await cancelled(kind, done(kind))).toMatchObject(isSure ? stays : mayStay);
+  });
+
+  test.each(['tus', 'page blob'] as const)('%s: the object, which has a place of its own, is removed', async (kind) => {
+    const cloud = done(kind);
+    expect(await cancelled(kind, cloud)).toBeUndefined();
+    expect(cloud.objects.size).toBe(0);
+  });
+
+  test.each(KINDS)('%s: where none is there, nothing stays', async (kind) => {
+    const cloud = undone(kind);
+    expect(await cancelled(kind, cloud)).toBeUndefined();
+    expect(cloud.objects.size).toBe(0);
+    expect(cloud.begun.size).toBe(0);
+  });
+
+  const UNKNOWN: Record<string, () => Response | Promise<Response>> = {
+    'is not allowed to look': () => new Response(null, { status: 403 }),
+    'gets no answer': never,
+    'cannot connect': () => {
+      throw new TypeError('fetch failed');
+    },
+    'is sent elsewhere': () => new Response(null, { status: 307, headers: { Location: '/elsewhere' } }),
+  };
+  const ROWS = REPLACING.flatMap((kind) => Object.keys(UNKNOWN).map((how) => [kind, how] as const));
+  test.each(ROWS)('%s: whoever %s says that it may be there', async (kind, how) => {
+    // Google's answer to the cancel of a session that is over.
+    const cloud = cloudOf({
+      answer: ({ method, url }) => (method === 'DELETE' && url.includes('gcs') ? { status: 404 } : undefined),
+    });
+    cloud.beforeAnswer = (asked) => (ENDS[kind](asked) ? never() : undefined);
+    expect(await cancelled(kind, cloud, looking(cloud, kind, UNKNOWN[how]!))).toMatchObject(mayStay);
+  });
+
+  test.each(REPLACING)('%s: an object from before the upload is none of it', async (kind) => {
+    const cloud = undone(kind);
+    const headers = {
+      Date: at(0),
+      'Last-Modified': at(-600_000),
+      'Content-Length': String(DISK.length),
+      ETag: '"old"',
+    };
+    const status = kind === 'gcs' ? 308 : 200;
+    expect(
+      await cancelled(
+        kind,
+        cloud,
+        looking(cloud, kind, () => new Response(null, { status, headers })),
+      ),
+    ).toBeUndefined();
+  });
+});
+
+describe('a failure when the object is completed', () => {
+  /** Uploads; what `abort` fails with after that. */
+  async function failed(kind: Kind, fetch: typeof globalThis.fetch): Promise<{ code: unknown; left: unknown }> {
+    const target = TARGETS[kind]({ fetch }, { patience: 10 });
+    const abort = target.abort.bind(target);
+    let left: unknown;
+    target.abort = (reason, keep) =>
+      Promise.resolve(abort(reason, keep)).catch((thrown: unknown) => {
+        left = thrown;
+      });
+    const code = await runClock(
+      upload(target, DISK).then(
+        () => 'done',
+        (thrown: { code: string }) => thrown.code,
+      ),
+    );
+    return { code, left };
+  }
+  const html = { 'Content-Type': 'text/html' };
+
+  test.each(['put', 'block blob'] as const)('%s: another object that appeared is named', async (kind) => {
+    const cloud = cloudOf();
+    const look = () => new Response(null, { headers: { Date: at(0), 'Last-Modified': at(0), 'Content-Length': '1' } });
+    expect(await failed(kind, looking(cloud, kind, look))).toMatchObject({
+      code: 'object-differs',
+      left: mayStay,
+    });
+  });
+
+  test('gcs: the session says that it has made another object', async () => {
+    const cloud = cloudOf({
+      answer: (asked) => (ENDS.gcs(asked) || LOOKS.gcs(asked) ? { status: 200, body: '{ "size": "1" }' } : undefined),
+    });
+    expect(await failed('gcs', cloud.fetch)).toMatchObject({ code: 'object-differs', left: stays });
+  });
+
+  test('s3: the object has another ETag than its parts make', async () => {
+    const cloud = cloudOf({
+      headers: { Date: at(0), 'Last-Modified': at(0) },
+      answer: (asked) => {
+        if (!ENDS.s3(asked)) return undefined;
+        const etag = `"${'0'.repeat(32)}-5"`;
+        return {
+          status: 200,
+          body: `<CompleteMultipartUploadResult><ETag>${etag}</ETag></CompleteMultipartUploadResult>`,
+        };
+      },
+    });
+    const look = () => new Response(null, { headers: { Date: at(0), 'Last-Modified': at(0), 'Content-Length': '1' } });
+    expect(await failed('s3', looking(cloud, 's3', look))).toMatchObject({ code: 'object-differs', left: mayStay });
+  });
+
+  test.each(REPLACING)('%s: where the object is missing, none is named', async (kind) => {
+    const fetch = looking(cloudOf(), kind, () => new Response(null, { status: 404, headers: html }));
+    const { left } = await failed(kind, fetch);
+    expect(left).toBeUndefined();
+  });
+
+  test.each(REPLACING)('%s: where the server refuses to complete it, it is not looked for', async (kind) => {
+    const cloud = cloudOf({ answer: (asked) => (ENDS[kind](asked) ? { status: 403 } : undefined) });
+    expect(await failed(kind, cloud.fetch)).toEqual({ code: 'http-status', left: undefined });
+    expect(cloud.asked.some(LOOKS[kind])).toBe(false);
+  });
+});

@@ -1,0 +1,51 @@
+// Uploads that are given up when the request that completes the object has left: the server may carry it out, or has done so.
+
+import { Refused } from '../http/failures.js';
+import { isOfSize, isOlder } from './confirmation.js';
+import type { MakeCall, Requests } from './requests.js';
+
+export class Completing {
+  /** Whether a request that completes the object has left and was not refused. */
+  mayBeDone = false;
+
+  /** What `ask`, which completes the object, resolves to. */
+  async by<T>(ask: () => Promise<T>): Promise<T> {
+    const before = this.mayBeDone;
+    this.mayBeDone = true;
+    try {
+      return await ask();
+    } catch (thrown) {
+      if (thrown instanceof Refused) this.mayBeDone = before;
+      throw thrown;
+    }
+  }
+}
+
+/** What tells the object of an upload from others. */
+interface Own {
+  /** In bytes. */
+  size: number;
+  /** When the upload began, by the clock of `performance.now`. */
+  since: number;
+  /** Whether the object is the upload's by its headers. */
+  isOurs?: (headers: Headers) => boolean;
+}
+
+/**
+ * Asks by HEAD, after `stop`, whether the object is there. Fails with `left-behind` where it is, or where nobody knows. An
+ * object from before the upload does not count.
+ */
+export async function requireAbsent(
+  requests: Requests,
+  head: MakeCall,
+  { size, since, isOurs = () => false }: Own,
+): Promise<void> {
+  const look = await requests.lastLook(head);
+  if (look === 'missing') return;
+  if ('refusal' in look) throw requests.completed(look.refusal);
+  const { headers } = look;
+  const isBefore = isOlder(headers, since);
+  if (isBefore) return;
+  const isIt = isOurs(headers) || (isBefore === false && isOfSize(headers, size) === true);
+  throw requests.completed(isIt ? undefined : 'nothing shows whether the object that is there is from this upload');
+}
