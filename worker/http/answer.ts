@@ -9,13 +9,23 @@ export interface Range {
   end: number;
 }
 
+/** So many digits of a number that is too large are shown. */
+const MOST_DIGITS = 40;
+
 /** Content-Range: which bytes came, of how many. `undefined` where it is missing or cannot be seen. */
 function contentRange({ headers }: Response): { range: Range | undefined; size: number | undefined } | undefined {
   const value = headers.get('Content-Range');
   if (value === null) return undefined;
   const [, first, last, size] = /^bytes (?:(\d+)-(\d+)|\*)\/(\d+|\*)$/i.exec(value.trim()) ?? [];
   const range = first === undefined ? undefined : { start: Number(first), end: Number(last) + 1 };
-  return { range, size: size === undefined || size === '*' ? undefined : Number(size) };
+  return { range, size: size === undefined || size === '*' ? undefined : sizeIn(size) };
+}
+
+/** The size of a file by the number in a header. Fails where no file has so many bytes. */
+function sizeIn(value: string): number {
+  const size = Number(value);
+  if (Number.isSafeInteger(size)) return size;
+  throw new Error(`the server says that the file has ${value.slice(0, MOST_DIGITS)} bytes, which no file has`);
 }
 
 /** Whether a page of another origin sees only some of the headers. */
@@ -27,7 +37,7 @@ export const hidesRange = (response: Response): boolean => hidesHeaders(response
 /** Content-Length, which pages of all origins see. */
 export function lengthOf({ headers }: Response): number | undefined {
   const value = headers.get('Content-Length');
-  return value !== null && /^\d+$/.test(value) ? Number(value) : undefined;
+  return value !== null && /^\d+$/.test(value) ? sizeIn(value) : undefined;
 }
 
 /** What is in use as a coding and encodes nothing: stores send what an upload has left there. */
@@ -69,6 +79,15 @@ export class Encoded extends HttpFailure {
   }
 }
 
+/** The body of an answer has another length than the range that it states. */
+export class WrongLength extends Error {
+  constructor(length: number, { start, end }: Range) {
+    super(
+      `the server says that it sends bytes ${start} to ${end - 1}, which are ${end - start}, and that these are ${length} bytes (Content-Length)`,
+    );
+  }
+}
+
 /**
  * Checks an answer to a request for `asked`. Returns which bytes come, if any, and what is known of the size. `who` has
  * answered.
@@ -90,6 +109,10 @@ export function checkPart(response: Response, asked: Range, who?: string): { end
   if (!told?.range) throw new Error('the server does not say which part of the file it sends (Content-Range)');
   const { start, end } = told.range;
   if (start !== asked.start || end <= start || end > asked.end) throw wrongPart(`bytes ${start} to ${end - 1}`, asked);
+  const length = lengthOf(response);
+  // Other origins need not say that what travels is encoded.
+  if (length !== undefined && length !== end - start && !hidesHeaders(response))
+    throw new WrongLength(length, told.range);
   return { end, size: told.size };
 }
 

@@ -2,7 +2,7 @@
 
 import { getEventListeners, setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type Fault, fakeFile, PASSING, type Reply, rangeOf } from '../../e2e/support/replies.js';
+import { type Asked, type Fault, fakeFile, PASSING, type Reply, rangeOf } from '../../e2e/support/replies.js';
 import { DecantError } from '../errors.js';
 import { RequestLimit } from '../http/host.js';
 import type { HttpOptions } from '../http/types.js';
@@ -47,6 +47,13 @@ const told = (work: Promise<unknown>): Promise<string> =>
       return `${thrown.kind}: ${thrown.message}`;
     },
   );
+
+/** The answer to a request, which breaks off after `length` bytes. */
+function cutAfter(request: Asked, etag: string | undefined, length: number): Reply {
+  const { start, end } = rangeOf(request, whole.length)!;
+  const headers = { ...(etag && { ETag: etag }), 'Content-Range': `bytes ${start}-${end - 1}/${whole.length}` };
+  return { status: 206, headers, body: whole.subarray(start, Math.min(end, start + length)), end: 'broken' };
+}
 
 const readAll = (source: Source) => source.read(0, source.size, { signal });
 
@@ -122,14 +129,69 @@ test.for(PASSING)('the first answer, which passes: %s', async (fault) => {
   expect(Buffer.compare(await readAll(source), whole)).toBe(0);
 });
 
-test('a first answer that ends early, by a fetch that does not notice, is asked for again', async () => {
+test('a first answer that ends early, by a fetch that does not notice, is continued', async () => {
   const answer = (_: unknown, number: number): Reply | undefined => {
     const headers = { ETag: '"now"', 'Content-Range': `bytes 0-65535/${whole.length}` };
     return number === 0 ? { status: 206, headers, body: whole.subarray(0, 1000) } : undefined;
   };
   const { asked, opening } = openFrom(whole, { answer });
   expect(Buffer.compare(await readAll(await opening), whole)).toBe(0);
-  expect(asked[1]?.range).toBe('bytes=0-65535');
+  expect(asked[1]?.range).toBe('bytes=1000-65535');
+});
+
+test('first answers that are all cut off are continued, however little comes of each', async () => {
+  const etags = (at: number) => (at < 20 ? '"now"' : undefined);
+  const { asked, opening } = openFrom(whole, { answer: (request, number) => cutAfter(request, etags(number), 3000) });
+  const source = await opening;
+  expect(asked.map(({ range }) => range).slice(0, 3)).toEqual([
+    'bytes=0-65535',
+    'bytes=3000-65535',
+    'bytes=6000-65535',
+  ]);
+  expect(Buffer.compare(await source.read(0, HEAD, { signal }), whole.subarray(0, HEAD))).toBe(0);
+});
+
+test('a file that was changed between two parts of the first bytes is begun again', async () => {
+  const etags = (at: number) => (at === 0 ? '"before"' : '"now"');
+  const answer = (request: Asked, number: number) => (number < 2 ? cutAfter(request, etags(number), 3000) : undefined);
+  const { asked, opening } = openFrom(whole, { answer });
+  const source = await opening;
+  expect(asked.map(({ range }) => range)).toEqual(['bytes=0-65535', 'bytes=3000-65535', 'bytes=0-65535']);
+  expect(source.state).toContain('now');
+  expect(Buffer.compare(await readAll(source), whole)).toBe(0);
+});
+
+test('a first answer that is not as long as its range is refused at once', async () => {
+  const headers = { 'Content-Range': `bytes 0-65535/${whole.length}`, 'Content-Length': 1000 };
+  const { asked, opening } = openFrom(whole, {
+    answer: () => ({ status: 206, headers, body: whole.subarray(0, 1000) }),
+  });
+  expect(await told(opening)).toBe(
+    `source: ${OPENED}the server says that it sends bytes 0 to 65535, which are 65536, and that these are 1000 bytes (Content-Length)`,
+  );
+  expect(asked).toHaveLength(1);
+});
+
+test('a first range that the server has encoded is refused at once', async () => {
+  const headers = { 'Content-Range': `bytes 0-65535/${whole.length}`, 'Content-Length': 1000 };
+  const stored = fakeFile(whole, { answer: () => ({ status: 206, headers, body: whole.subarray(0, 1000) }) });
+  const encoded = fakeFile(whole, {
+    answer: () => ({ status: 206, headers: { ...headers, 'Content-Encoding': 'gzip' }, body: whole.subarray(0, 1000) }),
+  });
+  const platform = { ...NODE, fetch: async () => encoded.fetch, fetchStored: async () => stored.fetch };
+  const opening = openHttp(platform, ADDRESS, {});
+  expect(await told(opening)).toBe(`source: ${OPENED}the server sends the file encoded as gzip, ${ENCODED}`);
+  await expect(opening).rejects.toMatchObject({ code: 'content-encoded', fields: { coding: 'gzip' } });
+  expect([encoded.asked.length, stored.asked.length]).toEqual([1, 1]);
+});
+
+test('a size that no file has is an error of the source', async () => {
+  const size = '9'.repeat(23);
+  const headers = { 'Content-Range': `bytes 0-65535/${size}` };
+  const { opening } = openFrom(whole, { answer: () => ({ status: 206, headers, body: whole.subarray(0, HEAD) }) });
+  expect(await told(opening)).toBe(
+    `source: ${OPENED}the server says that the file has ${size} bytes, which no file has`,
+  );
 });
 
 test('a server that is not there is asked three times', async () => {
@@ -174,8 +236,8 @@ const hidesSize = (answer: (method: string, count: number) => Reply | undefined)
   };
 };
 
-const NO_SIZE =
-  'the server does not say how large the file is; it can send Access-Control-Expose-Headers: Content-Range';
+const noSize = (status: number) =>
+  `the server does not say how large the file is: Content-Range of its answer 206 to a range has no size, and its answer ${status} to GET no Content-Length`;
 test.for([
   ['by HEAD', () => undefined, undefined, 2],
   [
@@ -187,8 +249,8 @@ test.for([
   ['does not answer to HEAD', (method) => (method === 'HEAD' ? { end: 'broken' } : undefined), undefined, 3],
   ['does not allow HEAD', (method) => (method === 'HEAD' ? { status: 405 } : undefined), undefined, 3],
   ['is busy for a moment', (_, count) => (count < 3 ? { status: 503 } : undefined), undefined, 5],
-  ['says it nowhere', () => ({ status: 200, body: whole }), NO_SIZE, 3],
-  ['allows neither HEAD nor all of the file', () => ({ status: 403 }), NO_SIZE, 3],
+  ['says it nowhere', () => ({ status: 200, body: whole }), noSize(200), 3],
+  ['allows neither HEAD nor all of the file', () => ({ status: 403 }), noSize(403), 3],
 ] as [
   string,
   (method: string, count: number) => Reply | undefined,

@@ -2,14 +2,23 @@
 
 import { cancelled, DecantError, reasonOf } from '../errors.js';
 import { type Address, addressOf } from '../http/address.js';
-import { checkPart, codingOf, Encoded, isWhole, lengthOf, type Range } from '../http/answer.js';
+import {
+  checkPart,
+  codingOf,
+  Encoded,
+  hidesRange,
+  isWhole,
+  lengthOf,
+  type Range,
+  WrongLength,
+} from '../http/answer.js';
 import { Client, type HttpPlatform } from '../http/client.js';
 import type { Exchange } from '../http/exchange.js';
 import { madeOf, Passing, refusal, Unanswered } from '../http/failures.js';
 import { HTTP_OPTIONS } from '../http/options.js';
-import { Retries } from '../http/retry.js';
+import { LEAST, Retries } from '../http/retry.js';
 import { timeOf } from '../http/seconds.js';
-import { stateOf, unnoticed } from '../http/state.js';
+import { Changed, checkState, type State, stateOf, unnoticed } from '../http/state.js';
 import type { HttpOptions } from '../http/types.js';
 import { checkNames } from '../option-names.js';
 import { atHost, HttpSource, rangeHeader, receive } from './http-source.js';
@@ -19,6 +28,8 @@ import { ComingFile, KeptFile, openComing, receiveWhole, unnoticedEnd } from './
 
 /** The first request brings as many bytes: the headers and first tables of most images. */
 const HEAD = 64 << 10;
+/** Range Not Satisfiable: the file ends before. */
+const NOT_THERE = 416;
 
 /**
  * Asks the server for the size of the file; one that sends only whole files, for the file. Fails with `source` where it
@@ -62,10 +73,11 @@ async function ask(
   const cancel = () => ending.abort();
   options.signal?.addEventListener('abort', cancel);
   if (options.signal?.aborted) cancel();
+  const head = new Head(client, retries);
   try {
     const opened = await retries.run(
-      () => begin(client, retries, ending.signal),
-      () => false,
+      () => begin(client, retries, head, ending.signal),
+      () => head.progressed(),
       ending.signal,
     );
     return { opened, address };
@@ -79,48 +91,101 @@ async function ask(
 }
 
 /** The first request. */
-async function begin(client: Client, retries: Retries, signal: AbortSignal): Promise<Opened> {
+async function begin(client: Client, retries: Retries, head: Head, signal: AbortSignal): Promise<Opened> {
   const { host } = client;
   await host.enter(signal);
-  return beginAtOnce(client, retries, signal).finally(() => host.end());
+  return beginAtOnce(client, retries, head, signal).finally(() => host.end());
 }
 
-async function beginAtOnce(client: Client, retries: Retries, signal: AbortSignal): Promise<Opened> {
-  const asked = { start: 0, end: HEAD };
-  const exchange = await client.ask('GET', rangeHeader(asked), signal);
+/** `encoded` says why the file is asked for as it is stored. */
+async function beginAtOnce(
+  client: Client,
+  retries: Retries,
+  head: Head,
+  signal: AbortSignal,
+  encoded?: Encoded,
+): Promise<Opened> {
+  const exchange = await client.ask('GET', rangeHeader(head.missing), signal);
   let opened: Opened | undefined;
+  let next: Encoded | undefined;
   try {
     opened = isWhole(exchange.response)
       ? await beginWhole(client, retries, exchange)
-      : await beginParts(client, retries, exchange, asked, signal);
+      : await head.receive(exchange, signal);
   } catch (thrown) {
     atHost(thrown, exchange.host);
-    const isEncoded = thrown instanceof Encoded;
-    if (!isEncoded || !client.wantStored()) throw thrown;
+    // It has encoded the range, and not the file.
+    if (encoded && thrown instanceof WrongLength) throw encoded;
+    if (!(thrown instanceof Encoded) || !client.wantStored()) throw thrown;
+    next = thrown;
   } finally {
     if (!(opened instanceof ComingFile)) exchange.end();
   }
-  return opened ?? beginAtOnce(client, retries, signal);
+  return opened ?? beginAtOnce(client, retries, head, signal, next);
 }
 
-async function beginParts(
-  client: Client,
-  retries: Retries,
-  exchange: Exchange,
-  asked: Range,
-  signal: AbortSignal,
-): Promise<HttpSource> {
-  const { response, who } = exchange;
-  const part = checkPart(response, asked, who);
-  const size = part.size ?? (await sizeOf(client, signal));
-  const head = new Uint8Array(Math.min(size, part.end));
-  await receive(exchange, head.length, (bytes, at) => {
-    retries.came(bytes.length);
-    head.set(bytes, at);
-  });
-  const state = stateOf(response, size);
-  const { origin } = client.address.url;
-  return new HttpSource(client, retries, { state, head, host: exchange.host }, unnoticed(response, state, origin));
+/** The first bytes of a file, by as many requests as it takes: each continues where the one before broke. */
+class Head {
+  /** What the first answer has said. */
+  #told: { state: State; host: string; doubt: string | undefined; bytes: Uint8Array } | undefined;
+  #received = 0;
+  #before = 0;
+
+  constructor(
+    private readonly client: Client,
+    private readonly retries: Retries,
+  ) {}
+
+  get missing(): Range {
+    return { start: this.#received, end: this.#told?.bytes.length ?? HEAD };
+  }
+
+  /** Whether enough has come since it was last asked. */
+  progressed(): boolean {
+    const hasCome = this.#received - this.#before >= LEAST;
+    if (hasCome) this.#before = this.#received;
+    return hasCome;
+  }
+
+  /** Receives what the answer to a request for `missing` brings. */
+  async receive(exchange: Exchange, signal: AbortSignal): Promise<HttpSource> {
+    const asked = this.missing;
+    const { response, who } = exchange;
+    const part = checkPart(response, asked, who);
+    if (this.#told) this.#checkState(this.#told.state, response, part.size);
+    this.#told ??= await this.#begin(exchange, part, signal);
+    const { bytes, state, host, doubt } = this.#told;
+    await receive(exchange, Math.min(bytes.length, part.end) - asked.start, (came) => {
+      this.retries.came(came.length);
+      bytes.set(came, this.#received);
+      this.#received += came.length;
+    }).catch((thrown) => {
+      // All has come all the same.
+      if (!(thrown instanceof Passing) || this.#received < bytes.length) throw thrown;
+    });
+    const beginning = { state, head: bytes.subarray(0, this.#received), host };
+    return new HttpSource(this.client, this.retries, beginning, doubt);
+  }
+
+  async #begin({ response, host }: Exchange, part: { end: number; size: number | undefined }, signal: AbortSignal) {
+    const size = part.size ?? (await sizeOf(this.client, response, signal));
+    const state = stateOf(response, size);
+    const doubt = unnoticed(response, state, this.client.address.url.origin);
+    return { state, host, doubt, bytes: new Uint8Array(Math.min(size, part.end)) };
+  }
+
+  /** Fails with `Passing` where the file was changed: the next request begins it again. */
+  #checkState(state: State, response: Response, size: number | undefined): void {
+    try {
+      checkState(state, response, size);
+      if (response.status === NOT_THERE) throw new Changed();
+    } catch (thrown) {
+      this.#told = undefined;
+      this.#received = 0;
+      this.#before = 0;
+      throw new Passing(reasonOf(thrown), undefined, { cause: thrown });
+    }
+  }
 }
 
 async function beginWhole(client: Client, retries: Retries, exchange: Exchange): Promise<KeptFile | ComingFile> {
@@ -136,10 +201,10 @@ async function beginWhole(client: Client, retries: Retries, exchange: Exchange):
 }
 
 /**
- * The size where Content-Range cannot be seen, of a file that is not empty. Some servers allow no HEAD: presigned addresses
+ * The size where Content-Range of `part` does not have it, of a file that is not empty. Some servers allow no HEAD: presigned addresses
  * are for one method, and so are many rules for other origins. Some say that its body is empty, as it is.
  */
-async function sizeOf(client: Client, signal: AbortSignal): Promise<number> {
+async function sizeOf(client: Client, part: Response, signal: AbortSignal): Promise<number> {
   const size = (response: Response) => (response.status === 200 ? lengthOf(response) || undefined : undefined);
   const head = await answerTo(client, 'HEAD', signal).catch((thrown) => {
     if (!(thrown instanceof Unanswered)) throw thrown;
@@ -151,10 +216,14 @@ async function sizeOf(client: Client, signal: AbortSignal): Promise<number> {
   if (length !== undefined) return length;
   const failure = whole.status === 200 ? undefined : refusal(whole);
   if (failure instanceof Passing) throw failure;
-  throw new Error(
-    'the server does not say how large the file is; it can send Access-Control-Expose-Headers: Content-Range',
-  );
+  throw new Error(`the server does not say how large the file is${whereSizeIsMissing(part, whole)}`);
 }
+
+/** By which headers the size would be known: a page can be shown them. */
+const whereSizeIsMissing = (part: Response, whole: Response): string =>
+  hidesRange(part)
+    ? '; it can send Access-Control-Expose-Headers: Content-Range'
+    : `: Content-Range of its answer ${part.status} to a range has no size, and its answer ${whole.status} to GET no Content-Length`;
 
 async function answerTo(client: Client, method: 'HEAD' | 'GET', signal: AbortSignal): Promise<Response> {
   const { response, end } = await client.ask(method, undefined, signal);
