@@ -216,12 +216,25 @@ test.each([
   [undefined, undefined],
   [{}, undefined],
   [{ unconfirmed: 'nobody knows' }, 'nobody knows'],
+  // Only types make it a sentence.
+  [{ unconfirmed: 5 }, 'The target could not confirm that the output is complete'],
+  [{ unconfirmed: null }, undefined],
   ['nonsense', undefined],
 ])('a target whose close resolves to %o', async (end, unconfirmed) => {
   const { route } = await begin(noting({ close: async () => end }));
   await route.commit(0, signal);
   expect(route.isConfirmed).toBe(unconfirmed === undefined);
   expect(route.notices.map(({ message }) => message)).toEqual(unconfirmed === undefined ? [] : [unconfirmed]);
+});
+
+test.each([-1, Number.NaN, 'long', null])('an abortTimeout of %o is refused', async (abortTimeout) => {
+  const target = noting({ abortTimeout });
+  const preparing = new TargetRoute(target).prepare(SIZES, signal);
+  await expect(preparing).rejects.toMatchObject({
+    kind: 'usage',
+    message: `The abortTimeout of a target is a number of seconds, not ${abortTimeout}`,
+  });
+  expect(namesOf(target)).toEqual([]);
 });
 
 describe('a target that hangs', () => {
@@ -256,9 +269,7 @@ describe('a target that hangs', () => {
     [true, 5, 10_000],
     [true, 25, 25_000],
     [false, 3600, 60_000],
-    [false, -1, 200],
-    [false, Number.NaN, 200],
-    [false, 'long', 200],
+    [false, 0, 200],
   ])('in abort is waited for, with keep %s and abortTimeout %s for %i ms', async (keep, abortTimeout, patience) => {
     const { route } = await begin(noting({ abort: never, abortTimeout }));
     let isOver = false;

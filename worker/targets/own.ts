@@ -84,6 +84,7 @@ export class TargetRoute implements Route {
     const ordered = target.ordered === true;
     this.#concurrency = target.concurrency ?? (ordered ? 1 : CONCURRENCY);
     this.#checkConcurrency();
+    checkAbortTimeout(target.abortTimeout);
     const plan = {
       ...(virtualSize === undefined ? {} : { virtualSize }),
       ...(outputSize === undefined ? {} : { outputSize }),
@@ -109,7 +110,7 @@ export class TargetRoute implements Route {
     // Also where nobody waits for it any more: what is closed is not aborted.
     const closed = closing.then(
       (end) => {
-        this.#unconfirmed = isObject(end) ? end.unconfirmed : undefined;
+        this.#unconfirmed = isObject(end) ? doubtIn(end.unconfirmed) : undefined;
         this.#end();
         return true;
       },
@@ -207,6 +208,18 @@ export class TargetRoute implements Route {
     this.#port!.postMessage({ failed: this.failure !== undefined } satisfies Taken);
     this.#write();
   }
+}
+
+/** Fails with `usage` where it is no time. */
+function checkAbortTimeout(abortTimeout: unknown): void {
+  if (abortTimeout === undefined || (typeof abortTimeout === 'number' && abortTimeout >= 0)) return;
+  throw new DecantError('usage', `The abortTimeout of a target is a number of seconds, not ${String(abortTimeout)}`);
+}
+
+/** The sentence in `unconfirmed`, which only a type makes one. */
+function doubtIn(unconfirmed: unknown): string | undefined {
+  if (typeof unconfirmed === 'string') return unconfirmed;
+  return unconfirmed ? 'The target could not confirm that the output is complete' : undefined;
 }
 
 /** What `work` resolves to, or `undefined` after `time` milliseconds. */
