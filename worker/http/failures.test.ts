@@ -37,6 +37,19 @@ test('the words of the server are shown, and hints may be others', () => {
 });
 
 test.for([
+  ['7', '7 seconds'],
+  ['119', '119 seconds'],
+  ['120', '2 minutes'],
+  ['86400', '24 hours'],
+  ['99999999', '1158 days'],
+] as const)('Retry-After: %s is said', ([value, wait]) => {
+  expect(refusal(answer(503, { 'Retry-After': value }))).toMatchObject({
+    message: `the server answered 503; it asks to wait for ${wait}`,
+    fields: { status: 503, retryAfter: Number(value) },
+  });
+});
+
+test.for([
   ['0', 0],
   ['7', 7],
   [' 7 ', 7],

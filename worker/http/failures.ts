@@ -41,7 +41,8 @@ export class Passing extends HttpFailure {
   }
 
   get fields(): Fields {
-    return fieldsOf(this.status, this.host);
+    const { status, host, wait } = this;
+    return { ...fieldsOf(status, host), ...(wait ? { retryAfter: wait } : {}) };
   }
 }
 
@@ -98,9 +99,10 @@ export function refusal(
   who = 'the server',
 ): Passing | Refused {
   const reason = `${who} answered ${status}${statusText && ` ${statusText}`}`;
+  const wait = secondsOf(headers.get('Retry-After'));
   if (PASSING.includes(status) || (status >= 500 && !LASTING.includes(status))) {
     const Kind = OVERLOADED.includes(status) ? Overloaded : Passing;
-    return new Kind(reason, secondsOf(headers.get('Retry-After')), { status });
+    return new Kind(wait ? `${reason}; it asks to wait for ${duration(wait)}` : reason, wait, { status });
   }
   return new Refused(reason + (hints[status] ?? ''), status);
 }
@@ -110,6 +112,19 @@ function secondsOf(value: string | null): number | undefined {
   if (value === null) return undefined;
   const seconds = /^\d+$/.test(value.trim()) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
+}
+
+/** Units of time, in seconds. */
+const UNITS = [
+  ['days', 86_400],
+  ['hours', 3600],
+  ['minutes', 60],
+] as const;
+
+/** So many seconds in words, by the largest unit of which there are at least two. */
+function duration(seconds: number): string {
+  const [name, length] = UNITS.find(([, length]) => seconds >= 2 * length) ?? ['seconds', 1];
+  return `${Math.ceil(seconds / length)} ${name}`;
 }
 
 /** How an error that comes of `thrown` is made: with its code and fields, where it has some, and itself as the cause. */

@@ -223,6 +223,16 @@ describe('a failure when the object is completed', () => {
     expect(left).toBeUndefined();
   });
 
+  test.each(['put', 'block blob'] as const)('%s: a page in place of the answer is no refusal', async (kind) => {
+    const cloud = cloudOf({ headers: { Date: at(0), 'Last-Modified': at(0) } });
+    const fetch: typeof globalThis.fetch = async (url, init) => {
+      const response = await cloud.fetch(url as string, init);
+      const isEnd = ENDS[kind]({ method: init!.method!, url: String(url), headers: {}, length: 0 });
+      return isEnd ? new Response('<html>', { status: 203, headers: html }) : response;
+    };
+    expect(await failed(kind, fetch)).toMatchObject({ code: 'http-status', left: stays });
+  });
+
   test.each(REPLACING)('%s: where the server refuses to complete it, it is not looked for', async (kind) => {
     const cloud = cloudOf({ answer: (asked) => (ENDS[kind](asked) ? { status: 403 } : undefined) });
     expect(await failed(kind, cloud.fetch)).toEqual({ code: 'http-status', left: undefined });

@@ -4,6 +4,10 @@ import { Refused } from '../http/failures.js';
 import { isOfSize, isOlder } from './confirmation.js';
 import type { MakeCall, Requests } from './requests.js';
 
+/** Whether the server will not complete the object. A success of another status may come from somebody in between. */
+export const isRefusal = (thrown: unknown): boolean =>
+  thrown instanceof Refused && (thrown.status >= 400 || thrown.serverCode !== undefined);
+
 export class Completing {
   /** Whether a request that completes the object has left and was not refused. */
   mayBeDone = false;
@@ -15,7 +19,7 @@ export class Completing {
     try {
       return await ask();
     } catch (thrown) {
-      if (thrown instanceof Refused) this.mayBeDone = before;
+      if (isRefusal(thrown)) this.mayBeDone = before;
       throw thrown;
     }
   }

@@ -6,6 +6,7 @@ import { type Body, sizeOf } from './body.js';
 import { Completing, requireAbsent } from './completing.js';
 import { confirm, otherObject, Unfinished, unconfirmed } from './confirmation.js';
 import { Flight } from './flight.js';
+import { lacking } from './lacking.js';
 import { Digest, toBase64 } from './md5.js';
 import { appendPart } from './offsets.js';
 import type { Part } from './parts.js';
@@ -18,8 +19,6 @@ const CHUNK = 16 << 20;
 const LARGEST = 5 * 2 ** 40;
 /** How often an answer may say nothing of what was sent: it has nothing of it, or the page does not see what it says. */
 const MOST_UNSEEN = 3;
-const UNSEEN =
-  "the server does not say how much it has, or this page does not see it: the bucket's CORS rules have to name Range";
 const INCOMPLETE = 308;
 const COMPLETE = [200, 201];
 /** Google's answer to DELETE. */
@@ -104,12 +103,10 @@ export class Gcs implements Protocol {
     // The interface for JSON says it in the query, the one for XML in a header.
     const kind: Record<string, string> = isJson(url) ? {} : { 'x-goog-resumable': 'start' };
     const call = async () => ({ method: 'POST', url, headers: { ...(await this.requests.headers()), ...kind } });
-    const { headers } = await this.requests.begin(call, COMPLETE);
+    const { status, headers } = await this.requests.begin(call, COMPLETE);
     const session = headers.get('Location');
     if (session !== null) return this.requests.continuation(url, session);
-    throw this.requests.failed(
-      "the server does not say the upload's address, or this page does not see it: the bucket's CORS rules have to name Location",
-    );
+    throw this.requests.failed(`the server does not say where the upload is: ${lacking(status, 'Location')}`);
   }
 
   async #append(offset: number, body: Body, total: string): Promise<number> {
@@ -155,7 +152,8 @@ export class Gcs implements Protocol {
     }
     // A server that has nothing says nothing.
     if (sent > 0) this.#unseen += 1;
-    if (sent > CHUNK || this.#unseen >= MOST_UNSEEN) throw new Error(UNSEEN);
+    if (sent > CHUNK || this.#unseen >= MOST_UNSEEN)
+      throw new Error(`the server does not say how much it has: ${lacking(INCOMPLETE, 'Range')}`);
     return 0;
   }
 

@@ -1,10 +1,9 @@
 // One plain PUT, whose body is the output. RFC 9110, section 9.3.4.
 
 import { DecantError } from '../errors.js';
-import { Refused } from '../http/failures.js';
 import { timeOf } from '../http/seconds.js';
 import type { Network, Target, TargetEnd, TargetPlan } from '../types.js';
-import { requireAbsent } from './completing.js';
+import { isRefusal, requireAbsent } from './completing.js';
 import { confirm, Unfinished, unconfirmed } from './confirmation.js';
 import { type Answer, PATIENCE, type Requests, TIMEOUT } from './requests.js';
 import { endOf } from './target.js';
@@ -61,7 +60,7 @@ export class Put implements Target {
       body: this.#body.readable,
     });
     this.#answer = this.requests.once(call, COMPLETE).catch((thrown) => {
-      this.#isRefused = thrown instanceof Refused;
+      this.#isRefused = isRefusal(thrown);
       throw this.requests.failure(thrown);
     });
     this.#failure = this.#answer.then(() => {

@@ -11,6 +11,7 @@ import { LONGEST_TIMER, timeOf } from '../http/seconds.js';
 import type { Awaited } from '../http/types.js';
 import type { Network } from '../types.js';
 import { type Body, sizeOf } from './body.js';
+import { SOMEBODY } from './lacking.js';
 import { completedAt, leftBehind } from './left-behind.js';
 import { isNode } from './runtime.js';
 import { isPassing, serverError } from './server-errors.js';
@@ -450,6 +451,11 @@ const isRedirect = ({ type, redirected }: Response): boolean => type === 'opaque
 function refused(response: Response, text: string): Error {
   const isElsewhere = isRedirect(response) || (response.status >= 300 && response.status < 400);
   if (isElsewhere) return new Error('the server redirects elsewhere; give the address that it redirects to');
+  if (response.ok) {
+    const { status, statusText } = response;
+    const reason = `the server answered ${status}${statusText && ` ${statusText}`}, which this request does not expect`;
+    return new Refused(`${reason}; ${SOMEBODY}`, status);
+  }
   const error = refusal(response, HINTS);
   const { code, words } = serverError(text);
   if (words === '') return error;

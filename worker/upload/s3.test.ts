@@ -17,6 +17,7 @@ import {
 } from '../../e2e/support/units/uploads.js';
 import { resultOf } from '../../e2e/support/upload-protocols.js';
 import { s3Target } from './index.js';
+import { SOMEBODY as OTHERS } from './lacking.js';
 import { S3 } from './s3.js';
 import { askingFor } from './s3-requests.js';
 import type { S3Request } from './s3-types.js';
@@ -129,7 +130,7 @@ test('a part that arrives damaged is sent again', async () => {
 
 test('a part that arrives damaged three times is refused', async () => {
   const cloud = cloudOf({ damages: (number) => number > 0 });
-  expect(await uploading(s3Over(cloud))).toMatch(/: the server has stored other bytes than were sent; if it encrypts/);
+  expect(await uploading(s3Over(cloud))).toMatch(/: the server has stored other bytes than were sent$/);
   expect(cloud.asked.filter(({ url }) => url.includes('partNumber=1&'))).toHaveLength(3);
   expect(cloud.objects.size).toBe(0);
   expect(cloud.begun.size).toBe(0);
@@ -284,14 +285,14 @@ test('where ETags are no digests, an object of the right size and of this upload
   }
 });
 
-test('an answer without an ETag is told, with how to change that', async () => {
+test('an answer without an ETag is told', async () => {
   const cloud = cloudOf({ answer: ({ method }) => (method === 'PUT' ? { status: 200 } : undefined) });
-  expect(await uploading(s3Over(cloud))).toMatch(/has no ETag, or this page does not see it: .* have to expose ETag$/);
+  expect(await uploading(s3Over(cloud))).toContain(`its answer (200) has no ETag; ${OTHERS}`);
 });
 
 test('an answer without an upload ID is told', async () => {
   const cloud = cloudOf({ answer: () => ({ status: 200, body: '<html>' }) });
-  expect(await uploading(s3Over(cloud))).toMatch(/the server does not say the ID of the upload$/);
+  expect(await uploading(s3Over(cloud))).toContain(`the server does not say the ID of the upload; ${OTHERS}`);
 });
 
 test('an error in the answer to the completion is tried again', async () => {

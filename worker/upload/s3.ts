@@ -8,9 +8,11 @@ import { matchesChecksum } from './checksums.js';
 import { requireAbsent } from './completing.js';
 import { bare } from './confirmation.js';
 import { Flight } from './flight.js';
+import { lacking, SOMEBODY } from './lacking.js';
 import { Digest, toBase64 } from './md5.js';
 import type { Part, SizeOf } from './parts.js';
 import type { Answer, Call, Requests } from './requests.js';
+import { isNode } from './runtime.js';
 import { type ListedPart, partsIn, uploadIdIn } from './s3-answers.js';
 import { Completion, etagOf, isEtagOf } from './s3-completion.js';
 import type { LeftUpload, S3Journal, StoredPart } from './s3-journal.js';
@@ -40,10 +42,8 @@ const HEAD: S3Request = { action: 'head' };
 const DIFFERING = ['BadDigest', 'InvalidDigest'];
 /** How often a part may arrive as something else. */
 const MOST_WRONG = 3;
-const WRONG =
-  'the server has stored other bytes than were sent; if it encrypts by keys of its own, it has to expose x-amz-server-side-encryption';
-const NO_ETAG =
-  "the server's answer has no ETag, or this page does not see it: the bucket's CORS rules have to expose ETag";
+const WRONG = 'the server has stored other bytes than were sent';
+const HIDDEN = '; if it encrypts by keys of its own, its CORS rules have to expose x-amz-server-side-encryption';
 
 export class S3 implements Protocol {
   #upload: { id: string } | undefined;
@@ -83,7 +83,7 @@ export class S3 implements Protocol {
     const create = async () => ({ ...(await this.#call(CREATE)), headers: CONTENT });
     const created = await this.requests.begin(create, [200]);
     const id = uploadIdIn(created.text);
-    if (id === undefined) throw this.requests.failed('the server does not say the ID of the upload');
+    if (id === undefined) throw this.requests.failed(`the server does not say the ID of the upload; ${SOMEBODY}`);
     this.#upload = { id };
     this.#createdAt = Date.parse(created.headers.get('Date') ?? '');
     // Not before: where nothing can be begun, what is left stays as it is.
@@ -226,14 +226,14 @@ export class S3 implements Protocol {
     const call = async (headers = {}) => ({ ...(await this.#call(request)), headers, body: part.body });
     for (let attempt = 1; attempt <= MOST_WRONG; attempt += 1) {
       const answer = await (attempt === 1 ? this.requests.send(call, [200]) : this.#sendChecked(call, digest));
-      const stored = answer && (await this.#stored(answer.headers, part, digest, attempt > 1));
+      const stored = answer && (await this.#stored(answer, part, digest, attempt > 1));
       if (!stored) continue;
       this.#parts[part.number] = stored;
       // A later conversion sends at least the last part: it has the end of the output.
       if (!part.isLast && this.#isNoted) await this.journal?.add(part.number, stored, part.written);
       return;
     }
-    throw this.requests.failed(WRONG, { code: 'part-differs' });
+    throw this.requests.failed(isNode() ? WRONG : WRONG + HIDDEN, { code: 'part-differs' });
   }
 
   /** Sends a part with its digest, which the server checks. `undefined` where it has received something else. */
@@ -256,17 +256,18 @@ export class S3 implements Protocol {
   }
 
   /**
-   * What `headers` say of a part; `undefined` where the server has stored something else than was sent. `isChecked` says whether
+   * What an answer says of a part; `undefined` where the server has stored something else than was sent. `isChecked` says whether
    * it has compared the digest itself: then an ETag that differs is none.
    */
   async #stored(
-    headers: Headers,
+    { status, headers }: Answer,
     { body }: Part,
     digest: Uint8Array,
     isChecked: boolean,
   ): Promise<StoredPart | undefined> {
     const etag = headers.get('ETag');
-    if (etag === null) throw this.requests.failed(NO_ETAG);
+    if (etag === null)
+      throw this.requests.failed(`the server does not identify a part that it has: ${lacking(status, 'ETag')}`);
     const hex = /^"([0-9a-f]{32})"$/i.exec(etag)?.[1];
     // With keys of its own, or of the caller's, the server calls parts by something else.
     const isEncrypted = headers.get('x-amz-server-side-encryption')?.startsWith('aws:kms');

@@ -6,6 +6,7 @@ import type { TargetPlan } from '../types.js';
 import { type Body, zeros } from './body.js';
 import { unconfirmed } from './confirmation.js';
 import { Flight } from './flight.js';
+import { lacking } from './lacking.js';
 import { appendPart } from './offsets.js';
 import type { Part } from './parts.js';
 import type { Answer, MakeCall, Requests } from './requests.js';
@@ -42,9 +43,10 @@ export class Tus implements Protocol {
       outputSize === undefined ? { 'Upload-Defer-Length': '1' } : { 'Upload-Length': String(outputSize) };
     if (this.name !== undefined) own['Upload-Metadata'] = `filename ${base64(this.name)}`;
     const call = this.#call('POST', this.url, own);
-    const { headers } = await this.requests.begin(call, [201]);
+    const { status, headers } = await this.requests.begin(call, [201]);
     const location = headers.get('Location');
-    if (location === null) throw this.requests.failed('the server does not say where the upload is (Location)');
+    if (location === null)
+      throw this.requests.failed(`the server does not say where the upload is: ${lacking(status, 'Location')}`);
     this.#file = this.requests.continuation(this.url, location);
     return CHUNK;
   }
@@ -123,10 +125,10 @@ export class Tus implements Protocol {
 /** The error of a file that the server does not regard as whole. */
 const incomplete = (reason: string): DecantError => new DecantError('sink', reason, { code: 'upload-incomplete' });
 
-function offsetOf({ headers }: Answer): number {
+function offsetOf({ status, headers }: Answer): number {
   const offset = headers.get('Upload-Offset');
   if (offset === null || !/^\d+$/.test(offset)) {
-    throw new Error('the server does not say how much it has (Upload-Offset)');
+    throw new Error(`the server does not say how much it has: ${lacking(status, 'Upload-Offset')}`);
   }
   return Number(offset);
 }
