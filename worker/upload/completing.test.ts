@@ -201,6 +201,15 @@ describe('a failure when the object is completed', () => {
     expect(await failed('gcs', cloud.fetch)).toMatchObject({ code: 'object-differs', left: stays });
   });
 
+  test('gcs: an answer of the session that states no object is none', async () => {
+    const cloud = cloudOf({
+      answer: (asked) =>
+        ENDS.gcs(asked) || LOOKS.gcs(asked) ? { status: asked.method === 'HEAD' ? 404 : 200 } : undefined,
+    });
+    expect(await failed('gcs', cloud.fetch)).toEqual({ code: 'upload-incomplete', left: undefined });
+    expect(cloud.begun.size).toBe(0);
+  });
+
   test('s3: the object has another ETag than its parts make', async () => {
     const cloud = cloudOf({
       headers: { Date: at(0), 'Last-Modified': at(0) },

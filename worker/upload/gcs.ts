@@ -80,7 +80,8 @@ export class Gcs implements Protocol {
     const ask = async () => ({ ...(await this.#call('PUT', rangeOf(`*/${this.#size}`))), sees308: true });
     try {
       const answer = await this.requests.last(ask, [...COMPLETE, INCOMPLETE]);
-      return answer.status !== INCOMPLETE && (isGoogles(answer) || undefined);
+      if (answer.status === INCOMPLETE) return false;
+      return (await this.#isRight(answer)) === undefined ? undefined : true;
     } catch {
       return undefined;
     }
