@@ -96,7 +96,10 @@ test('a second Ctrl-C ends the command at once, whatever it cleans up', async ()
       return child.signalCode;
     })
     .toBe('SIGINT');
-  expect(await ended).toMatchObject({ status: null });
+  expect(await ended).toMatchObject({
+    status: null,
+    stderr: expect.stringMatching(/^decant: interrupted again, before the clean-up was over$/m),
+  });
 });
 
 test('a proxy that refuses is named, with its status', async ({ folder }) => {

@@ -4,11 +4,14 @@ import { interrupted } from './interrupts.js';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 let kill: ReturnType<typeof vi.spyOn>;
+let write: ReturnType<typeof vi.spyOn>;
 beforeEach(() => {
+  write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   vi.useFakeTimers();
   kill = vi.spyOn(process, 'kill').mockReturnValue(true);
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   for (const signal of SIGNALS) process.removeAllListeners(signal);
 });
 
@@ -33,6 +36,9 @@ test.for(['SIGINT', 'SIGTERM'] as const)('a second %s ends the process by itself
   process.emit('SIGINT');
   vi.advanceTimersByTime(200);
   process.emit(signal);
+  // The process is gone before anything else can be said.
+  expect(write).toHaveBeenCalledExactlyOnceWith('decant: interrupted again, before the clean-up was over\n');
+  expect(write.mock.invocationCallOrder[0]).toBeLessThan(kill.mock.invocationCallOrder[0]!);
   expect(kill).toHaveBeenCalledWith(process.pid, signal);
   // Nobody catches it any more.
   expect(process.listenerCount(signal)).toBe(0);
