@@ -38,6 +38,7 @@ const LOOKS: Record<Kind, (asked: Asked) => boolean> = {
 /** Whose object replaces another one when it is complete. The others are made at a place of their own. */
 const REPLACING = ['s3', 'gcs', 'put', 'block blob'] as const;
 
+const html = { 'Content-Type': 'text/html' };
 const never = () => new Promise<never>(() => {});
 const isLook = (kind: Kind) => (asked: { method: string; url: string; headers: Asked['headers'] }) =>
   LOOKS[kind](asked as Asked);
@@ -134,6 +135,7 @@ describe('a cancel while the object is completed', () => {
     'cannot connect': () => {
       throw new TypeError('fetch failed');
     },
+    'gets a page': () => new Response('<html>', { headers: html }),
     'is sent elsewhere': () => new Response(null, { status: 307, headers: { Location: '/elsewhere' } }),
   };
   const ROWS = REPLACING.flatMap((kind) => Object.keys(UNKNOWN).map((how) => [kind, how] as const));
@@ -183,8 +185,6 @@ describe('a failure when the object is completed', () => {
     );
     return { code, left };
   }
-  const html = { 'Content-Type': 'text/html' };
-
   test.each(['put', 'block blob'] as const)('%s: another object that appeared is named', async (kind) => {
     const cloud = cloudOf();
     const look = () => new Response(null, { headers: { Date: at(0), 'Last-Modified': at(0), 'Content-Length': '1' } });

@@ -1,7 +1,7 @@
 // Uploads that are given up when the request that completes the object has left: the server may carry it out, or has done so.
 
 import { Refused } from '../http/failures.js';
-import { isOfSize, isOlder } from './confirmation.js';
+import { isOfSize, isOlder, isPage } from './confirmation.js';
 import type { MakeCall, Requests } from './requests.js';
 
 /** Whether the server will not complete the object. A success of another status may come from somebody in between. */
@@ -48,6 +48,7 @@ export async function requireAbsent(
   if (look === 'missing') return;
   if ('refusal' in look) throw requests.completed(look.refusal);
   const { headers } = look;
+  if (isPage(headers)) throw requests.completed('a web page was the answer to HEAD');
   const isBefore = isOlder(headers, since);
   if (isBefore) return;
   const isIt = isOurs(headers) || (isBefore === false && isOfSize(headers, size) === true);

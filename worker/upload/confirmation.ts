@@ -52,7 +52,7 @@ export async function confirm(
   const isForeign = etag === null && found !== null;
   if (isForeign || !isRight(headers)) throw new Unfinished('the server has not done what it was asked for');
   if (etag && found !== null && bare(found) !== bare(etag)) throw otherObject();
-  if (headers.get('Content-Type')?.startsWith('text/html')) throw otherObject();
+  if (isPage(headers)) throw otherObject();
   const hasSize = isOfSize(headers, size);
   if (hasSize === undefined) return unconfirmed('its answer to HEAD does not state the size');
   if (!hasSize || (since !== undefined && isOlder(headers, since))) throw otherObject();
@@ -65,6 +65,9 @@ export function isOlder(headers: Headers, since: number): boolean | undefined {
   const age = now! - changed!;
   return Number.isNaN(age) ? undefined : age > performance.now() - since + CLOCKS;
 }
+
+/** Whether a web page has come: an object of an upload is none. */
+export const isPage = (headers: Headers): boolean => headers.get('Content-Type')?.startsWith('text/html') === true;
 
 /** Whether an object has `size` bytes by its headers; `undefined` where they do not say. */
 export function isOfSize(headers: Headers, size: number): boolean | undefined {
