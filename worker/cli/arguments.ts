@@ -180,6 +180,21 @@ function joined(args: string[], options: Record<string, Option>): string[] {
   return result;
 }
 
+/** Options of qemu-img that are missing here, and what to write instead. */
+const INSTEAD: [start: string, advice: string][] = [
+  ['-l', 'name the snapshot with --snapshot ID|NAME'],
+  ['--backing-chain', 'leave it out: info always lists the layers, below the image those that --with hands over'],
+];
+
+/** Fails with `usage` if `args`, as {@link joined} returns them, have an option of qemu-img that is missing here. */
+function refuseForeign(args: string[]): void {
+  for (const argument of args) {
+    if (argument === '--') return;
+    const [option, advice] = INSTEAD.find(([start]) => argument.startsWith(start)) ?? [];
+    if (option) throw usage(`There is no option ${option}; ${advice}`);
+  }
+}
+
 interface Parsed {
   values: { help: boolean };
   positionals: string[];
@@ -189,15 +204,21 @@ interface Parsed {
  * Runs `parseArgs` and checks the operands. Fails with `usage` if they are wrong. Returns `undefined` if help is asked
  * for.
  */
-function read<T extends Parsed>(parseArguments: () => T, operands: string[]): T | undefined {
+function read<T extends Parsed>(
+  args: string[],
+  parseArguments: (args: string[]) => T,
+  operands: string[],
+): T | undefined {
+  refuseForeign(args);
   let parsed: T;
   try {
-    parsed = parseArguments();
+    parsed = parseArguments(args);
   } catch (thrown) {
     throw usage((thrown as Error).message.split(/\.\s/)[0]!);
   }
   if (parsed.values.help) return undefined;
-  const missing = operands[parsed.positionals.length];
+  // An empty name is a shell's variable that is not set.
+  const missing = operands.find((_, at) => localPath(parsed.positionals[at] ?? '') === '');
   if (missing) throw usage(`The ${missing} is missing`);
   const surplus = parsed.positionals[operands.length];
   if (surplus !== undefined) throw usage(`'${shownInput(surplus)}' is one argument too many`);
@@ -227,10 +248,9 @@ const openingOf = (values: CommonValues): Opening => ({
 });
 
 function listing(name: 'info' | 'map', args: string[]): Command {
-  const parsed = read(
-    () => parseArgs({ args: joined(args, LISTING), options: LISTING, allowPositionals: true }),
-    ['image'],
-  );
+  const parsed = read(joined(args, LISTING), (args) => parseArgs({ args, options: LISTING, allowPositionals: true }), [
+    'image',
+  ]);
   if (!parsed) return { name: 'help' };
   const { values, positionals } = parsed;
   if (values.output !== 'human' && values.output !== 'json')
@@ -271,10 +291,10 @@ function sparseness(value: string | undefined): { sparse: boolean; note?: string
 }
 
 function conversion(args: string[]): Command {
-  const parsed = read(
-    () => parseArgs({ args: joined(args, CONVERT), options: CONVERT, allowPositionals: true }),
-    ['image', 'output'],
-  );
+  const parsed = read(joined(args, CONVERT), (args) => parseArgs({ args, options: CONVERT, allowPositionals: true }), [
+    'image',
+    'output',
+  ]);
   if (!parsed) return { name: 'help' };
   const { values, positionals } = parsed;
   const workers = values.workers === undefined ? undefined : workerCount(values.workers);
