@@ -115,7 +115,6 @@ fn manifests_are_checked() {
         ("SHA-512", format!("SHA512 (disk.qcow2) = {}", sha512.to_uppercase()), None),
         ("with dashes", format!("SHA-256(./disk.qcow2)= {sha256}\n\n"), None),
         ("another file that is missing", format!("SHA256(b.iso)= {wrong}\nSHA256(disk.qcow2)= {sha256}\n"), None),
-        ("no lines", "text\n(\n=\nSHA256(disk.qcow2\n".to_owned(), None),
         ("another SHA-1", format!("SHA1(disk.qcow2)= {}\n", &wrong[..40]), Some("disk.qcow2")),
         ("another SHA-256", format!("SHA256(disk.qcow2)= {wrong}\n"), Some("disk.qcow2")),
         ("another SHA-512", format!("SHA512(disk.qcow2)= {wrong}{wrong}\n"), Some("disk.qcow2")),
@@ -160,6 +159,116 @@ fn manifests_are_checked() {
         let found = converted(&Case::new(ova(&image, &manifest)));
         assert!(found.result.is_ok());
         assert_eq!(found.notices.iter().map(|notice| notice.code).collect::<Vec<_>>(), ["manifest-unchecked"]);
+    }
+}
+
+/// UTF-16 with a byte order mark.
+fn utf16(text: &str, bytes_of: impl Fn(u16) -> [u8; 2]) -> Vec<u8> {
+    ['\u{feff}'].into_iter().collect::<String>().encode_utf16().chain(text.encode_utf16()).flat_map(bytes_of).collect()
+}
+
+/// A manifest: each disk in use was compared, or a notice says that it was not.
+#[test]
+fn manifests_that_miss_the_disk() {
+    let image = small();
+    let (right, wrong) = (sum("sha256sum", &image), "0".repeat(64));
+    let ovf = format!("SHA256(a.ovf)= {}\n", sum("sha256sum", b"<xml/>"));
+    let line = |name: &str, digest: &str| format!("SHA256({name})= {digest}\n");
+    let of_other_case = [file("DISK.qcow2", b"text"), file("disk.QCOW2", b"text")];
+    let with_bom = |text: &str| [b"\xef\xbb\xbf", text.as_bytes()].concat();
+    // (what, manifest, further members, the expected code)
+    let cases: &[(&str, Vec<u8>, &[Vec<u8>], Option<&str>)] = &[
+        ("empty", vec![], &[], Some("manifest-unchecked")),
+        ("garbage", b"\x07\xff\0text\n(\n=\nSHA256(disk.qcow2\n".to_vec(), &[], Some("manifest-unchecked")),
+        ("coreutils", format!("{wrong}  disk.qcow2\n").into(), &[], Some("manifest-unchecked")),
+        ("a disk that is not listed", ovf.clone().into(), &[], Some("manifest-unchecked")),
+        (
+            "a line without brackets",
+            format!("{ovf}SHA256 disk.qcow2= {wrong}\n").into(),
+            &[],
+            Some("manifest-unchecked"),
+        ),
+        (
+            "UTF-16 without a mark",
+            line("disk.qcow2", &wrong).encode_utf16().flat_map(u16::to_le_bytes).collect(),
+            &[],
+            Some("manifest-unchecked"),
+        ),
+        ("another folder", line("vm/disk.qcow2", &wrong).into(), &[], Some("manifest-unchecked")),
+        ("another case, wrong", line("Disk.QCOW2", &wrong).into(), &[], Some("manifest-mismatch")),
+        ("another case, right", line("Disk.QCOW2", &right).into(), &[], None),
+        ("another case of several", line("Disk.QCOW2", &wrong).into(), &of_other_case, Some("manifest-unchecked")),
+        ("its own case of several", line("disk.qcow2", &wrong).into(), &of_other_case, Some("manifest-mismatch")),
+        ("its own case of several, right", line("disk.qcow2", &right).into(), &of_other_case, None),
+        (
+            "a name that is there twice",
+            line("disk.qcow2", &right).into(),
+            &[file("disk.qcow2", b"text")],
+            Some("manifest-unchecked"),
+        ),
+        ("UTF-16, wrong", utf16(&line("disk.qcow2", &wrong), u16::to_le_bytes), &[], Some("manifest-mismatch")),
+        ("UTF-16, right", utf16(&line("disk.qcow2", &right), u16::to_le_bytes), &[], None),
+        ("UTF-16BE, wrong", utf16(&line("disk.qcow2", &wrong), u16::to_be_bytes), &[], Some("manifest-mismatch")),
+        ("UTF-8 with a mark, wrong", with_bom(&line("disk.qcow2", &wrong)), &[], Some("manifest-mismatch")),
+        ("UTF-8 with a mark, right", with_bom(&line("disk.qcow2", &right)), &[], None),
+    ];
+    for (what, manifest, others, expected) in cases {
+        let members =
+            [&[file("a.ovf", b"<xml/>"), file("a.mf", manifest), file("disk.qcow2", &image)], *others].concat();
+        let found = converted(&Case::new(archive(&members)));
+        let codes: Vec<_> = found.notices.iter().map(|notice| notice.code).collect();
+        match expected {
+            Some("manifest-mismatch") => {
+                let error = found.result.expect_err(what);
+                assert_eq!(&*error.code, "manifest-mismatch", "{what}: {error}");
+            }
+            _ => {
+                assert!(
+                    found.result.is_ok() && found.target.bytes.take() == small_disk(),
+                    "{what}: {:?}",
+                    found.result
+                );
+                assert_eq!(codes, Vec::from_iter(*expected), "{what}");
+                assert!(found.notices.iter().all(|notice| notice.message.contains("'disk.qcow2'")), "{what}");
+            }
+        }
+    }
+}
+
+/// The files of an image in an archive: each that it uses, and no other.
+#[test]
+fn manifests_that_miss_a_file_of_the_image() {
+    let (base, top) = (small(), overlay("base", Some("qcow2")));
+    let line = |name: &str, data: &[u8]| format!("SHA256({name})= {}\n", sum("sha256sum", data));
+    let whole = line("base", &base) + &line("top", &top);
+    let raw = content();
+    let packed = filter("gzip", &["-cn"], &raw);
+    let parts = pieces("disk.raw", &raw, 50_000);
+    let lines: Vec<_> =
+        raw.chunks(50_000).enumerate().map(|(number, part)| line(&format!("disk.raw.{number:09}"), part)).collect();
+    let chain = || vec![file("base", &base), file("top", &top), file("README", b"text")];
+    // (what, manifest, members, the start of the notice)
+    let cases: &[(&str, String, Vec<Vec<u8>>, Option<&str>)] = &[
+        ("a chain", whole, chain(), None),
+        ("a chain without its base", line("top", &top), chain(), Some("'base' was")),
+        ("a chain without its top", line("base", &base), chain(), Some("'top' was")),
+        ("a chain without both", String::new(), chain(), Some("'base' (and 1 more) was")),
+        ("pieces", lines.concat(), parts.clone(), None),
+        ("pieces without one", lines[1..].concat(), parts, Some("'disk.raw.000000000' was")),
+        ("gzip", line("disk.raw.gz", &packed), vec![file("disk.raw.gz", &packed)], None),
+        ("gzip that is not listed", String::new(), vec![file("disk.raw.gz", &packed)], Some("'disk.raw.gz' was")),
+    ];
+    for (what, manifest, members, expected) in cases {
+        let members = [&[file("a.ovf", b"<xml/>"), file("a.mf", manifest.as_bytes())], &members[..]].concat();
+        let found = converted(&Case::new(archive(&members)));
+        found.result.unwrap_or_else(|error| panic!("{what}: {error}"));
+        let mut unchecked = found.notices.iter().filter(|notice| notice.code == "manifest-unchecked");
+        let notice = unchecked.next().map_or("", |notice| &notice.message);
+        assert!(
+            notice.starts_with(expected.unwrap_or("")) && notice.is_empty() == expected.is_none(),
+            "{what}: {notice}"
+        );
+        assert!(unchecked.next().is_none(), "{what}");
     }
 }
 

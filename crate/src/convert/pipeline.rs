@@ -212,11 +212,11 @@ async fn run<E: Executor>(
         let checked = async {
             match &manifest {
                 Some(manifest) => manifest.check().await,
-                None => Ok(None),
+                None => Ok(Vec::new()),
             }
         };
-        let (mut done, notice) = try_join(transferred, checked).await?;
-        done.notices.extend(notice);
+        let (mut done, notices) = try_join(transferred, checked).await?;
+        done.notices.extend(notices);
         output.target.finish().await?;
         Ok(done)
     };

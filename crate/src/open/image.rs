@@ -53,7 +53,7 @@ impl Image {
     pub(crate) async fn open_top(
         source: Rc<dyn Source>,
         top: Top,
-        manifest: Option<Rc<Manifest>>,
+        manifest: Option<Manifest>,
         options: &OpenOptions,
     ) -> Result<Self> {
         if options.companions.len() + top.beside.len() >= usize::from(u16::MAX) {
@@ -65,10 +65,13 @@ impl Image {
         let given = files.len();
         files.extend(top.beside.iter().map(|member| member.source.clone()));
         let chain = Chain::open(&mut files, top, options).await?;
+        let beside = chain.layers.iter().flat_map(Layer::files);
+        let beside = beside.filter_map(|(id, _)| usize::from(id.0).checked_sub(given));
+        let manifest = manifest.map(|manifest| manifest.with(beside.map(|at| opened.top.beside[at].name.clone())));
         Ok(Self {
             files: files.into(),
             given,
-            manifest,
+            manifest: manifest.map(Rc::new),
             chain,
             opened,
             salvage: options.salvage,
@@ -77,7 +80,7 @@ impl Image {
         })
     }
 
-    /// Opens the image again. Reads come out of `budget`, and tables may take about `tables` bytes of memory.
+    /// Opens the image again, without a manifest. Reads come out of `budget`, and tables may take about `tables` bytes of memory.
     pub(crate) async fn reopen(&self, budget: &ReadBudget, tables: u64) -> Result<Self> {
         let OpenedBy { source, mut top, mut options } = self.opened.clone();
         for companion in &mut options.companions {
@@ -86,7 +89,7 @@ impl Image {
         for member in &mut top.beside {
             member.source = budget.source(member.source.clone());
         }
-        let mut image = Self::open_top(budget.source(source), top, self.manifest(), &options).await?;
+        let mut image = Self::open_top(budget.source(source), top, None, &options).await?;
         image.chain.table_memory = tables;
         Ok(image)
     }

@@ -10,7 +10,8 @@ use crate::offsets::{ByteRange, HostOffset};
 use crate::open::split;
 use decant_codec::Hash;
 use decant_codec::hash::hasher;
-use std::collections::{BTreeMap, HashMap};
+use decant_text::folded;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// Maximum size of a manifest, in bytes; longer ones are not checked.
@@ -22,48 +23,88 @@ const READ: usize = 512 << 10;
 pub struct Manifest {
     members: Rc<[Member]>,
     is_checked: bool,
+    /// The names of the members that the image uses; a split file has the name of the whole.
+    used: Vec<String>,
 }
 
 impl Manifest {
-    /// Finds the manifest of the archive with `members`. `check` states whether files are compared with it; by default
-    /// they are if the archive is a local file that workers can open, and not salvaged.
-    pub fn of(members: Rc<[Member]>, check: Option<bool>, salvage: bool) -> Option<Self> {
+    /// Finds the manifest of the archive with `members`, one of which is the `image`. `check` states whether files are
+    /// compared with it; by default they are if the archive is a local file that workers can open, and not salvaged.
+    pub fn of(members: Rc<[Member]>, image: Option<&str>, check: Option<bool>, salvage: bool) -> Option<Self> {
         let manifest = members.iter().find(|member| is_manifest(member))?;
         let is_local = manifest.source.profile().opened_by_workers;
         let is_checked = check.unwrap_or(is_local && !salvage);
-        Some(Self { members, is_checked })
+        Some(Self { members, is_checked, used: image.map(str::to_owned).into_iter().collect() })
     }
 
-    /// Compares all listed files with their digests. Returns a notice if any comparison was skipped. Fails with
-    /// `corrupt` if a digest differs or a piece is missing, and with `source` or `internal`.
-    pub async fn check(&self) -> Result<Option<Notice>> {
+    /// Adds the `companions` that the image uses.
+    pub fn with(self, companions: impl Iterator<Item = String>) -> Self {
+        let used = self.used.into_iter().chain(companions).collect();
+        Self { used, ..self }
+    }
+
+    /// Compares all listed files with their digests. Returns notices if comparisons were skipped, or files of the image
+    /// are not listed. Fails with `corrupt` if a digest differs or a piece is missing, and
+    /// with `source` or `internal`.
+    pub async fn check(&self) -> Result<Vec<Notice>> {
         if !self.is_checked {
-            return Ok(Some(unchecked("The archive has a manifest, which was not checked")));
+            return Ok(vec![unchecked("The archive has a manifest, which was not checked")]);
         }
-        let files: HashMap<&str, &Member> = self.members.iter().map(|member| (plain(&member.name), member)).collect();
-        let mut notice = None;
+        let names = Names::of(&self.members);
+        let (mut skipped, mut settled) = (Skipped::default(), BTreeSet::new());
+        let mut unlisted = "no line of it is clearly that of this file";
         for manifest in self.members.iter().filter(|member| is_manifest(member)) {
             let range = ByteRange { start: HostOffset(0), len: manifest.source.size() };
             if range.len > LONGEST {
-                notice = Some(unchecked("The manifest of the archive is too long, and was not checked"));
+                unlisted = "it is too long";
                 continue;
             }
-            let text = read_exact(&*manifest.source, range, "manifest").await?;
-            let listed = listed(&manifest.name, &String::from_utf8_lossy(&text), &files)?;
-            for (name, digests) in listed {
-                let member = files[&*name];
-                let has_holes = member.source.stored_from(0).len < member.source.size();
-                if has_holes || digests.iter().any(|(hash, _)| hash.is_none()) {
-                    let message = format!("'{}' was not compared with the manifest of the archive", shown(&name));
-                    notice = Some(unchecked(&message).field("file", &*name));
-                    continue;
-                }
-                for (hash, digest) in digests {
-                    compare(member, hash.unwrap_or(Hash::Sha1), &digest).await?;
+            let text = text(&read_exact(&*manifest.source, range, "manifest").await?);
+            for (at, digests) in listed(&manifest.name, &text, &names)? {
+                let member = &self.members[at];
+                settled.insert(at);
+                if member.source.stored_from(0).len < member.source.size() {
+                    skipped.add("the archive holds the file with holes", &member.name);
+                } else if digests.iter().any(|(hash, _)| hash.is_none()) {
+                    skipped.add("it has a digest of an unknown kind", &member.name);
+                } else {
+                    for (hash, digest) in digests {
+                        compare(member, hash.unwrap_or(Hash::Sha1), &digest).await?;
+                    }
                 }
             }
         }
-        Ok(notice)
+        let is_used = |name: &str| self.used.iter().any(|used| used == name || split::is_piece_of(name, used));
+        for (at, member) in self.members.iter().enumerate() {
+            if is_used(&member.name) && !settled.contains(&at) {
+                skipped.add(unlisted, &member.name);
+            }
+        }
+        Ok(skipped.notices())
+    }
+}
+
+/// The files that were not compared, by the reason.
+#[derive(Default)]
+struct Skipped<'a>(BTreeMap<&'static str, Vec<&'a str>>);
+
+impl<'a> Skipped<'a> {
+    fn add(&mut self, why: &'static str, name: &'a str) {
+        self.0.entry(why).or_default().push(name);
+    }
+
+    fn notices(self) -> Vec<Notice> {
+        let notice = |(why, names): (&str, Vec<&str>)| {
+            let others = match names.len() - 1 {
+                0 => String::new(),
+                others => format!(" (and {others} more)"),
+            };
+            let first = names[0];
+            let message =
+                format!("'{}'{others} was not compared with the manifest of the archive: {why}", shown(first));
+            unchecked(&message).field("file", first)
+        };
+        self.0.into_iter().map(notice).collect()
     }
 }
 
@@ -80,25 +121,68 @@ fn plain(name: &str) -> &str {
     name.strip_prefix("./").unwrap_or(name)
 }
 
+/// Decodes a manifest: UTF-16 if it begins with that byte order mark, else UTF-8. Invalid sequences are replaced.
+fn text(bytes: &[u8]) -> String {
+    let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units: Vec<_> = bytes.as_chunks().0.iter().map(|&bytes| unit(bytes)).collect();
+        String::from_utf16_lossy(&units)
+    };
+    match bytes {
+        [0xff, 0xfe, text @ ..] => utf16(text, u16::from_le_bytes),
+        [0xfe, 0xff, text @ ..] => utf16(text, u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, text @ ..] => String::from_utf8_lossy(text).into_owned(),
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// The indices of members by name.
+struct Names<'a> {
+    exact: HashMap<&'a str, Vec<usize>>,
+    /// Without regard to case and Unicode form.
+    folded: HashMap<String, Vec<usize>>,
+}
+
+impl<'a> Names<'a> {
+    fn of(members: &'a [Member]) -> Self {
+        let mut names = Self { exact: HashMap::new(), folded: HashMap::new() };
+        for (at, member) in members.iter().enumerate() {
+            let name = plain(&member.name);
+            names.exact.entry(name).or_default().push(at);
+            names.folded.entry(folded(name)).or_default().push(at);
+        }
+        names
+    }
+
+    /// The members with the name `path`, or else with one that differs in case only.
+    fn find(&self, path: &str) -> &[usize] {
+        let found = self.exact.get(path).or_else(|| self.folded.get(&folded(path)));
+        found.map_or(&[], Vec::as_slice)
+    }
+}
+
 /// The distinct digests of a file; the hash is `None` if the algorithm is unknown.
 type Digests = Vec<(Option<Hash>, String)>;
 
-/// Returns the digests that the manifest `name` lists for `files`. Fails with `corrupt` if it lists a piece of a split
-/// file that is missing; other missing files are ignored.
-fn listed(name: &str, text: &str, files: &HashMap<&str, &Member>) -> Result<BTreeMap<String, Digests>> {
+/// Returns the digests that the manifest `name` lists, by the index of the file. Fails with `corrupt` if it lists a
+/// piece of a split file that is missing; other missing files, and names of several files, are ignored.
+fn listed(name: &str, text: &str, names: &Names<'_>) -> Result<BTreeMap<usize, Digests>> {
     let folder = plain(name).rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
-    let mut listed: BTreeMap<String, Digests> = BTreeMap::new();
+    let mut listed: BTreeMap<usize, Digests> = BTreeMap::new();
     for (hash, file, digest) in text.lines().filter_map(parse) {
         let path = format!("{folder}{file}");
-        if files.contains_key(&*path) {
-            let known = listed.entry(path).or_default();
-            let one = (hash, digest.to_ascii_lowercase());
-            if !known.contains(&one) && known.len() < 4 {
-                known.push(one);
+        match *names.find(&path) {
+            [at] => {
+                let known = listed.entry(at).or_default();
+                let one = (hash, digest.to_ascii_lowercase());
+                if !known.contains(&one) && known.len() < 4 {
+                    known.push(one);
+                }
             }
-        } else if split::is_missing(&path, |name| files.contains_key(name)) {
-            let message = format!("The image is corrupt: '{}', which the manifest lists, is missing", shown(&path));
-            return Err(Error::new(ErrorKind::Corrupt, message).coded("piece-missing").field("file", &*path));
+            [] if split::is_missing(&path, |name| !names.find(name).is_empty()) => {
+                let message = format!("The image is corrupt: '{}', which the manifest lists, is missing", shown(&path));
+                return Err(Error::new(ErrorKind::Corrupt, message).coded("piece-missing").field("file", &*path));
+            }
+            _ => {}
         }
     }
     Ok(listed)

@@ -67,7 +67,8 @@ pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
 async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Opened> {
     let Unpacked { source, containers, missing, is_ended, beside, members, content } =
         unpack(source, options.salvage).await?;
-    let manifest = Manifest::of(members, options.check_manifest, options.salvage).map(Rc::new);
+    let image = containers.last().and_then(|container| container.member.as_deref());
+    let manifest = Manifest::of(members, image, options.check_manifest, options.salvage);
     let format = match content {
         Content::Image(format) => format,
         Content::Unknown(_) if containers.is_empty() || source.size() + missing == 0 => {
@@ -89,7 +90,7 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
             let found = recognise(Box::new(FileStream::new(source.clone())), containers).await?;
             let origin = Origin::File { source, decoders: found.decoders };
             let disk = InContainers { containers: found.containers, guess: found.guess };
-            return Ok(Opened::Streamed(StreamedImage::new(origin, disk, Some(size), manifest, options)?));
+            return Ok(Opened::Streamed(StreamedImage::new(origin, disk, Some(size), manifest.map(Rc::new), options)?));
         }
     };
     let top = Top { format, containers, missing, beside };

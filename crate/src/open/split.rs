@@ -43,6 +43,11 @@ fn piece(name: &str) -> Option<(&str, u32)> {
     if is_number && !whole.is_empty() { Some((whole, number.parse().ok()?)) } else { None }
 }
 
+/// Whether `name` is that of a piece of the file `whole`.
+pub fn is_piece_of(name: &str, whole: &str) -> bool {
+    piece(name).is_some_and(|(of, _)| of == whole)
+}
+
 /// Whether `name`, which does not exist, is a piece of a file whose first piece exists according to `is_there`.
 pub fn is_missing(name: &str, is_there: impl Fn(&str) -> bool) -> bool {
     piece(name).is_some_and(|(whole, _)| is_there(&format!("{whole}.{:0DIGITS$}", 0)))
