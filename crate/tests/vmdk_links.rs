@@ -170,3 +170,110 @@ fn what_is_unknown_in_a_descriptor_is_reported() {
     assert_eq!(codes("", "version=0"), ["unknown-descriptor-version"]);
     assert_eq!(codes("ddb.iofilters = \"vmwarelwd, other\"\n", "version=2"), ["unknown-io-filter"]);
 }
+
+/// A descriptor of three extents of zeros that lost its end.
+#[test]
+fn descriptors_that_are_cut_off() {
+    let whole = descriptor("custom", "RW 8 ZERO\nRW 16 ZERO\nRW 32 ZERO\n");
+    let (first, database) = (whole.find("RW 16").unwrap(), whole.find("#DDB").unwrap());
+    let zeroed = |from: usize, to: usize| {
+        let mut bytes = whole.clone().into_bytes();
+        bytes[from..to].fill(0);
+        bytes
+    };
+    let padded = |len: usize| {
+        let mut bytes = whole.clone().into_bytes();
+        bytes.resize(len, 0);
+        bytes
+    };
+    let end = whole.len();
+    let comment_of_nuls = [whole.as_bytes(), &[0; 100], b"#"].concat();
+    // (what, the file, the sectors of the disk; `None` where it is corrupt, whether there is a notice)
+    let cases: &[(&str, Vec<u8>, Option<u64>, bool)] = &[
+        ("whole", whole.clone().into_bytes(), Some(56), false),
+        ("whole, with CR", whole.replace('\n', "\r\n").into_bytes(), Some(56), false),
+        ("whole, in upper case", whole.replace("ddb.", "DDB.").into_bytes(), Some(56), false),
+        ("whole, padded by QEMU", padded(20 * SECTOR), Some(56), false),
+        ("whole, padded", padded(end.next_multiple_of(SECTOR)), Some(56), true),
+        ("cut behind an extent", whole[..first].into(), Some(8), true),
+        ("cut in front of a line end", whole[..first - 1].into(), Some(8), true),
+        ("cut in the comment that follows", whole[..database + 2].into(), Some(56), true),
+        ("cut in the database", whole[..end - 1].into(), Some(56), true),
+        ("zeros behind an extent", zeroed(first, end), Some(8), true),
+        (
+            "zeros behind an extent, of QEMU's size",
+            {
+                let mut bytes = zeroed(first, end);
+                bytes.resize(20 * SECTOR, 0);
+                bytes
+            },
+            Some(8),
+            true,
+        ),
+        ("zeros and more extents", zeroed(first, first + 5), None, false),
+        ("zeros and the database", zeroed(first, database), None, false),
+        ("a zero for a line end", zeroed(first - 1, first), None, false),
+        ("zeros and a byte", comment_of_nuls, None, false),
+    ];
+    for (what, file, sectors, has_notice) in cases {
+        let case = Case { name: Some("top.vmdk".to_owned()), ..Case::new(file.clone()) };
+        let info = case.with(Answers::InOrder, |image| async move { Ok(image.info()) });
+        match (info, sectors) {
+            (Err(error), None) => assert_eq!(error.kind, Corrupt, "{what}: {error}"),
+            (Ok(info), &Some(sectors)) => {
+                assert_eq!(info.virtual_size, Some(sectors * SECTOR as u64), "{what}");
+                let codes: Vec<_> = info.safety.iter().map(|notice| notice.code).collect();
+                assert_eq!(codes, ["descriptor-cut"][usize::from(!has_notice)..], "{what}");
+            }
+            (found, _) => panic!("{what}: {found:?}"),
+        }
+        // A salvage reads what is left, with the notice.
+        let salvage = Case { salvage: true, ..case };
+        let info = salvage.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
+        assert_eq!(!info.safety.is_empty(), *has_notice || sectors.is_none(), "{what}");
+    }
+}
+
+/// The descriptor in a sparse file is followed by NULs, and by nothing else.
+#[test]
+fn descriptors_in_sparse_files_are_padded() {
+    let image = vmdk("", &few_grains());
+    let info = |image: &[u8]| {
+        let case = Case { name: Some("top.vmdk".to_owned()), ..Case::new(image.to_vec()) };
+        case.with(Answers::InOrder, |image| async move { Ok(image.info()) })
+    };
+    assert!(info(&image).unwrap().safety.is_empty());
+    let line = image.windows(8).position(|window| window == b"parentCI").unwrap();
+    let mut changed = image;
+    changed[line..line + 10].fill(0);
+    assert_eq!(info(&changed).unwrap_err().kind, Corrupt);
+}
+
+/// A parent that is cut off is reported with its name.
+#[test]
+fn parents_that_are_cut_off() {
+    let base = descriptor("custom", "RW 64 ZERO\n").replace("#DDB\n\nddb.adapterType = \"ide\"\n", "");
+    let top = vmdk("", &few_grains()).clone();
+    let text = String::from_utf8_lossy(&top[DESCRIPTOR..TABLES]).into_owned();
+    let text = text.trim_end_matches('\0').replace("parentCID=ffffffff", "parentCID=11223344");
+    let text = text.replace("#DDB", "parentFileNameHint=\"base.vmdk\"\n#DDB");
+    let top = Kdmv { descriptor: Some(text), ..Kdmv::default() }.build(&few_grains());
+    let case = with(top, &[("base.vmdk", base.as_bytes())]);
+    let info = case.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
+    let cut = info.safety.iter().find(|notice| notice.code == "descriptor-cut").expect("no notice");
+    assert!(cut.message.starts_with("'base.vmdk': "), "{}", cut.message);
+}
+
+/// A stated format that the file does not have, whatever its size.
+#[test]
+fn files_that_are_no_vmdk() {
+    for size in [0, 1, 511, 513, 1 << 20, (1 << 20) + 1, 5 << 20] {
+        let case = Case { format: Some("vmdk".to_owned()), ..Case::new(vec![7; size]) };
+        let error = case.bytes().unwrap_err();
+        assert_eq!((error.kind, &*error.message), (NotRecognised, "The file is not a VMDK image"), "{size}");
+    }
+    // A descriptor may not be as long.
+    let long = descriptor("custom", "RW 8 ZERO\n") + &"#\n".repeat(1 << 19);
+    let error = Case { format: Some("vmdk".to_owned()), ..Case::new(long.into_bytes()) }.bytes().unwrap_err();
+    assert_eq!(error.kind, Limit, "{error}");
+}

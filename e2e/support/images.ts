@@ -435,6 +435,6 @@ export function splitVmdk(folder: string): { descriptor: string; extents: string
   const lines = [`RW ${sectors} FLAT "one.bin" 0`, `RW ${sectors} ZERO`, `RDONLY ${sectors} FLAT "two.bin" 0`];
   const head = ['# Disk DescriptorFile', 'version=1', 'CID=11223344', 'parentCID=ffffffff', 'createType="custom"'];
   const descriptor = join(folder, 'split.vmdk');
-  writeFileSync(descriptor, [...head, ...lines, ''].join('\n'));
+  writeFileSync(descriptor, [...head, ...lines, 'ddb.adapterType = "ide"', ''].join('\n'));
   return { descriptor, extents, disk: Buffer.concat([content(1), content(0), content(2)]) };
 }

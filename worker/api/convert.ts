@@ -21,8 +21,8 @@ import { Meter } from './progress.js';
 /** After these failures a later conversion can go on. */
 const PASSING: ErrorKind[] = ['cancelled', 'source', 'sink', 'password', 'missing-file', 'usage', 'internal'];
 
-/** The code of the notice that a disk is read as raw because nothing says otherwise. */
-const GUESSED = 'guessed-raw';
+/** Notices of `Info` that the result repeats: the disk in the output may be another one. */
+const REPEATED = ['guessed-raw', 'descriptor-cut'];
 
 /** What a conversion is about. */
 export interface Conversion {
@@ -147,7 +147,7 @@ async function convertTo(
       bytesWritten: progress.written,
       holeBytes: outputSize - progress.written,
       notices: [
-        ...info.safety.filter(({ code }) => code === GUESSED),
+        ...info.safety.filter(({ code }) => REPEATED.includes(code)),
         ...notices,
         ...sources.unnoticed.map(unverified),
         ...(route.notices ?? []),

@@ -141,6 +141,13 @@ impl Notice {
         self.fields.set(name, value.into());
         self
     }
+
+    /// States that the notice is about the file `name`, which is not the image.
+    #[must_use]
+    pub fn of_file(self, name: &str) -> Self {
+        let message = format!("'{}': {}", shown(name), self.message);
+        Self { message, ..self }.field("file", name)
+    }
 }
 
 /// An internal snapshot, as recorded in the image's table.

@@ -113,6 +113,10 @@ impl Image {
         info.layers = self.chain.info();
         info.needs = self.needs();
         info.unused_companions = self.chain.unused.clone();
+        for layer in &self.chain.layers[1..] {
+            let notices = layer.disk.info().safety.into_iter();
+            info.safety.extend(notices.map(|notice| notice.of_file(&layer.name)));
+        }
         info.safety.extend(safety::notices(&info, self.stored()));
         info
     }

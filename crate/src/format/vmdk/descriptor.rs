@@ -33,6 +33,10 @@ pub(super) struct Descriptor {
     /// The I/O filters between ESXi and the extents, except the encrypting one.
     pub io_filters: Vec<String>,
     is_encrypted: bool,
+    /// Whether there is a line of the disk database, which follows the extents.
+    has_database: bool,
+    /// The reason to suppose that lines are lost; only known for a separate file.
+    cut: Option<&'static str>,
     /// The extents, in guest order.
     pub extents: Vec<Line>,
 }
@@ -96,11 +100,34 @@ fn starts_with(line: &[u8], word: &[u8]) -> bool {
     line.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
 }
 
+/// Size of the descriptors that QEMU has changed, in bytes: it pads them with NULs.
+const PADDED_BY_QEMU: usize = 20 * SECTOR as usize;
+
 impl Descriptor {
+    /// Parses the content of a file that is a descriptor alone. Fails as [`Self::parse`] does.
+    pub fn parse_file(bytes: &[u8], salvage: bool) -> Result<Self> {
+        let text = before_nul(bytes);
+        let mut descriptor = Self::parse(bytes, salvage)?;
+        descriptor.cut = if !descriptor.has_database {
+            Some("lacks the disk database, which follows the extents")
+        } else if !text.ends_with(b"\n") {
+            Some("ends inside a line")
+        } else if text.len() < bytes.len() && bytes.len() != PADDED_BY_QEMU {
+            Some("ends in zero bytes")
+        } else {
+            None
+        };
+        Ok(descriptor)
+    }
+
     /// Parses `bytes` up to the first NUL. The first occurrence of a key takes precedence. Fails with `corrupt`,
-    /// `unsupported` or `limit`.
-    pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let bytes = before_nul(bytes);
+    /// `unsupported` or `limit`. With `salvage`, text after a NUL is ignored.
+    pub fn parse(bytes: &[u8], salvage: bool) -> Result<Self> {
+        let (all, bytes) = (bytes, before_nul(bytes));
+        if !salvage && all[bytes.len()..].iter().any(|&byte| byte != 0) {
+            let message = "The image is corrupt: a part of its descriptor was overwritten with zero bytes";
+            return Err(Error::new(ErrorKind::Corrupt, message));
+        }
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         let encoding = stated_encoding(bytes);
         let mut descriptor = Self::default();
@@ -123,6 +150,10 @@ impl Descriptor {
             let message =
                 format!("The descriptor has version {version}, which is unknown; the disk may be read wrongly");
             notices.push(Notice::new("unknown-descriptor-version", message).field("version", u64::from(version)));
+        }
+        if let Some(problem) = self.cut {
+            let message = format!("The descriptor may be cut off, and the disk shorter than it was: it {problem}");
+            notices.push(Notice::new("descriptor-cut", message));
         }
         if !self.io_filters.is_empty() {
             let names = self.io_filters.join(", ");
@@ -180,7 +211,9 @@ impl Descriptor {
         let set = |known: &mut Option<String>| {
             known.get_or_insert_with(|| value.to_owned());
         };
-        match &*key.trim().to_ascii_lowercase() {
+        let key = key.trim().to_ascii_lowercase();
+        self.has_database |= key.starts_with("ddb.");
+        match &*key {
             "version" => {
                 self.version.get_or_insert(value.parse().map_err(|_| Problem::Unclear)?);
             }

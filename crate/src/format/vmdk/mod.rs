@@ -68,24 +68,28 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
             return Err(bare_extent());
         }
         let sparse = if header.is_descriptor() { None } else { Some(header.sparse()?.check()?) };
-        let descriptor = embedded_descriptor(&*source, &header).await?;
+        let descriptor = embedded_descriptor(&*source, &header, options.salvage).await?;
         match sparse {
             Some(sparse) => Vmdk::embedded(source, descriptor, sparse, options)?,
             None => Vmdk::described(source, descriptor, options)?,
         }
     } else {
+        if source.size() > MAX_SIZE_OF_TEXT && !descriptor::is_start(&head) {
+            return Err(no_vmdk());
+        }
         let range = ByteRange { start: HostOffset(0), len: descriptor_len(source.size())? };
         let text = read_exact(&*source, range, "descriptor").await?;
         if !descriptor::is_start(&text) {
-            return Err(Error::other_format("The file is neither a VMDK nor the descriptor of one", "vmdk"));
+            return Err(no_vmdk());
         }
-        Vmdk::described(source, Descriptor::parse(&text)?, options)?
+        let descriptor = Descriptor::parse_file(&text, options.salvage)?;
+        Vmdk::described(source, descriptor, options)?
     };
     Ok(Rc::new(vmdk))
 }
 
 /// Reads the descriptor at the position in `header`. Fails with `missing-file` if there is none.
-async fn embedded_descriptor(source: &dyn Source, header: &Header) -> Result<Descriptor> {
+async fn embedded_descriptor(source: &dyn Source, header: &Header, salvage: bool) -> Result<Descriptor> {
     let start = sparse::position(header.descriptor, "the descriptor", DESCRIPTOR_FIELD)?;
     let len = descriptor_len(header.descriptor_len.saturating_mul(SECTOR))?;
     let text = read_exact(source, ByteRange { start, len }, "descriptor").await?;
@@ -93,7 +97,11 @@ async fn embedded_descriptor(source: &dyn Source, header: &Header) -> Result<Des
     if !descriptor::is_start(&text) {
         return Err(bare_extent());
     }
-    Descriptor::parse(&text)
+    Descriptor::parse(&text, salvage)
+}
+
+fn no_vmdk() -> Error {
+    Error::other_format("The file is not a VMDK image", "vmdk")
 }
 
 /// Returns `len` if it is a possible length of a descriptor. Fails with `limit` otherwise.
