@@ -378,6 +378,8 @@ export interface OutputFormat {
   options: { name: string; values: string[] }[];
   /** Whether the data is compressed. That takes longer than writing it as it is. */
   compressed: boolean;
+  /** Whether readers look for a footer at the end of the file: nothing may follow the output. */
+  hasFooter: boolean;
   /** The size of the output, if it is known before the conversion. */
   size?: number;
   /** How the disk in the output differs from the image's: it may be larger, for instance. */

@@ -125,7 +125,8 @@ test('what an image can become', () => {
        await image.close();`,
       image,
     );
-  const raw = { name: 'raw', label: 'Raw disk', extension: '.raw', options: [], compressed: false, notices: [] };
+  const plain = { compressed: false, hasFooter: false, notices: [] };
+  const raw = { name: 'raw', label: 'Raw disk', extension: '.raw', options: [], ...plain };
   const options = [
     { name: 'subformat', values: ['fixed'] },
     { name: 'force_size', values: ['on'] },
@@ -137,9 +138,10 @@ test('what an image can become', () => {
     extension: '.vhd',
     options,
     compressed: false,
+    hasFooter: true,
     notices: [],
   };
-  const compressed = { options: [], compressed: true, notices: [] };
+  const compressed = { options: [], compressed: true, hasFooter: false, notices: [] };
   const gzip = { name: 'raw.gz', label: 'Raw disk, compressed', extension: '.raw.gz', ...compressed };
   const tar = {
     name: 'tar.gz',

@@ -1,6 +1,16 @@
 // The command takes what people write for qemu-img, and the name of the output as they mean it.
 
-import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { decant } from '../support/command.js';
@@ -67,6 +77,26 @@ test('-n writes into the file that is there', ({ folder }) => {
   expect(decant('convert', '-n', '-O', 'raw.gz', images.zlib(), out)).toEqual(
     refused('takes no output of unknown size'),
   );
+});
+
+test('-n refuses a file that is larger than a VHD, before anything is written', ({ folder }) => {
+  const out = join(folder, 'out.vhd');
+  const room = DISK_SIZE + 512;
+  const content = Buffer.alloc(room + 512, 7);
+  writeFileSync(out, content);
+  for (const name of ['out.vhd', 'out']) {
+    renameSync(out, join(folder, name));
+    expect(decant('convert', '-n', '-O', 'vpc', images.zlib(), join(folder, name))).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining(`cut it to ${room} bytes first`),
+    });
+    expect(readFileSync(join(folder, name)).equals(content)).toBe(true);
+    renameSync(join(folder, name), out);
+  }
+  truncateSync(out, room);
+  expect(decant('convert', '-n', images.zlib(), out)).toEqual(DONE);
+  qemuImg('compare', '-f', 'vpc', '-F', 'raw', out, images.raw());
 });
 
 test('addresses of files are read, and others say what to write instead', FULL, ({ folder }) => {

@@ -59,6 +59,7 @@ const WITHOUT_SENTENCE = {
     'name-too-long',
     'not-a-file',
     'stream-used',
+    'target-too-large',
     'target-too-small',
   ],
   'of workers, and of a mistake in a program': ['no-page', 'unknown-option'],

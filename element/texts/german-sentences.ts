@@ -135,12 +135,15 @@ export function germanNotices({ size }: Units): Sentences {
     'backing-file': ({ file }) => `Was das Abbild selbst nicht hat, liest es aus ${name(file)}.`,
     'backing-format': ({ file }) => `Das Abbild sagt nicht, welches Format ${name(file)} hat.`,
     'data-file': ({ file }) => `Die Daten liegen in einer anderen Datei: ${name(file)}.`,
+    'descriptor-cut': ({ file }) =>
+      `Der Deskriptor${file === undefined ? '' : ` ${name(file)}`} ist vielleicht abgeschnitten. Dann fehlt ein Teil der Platte.`,
     dirty: 'Das Abbild wurde nicht richtig geschlossen.',
     'download-unconfirmed':
       'Um diese Seite liegt die einer anderen Website. Erlaubt sie keine Downloads, hat der Browser diesen verworfen.',
     expanding: 'Komprimierte Daten werden weit größer als die Datei.',
     extent: ({ file }) => `Ein Teil der Platte liegt in ${name(file)}.`,
     extents: ({ count }) => `Teile der Platte liegen in ${name(count)} anderen Dateien.`,
+    'footer-inside': 'Das Ziel ist größer als die Ausgabe, deren Ende nicht am Ende des Ziels liegt.',
     'guessed-raw': ({ file, container }) => {
       const inside = container === undefined ? 'Der Inhalt' : `Der Inhalt der Datei (${name(container)})`;
       return `${file === undefined ? inside : name(file)} ist in keinem Format, das Decant kennt, und wird als rohe Platte gelesen.`;

@@ -87,7 +87,7 @@ async function convertTo(
   if (signal.aborted) throw cancelled();
   const { sources, engine, engineReason, workers } = opening;
   const memory = settleMemory(options, workers, platform, sources.expect);
-  const { name: format, size, compressed } = chosenFormat(outputs, options);
+  const { name: format, size, compressed, hasFooter } = chosenFormat(outputs, options);
   if (options.resume && !route.resumes) throw new DecantError('usage', 'An output of this kind cannot be resumed');
   const { comesInOrder } = opened;
   const layout = () => opened.layout(signal);
@@ -106,7 +106,7 @@ async function convertTo(
   let wasOverdue = false;
   try {
     // First: a target that cannot be is told before the seconds that unlocking takes.
-    const sizes = { virtualSize: info.virtualSize, outputSize: size };
+    const sizes = { virtualSize: info.virtualSize, outputSize: size, hasFooter };
     const target = await ofSink(route.prepare(sizes, signal, identity));
     const { begun } = route;
     if (begun) meter.begin(begun);

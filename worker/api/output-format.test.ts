@@ -8,6 +8,7 @@ const raw: OutputFormat = {
   extension: '.raw',
   options: [],
   compressed: false,
+  hasFooter: false,
   notices: [],
 };
 const vpc: OutputFormat = {

@@ -4,8 +4,7 @@ import { fstat } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { DecantError } from '../errors.js';
-import { deviceOf, filesBehind } from '../targets/device.js';
-import { isSame } from '../targets/target.js';
+import { overlap } from '../targets/device.js';
 import { STANDARD_INPUT } from './standard-input.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
 
@@ -19,12 +18,11 @@ const STDOUT = 1;
 export async function requireOtherFiles(output: string, read: string[]): Promise<void> {
   const found = await find(output, STANDARD_OUTPUT, STDOUT);
   if (!found) return;
-  const written = [found, ...(await filesBehind(deviceOf(found)))];
   for (const path of read) {
     const file = await find(path, STANDARD_INPUT, STDIN);
     // Many may read and write one terminal, or nothing at all.
     const holdsContent = file?.isFile() || file?.isBlockDevice();
-    if (!file || !holdsContent || !written.some((one) => isSame(one, file))) continue;
+    if (!file || !holdsContent || !(await overlap(found, file))) continue;
     const [to, from] = [name(output, 'Standard output'), name(path, 'the file of standard input')];
     throw new DecantError('usage', `${to} is ${from}, which is read; choose another output`);
   }

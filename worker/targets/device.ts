@@ -4,45 +4,72 @@ import { type BigIntStats, readdir } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { isSame } from './target.js';
 
 /** The unit of `size`, whatever the device's own. */
 const SECTOR = 512;
 
-/** The folder of a device, by its number, as glibc's `gnu_dev_major` and `gnu_dev_minor` split it. */
-function folderOf(device: bigint): string {
+/** MAJOR:MINOR of a device, as glibc's `gnu_dev_major` and `gnu_dev_minor` split its number. */
+function numbersOf(device: bigint): string {
   const major = ((device >> 8n) & 0xfffn) | ((device >> 32n) & ~0xfffn);
   const minor = (device & 0xffn) | ((device >> 12n) & ~0xffn);
-  return `/sys/dev/block/${major}:${minor}`;
+  return `${major}:${minor}`;
 }
 
+const folderOf = (device: bigint): string => `/sys/dev/block/${numbersOf(device)}`;
+
 /** The device that a file lies on, or that it is. */
-export const deviceOf = (file: BigIntStats): bigint => (file.isBlockDevice() ? file.rdev : file.dev);
+const deviceOf = (file: BigIntStats): bigint => (file.isBlockDevice() ? file.rdev : file.dev);
 
 export async function deviceSize(device: bigint): Promise<number> {
   return Number(await readFile(join(folderOf(device), 'size'), 'utf8')) * SECTOR;
 }
 
-/**
- * The files that keep the content of a block device, or of a file system on it: those of loop devices, through
- * partitions, stacked devices, and file systems that lie on loop devices themselves. None where the system does not tell.
- */
-export async function filesBehind(device: bigint): Promise<BigIntStats[]> {
-  const folder = await realpath(folderOf(device)).catch(() => undefined);
-  return folder === undefined ? [] : behind(folder);
+/** Whether one of `a` and `b` is the other, or keeps its content: a change of one may change the other. */
+export async function overlap(a: BigIntStats, b: BigIntStats): Promise<boolean> {
+  return isSame(a, b) || (await below(a)).has(b) || (await below(b)).has(a);
 }
 
-async function behind(folder: string): Promise<BigIntStats[]> {
-  const found: BigIntStats[] = [];
-  // A partition tells nothing, its device does.
-  for (const device of [folder, join(folder, '..')]) {
-    const file = await loopFile(device);
-    if (file) found.push(file, ...(await filesBehind(deviceOf(file))));
+/**
+ * What keeps the content of a file, or of a block device: the devices below it, partitions and stacked ones included, and
+ * the files of loop devices, with what is below those. Nothing where the system does not tell.
+ */
+export async function below(file: BigIntStats): Promise<Below> {
+  const found = new Below();
+  await found.add(deviceOf(file));
+  return found;
+}
+
+class Below {
+  readonly #files: BigIntStats[] = [];
+  readonly #devices = new Set<string>();
+
+  has(file: BigIntStats): boolean {
+    if (file.isBlockDevice() && this.#devices.has(numbersOf(file.rdev))) return true;
+    return this.#files.some((one) => isSame(one, file));
+  }
+
+  async add(device: bigint): Promise<void> {
+    const folder = await realpath(folderOf(device)).catch(() => undefined);
+    if (folder !== undefined) await this.#addFolder(folder);
+  }
+
+  async #addFolder(folder: string): Promise<void> {
+    const numbers = await readFile(join(folder, 'dev'), 'latin1').catch(() => '');
+    this.#devices.add(numbers.trim());
+    const file = await loopFile(folder);
+    if (file) {
+      this.#files.push(file);
+      await this.add(deviceOf(file));
+    }
+    // A partition tells nothing more, its device does.
+    const isPartition = (await readFile(join(folder, 'partition')).catch(() => undefined)) !== undefined;
+    if (isPartition) await this.#addFolder(join(folder, '..'));
     // There are none where it is not made of others. The promises' own `readdir` ends Node 20 where permissions forbid it.
-    for (const part of await promisify(readdir)(join(device, 'slaves')).catch(() => [])) {
-      found.push(...(await behind(await realpath(join(device, 'slaves', part)))));
+    for (const part of await promisify(readdir)(join(folder, 'slaves')).catch(() => [])) {
+      await this.#addFolder(await realpath(join(folder, 'slaves', part)));
     }
   }
-  return found;
 }
 
 /** The file of a loop device. It may be out of sight, from a container for instance. */

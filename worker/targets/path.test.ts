@@ -181,6 +181,70 @@ describe('what happens while a file is replaced:', () => {
   });
 });
 
+describe('a link that leads elsewhere by the end fails the conversion:', () => {
+  const point = (link: string, to: string) => {
+    unlinkSync(link);
+    symlinkSync(to, link);
+  };
+  for (const [what, name, act] of [
+    ['to another file', 'link', (folder) => point(join(folder, 'link'), 'other/out.raw')],
+    ['to nothing', 'link', (folder) => point(join(folder, 'link'), 'nothing')],
+    ['to a missing folder', 'link', (folder) => point(join(folder, 'link'), 'missing/out.raw')],
+    ['in a circle', 'link', (folder) => point(join(folder, 'link'), 'link')],
+    ['a link to it', 'link-to-link', (folder) => point(join(folder, 'link'), 'other/out.raw')],
+    ['its folder', 'folder-link/out.raw', (folder) => point(join(folder, 'folder-link'), 'other')],
+    [
+      'it becomes the file itself',
+      'link',
+      (folder) => {
+        unlinkSync(join(folder, 'link'));
+        writeFileSync(join(folder, 'link'), OTHER);
+      },
+    ],
+  ] as [string, string, (folder: string) => void][]) {
+    for (const [how, options] of [
+      ['over a file', {}],
+      ['as a new file', {}],
+      ['in place', { existing: true, keepsSize: true }],
+    ] as const) {
+      test(`${what}, ${how}`, async ({ folder }) => {
+        for (const name of ['old', 'other']) mkdirSync(join(folder, name));
+        const before = how === 'as a new file' ? undefined : Buffer.alloc(SIZE, 'old').toString();
+        if (before !== undefined) writeFileSync(join(folder, 'old', 'out.raw'), before);
+        writeFileSync(join(folder, 'other', 'out.raw'), OTHER);
+        symlinkSync('old/out.raw', join(folder, 'link'));
+        symlinkSync('link', join(folder, 'link-to-link'));
+        symlinkSync('old', join(folder, 'folder-link'));
+        const { commit } = await beginTo(join(folder, name), options);
+        act(folder);
+        const error = { kind: 'sink', code: 'target-changed', message: expect.stringContaining('leads elsewhere') };
+        await expect(commit()).rejects.toMatchObject(error);
+        const left = how === 'in place' ? NEW : before;
+        expect([found(join(folder, 'old', 'out.raw')), found(join(folder, 'other', 'out.raw'))]).toEqual([left, OTHER]);
+        expect(readdirSync(join(folder, 'old'))).toEqual(left === undefined ? [] : ['out.raw']);
+      });
+    }
+  }
+
+  test('not where it leads to the same file by another way, or this process goes to another folder', async ({
+    folder,
+  }) => {
+    for (const name of ['old', 'other']) mkdirSync(join(folder, name));
+    symlinkSync('old/out.raw', join(folder, 'link'));
+    const before = process.cwd();
+    try {
+      process.chdir(folder);
+      const { commit } = await beginTo('link');
+      point(join(folder, 'link'), join(folder, 'other/../old/out.raw'));
+      process.chdir(join(folder, 'other'));
+      await commit();
+    } finally {
+      process.chdir(before);
+    }
+    expect(found(join(folder, 'old', 'out.raw'))).toBe(NEW);
+  });
+});
+
 describe('what happens while a new file is made:', () => {
   test('another program makes one under its name', async ({ folder }) => {
     const output = join(folder, 'out.raw');
@@ -240,6 +304,33 @@ describe('a file that is written in place', () => {
     expect(statSync(output).ino).toBe(ino);
     expect(readdirSync(folder)).toEqual(['out.raw']);
   });
+
+  for (const [size, hasFooter, isTaken] of [
+    [SIZE, true, true],
+    [SIZE + 1, false, true],
+    [SIZE + 1, true, false],
+    [SIZE * 2, true, false],
+  ] as const) {
+    const format = hasFooter ? 'a format that has a footer' : 'a format without a footer';
+    test(`of ${size} bytes, in ${format}`, async ({ folder }) => {
+      const output = join(folder, 'out.raw');
+      const before = Buffer.alloc(size, 'old');
+      writeFileSync(output, before);
+      const begun = beginTo(output, { existing: true, keepsSize: true, hasFooter });
+      if (isTaken) {
+        await (await begun).commit();
+        expect(readFileSync(output).subarray(0, SIZE).toString()).toBe(NEW);
+        return;
+      }
+      await expect(begun).rejects.toMatchObject({
+        kind: 'usage',
+        code: 'target-too-large',
+        fields: { room: size, size: SIZE },
+        message: expect.stringContaining(`cut it to ${SIZE} bytes`),
+      });
+      expect(readFileSync(output).equals(before)).toBe(true);
+    });
+  }
 
   for (const [what, before, options, said] of [
     ['that is not there', undefined, {}, /is not there, so nothing can be written into it/],

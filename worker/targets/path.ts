@@ -8,13 +8,13 @@ import { DecantError } from '../errors.js';
 import { fileError, fileReason } from '../file-error.js';
 import type { OpenFile, TargetSpec } from '../messages.js';
 import type { OpenedSource } from '../sources/opened-source.js';
-import type { Kept } from '../types.js';
-import { deviceOf, deviceSize, filesBehind } from './device.js';
+import type { Kept, Notice } from '../types.js';
+import { below, deviceSize, overlap } from './device.js';
 import { Journal } from './journal.js';
 import { partialName, sweep } from './partial.js';
 import { keptFor, letGo, takeOver } from './resumable.js';
 import { type Begun, keptError, type Route, requireSize, type Sizes } from './route.js';
-import { findTarget, isSame, isUnwritten, type Place, pathIn } from './target.js';
+import { findTarget, fromRoot, isUnwritten, type Place, pathIn } from './target.js';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 /** What a new file may be, as far as the umask lets it. */
@@ -44,10 +44,13 @@ export interface PathOptions {
 
 export class PathRoute implements Route {
   readonly resumes = true;
+  readonly notices: Notice[] = [];
   begun: Begun | undefined;
   /** What is certain in the temporary file, where a later conversion may go on with it. */
   #journal: Journal | undefined;
   #place: Place | undefined;
+  /** The path from the root: this process may go to another folder. */
+  #given: Buffer | undefined;
   #fd: number | undefined;
   /** What is written until the rename; undefined for what is written in place. */
   #temporary: Buffer | undefined;
@@ -62,9 +65,10 @@ export class PathRoute implements Route {
     private readonly options: PathOptions = {},
   ) {}
 
-  async prepare({ outputSize }: Sizes, _signal: AbortSignal, identity?: string): Promise<TargetSpec> {
+  async prepare(sizes: Sizes, _signal: AbortSignal, identity?: string): Promise<TargetSpec> {
     try {
       const place = await findTarget(this.path);
+      this.#given = await fromRoot(this.path);
       this.#place = place;
       const existing = await this.#examine(place);
       this.#existing = existing;
@@ -72,7 +76,7 @@ export class PathRoute implements Route {
         throw new DecantError('usage', `'${this.path}' is not there, so nothing can be written into it`);
       }
       if (!this.options.existing && !existing?.isBlockDevice()) return await this.#openFile(place, existing, identity);
-      if (identity === undefined) return await this.#openInPlace(place, existing!, outputSize);
+      if (identity === undefined) return await this.#openInPlace(place, existing!, sizes);
       throw new DecantError('usage', `'${this.path}' is written in place, where a conversion cannot be resumed`);
     } catch (thrown) {
       throw fileError(thrown, 'sink', `write '${this.path}'`);
@@ -82,7 +86,11 @@ export class PathRoute implements Route {
   async commit(size: number): Promise<void> {
     try {
       if (this.#temporary) await this.#replace(this.#place!, this.#temporary, size);
-      else await this.#close();
+      else {
+        // The links to a device may be made anew once it is written.
+        if (!this.#existing?.isBlockDevice()) await this.#requireSamePlace(this.#place!);
+        await this.#close();
+      }
     } catch (thrown) {
       throw fileError(thrown, 'sink', `write '${this.path}'`);
     }
@@ -149,15 +157,16 @@ export class PathRoute implements Route {
     }
     // A rename would not ask.
     if (found) await access(target, constants.W_OK);
-    await this.#requireNoSource(found, deviceOf(found ?? (await stat(folder, { bigint: true }))));
+    await this.#requireNoSource(found, await stat(folder, { bigint: true }));
     return found;
   }
 
-  /** Fails where what is there, or a device below it, is a file that is read. */
-  async #requireNoSource(found: BigIntStats | undefined, device: bigint): Promise<void> {
-    const files = [...(found ? [found] : []), ...(await filesBehind(device))];
+  /** Fails where what is there, or where nothing is a device below `folder`, keeps what is read, or is kept by it. */
+  async #requireNoSource(found: BigIntStats | undefined, folder: BigIntStats): Promise<void> {
     for (const [at, source] of (await this.#sourceFiles()).entries()) {
-      if (!source || !files.some((file) => isSame(file, source))) continue;
+      if (!source) continue;
+      const isRead = found ? await overlap(found, source) : (await below(folder)).has(source);
+      if (!isRead) continue;
       const what = at === 0 ? 'the image itself' : 'a file that the image needs';
       throw new DecantError('usage', `'${this.path}' is ${what}; choose another output`);
     }
@@ -198,7 +207,8 @@ export class PathRoute implements Route {
   }
 
   /** A device, or a file that has its size already. */
-  async #openInPlace({ folder, name }: Place, there: BigIntStats, size: number | undefined): Promise<TargetSpec> {
+  async #openInPlace({ folder, name }: Place, there: BigIntStats, sizes: Sizes): Promise<TargetSpec> {
+    const { outputSize: size, hasFooter = false } = sizes;
     const isDevice = there.isBlockDevice();
     if (size === undefined) {
       const message = `'${this.path}' is written in place and takes no output of unknown size`;
@@ -212,6 +222,7 @@ export class PathRoute implements Route {
         { code: 'target-too-small', fields: { room, size } },
       );
     }
+    if (hasFooter && room > size) this.#requireCut(isDevice, room, size);
     const path = pathIn(folder, name);
     // Of a device O_EXCL says that nobody else has it mounted.
     this.#fd = await promisify(open)(path, isDevice ? O_WRONLY | O_EXCL : O_WRONLY);
@@ -222,6 +233,29 @@ export class PathRoute implements Route {
     }
     // What cannot be taken is told by a flush at the latest.
     return { file: openFile(this.#fd, path, opened), name: this.path, inPlace: true, dense: true, sync: true };
+  }
+
+  /** Fails where readers would find no footer at the end of the file. A device rarely has the size of an output. */
+  #requireCut(isDevice: boolean, room: number, size: number): void {
+    const fields = { room, size };
+    const problem = `'${this.path}' holds ${room} bytes and the output has ${size}: readers that look for its footer at the end of the ${isDevice ? 'device' : 'file'} find none`;
+    if (isDevice) {
+      this.notices.push({ code: 'footer-inside', fields, message: problem });
+      return;
+    }
+    const message = `${problem}; cut it to ${size} bytes first, or write a new file`;
+    throw new DecantError('usage', message, { code: 'target-too-large', fields });
+  }
+
+  /** Fails where the path leads to another file than at the start. */
+  async #requireSamePlace({ folder, name }: Place): Promise<void> {
+    const now = await findTarget(this.path, this.#given).catch((cause: unknown) => cause);
+    const isSamePlace = isPlace(now) && now.folder.equals(folder) && now.name.equals(name);
+    if (isSamePlace) return;
+    throw new DecantError('sink', `By now '${this.path}' leads elsewhere; convert again`, {
+      code: 'target-changed',
+      ...(isPlace(now) ? {} : { cause: now }),
+    });
   }
 
   /** Puts the finished file into its place, if it is still what was written, and in the place where it was to go. */
@@ -241,7 +275,8 @@ export class PathRoute implements Route {
     if (there && !there.isFile()) {
       throw new DecantError('sink', `By now '${this.path}' is no regular file; choose another output`);
     }
-    await this.#requireNoSource(there, made.dev);
+    await this.#requireNoSource(there, made);
+    await this.#requireSamePlace(place);
     // They may have been changed meanwhile.
     if (there) await keepOwnerAndMode(this.#fd!, there);
     // It was this user's alone, so that nobody could put anything into it.
@@ -324,6 +359,8 @@ export class PathRoute implements Route {
     if (fd !== undefined) await promisify(close)(fd);
   }
 }
+
+const isPlace = (found: unknown): found is Place => typeof found === 'object' && found !== null && 'folder' in found;
 
 const notRemoved = (temporary: Buffer, cause: unknown): string =>
   `'${temporary}' could not be removed: ${fileReason(cause)}`;

@@ -11,6 +11,8 @@ export interface Sizes {
   virtualSize: number | undefined;
   /** Undefined where it is known at the end only. */
   outputSize: number | undefined;
+  /** Whether readers look for the end of the output at the end of its file. */
+  hasFooter?: boolean;
 }
 
 /** What of an output is there: all of the disk up to an offset, and how many bytes were written for it. */

@@ -92,3 +92,12 @@ test('isSame compares what two mounts of one file have in common', ({ folder }) 
     expect(isSame(file, like({ dev, ...changes }))).toBe(false);
   }
 });
+
+test('isSame compares devices by their numbers, not by their names', ({ folder }) => {
+  writeFileSync(join(folder, 'a'), 'content');
+  const file = statSync(join(folder, 'a'), { bigint: true });
+  const device = (ino: bigint, rdev: bigint) => Object.assign(Object.create(file), { ino, rdev, mode: 0o060600n });
+  expect(isSame(device(1n, 5n), device(2n, 5n))).toBe(true);
+  expect(isSame(device(1n, 5n), device(1n, 6n))).toBe(false);
+  expect(isSame(device(file.ino + 1n, file.rdev), file)).toBe(false);
+});

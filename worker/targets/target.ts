@@ -3,7 +3,7 @@
 
 import type { BigIntStats } from 'node:fs';
 import { readlink, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, resolve, sep } from 'node:path';
 import { DecantError } from '../errors.js';
 
 /** As Linux has it. */
@@ -18,10 +18,20 @@ export interface Place {
 
 export const pathIn = (folder: Buffer, name: Buffer): Buffer => Buffer.concat([folder, Buffer.from([SLASH]), name]);
 
-/** Follows links one by one, each from the folder that it is in. The file need not exist, not even behind a link. */
-export async function findTarget(path: string): Promise<Place> {
-  if (sep !== '/') return findByLetters(path);
-  let at: Buffer = Buffer.from(path);
+/** `path` from the root, whatever folder this process goes to later. Links in it stay. */
+export async function fromRoot(path: string): Promise<Buffer> {
+  if (isAbsolute(path)) return Buffer.from(path);
+  if (sep !== '/') return Buffer.from(resolve(path));
+  return pathIn(await realpath('.', 'buffer'), Buffer.from(path));
+}
+
+/**
+ * Follows links one by one, each from the folder that it is in. The file need not exist, not even behind a link. `given`
+ * is the path where it may have been given in another folder.
+ */
+export async function findTarget(path: string, given: Buffer = Buffer.from(path)): Promise<Place> {
+  if (sep !== '/') return findByLetters(given.toString());
+  let at: Buffer = given;
   for (let links = 0; links <= MAX_LINKS; links += 1) {
     const end = at.lastIndexOf(SLASH) + 1;
     const name = at.subarray(end);
@@ -61,6 +71,8 @@ function unlessNoLink(thrown: NodeJS.ErrnoException): undefined {
  * common without being one.
  */
 export function isSame(a: BigIntStats, b: BigIntStats): boolean {
+  // A device may have several names that are no links.
+  if (a.isBlockDevice() && b.isBlockDevice()) return a.rdev === b.rdev;
   if (a.ino !== b.ino) return false;
   return a.dev === b.dev || (a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs);
 }

@@ -60,6 +60,7 @@ pub(super) struct OutputMessage {
     extension: &'static str,
     options: Vec<OptionMessage>,
     compressed: bool,
+    has_footer: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
     notices: Vec<Notice>,
@@ -97,7 +98,7 @@ pub(super) fn outputs(virtual_size: Option<u64>) -> Vec<OutputMessage> {
 }
 
 fn describe(format: &OutputFormat, virtual_size: Option<u64>) -> OutputMessage {
-    let OutputFormat { name, label, hint, extension, options, compressed, .. } = *format;
+    let OutputFormat { name, label, hint, extension, options, compressed, has_footer, .. } = *format;
     let options = options.iter().map(|&FormatOption { name, values }| OptionMessage { name, values }).collect();
     let (size, notices, refusal) = match writer_for(format, virtual_size) {
         Ok(_) if virtual_size.is_none() => (None, Vec::new(), None),
@@ -107,5 +108,5 @@ fn describe(format: &OutputFormat, virtual_size: Option<u64>) -> OutputMessage {
             (None, Vec::new(), Some(RefusalMessage { kind: kind.name(), code, fields, message }))
         }
     };
-    OutputMessage { name, label, hint, extension, options, compressed, size, notices, refusal }
+    OutputMessage { name, label, hint, extension, options, compressed, has_footer, size, notices, refusal }
 }

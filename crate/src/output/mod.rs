@@ -32,6 +32,8 @@ pub struct OutputFormat {
     pub options: &'static [FormatOption],
     /// Whether data is compressed.
     pub compressed: bool,
+    /// Whether readers look for a footer at the end of the file, so that nothing may follow the output.
+    pub has_footer: bool,
     /// Creates a writer for a disk of this virtual size, in bytes. Fails with `limit` if the format cannot hold the
     /// disk.
     pub writer: fn(u64) -> Result<Box<dyn Writer>>,

@@ -11,6 +11,7 @@ pub const FORMAT: OutputFormat = OutputFormat {
     extension: ".raw",
     options: &[],
     compressed: false,
+    has_footer: false,
     writer: |virtual_size| Ok(Box::new(Raw { virtual_size })),
 };
 

@@ -12,6 +12,7 @@ pub const RAW: OutputFormat = OutputFormat {
     extension: ".raw.gz",
     options: &[],
     compressed: true,
+    has_footer: false,
     writer: |virtual_size| Ok(Box::new(RawGzip { virtual_size })),
 };
 
@@ -22,6 +23,7 @@ pub const TAR: OutputFormat = OutputFormat {
     extension: ".tar.gz",
     options: &[],
     compressed: true,
+    has_footer: false,
     writer: |virtual_size| Ok(Box::new(TarGzip::new(virtual_size)?)),
 };
 

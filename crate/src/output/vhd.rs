@@ -16,6 +16,7 @@ pub const FORMAT: OutputFormat = OutputFormat {
         FormatOption { name: "force_size", values: &["on"] },
     ],
     compressed: false,
+    has_footer: true,
     writer: |virtual_size| Ok(Box::new(FixedVhd::new(virtual_size)?)),
 };
 

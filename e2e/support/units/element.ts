@@ -90,6 +90,7 @@ export const outputOf = (name: string, extension: string, more: Partial<OutputFo
   extension,
   options: [],
   compressed: false,
+  hasFooter: false,
   notices: [],
   ...more,
 });

@@ -15,6 +15,7 @@ interface Options {
   existing?: boolean;
   /** The file has its size, as one that is written in place. */
   keepsSize?: boolean;
+  hasFooter?: boolean;
   identity?: string;
 }
 
@@ -31,11 +32,12 @@ export interface Begun {
 /** Begins a conversion to `path` and writes all of it. */
 export async function beginTo(
   path: string,
-  { sources = [], identity, keepsSize, ...options }: Options = {},
+  { sources = [], identity, keepsSize, hasFooter = false, ...options }: Options = {},
 ): Promise<Begun> {
   const route = new PathRoute(path, sources, options);
   const { signal } = new AbortController();
-  const spec = await route.prepare({ virtualSize: SIZE, outputSize: SIZE }, signal, identity).catch(async (thrown) => {
+  const sizes = { virtualSize: SIZE, outputSize: SIZE, hasFooter };
+  const spec = await route.prepare(sizes, signal, identity).catch(async (thrown) => {
     await route.discard(thrown, false);
     throw thrown;
   });
