@@ -89,7 +89,7 @@ const FAILURES: [args: () => string[], status: number, part: string][] = [
   [() => ['convert', '-f', 'vhdx', images.zlib(), '{folder}/out.raw'], 2, "no input format 'vhdx'"],
   [() => ['convert', images.zlib(), '{folder}'], 2, 'neither a regular file nor a block device\n'],
   [() => ['convert', images.zlib(), '{folder}/fifo'], 2, 'block device; give - as the output and redirect'],
-  [() => ['info', '/dev/zero'], 2, 'neither a regular file nor a pipe'],
+  [() => ['info', '/dev/zero'], 2, 'neither a file, a block device nor a pipe'],
   [() => ['convert', '-O', 'raw', images.zlib(), images.zlib()], 2, 'the image itself'],
   [() => ['info', '{folder}/missing.qcow2'], 1, 'no such file'],
   [() => ['convert', images.zlib(), '{folder}/missing/out.raw'], 1, 'no such file or folder'],

@@ -1,13 +1,15 @@
 // What is told of writes that fail late, or not at all: devices, --sync, and file systems that lie.
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cli, decant, run, startProgram } from '../support/command.js';
+import { asRoot, cli, decant, program, run, startProgram } from '../support/command.js';
 import { makeDevice } from '../support/device.js';
 import { type Fault, withFaults } from '../support/faults.js';
-import { hashFile, images, PASSWORD } from '../support/images.js';
+import { hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
 import { expect, test } from '../support/node.js';
+
+const MIB = 1 << 20;
 
 function withDevice(folder: string, size: number, room: number, use: (device: string) => void): void {
   const device = makeDevice(folder, size, room);
@@ -49,6 +51,112 @@ test('a device that holds what it says is written', ({ folder }) => {
     const raw = join(folder, 'out.raw');
     decant('convert', images.kinds(), raw);
     execFileSync('cmp', ['-n', String(10 << 20), device, raw]);
+  });
+});
+
+/** A device with `content` at its start, and `room` bytes more of zeros. */
+function withContent(folder: string, content: Buffer, use: (device: string, file: string) => void): void {
+  const size = Math.ceil(content.length / MIB) * MIB + MIB;
+  withDevice(folder, size, size + 2 * MIB, (device) => {
+    execFileSync('dd', ['status=none', 'bs=1M', 'conv=fsync', `of=${device}`], { input: content });
+    use(device, join(folder, 'disk', 'file'));
+  });
+}
+
+const UNNOTICED = /^decant: note: '.*' is a block device, which keeps no time .* may go unnoticed\n$/;
+
+for (const [format, tag] of [
+  ['qcow2', []],
+  ['vmdk', ['@full']],
+  ['vdi', ['@full']],
+  ['qed', ['@full']],
+] as const) {
+  test(`an image on a device is read: ${format}`, { tag: [...tag] }, ({ folder }) => {
+    const [expected, image] = [join(folder, 'expected.raw'), join(folder, 'image')];
+    qemuImg('convert', '-O', 'raw', images.kinds(), expected);
+    qemuImg('convert', '-f', 'raw', '-O', format, expected, image);
+    withContent(folder, readFileSync(image), (device) => {
+      const out = join(folder, 'out.raw');
+      const done = { status: 0, stdout: '', stderr: expect.stringMatching(UNNOTICED) };
+      expect(decant('convert', device, out)).toEqual(done);
+      expect(hashFile(out)).toBe(hashFile(expected));
+      const info = JSON.parse(decant('info', '--output=json', device).stdout);
+      expect(info).toMatchObject({ filename: device, format, 'actual-size': 0 });
+      // By its content as standard input, at any position.
+      const command = `"$1" "$2" convert - "$3" < "$4"`;
+      const fromInput = run('sh', ['-c', command, 'sh', process.execPath, cli, join(folder, 'input.raw'), device]);
+      expect(fromInput).toEqual(done);
+      expect(hashFile(join(folder, 'input.raw'))).toBe(hashFile(expected));
+    });
+  });
+}
+
+test('a raw disk on a device is read whole', ({ folder }) => {
+  const content = Buffer.alloc(3 * MIB, 'disk');
+  withContent(folder, content, (device, file) => {
+    const out = join(folder, 'out.raw');
+    expect(decant('convert', '-f', 'raw', device, out).status).toBe(0);
+    execFileSync('cmp', [out, file]);
+    const result = program<{ verified: boolean; notices: { code: string }[]; safety: { code: string }[] }>(
+      `const image = await decant.open(args[0], { format: 'raw' });
+       const { verified, notices } = await image.convert(args[1]);
+       console.log(JSON.stringify({ verified, notices, safety: image.info.safety }));
+       await image.close();`,
+      device,
+      out,
+    );
+    expect(result).toMatchObject({
+      verified: false,
+      notices: [{ code: 'unverified' }],
+      safety: [{ code: 'source-not-verified' }],
+    });
+    const resumed = decant('convert', '--resume', '-f', 'raw', device, out);
+    expect(resumed).toMatchObject({ status: 2, stderr: expect.stringContaining('cannot be resumed') });
+  });
+});
+
+test('an image on a device is never the output, whatever its name', ({ folder }) => {
+  const content = Buffer.alloc(3 * MIB, 'disk');
+  withContent(folder, content, (device, file) => {
+    const before = hashFile(file);
+    const node = join(folder, 'node');
+    const [major, minor] = execFileSync('stat', ['-c', '0x%t 0x%T', device], { encoding: 'utf8' }).trim().split(' ');
+    asRoot('mknod', '-m', '666', node, 'b', `${Number(major)}`, `${Number(minor)}`);
+    symlinkSync(device, join(folder, 'link'));
+    for (const [image, output] of [
+      [device, device],
+      [device, node],
+      [node, device],
+      [device, join(folder, 'link')],
+      [device, file],
+      [file, device],
+    ] as const) {
+      for (const options of [[], ['-n']]) {
+        const said = `'${output}' is the image itself`;
+        expect(
+          decant('convert', '-f', 'raw', ...options, image, output),
+          `${options} ${image} ${output}`,
+        ).toMatchObject({
+          status: 2,
+          stderr: expect.stringContaining(said),
+        });
+      }
+    }
+    const input = run('sh', ['-c', `"$1" "$2" convert -f raw - "$3" < "$3"`, 'sh', process.execPath, cli, device]);
+    expect(input).toMatchObject({ status: 2, stderr: expect.stringContaining('which is read') });
+    expect(hashFile(file)).toBe(before);
+  });
+});
+
+test('a VHD on a larger device is written, with a note', ({ folder }) => {
+  withDevice(folder, 16 * MIB, 32 * MIB, (device) => {
+    const result = decant('convert', '-O', 'vpc', images.kinds(), device);
+    expect(result).toMatchObject({
+      status: 0,
+      stderr: expect.stringMatching(
+        /note: '.*' holds 16777216 bytes and the output has 10486272: readers .* find none/,
+      ),
+    });
   });
 });
 

@@ -96,7 +96,7 @@ describe('an image', () => {
     mkdirSync(join(folder, 'folder'));
     await expect(open(join(folder, 'folder'))).rejects.toThrow(usage(`'${folder}/folder' is a folder, not an image`));
     await expect(open('/dev/null')).rejects.toThrow(
-      usage(expect.stringMatching(/^'\/dev\/null' is neither a regular file nor a pipe; .*: - as the image/)),
+      usage(expect.stringMatching(/^'\/dev\/null' is neither a file, a block device nor a pipe; .*: - as the image/)),
     );
     await expect(open(join(folder, 'missing'))).rejects.toMatchObject({
       kind: 'source',

@@ -13,7 +13,7 @@ export const STANDARD_INPUT = '-';
 const STDIN = 0;
 
 /**
- * Standard input as `open` takes it: a file that is read from its start by a path, so that it can be read at any position,
+ * Standard input as `open` takes it: a file or a block device that is read from its start by a path, so that it can be read at any position,
  * and anything else as a stream. Fails with `usage` if it is a terminal, and with `source` if it is a folder.
  */
 export async function standardInput(): Promise<string | Readable> {
@@ -22,7 +22,7 @@ export async function standardInput(): Promise<string | Readable> {
   }
   const stats = await promisify(fstat)(STDIN);
   if (stats.isDirectory()) throw new DecantError('source', 'Standard input is a folder, not an image');
-  if (stats.isFile() && (await isAtStart())) return '/dev/stdin';
+  if ((stats.isFile() || stats.isBlockDevice()) && (await isAtStart())) return '/dev/stdin';
   // Of what is neither a pipe nor a socket `process.stdin` may be a stream that just ends.
   return stats.isFIFO() || stats.isSocket() ? process.stdin : createReadStream('', { fd: STDIN });
 }

@@ -5,10 +5,13 @@ import { realpath, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { DecantError } from '../errors.js';
 import { fileError } from '../file-error.js';
+import { deviceSize } from '../targets/device.js';
 import { isObject } from '../values.js';
 import { fromPipe } from './node-stream.js';
 import { openStream } from './open-stream.js';
 import type { OpenedSource } from './opened-source.js';
+
+const AS_STREAM = 'hand it over as a stream (on the command line: - as the image, and its content as standard input)';
 
 /** An open file, as `fs.promises.open` returns it. */
 export interface Handle {
@@ -18,7 +21,7 @@ export interface Handle {
 export const isHandle = (value: unknown): value is Handle =>
   isObject(value) && 'fd' in value && typeof value.fd === 'number' && 'readFile' in value;
 
-/** Opens what is at `path`: a file, or a pipe as a stream. */
+/** Opens what is at `path`: a file or a block device, or a pipe as a stream. */
 export async function openPath(path: string): Promise<OpenedSource> {
   // Opened without waiting, as a file is, a pipe that has no writer yet looks empty.
   const isPipe = (await stat(path).catch(() => undefined))?.isFIFO();
@@ -49,6 +52,7 @@ async function openFile(path: string, shown: string): Promise<OpenedSource> {
     const opened = fd;
     const about = () => promisify(fstat)(opened, { bigint: true });
     const stats = await about();
+    if (stats.isBlockDevice()) return await openDevice(opened, stats, path, shown, quoted);
     requireFile(stats, quoted);
     const { size, mtimeNs, ctimeNs, dev, ino } = stats;
     // A file that was deleted has no path.
@@ -60,19 +64,10 @@ async function openFile(path: string, shown: string): Promise<OpenedSource> {
       ...(real === undefined ? {} : { state: JSON.stringify([real, `${ino}:${size}:${mtimeNs}:${ctimeNs}`]) }),
       name: path,
       size: Number(size),
-      async peek(offset, length) {
-        const bytes = new Uint8Array(length);
-        const { bytesRead } = await promisify(read)(opened, bytes, 0, length, offset);
-        return bytes.subarray(0, bytesRead);
-      },
+      peek: (offset, length) => peek(opened, offset, length),
       async verify() {
         const now = await about();
-        if (now.size === size && now.mtimeNs === mtimeNs) return;
-        throw new DecantError(
-          'source',
-          `${quoted} was changed while it was read; convert it when nothing writes to it`,
-          { code: 'source-changed', fields: { file: shown } },
-        );
+        if (now.size !== size || now.mtimeNs !== mtimeNs) throw changed(quoted, shown);
       },
       close: () => promisify(close)(opened),
     };
@@ -82,10 +77,49 @@ async function openFile(path: string, shown: string): Promise<OpenedSource> {
   }
 }
 
+/** The device that is open as `fd`. It has no time of its last change, so it has no state either. */
+async function openDevice(
+  fd: number,
+  stats: BigIntStats,
+  path: string,
+  shown: string,
+  quoted: string,
+): Promise<OpenedSource> {
+  const { rdev, dev, ino } = stats;
+  const size = await deviceSize(rdev).catch((cause) => {
+    const message = `${quoted} is a block device, whose size this system does not tell; ${AS_STREAM}`;
+    throw new DecantError('usage', message, { code: 'not-a-file', cause });
+  });
+  return {
+    spec: { file: { fd, path, device: dev, inode: ino }, size },
+    identity: `block:${rdev}`,
+    name: path,
+    size,
+    unnoticed: `${quoted} is a block device, which keeps no time of its last change, so a change of it meanwhile may go unnoticed`,
+    peek: (offset, length) => peek(fd, offset, length),
+    async verify() {
+      const now = await deviceSize(rdev).catch(() => undefined);
+      if (now !== size) throw changed(quoted, shown);
+    },
+    close: () => promisify(close)(fd),
+  };
+}
+
+async function peek(fd: number, offset: number, length: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  const { bytesRead } = await promisify(read)(fd, bytes, 0, length, offset);
+  return bytes.subarray(0, bytesRead);
+}
+
+function changed(quoted: string, file: string): DecantError {
+  const message = `${quoted} was changed while it was read; convert it when nothing writes to it`;
+  return new DecantError('source', message, { code: 'source-changed', fields: { file } });
+}
+
 function requireFile(stats: BigIntStats, shown: string): void {
   if (stats.isFile()) return;
   const message = stats.isDirectory()
     ? `${shown} is a folder, not an image`
-    : `${shown} is neither a regular file nor a pipe; hand it over as a stream (on the command line: - as the image, and its content as standard input)`;
+    : `${shown} is neither a file, a block device nor a pipe; ${AS_STREAM}`;
   throw new DecantError('usage', message, { code: 'not-a-file' });
 }
