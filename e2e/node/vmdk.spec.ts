@@ -67,6 +67,24 @@ test('a disk of many extents needs all of them', ({ folder }) => {
   expect(named).toMatchObject({ status: 0 });
 });
 
+test('a descriptor that was cut off behind an extent gives what is left, with a note', ({ folder }) => {
+  const { descriptor, extents, disk } = splitVmdk(folder);
+  const output = join(folder, 'out.raw');
+  const text = readFileSync(descriptor, 'utf8');
+  const start = text.slice(0, text.indexOf('RDONLY'));
+  const note = expect.stringMatching(/^decant: note: The descriptor may be cut off, and the disk shorter than it was/);
+  for (const content of [start, start.padEnd(text.length, '\0')]) {
+    writeFileSync(descriptor, content);
+    const converted = decant('convert', '--with', extents[0]!, descriptor, output);
+    expect(converted).toEqual({ status: 0, stdout: '', stderr: note });
+    expect(readFileSync(output).equals(disk.subarray(0, disk.length - disk.length / 3))).toBe(true);
+    expect(decant('info', '--with', extents[0]!, descriptor).stdout).toContain('may be cut off');
+  }
+  writeFileSync(descriptor, start.padEnd(text.indexOf('ddb.'), '\0') + text.slice(text.indexOf('ddb.')));
+  const refused = decant('convert', '--with', extents[0]!, descriptor, output);
+  expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('was overwritten with zero bytes') });
+});
+
 test('an extent alone says which file to open', ({ folder }) => {
   const image = join(folder, 'a.vmdk');
   qemuImg('create', '-q', '-f', 'vmdk', '-o', 'subformat=twoGbMaxExtentSparse', image, '1M');
