@@ -3,9 +3,9 @@
 import { type BigIntStats, close, constants, fstat, open, read } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { deviceSize } from '../block-device.js';
 import { DecantError } from '../errors.js';
 import { fileError } from '../file-error.js';
-import { deviceSize } from '../targets/device.js';
 import { isObject } from '../values.js';
 import { fromPipe } from './node-stream.js';
 import { openStream } from './open-stream.js';

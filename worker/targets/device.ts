@@ -1,29 +1,14 @@
-// Block devices, as Linux tells of them in /sys/dev/block/MAJOR:MINOR.
+// What lies below block devices: other devices, and the files of loop devices.
 
 import { type BigIntStats, readdir } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { folderOf, numbersOf } from '../block-device.js';
 import { isSame } from './target.js';
-
-/** The unit of `size`, whatever the device's own. */
-const SECTOR = 512;
-
-/** MAJOR:MINOR of a device, as glibc's `gnu_dev_major` and `gnu_dev_minor` split its number. */
-function numbersOf(device: bigint): string {
-  const major = ((device >> 8n) & 0xfffn) | ((device >> 32n) & ~0xfffn);
-  const minor = (device & 0xffn) | ((device >> 12n) & ~0xffn);
-  return `${major}:${minor}`;
-}
-
-const folderOf = (device: bigint): string => `/sys/dev/block/${numbersOf(device)}`;
 
 /** The device that a file lies on, or that it is. */
 const deviceOf = (file: BigIntStats): bigint => (file.isBlockDevice() ? file.rdev : file.dev);
-
-export async function deviceSize(device: bigint): Promise<number> {
-  return Number(await readFile(join(folderOf(device), 'size'), 'utf8')) * SECTOR;
-}
 
 /** Whether one of `a` and `b` is the other, or keeps its content: a change of one may change the other. */
 export async function overlap(a: BigIntStats, b: BigIntStats): Promise<boolean> {

@@ -4,12 +4,13 @@
 import { type BigIntStats, close, constants, fchmod, fchown, fstat, fsync, lstatSync, open, renameSync } from 'node:fs';
 import { access, link, lstat, stat, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { deviceSize } from '../block-device.js';
 import { DecantError } from '../errors.js';
 import { fileError, fileReason } from '../file-error.js';
 import type { OpenFile, TargetSpec } from '../messages.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { Kept, Notice } from '../types.js';
-import { below, deviceSize, overlap } from './device.js';
+import { below, overlap } from './device.js';
 import { Journal } from './journal.js';
 import { partialName, sweep } from './partial.js';
 import { keptFor, letGo, takeOver } from './resumable.js';
