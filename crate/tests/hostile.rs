@@ -97,7 +97,8 @@ fn codes_tell_failures_apart() {
     wrong_sum[sum] ^= 1;
     let compressed = patched(&[(L2, &(COMPRESSED | DATA as u64).to_be_bytes()), (DATA, &[0xff; CLUSTER])]);
     // (name, content, code, a field and its value)
-    let cases: &[(&str, Vec<u8>, &str, Option<(&str, &str)>)] = &[
+    type Expected = (&'static str, Vec<u8>, &'static str, Option<(&'static str, &'static str)>);
+    let cases: &[Expected] = &[
         ("note.txt", vec![b'a'; 513], "not-recognised", None),
         ("disk", vec![b'a'; 512], "state-format", Some(("format", "raw"))),
         ("disk.img", vec![b'a'; 513], "state-format", Some(("format", "raw"))),

@@ -177,7 +177,8 @@ fn manifests_that_miss_the_disk() {
     let of_other_case = [file("DISK.qcow2", b"text"), file("disk.QCOW2", b"text")];
     let with_bom = |text: &str| [b"\xef\xbb\xbf", text.as_bytes()].concat();
     // (what, manifest, further members, the expected code)
-    let cases: &[(&str, Vec<u8>, &[Vec<u8>], Option<&str>)] = &[
+    type Of<'a> = (&'a str, Vec<u8>, &'a [Vec<u8>], Option<&'a str>);
+    let cases: &[Of] = &[
         ("empty", vec![], &[], Some("manifest-unchecked")),
         ("garbage", b"\x07\xff\0text\n(\n=\nSHA256(disk.qcow2\n".to_vec(), &[], Some("manifest-unchecked")),
         ("coreutils", format!("{wrong}  disk.qcow2\n").into(), &[], Some("manifest-unchecked")),
@@ -248,7 +249,8 @@ fn manifests_that_miss_a_file_of_the_image() {
         raw.chunks(50_000).enumerate().map(|(number, part)| line(&format!("disk.raw.{number:09}"), part)).collect();
     let chain = || vec![file("base", &base), file("top", &top), file("README", b"text")];
     // (what, manifest, members, the start of the notice)
-    let cases: &[(&str, String, Vec<Vec<u8>>, Option<&str>)] = &[
+    type Of<'a> = (&'a str, String, Vec<Vec<u8>>, Option<&'a str>);
+    let cases: &[Of] = &[
         ("a chain", whole, chain(), None),
         ("a chain without its base", line("top", &top), chain(), Some("'base' was")),
         ("a chain without its top", line("base", &base), chain(), Some("'top' was")),

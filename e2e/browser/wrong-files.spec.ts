@@ -206,13 +206,13 @@ test('an image that has changed since it was chosen: another one, and by its han
 test.describe('where nothing is kept for offline use', () => {
   test.use({ serviceWorkers: 'block' });
   test('what could not be loaded is named', async ({ page }) => {
-    await page.route('**/plain*.wasm', (route) => route.fulfill({ status: 503 }));
+    await page.route('**/decant*.wasm', (route) => route.fulfill({ status: 503 }));
     await page.reload();
     await choose(page, images.kinds());
     await expect(page.getByRole('heading', { name: 'kinds.qcow2 could not be opened' })).toBeVisible();
-    await expect(page.locator('.bad')).toContainText('plain');
+    await expect(page.locator('.bad')).toContainText('decant');
     await expect(page.locator('.actions button').first()).toHaveText('Try again');
-    await page.unroute('**/plain*.wasm');
+    await page.unroute('**/decant*.wasm');
     await page.getByRole('button', { name: 'Try again' }).click();
     await expect(page.getByRole('heading', { name: 'kinds.qcow2', exact: true })).toBeVisible();
   });
