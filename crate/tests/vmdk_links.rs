@@ -213,7 +213,8 @@ fn descriptors_that_are_cut_off() {
         ("zeros and more extents", zeroed(first, first + 5), None, false),
         ("zeros and the database", zeroed(first, database), None, false),
         ("a zero for a line end", zeroed(first - 1, first), None, false),
-        ("zeros and a byte", comment_of_nuls, None, false),
+        ("whole, zeros and a byte", comment_of_nuls, Some(56), false),
+        ("whole, and the end of a longer one", [whole.as_bytes(), b"\0\"\n\0\0"].concat(), Some(56), false),
     ];
     for (what, file, sectors, has_notice) in cases {
         let case = Case { name: Some("top.vmdk".to_owned()), ..Case::new(file.clone()) };

@@ -116,13 +116,10 @@ impl Descriptor {
     }
 
     /// Parses `bytes` up to the first NUL. The first occurrence of a key takes precedence. Fails with `corrupt`,
-    /// `unsupported` or `limit`. With `salvage`, text after a NUL is ignored.
+    /// `unsupported` or `limit`. Ignores text after a NUL if the text before is whole, or with `salvage`.
     pub fn parse(bytes: &[u8], salvage: bool) -> Result<Self> {
         let (all, bytes) = (bytes, before_nul(bytes));
-        if !salvage && all[bytes.len()..].iter().any(|&byte| byte != 0) {
-            let message = "The image is corrupt: a part of its descriptor was overwritten with zero bytes";
-            return Err(Error::new(ErrorKind::Corrupt, message));
-        }
+        let has_more = all[bytes.len()..].iter().any(|&byte| byte != 0);
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         let encoding = stated_encoding(bytes);
         let mut descriptor = Self::default();
@@ -131,6 +128,12 @@ impl Descriptor {
             if !line.is_empty() && !line.starts_with('#') {
                 descriptor.read_line(&line).map_err(|problem| problem.at(number + 1))?;
             }
+        }
+        // QEMU leaves the last bytes of the text before, where a content ID gets shorter.
+        let is_whole = descriptor.has_database && bytes.ends_with(b"\n");
+        if has_more && !is_whole && !salvage {
+            let message = "The image is corrupt: a part of its descriptor was overwritten with zero bytes";
+            return Err(Error::new(ErrorKind::Corrupt, message));
         }
         if descriptor.is_encrypted {
             return Err(Error::unsupported("VMware's encryption"));
