@@ -11,7 +11,7 @@ import type { Platform } from './platform.js';
 export async function prepareWorkers(platform: Platform, options: PrepareOptions = {}): Promise<void> {
   checkCall('prepare', options);
   const { engine, workers } = settle(options, platform);
-  const coordinator = freeCoordinator(platform, engine, engine === 'threads' ? workers : 0).prepare();
+  const coordinator = freeCoordinator(platform, engine, workers).prepare();
   const pool = engine === 'workers' ? preparePool(platform, workers) : undefined;
   await Promise.all([coordinator, pool]).catch((thrown) => {
     throw toDecantError(thrown);

@@ -59,7 +59,7 @@ class FileJournal implements UploadJournal {
       await file.appendFile(text);
       await file.datasync();
     } catch (thrown) {
-      // On a full disk for instance: an empty one is of no use.
+      // On a full disk for instance: an empty one is useless, and the first failure is the one to report.
       if ((await file.stat()).size === 0) await this.clear().catch(() => {});
       throw thrown;
     }

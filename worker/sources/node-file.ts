@@ -23,7 +23,7 @@ export const isHandle = (value: unknown): value is Handle =>
 
 /** Opens what is at `path`: a file or a block device, or a pipe as a stream. */
 export async function openPath(path: string): Promise<OpenedSource> {
-  // Opened without waiting, as a file is, a pipe that has no writer yet looks empty.
+  // Opened without waiting, as a file is, a pipe that has no writer yet looks empty. Opening reports what is not there.
   const isPipe = (await stat(path).catch(() => undefined))?.isFIFO();
   if (isPipe) return { ...openStream(fromPipe(path)), name: path };
   return openFile(path, path);

@@ -63,8 +63,9 @@ export class Coordinator extends WarmWorkers {
 
 const coordinators = new Map<string, Set<Coordinator>>();
 
-/** A coordinator of `engine` by which nobody has an image open. */
-export function freeCoordinator(starter: WorkerStarter, engine: Engine, threads: number): Coordinator {
+/** Returns a coordinator of `engine` that has no image open. `workers` is the size of its pool of threads, if it has one. */
+export function freeCoordinator(starter: WorkerStarter, engine: Engine, workers: number): Coordinator {
+  const threads = engine === 'threads' ? workers : 0;
   const key = `${threads}:${engine}`;
   const known = coordinators.get(key) ?? new Set();
   coordinators.set(key, known);
@@ -75,9 +76,9 @@ export function freeCoordinator(starter: WorkerStarter, engine: Engine, threads:
   return coordinator;
 }
 
-/** The same, for one use; the caller releases it. */
-export function acquireCoordinator(starter: WorkerStarter, engine: Engine, threads: number): Coordinator {
-  const coordinator = freeCoordinator(starter, engine, threads);
+/** Acquires such a coordinator for one use; the caller releases it. */
+export function acquireCoordinator(starter: WorkerStarter, engine: Engine, workers: number): Coordinator {
+  const coordinator = freeCoordinator(starter, engine, workers);
   coordinator.use();
   return coordinator;
 }

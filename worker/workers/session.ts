@@ -60,7 +60,7 @@ export class Session {
   /** Opens the image. Only when the session has ended may the sources be closed, whatever came of it. */
   static async open(opening: Opening, signal?: AbortSignal): Promise<Session> {
     const { starter, sources, settings, engine, workers } = opening;
-    const coordinator = acquireCoordinator(starter, engine, engine === 'threads' ? workers : 0);
+    const coordinator = acquireCoordinator(starter, engine, workers);
     const loan = sources.lend(settings);
     try {
       await orCancelled(signal, coordinator.ready);
