@@ -4,21 +4,21 @@ import { browser, http } from './api/browser.js';
 import { disposeOfAll, openImage } from './api/image.js';
 import { prepareWorkers } from './api/prepare.js';
 import type { HttpOptions } from './http/types.js';
-import { openHttp } from './sources/http.js';
-import { sweep } from './targets/storage.js';
-import type { Image, Input, OpenOptions } from './types.browser.js';
-import type { PrepareOptions, Source } from './types.js';
+import type { Image, Input, OpenOptions } from './public/types.browser.js';
+import type { PrepareOptions, Source } from './public/types.js';
+import { openHttp } from './sources/open-http.js';
+import { sweep } from './targets/browser/storage.js';
 
 export { configure } from './api/browser-files.js';
 export { canStore } from './api/can-store.js';
 export { outputs } from './api/page-outputs.js';
-export { copyLifetime } from './copy-lifetime.js';
-export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors.js';
+export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors/errors.js';
+export { shownMessage, shownText } from './errors/shown.js';
 export { RequestLimit } from './http/host.js';
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from './http/types.js';
-export { shownMessage, shownText } from './shown.js';
-export type * from './types.browser.js';
-export type * from './types.js';
+export type * from './public/types.browser.js';
+export type * from './public/types.js';
+export { copyLifetime } from './targets/browser/copy-lifetime.js';
 
 /** Opens an image: recognises its format and reads its headers. Fails with a `DecantError`. */
 export const open = (source: Input, options?: OpenOptions): Promise<Image> => openImage(browser, source, options);

@@ -4,18 +4,18 @@ import { disposeOfAll, openImage } from './api/image.js';
 import { http, node } from './api/node.js';
 import { prepareWorkers } from './api/prepare.js';
 import type { HttpOptions } from './http/types.js';
-import { openHttp } from './sources/http.js';
-import type { PrepareOptions, Source } from './types.js';
-import type { Image, Input, OpenOptions, OutputKind } from './types.node.js';
+import type { PrepareOptions, Source } from './public/types.js';
+import type { Image, Input, OpenOptions, OutputKind } from './public/types.node.js';
+import { openHttp } from './sources/open-http.js';
 
 export { configure } from './api/node-files.js';
-export { copyLifetime } from './copy-lifetime.js';
-export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors.js';
+export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors/errors.js';
+export { shownMessage, shownText } from './errors/shown.js';
 export { RequestLimit } from './http/host.js';
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from './http/types.js';
-export { shownMessage, shownText } from './shown.js';
-export type * from './types.js';
-export type * from './types.node.js';
+export type * from './public/types.js';
+export type * from './public/types.node.js';
+export { copyLifetime } from './targets/browser/copy-lifetime.js';
 
 /** Opens an image: recognises its format and reads its headers. Fails with a `DecantError`. */
 export const open = (source: Input, options?: OpenOptions): Promise<Image> => openImage(node, source, options);

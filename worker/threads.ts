@@ -1,7 +1,7 @@
 // The `threads` engine: imported only by those who use it, since it is half a megabyte more.
 
-import type { Threads } from './types.js';
-import { fromViteCache } from './vite-cache.js';
+import { fromViteCache } from './client-side/vite-cache.js';
+import type { Threads } from './public/types.js';
 
 export type { Threads };
 

@@ -1,7 +1,7 @@
 // A worker thread of Node.
 
 import * as glue from 'decant-wasm/workers';
-import { nodeHost } from './inside/node-host.js';
-import { serveWorker } from './inside/worker.js';
+import { nodeHost } from './worker-side/node-host.js';
+import { serveWorker } from './worker-side/worker.js';
 
 serveWorker(nodeHost, glue);

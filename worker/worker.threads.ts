@@ -2,7 +2,7 @@
 // them, and listens to messages of its own.
 
 import * as glue from 'decant-wasm/threads';
-import { browserHost } from './inside/browser-host.js';
-import { serveThreads } from './inside/worker.js';
+import { browserHost } from './worker-side/browser-host.js';
+import { serveThreads } from './worker-side/worker.js';
 
 serveThreads(browserHost, glue);

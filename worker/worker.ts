@@ -1,7 +1,7 @@
 // A worker of the `workers` engine in browsers.
 
 import * as glue from 'decant-wasm/workers';
-import { browserHost } from './inside/browser-host.js';
-import { serveWorker } from './inside/worker.js';
+import { browserHost } from './worker-side/browser-host.js';
+import { serveWorker } from './worker-side/worker.js';
 
 serveWorker(browserHost, glue);

@@ -34,7 +34,7 @@ async function check(page: Page): Promise<void> {
 
 const LONG = 'x'.repeat(60_000);
 
-// One in the short run: element/texts/texts.test.ts has all texts with such names, worker/shown.ts escapes them.
+// One in the short run: element/texts/texts.test.ts has all texts with such names, worker/errors/shown.ts escapes them.
 for (const [place, tag] of [
   ['backing file', []],
   ['data file', ['@full']],

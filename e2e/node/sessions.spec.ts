@@ -15,7 +15,7 @@ async function packageWithSession(folder: string): Promise<string> {
   const entry = join(folder, 'entry.ts');
   writeFileSync(
     entry,
-    `export { open } from '${root}worker/node.ts'; export { Session } from '${root}worker/workers/session.ts';`,
+    `export { open } from '${root}worker/node.ts'; export { Session } from '${root}worker/client-side/session.ts';`,
   );
   for (const name of ['worker.node.mjs', 'decant.wasm']) copyFileSync(join(root, 'dist', name), join(folder, name));
   const file = join(folder, 'inside.js');

@@ -1,12 +1,12 @@
 // Texts that are not ours, as the command prints them and as the package tells them. The rule itself is in
-// worker/shown.test.ts.
+// worker/errors/shown.test.ts.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DecantError, type Image, type OpenOptions, open, shownText } from '../../dist/node.js';
 import { failureText } from '../../worker/cli/failure.js';
 import { infoJson, infoText } from '../../worker/cli/info.js';
-import { escaped } from '../../worker/shown.js';
+import { escaped } from '../../worker/errors/shown.js';
 import { closing } from '../support/closing.js';
 import { decant, type Ended } from '../support/command.js';
 import { HIDDEN, NASTY, NASTY_SHOWN, places } from '../support/hostile.js';

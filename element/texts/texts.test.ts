@@ -16,7 +16,7 @@ const languages: Record<string, AllTexts> = {
   German: german(unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' })),
 };
 
-/** Characters that no text may have, from a name that has many of them: `worker/shown.ts`. */
+/** Characters that no text may have, from a name that has many of them: `worker/errors/shown.ts`. */
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{DI}\p{Cs}\ufff9-\ufffb]/u;
 const NASTY = '\u001b[31m\u009b2J\nb= \u202e\u2066\u200b';
 const NAMES = [NASTY, 'x'.repeat(60_000)];

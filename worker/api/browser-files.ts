@@ -1,13 +1,13 @@
 // Where workers and wasm come from in browsers.
 
-import { DecantError, toDecantError } from '../errors.js';
-import { checkNames, namesOf } from '../option-names.js';
-import type { Configuration } from '../types.browser.js';
-import type { Engine } from '../types.js';
-import { isOf } from '../values.js';
-import { fromViteCache } from '../vite-cache.js';
-import { SCRIPTS, WASM } from '../workers/files.js';
-import { PolicyReports } from '../workers/policy.js';
+import { isOf } from '../calls/values.js';
+import { SCRIPTS, WASM } from '../client-side/package-files.js';
+import { PolicyReports } from '../client-side/policy.js';
+import { fromViteCache } from '../client-side/vite-cache.js';
+import { DecantError, toDecantError } from '../errors/errors.js';
+import { checkNames, namesOf } from '../public/option-names.js';
+import type { Configuration } from '../public/types.browser.js';
+import type { Engine } from '../public/types.js';
 import { checkObject } from './options.js';
 
 const NAMES = namesOf<Configuration>({ threads: true, wasm: true, worker: true });

@@ -1,24 +1,24 @@
 // Browsers, from the calling side.
 
-import { DecantError } from '../errors.js';
-import type { Input } from '../given.js';
+import { isObject, isOf } from '../calls/values.js';
+import { PolicyReports } from '../client-side/policy.js';
+import { webWorker } from '../client-side/web-worker.js';
+import { DecantError } from '../errors/errors.js';
 import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/client.js';
 import type { HttpOptions } from '../http/types.js';
-import type { WorkerPort } from '../rpc.js';
-import { openAddress } from '../sources/http.js';
+import type { WorkerPort } from '../messages/rpc.js';
+import type { Input } from '../public/given.js';
+import type { Engine } from '../public/types.js';
+import { isOwn, openOwn } from '../sources/caller-source.js';
+import { isReadable } from '../sources/caller-stream.js';
+import { openAddress } from '../sources/open-http.js';
 import { openStream } from '../sources/open-stream.js';
 import type { OpenedSource } from '../sources/opened-source.js';
-import { isOwn, openOwn } from '../sources/own.js';
-import { isReadable } from '../sources/stream.js';
-import { DownloadRoute } from '../targets/download.js';
-import { OpfsRoute } from '../targets/opfs.js';
-import { ownRoute } from '../targets/own.js';
-import { FolderRoute, PickedRoute } from '../targets/picked.js';
-import type { Engine } from '../types.js';
-import { isObject, isOf } from '../values.js';
-import { PolicyReports } from '../workers/policy.js';
-import { webWorker } from '../workers/web-worker.js';
+import { DownloadTarget } from '../targets/browser/download.js';
+import { OpfsTarget } from '../targets/browser/opfs.js';
+import { FolderTarget, PickedTarget } from '../targets/browser/picked.js';
+import { callerTarget } from '../targets/caller-target.js';
 import { compile, hasThreads, makeWorker } from './browser-files.js';
 import { once, type Platform } from './platform.js';
 
@@ -116,13 +116,13 @@ export const browser: Platform = {
   spawn,
   module: once(compile),
   openSource,
-  route(output, sources) {
-    if (isHandle(output)) return new PickedRoute(output, sources);
-    const own = ownRoute(output);
+  target(output, sources) {
+    if (isHandle(output)) return new PickedTarget(output, sources);
+    const own = callerTarget(output);
     if (own) return own;
-    if (isObject(output) && 'folder' in output) return new FolderRoute(output.folder, output.name, sources);
-    if (isObject(output) && 'opfs' in output) return new OpfsRoute(output.opfs, sources);
-    if (isObject(output) && 'download' in output) return new DownloadRoute(output.download);
+    if (isObject(output) && 'folder' in output) return new FolderTarget(output.folder, output.name, sources);
+    if (isObject(output) && 'opfs' in output) return new OpfsTarget(output.opfs, sources);
+    if (isObject(output) && 'download' in output) return new DownloadTarget(output.download);
     throw new DecantError(
       'usage',
       'In a browser an output is a file handle, { folder, name }, { opfs: name }, { download: name }, a WritableStream or an object with write, close and abort',

@@ -1,8 +1,8 @@
 // Browsers: whether the private file system takes a file.
 
-import { toDecantError } from '../errors.js';
-import { TemporaryFile } from '../targets/storage.js';
-import { acquireCoordinator } from '../workers/coordinator.js';
+import { acquireCoordinator } from '../client-side/coordinator.js';
+import { toDecantError } from '../errors/errors.js';
+import { TemporaryFile } from '../targets/browser/storage.js';
 import { browser } from './browser.js';
 
 /**

@@ -1,8 +1,8 @@
 // What tells one content of files from another, without reading all of it: for resuming a conversion.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
-import type { CrateExtent } from '../inside/coordinator.js';
 import type { OpenedSource } from '../sources/opened-source.js';
+import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 
 /** The first and the last bytes of a file, where headers lie. */
 const END = 64 << 10;

@@ -1,16 +1,16 @@
-// One conversion: a session runs it with workers, a route makes it a file, a signal ends it.
+// One conversion: a session runs it with workers, a target makes it a file, a signal ends it.
 
-import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toSinkError } from '../errors.js';
-import type { ConvertOptions, Output } from '../given.js';
-import type { Converted, CrateProgress } from '../inside/coordinator.js';
-import type { TargetSpec } from '../messages.js';
-import { isTarget } from '../targets/own.js';
-import type { Begun, Route } from '../targets/route.js';
-import type { Info, Kept, Notice, OutputFormat, Progress, Result } from '../types.js';
-import { isStream } from '../values.js';
-import type { OpenedImage } from '../workers/opened-image.js';
-import type { Pool } from '../workers/pool.js';
-import type { Opening, Session } from '../workers/session.js';
+import { isStream } from '../calls/values.js';
+import type { OpenedImage } from '../client-side/opened-image.js';
+import type { Pool } from '../client-side/pool.js';
+import type { Opening, Session } from '../client-side/session.js';
+import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toSinkError } from '../errors/errors.js';
+import type { TargetSpec } from '../messages/messages.js';
+import type { ConvertOptions, Output } from '../public/given.js';
+import type { Info, Kept, Notice, OutputFormat, Progress, Result } from '../public/types.js';
+import { isTarget } from '../targets/caller-target.js';
+import type { Begun, OutputTarget } from '../targets/output-target.js';
+import type { Converted, CrateProgress } from '../worker-side/coordinator-methods.js';
 import { identityOf } from './identity.js';
 import { listened } from './listened.js';
 import { settleMemory } from './options.js';
@@ -34,17 +34,17 @@ export interface Conversion {
 }
 
 export async function convertImage(conversion: Conversion, output: Output, options: ConvertOptions): Promise<Result> {
-  const route = conversion.platform.route(output, conversion.opening.sources.all, options);
+  const target = conversion.platform.target(output, conversion.opening.sources.all, options);
   try {
     const onProgress = (progress: Progress) => options.onProgress?.(progress);
     return await listened(options.signal, onProgress, (signal, onProgress) =>
-      convertTo(route, conversion, { ...options, signal, onProgress }),
+      convertTo(target, conversion, { ...options, signal, onProgress }),
     );
   } catch (thrown) {
     const told = toDecantError(thrown);
-    const error = told.kind === 'cancelled' ? cancelled('The conversion') : (route.failure ?? told);
+    const error = told.kind === 'cancelled' ? cancelled('The conversion') : (target.failure ?? told);
     const keep = options.resume === true && PASSING.includes(error.kind) && (await isUnchanged(conversion.opening));
-    const left: unknown = await route.discard(error, keep).catch((thrown) => thrown);
+    const left: unknown = await target.discard(error, keep).catch((thrown) => thrown);
     if (!(left instanceof DecantError)) throw error;
     // What stays follows the reason for the failure, and does not hide that.
     const { kind, code, message } = error;
@@ -64,12 +64,12 @@ export async function keptOf(
   // A target of the caller's own is not touched.
   if (isStream(output) || isTarget(output)) return undefined;
   if (info.needs.some(({ kind }) => kind === 'missing-file')) return undefined;
-  const route = platform.route(output, opening.sources.all, options);
+  const target = platform.target(output, opening.sources.all, options);
   const { name, compressed } = chosenFormat(outputs, options);
   const { comesInOrder } = opened;
   const layout = () => opened.layout(signal);
   const identity = await identityOf(opening, { info, comesInOrder, layout }, name, compressed, options);
-  return typeof identity === 'string' ? route.kept?.(identity) : undefined;
+  return typeof identity === 'string' ? target.kept?.(identity) : undefined;
 }
 
 const isUnchanged = ({ sources }: Opening): Promise<boolean> =>
@@ -79,7 +79,7 @@ const isUnchanged = ({ sources }: Opening): Promise<boolean> =>
   );
 
 async function convertTo(
-  route: Route,
+  target: OutputTarget,
   { platform, opening, opened, info, outputs }: Conversion,
   options: ConvertOptions & { signal: AbortSignal },
 ): Promise<Result> {
@@ -88,7 +88,7 @@ async function convertTo(
   const { sources, engine, engineReason, workers } = opening;
   const memory = settleMemory(options, workers, platform, sources.expect);
   const { name: format, size, compressed, hasFooter } = chosenFormat(outputs, options);
-  if (options.resume && !route.resumes) throw new DecantError('usage', 'An output of this kind cannot be resumed');
+  if (options.resume && !target.resumes) throw new DecantError('usage', 'An output of this kind cannot be resumed');
   const { comesInOrder } = opened;
   const layout = () => opened.layout(signal);
   const identity = options.resume
@@ -97,7 +97,7 @@ async function convertTo(
   if (typeof identity === 'object') {
     throw new DecantError('usage', `The conversion cannot be resumed: ${identity.reason}`);
   }
-  const networks = () => [...sources.networks, ...(route.network ? [route.network] : [])];
+  const networks = () => [...sources.networks, ...(target.network ? [target.network] : [])];
   const meter = new Meter(info.virtualSize, info.fileSize, networks, options.onProgress);
   // Its workers start meanwhile.
   let pool = opened.acquirePool();
@@ -107,8 +107,8 @@ async function convertTo(
   try {
     // First: a target that cannot be is told before the seconds that unlocking takes.
     const sizes = { virtualSize: info.virtualSize, outputSize: size, hasFooter };
-    const target = await ofSink(route.prepare(sizes, signal, identity));
-    const { begun } = route;
+    const spec = await ofSink(target.prepare(sizes, signal, identity));
+    const { begun } = target;
     if (begun) meter.begin(begun);
     session = await opened.acquire(signal, (share) => meter.unlocking(share));
     if (pool && !pool.usable) {
@@ -122,23 +122,23 @@ async function convertTo(
       const isWhole = guestDone === (info.virtualSize ?? guestDone);
       if (!isWhole) throw new DecantError('internal', 'A part of the disk was left out');
       await sources.confirm(signal);
-      await ofSink(route.verify?.());
+      await ofSink(target.verify?.());
       if (signal.aborted) throw cancelled();
     };
     const { progress, virtualSize, outputSize, notices, lost, lostRanges, lostBytes } = await run(
-      { session, pool, format, target, memory, begun },
+      { session, pool, format, target: spec, memory, begun },
       () => {
         wasOverdue = true;
         pool?.overdue();
       },
       (progress) => {
         meter.update(progress);
-        route.settled?.({ guest: progress.settled, written: progress.settledWritten });
+        target.settled?.({ guest: progress.settled, written: progress.settledWritten });
       },
       signal,
       check,
     );
-    await ofSink(route.commit(outputSize, signal));
+    await ofSink(target.commit(outputSize, signal));
     healthy = true;
     return {
       virtualSize,
@@ -150,10 +150,10 @@ async function convertTo(
         ...info.safety.filter(({ code }) => REPEATED.includes(code)),
         ...notices,
         ...sources.unnoticed.map(unverified),
-        ...(route.notices ?? []),
+        ...(target.notices ?? []),
       ],
       verified: sources.unnoticed.length === 0,
-      confirmed: route.isConfirmed ?? true,
+      confirmed: target.isConfirmed ?? true,
       lost,
       lostRanges,
       lostBytes,

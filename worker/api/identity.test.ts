@@ -1,9 +1,9 @@
 // The identity of a conversion: whatever changes the output's bytes changes it.
 
 import { describe, expect, test } from 'vitest';
-import type { CrateExtent } from '../inside/coordinator.js';
-import type { Info } from '../types.js';
-import type { Opening } from '../workers/session.js';
+import type { Opening } from '../client-side/session.js';
+import type { Info } from '../public/types.js';
+import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { samplesOf } from './content.js';
 import { identityOf } from './identity.js';
 

@@ -1,10 +1,10 @@
 // What tells a conversion from all others, for resuming it: the same text stands for the same bytes of output.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
-import type { ConvertOptions } from '../given.js';
-import type { CrateExtent } from '../inside/coordinator.js';
-import type { Info } from '../types.js';
-import type { Opening } from '../workers/session.js';
+import type { Opening } from '../client-side/session.js';
+import type { ConvertOptions } from '../public/given.js';
+import type { Info } from '../public/types.js';
+import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { contentOf } from './content.js';
 
 /** What the journal of an older version says may not hold for a newer one. */

@@ -60,7 +60,7 @@ test('looking for what is kept can be cancelled', async () => {
     new Promise<Uint8Array>((resolve) => {
       answer = resolve;
     });
-  const image = bare({ route: () => ({}) as never }, { all: [{ state: 'known', size: 10, peek }], companions: [] });
+  const image = bare({ target: () => ({}) as never }, { all: [{ state: 'known', size: 10, peek }], companions: [] });
   const cancel = new AbortController();
   const looking = image.kept('disk.raw', { signal: cancel.signal });
   cancel.abort();

@@ -1,14 +1,15 @@
 // An opened image: the API's main object.
 
-import { cancelled, DecantError, orCancelled, toDecantError } from '../errors.js';
-import type { ConvertOptions, Input, OpenOptions, Output } from '../given.js';
+import { anyOf } from '../calls/signals.js';
+import { OpenedImage } from '../client-side/opened-image.js';
+import { Passwords } from '../client-side/passwords.js';
+import type { Opening, Session } from '../client-side/session.js';
+import { endAllWorkers } from '../client-side/warm.js';
+import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { isHttp } from '../http/address.js';
 import { RequestLimit } from '../http/host.js';
 import type { HttpOptions } from '../http/types.js';
-import type { CrateExtent } from '../inside/coordinator.js';
-import { anyOf } from '../signals.js';
-import { Sources } from '../sources/sources.js';
-import { giveUp } from '../targets/own.js';
+import type { ConvertOptions, Input, OpenOptions, Output } from '../public/given.js';
 import type {
   Bytes,
   CommonImage,
@@ -23,11 +24,10 @@ import type {
   UnlockOptions,
   Verdict,
   VerdictOptions,
-} from '../types.js';
-import { OpenedImage } from '../workers/opened-image.js';
-import { Passwords } from '../workers/passwords.js';
-import type { Opening, Session } from '../workers/session.js';
-import { endAllWorkers } from '../workers/warm.js';
+} from '../public/types.js';
+import { Sources } from '../sources/sources.js';
+import { giveUp } from '../targets/caller-target.js';
+import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { convertImage, keptOf } from './convert.js';
 import { listened } from './listened.js';
 import { checkCall, checkOpening, settle } from './options.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cancelled, orCancelled } from '../errors.js';
+import { cancelled, orCancelled } from '../errors/errors.js';
 import { listened } from './listened.js';
 
 const never = new Promise<never>(() => {});

@@ -1,7 +1,7 @@
 // Listeners of callers, which may throw.
 
-import { toDecantError } from '../errors.js';
-import { anyOf } from '../signals.js';
+import { anyOf } from '../calls/signals.js';
+import { toDecantError } from '../errors/errors.js';
 
 /**
  * Runs `work` with a signal and a listener that throws nothing. What the caller's `listener` throws aborts the signal, and

@@ -3,8 +3,8 @@
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
-import { Client } from '../rpc.js';
-import { nodeWorker } from '../workers/node-worker.js';
+import { nodeWorker } from '../client-side/node-worker.js';
+import { Client } from '../messages/rpc.js';
 import { compile, configure, makeWorker } from './node-files.js';
 
 const NOWHERE = pathToFileURL('/nowhere/there.mjs');

@@ -2,11 +2,11 @@
 
 import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
-import { DecantError, reasonOf, toDecantError } from '../errors.js';
-import { checkNames, namesOf } from '../option-names.js';
-import type { Configuration, NodeWorker } from '../types.node.js';
-import { isOf } from '../values.js';
-import { notStarted } from '../workers/node-worker.js';
+import { isOf } from '../calls/values.js';
+import { notStarted } from '../client-side/node-worker.js';
+import { DecantError, reasonOf, toDecantError } from '../errors/errors.js';
+import { checkNames, namesOf } from '../public/option-names.js';
+import type { Configuration, NodeWorker } from '../public/types.node.js';
 import { checkObject } from './options.js';
 
 const NAMES = namesOf<Configuration>({ threads: true, wasm: true, worker: true });

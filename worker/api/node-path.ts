@@ -2,8 +2,8 @@
 
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { DecantError } from '../errors.js';
-import { isAddress, shownAddress } from '../secrets.js';
+import { DecantError } from '../errors/errors.js';
+import { isAddress, shownAddress } from '../errors/secrets.js';
 
 const COPY = 'copy the file here first';
 const S3 =

@@ -16,11 +16,11 @@ import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import { describe, expect } from 'vitest';
 import { test } from '../../e2e/support/units/folder.js';
-import type { Input, Output } from '../given.js';
+import type { Input, Output } from '../public/given.js';
 import { node } from './node.js';
 
 const open = (input: unknown) => node.openSource(input as Input, {});
-const routeTo = (output: unknown) => node.route(output as Output, [], {});
+const targetFor = (output: unknown) => node.target(output as Output, [], {});
 const caught = (work: () => unknown): unknown => {
   try {
     return work();
@@ -48,8 +48,8 @@ describe('a path that cannot name a file', () => {
   ] as const) {
     test(`is refused: ${what}`, async () => {
       await expect(open(path)).rejects.toMatchObject({ name: 'DecantError', kind: 'usage' });
-      expect(() => routeTo(path)).toThrow(expect.objectContaining({ name: 'DecantError', kind: 'usage' }));
-      if (!message.includes('\ufffd')) expect(() => routeTo(path)).toThrow(message);
+      expect(() => targetFor(path)).toThrow(expect.objectContaining({ name: 'DecantError', kind: 'usage' }));
+      if (!message.includes('\ufffd')) expect(() => targetFor(path)).toThrow(message);
     });
   }
 });
@@ -64,7 +64,7 @@ describe('what looks like an address and is not one that is read', () => {
   ] as const) {
     test(`is refused, without user and query: ${shown}`, async () => {
       const begin = new RegExp(`^'${shown}' is not a path, and not an address that Decant reads: `);
-      const failures = [await open(given).catch((thrown) => thrown), caught(() => routeTo(given))];
+      const failures = [await open(given).catch((thrown) => thrown), caught(() => targetFor(given))];
       for (const failure of failures) {
         expect(failure).toMatchObject({ kind: 'usage', message: expect.stringMatching(begin) });
         expect(inspect(failure)).not.toContain('SECRET');
@@ -169,17 +169,17 @@ describe('an open file', () => {
 describe('an output', () => {
   test('is a path, a URL of a file, a stream or a target', () => {
     const method = async () => {};
-    expect(routeTo('/tmp/x').resumes).toBe(true);
-    expect(routeTo(new URL('file:///tmp/x')).resumes).toBe(true);
-    expect(routeTo(new WritableStream()).resumes).toBe(false);
-    expect(routeTo({ write: method, close: method, abort: method }).resumes).toBe(false);
+    expect(targetFor('/tmp/x').resumes).toBe(true);
+    expect(targetFor(new URL('file:///tmp/x')).resumes).toBe(true);
+    expect(targetFor(new WritableStream()).resumes).toBe(false);
+    expect(targetFor({ write: method, close: method, abort: method }).resumes).toBe(false);
   });
 
   test('cannot be the address of a server', () => {
-    expect(() => routeTo('http://127.0.0.1/x')).toThrow(usage(expect.stringContaining('no address of a server')));
+    expect(() => targetFor('http://127.0.0.1/x')).toThrow(usage(expect.stringContaining('no address of a server')));
   });
 
   test.for([7, null, undefined, {}, new Blob([])])('is not %j', (output) => {
-    expect(() => routeTo(output)).toThrow(usage(expect.stringContaining('In Node an output is a path')));
+    expect(() => targetFor(output)).toThrow(usage(expect.stringContaining('In Node an output is a path')));
   });
 });

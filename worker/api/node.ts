@@ -1,24 +1,24 @@
 // Node, from the calling side.
 
 import { availableParallelism } from 'node:os';
-import { DecantError } from '../errors.js';
-import type { Input } from '../given.js';
+import { isOf } from '../calls/values.js';
+import { nodeWorker } from '../client-side/node-worker.js';
+import { DecantError } from '../errors/errors.js';
 import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/client.js';
 import { makeGuard } from '../http/guard.js';
 import { environmentFetch, environmentFetchStored } from '../http/proxies.js';
 import type { HttpOptions } from '../http/types.js';
-import { openAddress } from '../sources/http.js';
-import { isHandle, openHandle, openPath } from '../sources/node-file.js';
-import { fromReadable, isNodeReadable } from '../sources/node-stream.js';
+import type { Input } from '../public/given.js';
+import { isOwn, openOwn } from '../sources/caller-source.js';
+import { isReadable } from '../sources/caller-stream.js';
+import { isHandle, openHandle, openPath } from '../sources/node/node-file.js';
+import { fromReadable, isNodeReadable } from '../sources/node/node-stream.js';
+import { openAddress } from '../sources/open-http.js';
 import { openStream } from '../sources/open-stream.js';
 import type { OpenedSource } from '../sources/opened-source.js';
-import { isOwn, openOwn } from '../sources/own.js';
-import { isReadable } from '../sources/stream.js';
-import { ownRoute } from '../targets/own.js';
-import { PathRoute } from '../targets/path.js';
-import { isOf } from '../values.js';
-import { nodeWorker } from '../workers/node-worker.js';
+import { callerTarget } from '../targets/caller-target.js';
+import { PathTarget } from '../targets/node/path.js';
 import { compile, makeWorker } from './node-files.js';
 import { toPath } from './node-path.js';
 import { once, type Platform } from './platform.js';
@@ -65,20 +65,20 @@ export const node: Platform = {
   spawn: () => nodeWorker(makeWorker()),
   module: once(compile),
   openSource,
-  route(output, sources, options) {
+  target(output, sources, options) {
     if (isHttp(output))
       throw new DecantError(
         'usage',
         'An output is no address of a server; choose a file, or a target of decant/upload',
       );
     if (typeof output === 'string' || output instanceof URL) {
-      return new PathRoute(
+      return new PathTarget(
         toPath(output),
         sources.map((source) => source.spec),
         options,
       );
     }
-    const own = ownRoute(output);
+    const own = callerTarget(output);
     if (own) return own;
     throw new DecantError(
       'usage',

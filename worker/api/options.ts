@@ -1,9 +1,9 @@
 // The options of callers, checked.
 
-import { DecantError } from '../errors.js';
-import type { ConvertOptions, OpenOptions } from '../given.js';
-import { checkLimit } from '../http/options.js';
-import { checkNames, namesOf } from '../option-names.js';
+import { DecantError } from '../errors/errors.js';
+import { checkLimit } from '../http/http-options.js';
+import type { ConvertOptions, OpenOptions } from '../public/given.js';
+import { checkNames, namesOf } from '../public/option-names.js';
 import type {
   CommonConvertOptions,
   Engine,
@@ -13,7 +13,7 @@ import type {
   ReadOptions,
   UnlockOptions,
   VerdictOptions,
-} from '../types.js';
+} from '../public/types.js';
 import type { Platform } from './platform.js';
 
 const MIB = 1 << 20;
@@ -147,7 +147,7 @@ function chooseEngine(asked: string, platform: Platform): { engine: Engine; engi
       if (noThreads) throw new DecantError('usage', `The threads engine cannot run: ${noThreads}`);
       return { engine: 'threads', engineReason: 'asked for' };
     case 'auto':
-      // Measured in Chromium (docs/performance.md): by every route at least as fast as threads, since workers read and,
+      // Measured in Chromium (docs/performance.md): by every target at least as fast as threads, since workers read and,
       // where they can, write by themselves.
       return { engine: 'workers', engineReason: 'the faster engine' };
     default:

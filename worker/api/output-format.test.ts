@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { OutputFormat } from '../types.js';
+import type { OutputFormat } from '../public/types.js';
 import { chosenFormat } from './output-format.js';
 
 const raw: OutputFormat = {

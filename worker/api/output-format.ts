@@ -1,8 +1,8 @@
 // What a disk is to be converted to, as the caller says it.
 
-import { DecantError } from '../errors.js';
-import type { ConvertOptions } from '../given.js';
-import type { OutputFormat } from '../types.js';
+import { DecantError } from '../errors/errors.js';
+import type { ConvertOptions } from '../public/given.js';
+import type { OutputFormat } from '../public/types.js';
 import { checkObject } from './options.js';
 
 const DEFAULT = 'raw';

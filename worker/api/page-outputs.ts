@@ -1,10 +1,10 @@
 // What a page can convert to.
 
-import { toDecantError } from '../errors.js';
-import { isInForeignFrame } from '../frame.js';
-import { downloadRefusal } from '../targets/download.js';
-import { storageRoot } from '../targets/storage.js';
-import type { OutputKind } from '../types.browser.js';
+import { toDecantError } from '../errors/errors.js';
+import type { OutputKind } from '../public/types.browser.js';
+import { downloadRefusal } from '../targets/browser/download.js';
+import { isInForeignFrame } from '../targets/browser/frame.js';
+import { storageRoot } from '../targets/browser/storage.js';
 
 type Obstacle = Required<Pick<OutputKind, 'obstacle' | 'code'>>;
 

@@ -1,10 +1,10 @@
 // What differs between browsers and Node, seen from the side that calls the API.
 
-import type { ConvertOptions, Input, Output } from '../given.js';
+import type { WorkerStarter } from '../client-side/starter.js';
 import type { HttpOptions } from '../http/types.js';
+import type { ConvertOptions, Input, Output } from '../public/given.js';
 import type { OpenedSource } from '../sources/opened-source.js';
-import type { Route } from '../targets/route.js';
-import type { WorkerStarter } from '../workers/starter.js';
+import type { OutputTarget } from '../targets/output-target.js';
 
 export interface Platform extends WorkerStarter {
   readonly cores: number;
@@ -15,8 +15,8 @@ export interface Platform extends WorkerStarter {
   /** What each worker has for buffers by default, in bytes: four of the size in which files are read fastest. */
   readonly memoryPerWorker: number;
   openSource(input: Input, options: HttpOptions): Promise<OpenedSource>;
-  /** The route to `output`, which must not be one of `sources`; an output that cannot be is `usage`. */
-  route(output: Output, sources: OpenedSource[], options: ConvertOptions): Route;
+  /** The target to `output`, which must not be one of `sources`; an output that cannot be is `usage`. */
+  target(output: Output, sources: OpenedSource[], options: ConvertOptions): OutputTarget;
 }
 
 /** Calls `make` once for each key, when it is first needed, and again only after a failure. */

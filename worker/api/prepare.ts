@@ -1,9 +1,9 @@
 // Workers that are started before there is something to do.
 
-import { toDecantError } from '../errors.js';
-import type { PrepareOptions } from '../types.js';
-import { freeCoordinator } from '../workers/coordinator.js';
-import { acquirePool } from '../workers/pool.js';
+import { freeCoordinator } from '../client-side/coordinator.js';
+import { acquirePool } from '../client-side/pool.js';
+import { toDecantError } from '../errors/errors.js';
+import type { PrepareOptions } from '../public/types.js';
 import { checkCall, settle } from './options.js';
 import type { Platform } from './platform.js';
 

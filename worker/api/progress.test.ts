@@ -1,8 +1,8 @@
 // Progress reports: their frequency, speed and time left.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { CrateProgress } from '../inside/coordinator.js';
-import type { Network, Progress } from '../types.js';
+import type { Network, Progress } from '../public/types.js';
+import type { CrateProgress } from '../worker-side/coordinator-methods.js';
 import { Meter } from './progress.js';
 
 beforeEach(() => {

@@ -1,8 +1,8 @@
 // Progress for people: not too often, with speed and time left.
 
-import type { CrateProgress } from '../inside/coordinator.js';
-import type { Begun } from '../targets/route.js';
-import type { Network, Phase, Progress } from '../types.js';
+import type { Network, Phase, Progress } from '../public/types.js';
+import type { Begun } from '../targets/output-target.js';
+import type { CrateProgress } from '../worker-side/coordinator-methods.js';
 import { Cells } from './cells.js';
 
 /** At most ten reports a second. */

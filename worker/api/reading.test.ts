@@ -1,8 +1,8 @@
 // Parts of the disk: which chunks are read, in which order, and when no more are.
 
 import { describe, expect, test, vi } from 'vitest';
-import { cancelled } from '../errors.js';
-import type { Session } from '../workers/session.js';
+import type { Session } from '../client-side/session.js';
+import { cancelled } from '../errors/errors.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
 
 const MIB = 1 << 20;

@@ -1,8 +1,8 @@
 // Parts of the disk as the guest reads them.
 
-import { cancelled, DecantError, outOfMemory } from '../errors.js';
-import { anyOf } from '../signals.js';
-import type { Session } from '../workers/session.js';
+import { anyOf } from '../calls/signals.js';
+import type { Session } from '../client-side/session.js';
+import { cancelled, DecantError, outOfMemory } from '../errors/errors.js';
 
 /** The bytes that are asked for at once: few enough that others get their turn, and that a cancel is soon obeyed. */
 const CHUNK = 4 << 20;

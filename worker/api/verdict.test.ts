@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { infoOf } from '../../e2e/support/units/element.js';
-import type { Examined } from '../inside/coordinator.js';
-import type { Info, Notice } from '../types.js';
+import type { Info, Notice } from '../public/types.js';
+import type { Examined } from '../worker-side/coordinator-methods.js';
 import { verdictOn } from './verdict.js';
 
 const SIZE = 1000;

@@ -1,8 +1,8 @@
 // What a program should know before it takes an image.
 
-import type { Examined } from '../inside/coordinator.js';
-import { shownText } from '../shown.js';
-import type { Finding, Info, Need, Notice, Verdict } from '../types.js';
+import { shownText } from '../errors/shown.js';
+import type { Finding, Info, Need, Notice, Verdict } from '../public/types.js';
+import type { Examined } from '../worker-side/coordinator-methods.js';
 
 /** The notices that say no more than what was handed over, or could not be seen. Others are warnings. */
 const NOTES = new Set(['backing-file', 'data-file', 'extent', 'extents', 'source-not-verified']);

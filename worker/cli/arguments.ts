@@ -3,9 +3,9 @@
 import { parseArgs } from 'node:util';
 import { localPath } from '../api/node-path.js';
 import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
 import { isHttp } from '../http/address.js';
-import { outputFormat } from './output-format.js';
+import { outputFormat } from './format-option.js';
 import { shownInput } from './remote.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
 import { isPageBlob, UPLOADS, type Upload } from './upload.js';

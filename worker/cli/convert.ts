@@ -1,10 +1,10 @@
 // `decant convert`.
 
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
+import { shownText } from '../errors/shown.js';
 import { addressOf, isHttp, lastingQuery } from '../http/address.js';
 import type { Image, Output } from '../node.js';
-import { shownText } from '../shown.js';
-import type { Result } from '../types.js';
+import type { Result } from '../public/types.js';
 import type { Command } from './arguments.js';
 import { leave } from './leaving.js';
 import { tellLost, tellUnlisted } from './lost.js';

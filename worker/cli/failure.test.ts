@@ -1,7 +1,7 @@
 // A failure ends with the option that helps, where one does.
 
 import { expect, test } from 'vitest';
-import { DecantError, type ErrorKind, type Fields } from '../errors.js';
+import { DecantError, type ErrorKind, type Fields } from '../errors/errors.js';
 import { failureText } from './failure.js';
 
 const kept = { reason: 'a', left: 'it is kept', kept: true };

@@ -1,6 +1,6 @@
 // The command's line on a failure: the package's sentence, and the option that helps.
 
-import type { PlainError } from '../errors.js';
+import type { PlainError } from '../errors/errors.js';
 
 /** Hand over what an image needs. */
 export const WITH = '--with FILE';

@@ -1,6 +1,6 @@
 // A file of headers for a server: tokens, which other users of a machine must not see.
 
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
 import { readSecret } from './secret-file.js';
 
 /** The headers in `file`, if there is one: a line for each, NAME: VALUE. Fails with `usage` where one is not. */

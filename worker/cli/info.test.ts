@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Info, Snapshot } from '../types.js';
+import type { Info, Snapshot } from '../public/types.js';
 import { infoJson, infoText } from './info.js';
 
 const PLAIN: Info = {

@@ -1,9 +1,9 @@
 // `decant info`, as `qemu-img info` of QEMU 7.2 prints it.
 
 import { stat } from 'node:fs/promises';
+import { shownText } from '../errors/shown.js';
 import { isHttp } from '../http/address.js';
-import { shownText } from '../shown.js';
-import type { ContainerInfo, Info, Need, Reference, Snapshot } from '../types.js';
+import type { ContainerInfo, Info, Need, Reference, Snapshot } from '../public/types.js';
 import { PASSWORD_FILE, WITH } from './failure.js';
 import { STANDARD_INPUT } from './standard-input.js';
 

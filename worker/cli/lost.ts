@@ -1,6 +1,6 @@
 // Reports what a salvage has lost.
 
-import type { Extent } from '../types.js';
+import type { Extent } from '../public/types.js';
 import { tell } from './output.js';
 
 /** Upper bound on the ranges that are listed. */

@@ -1,8 +1,8 @@
 // Runs a command. A failure is one line on stderr.
 
 import { readFile } from 'node:fs/promises';
-import { toDecantError } from '../errors.js';
-import { fileReason } from '../file-error.js';
+import { toDecantError } from '../errors/errors.js';
+import { fileReason } from '../errors/file-error.js';
 import { isHttp } from '../http/address.js';
 import { prepare } from '../node.js';
 import { type Command, parse, USAGE } from './arguments.js';
@@ -15,7 +15,7 @@ import { namedFile } from './named-file.js';
 import { openImage } from './open.js';
 import { requireOtherFiles } from './other-files.js';
 import { print, tell } from './output.js';
-import { passwordFile } from './passwords.js';
+import { passwordFile } from './password-input.js';
 import { shownInput } from './remote.js';
 import { STANDARD_INPUT } from './standard-input.js';
 import { requireFile, requireNoTerminal, STANDARD_OUTPUT } from './standard-output.js';

@@ -1,7 +1,7 @@
 // A map as it is printed.
 
 import { describe, expect, test, vi } from 'vitest';
-import type { Extent } from '../types.js';
+import type { Extent } from '../public/types.js';
 import { MOST_LISTED } from './lost.js';
 import { map } from './map.js';
 

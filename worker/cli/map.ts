@@ -1,8 +1,8 @@
 // `decant map`, as `qemu-img map` of QEMU 7.2 prints it.
 
-import { DecantError } from '../errors.js';
-import { shownText } from '../shown.js';
-import type { CommonImage, Extent } from '../types.js';
+import { DecantError } from '../errors/errors.js';
+import { shownText } from '../errors/shown.js';
+import type { CommonImage, Extent } from '../public/types.js';
 import { MOST_LISTED, tellLost, tellUnlisted } from './lost.js';
 import { print } from './output.js';
 

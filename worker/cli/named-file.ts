@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { localPath } from '../api/node-path.js';
-import { isAddress } from '../secrets.js';
+import { isAddress } from '../errors/secrets.js';
 
 /** A file, and the name that it stands for, if one was given. */
 export interface NamedFile {

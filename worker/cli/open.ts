@@ -1,13 +1,13 @@
 // Opens an image as the arguments say.
 
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
 import type { Waiting } from '../http/types.js';
 import { type Image, open, RequestLimit } from '../node.js';
-import type { Companion } from '../types.node.js';
+import type { Companion } from '../public/types.node.js';
 import type { Opening } from './arguments.js';
 import { readHeaders } from './header-file.js';
 import { namedFile } from './named-file.js';
-import { readPasswords } from './passwords.js';
+import { readPasswords } from './password-input.js';
 import { Remote } from './remote.js';
 import { STANDARD_INPUT, standardInput } from './standard-input.js';
 

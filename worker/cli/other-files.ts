@@ -3,8 +3,8 @@
 import { fstat } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { DecantError } from '../errors.js';
-import { overlap } from '../targets/device.js';
+import { DecantError } from '../errors/errors.js';
+import { overlap } from '../targets/node/device.js';
 import { STANDARD_INPUT } from './standard-input.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
 

@@ -1,7 +1,7 @@
 // Prints lines. Hidden characters are escaped, for people and in JSON alike: no text from an image or a name forges a
 // line or reaches a terminal as an escape sequence.
 
-import { escaped } from '../shown.js';
+import { escaped } from '../errors/shown.js';
 
 /** Where something is printed. A disk may go to standard output otherwise, which then is not to be touched. */
 const streams = new Set<NodeJS.WriteStream>([process.stderr]);

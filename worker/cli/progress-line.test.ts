@@ -1,7 +1,7 @@
 // The line of progress, as a terminal gets it.
 
 import { describe, expect, test } from 'vitest';
-import type { Progress } from '../types.js';
+import type { Progress } from '../public/types.js';
 import { ProgressLine } from './progress-line.js';
 
 /** Half of a disk of 200 MB, at an unknown speed. */

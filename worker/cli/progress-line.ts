@@ -1,7 +1,7 @@
 // A line of progress that overwrites itself, as with `-p` of qemu-img.
 
 import type { WriteStream } from 'node:tty';
-import type { Progress } from '../types.js';
+import type { Progress } from '../public/types.js';
 import { waitingText } from './waiting.js';
 
 /** A time as a clock shows it: "1:05", "2:03:04". */

@@ -1,10 +1,10 @@
 // Images on servers, as the arguments name them.
 
+import { isAddress, shownAddress } from '../errors/secrets.js';
 import { addressOf, isHttp } from '../http/address.js';
 import type { AddressOptions } from '../http/types.js';
 import { httpSource } from '../node.js';
-import { isAddress, shownAddress } from '../secrets.js';
-import type { Input } from '../types.node.js';
+import type { Input } from '../public/types.node.js';
 
 export class Remote {
   /** Where the headers go. */

@@ -6,8 +6,8 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { isatty, ReadStream } from 'node:tty';
 import { promisify } from 'node:util';
-import { cancelled } from '../errors.js';
-import { fileError } from '../file-error.js';
+import { cancelled } from '../errors/errors.js';
+import { fileError } from '../errors/file-error.js';
 import { shownInput } from './remote.js';
 import { STANDARD_INPUT } from './standard-input.js';
 

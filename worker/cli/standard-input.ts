@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { promisify } from 'node:util';
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
 
 /** What stands for it as an image. */
 export const STANDARD_INPUT = '-';

@@ -6,8 +6,8 @@ import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { promisify } from 'node:util';
-import { DecantError } from '../errors.js';
-import { fileError } from '../file-error.js';
+import { DecantError } from '../errors/errors.js';
+import { fileError } from '../errors/file-error.js';
 
 /** The argument that stands for standard output. */
 export const STANDARD_OUTPUT = '-';

@@ -1,7 +1,7 @@
 // Checks that arguments are UTF-8. Node replaces bytes that are not, and the result would name another file.
 
 import { readFile } from 'node:fs/promises';
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
 
 const REPLACEMENT = '\uFFFD';
 const SEPARATOR = '\0';

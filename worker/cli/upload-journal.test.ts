@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { partialName } from '../targets/partial.js';
+import { partialName } from '../targets/node/partial.js';
 import type { UploadJournal } from '../upload/types.js';
 import { uploadJournal } from './upload-journal.js';
 

@@ -6,9 +6,9 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { isOwn } from '../targets/journal.js';
-import { partialName, resumables, sweep } from '../targets/partial.js';
-import { type Place, pathIn } from '../targets/target.js';
+import { isOwn } from '../targets/node/journal.js';
+import { partialName, resumables, sweep } from '../targets/node/partial.js';
+import { pathIn, type ResolvedPath } from '../targets/node/resolved-path.js';
 import type { UploadJournal } from '../upload/types.js';
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDWR } = constants;
@@ -25,7 +25,7 @@ function stateFolder(): string {
 }
 
 /** Its name tells nothing of the address. */
-function placeOf(url: string): Place {
+function placeOf(url: string): ResolvedPath {
   const { origin, pathname } = new URL(url);
   const name = createHash('sha256').update(`${origin}${pathname}`).digest('hex').slice(0, 32);
   return { folder: Buffer.from(stateFolder()), name: Buffer.from(name) };
@@ -98,4 +98,4 @@ class FileJournal implements UploadJournal {
   }
 }
 
-const newPath = (place: Place): Buffer => pathIn(place.folder, partialName(place, 'resumable'));
+const newPath = (place: ResolvedPath): Buffer => pathIn(place.folder, partialName(place, 'resumable'));

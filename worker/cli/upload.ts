@@ -1,8 +1,8 @@
 // Outputs on servers, as the arguments name them.
 
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
 import { environmentFetch } from '../http/proxies.js';
-import type { Target } from '../types.js';
+import type { Target } from '../public/types.js';
 import { readHeaders } from './header-file.js';
 import { uploadJournal } from './upload-journal.js';
 

@@ -1,7 +1,7 @@
 // The address of a file on a server.
 
-import { DecantError } from '../errors.js';
-import { isOf } from '../values.js';
+import { isOf } from '../calls/values.js';
+import { DecantError } from '../errors/errors.js';
 
 export interface Address {
   /** Without user and password. */

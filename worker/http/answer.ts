@@ -1,6 +1,6 @@
 // What the headers of an answer say of a range of a file: RFC 9110, sections 8.4 and 14.
 
-import type { Fields } from '../errors.js';
+import type { Fields } from '../errors/errors.js';
 import { HttpFailure, refusal } from './failures.js';
 
 /** A range of bytes; `end` is the offset behind the last one. */

@@ -1,13 +1,13 @@
 // Requests for one file: to whom they go, with which headers, and how redirects are followed.
 
-import { type Fields, orCancelled, reasonOf } from '../errors.js';
+import { type Fields, orCancelled, reasonOf } from '../errors/errors.js';
 import type { Address } from './address.js';
 import { bodyOf, Clock, type Exchange } from './exchange.js';
 import { failureIn, HttpFailure, Passing, refusal, Unanswered } from './failures.js';
 import { headersFor } from './headers.js';
 import { Host, RequestLimit } from './host.js';
+import { checkHttpOptions } from './http-options.js';
 import { locationOf } from './location.js';
-import { checkHttpOptions } from './options.js';
 import type { Retries } from './retry.js';
 import { timeOf } from './seconds.js';
 import type { Awaited, Fetch, HttpOptions } from './types.js';

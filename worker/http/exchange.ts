@@ -1,6 +1,6 @@
 // The answer to a request, and its bytes as they come.
 
-import { orCancelled } from '../errors.js';
+import { orCancelled } from '../errors/errors.js';
 import { codingOf } from './answer.js';
 import { Overloaded, Passing, Trickling } from './failures.js';
 import { LEAST } from './retry.js';

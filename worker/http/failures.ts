@@ -1,6 +1,6 @@
 // What can go wrong with a request.
 
-import { DecantError, type DecantErrorOptions, type Fields } from '../errors.js';
+import { DecantError, type DecantErrorOptions, type Fields } from '../errors/errors.js';
 
 /** A failure of a request, with what programs are told of it: docs/errors.md lists the codes. */
 export abstract class HttpFailure extends Error {

@@ -1,9 +1,9 @@
 // The headers of requests: those that a caller gives, and the user and password of an address.
 
-import { DecantError, reasonOf } from '../errors.js';
+import { DecantError, reasonOf } from '../errors/errors.js';
 import type { Address } from './address.js';
 import { Unanswered } from './failures.js';
-import { checkHeaders } from './options.js';
+import { checkHeaders } from './http-options.js';
 import type { HttpOptions } from './types.js';
 
 /**

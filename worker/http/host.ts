@@ -1,6 +1,6 @@
 // How many requests go to one server at once, for those who share a limit.
 
-import { DecantError, orCancelled } from '../errors.js';
+import { DecantError, orCancelled } from '../errors/errors.js';
 
 /** As many as browsers make by HTTP/1.1. */
 const MOST = 6;

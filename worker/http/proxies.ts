@@ -1,7 +1,7 @@
 // Node: requests go through the proxies that the environment names, which its own `fetch` does not know.
 
 import type { buildConnector, Dispatcher, RequestInit as UndiciInit } from 'undici';
-import { reasonOf } from '../errors.js';
+import { reasonOf } from '../errors/errors.js';
 import { namesProxy, proxyFor } from './proxy-environment.js';
 import { storedFetch } from './stored.js';
 import { noProxyAnswer, openTunnel, proxyAuthorization, proxyRefusal } from './tunnel.js';

@@ -1,7 +1,7 @@
 // Which proxy the environment names for an address, as curl and others read it.
 
 import { BlockList, isIP } from 'node:net';
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
 
 type Environment = Record<string, string | undefined>;
 

@@ -1,6 +1,6 @@
 // Trying again what may pass.
 
-import { orCancelled } from '../errors.js';
+import { orCancelled } from '../errors/errors.js';
 import { Passing, Trickling, Unanswered } from './failures.js';
 import { LONGEST_TIMER } from './seconds.js';
 import type { Awaited, Waiting } from './types.js';

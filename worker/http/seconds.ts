@@ -1,6 +1,6 @@
 // Times that a caller gives.
 
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
 
 /** The longest time that a timer can wait, in milliseconds: 24 days. */
 export const LONGEST_TIMER = 2 ** 31 - 1;

@@ -1,6 +1,6 @@
 // Which state of a file an answer is of, and how certain that is: RFC 9110, section 8.8.
 
-import type { Fields } from '../errors.js';
+import type { Fields } from '../errors/errors.js';
 import { hidesRange } from './answer.js';
 import { HttpFailure } from './failures.js';
 

@@ -3,7 +3,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { request as requestSecurely } from 'node:https';
 import type { Socket } from 'node:net';
-import { reasonOf } from '../errors.js';
+import { reasonOf } from '../errors/errors.js';
 import { type Passing, type Refused, refusal, Unanswered } from './failures.js';
 
 /** How long a proxy may take, in milliseconds: less than a request, so that it is the proxy that is named. */

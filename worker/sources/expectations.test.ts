@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Source } from '../types.js';
+import type { Source } from '../public/types.js';
 import { Expectations } from './expectations.js';
 
 const range = (offset: number) => ({ offset, length: 10 });

@@ -1,7 +1,7 @@
 // What a source is told of what will be read. It knows one list only; several readers tell it, of one image or more.
 
-import type { Source } from '../types.js';
-import { expectOwn } from './own.js';
+import type { Source } from '../public/types.js';
+import { expectOwn } from './caller-source.js';
 
 interface Range {
   offset: number;

@@ -1,6 +1,6 @@
 // A file on a server as a source: fetched by ranges, each of them checked to be of one state of the file.
 
-import { orCancelled, reasonOf } from '../errors.js';
+import { orCancelled, reasonOf } from '../errors/errors.js';
 import { lastingQuery } from '../http/address.js';
 import { checkPart, type Range } from '../http/answer.js';
 import type { Client } from '../http/client.js';
@@ -11,7 +11,7 @@ import { type FetchRange, Queue } from '../http/queue.js';
 import { LEAST, type Retries } from '../http/retry.js';
 import { Alternating, Changed, checkState, hasValidator, proof, type State } from '../http/state.js';
 import type { Wanted } from '../http/wanted.js';
-import type { Network, Source } from '../types.js';
+import type { Network, Source } from '../public/types.js';
 
 /** How often a server is asked whether the file is in its earlier state after all. */
 const DOUBTS = 5;

@@ -1,11 +1,11 @@
 // Real ports: the test is the coordinator that asks.
 
 import { afterEach, expect, test } from 'vitest';
-import { DecantError } from '../errors.js';
-import type { Answer, Asked } from '../messages.js';
-import type { Source } from '../types.js';
+import { DecantError } from '../errors/errors.js';
+import type { Answer, Asked } from '../messages/messages.js';
+import type { Source } from '../public/types.js';
+import { StreamReader } from './caller-stream.js';
 import { Loan } from './loan.js';
-import { StreamReader } from './stream.js';
 
 let loan: Loan | undefined;
 let ports: MessagePort[] = [];

@@ -1,11 +1,11 @@
 // The sources of an image, as one coordinator has them for a time: what is the caller's own is asked for by ports.
 
-import { DecantError, type PlainError, toPlain } from '../errors.js';
-import type { Answer, Asked, ImageSpec } from '../messages.js';
-import type { Source } from '../types.js';
+import { DecantError, type PlainError, toPlain } from '../errors/errors.js';
+import type { Answer, Asked, ImageSpec } from '../messages/messages.js';
+import type { Source } from '../public/types.js';
+import { readOwn } from './caller-source.js';
+import type { Remote, StreamReader } from './caller-stream.js';
 import { Expectations } from './expectations.js';
-import { readOwn } from './own.js';
-import type { Remote, StreamReader } from './stream.js';
 
 /** Reads a range in bytes. */
 type Read = (offset: number, length: number, signal: AbortSignal) => Promise<Uint8Array<ArrayBuffer>>;

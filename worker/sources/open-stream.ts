@@ -1,7 +1,7 @@
 // Opens a stream of the caller's as the image.
 
+import { type Remote, StreamReader } from './caller-stream.js';
 import type { OpenedSource } from './opened-source.js';
-import { type Remote, StreamReader } from './stream.js';
 
 /** Fails with `usage` where the stream is read by somebody else. */
 export function openStream(stream: ReadableStream<Uint8Array>, remote?: Remote): OpenedSource {

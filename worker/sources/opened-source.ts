@@ -1,8 +1,8 @@
 // A source as the calling side has it open.
 
-import type { FileSpec } from '../messages.js';
-import type { Source } from '../types.js';
-import type { StreamReader } from './stream.js';
+import type { FileSpec } from '../messages/messages.js';
+import type { Source } from '../public/types.js';
+import type { StreamReader } from './caller-stream.js';
 
 export interface OpenedSource {
   /** A file, or a source or a stream of the caller's own, which stays on this side. */

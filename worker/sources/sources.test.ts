@@ -1,12 +1,12 @@
 // An image and its companions: which of them are one file, what they are called, and that all are closed.
 
 import { afterEach, expect, test } from 'vitest';
-import type { Companion, Input } from '../given.js';
 import type { HttpOptions } from '../http/types.js';
-import type { Source } from '../types.js';
+import type { Companion, Input } from '../public/given.js';
+import type { Source } from '../public/types.js';
+import { openOwn } from './caller-source.js';
 import { openStream } from './open-stream.js';
 import type { OpenedSource } from './opened-source.js';
-import { openOwn } from './own.js';
 import { Sources } from './sources.js';
 
 const closed: (string | undefined)[] = [];

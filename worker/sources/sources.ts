@@ -1,16 +1,16 @@
 // An image and its companions, opened.
 
-import { DecantError } from '../errors.js';
-import type { Companion, Input } from '../given.js';
+import { anyOf } from '../calls/signals.js';
+import { isObject } from '../calls/values.js';
+import { DecantError } from '../errors/errors.js';
 import { addressOf, isHttp } from '../http/address.js';
 import type { HttpOptions } from '../http/types.js';
-import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages.js';
-import { anyOf } from '../signals.js';
-import type { Network } from '../types.js';
-import { isObject } from '../values.js';
+import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages/messages.js';
+import type { Companion, Input } from '../public/given.js';
+import type { Network } from '../public/types.js';
+import { expects, isOwn } from './caller-source.js';
 import { Loan } from './loan.js';
 import type { OpenedSource } from './opened-source.js';
-import { expects, isOwn } from './own.js';
 
 /** How to open an image, besides its sources. */
 export type ImageSettings = Omit<ImageSpec, 'source' | 'companions'>;

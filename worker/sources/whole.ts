@@ -1,11 +1,11 @@
 // A file of a server that sends only whole files: kept in memory where it is small, otherwise read once, in order.
 
-import { reasonOf } from '../errors.js';
+import { reasonOf } from '../errors/errors.js';
 import { codingOf, lengthOf } from '../http/answer.js';
 import type { Exchange } from '../http/exchange.js';
 import { Passing } from '../http/failures.js';
 import type { Retries } from '../http/retry.js';
-import type { Network, Source } from '../types.js';
+import type { Network, Source } from '../public/types.js';
 import { openStream } from './open-stream.js';
 import type { OpenedSource } from './opened-source.js';
 

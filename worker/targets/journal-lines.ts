@@ -1,7 +1,7 @@
 // The journal of a partial file, in Node and in browsers: a line for the conversion, and one for each time at which more
 // was certain to be there.
 
-import type { Begun } from './route.js';
+import type { Begun } from './output-target.js';
 
 /** How long to wait before what is done is made certain once more: so many milliseconds, and as many times as it took. */
 const INTERVAL = 500;

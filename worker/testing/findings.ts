@@ -1,6 +1,6 @@
 // The faults that a contract test finds, as sentences.
 
-import { reasonOf } from '../errors.js';
+import { reasonOf } from '../errors/errors.js';
 
 /** How long a call may take, in milliseconds. After that it counts as one that never settles. */
 const PATIENCE = 10_000;

@@ -1,13 +1,13 @@
 // An Azure block blob: blocks in any order, then a list of them all. Put Block, Put Block List.
 
-import type { TargetPlan } from '../types.js';
+import type { TargetPlan } from '../public/types.js';
+import { type Protocol, refusedSize } from './ascending-target.js';
 import type { Blob } from './azure.js';
 import { Completing, requireAbsent } from './completing.js';
 import { Flight } from './flight.js';
 import { Digest } from './md5.js';
 import type { Part, SizeOf } from './parts.js';
 import type { Requests } from './requests.js';
-import { type Protocol, refusedSize } from './target.js';
 
 const AT_ONCE = 4;
 const MOST_BLOCKS = 50_000;

@@ -1,14 +1,14 @@
 // An Azure page blob: made with its size, all zeros; then pages at any place. Put Blob, Put Page, Get Page Ranges.
 
-import { DecantError } from '../errors.js';
-import type { Network, Target, TargetEnd, TargetPlan } from '../types.js';
+import { DecantError } from '../errors/errors.js';
+import type { Network, Target, TargetEnd, TargetPlan } from '../public/types.js';
+import { ABORT_TIMEOUT, endOf, refusedSize } from './ascending-target.js';
 import { type Blob, MARK } from './azure.js';
 import { Gathering } from './body.js';
 import { isOfSize } from './confirmation.js';
 import { Flight } from './flight.js';
 import { Digest } from './md5.js';
 import type { Answer, MakeCall, Requests } from './requests.js';
-import { ABORT_TIMEOUT, endOf, refusedSize } from './target.js';
 
 const PAGE = 512;
 /** The most that a request may write, in bytes. */

@@ -1,6 +1,6 @@
 // Whether a finished object is there as it was sent: by what its server says of it.
 
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
 import { Passing } from '../http/failures.js';
 import type { MakeCall, Requests } from './requests.js';
 

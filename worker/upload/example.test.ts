@@ -1,7 +1,7 @@
 // The console example wraps a target of this package.
 
 import { expect, test } from 'vitest';
-import type { Target } from '../types.js';
+import type { Target } from '../public/types.js';
 import { s3Target } from './index.js';
 
 /** All that a conversion looks at before it calls anything. */

@@ -15,7 +15,7 @@ import {
   TARGETS,
   upload,
 } from '../../e2e/support/units/uploads.js';
-import type { TargetEnd } from '../types.js';
+import type { TargetEnd } from '../public/types.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

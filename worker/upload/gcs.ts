@@ -1,7 +1,8 @@
 // Google Cloud Storage's resumable uploads: one chunk after the other.
 // Cloud Storage documentation, "Perform resumable uploads".
 
-import type { TargetPlan } from '../types.js';
+import type { TargetPlan } from '../public/types.js';
+import { type Protocol, refusedSize } from './ascending-target.js';
 import { type Body, sizeOf } from './body.js';
 import { Completing, requireAbsent } from './completing.js';
 import { confirm, otherObject, Unfinished, unconfirmed } from './confirmation.js';
@@ -11,7 +12,6 @@ import { Digest, toBase64 } from './md5.js';
 import { appendPart } from './offsets.js';
 import type { Part } from './parts.js';
 import type { Answer, Call, MakeCall, Requests } from './requests.js';
-import { type Protocol, refusedSize } from './target.js';
 
 /** A multiple of 256 KiB, as the protocol wants it. */
 const CHUNK = 16 << 20;

@@ -1,29 +1,29 @@
 // Targets that upload: for `Image.convert`. Nothing happens at import.
 
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
 import { addressOf } from '../http/address.js';
-import { checkHttpOptions } from '../http/options.js';
+import { checkHttpOptions } from '../http/http-options.js';
 import { timeOf } from '../http/seconds.js';
-import { checkNames } from '../option-names.js';
-import type { Target } from '../types.js';
+import { checkNames } from '../public/option-names.js';
+import type { Target } from '../public/types.js';
+import { OneConversion, type Protocol, UploadTarget } from './ascending-target.js';
 import { Blob } from './azure.js';
 import { BlockBlob } from './azure-block.js';
 import { PageBlob } from './azure-page.js';
 import { Gcs } from './gcs.js';
-import { GCS_OPTIONS, PAGE_BLOB_OPTIONS, S3_KEYS, S3_OPTIONS, TUS_OPTIONS, UPLOAD_OPTIONS } from './options.js';
 import { Put } from './put.js';
 import { Requests, TIMEOUT } from './requests.js';
 import { S3 } from './s3.js';
 import { S3Journal } from './s3-journal.js';
 import { checkKeys, signedUrl, signerOf } from './s3-sign.js';
 import type { S3Options } from './s3-types.js';
-import { OneConversion, type Protocol, UploadTarget } from './target.js';
 import { Tus } from './tus.js';
 import type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadOptions } from './types.js';
+import { GCS_OPTIONS, PAGE_BLOB_OPTIONS, S3_KEYS, S3_OPTIONS, TUS_OPTIONS, UPLOAD_OPTIONS } from './upload-options.js';
 
 export type { RequestLimit } from '../http/host.js';
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from '../http/types.js';
-export type { Bytes, Network, Target, TargetBegun, TargetEnd, TargetPlan } from '../types.js';
+export type { Bytes, Network, Target, TargetBegun, TargetEnd, TargetPlan } from '../public/types.js';
 export type { S3Keys, S3Options, S3Request } from './s3-types.js';
 export type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadJournal, UploadOptions } from './types.js';
 

@@ -1,6 +1,6 @@
 // What a server keeps of an upload that was given up.
 
-import { DecantError, reasonOf } from '../errors.js';
+import { DecantError, reasonOf } from '../errors/errors.js';
 import { Passing, Refused } from '../http/failures.js';
 
 /** The error of an upload that could not be removed from `place` because of `thrown`; it is there `perhaps` only. */

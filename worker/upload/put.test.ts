@@ -12,7 +12,7 @@ import {
   TARGETS,
   upload,
 } from '../../e2e/support/units/uploads.js';
-import type { TargetPlan } from '../types.js';
+import type { TargetPlan } from '../public/types.js';
 import { Put } from './put.js';
 import type { UploadOptions } from './types.js';
 

@@ -1,12 +1,12 @@
 // One plain PUT, whose body is the output. RFC 9110, section 9.3.4.
 
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
 import { timeOf } from '../http/seconds.js';
-import type { Network, Target, TargetEnd, TargetPlan } from '../types.js';
+import type { Network, Target, TargetEnd, TargetPlan } from '../public/types.js';
+import { endOf } from './ascending-target.js';
 import { isRefusal, requireAbsent } from './completing.js';
 import { confirm, Unfinished, unconfirmed } from './confirmation.js';
 import { type Answer, PATIENCE, type Requests, TIMEOUT } from './requests.js';
-import { endOf } from './target.js';
 import type { UploadOptions } from './types.js';
 
 /** The server works on the request after its answer. */

@@ -14,7 +14,7 @@ import {
   spaces,
 } from '../../e2e/support/units/requests.js';
 import { failure, runClock } from '../../e2e/support/units/uploads.js';
-import type { DecantError } from '../errors.js';
+import type { DecantError } from '../errors/errors.js';
 import { Requests } from './requests.js';
 
 beforeEach(() => {

@@ -1,15 +1,15 @@
 // Requests of one upload: counted, tried again where that may help, and ended together.
 
-import { DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors.js';
+import { DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
 import { type Address, addressOf } from '../http/address.js';
 import { failureIn, madeOf, Passing, Refused, refusal, Unanswered } from '../http/failures.js';
 import { headersFor, made } from '../http/headers.js';
+import { checkHttpOptions } from '../http/http-options.js';
 import { locationOf } from '../http/location.js';
-import { checkHttpOptions } from '../http/options.js';
 import { Retries } from '../http/retry.js';
 import { LONGEST_TIMER, timeOf } from '../http/seconds.js';
 import type { Awaited } from '../http/types.js';
-import type { Network } from '../types.js';
+import type { Network } from '../public/types.js';
 import { type Body, sizeOf } from './body.js';
 import { SOMEBODY } from './lacking.js';
 import { completedAt, leftBehind } from './left-behind.js';

@@ -2,7 +2,7 @@
 // unless it has the result: what was lost, or cut off by a gateway, is asked for again, and the object is looked at.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
 import { Refused } from '../http/failures.js';
 import { Completing } from './completing.js';
 import { confirm, isOfSize, otherObject, Unfinished } from './confirmation.js';

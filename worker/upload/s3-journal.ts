@@ -2,7 +2,7 @@
 // part that the server has, once its answer was checked.
 
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
 import { LONGEST_TIMER } from '../http/seconds.js';
 import type { UploadJournal } from './types.js';
 

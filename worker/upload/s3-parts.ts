@@ -1,9 +1,9 @@
 // How large the parts of an upload to S3 are. All have one size, since some servers take no other, unless an output of unknown
 // size turns out to need more of them than there may be.
 
-import type { TargetPlan } from '../types.js';
+import type { TargetPlan } from '../public/types.js';
+import { refusedSize } from './ascending-target.js';
 import type { SizeOf } from './parts.js';
-import { refusedSize } from './target.js';
 
 /** Amazon S3 User Guide, "Multipart upload limits". */
 const MOST_PARTS = 10_000;

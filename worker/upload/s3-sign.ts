@@ -1,7 +1,7 @@
 // Presigned URLs: by keys, or as a caller's function gives them. Amazon S3 API Reference, "Authenticating Requests: Using Query Parameters".
 
 import { AwsV4Signer } from 'aws4fetch';
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
 import { addressIn, decoded } from '../http/address.js';
 import { askingFor } from './s3-requests.js';
 import type { S3Keys, S3Request } from './s3-types.js';

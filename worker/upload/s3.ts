@@ -3,7 +3,8 @@
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { Refused, Unanswered } from '../http/failures.js';
-import type { TargetPlan } from '../types.js';
+import type { TargetPlan } from '../public/types.js';
+import type { Protocol, UploadBegun } from './ascending-target.js';
 import { matchesChecksum } from './checksums.js';
 import { requireAbsent } from './completing.js';
 import { bare } from './confirmation.js';
@@ -19,7 +20,6 @@ import type { LeftUpload, S3Journal, StoredPart } from './s3-journal.js';
 import { growingSize, partSize, requireRoom } from './s3-parts.js';
 import { askingFor } from './s3-requests.js';
 import type { S3Request } from './s3-types.js';
-import type { Protocol, UploadBegun } from './target.js';
 
 /** Parts under way at once, and the bytes that they may have together. */
 const AT_ONCE = 4;

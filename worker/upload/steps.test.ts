@@ -4,7 +4,7 @@ import { Hash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Cloud } from '../../e2e/support/cloud.js';
 import { failure } from '../../e2e/support/units/uploads.js';
-import type { Target } from '../types.js';
+import type { Target } from '../public/types.js';
 import { azureBlockBlobTarget, azurePageBlobTarget, gcsTarget, putTarget, s3Target, tusTarget } from './index.js';
 import { askingFor } from './s3-requests.js';
 

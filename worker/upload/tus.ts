@@ -1,8 +1,9 @@
 // The tus resumable upload protocol, version 1.0.0, with its extensions creation, creation-defer-length and termination.
 
-import { DecantError } from '../errors.js';
+import { DecantError } from '../errors/errors.js';
 import { Passing, Refused } from '../http/failures.js';
-import type { TargetPlan } from '../types.js';
+import type { TargetPlan } from '../public/types.js';
+import type { Protocol } from './ascending-target.js';
 import { type Body, zeros } from './body.js';
 import { unconfirmed } from './confirmation.js';
 import { Flight } from './flight.js';
@@ -10,7 +11,6 @@ import { lacking } from './lacking.js';
 import { appendPart } from './offsets.js';
 import type { Part } from './parts.js';
 import type { Answer, MakeCall, Requests } from './requests.js';
-import type { Protocol } from './target.js';
 
 const CHUNK = 16 << 20;
 const VERSION = { 'Tus-Resumable': '1.0.0' };

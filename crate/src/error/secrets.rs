@@ -1,6 +1,6 @@
 //! Removes secrets from URLs in texts: a URL may have a user name, a password, or a query with a signature.
 //!
-//! `worker/secrets.ts` implements the same rule; the cases in `tests/shown.json` test both.
+//! `worker/errors/secrets.ts` implements the same rule; the cases in `tests/shown.json` test both.
 
 /// Trailing characters that end a sentence, not a URL.
 const PUNCTUATION: &[char] = &[':', ';', ',', '.', ')', ']', '}', '\'', '"'];

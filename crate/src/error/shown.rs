@@ -2,7 +2,7 @@
 //! such text must not move the cursor, forge lines, change the direction of surrounding text, hide parts of itself, or
 //! fill the screen.
 //!
-//! `worker/shown.ts` implements the same rule; the cases in `tests/shown.json` test both.
+//! `worker/errors/shown.ts` implements the same rule; the cases in `tests/shown.json` test both.
 
 use crate::error::secrets::without_secrets;
 

@@ -215,7 +215,7 @@ struct DoneMessage {
     lost_bytes: u64,
 }
 
-/// `Examination` in `inside/coordinator.ts`.
+/// `Examination` in `worker-side/coordinator-methods.ts`.
 #[derive(Serialize)]
 struct ExaminationMessage {
     notices: Vec<Notice>,

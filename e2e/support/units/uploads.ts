@@ -3,7 +3,8 @@
 
 import { vi } from 'vitest';
 import { addressOf } from '../../../worker/http/address.js';
-import type { Target, TargetEnd, TargetPlan } from '../../../worker/types.js';
+import type { Target, TargetEnd, TargetPlan } from '../../../worker/public/types.js';
+import { type Protocol, UploadTarget } from '../../../worker/upload/ascending-target.js';
 import { Blob } from '../../../worker/upload/azure.js';
 import { BlockBlob } from '../../../worker/upload/azure-block.js';
 import { PageBlob } from '../../../worker/upload/azure-page.js';
@@ -14,7 +15,6 @@ import { S3 } from '../../../worker/upload/s3.js';
 import { S3Journal } from '../../../worker/upload/s3-journal.js';
 import { askingFor } from '../../../worker/upload/s3-requests.js';
 import type { S3Request } from '../../../worker/upload/s3-types.js';
-import { type Protocol, UploadTarget } from '../../../worker/upload/target.js';
 import { Tus } from '../../../worker/upload/tus.js';
 import type { UploadJournal, UploadOptions } from '../../../worker/upload/types.js';
 import { Cloud, type CloudOptions } from '../cloud.js';

@@ -1,0 +1,58 @@
+// Vitest: a conversion to a path, of which the test does the coordinator's part.
+
+import { ftruncateSync, writeSync } from 'node:fs';
+import { cancelled } from '../../../worker/errors/errors.js';
+import type { OpenFile } from '../../../worker/messages/messages.js';
+import { PathTarget } from '../../../worker/targets/node/path.js';
+
+/** In bytes: what a conversion of these tests writes. */
+export const SIZE = 8192;
+
+interface Options {
+  sources?: ConstructorParameters<typeof PathTarget>[1];
+  sync?: boolean;
+  sparse?: boolean;
+  existing?: boolean;
+  /** The file has its size, as one that is written in place. */
+  keepsSize?: boolean;
+  hasFooter?: boolean;
+  identity?: string;
+}
+
+export interface Begun {
+  target: PathTarget;
+  /** The temporary file, or the device. */
+  file: OpenFile;
+  /** Puts the output into its place; `size` is what should have been written. */
+  commit(size?: number): Promise<void>;
+  /** Gives the conversion up, as after a cancel. */
+  cancel(keep?: boolean): Promise<void>;
+}
+
+/** Begins a conversion to `path` and writes all of it. */
+export async function beginTo(
+  path: string,
+  { sources = [], identity, keepsSize, hasFooter = false, ...options }: Options = {},
+): Promise<Begun> {
+  const target = new PathTarget(path, sources, options);
+  const { signal } = new AbortController();
+  const sizes = { virtualSize: SIZE, outputSize: SIZE, hasFooter };
+  const spec = await target.prepare(sizes, signal, identity).catch(async (thrown) => {
+    await target.discard(thrown, false);
+    throw thrown;
+  });
+  if (!('file' in spec)) throw new Error('not a file');
+  const { file } = spec;
+  if (!keepsSize) ftruncateSync(file.fd, SIZE);
+  writeSync(file.fd, Buffer.alloc(SIZE, 'new'), 0, SIZE, 0);
+  return {
+    target,
+    file,
+    commit: (size = SIZE) =>
+      target.commit(size).catch(async (thrown) => {
+        await target.discard(thrown, false);
+        throw thrown;
+      }),
+    cancel: (keep = false) => target.discard(cancelled(), keep),
+  };
+}

@@ -1,0 +1,113 @@
+// Which password belongs to which layer.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Info, Layer, Need } from '../public/types.js';
+import { passwordFile, readPasswords } from './password-input.js';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'decant-'));
+  for (const [name, content] of [
+    ['top', 'of the top'],
+    ['base', 'of the base\n'],
+    ['windows', 'of Windows\r\n'],
+    ['lines', 'one\n\n'],
+    ['return', 'one\r'],
+    ['a=b', 'of a=b'],
+    ['empty', ''],
+  ] as const) {
+    writeFileSync(join(folder, name), content);
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** `list`, where the files are in the folder: `top.qcow2=base`. */
+const inFolder = (list: readonly string[]) =>
+  list.map((option) => option.replace(/^(top\.qcow2=|base\.qcow2=|middle\.qcow2=|)(?!-)/, `$1${folder}/`));
+
+const read = (list: readonly string[], input?: string) =>
+  readPasswords(inFolder(list), input, new AbortController().signal);
+
+const textOf = (bytes: Uint8Array | undefined) => bytes && new TextDecoder().decode(bytes);
+
+const layer = (name: string, encryption?: 'luks'): Layer => {
+  const common = { name, format: 'qcow2', guessed: false, virtualSize: 1 };
+  return encryption ? { ...common, encryption } : common;
+};
+
+const TOP = layer('/vm/top.qcow2', 'luks');
+const MIDDLE = layer('/vm/middle.qcow2');
+const BASE = layer('base.qcow2', 'luks');
+
+const info = (layers: Layer[], needs: Need[] = []) => ({ layers, needs }) as Info;
+
+// (options, the password of the top, that of the base)
+for (const [options, top, base] of [
+  [[], undefined, undefined],
+  [['top'], 'of the top', 'of the top'],
+  [['top.qcow2=top', 'base.qcow2=base'], 'of the top', 'of the base'],
+  [['base', 'top.qcow2=top'], 'of the top', 'of the base'],
+  [['top.qcow2=top'], 'of the top', undefined],
+  [['base.qcow2=base'], undefined, 'of the base'],
+  [['top', 'base.qcow2=a=b'], 'of the top', 'of a=b'],
+  [['windows'], 'of Windows', 'of Windows'],
+  // One line end alone is not a part of it.
+  [['lines', 'base.qcow2=return'], 'one\n', 'one\r'],
+  [['empty'], '', ''],
+] satisfies [string[], string | undefined, string | undefined][]) {
+  test(`${options.join(' ') || 'none'}: ${JSON.stringify([top, base])}`, async () => {
+    const passwords = await read(options);
+    expect(textOf(passwords.of(TOP))).toBe(top);
+    expect(textOf(passwords.of(BASE))).toBe(base);
+    expect(passwords.isEmpty).toBe(options.length === 0);
+    expect(() => passwords.check(info([TOP, MIDDLE, BASE]))).not.toThrow();
+  });
+}
+
+test('the whole name of a layer comes before its last part', async () => {
+  const list = [`/vm/top.qcow2=${folder}/top`, `top.qcow2=${folder}/base`];
+  const passwords = await readPasswords(list, undefined, new AbortController().signal);
+  expect(textOf(passwords.of(TOP))).toBe('of the top');
+  expect(textOf(passwords.of(layer('/other/top.qcow2')))).toBe('of the base');
+});
+
+describe('a layer that is not encrypted', () => {
+  for (const [what, layers, message] of [
+    ['beside others', [TOP, MIDDLE, BASE], "'middle.qcow2'; encrypted are '/vm/top.qcow2', 'base.qcow2'"],
+    ['alone', [MIDDLE], "'middle.qcow2'; none is encrypted"],
+    ['beside a hostile name', [layer('a\nb', 'luks')], "'middle.qcow2'; encrypted are 'a\\u000ab'"],
+  ] satisfies [string, Layer[], string][]) {
+    test(what, async () => {
+      const passwords = await read(['top', 'middle.qcow2=base']);
+      const error = expect.objectContaining({ kind: 'usage', message: `There is no encrypted layer ${message}` });
+      expect(() => passwords.check(info(layers))).toThrow(error);
+      // The missing file may be that layer.
+      const missing: Need = { kind: 'missing-file', role: 'backing file', name: 'c', fileName: 'c', of: 'a' };
+      expect(() => passwords.check(info(layers, [missing]))).not.toThrow();
+    });
+  }
+});
+
+describe('what is refused', () => {
+  for (const [options, input, kind, message] of [
+    [['top', 'base'], undefined, 'usage', '--password-file is given twice for all layers'],
+    [['top.qcow2=top', 'top.qcow2=base'], undefined, 'usage', "--password-file is given twice for 'top.qcow2'"],
+    [['-', 'base.qcow2=-'], undefined, 'usage', 'Standard input holds one password only; put the others into files'],
+    [['-'], 'the image', 'usage', 'Standard input is the image; put the password into a file'],
+    [['a=-'], 'the image', 'usage', 'Standard input is the image; put the password into a file'],
+    [['-'], 'the headers', 'usage', 'Standard input is the headers; put the password into a file'],
+    [['top', 'base.qcow2=none'], undefined, 'source', 'Could not read the password from'],
+  ] satisfies [string[], string | undefined, string, string][]) {
+    test(`${options.join(' ')}${input ? ` where standard input is ${input}` : ''}`, async () => {
+      await expect(read(options, input)).rejects.toMatchObject({ kind, message: expect.stringContaining(message) });
+    });
+  }
+});
+
+test('standard input is a file of its name', () => {
+  expect(passwordFile('-')).toEqual({ name: undefined, file: '-' });
+  expect(passwordFile('top=-')).toEqual({ name: 'top', file: '-' });
+});

@@ -1,0 +1,85 @@
+// Reads the passwords of encrypted layers from files, pipes, terminals or standard input.
+
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
+import { DecantError } from '../errors/errors.js';
+import { shownText } from '../errors/shown.js';
+import type { Info, Layer } from '../public/types.js';
+import { namedFile } from './named-file.js';
+import { readSecret } from './secret-file.js';
+import { STANDARD_INPUT } from './standard-input.js';
+
+/** `bytes` without the line end that an editor or `echo` adds. */
+function withoutLineEnd(bytes: Buffer): Uint8Array {
+  const text = bytes.toString('latin1');
+  return bytes.subarray(0, text.replace(/\r?\n$/, '').length);
+}
+
+/** The content of the file without its last line end. Fails with `cancelled` as soon as `signal` is aborted. */
+async function readPassword(path: string, signal: AbortSignal): Promise<Uint8Array> {
+  return withoutLineEnd(await readSecret(path, 'the password', signal));
+}
+
+const usage = (message: string) => new DecantError('usage', message);
+
+/**
+ * Passwords by the names of layers, with or without their folders. The one under `undefined` is for all other layers.
+ */
+class Passwords {
+  constructor(private readonly byName: Map<string | undefined, Uint8Array>) {}
+
+  get isEmpty(): boolean {
+    return this.byName.size === 0;
+  }
+
+  of({ name }: Layer): Uint8Array | undefined {
+    return this.byName.get(name) ?? this.byName.get(basename(name)) ?? this.byName.get(undefined);
+  }
+
+  /** Fails with `usage` if a password is for a layer that the image does not have, or that is not encrypted. */
+  check({ layers, needs }: Info): void {
+    // Files that are missing may be such layers.
+    if (needs.some(({ kind }) => kind === 'missing-file')) return;
+    const encrypted = layers.filter(({ encryption }) => encryption !== undefined).map(({ name }) => name);
+    for (const name of this.byName.keys()) {
+      if (name === undefined || encrypted.some((one) => one === name || basename(one) === name)) continue;
+      const list = encrypted.map((one) => `'${shownText(one)}'`).join(', ');
+      const those = encrypted.length > 0 ? `encrypted are ${list}` : 'none is encrypted';
+      throw usage(`There is no encrypted layer '${shownText(name)}'; ${those}`);
+    }
+  }
+}
+
+/** The layer, if one is named, and the file of an argument: FILE or NAME=FILE. */
+export const passwordFile = (argument: string) =>
+  namedFile(argument, (path) => path === STANDARD_INPUT || existsSync(path));
+
+/**
+ * Reads the passwords that `list` names: each is FILE, for all layers, or NAME=FILE, for one. Fails with `usage` where one
+ * of them and `input`, if that is given, or two of them are standard input.
+ */
+export async function readPasswords(
+  list: string[],
+  input: string | undefined,
+  signal: AbortSignal,
+): Promise<Passwords> {
+  const files = new Map<string | undefined, string>();
+  for (const argument of list) {
+    const { name, file } = passwordFile(argument);
+    if (files.has(name)) {
+      const layers = name === undefined ? 'all layers' : `'${shownText(name)}'`;
+      throw usage(`--password-file is given twice for ${layers}`);
+    }
+    files.set(name, file);
+  }
+  const fromInput = [...files.values()].filter((file) => file === STANDARD_INPUT).length;
+  if (input !== undefined && fromInput > 0) {
+    throw usage(`Standard input is ${input}; put the password into a file`);
+  }
+  if (fromInput > 1) {
+    throw usage('Standard input holds one password only; put the others into files');
+  }
+  const byName = new Map<string | undefined, Uint8Array>();
+  for (const [name, file] of files) byName.set(name, await readPassword(file, signal));
+  return new Passwords(byName);
+}

@@ -1,0 +1,278 @@
+// What becomes of an image's coordinator when operations fail, are cancelled, or do not obey.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { DecantError } from '../errors/errors.js';
+import { type Methods, type Port, serve, type WorkerPort } from '../messages/rpc.js';
+import type { Engine } from '../public/types.js';
+import { type Opening, Session } from './session.js';
+import { endAllWorkers } from './warm.js';
+
+/** How long an operation may take to end after a cancel, in milliseconds, and how long after that its coordinator. */
+const [STOP_TIME, MORE_TIME] = [600, 150];
+
+/** What has happened, in its order. */
+let log: string[];
+/** What the workers answer to `open`. */
+let open: () => unknown;
+
+/** A worker in this thread. */
+function spawn(engine: Engine): WorkerPort {
+  let [toWorker, toCaller]: ((data: unknown) => void)[] = [];
+  const inside: Port = {
+    post: (message) => toCaller!(message),
+    listen: (message) => {
+      toWorker = message;
+    },
+  };
+  const methods: Methods = {
+    startCoordinator: () => {},
+    open: () => open(),
+    cancel: (operation: number) => void log.push(`cancel ${operation}`),
+    close: (image: number) => void log.push(`close ${image}`),
+  };
+  serve(inside, methods);
+  return {
+    post: (message) => toWorker!(message),
+    listen: (message) => {
+      toCaller = message;
+    },
+    onDeath: () => {},
+    // More than once does no harm.
+    terminate: async () => {
+      if (!log.includes(`terminate ${engine}`)) log.push(`terminate ${engine}`);
+    },
+    keepAlive: () => {},
+  };
+}
+
+const loan = {
+  ports: [],
+  image: {},
+  cancel: () => void log.push('give up reads'),
+  end: () => void log.push('return sources'),
+  explain: (error: DecantError) => new DecantError(error.kind, `${error.message}, explained`),
+};
+
+const opening = () =>
+  ({
+    starter: {
+      spawn,
+      module: async () => ({}) as WebAssembly.Module,
+    },
+    sources: { lend: () => loan },
+    settings: {},
+    engine: 'workers',
+    engineReason: '',
+    workers: 1,
+  }) as unknown as Opening;
+
+const opened = { image: 7, info: {}, outputs: [], comesInOrder: false };
+const never = () => new Promise<never>(() => {});
+const failure = (work: Promise<unknown>) => work.catch((error: unknown) => error);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  log = [];
+  open = () => opened;
+});
+afterEach(async () => {
+  await endAllWorkers();
+  vi.useRealTimers();
+});
+
+describe('opening', () => {
+  test('holds the sources', async () => {
+    const session = await Session.open(opening());
+    expect([session.image, session.usable, log]).toEqual([7, true, []]);
+  });
+
+  test('a failure returns the sources, and leaves the coordinator', async () => {
+    open = () => {
+      throw new DecantError('corrupt', 'damaged');
+    };
+    expect(await failure(Session.open(opening()))).toMatchObject({
+      kind: 'corrupt',
+      message: 'damaged, explained',
+    });
+    expect(log).toEqual(['return sources']);
+  });
+
+  test('a failure of the coordinator itself ends it', async () => {
+    open = () => {
+      throw new DecantError('internal', 'out of memory');
+    };
+    expect(await failure(Session.open(opening()))).toMatchObject({ kind: 'internal' });
+    expect(log).toEqual(['terminate workers', 'return sources']);
+  });
+
+  test('a cancel waits until nothing is read any more', async () => {
+    let answer = (_: unknown) => {};
+    const answered = new Promise((resolve) => {
+      answer = resolve;
+    });
+    open = () => answered;
+    const abort = new AbortController();
+    const ended = failure(Session.open(opening(), abort.signal));
+    await vi.advanceTimersByTimeAsync(0);
+    abort.abort();
+    await vi.advanceTimersByTimeAsync(STOP_TIME - 1);
+    expect(log).toEqual(['give up reads']);
+    answer(opened);
+    expect(await ended).toMatchObject({ kind: 'cancelled' });
+    expect(log).toEqual(['give up reads', 'close 7', 'return sources']);
+  });
+
+  test('a coordinator that does not obey is ended', async () => {
+    open = never;
+    const abort = new AbortController();
+    const ended = failure(Session.open(opening(), abort.signal));
+    await vi.advanceTimersByTimeAsync(0);
+    abort.abort();
+    await vi.advanceTimersByTimeAsync(STOP_TIME);
+    expect(await ended).toMatchObject({ kind: 'cancelled' });
+    expect(log).toEqual(['give up reads', 'terminate workers', 'return sources']);
+  });
+});
+
+describe('an operation', () => {
+  let session: Session;
+  let abort: AbortController;
+  beforeEach(async () => {
+    session = await Session.open(opening());
+    abort = new AbortController();
+  });
+
+  test('is done', async () => {
+    expect(await session.run(abort.signal, async () => 7)).toBe(7);
+    abort.abort();
+    await vi.advanceTimersByTimeAsync(STOP_TIME + MORE_TIME);
+    expect([log, session.usable]).toEqual([[], true]);
+  });
+
+  test('is not begun after a cancel', async () => {
+    const work = vi.fn(never);
+    expect(await failure(session.run(AbortSignal.abort(), work))).toMatchObject({ kind: 'cancelled' });
+    expect(work).not.toHaveBeenCalled();
+  });
+
+  for (const [kind, isElsewhere, usable] of [
+    ['corrupt', false, true],
+    ['internal', true, true],
+    ['internal', false, false],
+  ] as const) {
+    test(`fails with ${kind}${isElsewhere ? ', of another part' : ''}: the session ${usable ? 'stays' : 'is spent'}`, async () => {
+      const work = () => Promise.reject(new DecantError(kind, 'broken'));
+      const error = await failure(session.run(abort.signal, work, { isElsewhere: () => isElsewhere }));
+      expect(error).toMatchObject({ kind, message: 'broken, explained' });
+      expect(session.usable).toBe(usable);
+    });
+  }
+
+  test('obeys a cancel in time: the session stays', async () => {
+    let stop = () => {};
+    let number = -1;
+    const ended = failure(
+      session.run(abort.signal, (operation) => {
+        number = operation;
+        return new Promise((_, reject) => {
+          stop = () => reject(new DecantError('cancelled', 'stopped'));
+        });
+      }),
+    );
+    abort.abort();
+    await vi.advanceTimersByTimeAsync(STOP_TIME + MORE_TIME - 1);
+    expect(log).toEqual([`cancel ${number}`]);
+    stop();
+    expect(await ended).toMatchObject({ kind: 'cancelled', message: 'The operation was cancelled' });
+    await vi.advanceTimersByTimeAsync(STOP_TIME + MORE_TIME);
+    expect([log.length, session.usable]).toEqual([1, true]);
+  });
+
+  /** An operation that obeys nothing; it fails when its coordinator is ended. */
+  const stuck = () => session.client.call('open', {} as never);
+
+  test('does not obey: its coordinator is ended', async () => {
+    open = never;
+    const ended = failure(session.run(abort.signal, stuck));
+    abort.abort();
+    await vi.advanceTimersByTimeAsync(STOP_TIME + MORE_TIME - 1);
+    expect([log.length, session.usable]).toEqual([1, true]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await ended).toMatchObject({ kind: 'cancelled' });
+    expect([log.at(-1), session.usable]).toEqual(['terminate workers', false]);
+  });
+
+  test('does not obey, but another part is at fault: the coordinator stays', async () => {
+    open = never;
+    const overdue = vi.fn(() => false);
+    // It fails when the test ends all workers.
+    session.run(abort.signal, stuck, { overdue }).catch(() => {});
+    abort.abort();
+    await vi.advanceTimersByTimeAsync(10 * (STOP_TIME + MORE_TIME));
+    expect(overdue).toHaveBeenCalledOnce();
+    expect([log.length, session.usable]).toEqual([1, true]);
+  });
+
+  test('does not obey while others are under way: it ends with the last of them', async () => {
+    open = never;
+    let done = (_: number) => {};
+    const other = session.run(new AbortController().signal, () => {
+      return new Promise<number>((resolve) => {
+        done = resolve;
+      });
+    });
+    const ended = failure(session.run(abort.signal, stuck));
+    abort.abort();
+    await vi.advanceTimersByTimeAsync(10 * (STOP_TIME + MORE_TIME));
+    expect([log.length, session.usable]).toEqual([1, false]);
+    done(7);
+    expect(await other).toBe(7);
+    expect(await ended).toMatchObject({ kind: 'cancelled' });
+    expect(log.at(-1)).toBe('terminate workers');
+  });
+});
+
+test('an operation that obeys late does not end the others', async () => {
+  const session = await Session.open(opening());
+  const [abort, stops]: [AbortController, (() => void)[]] = [new AbortController(), []];
+  const work = () => new Promise<void>((resolve) => stops.push(resolve));
+  const late = session.run(abort.signal, work);
+  const other = session.run(new AbortController().signal, work);
+  abort.abort();
+  await vi.advanceTimersByTimeAsync(STOP_TIME + MORE_TIME);
+  stops[0]!();
+  await late;
+  expect([log.length, session.usable]).toEqual([1, false]);
+  stops[1]!();
+  await other;
+  expect(log).toHaveLength(1);
+});
+
+describe('an end', () => {
+  test('closes the image and returns the sources, once', async () => {
+    const session = await Session.open(opening());
+    const ended = vi.fn();
+    session.onEnd = ended;
+    await Promise.all([session.end(), session.end()]);
+    expect(log).toEqual(['give up reads', 'close 7', 'return sources']);
+    expect([ended.mock.calls.length, session.usable]).toEqual([1, false]);
+  });
+
+  test('comes with the last user of a session that was given up, and takes the coordinator along', async () => {
+    const session = await Session.open(opening());
+    session.hold();
+    session.hold();
+    await session.giveUp();
+    await session.release();
+    expect([log, session.usable]).toEqual([[], false]);
+    await session.release();
+    expect(log).toEqual(['give up reads', 'close 7', 'terminate workers', 'return sources']);
+  });
+
+  test('does not come with the last user alone', async () => {
+    const session = await Session.open(opening());
+    session.hold();
+    await session.release();
+    expect([log, session.usable]).toEqual([[], true]);
+  });
+});

@@ -1,0 +1,241 @@
+// `DecantError`, the only error that the API throws, and what makes one of other errors.
+
+import { isObject } from '../calls/values.js';
+import { shownMessage } from './shown.js';
+
+/** What has failed, for programs. */
+export type ErrorKind =
+  /** The file is in no format that Decant reads. */
+  | 'not-recognised'
+  /** The image uses a feature, named in the message, that Decant does not read. */
+  | 'unsupported'
+  /** The image is damaged or truncated. The message says where. */
+  | 'corrupt'
+  /** A number in the image, or the size of the disk, exceeds a limit. */
+  | 'limit'
+  /** The image refers to a file that was not handed over. The message names the file and its role. */
+  | 'missing-file'
+  /** A password is needed, or is wrong. */
+  | 'password'
+  /** The image, or a companion, cannot be read, or has changed meanwhile. */
+  | 'source'
+  /** The output cannot be written. */
+  | 'sink'
+  /** The caller has aborted the operation, or closed the image. */
+  | 'cancelled'
+  /** The caller has made a mistake: a wrong option, or something that this environment does not have. */
+  | 'usage'
+  /** Memory ran out, a worker has died, or Decant itself is at fault. */
+  | 'internal';
+
+/**
+ * The subject of an error or a notice, for programs: docs/errors.md lists the fields of each code. Texts are unchanged: show
+ * them by `shownText`. Sizes and offsets are in bytes.
+ */
+export interface Fields {
+  /** The companion at fault, or the file that is missing. */
+  readonly file?: string;
+  /** The file that refers to the missing one. */
+  readonly neededBy?: string;
+  /** The encrypted layer, as `info.layers` lists it. */
+  readonly layer?: string;
+  /** The message without what follows on the state of the output; there only where something does. */
+  readonly reason?: string;
+  /** What stays of the output, as a sentence. */
+  readonly left?: string;
+  /** Whether progress was saved: the same conversion with `resume` continues it. */
+  readonly kept?: boolean;
+  /** The format to state. */
+  readonly format?: string;
+  /** The status of a server's answer. */
+  readonly status?: number;
+  /** Further fields of a code. */
+  readonly [field: string]: string | number | boolean | undefined;
+}
+
+/** How to make a `DecantError`. */
+export interface DecantErrorOptions {
+  /** A code of docs/errors.md; by default the kind. */
+  code?: string;
+  /** The subject of the error. */
+  fields?: Fields;
+  /** The error behind this one. */
+  cause?: unknown;
+}
+
+/**
+ * A failure: a kind, a code and fields for programs, and one sentence that a person can act on. The message has at most
+ * 1,000 characters; names and other text in it are escaped.
+ */
+export class DecantError extends Error {
+  /** `DecantError.is` recognises the error by it. */
+  override readonly name = 'DecantError';
+  /** What exactly has failed: a code of docs/errors.md, or the kind. */
+  readonly code: string;
+  /** The subject of the error; empty where the code has no fields. */
+  readonly fields: Fields;
+
+  /** Escapes and shortens `message`. */
+  constructor(
+    /** What has failed. */
+    readonly kind: ErrorKind,
+    message: string,
+    { code = kind, fields = {}, ...options }: DecantErrorOptions = {},
+  ) {
+    super(shownMessage(message), options);
+    this.code = code;
+    this.fields = fields;
+  }
+
+  /**
+   * Whether `value` is a failure of Decant: an error of this copy of the package or of another one, or what `toJSON` has
+   * made of one, which has no `cause`.
+   */
+  static is(value: unknown): value is Failure & { readonly cause?: unknown } {
+    if (!isObject(value)) return false;
+    const { name, kind, message } = value as Partial<Record<keyof Failure, unknown>>;
+    return name === 'DecantError' && typeof kind === 'string' && typeof message === 'string';
+  }
+
+  /** Returns the error as plain data, to post to another window or process: a structured clone has no `kind`. */
+  toJSON(): Failure {
+    const { name, kind, code, fields, message } = this;
+    return { name, kind, code, fields, message };
+  }
+}
+
+/** A `DecantError` as plain data. */
+export interface Failure {
+  /** `DecantError.is` recognises the error by it. */
+  name: 'DecantError';
+  /** What has failed. */
+  kind: ErrorKind;
+  /** What exactly has failed: a code of docs/errors.md, or the kind. */
+  code: string;
+  /** The subject of the error. */
+  fields: Fields;
+  /** One sentence that a person can act on. */
+  message: string;
+}
+
+/** An error as it is posted between workers. */
+export interface PlainError {
+  kind: ErrorKind;
+  code: string;
+  fields: Fields;
+  message: string;
+}
+
+/** The message of whatever was thrown, even if it cannot be made a string. */
+export function reasonOf(thrown: unknown): string {
+  if (thrown === undefined) return 'no reason was given';
+  if (thrown instanceof Error) return thrown.message;
+  try {
+    return String(thrown);
+  } catch {
+    return 'no reason was given';
+  }
+}
+
+/** `thrown` as a plain error. The wasm throws plain errors; anything else becomes `kind`. */
+export function toPlain(thrown: unknown, kind: ErrorKind = 'internal'): PlainError {
+  if (isPlain(thrown)) {
+    const { code = thrown.kind, fields = {} } = thrown;
+    return { kind: thrown.kind, code, fields, message: String(thrown.message) };
+  }
+  return { kind, code: kind, fields: {}, message: reasonOf(thrown) };
+}
+
+const isPlain = (thrown: unknown): thrown is Partial<PlainError> & Pick<PlainError, 'kind' | 'message'> =>
+  isObject(thrown) && 'kind' in thrown && 'message' in thrown;
+
+/** `thrown` as a `DecantError`. A foreign error becomes `kind`, and its message begins with what Decant was `doing`. */
+export function toDecantError(thrown: unknown, kind: ErrorKind = 'internal', doing?: string): DecantError {
+  if (thrown instanceof DecantError) return thrown;
+  const plain = toPlain(thrown, kind);
+  // A cause would repeat the error.
+  if (isPlain(thrown)) return new DecantError(plain.kind, plain.message, plain);
+  const message = doing ? `Could not ${doing}: ${plain.message}` : plain.message;
+  return new DecantError(plain.kind, message, { cause: thrown });
+}
+
+/** Why a file cannot be written, by the name of the browser's exception. */
+const SINK_REASONS: Record<string, { code: string; reason: string }> = {
+  NotAllowedError: {
+    code: 'writing-refused',
+    reason: 'the browser does not allow writing there; choose the place again',
+  },
+  SecurityError: { code: 'storage-refused', reason: 'the browser does not allow this page to store files' },
+  QuotaExceededError: {
+    code: 'storage-full',
+    reason: "the disk or the browser's storage is full; free some space",
+  },
+  NoModificationAllowedError: {
+    code: 'file-in-use',
+    reason: 'the file is in use elsewhere, perhaps in another tab, or it is read-only',
+  },
+  // Chromium throws it for a name that is too long, also with what the browser appends.
+  InvalidStateError: {
+    code: 'file-changed',
+    reason: 'the file has changed, or its name is too long; choose another name',
+  },
+  NotFoundError: { code: 'place-gone', reason: 'the file or its folder is gone; choose the place again' },
+  TypeMismatchError: { code: 'folder-of-name', reason: 'there is a folder of that name' },
+};
+
+/** An error of a caller's own target: always of kind `sink`. */
+export function toTargetError(thrown: unknown): DecantError {
+  if (DecantError.is(thrown) && thrown.kind === 'sink') {
+    // `decant/upload` has a copy of this class.
+    if (thrown instanceof DecantError) return thrown;
+    const { code, fields } = thrown;
+    return new DecantError('sink', thrown.message, { code, fields, cause: thrown });
+  }
+  if (thrown instanceof DOMException) return toSinkError(thrown);
+  // The reader of a stream may close it without a reason.
+  const reason = thrown === undefined ? 'its reader has closed the stream' : reasonOf(thrown);
+  return new DecantError('sink', `Could not write the output: ${reason}`, { cause: thrown });
+}
+
+/** `thrown` as an error of kind `sink`. A `DecantError` stays as it is. */
+export function toSinkError(thrown: unknown): DecantError {
+  const known = thrown instanceof DOMException ? SINK_REASONS[thrown.name] : undefined;
+  if (known) {
+    return new DecantError('sink', `Could not write the output: ${known.reason}`, { code: known.code, cause: thrown });
+  }
+  return toDecantError(thrown, 'sink', 'write the output');
+}
+
+/** Memory ran out: for a buffer of `size` bytes, where that is known. */
+export function outOfMemory(cause: unknown, size?: number): DecantError {
+  const what = size === undefined ? `a worker (${reasonOf(cause)})` : `a buffer of ${size} bytes`;
+  const message = `There was not enough memory for ${what}; close other tabs or use fewer workers`;
+  return new DecantError('internal', message, {
+    code: 'out-of-memory',
+    fields: size === undefined ? {} : { size },
+    cause,
+  });
+}
+
+/** `what` is known to the call that a program has made; within, it is any operation. */
+export const cancelled = (what = 'The operation'): DecantError => new DecantError('cancelled', `${what} was cancelled`);
+
+/** As `work`, but rejects with `cancelled` as soon as `signal` is aborted. */
+export async function orCancelled<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  if (!signal) return work;
+  if (signal.aborted) {
+    // Nobody waits for `work` any more, so its failure is nobody's.
+    work.catch(() => {});
+    throw cancelled();
+  }
+  let abort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(cancelled());
+    signal.addEventListener('abort', abort);
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { addressOf } from './address.js';
+import { headersFor } from './headers.js';
+import { checkHttpOptions } from './http-options.js';
+import type { HttpOptions } from './types.js';
+
+test.for([
+  {},
+  { headers: undefined, credentials: undefined, fetch: undefined, timeout: undefined, patience: undefined },
+  { headers: {}, credentials: 'omit', fetch: async () => new Response(), timeout: 0, patience: 0.5 },
+  { headers: [['X-A', '1']], credentials: 'include', timeout: Number.POSITIVE_INFINITY },
+  { headers: new Headers(), credentials: 'same-origin' },
+  { headers: () => ({}) },
+] as HttpOptions[])('%o is taken', (options) => {
+  expect(() => checkHttpOptions(options)).not.toThrow();
+});
+
+const HEADERS = "'headers' must be an object, a list of pairs, or a function that returns one of these";
+
+test.for([
+  [null, "'options' must be an object"],
+  ['secret', "'options' must be an object"],
+  [{ headers: null }, HEADERS],
+  [{ headers: 'X-Token: secret' }, HEADERS],
+  [{ headers: 5 }, HEADERS],
+  [{ credentials: 'secret' }, "'credentials' must be one of omit, same-origin, include"],
+  [{ credentials: true }, "'credentials' must be one of omit, same-origin, include"],
+  [{ fetch: null }, "'fetch' must be a function"],
+  [{ fetch: 'secret' }, "'fetch' must be a function"],
+  [{ timeout: '5' }, "'timeout' must be a number of seconds, 0 or more, not a value of type string"],
+  [{ timeout: null }, "'timeout' must be a number of seconds, 0 or more, not a value of type null"],
+  [{ limit: 6 }, "'limit' must be a RequestLimit"],
+  [{ patience: -1 }, "'patience' must be a number of seconds, 0 or more, not -1"],
+] as const)('%o is refused', ([options, message]) => {
+  const check = () => checkHttpOptions(options as unknown as HttpOptions);
+  expect(check).toThrow(expect.objectContaining({ kind: 'usage', message }));
+});
+
+test.for([null, undefined, 'X-Token: secret', 5])('a function of headers that returns %s is refused', async (given) => {
+  const made = headersFor(addressOf('https://host/'), (() => given) as unknown as () => Record<string, string>);
+  await expect(made).rejects.toMatchObject({ kind: 'usage', message: HEADERS });
+});

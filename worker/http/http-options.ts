@@ -1,0 +1,50 @@
+// Checks how callers ask a server: of a wrong option nothing may be left to a request, whose failure would be called the
+// network's.
+
+import { DecantError } from '../errors/errors.js';
+import { namesOf } from '../public/option-names.js';
+import { RequestLimit } from './host.js';
+import { timeOf } from './seconds.js';
+import type { HttpOptions } from './types.js';
+
+export const HTTP_OPTIONS = namesOf<HttpOptions>({
+  allowUrl: true,
+  credentials: true,
+  fetch: true,
+  headers: true,
+  limit: true,
+  onWaiting: true,
+  patience: true,
+  signal: true,
+  timeout: true,
+});
+
+const CREDENTIALS = ['omit', 'same-origin', 'include'];
+
+const usage = (message: string) => new DecantError('usage', message);
+
+/** Fails with `usage` where one of `options` is not what its type says. */
+export function checkHttpOptions(options: HttpOptions): void {
+  if (typeof options !== 'object' || options === null) throw usage("'options' must be an object");
+  const { headers, credentials, fetch, timeout, patience } = options;
+  if (headers !== undefined && typeof headers !== 'function') checkHeaders(headers);
+  if (credentials !== undefined && !CREDENTIALS.includes(credentials)) {
+    throw usage(`'credentials' must be one of ${CREDENTIALS.join(', ')}`);
+  }
+  if (fetch !== undefined && typeof fetch !== 'function') throw usage("'fetch' must be a function");
+  checkLimit(options.limit);
+  if (timeout !== undefined) timeOf('timeout', timeout);
+  if (patience !== undefined) timeOf('patience', patience);
+}
+
+/** Fails with `usage` unless `limit`, where it is given, is one. */
+export function checkLimit(limit: unknown): void {
+  if (limit !== undefined && !(limit instanceof RequestLimit)) throw usage("'limit' must be a RequestLimit");
+}
+
+/** Fails with `usage` unless `headers` are an object or a list of pairs. */
+export function checkHeaders(headers: unknown): void {
+  const isObject = typeof headers === 'object' && headers !== null;
+  if (isObject && (!(Symbol.iterator in headers) || typeof headers[Symbol.iterator] === 'function')) return;
+  throw usage("'headers' must be an object, a list of pairs, or a function that returns one of these");
+}

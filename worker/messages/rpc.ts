@@ -1,0 +1,187 @@
+// Calls between workers: a request and its answer, errors with their kind, and what happens to
+// open calls when the other side dies.
+
+import { DecantError, type PlainError, toDecantError, toPlain } from '../errors/errors.js';
+
+/** One end of a channel to another worker, the same in browsers and in Node. */
+export interface Port {
+  post(message: unknown, transfer?: Transferable[]): void;
+  /** `message` gets what the other side posts. */
+  listen(message: (data: unknown) => void): void;
+}
+
+/** One end of a `MessageChannel`. */
+export function channelPort(port: MessagePort): Port {
+  return {
+    post: (message, transfer = []) => port.postMessage(message, transfer),
+    listen: (message) => {
+      port.onmessage = ({ data }) => message(data);
+      port.onmessageerror = () => {
+        // Whoever waits for it would wait forever. Thrown outside of a promise it ends the worker, and its owner is told.
+        setTimeout(() => {
+          throw new Error('a message could not be read');
+        });
+      };
+    },
+  };
+}
+
+/** A worker as its owner sees it. */
+export interface WorkerPort extends Port {
+  /** `died` is called, with a sentence or an error, when the worker fails outside of any call. */
+  onDeath(died: (reason: string | DecantError) => void): void;
+  /** Resolves when nothing of it runs any more; never rejects. */
+  terminate(): Promise<void>;
+  /** Node: whether the worker keeps the process alive. */
+  keepAlive(alive: boolean): void;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the methods of an interface take and return anything
+export type Methods = Record<string, (...args: any[]) => unknown>;
+
+interface Request {
+  id: number;
+  method: string;
+  args: unknown[];
+}
+interface Answer {
+  id: number;
+  result?: unknown;
+  error?: PlainError;
+}
+interface Event {
+  event: string;
+  detail: unknown;
+}
+
+/** A result whose buffers are moved, not copied. */
+export class Moved<T> {
+  constructor(
+    readonly value: T,
+    readonly transfer: Transferable[],
+  ) {}
+}
+
+/** Answers the calls that come in on `port`, and lets the methods report events. */
+export function serve(port: Port, methods: Methods): (event: string, detail: unknown) => void {
+  port.listen((data) => {
+    answer(port, methods, data as Request).catch((thrown) => {
+      // Thrown outside of a promise it ends the worker, and its owner is told.
+      setTimeout(() => {
+        throw thrown;
+      });
+    });
+  });
+  return (event, detail) => port.post({ event, detail } satisfies Event);
+}
+
+/** Rejects where an error cannot be told, and where the wasm has trapped: its memory is in any state then. */
+async function answer(port: Port, methods: Methods, { id, method, args }: Request): Promise<void> {
+  try {
+    const result = await methods[method]!(...args);
+    if (result instanceof Moved) port.post({ id, result: result.value } satisfies Answer, result.transfer);
+    else port.post({ id, result } satisfies Answer);
+  } catch (thrown) {
+    if (thrown instanceof WebAssembly.RuntimeError) throw thrown;
+    port.post({ id, error: toPlain(thrown) } satisfies Answer);
+  }
+}
+
+/** What is told of a worker that has failed. */
+export const unexpectedEnd = (reason: string): string =>
+  `A worker ended unexpectedly (${reason}); try again, perhaps with fewer workers`;
+
+type Answered<T> = T extends Moved<infer V> ? V : T;
+
+/** The caller's side of `serve`. */
+export class Client<T extends { [K in keyof T]: (...args: never[]) => unknown }> {
+  #calls = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
+  #nextId = 0;
+  #dead: DecantError | undefined;
+  #events = new Map<string, (detail: unknown) => void>();
+  #died: (sentence: string) => void = () => {};
+
+  constructor(private readonly port: WorkerPort) {
+    port.listen((data) => this.#receive(data as Answer | Event));
+    // A worker that failed may still be there, with files open.
+    port.onDeath((reason) => void this.terminate(reason));
+  }
+
+  call<K extends keyof T & string>(method: K, ...args: Parameters<T[K]>): Promise<Answered<Awaited<ReturnType<T[K]>>>> {
+    return this.callMoving([], method, ...args);
+  }
+
+  /** `call`, but what `transfer` lists is moved and not copied. */
+  callMoving<K extends keyof T & string>(
+    transfer: Transferable[],
+    method: K,
+    ...args: Parameters<T[K]>
+  ): Promise<Answered<Awaited<ReturnType<T[K]>>>> {
+    if (this.#dead) return Promise.reject(this.#dead);
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      this.#calls.set(id, { resolve: resolve as (value: unknown) => void, reject });
+      try {
+        this.port.post({ id, method, args } satisfies Request, transfer);
+      } catch (thrown) {
+        this.#calls.delete(id);
+        reject(thrown);
+      }
+    });
+  }
+
+  /** Listens to the events called `event`; one listener each. */
+  on(event: string, listener: (detail: unknown) => void): void {
+    this.#events.set(event, listener);
+  }
+
+  off(event: string): void {
+    this.#events.delete(event);
+  }
+
+  /** `died` is called, once, when the other side has died or was ended; one listener. */
+  onDeath(died: (sentence: string) => void): void {
+    this.#died = died;
+  }
+
+  /** Open calls, and all that follow, fail with `internal`; whoever owns the worker ends it. */
+  abandon(sentence: string): void {
+    this.#die(sentence);
+  }
+
+  get alive(): boolean {
+    return this.#dead === undefined;
+  }
+
+  keepAlive(alive: boolean): void {
+    this.port.keepAlive(alive);
+  }
+
+  /**
+   * Ends the worker; open calls fail with `reason`, a sentence with `internal`. Resolves when nothing of it runs any more;
+   * never rejects.
+   */
+  async terminate(reason: string | DecantError = unexpectedEnd('it was stopped')): Promise<void> {
+    this.#die(reason);
+    await this.port.terminate();
+  }
+
+  #receive(data: Answer | Event): void {
+    if ('event' in data) {
+      this.#events.get(data.event)?.(data.detail);
+      return;
+    }
+    const call = this.#calls.get(data.id);
+    this.#calls.delete(data.id);
+    if (data.error) call?.reject(toDecantError(data.error));
+    else call?.resolve(data.result);
+  }
+
+  #die(reason: string | DecantError): void {
+    if (this.#dead) return;
+    this.#dead = reason instanceof DecantError ? reason : new DecantError('internal', reason);
+    for (const call of this.#calls.values()) call.reject(this.#dead);
+    this.#calls.clear();
+    this.#died(this.#dead.message);
+  }
+}

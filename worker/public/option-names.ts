@@ -1,0 +1,41 @@
+// The names of the options of a call. A misspelt one would silently do nothing.
+
+import { DecantError } from '../errors/errors.js';
+
+type KeysOf<T> = T extends unknown ? keyof T : never;
+
+/** The names of the options `T`; TypeScript fails where `names` lacks one or has another. */
+export const namesOf = <T extends object>(names: Record<KeysOf<T>, true>): readonly string[] => Object.keys(names);
+
+/** Fails with `usage` where `options` of `call` has an option with another name than one of `names`. */
+export function checkNames(call: string, options: object, names: readonly string[]): void {
+  for (const [option, value] of Object.entries(options)) {
+    if (value === undefined || names.includes(option)) continue;
+    const nearest = nearestOf(option, names);
+    const advice = nearest === undefined ? `it takes ${names.join(', ')}` : `did you mean '${nearest}'?`;
+    const fields = { call, option, ...(nearest === undefined ? {} : { nearest }) };
+    throw new DecantError('usage', `${call} has no option '${option}'; ${advice}`, { code: 'unknown-option', fields });
+  }
+}
+
+/** Up to so many changes make a name of another one; a third of the letters at most. */
+const MOST_CHANGES = 3;
+
+function nearestOf(option: string, names: readonly string[]): string | undefined {
+  const counts = names.map((name) => changes(option.toLowerCase(), name.toLowerCase()));
+  const least = Math.min(...counts);
+  return least <= Math.min(MOST_CHANGES, option.length / 3) ? names[counts.indexOf(least)] : undefined;
+}
+
+/** How many letters have to be added, removed or replaced to make `b` of `a`. */
+function changes(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (const [at, letter] of [...a].entries()) {
+    const next = [at + 1];
+    for (const [other, wanted] of [...b].entries()) {
+      next.push(Math.min(row[other]! + (letter === wanted ? 0 : 1), row[other + 1]! + 1, next[other]! + 1));
+    }
+    row = next;
+  }
+  return row.at(-1)!;
+}

@@ -1,0 +1,196 @@
+// Sources of a program's own: what they may be, and what becomes of what they return.
+
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { DecantError } from '../errors/errors.js';
+import type { Source } from '../public/types.js';
+import { expectOwn, expects, isOwn, openOwn, readOwn } from './caller-source.js';
+
+const never = new AbortController().signal;
+const read: Source['read'] = async (_, length) => new Uint8Array(length);
+
+const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+
+test.for([
+  [{ size: 7, read }, true],
+  [{ read }, true],
+  [{ size: 7 }, false],
+  [{ size: 7, read: 7 }, false],
+  [null, false],
+  [7, false],
+  ['read', false],
+] as const)('%o is meant as a source: %s', ([value, is]) => {
+  expect(isOwn(value)).toBe(is);
+});
+
+const SIZE = 'The size of a source is a whole number of bytes from 0 to 2^53-1, not ';
+test.for([
+  [{ size: -1 }, `${SIZE}-1`],
+  [{ size: 1.5 }, `${SIZE}1.5`],
+  [{ size: Number.NaN }, `${SIZE}NaN`],
+  [{ size: 2 ** 53 }, `${SIZE}9007199254740992`],
+  [{ size: '7' }, `${SIZE}7`],
+  [{ size: 7n }, `${SIZE}7`],
+  [{}, `${SIZE}undefined`],
+  [{ size: 7, name: 7 }, 'The name of a source is a string'],
+  [{ size: 7, unnoticed: true }, "A source's 'unnoticed' is a string"],
+  [{ size: 7, state: 7 }, "A source's 'state' is a string"],
+] as const)('no source: %o', ([properties, message]) => {
+  const open = () => openOwn({ ...properties, read } as unknown as Source);
+  expect(open).toThrow(expect.objectContaining({ kind: 'usage', message }));
+});
+
+test('what is known of a source when it is opened', async () => {
+  const source = { size: 2 ** 53 - 1, name: 'disk', unnoticed: 'a sentence', state: 'a', read };
+  const opened = openOwn(source);
+  expect(opened).toMatchObject({ ...{ identity: source, size: source.size, name: 'disk', state: 'a' } });
+  expect(opened).toMatchObject({ unnoticed: 'a sentence', spec: { own: source, size: source.size } });
+  const bare = openOwn({ size: 0, read });
+  expect(bare).toMatchObject({ size: 0, name: undefined, state: undefined });
+  expect(bare.unnoticed).toBeUndefined();
+  expect(bare).not.toHaveProperty('confirm');
+  await bare.verify();
+});
+
+test('a state that has changed, or is gone, is told', async () => {
+  const source: { size: number; state: string | undefined; read: Source['read'] } = { size: 1, state: 'a', read };
+  const opened = openOwn(source);
+  await opened.verify();
+  for (const state of ['b', undefined]) {
+    source.state = state;
+    await expect(opened.verify()).rejects.toMatchObject({
+      kind: 'source',
+      message: 'Could not read the image: the file was changed while it was read; open it again',
+    });
+  }
+});
+
+const cause = new Error('the far side is gone');
+test.for([
+  ['resolves', async () => {}, undefined],
+  ['returns nothing', () => undefined as never, undefined],
+  [
+    'rejects',
+    () => Promise.reject(cause),
+    { kind: 'source', message: `Could not read the image: ${cause.message}`, cause },
+  ],
+  [
+    'throws',
+    () => {
+      throw cause;
+    },
+    { kind: 'source', message: `Could not read the image: ${cause.message}`, cause },
+  ],
+] as const)('a source whose verify %s', async ([, verify, failure]) => {
+  const confirmed = await failureOf(openOwn({ size: 1, read, verify }).confirm!(never));
+  if (failure) expect(confirmed).toMatchObject(failure);
+  else expect(confirmed).toBeUndefined();
+});
+
+test('a verify that never ends is cancelled', async () => {
+  const cancel = new AbortController();
+  const confirming = openOwn({ size: 1, read, verify: () => new Promise(() => {}) }).confirm!(cancel.signal);
+  cancel.abort();
+  await expect(confirming).rejects.toMatchObject({ kind: 'cancelled' });
+});
+
+test('a read gets its range, and its signal', async () => {
+  const calls: unknown[] = [];
+  const source: Source = {
+    size: 100,
+    read: async (...asked) => {
+      calls.push(asked);
+      return Uint8Array.of(1, 2, 3);
+    },
+  };
+  expect(await readOwn(source, 50, 3, never)).toEqual(Uint8Array.of(1, 2, 3));
+  expect(calls).toEqual([[50, 3, { signal: never }]]);
+});
+
+test('an array of another realm is one', async () => {
+  const foreign = runInNewContext('new Uint8Array(3)') as Uint8Array;
+  expect(foreign).not.toBeInstanceOf(Uint8Array);
+  expect(await readOwn({ size: 9, read: async () => foreign }, 0, 3, never)).toBe(foreign);
+});
+
+const ASKED = 'its source was asked for 10 bytes at byte 4 and returned no Uint8Array';
+const typeError = new TypeError('fetch failed');
+const corrupt = new DecantError('corrupt', 'No');
+/** What a read does, what is told of it, and the cause. */
+const FAILURES: [name: string, read: (offset: number, length: number) => unknown, message: string, cause?: unknown][] =
+  [
+    ['too few bytes', (_, length) => new Uint8Array(length - 1), 'its source returned 9 bytes instead of 10 at byte 4'],
+    [
+      'too many bytes',
+      (_, length) => new Uint8Array(length + 1),
+      'its source returned 11 bytes instead of 10 at byte 4',
+    ],
+    [
+      'no bytes',
+      () => new Uint8Array(0),
+      'its source returned 0 bytes instead of 10 at byte 4; an array that it keeps must be a copy',
+    ],
+    ['a buffer', (_, length) => new ArrayBuffer(length), ASKED],
+    ['another array', (_, length) => new Uint8ClampedArray(length), ASKED],
+    ['a view', (_, length) => new DataView(new ArrayBuffer(length)), ASKED],
+    ['numbers', (_, length) => Array(length).fill(0), ASKED],
+    ['text', () => 'bytes', ASKED],
+    ['nothing', () => {}, ASKED],
+    [
+      'an error',
+      () => {
+        throw cause;
+      },
+      'the far side is gone',
+      cause,
+    ],
+    ['a rejection', async () => Promise.reject(typeError), 'fetch failed', typeError],
+    ['no reason', () => Promise.reject(), 'no reason was given'],
+    ['a word', () => Promise.reject('no'), 'no', 'no'],
+    ['an error of another kind', () => Promise.reject(corrupt), 'No', corrupt],
+  ];
+
+test.for(FAILURES)('a source that answers with %s', async ([, read, reason, cause]) => {
+  const source = { size: 100, read } as unknown as Source;
+  const failure = await failureOf(readOwn(source, 4, 10, never));
+  expect(failure).toBeInstanceOf(DecantError);
+  expect(failure).toMatchObject({ kind: 'source', message: `Could not read the image: ${reason}` });
+  expect((failure as Error).cause).toBe(cause);
+});
+
+test('a read is cancelled whatever the source does, and not begun when it is too late', async () => {
+  const cancel = new AbortController();
+  let begun = 0;
+  const source: Source = {
+    size: 100,
+    read: () => {
+      begun += 1;
+      return new Promise(() => {});
+    },
+  };
+  const reading = readOwn(source, 0, 1, cancel.signal);
+  cancel.abort();
+  await expect(reading).rejects.toMatchObject({ kind: 'cancelled' });
+  await expect(readOwn(source, 0, 1, cancel.signal)).rejects.toMatchObject({ kind: 'cancelled' });
+  expect(begun).toBe(1);
+});
+
+test('a source is told what will be read where it asks for that, and may fail then', () => {
+  const told: unknown[] = [];
+  const source: Source = {
+    size: 1,
+    read,
+    expect: (ranges) => {
+      told.push(ranges);
+      throw new Error('this affects speed only');
+    },
+  };
+  expect([expects(source), expects({ size: 1, read })]).toEqual([true, false]);
+  expectOwn(source, [{ offset: 0, length: 1 }]);
+  expectOwn({ size: 1, read }, [{ offset: 0, length: 1 }]);
+  expect(told).toEqual([[{ offset: 0, length: 1 }]]);
+});

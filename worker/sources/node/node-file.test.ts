@@ -1,0 +1,72 @@
+// Files of Node by their handles, and pipes by their paths.
+
+import { execFileSync } from 'node:child_process';
+import { readSync, unlinkSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { test } from '../../../e2e/support/units/folder.js';
+import type { OpenedSource } from '../opened-source.js';
+import { isHandle, openHandle, openPath } from './node-file.js';
+
+/** What a source that is a file has at its start. */
+function startOf({ spec }: OpenedSource): string {
+  if (!('file' in spec)) throw new Error('not a file');
+  const bytes = Buffer.alloc(5);
+  return bytes.toString('utf8', 0, readSync(spec.file.fd, bytes, 0, 5, 0));
+}
+
+describe('a file handle', () => {
+  test('is recognised', async ({ folder }) => {
+    const handle = await open(join(folder, 'image'), 'w');
+    expect(isHandle(handle)).toBe(true);
+    for (const other of [{ fd: 3 }, { fd: '3', readFile: () => {} }, null, 3]) expect(isHandle(other)).toBe(false);
+    await handle.close();
+  });
+
+  test('gives its file, whatever becomes of the handle', async ({ folder }) => {
+    const path = join(folder, 'image');
+    writeFileSync(path, 'image');
+    const handle = await open(path);
+    // Its position does not matter.
+    await handle.read(Buffer.alloc(3), 0, 3, null);
+    const source = await openHandle(handle);
+    await handle.close();
+    const other = await open(join(folder, 'other'), 'w+');
+    await other.writeFile('of somebody else');
+    expect(startOf(source)).toBe('image');
+    expect(source.size).toBe(5);
+    expect(source.identity).toBe((await openPath(path)).identity);
+    await source.verify();
+    await source.close();
+    await other.close();
+  });
+
+  test('gives a file that has no name any more', async ({ folder }) => {
+    const path = join(folder, 'image');
+    writeFileSync(path, 'image');
+    const handle = await open(path);
+    unlinkSync(path);
+    const source = await openHandle(handle);
+    expect(startOf(source)).toBe('image');
+    // Nobody could find it again.
+    expect(source.state).toBeUndefined();
+    await source.close();
+    await handle.close();
+  });
+
+  test('that was closed is refused', async ({ folder }) => {
+    const handle = await open(join(folder, 'image'), 'w');
+    await handle.close();
+    await expect(openHandle(handle)).rejects.toMatchObject({ kind: 'usage', code: 'handle-unusable' });
+  });
+});
+
+test('a pipe is a stream, and is not opened before it is read', async ({ folder }) => {
+  const path = join(folder, 'pipe');
+  execFileSync('mkfifo', [path]);
+  const source = await openPath(path);
+  expect(source).toMatchObject({ name: path, size: undefined });
+  expect('stream' in source.spec).toBe(true);
+  await source.close();
+});

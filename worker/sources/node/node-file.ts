@@ -1,0 +1,125 @@
+// Files and pipes of Node as the image.
+
+import { type BigIntStats, close, constants, fstat, open, read } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { isObject } from '../../calls/values.js';
+import { DecantError } from '../../errors/errors.js';
+import { fileError } from '../../errors/file-error.js';
+import { openStream } from '../open-stream.js';
+import type { OpenedSource } from '../opened-source.js';
+import { deviceSize } from './block-device.js';
+import { fromPipe } from './node-stream.js';
+
+const AS_STREAM = 'hand it over as a stream (on the command line: - as the image, and its content as standard input)';
+
+/** An open file, as `fs.promises.open` returns it. */
+export interface Handle {
+  readonly fd: number;
+}
+
+export const isHandle = (value: unknown): value is Handle =>
+  isObject(value) && 'fd' in value && typeof value.fd === 'number' && 'readFile' in value;
+
+/** Opens what is at `path`: a file or a block device, or a pipe as a stream. */
+export async function openPath(path: string): Promise<OpenedSource> {
+  // Opened without waiting, as a file is, a pipe that has no writer yet looks empty. Opening reports what is not there.
+  const isPipe = (await stat(path).catch(() => undefined))?.isFIFO();
+  if (isPipe) return { ...openStream(fromPipe(path)), name: path };
+  return openFile(path, path);
+}
+
+/** Opens the file of `handle` once more: its caller may close it, and its number is another file's then. */
+export async function openHandle({ fd }: Handle): Promise<OpenedSource> {
+  const path = `/dev/fd/${fd}`;
+  const there = await stat(path).catch(() => undefined);
+  if (!there || fd < 0) {
+    throw new DecantError('usage', 'This file handle cannot be opened once more; hand over the path of its file', {
+      code: 'handle-unusable',
+    });
+  }
+  if (there.isFIFO()) return openStream(fromPipe(path));
+  return { ...(await openFile(path, 'the file of the handle')), name: undefined };
+}
+
+/** `shown` is what messages call it. */
+async function openFile(path: string, shown: string): Promise<OpenedSource> {
+  const quoted = shown === path ? `'${path}'` : shown;
+  let fd: number | undefined;
+  try {
+    // Something else may be there by now, which must not be waited for.
+    fd = await promisify(open)(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const opened = fd;
+    const about = () => promisify(fstat)(opened, { bigint: true });
+    const stats = await about();
+    if (stats.isBlockDevice()) return await openDevice(opened, stats, path, shown, quoted);
+    requireFile(stats, quoted);
+    const { size, mtimeNs, ctimeNs, dev, ino } = stats;
+    // A file that was deleted has no path.
+    const real = await realpath(path).catch(() => undefined);
+    return {
+      spec: { file: { fd, path, device: dev, inode: ino }, size: Number(size) },
+      identity: `${dev}:${ino}`,
+      // The number of a device may be another one after a restart. Nobody can set the time of the last change.
+      ...(real === undefined ? {} : { state: JSON.stringify([real, `${ino}:${size}:${mtimeNs}:${ctimeNs}`]) }),
+      name: path,
+      size: Number(size),
+      peek: (offset, length) => peek(opened, offset, length),
+      async verify() {
+        const now = await about();
+        if (now.size !== size || now.mtimeNs !== mtimeNs) throw changed(quoted, shown);
+      },
+      close: () => promisify(close)(opened),
+    };
+  } catch (thrown) {
+    if (fd !== undefined) await promisify(close)(fd);
+    throw fileError(thrown, 'source', `open ${quoted}`);
+  }
+}
+
+/** The device that is open as `fd`. It has no time of its last change, so it has no state either. */
+async function openDevice(
+  fd: number,
+  stats: BigIntStats,
+  path: string,
+  shown: string,
+  quoted: string,
+): Promise<OpenedSource> {
+  const { rdev, dev, ino } = stats;
+  const size = await deviceSize(rdev).catch((cause) => {
+    const message = `${quoted} is a block device, whose size this system does not tell; ${AS_STREAM}`;
+    throw new DecantError('usage', message, { code: 'not-a-file', cause });
+  });
+  return {
+    spec: { file: { fd, path, device: dev, inode: ino }, size },
+    identity: `block:${rdev}`,
+    name: path,
+    size,
+    unnoticed: `${quoted} is a block device, which keeps no time of its last change, so a change of it meanwhile may go unnoticed`,
+    peek: (offset, length) => peek(fd, offset, length),
+    async verify() {
+      const now = await deviceSize(rdev).catch(() => undefined);
+      if (now !== size) throw changed(quoted, shown);
+    },
+    close: () => promisify(close)(fd),
+  };
+}
+
+async function peek(fd: number, offset: number, length: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  const { bytesRead } = await promisify(read)(fd, bytes, 0, length, offset);
+  return bytes.subarray(0, bytesRead);
+}
+
+function changed(quoted: string, file: string): DecantError {
+  const message = `${quoted} was changed while it was read; convert it when nothing writes to it`;
+  return new DecantError('source', message, { code: 'source-changed', fields: { file } });
+}
+
+function requireFile(stats: BigIntStats, shown: string): void {
+  if (stats.isFile()) return;
+  const message = stats.isDirectory()
+    ? `${shown} is a folder, not an image`
+    : `${shown} is neither a file, a block device nor a pipe; ${AS_STREAM}`;
+  throw new DecantError('usage', message, { code: 'not-a-file' });
+}

@@ -1,0 +1,77 @@
+// Streams of Node as the image: a `Readable`, and a pipe that has a path.
+
+import { close, constants, open } from 'node:fs';
+import { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { isObject } from '../../calls/values.js';
+import { DecantError } from '../../errors/errors.js';
+import { fileReason } from '../../errors/file-error.js';
+
+const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+
+/** Whether `value` is meant as a `Readable`: of a file, a request, a process. */
+export const isNodeReadable = (value: unknown): value is Readable =>
+  isObject(value) && 'pipe' in value && typeof value.pipe === 'function' && Symbol.asyncIterator in value;
+
+/** The bytes of `readable`, as they are asked for. Fails with `usage` if it has none any more. */
+export function fromReadable(readable: Readable): ReadableStream<Uint8Array> {
+  if (readable.readableEnded || (readable.destroyed && !readable.errored)) {
+    throw new DecantError('usage', 'The stream was read or closed before; hand over a new one', {
+      code: 'stream-used',
+    });
+  }
+  // Until it is read its failure has no other listener, and would end the process.
+  readable.on('error', () => {});
+  return streamOf(
+    async () => readable,
+    async () => void readable.destroy(),
+  );
+}
+
+/** The bytes of the pipe at `path`. It is opened when they are asked for, and waits for a writer then. */
+export function fromPipe(path: string): ReadableStream<Uint8Array> {
+  let opening: Promise<Socket> | undefined;
+  let isOpen = false;
+  const openPipe = async () => {
+    try {
+      const fd = await promisify(open)(path, O_RDONLY);
+      isOpen = true;
+      return new Socket({ fd, readable: true, writable: false });
+    } catch (cause) {
+      throw new Error(`'${path}' cannot be opened: ${fileReason(cause)}`, { cause });
+    }
+  };
+  const cancel = async () => {
+    if (!opening) return;
+    // What waits for a writer can be ended by one only.
+    if (!isOpen) await connectBriefly(path).catch(() => {});
+    const socket = await opening.catch(() => undefined);
+    socket?.destroy();
+  };
+  return streamOf(() => {
+    opening ??= openPipe();
+    return opening;
+  }, cancel);
+}
+
+async function connectBriefly(path: string): Promise<void> {
+  await promisify(close)(await promisify(open)(path, O_WRONLY | O_NONBLOCK));
+}
+
+function streamOf(begin: () => Promise<Readable>, cancel: () => Promise<void>): ReadableStream<Uint8Array> {
+  let chunks: AsyncIterator<Uint8Array> | undefined;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        chunks ??= (await begin())[Symbol.asyncIterator]();
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel,
+    },
+    // Nothing is kept here.
+    { highWaterMark: 0 },
+  );
+}

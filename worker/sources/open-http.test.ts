@@ -1,0 +1,485 @@
+// How files on servers are opened: by a `fetch` that is a function, and a clock that goes as fast as it can.
+
+import { getEventListeners, setMaxListeners } from 'node:events';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type Asked, type Fault, fakeFile, PASSING, type Reply, rangeOf } from '../../e2e/support/replies.js';
+import { DecantError } from '../errors/errors.js';
+import { RequestLimit } from '../http/host.js';
+import type { HttpOptions } from '../http/types.js';
+import type { Source } from '../public/types.js';
+import { openAddress, openHttp } from './open-http.js';
+
+const NODE = { seesRedirects: true };
+const ADDRESS = 'https://127.0.0.1/images/disk.qcow2?token=secret';
+const OPENED = "Could not open 'https://127.0.0.1/images/disk.qcow2': ";
+const HEAD = 64 << 10;
+const MIB = 1 << 20;
+const MODIFIED = 'Wed, 25 Nov 2026 10:00:00 GMT';
+const LATER = 'Wed, 25 Nov 2026 10:00:01 GMT';
+const signal = new AbortController().signal;
+
+/** A file: no two of its parts are the same. */
+const whole = Buffer.from(Uint32Array.from({ length: MIB }, (_, at) => Math.imul(at, 2_654_435_761)).buffer);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.setTimerTickMode('nextTimerAsync');
+  // The longest wait that the jitter makes.
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+type Answers = Parameters<typeof fakeFile>[1];
+
+/** Opens `content` on a server; what was asked for. */
+function openFrom(content: Uint8Array, answers?: Answers, options: HttpOptions = {}) {
+  const { fetch, asked } = fakeFile(content, answers);
+  return { asked, opening: openHttp(NODE, ADDRESS, { fetch, ...options }) as Promise<Source> };
+}
+
+const told = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'nothing failed',
+    (thrown: unknown) => {
+      if (!(thrown instanceof DecantError)) throw thrown;
+      return `${thrown.kind}: ${thrown.message}`;
+    },
+  );
+
+/** The answer to a request, which breaks off after `length` bytes. */
+function cutAfter(request: Asked, etag: string | undefined, length: number): Reply {
+  const { start, end } = rangeOf(request, whole.length)!;
+  const headers = { ...(etag && { ETag: etag }), 'Content-Range': `bytes ${start}-${end - 1}/${whole.length}` };
+  return { status: 206, headers, body: whole.subarray(start, Math.min(end, start + length)), end: 'broken' };
+}
+
+const readAll = (source: Source) => source.read(0, source.size, { signal });
+
+test('the first request brings the head, from which nothing is asked for again', async () => {
+  const { asked, opening } = openFrom(whole);
+  const source = await opening;
+  expect(source).toMatchObject({ size: whole.length, name: 'disk.qcow2', unnoticed: undefined });
+  expect(source.network).toEqual({ received: HEAD, sent: 0, retries: 0, silence: 0 });
+  expect(Buffer.compare(await source.read(1000, HEAD - 1000, { signal }), whole.subarray(1000, HEAD))).toBe(0);
+  expect(asked.map(({ method, range, url }) => [method, range, url.search])).toEqual([
+    ['GET', 'bytes=0-65535', '?token=secret'],
+  ]);
+});
+
+test.for([0, 1, 512, HEAD - 1, HEAD, HEAD + 1, HEAD + 512])('a file of %d bytes', async (size) => {
+  const source = await openFrom(whole.subarray(0, size)).opening;
+  expect(source.size).toBe(size);
+  if (size > 0) expect(Buffer.compare(await readAll(source), whole.subarray(0, size))).toBe(0);
+});
+
+test('for open an address is the file', async () => {
+  const { fetch } = fakeFile(whole);
+  vi.stubGlobal('fetch', fetch);
+  const opened = await openAddress(NODE, ADDRESS, {});
+  expect(opened).toMatchObject({ name: 'disk.qcow2', size: whole.length, identity: ADDRESS });
+});
+
+test.for([
+  ['an ETag', { ETag: '"a"', 'Last-Modified': MODIFIED }, 'id=7', '[["id","7"]],4194304,"\\"a\\""]'],
+  ['a time', { 'Last-Modified': MODIFIED, Date: LATER }, '', `[],4194304,"${MODIFIED}",null]`],
+  ['a time that is the present', { 'Last-Modified': MODIFIED, Date: MODIFIED }, '', undefined],
+  ['a weak ETag', { ETag: 'W/"a"' }, '', undefined],
+  [
+    'a weak ETag and a time',
+    { ETag: 'W/"a"', 'Last-Modified': MODIFIED, Date: LATER },
+    '',
+    `[],4194304,"${MODIFIED}","W/\\"a\\""]`,
+  ],
+  ['a signature, too', { ETag: '"a"' }, 'X-Amz-Signature=secret&id=7', '[["id","7"]],4194304,"\\"a\\""]'],
+] as const)('the state of a file with %s', async ([, headers, query, state]) => {
+  const answer = (): Reply => ({
+    status: 206,
+    headers: { ...headers, 'Content-Range': `bytes 0-65535/${whole.length}` },
+    body: whole.subarray(0, HEAD),
+  });
+  const { fetch } = fakeFile(whole, { answer });
+  const source = (await openHttp(NODE, `https://host/disk?${query}`, { fetch })) as Source;
+  expect(source.state).toBe(state && `["https://host/disk",${state}`);
+  expect(source.unnoticed === undefined).toBe(state !== undefined);
+});
+
+const ENCODED =
+  'of which no range is one of the file; have it served without Content-Encoding, or download it and open the file';
+const REFUSALS: [Fault, string][] = [
+  ['another range', 'the server sent bytes 1 to 65536 when it was asked for bytes 0 to 65535'],
+  ['no range', 'the server does not say which part of the file it sends (Content-Range)'],
+  ['more', 'the server sent more bytes than it was asked for'],
+  ['several parts', 'the server sent several parts when it was asked for bytes 0 to 65535'],
+  ['encoded', `the server sends the file encoded as x-other, ${ENCODED}`],
+  ['status 404', 'the server answered 404 Not Found; there is no such file'],
+  ['status 403', 'the server answered 403 Forbidden; it does not allow this, or the address has expired'],
+  ['redirect to nowhere', "the server's Location header leads to an address of ftp:"],
+];
+test.for(REFUSALS)('the first answer: %s', async ([fault, sentence]) => {
+  const { asked, opening } = openFrom(whole, { fault: () => fault });
+  expect(await told(opening)).toBe(`source: ${OPENED}${sentence}`);
+  expect(asked).toHaveLength(1);
+});
+
+test.for(PASSING)('the first answer, which passes: %s', async (fault) => {
+  const { opening } = openFrom(whole, { fault: (number) => (number === 0 ? fault : undefined) });
+  const source = await opening;
+  expect(Buffer.compare(await readAll(source), whole)).toBe(0);
+});
+
+test('a first answer that ends early, by a fetch that does not notice, is continued', async () => {
+  const answer = (_: unknown, number: number): Reply | undefined => {
+    const headers = { ETag: '"now"', 'Content-Range': `bytes 0-65535/${whole.length}` };
+    return number === 0 ? { status: 206, headers, body: whole.subarray(0, 1000) } : undefined;
+  };
+  const { asked, opening } = openFrom(whole, { answer });
+  expect(Buffer.compare(await readAll(await opening), whole)).toBe(0);
+  expect(asked[1]?.range).toBe('bytes=1000-65535');
+});
+
+test('first answers that are all cut off are continued, however little comes of each', async () => {
+  const etags = (at: number) => (at < 20 ? '"now"' : undefined);
+  const { asked, opening } = openFrom(whole, { answer: (request, number) => cutAfter(request, etags(number), 3000) });
+  const source = await opening;
+  expect(asked.map(({ range }) => range).slice(0, 3)).toEqual([
+    'bytes=0-65535',
+    'bytes=3000-65535',
+    'bytes=6000-65535',
+  ]);
+  expect(Buffer.compare(await source.read(0, HEAD, { signal }), whole.subarray(0, HEAD))).toBe(0);
+});
+
+test('a file that was changed between two parts of the first bytes is begun again', async () => {
+  const etags = (at: number) => (at === 0 ? '"before"' : '"now"');
+  const answer = (request: Asked, number: number) => (number < 2 ? cutAfter(request, etags(number), 3000) : undefined);
+  const { asked, opening } = openFrom(whole, { answer });
+  const source = await opening;
+  expect(asked.map(({ range }) => range)).toEqual(['bytes=0-65535', 'bytes=3000-65535', 'bytes=0-65535']);
+  expect(source.state).toContain('now');
+  expect(Buffer.compare(await readAll(source), whole)).toBe(0);
+});
+
+test('a first answer that is not as long as its range is refused at once', async () => {
+  const headers = { 'Content-Range': `bytes 0-65535/${whole.length}`, 'Content-Length': 1000 };
+  const { asked, opening } = openFrom(whole, {
+    answer: () => ({ status: 206, headers, body: whole.subarray(0, 1000) }),
+  });
+  expect(await told(opening)).toBe(
+    `source: ${OPENED}the server says that it sends bytes 0 to 65535, which are 65536, and that these are 1000 bytes (Content-Length)`,
+  );
+  expect(asked).toHaveLength(1);
+});
+
+test('a first range that the server has encoded is refused at once', async () => {
+  const headers = { 'Content-Range': `bytes 0-65535/${whole.length}`, 'Content-Length': 1000 };
+  const stored = fakeFile(whole, { answer: () => ({ status: 206, headers, body: whole.subarray(0, 1000) }) });
+  const encoded = fakeFile(whole, {
+    answer: () => ({ status: 206, headers: { ...headers, 'Content-Encoding': 'gzip' }, body: whole.subarray(0, 1000) }),
+  });
+  const platform = { ...NODE, fetch: async () => encoded.fetch, fetchStored: async () => stored.fetch };
+  const opening = openHttp(platform, ADDRESS, {});
+  expect(await told(opening)).toBe(`source: ${OPENED}the server sends the file encoded as gzip, ${ENCODED}`);
+  await expect(opening).rejects.toMatchObject({ code: 'content-encoded', fields: { coding: 'gzip' } });
+  expect([encoded.asked.length, stored.asked.length]).toEqual([1, 1]);
+});
+
+test('a size that no file has is an error of the source', async () => {
+  const size = '9'.repeat(23);
+  const headers = { 'Content-Range': `bytes 0-65535/${size}` };
+  const { opening } = openFrom(whole, { answer: () => ({ status: 206, headers, body: whole.subarray(0, HEAD) }) });
+  expect(await told(opening)).toBe(
+    `source: ${OPENED}the server says that the file has ${size} bytes, which no file has`,
+  );
+});
+
+test('a server that is not there is asked three times', async () => {
+  const { asked, opening } = openFrom(whole, { fault: () => 'drop' });
+  expect(await told(opening)).toBe(`source: ${OPENED}no answer came from https://127.0.0.1 (other side closed)`);
+  expect(asked).toHaveLength(3);
+});
+
+test('a server that is busy and then breaks a connection is there', async () => {
+  const faults: Fault[] = ['status 503', 'status 503', 'drop', 'drop'];
+  const { asked, opening } = openFrom(whole, { fault: (number) => faults[number] });
+  expect(await told(opening)).toBe('nothing failed');
+  expect(asked).toHaveLength(5);
+});
+
+test.for([
+  ['status 503', 'the server answered 503 Service Unavailable'],
+  ['429, until', 'the server answered 429 Too Many Requests'],
+] as const)('a server that says %s for ever is not overrun, and given up', async ([fault, sentence]) => {
+  const begin = performance.now();
+  const { asked, opening } = openFrom(whole, { fault: () => fault }, { patience: 10 });
+  expect(await told(opening)).toBe(`source: ${OPENED}${sentence}`);
+  // After waits of 250, 500, 1000, 2000 and 4000 milliseconds.
+  expect(asked).toHaveLength(6);
+  expect(performance.now() - begin).toBe(7750);
+});
+
+/** A server that does not say the size with a range; HEAD, and GET without a range, are answered by `answer`. */
+const hidesSize = (answer: (method: string, count: number) => Reply | undefined): Answers => {
+  let count = 0;
+  return {
+    answer: (asked) => {
+      const range = rangeOf(asked, whole.length);
+      if (!range) {
+        count += 1;
+        return answer(asked.method, count);
+      }
+      const { start, end } = range;
+      const headers = { ETag: '"now"', 'Content-Range': `bytes ${start}-${end - 1}/*` };
+      return { status: 206, headers, body: whole.subarray(start, end) };
+    },
+  };
+};
+
+const noSize = (status: number) =>
+  `the server does not say how large the file is: Content-Range of its answer 206 to a range has no size, and its answer ${status} to GET no Content-Length`;
+test.for([
+  ['by HEAD', () => undefined, undefined, 2],
+  [
+    'says that HEAD has nothing',
+    (method) => (method === 'HEAD' ? { status: 200, headers: { 'Content-Length': 0 } } : undefined),
+    undefined,
+    3,
+  ],
+  ['does not answer to HEAD', (method) => (method === 'HEAD' ? { end: 'broken' } : undefined), undefined, 3],
+  ['does not allow HEAD', (method) => (method === 'HEAD' ? { status: 405 } : undefined), undefined, 3],
+  ['is busy for a moment', (_, count) => (count < 3 ? { status: 503 } : undefined), undefined, 5],
+  ['says it nowhere', () => ({ status: 200, body: whole }), noSize(200), 3],
+  ['allows neither HEAD nor all of the file', () => ({ status: 403 }), noSize(403), 3],
+] as [
+  string,
+  (method: string, count: number) => Reply | undefined,
+  string | undefined,
+  number,
+][])('the size of a file whose server %s', async ([, answer, sentence, requests]) => {
+  const { asked, opening } = openFrom(whole, hidesSize(answer));
+  if (sentence === undefined) expect((await opening).size).toBe(whole.length);
+  else expect(await told(opening)).toBe(`source: ${OPENED}${sentence}`);
+  expect(asked).toHaveLength(requests);
+});
+
+/** A server that knows no ranges. */
+const sendsWhole = (
+  body: Uint8Array,
+  headers: Record<string, string | number> = { 'Content-Length': body.length },
+) => ({
+  answer: (): Reply => ({ status: 200, headers, body }),
+});
+
+test.for([
+  ['with a length', { 'Content-Length': whole.length }, undefined],
+  [
+    'without a length',
+    {},
+    'https://127.0.0.1 does not say how large the file is, so one that is cut off may go unnoticed',
+  ],
+] as [string, Record<string, number>, string | undefined][])('a small file that comes whole, %s', async ([
+  ,
+  headers,
+  unnoticed,
+]) => {
+  const { asked, opening } = openFrom(whole, sendsWhole(whole, headers));
+  const source = await opening;
+  expect(source).toMatchObject({ size: whole.length, unnoticed, network: { received: whole.length } });
+  expect(Buffer.compare(await readAll(source), whole)).toBe(0);
+  expect(asked).toHaveLength(1);
+});
+
+test('a small file that comes whole, and breaks off once', async () => {
+  const { asked, opening } = openFrom(whole, {
+    answer: (_, number) => ({
+      status: 200,
+      headers: { 'Content-Length': whole.length },
+      body: number === 0 ? whole.subarray(0, 1000) : whole,
+    }),
+  });
+  const source = await opening;
+  expect(Buffer.compare(await readAll(source), whole)).toBe(0);
+  expect(source.network).toMatchObject({ retries: 1 });
+  expect(asked).toHaveLength(2);
+});
+
+test('a whole file that is always shorter than its length', async () => {
+  const short = sendsWhole(whole.subarray(0, 1000), { 'Content-Length': 5000 });
+  expect(await told(openFrom(whole, short, { patience: 1 }).opening)).toBe(`source: ${OPENED}the connection broke`);
+});
+
+const large = new Uint8Array(65 * MIB);
+test('a large file that comes whole is for open', async () => {
+  const { asked, opening } = openFrom(large, sendsWhole(large));
+  const source = await opening;
+  expect(source).toMatchObject({ size: large.length, name: 'disk.qcow2' });
+  await expect(source.read(0, 1, { signal })).rejects.toThrow("comes as a whole, and is read once, by 'open'");
+  expect(asked).toHaveLength(1);
+});
+
+test('a large file of unknown size that comes whole is for open, and its address only', async () => {
+  const answers = sendsWhole(large, {});
+  expect(await told(openFrom(large, answers).opening)).toBe(
+    `unsupported: ${OPENED}its server sends only whole files, and this one is large and of unknown size: hand the address to 'open', which reads it once`,
+  );
+  vi.stubGlobal('fetch', fakeFile(large, answers).fetch);
+  const opened = await openAddress(NODE, ADDRESS, {});
+  expect(opened).toMatchObject({ name: 'disk.qcow2', size: undefined });
+  await opened.close();
+});
+
+test.for(['zstd', 'compress', 'x-other'])('a whole file that comes encoded as %s', async (coding) => {
+  const { opening } = openFrom(whole, sendsWhole(whole, { 'Content-Encoding': coding }));
+  const sentence = `the server sends the file encoded as ${coding}, which not every system undoes`;
+  expect(await told(opening)).toBe(`source: ${OPENED}${sentence}`);
+});
+
+test('headers that never come', async () => {
+  const never = () => new Promise<never>(() => {});
+  const { asked, opening } = openFrom(whole, {}, { headers: never });
+  expect(await told(opening)).toBe(`source: ${OPENED}no byte came for 30 seconds`);
+  const cancel = new AbortController();
+  const cancelled = openFrom(whole, {}, { headers: never, signal: cancel.signal });
+  const begin = performance.now();
+  cancel.abort();
+  expect(await told(cancelled.opening)).toBe('cancelled: The operation was cancelled');
+  // Not after the time-out.
+  expect(performance.now()).toBe(begin);
+  expect([...asked, ...cancelled.asked]).toEqual([]);
+});
+
+test('headers that fail now and then', async () => {
+  let calls = 0;
+  const headers = async () => {
+    calls += 1;
+    if (calls % 2 === 1) throw new TypeError('fetch failed');
+    return { 'X-Token': 'fresh' };
+  };
+  const { asked, opening } = openFrom(whole, {}, { headers });
+  expect(Buffer.compare(await readAll(await opening), whole)).toBe(0);
+  expect(asked.every(({ headers }) => headers['x-token'] === 'fresh')).toBe(true);
+});
+
+test('headers that a program refuses to make', async () => {
+  const headers = () => {
+    throw new Error('sign in again');
+  };
+  expect(await told(openFrom(whole, {}, { headers }).opening)).toBe(`source: ${OPENED}sign in again`);
+});
+
+test('opening is cancelled while the server is silent, and before it begins', async () => {
+  const cancel = new AbortController();
+  const fault = (): Fault => {
+    cancel.abort();
+    return 'silent';
+  };
+  const { asked, opening } = openFrom(whole, { fault }, { signal: cancel.signal });
+  expect(await told(opening)).toBe('cancelled: The operation was cancelled');
+  expect(asked).toHaveLength(1);
+  const late = openFrom(whole, {}, { signal: AbortSignal.abort() });
+  expect(await told(late.opening)).toBe('cancelled: The operation was cancelled');
+  expect(late.asked).toEqual([]);
+});
+
+test('the signal of opening does not count any more when it is open', async () => {
+  const cancel = new AbortController();
+  const source = await openFrom(whole, {}, { signal: cancel.signal }).opening;
+  cancel.abort();
+  expect(Buffer.compare(await readAll(source), whole)).toBe(0);
+});
+
+test.for([
+  ['timeout', Number.NaN],
+  ['timeout', -1],
+  ['patience', Number.NaN],
+] as const)('no time: %s %d', async ([name, value]) => {
+  const { asked, opening } = openFrom(whole, {}, { [name]: value });
+  expect(await told(opening)).toMatch(new RegExp(`^usage: '${name}' must be a number of seconds, 0 or more`));
+  expect(asked).toEqual([]);
+});
+
+test('as long as one likes', async () => {
+  const endless = { timeout: Number.POSITIVE_INFINITY, patience: Number.POSITIVE_INFINITY };
+  const { opening } = openFrom(whole, { fault: (number) => (number < 30 ? 'status 503' : undefined) }, endless);
+  expect(Buffer.compare(await readAll(await opening), whole)).toBe(0);
+});
+
+/** All texts of an error and its causes. */
+const everything = (error: unknown): string =>
+  error instanceof Error ? `${error.message} ${error.stack} ${everything(error.cause)} ${JSON.stringify(error)}` : '';
+
+test.for([
+  ['a header', {}, { headers: { 'X-Token': 'top\nsecret' } }, "The header 'X-Token' has a character"],
+  [
+    'a redirect',
+    { answer: () => ({ status: 302, headers: { Location: 'http://[secret' } }) },
+    {},
+    'Location header is not a valid address',
+  ],
+  ['the address', { fault: () => 'status 403' }, {}, 'the server answered 403'],
+] as [string, Answers, HttpOptions, string][])('no error has a secret: %s', async ([, answers, options, sentence]) => {
+  const failed = await openFrom(whole, answers, options).opening.catch(everything);
+  expect(failed).toContain(sentence);
+  expect(failed).not.toContain('secret');
+});
+
+test('opening waits for its turn where the server is asked as much as may be', async () => {
+  vi.useRealTimers();
+  const held: (() => void)[] = [];
+  const before = () => new Promise<void>((go) => held.push(go));
+  const { fetch } = fakeFile(whole, { before });
+  const limit = new RequestLimit();
+  const openings = Array.from({ length: 8 }, () => openHttp(NODE, ADDRESS, { fetch, limit }));
+  await expect.poll(() => held.length, { interval: 1 }).toBe(6);
+  for (const [at, opening] of openings.entries()) {
+    expect(held.length).toBe(Math.min(8, 6 + at));
+    held[at]!();
+    await opening;
+    await expect.poll(() => held.length, { interval: 1 }).toBe(Math.min(8, 7 + at));
+  }
+});
+
+test.for([
+  ['one limit of two', [2, 'shared'], 2],
+  ['limits of their own', [2, 'own'], 5],
+  ['no limit', undefined, 5],
+  ['one limit of twenty', [20, 'shared'], 5],
+] as const)('five files of one server that are opened at once, with %s: %d requests at once', async ([
+  ,
+  given,
+  expected,
+]) => {
+  let [underWay, most] = [0, 0];
+  const before = async () => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await new Promise((done) => setTimeout(done, 1000));
+    underWay -= 1;
+  };
+  const shared = new RequestLimit(given?.[0]);
+  const limitOf = () =>
+    given === undefined ? {} : { limit: given[1] === 'own' ? new RequestLimit(given[0]) : shared };
+  const opening = Array.from({ length: 5 }, () => openFrom(whole.subarray(0, 1000), { before }, limitOf()).opening);
+  const sizes = (await Promise.all(opening)).map(({ size }) => size);
+  expect(sizes).toEqual(Array(5).fill(1000));
+  expect(most).toBe(expected);
+});
+
+test('a limit of twenty requests lets one file have more than six', async () => {
+  let [underWay, most] = [0, 0];
+  const before = async () => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await new Promise((done) => setTimeout(done, 10));
+    underWay -= 1;
+  };
+  const source = await openFrom(whole, { before }, { limit: new RequestLimit(20) }).opening;
+  // Each read listens to it, and no longer than it takes.
+  const one = new AbortController().signal;
+  setMaxListeners(40, one);
+  const reads = Array.from({ length: 40 }, (_, at) => source.read((1 + 2 * at) << 15, 1 << 14, { signal: one }));
+  await Promise.all(reads);
+  expect(most).toBeGreaterThan(6);
+  expect(getEventListeners(one, 'abort')).toEqual([]);
+});

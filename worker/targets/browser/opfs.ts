@@ -1,0 +1,84 @@
+// A file in the origin's private file system: written under a temporary name, moved when complete.
+
+import { DecantError } from '../../errors/errors.js';
+import type { TargetSpec } from '../../messages/messages.js';
+import { FOLDER } from '../../messages/storage-folder.js';
+import type { Kept } from '../../public/types.js';
+import type { OpenedSource } from '../../sources/opened-source.js';
+import { refuseSources } from '../not-a-source.js';
+import type { Begun, OutputTarget, Sizes } from '../output-target.js';
+import { unlessMissing } from './missing.js';
+import { storageRoot } from './storage.js';
+import { StoredOutput } from './stored-output.js';
+
+export class OpfsTarget implements OutputTarget {
+  readonly resumes = true;
+  readonly #output: StoredOutput;
+  /** The file of the name that was there at the start, which the caller means to replace. */
+  #before: File | undefined;
+  readonly #folders: string[];
+  readonly #name: string;
+
+  constructor(
+    private readonly path: string,
+    private readonly sources: OpenedSource[],
+  ) {
+    if (typeof path !== 'string') throw new DecantError('usage', "'opfs' is no string");
+    const names = path.split('/');
+    if (names.some((name) => ['', '.', '..'].includes(name)) || names[0] === FOLDER) {
+      throw new DecantError('usage', `'${path}' is no name for a file in the browser's storage`);
+    }
+    this.#name = names.pop()!;
+    this.#folders = names;
+    this.#output = new StoredOutput(`opfs:${path}`);
+  }
+
+  get begun(): Begun | undefined {
+    return this.#output.begun;
+  }
+
+  async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
+    await this.#refuse();
+    return this.#output.prepare(sizes, signal, identity, identity === undefined);
+  }
+
+  async commit(size: number): Promise<void> {
+    await this.#output.whole(size);
+    const { file } = this.#output;
+    let folder = await storageRoot();
+    for (const name of this.#folders) folder = await folder.getDirectoryHandle(name, { create: true });
+    // Of several conversions to the name, one looks and moves at a time.
+    await navigator.locks.request(`decant:to:${this.path}`, async () => {
+      const now = await (await folder.getFileHandle(this.#name).catch(unlessMissing))?.getFile();
+      const { size, lastModified } = this.#before ?? {};
+      if (now && (now.size !== size || now.lastModified !== lastModified)) {
+        throw new DecantError('sink', `Somebody else has written '${this.path}' meanwhile; choose another output`, {
+          code: 'target-changed',
+        });
+      }
+      await file.moveTo(folder, this.#name);
+    });
+    await this.#output.removeOthers();
+  }
+
+  discard(reason: DecantError, keep: boolean): Promise<void> {
+    return this.#output.discard(reason, keep);
+  }
+
+  kept(identity: string): Promise<Kept> {
+    return this.#output.kept(identity);
+  }
+
+  /** Noticed before the work and not after it: a source, a folder of the file's name, a file of a folder's. */
+  async #refuse(): Promise<void> {
+    try {
+      let folder = await storageRoot();
+      for (const name of this.#folders) folder = await folder.getDirectoryHandle(name);
+      const there = await folder.getFileHandle(this.#name);
+      await refuseSources(there, this.sources);
+      this.#before = await there.getFile();
+    } catch (thrown) {
+      unlessMissing(thrown);
+    }
+  }
+}

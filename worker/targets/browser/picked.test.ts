@@ -1,0 +1,234 @@
+// Files that a person picked, and files in a folder that a person picked.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { asFile, asFolder, MemoryFile, MemoryFolder } from '../../../e2e/support/units/memory-storage.js';
+import { cancelled } from '../../errors/errors.js';
+import type { OpenedSource } from '../../sources/opened-source.js';
+import { refuseSources } from '../not-a-source.js';
+import { FolderTarget, PickedTarget } from './picked.js';
+
+const SIZES = { virtualSize: 10, outputSize: 10 };
+const { signal } = new AbortController();
+const WRITTEN = '0123456789';
+
+let folder: MemoryFolder;
+beforeEach(() => {
+  vi.useFakeTimers();
+  folder = new MemoryFolder();
+  // A worker writes by it: it can be cloned, unlike what has methods of its own.
+  Object.assign(MemoryFile.prototype, { createWritable: async () => {} });
+  vi.stubGlobal('structuredClone', (value: unknown) => value);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A source that is the file of a handle, as far as a browser knows. */
+const sourceOf = (match: 'certain' | 'probable' | undefined, size = 5) =>
+  ({ size, isFile: async () => match }) as unknown as OpenedSource;
+
+describe('an output that is a source', () => {
+  for (const [match, at, sentence] of [
+    ['certain', 0, "'out' is the image itself; choose another output"],
+    ['probable', 0, "'out' is probably the image itself; choose another output"],
+    ['certain', 1, "'out' is a file that the image needs; choose another output"],
+  ] as const) {
+    test(sentence, async () => {
+      const sources = [sourceOf(at === 0 ? match : undefined), sourceOf(at === 1 ? match : undefined)];
+      const refused = refuseSources(asFile(folder.add('out', 'image')), sources);
+      await expect(refused).rejects.toMatchObject({ kind: 'usage', message: sentence });
+    });
+  }
+
+  test('which the dialog has emptied', async () => {
+    const refused = refuseSources(asFile(folder.add('out')), [sourceOf('certain')]);
+    await expect(refused).rejects.toMatchObject({ kind: 'source', message: expect.stringContaining('has emptied it') });
+  });
+
+  test('which was empty before', async () => {
+    const refused = refuseSources(asFile(folder.add('out')), [sourceOf('certain', 0)]);
+    await expect(refused).rejects.toMatchObject({ kind: 'usage' });
+  });
+
+  test('another file is taken', async () => {
+    await refuseSources(asFile(folder.add('out')), [sourceOf(undefined), {} as OpenedSource]);
+  });
+});
+
+describe('a file that was picked', () => {
+  test('is written by a worker, and has what was written', async () => {
+    const file = folder.add('out', 'old');
+    const target = new PickedTarget(asFile(file), []);
+    expect(await target.prepare(SIZES, signal)).toEqual({ picked: file });
+    file.write(WRITTEN);
+    await target.commit(10, signal);
+    expect(target.written?.size).toBe(10);
+  });
+
+  test('of another size fails', async () => {
+    const file = folder.add('out', 'old');
+    const target = new PickedTarget(asFile(file), []);
+    await target.prepare(SIZES, signal);
+    file.write('012345678');
+    await expect(target.commit(10, signal)).rejects.toThrow('it has 9 bytes and not the 10');
+  });
+
+  test.each([
+    ['with another size', 'of somebody else'],
+    ['with as many bytes', 'own'],
+  ])('is refused at the end if somebody else has written it %s', async (_, content) => {
+    const file = folder.add('out', 'old');
+    const target = new PickedTarget(asFile(file), []);
+    await target.prepare(SIZES, signal);
+    await target.verify();
+    vi.advanceTimersByTime(1);
+    file.write(content);
+    await expect(target.verify()).rejects.toThrow("Another program has written 'out' meanwhile; choose another output");
+  });
+
+  test('is never removed', async () => {
+    const target = new PickedTarget(asFile(folder.add('out')), []);
+    await target.prepare(SIZES, signal);
+    await target.discard(cancelled());
+    expect(folder.names).toEqual(['out']);
+  });
+});
+
+describe('a name in a folder', () => {
+  const targetFor = (name: unknown) => new FolderTarget(asFolder(folder), name as string, []);
+  const begin = async (name = 'out') => {
+    const target = targetFor(name);
+    const { picked } = (await target.prepare(SIZES, signal)) as unknown as { picked: MemoryFile };
+    return { target, file: picked };
+  };
+
+  test.each(['', 'a/b', 7, undefined])('%j is refused', (name) => {
+    expect(() => targetFor(name)).toThrow('An output in a folder needs the name of a file');
+  });
+
+  test('needs a folder', () => {
+    expect(() => new FolderTarget({} as FileSystemDirectoryHandle, 'out', [])).toThrow(
+      "'folder' is no handle of a folder",
+    );
+  });
+
+  for (const [thrown, sentence] of [
+    [new DOMException('x', 'NoModificationAllowedError'), "The folder 'picked' is read-only; choose another one"],
+    [new DOMException('x', 'InvalidStateError'), "The folder 'picked' takes no file called 'out'; choose another name"],
+    [new TypeError('x'), "The folder 'picked' takes no file called 'out'; choose another name"],
+  ] as const) {
+    test(`cannot be made: ${sentence}`, async () => {
+      folder.refuse(thrown);
+      await expect(targetFor('out').prepare(SIZES, signal)).rejects.toMatchObject({ kind: 'sink', message: sentence });
+    });
+  }
+
+  test('is made, and is complete', async () => {
+    const { target, file } = await begin();
+    await target.verify();
+    file.write(WRITTEN);
+    await target.commit(10, signal);
+    await target.discard(cancelled());
+    expect(folder.names).toEqual(['out']);
+  });
+
+  test('is removed when it is given up, if it was made here', async () => {
+    const { target } = await begin();
+    await target.discard(cancelled());
+    expect(folder.names).toEqual([]);
+  });
+
+  test('is not removed if it was there before', async () => {
+    folder.add('out', 'old');
+    const { target } = await begin();
+    await target.discard(cancelled());
+    expect(folder.names).toEqual(['out']);
+  });
+
+  test('is refused at the end if somebody else has written it meanwhile, and stays', async () => {
+    const { target, file } = await begin();
+    file.write('of somebody else');
+    await expect(target.verify()).rejects.toThrow("Another program has written 'out' meanwhile; choose another output");
+    await target.discard(cancelled());
+    expect(folder.names).toEqual(['out']);
+  });
+
+  test('is refused at the end if somebody else has written the file that was there', async () => {
+    const before = folder.add('out', 'old');
+    const { target } = await begin();
+    vi.advanceTimersByTime(1);
+    before.write('own');
+    await expect(target.verify()).rejects.toThrow("Another program has written 'out' meanwhile; choose another output");
+    await target.discard(cancelled());
+    expect(before.content.toString()).toBe('own');
+  });
+
+  test('that was removed meanwhile is no reason to fail', async () => {
+    const { target } = await begin();
+    await folder.removeEntry('out');
+    await target.verify();
+  });
+
+  test('is removed again after a cancel that came while it was finished', async () => {
+    const cancel = new AbortController();
+    const { target, file } = await begin();
+    file.write(WRITTEN);
+    cancel.abort();
+    await expect(target.commit(10, cancel.signal)).rejects.toMatchObject({ kind: 'cancelled' });
+    await target.discard(cancelled());
+    expect(folder.names).toEqual([]);
+  });
+
+  test('is complete after such a cancel if it replaces another file', async () => {
+    folder.add('out', 'old');
+    const cancel = new AbortController();
+    const { target, file } = await begin();
+    file.write(WRITTEN);
+    cancel.abort();
+    await target.commit(10, cancel.signal);
+    expect(folder.names).toEqual(['out']);
+  });
+
+  test('stays if somebody has written to it since it was finished', async () => {
+    const cancel = new AbortController();
+    const { target, file } = await begin();
+    file.write(WRITTEN);
+    cancel.abort();
+    await target.commit(10, cancel.signal).catch(() => {});
+    vi.advanceTimersByTime(1);
+    file.write('abcdefghij');
+    await target.discard(cancelled());
+    expect(folder.names).toEqual(['out']);
+  });
+
+  test('that is busy is removed later', async () => {
+    const { target, file } = await begin();
+    file.isHeld = true;
+    const discarded = target.discard(cancelled());
+    await vi.advanceTimersByTimeAsync(200);
+    file.isHeld = false;
+    await vi.advanceTimersByTimeAsync(50);
+    await discarded;
+    expect(folder.names).toEqual([]);
+  });
+
+  test('that stays busy is named', async () => {
+    const { target, file } = await begin();
+    file.isHeld = true;
+    const discarded = expect(target.discard(cancelled())).rejects.toThrow("'out' may be left in 'picked'");
+    await vi.advanceTimersByTimeAsync(2000);
+    await discarded;
+  });
+
+  for (const [before, named] of [
+    [undefined, "'out' and 'out.crswap' may be left in 'picked', which was moved, renamed or removed"],
+    ['old', "'out.crswap' may be left in 'picked', which was moved, renamed or removed"],
+  ] as const) {
+    test(`is named if its folder was moved: ${before}`, async () => {
+      if (before) folder.add('out', before);
+      const { target } = await begin();
+      folder.moveAway();
+      await expect(target.discard(cancelled())).rejects.toThrow(named);
+    });
+  }
+});

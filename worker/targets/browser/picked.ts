@@ -1,0 +1,174 @@
+// A file that the user picked: the browser writes beside it and replaces it when it is closed.
+
+import { cancelled, DecantError, orCancelled } from '../../errors/errors.js';
+import type { TargetSpec } from '../../messages/messages.js';
+import type { OpenedSource } from '../../sources/opened-source.js';
+import { CallerTarget } from '../caller-target.js';
+import { refuseSources } from '../not-a-source.js';
+import { type OutputTarget, requireSize, type Sizes } from '../output-target.js';
+import { streamTarget } from '../stream-target.js';
+import { isNamed, unlessMissing } from './missing.js';
+import { removeUnlessBusy } from './remove.js';
+
+/** A file by its handle. It was there before, as far as can be known, so it is never removed. */
+export class PickedTarget implements OutputTarget {
+  #stream: CallerTarget | undefined;
+  /** The file as it was at the start. */
+  #before: File | undefined;
+  /** The file as it was when what was written here had replaced it. */
+  written: File | undefined;
+
+  constructor(
+    private readonly handle: FileSystemFileHandle,
+    private readonly sources: OpenedSource[],
+  ) {}
+
+  get failure(): DecantError | undefined {
+    return this.#stream?.failure;
+  }
+
+  async prepare(sizes: Sizes, signal: AbortSignal): Promise<TargetSpec> {
+    if (!('createWritable' in this.handle)) {
+      throw new DecantError('usage', 'This browser cannot write to a file by its handle; choose another output');
+    }
+    await orCancelled(signal, refuseSources(this.handle, this.sources));
+    this.#before = await this.handle.getFile().catch(unlessMissing);
+    if (canTravel(this.handle)) return { picked: this.handle };
+    // Its content is set free only when the stream is closed, as if a worker wrote it.
+    this.#stream = new CallerTarget(streamTarget(await this.handle.createWritable({ mode: 'exclusive' })));
+    return this.#stream.prepare(sizes, signal);
+  }
+
+  async verify(): Promise<void> {
+    // One that was removed meanwhile is made again, and one that is empty holds nothing to lose.
+    const now = await this.handle.getFile().catch(unlessMissing);
+    const { size, lastModified } = this.#before ?? {};
+    if (!now?.size || (now.size === size && now.lastModified === lastModified)) return;
+    const { name } = this.handle;
+    throw new DecantError('sink', `Another program has written '${name}' meanwhile; choose another output`, {
+      code: 'target-changed',
+    });
+  }
+
+  async commit(size: number, signal: AbortSignal): Promise<void> {
+    await this.#stream?.commit(size, signal);
+    this.written = await this.handle.getFile();
+    requireSize(this.written.size, size);
+  }
+
+  async discard(reason: DecantError): Promise<void> {
+    await this.#stream?.discard(reason, false);
+  }
+}
+
+/** A file of a name in a folder that the user picked. It is made only where it is not there yet. */
+export class FolderTarget implements OutputTarget {
+  #picked: PickedTarget | undefined;
+  /** The file, where it was not there before. */
+  #madeHere: FileSystemFileHandle | undefined;
+
+  constructor(
+    private readonly folder: FileSystemDirectoryHandle,
+    private readonly name: string,
+    private readonly sources: OpenedSource[],
+  ) {
+    if (typeof name !== 'string' || name === '' || name.includes('/')) {
+      throw new DecantError('usage', 'An output in a folder needs the name of a file');
+    }
+    if (typeof folder?.getFileHandle !== 'function') {
+      throw new DecantError('usage', "'folder' is no handle of a folder");
+    }
+  }
+
+  get failure(): DecantError | undefined {
+    return this.#picked?.failure;
+  }
+
+  async prepare(sizes: Sizes, signal: AbortSignal): Promise<TargetSpec> {
+    let handle = await this.folder.getFileHandle(this.name).catch(unlessMissing);
+    if (!handle) {
+      handle = await this.folder
+        .getFileHandle(this.name, { create: true })
+        .catch((thrown) => notMade(thrown, this.folder.name, this.name));
+      // Somebody else may have made it since the question.
+      if ((await handle.getFile()).size === 0) this.#madeHere = handle;
+    }
+    this.#picked = new PickedTarget(handle, this.sources);
+    return this.#picked.prepare(sizes, signal);
+  }
+
+  async verify(): Promise<void> {
+    await this.#picked!.verify();
+  }
+
+  async commit(size: number, signal: AbortSignal): Promise<void> {
+    await this.#picked!.commit(size, signal);
+    // What was replaced is gone; a file that is new can go again.
+    if (this.#madeHere && signal.aborted) throw cancelled();
+    this.#madeHere = undefined;
+  }
+
+  async discard(reason: DecantError): Promise<void> {
+    await this.#picked?.discard(reason);
+    const made = this.#madeHere;
+    const isGone = !made || (await this.#remove(made));
+    if (isGone && (await isThere(this.folder))) return;
+    const files = [...(made ? [this.name] : []), ...(isGone ? [`${this.name}${SWAP}`] : [])];
+    throw new DecantError(
+      'sink',
+      `${files.map((file) => `'${file}'`).join(' and ')} may be left in '${this.folder.name}'${isGone ? ', which was moved, renamed or removed' : ''}`,
+    );
+  }
+
+  /** Removes the file if it is as it was made here; resolves to whether that is gone. */
+  async #remove(made: FileSystemFileHandle): Promise<boolean> {
+    const { written } = this.#picked ?? {};
+    const isOurs = async () => {
+      const file = await made.getFile().catch(unlessMissing);
+      // Content that was not written here is somebody else's.
+      if (!file) return false;
+      return file.size === 0 || (file.size === written?.size && file.lastModified === written.lastModified);
+    };
+    return removeUnlessBusy(this.folder, this.name, isOurs);
+  }
+}
+
+/** Why there can be no file `name` in `folder`. */
+function notMade(cause: unknown, folder: string, name: string): never {
+  // Chromium throws this for a folder that it may not write to: a file that is not there is not in use.
+  if (isNamed(cause, 'NoModificationAllowedError')) {
+    throw new DecantError('sink', `The folder '${folder}' is read-only; choose another one`, {
+      code: 'folder-read-only',
+      fields: { folder },
+      cause,
+    });
+  }
+  // A name that the browser does not allow, and one that is too long for the file system.
+  if (cause instanceof TypeError || isNamed(cause, 'InvalidStateError')) {
+    throw new DecantError('sink', `The folder '${folder}' takes no file called '${name}'; choose another name`, {
+      code: 'name-refused',
+      fields: { folder, name },
+      cause,
+    });
+  }
+  throw cause;
+}
+
+/** What Chromium appends to the name of the file that it writes beside another one until that is complete. */
+const SWAP = '.crswap';
+
+/** Whether the folder is still where it was picked. */
+async function isThere(folder: FileSystemDirectoryHandle): Promise<boolean> {
+  const first = await folder.keys().next().catch(unlessMissing);
+  return first !== undefined;
+}
+
+/** Whether a handle can be sent to a worker: in WebKit it cannot. */
+function canTravel(handle: FileSystemFileHandle): boolean {
+  try {
+    structuredClone(handle);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,276 @@
+// Temporary files in the origin's private file system: which are removed, and which a conversion may continue.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type MemoryFolder, stubStorage } from '../../../e2e/support/units/memory-storage.js';
+import { cancelled } from '../../errors/errors.js';
+import { FOLDER, journalName } from '../../messages/storage-folder.js';
+import { OpfsTarget } from './opfs.js';
+import { heldNames, storageFolder, storageRoot, sweep, TemporaryFile } from './storage.js';
+import { StoredOutput } from './stored-output.js';
+
+const DAY = 24 * 3600 * 1000;
+const SIZES = { virtualSize: 10, outputSize: 10 };
+const { signal } = new AbortController();
+const HEAD = '["download","it"]';
+
+let root: MemoryFolder;
+let files: MemoryFolder;
+beforeEach(async () => {
+  ({ root } = stubStorage());
+  files = (await storageFolder()) as unknown as MemoryFolder;
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Leaves a file of a tab that is gone; its journal notes `guest` bytes, last changed `age` milliseconds ago. */
+function leave(name: string, guest: number, { head = HEAD, age = 0, size = guest } = {}): void {
+  files.add(name, 'x'.repeat(size));
+  files.add(journalName(name), `${head}\n${guest} 0\n`).lastModified -= age;
+}
+
+describe('sweep', () => {
+  test('removes files without a journal, and journals without a file', async () => {
+    files.add('a', 'data');
+    files.add(journalName('b'), `${HEAD}\n5 0\n`);
+    leave('c', 5);
+    await sweep();
+    expect(files.names).toEqual(['c', 'c.journal']);
+  });
+
+  test.each([
+    ['a journal without a line', `${HEAD}\n`],
+    ['an empty journal', ''],
+  ])('removes a file with %s', async (_, text) => {
+    files.add('a', 'data');
+    files.add('a.journal', text);
+    await sweep();
+    expect(files.names).toEqual([]);
+  });
+
+  test.each([
+    [6.9 * DAY, false],
+    [7.1 * DAY, true],
+  ])('looks at the age of a journal: %i ms', async (age, isSwept) => {
+    leave('a', 5, { age });
+    await sweep();
+    expect(files.names).toEqual(isSwept ? [] : ['a', 'a.journal']);
+  });
+
+  test('removes what is declined', async () => {
+    leave('a', 5);
+    leave('b', 5, { head: 'other' });
+    await sweep((head) => head === HEAD);
+    expect(files.names).toEqual(['b', 'b.journal']);
+  });
+
+  test('leaves what a tab holds, and what it cannot remove', async () => {
+    const file = await TemporaryFile.create();
+    files.add('busy', 'data').isHeld = true;
+    await sweep(() => true);
+    expect(files.names).toEqual([file.name, 'busy'].toSorted());
+  });
+});
+
+describe('a temporary file', () => {
+  test('is held until it is let go', async () => {
+    const file = await TemporaryFile.create();
+    expect(await heldNames()).toEqual(new Set([file.name]));
+    file.letGo();
+    await new Promise(setImmediate);
+    expect(await heldNames()).toEqual(new Set());
+  });
+
+  test('is taken by one tab at a time', async () => {
+    leave('a', 5);
+    const patience = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
+    const file = await TemporaryFile.take('a');
+    expect(file?.name).toBe('a');
+    expect(patience).toHaveBeenCalledWith(500);
+    expect(await TemporaryFile.take('a')).toBeUndefined();
+    expect(await TemporaryFile.take('missing')).toBeUndefined();
+  });
+
+  test('is removed with its journal, and then not held', async () => {
+    leave('a', 5);
+    await (await TemporaryFile.take('a'))?.remove();
+    expect(files.names).toEqual([]);
+    await new Promise(setImmediate);
+    expect(await heldNames()).toEqual(new Set());
+  });
+
+  test('that a worker has open is removed once it is free, and held until then', async () => {
+    const file = await TemporaryFile.create();
+    const held = await files.getFileHandle(file.name);
+    vi.useFakeTimers();
+    held.isHeld = true;
+    const removed = file.remove();
+    await vi.advanceTimersByTimeAsync(5000);
+    await removed;
+    expect(await heldNames()).toEqual(new Set([file.name]));
+    held.isHeld = false;
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(files.names).toEqual([]);
+    expect(await heldNames()).toEqual(new Set());
+  });
+});
+
+describe('an output with resume', () => {
+  const begin = async (identity = 'it', place = 'download') => {
+    const output = new StoredOutput(place);
+    const spec = await output.prepare(SIZES, signal, identity, false);
+    return { output, spec: spec as { opfs: string; resume?: object } };
+  };
+
+  test('starts anew where nothing is left', async () => {
+    const { output, spec } = await begin();
+    expect(output.begun).toBeUndefined();
+    expect(spec.resume).toEqual({ head: HEAD, begun: { guest: 0, written: 0 } });
+  });
+
+  test('continues what has the most', async () => {
+    for (const guest of [3, 9, 6]) leave(`left${guest}`, guest);
+    const { output, spec } = await begin();
+    expect(output.begun).toEqual({ guest: 9, written: 0 });
+    expect(spec.opfs).toBe('left9');
+  });
+
+  test.each<[string, () => unknown]>([
+    ['of another image', () => leave('a', 5, { head: '["download","other"]' })],
+    ['for another place', () => leave('a', 5, { head: '["opfs:x","it"]' })],
+    ['that is shorter than its journal says', () => leave('a', 5, { size: 4 })],
+    ['without a journal', () => files.add('a', 'data')],
+  ])('does not continue a file %s', async (_, make) => {
+    make();
+    expect((await begin()).output.begun).toBeUndefined();
+  });
+
+  test('does not continue what another tab holds', async () => {
+    leave('a', 5);
+    await TemporaryFile.take('a');
+    expect((await begin()).output.begun).toBeUndefined();
+  });
+
+  test('keeps what its journal notes', async () => {
+    const { output, spec } = await begin();
+    files.add(journalName(spec.opfs), `${HEAD}\n5 0\n`);
+    await expect(output.discard(cancelled(), true)).rejects.toThrow('what is done is kept');
+    expect(files.names).toEqual([spec.opfs, journalName(spec.opfs)]);
+    await new Promise(setImmediate);
+    expect((await new StoredOutput('download').kept('it')).guestDone).toBe(5);
+  });
+
+  test.each([
+    ['its journal notes nothing', true, `${HEAD}\n`],
+    ['it is not to be kept', false, `${HEAD}\n5 0\n`],
+  ])('keeps nothing where %s', async (_, keep, text) => {
+    const { output, spec } = await begin();
+    files.add(journalName(spec.opfs), text);
+    await output.discard(cancelled(), keep);
+    expect(files.names).toEqual([]);
+  });
+
+  test('removes what others have left for it when it is complete', async () => {
+    leave('a', 5);
+    leave('b', 6);
+    leave('other', 5, { head: 'other' });
+    const { output } = await begin();
+    await output.removeOthers();
+    expect(files.names).toEqual(['b', 'b.journal', 'other', 'other.journal']);
+  });
+
+  test('reports what is kept, and discards it', async () => {
+    leave('a', 5);
+    leave('other', 5, { head: 'other' });
+    const kept = await new StoredOutput('download').kept('it');
+    expect(kept.guestDone).toBe(5);
+    await kept.discard();
+    expect(files.names).toEqual(['other', 'other.journal']);
+    expect((await new StoredOutput('download').kept('it')).guestDone).toBe(0);
+  });
+
+  test('of another size than was written fails', async () => {
+    const { output, spec } = await begin();
+    (await files.getFileHandle(spec.opfs)).write('x'.repeat(9));
+    await expect(output.whole(10)).rejects.toThrow('it has 9 bytes and not the 10 that it should have');
+  });
+});
+
+describe('a file in the private file system', () => {
+  const begin = async (path: string) => {
+    const target = new OpfsTarget(path, []);
+    const spec = (await target.prepare(SIZES, signal)) as { opfs: string };
+    (await files.getFileHandle(spec.opfs)).write('0123456789');
+    return target;
+  };
+  const content = async (name: string) => (await (await root.getFileHandle(name)).getFile()).text();
+
+  test.each(['', '/', 'a/', '/a', 'a//b', '.', '..', 'a/../b', FOLDER, `${FOLDER}/a`])('%j is refused', (path) => {
+    expect(() => new OpfsTarget(path, [])).toThrow(`'${path}' is no name for a file in the browser's storage`);
+  });
+
+  test('appears under its name, in folders that are made', async () => {
+    await (await begin('folder/disk.raw')).commit(10);
+    const folder = await root.getDirectoryHandle('folder');
+    expect(folder.names).toEqual(['disk.raw']);
+    expect(files.names).toEqual([]);
+  });
+
+  test('replaces a file that was there at the start', async () => {
+    root.add('disk.raw', 'old');
+    await (await begin('disk.raw')).commit(10);
+    expect(await content('disk.raw')).toBe('0123456789');
+  });
+
+  test('does not replace a file that was made since', async () => {
+    const target = await begin('disk.raw');
+    root.add('disk.raw', 'of somebody else');
+    await expect(target.commit(10)).rejects.toThrow("Somebody else has written 'disk.raw' meanwhile");
+    expect(await content('disk.raw')).toBe('of somebody else');
+  });
+
+  test('does not replace a file that was written since', async () => {
+    const before = root.add('disk.raw', 'old');
+    const target = await begin('disk.raw');
+    before.lastModified += 1;
+    await expect(target.commit(10)).rejects.toThrow("Somebody else has written 'disk.raw' meanwhile");
+    expect(await content('disk.raw')).toBe('old');
+  });
+
+  test('replaces a file that was removed since', async () => {
+    root.add('disk.raw', 'old');
+    const target = await begin('disk.raw');
+    await root.removeEntry('disk.raw');
+    await target.commit(10);
+    expect(await content('disk.raw')).toBe('0123456789');
+  });
+
+  test('of two conversions to a new name one is done', async () => {
+    const targets = [await begin('disk.raw'), await begin('disk.raw')];
+    const ends = await Promise.allSettled(targets.map((target) => target.commit(10)));
+    expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+  });
+
+  test('is refused where a folder has its name', async () => {
+    await root.getDirectoryHandle('disk.raw', { create: true });
+    await expect(begin('disk.raw')).rejects.toMatchObject({ name: 'TypeMismatchError' });
+  });
+});
+
+describe('a page without private storage', () => {
+  test.each<[string, () => unknown]>([
+    ['a page has only over https or on localhost', () => vi.stubGlobal('isSecureContext', false)],
+    ['this browser does not have', () => vi.stubGlobal('navigator', {})],
+    [
+      'this page is not given, perhaps since the window is a private one',
+      () => {
+        const getDirectory = () => Promise.reject(new DOMException('no', 'SecurityError'));
+        vi.stubGlobal('navigator', { storage: { getDirectory }, locks: {} });
+      },
+    ],
+  ])('says that it needs what %s', async (reason, stub) => {
+    stub();
+    const message = `This way to save needs the browser's private storage, which ${reason}`;
+    await expect(storageRoot()).rejects.toMatchObject({ kind: 'usage', message });
+  });
+});

@@ -1,0 +1,127 @@
+// An output in the origin's private file system, as it is written: a temporary file, new or left by an earlier conversion.
+
+import type { DecantError } from '../../errors/errors.js';
+import type { TargetSpec } from '../../messages/messages.js';
+import type { Kept } from '../../public/types.js';
+import { type Begun, keptError, requireSize, type Sizes } from '../output-target.js';
+import { askForRoom, heldNames, linesOf, storageFolder, TemporaryFile } from './storage.js';
+
+/** What a conversion has left, which others may hold. */
+interface Left {
+  name: string;
+  begun: Begun;
+}
+
+export class StoredOutput {
+  #file: TemporaryFile | undefined;
+  /** The line that its journal begins with, if it has one. */
+  #line: string | undefined;
+  begun: Begun | undefined;
+
+  /** `place` is where the output is to go. */
+  constructor(private readonly place: string) {}
+
+  /** What was written. */
+  get file(): TemporaryFile {
+    return this.#file!;
+  }
+
+  /** Makes the file, or takes one over. What was kept for the same place goes, where it is `declined`. */
+  async prepare(
+    { outputSize }: Sizes,
+    signal: AbortSignal,
+    identity: string | undefined,
+    declined: boolean,
+  ): Promise<TargetSpec> {
+    const head = identity === undefined ? undefined : this.#head(identity);
+    this.#line = head;
+    if (head !== undefined) await this.#takeOver(head);
+    this.#file ??= await TemporaryFile.create(declined ? (head) => this.#isHere(head) : undefined);
+    if (outputSize !== undefined) await askForRoom(outputSize, signal);
+    const { name } = this.#file;
+    const begun = this.begun ?? { guest: 0, written: 0 };
+    const spec = { opfs: name, sized: outputSize !== undefined };
+    return head === undefined ? spec : { ...spec, resume: { head, begun } };
+  }
+
+  /** What was written, if it has `size` bytes. */
+  async whole(size: number): Promise<File> {
+    const file = await this.file.handle.getFile();
+    requireSize(file.size, size);
+    return file;
+  }
+
+  async discard(_reason: DecantError, keep: boolean): Promise<void> {
+    const file = this.#file;
+    if (!file) return;
+    const lines = keep ? await linesOf(await storageFolder(), file.name).catch(() => undefined) : undefined;
+    if (!lines?.begun) {
+      await file.remove();
+      return;
+    }
+    file.letGo();
+    throw keptError();
+  }
+
+  /** What a conversion `identity` could go on with. */
+  async kept(identity: string): Promise<Kept> {
+    const head = this.#head(identity);
+    const [best] = await this.#left(head);
+    return {
+      guestDone: best?.begun.guest ?? 0,
+      discard: () => this.#removeLeft(head),
+    };
+  }
+
+  /** The output is complete: nobody needs what was left for it by others, another tab for instance. */
+  async removeOthers(): Promise<void> {
+    // What cannot be removed now is swept after a week.
+    if (this.#line !== undefined) await this.#removeLeft(this.#line).catch(() => {});
+  }
+
+  async #removeLeft(head: string): Promise<void> {
+    for (const { name } of await this.#left(head)) await (await TemporaryFile.take(name))?.remove();
+  }
+
+  /** The line that a journal begins with. */
+  #head(identity: string): string {
+    return JSON.stringify([this.place, identity]);
+  }
+
+  #isHere(head: string): boolean {
+    return head.startsWith(`[${JSON.stringify(this.place)},`);
+  }
+
+  async #takeOver(head: string): Promise<void> {
+    for (const { name } of await this.#left(head)) {
+      const file = await TemporaryFile.take(name);
+      if (!file) continue;
+      const begun = await certainIn(file).catch(() => undefined);
+      if (begun) {
+        this.#file = file;
+        this.begun = begun;
+        return;
+      }
+      await file.remove();
+    }
+  }
+
+  /** What conversions with the same line have left, the most first. */
+  async #left(head: string): Promise<Left[]> {
+    const [files, held] = [await storageFolder(), await heldNames()];
+    const left: Left[] = [];
+    for await (const name of files.keys()) {
+      if (held.has(name)) continue;
+      // One that cannot be read is none.
+      const lines = await linesOf(files, name).catch(() => undefined);
+      if (lines?.head === head && lines.begun) left.push({ name, begun: lines.begun });
+    }
+    return left.toSorted((a, b) => b.begun.guest - a.begun.guest);
+  }
+}
+
+/** What its journal says that is there. Somebody may have gone on with it since it was found. */
+async function certainIn(file: TemporaryFile): Promise<Begun | undefined> {
+  const begun = (await linesOf(await storageFolder(), file.name))?.begun;
+  return begun && (await file.handle.getFile()).size >= begun.guest ? begun : undefined;
+}

@@ -1,0 +1,464 @@
+// A path as an output: what other programs do while a conversion runs. Nothing of theirs is lost, and nothing half made is left.
+
+import {
+  appendFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { test } from '../../../e2e/support/units/folder.js';
+import { beginTo, SIZE } from '../../../e2e/support/units/path-target.js';
+import type { FileSpec } from '../../messages/messages.js';
+
+const NEW = Buffer.alloc(SIZE, 'new').toString();
+const OTHER = 'of somebody else';
+
+/** The file at `path` as a source, with `content`. */
+function source(path: string, content = 'image'): FileSpec {
+  writeFileSync(path, content);
+  const fd = openSync(path, 'r');
+  const { dev, ino } = statSync(path, { bigint: true });
+  return { file: { fd, path, device: dev, inode: ino }, size: content.length };
+}
+
+/** What is at `path`: a kind, or the content of a file. */
+function found(path: string): string | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats?.isSymbolicLink()) return 'a link';
+  return stats?.isDirectory() ? 'a folder' : stats && readFileSync(path, 'utf8');
+}
+
+describe('what happens while a file is replaced:', () => {
+  interface Paths {
+    output: string;
+    image: string;
+    precious: string;
+    partial: string;
+  }
+  for (const [what, act, said, left] of [
+    [
+      'the image is renamed to the output',
+      ({ image, output }) => renameSync(image, output),
+      'is the image itself; choose another output',
+      { output: 'image' },
+    ],
+    [
+      'the output becomes a link',
+      ({ output, precious }) => {
+        unlinkSync(output);
+        symlinkSync(precious, output);
+      },
+      'is no regular file; choose another output',
+      { output: 'a link' },
+    ],
+    [
+      'the output becomes a folder',
+      ({ output }) => {
+        unlinkSync(output);
+        mkdirSync(output);
+      },
+      'is no regular file; choose another output',
+      { output: 'a folder' },
+    ],
+    [
+      'the output becomes another file',
+      ({ output, precious }) => renameSync(precious, output),
+      'has written',
+      { output: 'precious', precious: undefined },
+    ],
+    [
+      'the output is removed and made anew',
+      ({ output }) => {
+        unlinkSync(output);
+        writeFileSync(output, OTHER);
+      },
+      'has written',
+      { output: OTHER },
+    ],
+    ...[
+      ['the output is written in place', (output: string) => writeFileSync(output, OTHER), OTHER],
+      ['the output is written in place, with as many bytes', (output: string) => writeFileSync(output, 'own'), 'own'],
+      [
+        'the output is written in place, and gets its size and time back',
+        (output: string) => {
+          const { atime, mtime } = statSync(output);
+          writeFileSync(output, 'own');
+          utimesSync(output, atime, mtime);
+        },
+        'own',
+      ],
+      ['the output is extended', (output: string) => appendFileSync(output, 'er'), 'older'],
+    ].map(([what, act, left]) => [
+      what,
+      ({ output }: Paths) => (act as (output: string) => void)(output),
+      'has written',
+      { output: left },
+    ]),
+    [
+      'the temporary file is removed',
+      ({ partial }) => unlinkSync(partial),
+      'has removed or replaced the file that was to become',
+      { partial: undefined },
+    ],
+    [
+      'the temporary file is replaced',
+      ({ precious, partial }) => renameSync(precious, partial),
+      'has removed or replaced the file that was to become',
+      { partial: 'precious', precious: undefined },
+    ],
+    [
+      'the temporary file is cut',
+      ({ partial }) => truncateSync(partial, SIZE - 512),
+      `it has ${SIZE - 512} bytes and not the ${SIZE} that it should have`,
+      {},
+    ],
+    [
+      'the temporary file is extended',
+      ({ partial }) => truncateSync(partial, SIZE + 512),
+      `it has ${SIZE + 512} bytes and not the ${SIZE} that it should have`,
+      {},
+    ],
+  ] as [string, (paths: Paths) => void, string, Partial<Record<keyof Paths, string | undefined>>][]) {
+    test(what, async ({ folder }) => {
+      const [output, image, precious] = ['out.raw', 'image', 'precious'].map((name) => join(folder, name)) as [
+        string,
+        string,
+        string,
+      ];
+      writeFileSync(output, 'old');
+      // A time that can be set again.
+      utimesSync(output, 1, 1);
+      writeFileSync(precious, 'precious');
+      const sources = [source(image)];
+      const { file, commit } = await beginTo(output, { sources });
+      const partial = file.path.toString();
+      act({ output, image, precious, partial });
+      await expect(commit()).rejects.toMatchObject({ message: expect.stringContaining(said) });
+      const expected = { output: 'old', precious: 'precious', partial: undefined, ...left };
+      expect({ output: found(output), precious: found(precious), partial: found(partial) }).toEqual(expected);
+    });
+  }
+
+  test('nothing: the new file is there, and nothing else', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    writeFileSync(output, 'old');
+    const { commit } = await beginTo(output);
+    await commit();
+    expect(found(output)).toBe(NEW);
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+  });
+
+  test('it gets a second name, as a backup gives it', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    writeFileSync(output, 'old');
+    const { commit } = await beginTo(output);
+    linkSync(output, join(folder, 'backup'));
+    await commit();
+    expect([found(output), found(join(folder, 'backup'))]).toEqual([NEW, 'old']);
+  });
+
+  test('it is cancelled', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    writeFileSync(output, 'old');
+    const { cancel } = await beginTo(output);
+    await cancel();
+    expect(found(output)).toBe('old');
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+  });
+});
+
+describe('a link that leads elsewhere by the end fails the conversion:', () => {
+  const point = (link: string, to: string) => {
+    unlinkSync(link);
+    symlinkSync(to, link);
+  };
+  for (const [what, name, act] of [
+    ['to another file', 'link', (folder) => point(join(folder, 'link'), 'other/out.raw')],
+    ['to nothing', 'link', (folder) => point(join(folder, 'link'), 'nothing')],
+    ['to a missing folder', 'link', (folder) => point(join(folder, 'link'), 'missing/out.raw')],
+    ['in a circle', 'link', (folder) => point(join(folder, 'link'), 'link')],
+    ['a link to it', 'link-to-link', (folder) => point(join(folder, 'link'), 'other/out.raw')],
+    ['its folder', 'folder-link/out.raw', (folder) => point(join(folder, 'folder-link'), 'other')],
+    [
+      'it becomes the file itself',
+      'link',
+      (folder) => {
+        unlinkSync(join(folder, 'link'));
+        writeFileSync(join(folder, 'link'), OTHER);
+      },
+    ],
+  ] as [string, string, (folder: string) => void][]) {
+    for (const [how, options] of [
+      ['over a file', {}],
+      ['as a new file', {}],
+      ['in place', { existing: true, keepsSize: true }],
+    ] as const) {
+      test(`${what}, ${how}`, async ({ folder }) => {
+        for (const name of ['old', 'other']) mkdirSync(join(folder, name));
+        const before = how === 'as a new file' ? undefined : Buffer.alloc(SIZE, 'old').toString();
+        if (before !== undefined) writeFileSync(join(folder, 'old', 'out.raw'), before);
+        writeFileSync(join(folder, 'other', 'out.raw'), OTHER);
+        symlinkSync('old/out.raw', join(folder, 'link'));
+        symlinkSync('link', join(folder, 'link-to-link'));
+        symlinkSync('old', join(folder, 'folder-link'));
+        const { commit } = await beginTo(join(folder, name), options);
+        act(folder);
+        const error = { kind: 'sink', code: 'target-changed', message: expect.stringContaining('leads elsewhere') };
+        await expect(commit()).rejects.toMatchObject(error);
+        const left = how === 'in place' ? NEW : before;
+        expect([found(join(folder, 'old', 'out.raw')), found(join(folder, 'other', 'out.raw'))]).toEqual([left, OTHER]);
+        expect(readdirSync(join(folder, 'old'))).toEqual(left === undefined ? [] : ['out.raw']);
+      });
+    }
+  }
+
+  test('not where it leads to the same file by another way, or this process goes to another folder', async ({
+    folder,
+  }) => {
+    for (const name of ['old', 'other']) mkdirSync(join(folder, name));
+    symlinkSync('old/out.raw', join(folder, 'link'));
+    const before = process.cwd();
+    try {
+      process.chdir(folder);
+      const { commit } = await beginTo('link');
+      point(join(folder, 'link'), join(folder, 'other/../old/out.raw'));
+      process.chdir(join(folder, 'other'));
+      await commit();
+    } finally {
+      process.chdir(before);
+    }
+    expect(found(join(folder, 'old', 'out.raw'))).toBe(NEW);
+  });
+});
+
+describe('what happens while a new file is made:', () => {
+  test('another program makes one under its name', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    const { commit } = await beginTo(output);
+    writeFileSync(output, OTHER);
+    await expect(commit()).rejects.toMatchObject({ kind: 'sink', message: expect.stringContaining('has written') });
+    expect(found(output)).toBe(OTHER);
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+  });
+
+  test('another program makes a link under its name, to nothing', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    const { commit } = await beginTo(output);
+    symlinkSync('nothing', output);
+    await expect(commit()).rejects.toMatchObject({ message: expect.stringContaining('is no regular file') });
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+  });
+
+  test('the umask holds, and the temporary file has another name', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    const { file, commit } = await beginTo(output);
+    expect(existsSync(output)).toBe(false);
+    await commit();
+    expect(existsSync(file.path.toString())).toBe(false);
+    expect(statSync(output).mode & 0o777).toBe(0o666 & ~process.umask());
+  });
+});
+
+describe('of many conversions at once to one name one is done', () => {
+  for (const before of [undefined, 'old']) {
+    test(before === undefined ? 'where nothing was' : 'over a file', async ({ folder }) => {
+      const output = join(folder, 'out.raw');
+      if (before !== undefined) writeFileSync(output, before);
+      const begun = await Promise.all(Array.from({ length: 8 }, () => beginTo(output)));
+      const ends = await Promise.allSettled(begun.map(({ commit }) => commit()));
+      const failures = ends.flatMap((end) => (end.status === 'rejected' ? [(end.reason as Error).message] : []));
+      expect(failures).toEqual(
+        Array(7).fill(`Another program has written '${output}' meanwhile; choose another output`),
+      );
+      expect(found(output)).toBe(NEW);
+      expect(readdirSync(folder)).toEqual(['out.raw']);
+    });
+  }
+});
+
+describe('a file that is written in place', () => {
+  test('keeps its inode, its size and what follows the output', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    writeFileSync(output, Buffer.alloc(SIZE + 5, 'old'));
+    const { ino } = statSync(output);
+    const { file, commit } = await beginTo(output, { existing: true, keepsSize: true });
+    expect(file.path.toString()).toBe(output);
+    await commit();
+    expect(
+      readFileSync(output).equals(Buffer.concat([Buffer.from(NEW), Buffer.alloc(SIZE + 5, 'old').subarray(SIZE)])),
+    ).toBe(true);
+    expect(statSync(output).ino).toBe(ino);
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+  });
+
+  for (const [size, hasFooter, isTaken] of [
+    [SIZE, true, true],
+    [SIZE + 1, false, true],
+    [SIZE + 1, true, false],
+    [SIZE * 2, true, false],
+  ] as const) {
+    const format = hasFooter ? 'a format that has a footer' : 'a format without a footer';
+    test(`of ${size} bytes, in ${format}`, async ({ folder }) => {
+      const output = join(folder, 'out.raw');
+      const before = Buffer.alloc(size, 'old');
+      writeFileSync(output, before);
+      const begun = beginTo(output, { existing: true, keepsSize: true, hasFooter });
+      if (isTaken) {
+        await (await begun).commit();
+        expect(readFileSync(output).subarray(0, SIZE).toString()).toBe(NEW);
+        return;
+      }
+      await expect(begun).rejects.toMatchObject({
+        kind: 'usage',
+        code: 'target-too-large',
+        fields: { room: size, size: SIZE },
+        message: expect.stringContaining(`cut it to ${SIZE} bytes`),
+      });
+      expect(readFileSync(output).equals(before)).toBe(true);
+    });
+  }
+
+  for (const [what, before, options, said] of [
+    ['that is not there', undefined, {}, /is not there, so nothing can be written into it/],
+    [
+      'that is too small',
+      SIZE - 1,
+      {},
+      new RegExp(`holds ${SIZE - 1} bytes, but the output has ${SIZE}; choose a larger file`),
+    ],
+    ['with resume', SIZE, { identity: 'it' }, /is written in place, where a conversion cannot be resumed/],
+  ] as const) {
+    test(`${what} is refused`, async ({ folder }) => {
+      const output = join(folder, 'out.raw');
+      if (before !== undefined) writeFileSync(output, Buffer.alloc(before, 'old'));
+      await expect(beginTo(output, { existing: true, ...options })).rejects.toMatchObject({
+        kind: 'usage',
+        message: expect.stringMatching(said),
+      });
+      expect(found(output)).toBe(before && Buffer.alloc(before, 'old').toString());
+      expect(readdirSync(folder)).toEqual(before ? ['out.raw'] : []);
+    });
+  }
+
+  test('is never the image', async ({ folder }) => {
+    const output = join(folder, 'image');
+    const sources = [source(output, Buffer.alloc(SIZE, 'image').toString())];
+    await expect(beginTo(output, { existing: true, sources })).rejects.toThrow('is the image itself');
+  });
+});
+
+describe('the image, or a companion, as the output', () => {
+  for (const [what, name] of [
+    ['its own name', (path: string) => path],
+    [
+      'a hard link',
+      (path: string) => {
+        linkSync(path, `${path}.hard`);
+        return `${path}.hard`;
+      },
+    ],
+    [
+      'a link to a link',
+      (path: string) => {
+        symlinkSync(path, `${path}.soft`);
+        symlinkSync(`${path}.soft`, `${path}.softer`);
+        return `${path}.softer`;
+      },
+    ],
+  ] as const) {
+    test(`is refused by ${what}`, async ({ folder }) => {
+      const sources = ['top', 'base'].map((file) => source(join(folder, file), file));
+      for (const [file, said] of [
+        ['top', 'is the image itself; choose another output'],
+        ['base', 'is a file that the image needs; choose another output'],
+      ] as const) {
+        const output = name(join(folder, file));
+        await expect(beginTo(output, { sources })).rejects.toMatchObject({
+          kind: 'usage',
+          message: `'${output}' ${said}`,
+        });
+        expect(readFileSync(join(folder, file), 'utf8')).toBe(file);
+      }
+      expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual([]);
+    });
+  }
+
+  test('a copy of it is another file', async ({ folder }) => {
+    const sources = [source(join(folder, 'image'))];
+    const output = join(folder, 'copy');
+    writeFileSync(output, 'image');
+    await (await beginTo(output, { sources })).commit();
+    expect(found(output)).toBe(NEW);
+  });
+});
+
+test('the image and the output stay, whatever their names are', async ({ folder }) => {
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').replace(/[^0-9a-f]/g, '');
+  const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0];
+  // Names of temporary files whose process is gone.
+  const [image, output, left] = ['image', 'output', 'left'].map((name) =>
+    join(folder, `.${name}.${boot}-${namespace}-${2 ** 22 + 1}-7-0123456789abcdef.partial`),
+  ) as [string, string, string];
+  const sources = [source(image)];
+  writeFileSync(output, 'old');
+  writeFileSync(left, 'left');
+  const { commit } = await beginTo(output, { sources });
+  expect([image, output, left].map(found)).toEqual(['image', 'old', undefined]);
+  await commit();
+  expect([image, output].map(found)).toEqual(['image', NEW]);
+});
+
+describe('a conversion with resume', () => {
+  test('keeps what is done, continues it, and leaves nothing at its end', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    const first = await beginTo(output, { identity: 'it' });
+    expect(first.target.begun).toBeUndefined();
+    expect(statSync(first.file.path.toString()).mode & 0o777).toBe(0o600);
+    first.target.settled({ guest: 4096, written: 4096 });
+    await expect(first.cancel(true)).rejects.toMatchObject({ message: /^what is done is kept/ });
+    expect(existsSync(output)).toBe(false);
+    const second = await beginTo(output, { identity: 'it' });
+    expect(second.target.begun).toEqual({ guest: 4096, written: 4096 });
+    await second.commit();
+    expect(found(output)).toBe(NEW);
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+    expect(statSync(output).mode & 0o777).toBe(0o666 & ~process.umask());
+  });
+
+  test('keeps nothing where nothing was settled, or where it shall not', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    await (await beginTo(output, { identity: 'it' })).cancel(true);
+    expect(readdirSync(folder)).toEqual([]);
+    const begun = await beginTo(output, { identity: 'it' });
+    begun.target.settled({ guest: 4096, written: 4096 });
+    await begun.cancel(false);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('of another image begins at its start, beside what is left', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    const first = await beginTo(output, { identity: 'it' });
+    first.target.settled({ guest: 4096, written: 4096 });
+    await first.cancel(true).catch(() => {});
+    const second = await beginTo(output, { identity: 'another' });
+    expect(second.target.begun).toBeUndefined();
+    expect((await second.target.kept('it')).guestDone).toBe(4096);
+    await second.commit();
+    // The place is taken: what was left for it goes.
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+  });
+});

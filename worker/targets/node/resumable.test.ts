@@ -1,0 +1,172 @@
+// What is left of a conversion, and which conversions may continue it.
+
+import {
+  chmodSync,
+  existsSync,
+  fstatSync,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { test } from '../../../e2e/support/units/folder.js';
+import { journalOf } from './journal.js';
+import { partialName } from './partial.js';
+import { pathIn, type ResolvedPath } from './resolved-path.js';
+import { keptFor, letGo, takeOver } from './resumable.js';
+
+const IDENTITY = 'identity';
+const NOTED = { guest: 8192, written: 4096 };
+/** A crash may leave data after the noted offset. */
+const CONTENT = Buffer.concat([Buffer.alloc(8192, 1), Buffer.alloc(4096, 2)]);
+
+const placeIn = (folder: string): ResolvedPath => ({ folder: Buffer.from(folder), name: Buffer.from('disk.raw') });
+const now = () => BigInt(Date.now()) * 1_000_000n;
+
+/** Leaves a partial file that nobody holds, and its journal. */
+function leave(
+  place: ResolvedPath,
+  { guest, written } = NOTED,
+  identity = IDENTITY,
+): { partial: string; journal: string } {
+  const path = pathIn(place.folder, partialName(place, 'resumable', 'nobody'));
+  writeFileSync(path, CONTENT, { mode: 0o600 });
+  const journal = journalOf(path).toString();
+  writeFileSync(journal, `${identity}\n${guest} ${written}\n`, { mode: 0o600 });
+  return { partial: path.toString(), journal };
+}
+
+describe('takeOver', () => {
+  test('continues exactly where the journal says, under a new name', async ({ folder }) => {
+    const place = placeIn(folder);
+    const left = leave(place);
+    const resumed = (await takeOver(place, IDENTITY, now()))!;
+    expect(resumed.begun).toEqual(NOTED);
+    expect(readFileSync(resumed.path)).toEqual(CONTENT.subarray(0, NOTED.guest));
+    expect(fstatSync(resumed.fd).ino).toBe(statSync(resumed.path).ino);
+    expect(readFileSync(journalOf(resumed.path), 'utf8')).toBe('identity\n8192 4096\n');
+    expect(existsSync(left.partial)).toBe(false);
+    expect(existsSync(left.journal)).toBe(false);
+    await resumed.journal.remove();
+  });
+
+  for (const [what, change] of [
+    ['a journal of another conversion', ({ journal }) => writeFileSync(journal, 'x\n8192 4096\n')],
+    ['a journal without a line', ({ journal }) => writeFileSync(journal, `${IDENTITY}\n`)],
+    ['a journal that others may write', ({ journal }) => chmodSync(journal, 0o620)],
+    ['no journal', ({ journal }) => renameSync(journal, `${journal}.gone`)],
+    ['a file that others may write', ({ partial }) => chmodSync(partial, 0o666)],
+    ['a file with a second name', ({ partial }) => linkSync(partial, `${partial}.other`)],
+    ['a file one byte too short', ({ partial }) => truncateSync(partial, NOTED.guest - 1)],
+    [
+      'a link to the file',
+      ({ partial }) => {
+        renameSync(partial, `${partial}.elsewhere`);
+        symlinkSync(`${partial}.elsewhere`, partial);
+      },
+    ],
+  ] as [string, (left: ReturnType<typeof leave>) => void][]) {
+    test(`refuses ${what}, and leaves it`, async ({ folder }) => {
+      const place = placeIn(folder);
+      change(leave(place));
+      const before = readdirSync(folder).toSorted();
+      expect(await takeOver(place, IDENTITY, now())).toBeUndefined();
+      expect(readdirSync(folder).toSorted()).toEqual(before);
+    });
+  }
+
+  test('takes a file that is exactly as long as was noted', async ({ folder }) => {
+    const place = placeIn(folder);
+    truncateSync(leave(place).partial, NOTED.guest);
+    const resumed = await takeOver(place, IDENTITY, now());
+    expect(resumed?.begun).toEqual(NOTED);
+    await resumed?.journal.remove();
+  });
+
+  test('takes the one with the most', async ({ folder }) => {
+    const place = placeIn(folder);
+    for (const guest of [4096, 12288, 8192]) leave(place, { guest, written: 0 });
+    const resumed = await takeOver(place, IDENTITY, now());
+    expect(resumed?.begun.guest).toBe(12288);
+    await resumed?.journal.remove();
+  });
+
+  test('of several at once one gets the file, and the others nothing', async ({ folder }) => {
+    const place = placeIn(folder);
+    leave(place);
+    const taken = await Promise.all(Array.from({ length: 8 }, () => takeOver(place, IDENTITY, now())));
+    expect(taken.filter((resumed) => resumed !== undefined)).toHaveLength(1);
+    expect(readdirSync(folder)).toHaveLength(2);
+    for (const resumed of taken) await resumed?.journal.remove();
+  });
+
+  test('does not touch what a running process holds', async ({ folder }) => {
+    const place = placeIn(folder);
+    const { partial, journal } = leave(place);
+    const held = pathIn(place.folder, partialName(place, 'resumable'));
+    renameSync(partial, held);
+    renameSync(journal, journalOf(held));
+    expect(await takeOver(place, IDENTITY, now())).toBeUndefined();
+    expect(readFileSync(held)).toEqual(CONTENT);
+  });
+});
+
+describe('letGo', () => {
+  test('lets another conversion continue', async ({ folder }) => {
+    const place = placeIn(folder);
+    leave(place);
+    const { path, fd, journal } = (await takeOver(place, IDENTITY, now()))!;
+    await journal.keep(false);
+    expect(await takeOver(place, IDENTITY, now())).toBeUndefined();
+    expect(await letGo(place, path, fstatSync(fd, { bigint: true }))).toBe(true);
+    const again = await takeOver(place, IDENTITY, now());
+    expect(again?.begun).toEqual(NOTED);
+    await again?.journal.remove();
+  });
+
+  test('says where the file was replaced, or its journal removed', async ({ folder }) => {
+    const place = placeIn(folder);
+    for (const change of [
+      ({ partial }) => renameSync(partial, `${partial}.gone`),
+      ({ journal }) => renameSync(journal, `${journal}.gone`),
+      ({ partial }) => {
+        writeFileSync(`${partial}.new`, 'of somebody else');
+        renameSync(`${partial}.new`, partial);
+      },
+    ] as ((left: ReturnType<typeof leave>) => void)[]) {
+      const left = leave(place);
+      const made = statSync(left.partial, { bigint: true });
+      change(left);
+      expect(await letGo(place, Buffer.from(left.partial), made)).toBe(false);
+    }
+  });
+});
+
+describe('keptFor', () => {
+  test('reports what is there, and discards it', async ({ folder }) => {
+    const place = placeIn(folder);
+    leave(place, { guest: 4096, written: 0 });
+    leave(place);
+    const other = leave(place, NOTED, 'another');
+    const kept = await keptFor(place, IDENTITY);
+    expect(kept.guestDone).toBe(NOTED.guest);
+    await kept.discard();
+    expect(
+      readdirSync(folder)
+        .map((name) => join(folder, name))
+        .toSorted(),
+    ).toEqual([other.partial, other.journal]);
+    expect((await keptFor(place, IDENTITY)).guestDone).toBe(0);
+    await kept.discard();
+  });
+
+  test('reports 0 where nothing is', async ({ folder }) => {
+    expect((await keptFor(placeIn(folder), IDENTITY)).guestDone).toBe(0);
+  });
+});

@@ -1,0 +1,117 @@
+// A partial file with a journal, which a later conversion can go on with.
+
+import { type BigIntStats, close, constants, fstat, ftruncate, open } from 'node:fs';
+import { lstat, rename, unlink } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import type { Kept } from '../../public/types.js';
+import type { Begun } from '../output-target.js';
+import { isOwn, Journal, journalOf, readJournal } from './journal.js';
+import { partialName, resumables } from './partial.js';
+import { pathIn, type ResolvedPath } from './resolved-path.js';
+
+const { O_NOFOLLOW = 0, O_RDWR } = constants;
+
+export interface Resumed {
+  path: Buffer;
+  fd: number;
+  begun: Begun;
+  journal: Journal;
+}
+
+/**
+ * Takes over what an earlier conversion `identity` to `place` has left, if it has: then the file has all up to what its
+ * journal says, and nothing behind. `now` is the time by the clock of the folder.
+ */
+export async function takeOver(place: ResolvedPath, identity: string, now: bigint): Promise<Resumed | undefined> {
+  for (const { path, begun } of await leftFor(place, identity, now)) {
+    const resumed = await claim(place, path, identity, begun);
+    if (resumed) return resumed;
+  }
+  return undefined;
+}
+
+/** What `takeOver` would go on with. */
+export async function keptFor(place: ResolvedPath, identity: string): Promise<Kept> {
+  const left = () => leftFor(place, identity, BigInt(Date.now()) * 1_000_000n);
+  const [best] = await left();
+  return {
+    guestDone: best?.begun.guest ?? 0,
+    async discard() {
+      for (const { path } of await left()) {
+        // The journal first: without it nobody goes on with the file.
+        for (const file of [journalOf(path), path]) await unlink(file).catch(unlessGone);
+      }
+    },
+  };
+}
+
+/** What conversions `identity` to `place` have left, the most first. */
+async function leftFor(place: ResolvedPath, identity: string, now: bigint): Promise<{ path: Buffer; begun: Begun }[]> {
+  const left: { path: Buffer; begun: Begun }[] = [];
+  for (const path of await resumables(place, now)) {
+    // One that cannot be read is none.
+    const begun = await readJournal(path, identity).catch(() => undefined);
+    if (begun) left.push({ path, begun });
+  }
+  return left.toSorted((a, b) => b.begun.guest - a.begun.guest);
+}
+
+function unlessGone(thrown: NodeJS.ErrnoException): void {
+  if (thrown.code !== 'ENOENT') throw thrown;
+}
+
+/**
+ * Lets go of what this process has made, so that others, and this one, can go on with it. It has a journal. Returns whether it
+ * is still there.
+ */
+export const letGo = (place: ResolvedPath, path: Buffer, made: BigIntStats): Promise<boolean> =>
+  isRenamed(path, pathIn(place.folder, partialName(place, 'resumable', 'nobody')), made);
+
+/**
+ * Undefined where another process was faster, or the file is not what it should be. Its journal is a new one: whoever made the
+ * file may not be gone after all, and notes in the old one what is cut off here.
+ */
+async function claim(place: ResolvedPath, left: Buffer, identity: string, begun: Begun): Promise<Resumed | undefined> {
+  const fd = await promisify(open)(left, O_RDWR | O_NOFOLLOW).catch(() => undefined);
+  if (fd === undefined) return undefined;
+  let journal: Journal | undefined;
+  try {
+    const stats = await promisify(fstat)(fd, { bigint: true });
+    if (isOwn(stats) && stats.size >= begun.guest) {
+      const path = pathIn(place.folder, partialName(place, 'resumable'));
+      journal = await Journal.create(path, fd, identity, begun);
+      if (await isMoved(left, path, stats)) {
+        // A system that stopped may have left anything behind what is certain.
+        await promisify(ftruncate)(fd, begun.guest);
+        await unlink(journalOf(left)).catch(unlessGone);
+        return { path, fd, begun, journal };
+      }
+    }
+  } catch (thrown) {
+    await promisify(close)(fd);
+    throw thrown;
+  }
+  await journal?.remove();
+  await promisify(close)(fd);
+  return undefined;
+}
+
+/** Renames the file: of several processes one can. */
+async function isMoved(left: Buffer, path: Buffer, { dev, ino }: BigIntStats): Promise<boolean> {
+  try {
+    await rename(left, path);
+  } catch {
+    return false;
+  }
+  const there = await lstat(path, { bigint: true });
+  return there.dev === dev && there.ino === ino;
+}
+
+/** Renames the file and its journal. */
+async function isRenamed(left: Buffer, path: Buffer, made: BigIntStats): Promise<boolean> {
+  if (!(await isMoved(left, path, made))) return false;
+  return rename(journalOf(left), journalOf(path)).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { streamTarget } from './stream-target.js';
+
+const bytes = Uint8Array.of(1, 2, 3);
+
+test('gets the pieces in order, and is closed and unlocked', async () => {
+  const seen: unknown[] = [];
+  const stream = new WritableStream<Uint8Array>({
+    write: (piece) => void seen.push(piece),
+    close: () => void seen.push('close'),
+  });
+  const target = streamTarget(stream);
+  expect(target.ordered).toBe(true);
+  expect(stream.locked).toBe(true);
+  await target.write(0, bytes);
+  await target.close();
+  expect(seen).toEqual([bytes, 'close']);
+  expect(stream.locked).toBe(false);
+});
+
+test('is aborted with the reason', async () => {
+  const seen: unknown[] = [];
+  const reason = new Error('given up');
+  const target = streamTarget(new WritableStream({ abort: (reason) => void seen.push(reason) }));
+  await target.abort(reason as never, false);
+  expect(seen).toEqual([reason]);
+});
+
+test('is refused where somebody else writes to it', () => {
+  const stream = new WritableStream();
+  stream.getWriter();
+  expect(() => streamTarget(stream)).toThrow('The stream is locked: somebody else writes to it');
+});
+
+test('a failure between two writes rejects the next write and nothing else', async () => {
+  const cause = new Error('the far side is gone');
+  let fail = (_: Error) => {};
+  const stream = new WritableStream({
+    start: (controller) => {
+      fail = (reason) => controller.error(reason);
+    },
+  });
+  const target = streamTarget(stream);
+  await target.write(0, bytes);
+  fail(cause);
+  await expect(target.write(3, bytes)).rejects.toBe(cause);
+});

@@ -1,0 +1,129 @@
+// `checkSource` accepts sources that keep the contract, and reports each way to break it.
+
+import { openSync, readSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { test } from '../../e2e/support/units/folder.js';
+import type { Source } from '../public/types.js';
+import { checkSource } from './check-source.js';
+
+const SIZE = 10_000_000;
+/** Bytes without a pattern. */
+const bytes = Uint8Array.from({ length: SIZE }, (_, at) => (at * 2_654_435_761) >>> 24);
+const read = async (offset: number, length: number) => bytes.slice(offset, offset + length);
+
+/** A good source of `size` bytes, with `changes`. */
+const sourceOf = (changes: object = {}, size = SIZE) => ({ size, name: 'good', read, ...changes }) as Source;
+
+/** One whose arrays are its own: they are gone once they are given away. */
+function keeping(): Source {
+  const kept = new Map<string, Uint8Array<ArrayBuffer>>();
+  return sourceOf({
+    read: async (offset: number, length: number) => {
+      const key = `${offset} ${length}`;
+      if (!kept.has(key)) kept.set(key, bytes.slice(offset, offset + length));
+      return kept.get(key)!;
+    },
+  });
+}
+
+/** One that has a buffer for all reads. */
+function sharing(): Source {
+  const buffer = new Uint8Array(SIZE);
+  return sourceOf({
+    read: async (offset: number, length: number) => {
+      buffer.set(bytes.subarray(offset, offset + length));
+      await new Promise(setImmediate);
+      return buffer.subarray(0, length);
+    },
+  });
+}
+
+/** One that an abort spoils. */
+function spoilt(): Source {
+  let isSpoilt = false;
+  return sourceOf({
+    read: async (offset: number, length: number, { signal }: { signal: AbortSignal }) => {
+      isSpoilt ||= signal.aborted;
+      if (isSpoilt) throw new Error('spoilt');
+      return bytes.slice(offset, offset + length);
+    },
+  });
+}
+
+describe('keeps the contract', () => {
+  for (const size of [SIZE, 3, 1]) {
+    test(`a source of ${size} bytes`, async () => {
+      expect(await checkSource(sourceOf({}, size), bytes.subarray(0, size))).toEqual([]);
+    });
+  }
+
+  test('one that gives parts of what it keeps', async () => {
+    const parts = async (offset: number, length: number) => bytes.subarray(offset, offset + length);
+    expect(await checkSource(sourceOf({ read: parts }), bytes)).toEqual([]);
+  });
+
+  test('one of nothing, which is never read', async () => {
+    const never = () => Promise.reject(new Error('never'));
+    expect(await checkSource({ size: 0, read: never })).toEqual([]);
+  });
+
+  test('one of a file, without what is expected', async ({ folder }) => {
+    const path = join(folder, 'file');
+    writeFileSync(path, bytes.subarray(0, 5_000_000));
+    const fd = openSync(path, 'r');
+    const source: Source = {
+      size: statSync(path).size,
+      read: async (offset, length) => {
+        const part = new Uint8Array(length);
+        readSync(fd, part, 0, length, offset);
+        return part;
+      },
+    };
+    expect(await checkSource(source)).toEqual([]);
+  });
+});
+
+describe('breaks the contract', () => {
+  for (const [what, source, sentence] of [
+    [
+      'one byte too few',
+      sourceOf({ read: async (offset: number, length: number) => bytes.slice(offset, offset + length - 1) }),
+      'read(0, 1) gives 0 bytes',
+    ],
+    [
+      'a buffer',
+      sourceOf({ read: async (offset: number, length: number) => bytes.slice(offset, offset + length).buffer }),
+      'gives no Uint8Array',
+    ],
+    ['short at the end', sourceOf({ size: SIZE + 1 }), `size is ${SIZE + 1}, but ${SIZE} bytes are expected`],
+    ['no size', sourceOf({ size: undefined }), 'size is undefined'],
+    ['a size below zero', sourceOf({ size: -1 }), 'size is -1'],
+    ['a name that is a number', sourceOf({ name: 7 }), 'name is no string'],
+    ['no read', { size: SIZE } as Source, 'read is no function'],
+    [
+      'wrong bytes',
+      sourceOf({ read: (offset: number, length: number) => read(Math.max(offset - 1, 0), length) }),
+      'gives a wrong byte at',
+    ],
+    ['an error', sourceOf({ read: () => Promise.reject(new Error('gone')) }), 'has failed: gone'],
+    ['an array that it keeps', keeping(), 'asked a second time after its array was given away, gives 0 bytes'],
+    ['one buffer for all', sharing(), 'one of 8 at once, gives'],
+    ['spoilt by an abort', spoilt(), 'after an aborted one, has failed: spoilt'],
+  ] as [string, Source, string][]) {
+    test(`a source: ${what}`, async () => {
+      expect((await checkSource(source, bytes)).join('\n')).toContain(sentence);
+    });
+  }
+
+  test('a source that gives away all that it keeps', async () => {
+    const all = new Uint8Array(70_000);
+    const source = sourceOf(
+      { read: async (offset: number, length: number) => all.subarray(offset, offset + length) },
+      all.length,
+    );
+    expect((await checkSource(source)).join('\n')).toContain(
+      'asked a second time after its array was given away, has failed',
+    );
+  });
+});

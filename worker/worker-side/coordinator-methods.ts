@@ -1,0 +1,351 @@
+// A coordinator: opens images, lists and reads them, and runs their conversions.
+
+import { toSinkError } from '../errors/errors.js';
+import type { FileSpec, ImageSpec, SourceSpec, TargetSpec } from '../messages/messages.js';
+import { type Methods, Moved } from '../messages/rpc.js';
+import type { Info, LostRange, Notice, OutputFormat } from '../public/types.js';
+import { Dispatcher } from './dispatcher.js';
+import type { CrateTarget, Host, OpenTarget } from './host.js';
+import { PortSource } from './port-source.js';
+import { PortStream } from './port-stream.js';
+import type { Crate, Threads, Workers } from './wasm.js';
+
+/** `Info` of the API, without what only the caller knows. */
+export type CrateInfo = Omit<Info, 'name'>;
+
+/** `Extent` of the API, with the number of its file: 0 is the image, the companions follow. */
+export type CrateExtent = Omit<import('../public/types.js').Extent, 'file'> & { file?: number };
+
+export interface OpenedImage {
+  image: number;
+  info: CrateInfo;
+  outputs: OutputFormat[];
+  /** Whether the disk is read once, in order: what it is packed in allows no more. */
+  comesInOrder: boolean;
+}
+
+export interface Unlocking {
+  operation: number;
+  image: number;
+  /** Wiped here. */
+  password: Uint8Array;
+  assume: boolean;
+}
+
+/** What came of a conversion. */
+export interface Converted {
+  progress: CrateProgress;
+  virtualSize: number;
+  outputSize: number;
+  notices: Notice[];
+  lost: LostRange[];
+  lostRanges: number;
+  lostBytes: number;
+}
+
+/** How far a conversion has come; the crate's `Progress`. */
+export interface CrateProgress {
+  guestDone: number;
+  /** Missing where only the end of the disk tells. */
+  guestTotal?: number;
+  /** The part of the disk that was done last, from its first byte to behind its last one; empty where there is none. */
+  latestStart: number;
+  latestEnd: number;
+  dataDone: number;
+  read: number;
+  written: number;
+  /** Up to this guest offset all is written, and so many bytes for it. */
+  settled: number;
+  settledWritten: number;
+  finalizing: boolean;
+}
+
+/** What the tables of an image show; the crate's `Examination`. */
+export interface Examined {
+  notices: Notice[];
+  /** Why the image cannot be converted whole. */
+  damage?: Notice;
+  /** Salvage: how many bytes of the disk cannot be read. */
+  lost: number;
+  /** For how many bytes of the disk the tables were read. */
+  checked: number;
+}
+
+export interface Examination {
+  operation: number;
+  image: number;
+  deep: boolean;
+}
+
+export interface Read {
+  operation: number;
+  image: number;
+  offset: number;
+  length: number;
+}
+
+export interface Conversion {
+  operation: number;
+  image: number;
+  /** The ways to pool workers; none with the pool of threads. */
+  pool: MessagePort[];
+  /** The name of the output format. */
+  format: string;
+  target: TargetSpec;
+  memory: number;
+  /** What of the output is there already. */
+  begun: { guest: number; written: number } | undefined;
+}
+
+/**
+ * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, and `died` when a thread of its own
+ * pool has failed.
+ */
+export type CoordinatorMethods = ReturnType<typeof coordinatorMethods>;
+
+type CrateImage = Workers.OpenImage | Threads.OpenImage;
+type Cancel = Workers.CancelHandle | Threads.CancelHandle;
+
+interface HeldImage {
+  image: CrateImage;
+  spec: ImageSpec;
+  /** As the jobs of a conversion number them. */
+  sources: unknown[];
+}
+
+export function coordinatorMethods(
+  host: Host,
+  instantiate: (module: WebAssembly.Module, threads: number) => Promise<Crate>,
+  report: (event: string, detail: unknown) => void,
+) {
+  let crate: Crate;
+  let nextId = 0;
+  const images = new Map<number, HeldImage>();
+  const maps = new Map<number, { image: number; extents: Workers.Map | Threads.Map; step: Promise<unknown> }>();
+  const cancels = new Map<number, () => void>();
+  const dispatchers = new Map<number, Dispatcher>();
+  /** Targets in which all is written, until they are completed or abandoned. */
+  const written = new Map<number, OpenTarget>();
+
+  function openSource(spec: SourceSpec) {
+    if ('stream' in spec) return new PortStream(spec.stream);
+    return 'port' in spec ? new PortSource(spec.port, spec.size, spec.expects) : host.file(spec);
+  }
+
+  async function openImage(spec: ImageSpec): Promise<HeldImage> {
+    const sources = specsOf(spec).map(openSource);
+    const companions = spec.companions.map((companion, at) => ({ ...companion, source: sources[at + 1] }));
+    return { image: await crate.OpenImage.open({ ...spec, source: sources[0], companions }), spec, sources };
+  }
+
+  /** Runs `work` with a handle by which `cancel(operation)` ends it. */
+  async function cancellable<T>(operation: number, work: (cancel: Cancel) => Promise<T>): Promise<T> {
+    const cancel = new crate.CancelHandle();
+    cancels.set(operation, () => cancel.cancel());
+    try {
+      return await work(cancel);
+    } finally {
+      cancels.delete(operation);
+      cancel.free();
+    }
+  }
+
+  function beginMap(image: number, extents: Workers.Map | Threads.Map): number {
+    const map = nextId++;
+    maps.set(map, { image, extents, step: Promise.resolve() });
+    return map;
+  }
+
+  async function endMap(map: number): Promise<void> {
+    const pass = maps.get(map);
+    maps.delete(map);
+    // How the step ended was told to who asked for it.
+    await pass?.step.catch(() => {});
+    pass?.extents.free();
+  }
+
+  return {
+    /** `threads` is the size of the pool of threads, 0 without one. */
+    async startCoordinator(module: WebAssembly.Module, threads: number): Promise<void> {
+      crate = await instantiate(module, threads);
+    },
+
+    async open(spec: ImageSpec): Promise<OpenedImage> {
+      const opened = await openImage(spec);
+      const { image: crateImage } = opened;
+      try {
+        const info = crateImage.info() as CrateInfo;
+        const image = nextId++;
+        images.set(image, opened);
+        const outputs = crateImage.outputs() as OutputFormat[];
+        return { image, info, outputs, comesInOrder: crateImage.comesInOrder() };
+      } catch (thrown) {
+        // After a trap nothing more can be asked of the wasm.
+        if (!(thrown instanceof WebAssembly.RuntimeError)) crateImage.free();
+        throw thrown;
+      }
+    },
+
+    async close(image: number): Promise<void> {
+      const begun = [...maps].filter(([_, pass]) => pass.image === image);
+      await Promise.all(begun.map(([map]) => endMap(map)));
+      images.get(image)?.image.free();
+      images.delete(image);
+    },
+
+    /** Finds the key of the first layer that is still locked; answers with what the image needs then. */
+    async unlock({ operation, image, password, assume }: Unlocking): Promise<Info['needs']> {
+      const { image: crateImage } = images.get(image)!;
+      const progress = (share: number) => report(`unlocking:${operation}`, share);
+      try {
+        await cancellable(operation, (cancel) => crateImage.unlock(password, assume, progress, cancel));
+        return (crateImage.info() as CrateInfo).needs;
+      } finally {
+        password.fill(0);
+      }
+    },
+
+    map(image: number): number {
+      return beginMap(image, images.get(image)!.image.map());
+    },
+
+    /** As `map`, of a locked image too. */
+    layout(image: number): number {
+      return beginMap(image, images.get(image)!.image.layout());
+    },
+
+    async nextExtents(operation: number, map: number): Promise<CrateExtent[] | undefined> {
+      const pass = maps.get(map)!;
+      pass.step = cancellable(operation, (cancel) => pass.extents.next(cancel));
+      return (await pass.step) as CrateExtent[] | undefined;
+    },
+
+    /** Also while a step is under way, which nobody waits for then. */
+    async endMap(map: number): Promise<void> {
+      await endMap(map);
+    },
+
+    /** Undefined for a disk that comes in order. */
+    async examine({ operation, image, deep }: Examination): Promise<Examined | undefined> {
+      const { image: crateImage } = images.get(image)!;
+      return cancellable(operation, (cancel) => crateImage.examine(deep, cancel));
+    },
+
+    /** A part of the disk. */
+    async read({ operation, image, offset, length }: Read): Promise<Moved<Uint8Array<ArrayBuffer>>> {
+      const { image: crateImage } = images.get(image)!;
+      const bytes = await cancellable(operation, (cancel) => crateImage.read(offset, length, cancel));
+      return new Moved(bytes as Uint8Array<ArrayBuffer>, [bytes.buffer as ArrayBuffer]);
+    },
+
+    async convert({
+      operation,
+      image,
+      pool,
+      format,
+      target: targetSpec,
+      memory,
+      begun,
+    }: Conversion): Promise<Converted> {
+      const { image: crateImage, spec, sources } = images.get(image)!;
+      const dispatcher = pool.length > 0 ? new Dispatcher(pool, sources) : undefined;
+      if (dispatcher) dispatchers.set(operation, dispatcher);
+      const work = async (cancel: Cancel) => {
+        const place = await host.openTarget(targetSpec, dispatcher !== undefined).catch(failSink);
+        try {
+          const specs = specsOf(spec);
+          const files = Array.from(crateImage.opened(), (at) => (at < 0 ? undefined : fileOf(specs[at]!)));
+          const keys = crateImage.keys();
+          dispatcher?.attach({ files, keys, target: place.shared ? targetSpec : undefined });
+          keys?.fill(0);
+          const progress = (detail: CrateProgress) => {
+            place.journal?.settled({ guest: detail.settled, written: detail.settledWritten });
+            report(`progress:${operation}`, detail);
+          };
+          const random = crypto.getRandomValues(new Uint8Array(16));
+          const output = {
+            format,
+            seconds: Date.now() / 1000,
+            random,
+            begun: begun?.guest ?? 0,
+            begunWritten: begun?.written ?? 0,
+          };
+          const dispatch = dispatcher && ((job: Uint8Array, reads: []) => dispatcher.run(job, reads));
+          const { target } = place;
+          const converted = await crateImage.convert(dispatch, pool.length, memory, output, target, progress, cancel);
+          await place.journal?.end(false);
+          written.set(operation, place);
+          return converted as Converted;
+        } catch (thrown) {
+          // What the crate has aborted already may be aborted again; why it was is told.
+          await abort(place.target).catch(() => {});
+          // What a system has failed to write it does not tell again: nothing more is certain then.
+          await place.journal?.end((thrown as { kind?: string }).kind !== 'sink').catch(() => {});
+          throw thrown;
+        }
+      };
+      try {
+        return await cancellable(operation, work);
+      } catch (thrown) {
+        // Cancelled for this reason: see `poolEnded`.
+        throw dispatcher?.failure ?? thrown;
+      } finally {
+        dispatchers.delete(operation);
+        dispatcher?.end();
+      }
+    },
+
+    /**
+     * The workers of a conversion have ended: it fails with `internal` and `sentence`. Its reads are given up, those of
+     * tables too: a custom source may never answer them.
+     */
+    poolEnded(operation: number, sentence: string): void {
+      dispatchers.get(operation)?.fail(sentence);
+      cancels.get(operation)?.();
+    },
+
+    /** Lets what was written appear. It follows a `convert` that has succeeded, as `abandon` may instead. */
+    async complete(operation: number): Promise<void> {
+      const target = written.get(operation);
+      written.delete(operation);
+      await target?.complete?.().catch(failSink);
+    },
+
+    /** Gives up what was written. */
+    async abandon(operation: number): Promise<void> {
+      const target = written.get(operation);
+      written.delete(operation);
+      await target?.abandon?.();
+    },
+
+    async tryLength(name: string, size: number): Promise<boolean> {
+      return host.tryLength!(name, size);
+    },
+
+    /** Ends an operation, which then fails with `cancelled`. */
+    cancel(operation: number): void {
+      cancels.get(operation)?.();
+    },
+  } satisfies Methods;
+}
+
+/** A file that workers open by themselves. */
+const fileOf = (source: SourceSpec): FileSpec | undefined =>
+  'port' in source || 'stream' in source ? undefined : source;
+
+/** The image first, then its companions. */
+const specsOf = ({ source, companions }: ImageSpec): SourceSpec[] => [
+  source,
+  ...companions.map((companion) => companion.source),
+];
+
+/** Gives up what was written. */
+async function abort(target: CrateTarget): Promise<void> {
+  if ('object' in target) await target.object.abort();
+  else if ('handle' in target) target.handle.close();
+  else await target.writable.abort();
+}
+
+function failSink(thrown: unknown): never {
+  throw toSinkError(thrown);
+}

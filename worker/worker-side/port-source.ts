@@ -1,0 +1,118 @@
+// A source of the caller's, from inside a coordinator: the calling side is asked for its bytes.
+
+import { cancelled, toDecantError } from '../errors/errors.js';
+import type { Answer, Asked } from '../messages/messages.js';
+import type { CallerSource } from './host.js';
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+interface Read {
+  id: number;
+  offset: number;
+  length: number;
+  promise: Promise<Bytes>;
+  resolve(bytes: Bytes): void;
+  reject(thrown: unknown): void;
+}
+
+/** More reads than this of one user wait for others to end. */
+const READS_AT_ONCE = 8;
+
+/** What one user of a source asks for: the image itself, or a conversion for its jobs. None has to wait for another one. */
+export class Reads {
+  /** Those that the calling side has, by their numbers, and those that wait. */
+  readonly #asked = new Map<number, Read>();
+  #queue: Read[] = [];
+
+  constructor(private readonly source: PortSource) {}
+
+  /** Resolves to exactly `length` bytes. */
+  fetch(offset: number, length: number): Promise<Bytes> {
+    // The caller is never asked for nothing.
+    if (length === 0) return Promise.resolve(new Uint8Array(0));
+    const read = { id: this.source.newId(), offset, length } as Read;
+    read.promise = new Promise((resolve, reject) => {
+      Object.assign(read, { resolve, reject });
+    });
+    this.#queue.push(read);
+    this.#ask();
+    return read.promise;
+  }
+
+  /** Nobody waits for what `fetch` has returned any more. */
+  giveUp(promise: Promise<Bytes>): void {
+    const waiting = this.#queue.find((read) => read.promise === promise);
+    if (waiting) {
+      this.#queue = this.#queue.filter((read) => read !== waiting);
+      waiting.reject(cancelled());
+    }
+    for (const read of this.#asked.values()) if (read.promise === promise) this.source.post({ givenUp: read.id });
+  }
+
+  receive(answer: Answer): void {
+    const read = this.#asked.get(answer.id);
+    this.#asked.delete(answer.id);
+    if ('bytes' in answer) read?.resolve(answer.bytes);
+    else read?.reject(toDecantError(answer.error));
+    this.#ask();
+  }
+
+  #ask(): void {
+    while (this.#asked.size < READS_AT_ONCE && this.#queue.length > 0) {
+      const read = this.#queue.shift()!;
+      this.#asked.set(read.id, read);
+      this.source.ask(this, { id: read.id, offset: read.offset, length: read.length });
+    }
+  }
+}
+
+export class PortSource implements CallerSource {
+  readonly gap: number;
+  readonly worth: number;
+  readonly readsAtOnce = READS_AT_ONCE;
+  #nextId = 0;
+  readonly #askedBy = new Map<number, Reads>();
+  readonly #own = new Reads(this);
+
+  constructor(
+    private readonly port: MessagePort,
+    readonly size: number,
+    readonly expects: boolean,
+  ) {
+    // Otherwise nobody knows what a call costs: a request to a server, or a read of a file. One that is told what will be
+    // read joins ranges by itself, and reads are as they were told.
+    this.gap = expects ? 4 << 10 : 256 << 10;
+    this.worth = expects ? Number.POSITIVE_INFINITY : 1 << 20;
+    port.onmessage = ({ data }) => {
+      const answer = data as Answer;
+      const reads = this.#askedBy.get(answer.id);
+      this.#askedBy.delete(answer.id);
+      reads?.receive(answer);
+    };
+  }
+
+  fetch(offset: number, length: number): Promise<Bytes> {
+    return this.#own.fetch(offset, length);
+  }
+
+  giveUp(promise: Promise<Bytes>): void {
+    this.#own.giveUp(promise);
+  }
+
+  expect(reader: number, expected: Float64Array): void {
+    this.post({ reader, expected });
+  }
+
+  newId(): number {
+    return this.#nextId++;
+  }
+
+  ask(reads: Reads, asked: { id: number; offset: number; length: number }): void {
+    this.#askedBy.set(asked.id, reads);
+    this.post(asked);
+  }
+
+  post(asked: Asked): void {
+    this.port.postMessage(asked);
+  }
+}

@@ -1,0 +1,126 @@
+// A target of the caller's, from inside a coordinator: the calling side gets the output in pieces.
+
+import { DecantError } from '../errors/errors.js';
+import type { Piece, PortSpec, Taken } from '../messages/messages.js';
+import type { ObjectTarget } from './host.js';
+
+/** The length of a piece, in bytes: a larger one is no faster, and the receiver may have to hold several. */
+const PIECE = 1 << 20;
+
+export class PortTarget implements ObjectTarget {
+  readonly ordered: boolean;
+  readonly holes: 'told' | 'filled';
+  readonly #port: MessagePort;
+  readonly #most: number;
+  /** A piece in the making, where one follows the other: its first `filled` bytes are part of the output. */
+  #making: { offset: number; bytes: Uint8Array<ArrayBuffer>; filled: number } | undefined;
+  #onTheWay = 0;
+  #failed = false;
+  /** What waits until fewer pieces are on their way. */
+  #waiting: (() => void)[] = [];
+
+  constructor({ port, ordered, holes, pieces }: PortSpec) {
+    this.ordered = ordered;
+    this.holes = holes ? 'told' : 'filled';
+    this.#most = pieces;
+    this.#port = port;
+    port.onmessage = ({ data }) => this.#taken(data as Taken);
+  }
+
+  async open(): Promise<void> {}
+
+  /** `bytes` stays until the promise resolves: what a coordinator writes lies in memory that does not move. */
+  async write(offset: number, bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length; ) {
+      // A copy of its own, which can be moved away.
+      at += await this.#add(offset + at, bytes.length - at, (piece, from, length) =>
+        piece.set(bytes.subarray(at, at + length), from),
+      );
+    }
+  }
+
+  async hole(offset: number, length: number): Promise<void> {
+    if (this.holes === 'told') {
+      await this.#send({ offset, length }, []);
+      return;
+    }
+    for (let at = 0; at < length; ) at += await this.#add(offset + at, length - at, () => {});
+  }
+
+  async close(): Promise<void> {
+    await this.#sendMaking();
+    while (this.#isWaiting(0)) await this.#change();
+    this.#port.close();
+  }
+
+  async abort(): Promise<void> {
+    this.#failed = true;
+    this.#port.close();
+    this.#wake();
+  }
+
+  /** Adds up to `most` bytes, which `fill` puts into a piece of zeros; returns how many. */
+  async #add(
+    offset: number,
+    most: number,
+    fill: (piece: Uint8Array, from: number, length: number) => void,
+  ): Promise<number> {
+    // Only where nothing is left out and nothing comes before its turn.
+    if (!this.ordered || this.holes === 'told') {
+      const length = Math.min(most, PIECE);
+      const bytes = new Uint8Array(length);
+      fill(bytes, 0, length);
+      await this.#send({ offset, bytes }, [bytes.buffer]);
+      return length;
+    }
+    this.#making ??= { offset, bytes: new Uint8Array(PIECE), filled: 0 };
+    const { bytes, filled } = this.#making;
+    const length = Math.min(most, PIECE - filled);
+    fill(bytes, filled, length);
+    this.#making.filled += length;
+    if (this.#making.filled === PIECE) await this.#sendMaking();
+    return length;
+  }
+
+  async #sendMaking(): Promise<void> {
+    const making = this.#making;
+    if (!making) return;
+    this.#making = undefined;
+    const bytes = making.filled === PIECE ? making.bytes : making.bytes.slice(0, making.filled);
+    await this.#send({ offset: making.offset, bytes }, [bytes.buffer]);
+  }
+
+  /** Sends `piece` once another one may be on its way. */
+  async #send(piece: Piece, moved: ArrayBuffer[]): Promise<void> {
+    // Counted as soon as there is room: others wait for the same.
+    while (this.#isWaiting(this.#most - 1)) await this.#change();
+    this.#onTheWay += 1;
+    this.#port.postMessage(piece, moved);
+  }
+
+  /** Whether more than `count` pieces are on their way. */
+  #isWaiting(count: number): boolean {
+    // The calling side knows what it has failed with.
+    if (this.#failed) throw new DecantError('sink', 'Could not write the output: the target has failed');
+    return this.#onTheWay > count;
+  }
+
+  /** Resolves when fewer pieces are on their way, or the target has failed; in the order of those who wait. */
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+    });
+  }
+
+  #taken({ failed }: Taken): void {
+    this.#onTheWay -= 1;
+    this.#failed ||= failed;
+    this.#wake();
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}

@@ -1,0 +1,37 @@
+// A worker: it can be a coordinator or a pool worker, and what it is asked decides.
+
+import { type Port, serve } from '../messages/rpc.js';
+import { coordinatorMethods } from './coordinator-methods.js';
+import type { Host } from './host.js';
+import { poolMethods } from './pool-methods.js';
+import { instantiate, instantiateThreads, type Threads, type Workers } from './wasm.js';
+
+/** Serves the `workers` engine. */
+export function serveWorker(host: Host, glue: typeof Workers): void {
+  const report = serve(host.port, {
+    ...coordinatorMethods(
+      host,
+      async (module) => instantiate(glue, module),
+      (event, detail) => report(event, detail),
+    ),
+    ...poolMethods(host, glue),
+  });
+}
+
+/** Messages between rayon's helper and the threads that it starts. */
+const isRayons = (data: unknown): boolean =>
+  String((data as { type?: unknown }).type).startsWith('wasm_bindgen_worker_');
+
+/** Serves as a coordinator of the `threads` engine. */
+export function serveThreads(host: Host, glue: typeof Threads): void {
+  const port: Port = {
+    post: host.port.post,
+    listen: (message) => host.port.listen((data) => void (isRayons(data) || message(data))),
+  };
+  const start = (module: WebAssembly.Module, threads: number) =>
+    instantiateThreads(glue, module, threads, (reason) => report('died', reason));
+  const report = serve(
+    port,
+    coordinatorMethods(host, start, (event, detail) => report(event, detail)),
+  );
+}
