@@ -91,11 +91,11 @@ export class Browser {
     return (await this.#undriven({ build: build.name, url })).seconds;
   }
 
-  /** Seconds and long tasks of a conversion to `sink`: 'storage', or 's3', whose addresses `sign` resolves to. */
-  convertUndriven(build, image, { sink, format, sign }) {
+  /** Seconds and long tasks of a conversion to `target`: 'storage', or 's3', whose addresses `sign` resolves to. */
+  convertUndriven(build, image, { target, format, sign }) {
     this.server.sign = sign;
     // The server for S3 has no rules for other origins.
-    return this.#undriven({ build: build.name, image, sink, format }, ['--disable-web-security']);
+    return this.#undriven({ build: build.name, image, target, format }, ['--disable-web-security']);
   }
 
   /**

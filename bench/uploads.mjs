@@ -108,9 +108,9 @@ async function localToS3(path, format, s3, browser) {
   print(`\n## A local qcow2 to S3 as ${format}, ${(statSync(file).size / 1e6).toFixed(0)} MB`);
   const sign = (request) => s3.sign(request);
   const longTasks = Object.fromEntries(builds.map(({ name }) => [name, []]));
-  const inPage = (sink) => async (build) => {
-    const ended = await browser.convertUndriven(build, path, { sink, format, sign });
-    if (sink === 's3') longTasks[build.name].push(ended.longTasks);
+  const inPage = (target) => async (build) => {
+    const ended = await browser.convertUndriven(build, path, { target, format, sign });
+    if (target === 's3') longTasks[build.name].push(ended.longTasks);
     return ended.seconds;
   };
   const pageToS3 = perBuild('Chromium to S3', inPage('s3'));

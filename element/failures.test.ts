@@ -64,7 +64,7 @@ for (const [what, kind, opening, steps] of [
   ['a file that is empty now', 'source', handled(''), []],
   ['an image on a server', 'source', remote, ['again']],
   ['a cancel', 'cancelled', opened('disk.qcow2'), ['saveAgain']],
-  ['a full disk', 'sink', opened('disk.qcow2'), ['saveAgain']],
+  ['a full disk', 'target', opened('disk.qcow2'), ['saveAgain']],
   ['a worker that died', 'internal', opened('disk.qcow2'), ['again']],
   ['what Decant does not read', 'unsupported', opened('disk.qcow2'), []],
   [
@@ -114,7 +114,7 @@ test('where a companion is at fault, the files come first', async () => {
 });
 
 test('anything thrown becomes an error', () => {
-  const error = new DecantError('sink', 'full');
+  const error = new DecantError('target', 'full');
   expect(asError(error)).toBe(error);
   expect(asError(new TypeError('x is undefined'))).toMatchObject({
     kind: 'internal',

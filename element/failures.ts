@@ -30,7 +30,7 @@ export async function nextSteps(error: DecantError, opening: Opening, signal: Ab
       else if (opening.top.handle && !(await isEmptyNow(opening.top.handle))) steps.push('again');
       break;
     case 'cancelled':
-    case 'sink':
+    case 'target':
       steps.push('saveAgain');
       break;
     case 'internal':

@@ -46,14 +46,14 @@ test('a stream that does not begin is a failure of the output', async () => {
   const open = () => Promise.reject(new Error('no answer'));
   const { stage } = stageIn({ streamedDownloads: { obstacle: async () => undefined, open } });
   const failed = outputAt({ kind: 'streamed', name: 'disk.raw' }, disk, signal, stage);
-  await expect(failed).rejects.toMatchObject({ kind: 'sink', message: english.noStream('no answer') });
+  await expect(failed).rejects.toMatchObject({ kind: 'target', message: english.noStream('no answer') });
 });
 
 test('what the page throws is a failure of the output, unless it is one of Decant', async () => {
   const at = (thrown: unknown) =>
     outputAt({ kind: 'host', name: 'disk.raw' }, disk, signal, stageIn({ output: () => Promise.reject(thrown) }).stage);
   await expect(at(new Error('Your quota is used up'))).rejects.toMatchObject({
-    kind: 'sink',
+    kind: 'target',
     message: 'Your quota is used up',
   });
   await expect(at(new DecantError('usage', 'wrong'))).rejects.toMatchObject({ kind: 'usage', message: 'wrong' });

@@ -36,14 +36,14 @@ export async function outputAt(
         const signal = AbortSignal.any([ended, stream.cancelled]);
         return { output: stream.writable, signal, taken: () => stream.taken() };
       } catch (cause) {
-        throw new DecantError('sink', texts.noStream((cause as Error).message), { code: 'from-page', cause });
+        throw new DecantError('target', texts.noStream((cause as Error).message), { code: 'from-page', cause });
       }
     case 'host':
       try {
         return { output: await host.output!(disk), signal: ended };
       } catch (cause) {
         if (DecantError.is(cause)) throw cause;
-        throw new DecantError('sink', (cause as Error).message, { code: 'from-page', cause });
+        throw new DecantError('target', (cause as Error).message, { code: 'from-page', cause });
       }
   }
 }

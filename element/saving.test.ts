@@ -235,7 +235,7 @@ test('the file of the save dialog is written to', async () => {
   const { output, end } = await converting();
   expect(output).toBe(handle);
   expect(pickFile).toHaveBeenCalledWith(expect.objectContaining({ suggestedName: 'disk.raw' }));
-  end.reject(new DecantError('sink', 'The disk is full'));
+  end.reject(new DecantError('target', 'The disk is full'));
   expect(await step('failed')).toMatchObject({
     title: english.notConverted('disk.qcow2'),
     message: 'The disk is full.',
@@ -335,7 +335,7 @@ test('a folder that a disk could not be written to is not offered again', async 
   pickFolder.mockResolvedValue(folderHandle('picked', {}));
   await open();
   await saveTo('folder');
-  (await converting()).end.reject(new DecantError('sink', 'The disk is full'));
+  (await converting()).end.reject(new DecantError('target', 'The disk is full'));
   expect(await step('failed')).toMatchObject({ left: english.nothingLeft });
   session.goOn('saveAgain');
   await ready({ way: 'folder', folder: undefined });

@@ -310,7 +310,7 @@ export class Saver {
       const isCancelled = cancel.signal.aborted || turn.aborted;
       const ending = isCancelled && !hasBegun ? new DecantError('cancelled', texts.cancelled) : thrown;
       // A folder that failed is not offered again.
-      if (place.kind === 'folder' && asError(ending).kind === 'sink') this.opener.folder = undefined;
+      if (place.kind === 'folder' && asError(ending).kind === 'target') this.opener.folder = undefined;
       const isKept = await this.#settleKept(place, image, format, isCancelled);
       // The element has left the page, and shows nothing.
       if (turn.aborted) return this.stage.host.tell('decant-error', asError(ending));

@@ -26,17 +26,17 @@ const ways = {
 
 async function copy({ way, file, slice, ahead, write, ...target }) {
   const start = performance.now();
-  const sink = await ways[way](target);
+  const writable = await ways[way](target);
   const read = (at) => (at < file.size ? file.slice(at, at + slice).arrayBuffer() : undefined);
   const reads = Array.from({ length: ahead + 1 }, (_, number) => read(number * slice));
   for (let at = 0; at < file.size; at += slice) {
     const bytes = new Uint8Array(await reads.shift());
     reads.push(read(at + (ahead + 1) * slice));
     for (let from = 0; from < bytes.length; from += write) {
-      await sink.write(bytes.subarray(from, Math.min(from + write, bytes.length)), at + from);
+      await writable.write(bytes.subarray(from, Math.min(from + write, bytes.length)), at + from);
     }
   }
-  await sink.close();
+  await writable.close();
   return (performance.now() - start) / 1000;
 }
 

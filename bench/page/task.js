@@ -10,12 +10,12 @@ const targets = {
 };
 
 /** Converts the image at `url`, or the file `image` of the machine. Resolves to the seconds, and the milliseconds of long tasks. */
-export async function run({ build, url, image: path, sink = 'storage', format = 'raw' }) {
+export async function run({ build, url, image: path, target = 'storage', format = 'raw' }) {
   const source = url ?? (await (await fetch(`/image?${new URLSearchParams({ path })}`)).blob());
   const longTasks = watchLongTasks();
   const start = performance.now();
   const image = await globalThis.builds[build].open(source);
-  await image.convert(targets[sink](), { format });
+  await image.convert(targets[target](), { format });
   await image.close();
   const seconds = (performance.now() - start) / 1000;
   return { seconds, longTasks: await longTasks() };

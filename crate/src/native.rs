@@ -54,7 +54,7 @@ impl FileTarget {
 }
 
 fn failed(cause: std::io::Error) -> Error {
-    Error::new(ErrorKind::Sink, format!("Could not write the output: {cause}"))
+    Error::new(ErrorKind::Target, format!("Could not write the output: {cause}"))
 }
 
 impl TargetHandle<Vec<u8>> for FileTarget {

@@ -214,7 +214,7 @@ test.describe('without isolation', () => {
 test('a disk that the storage has no room for is refused before any work', async ({ apiPage: page }) => {
   await giveFile(page, images.huge());
   const ended = await attempt(page, { engine: 'workers', target: 'opfs' });
-  expect(ended).toMatchObject({ kind: 'sink', message: expect.stringContaining('no room for') });
+  expect(ended).toMatchObject({ kind: 'target', message: expect.stringContaining('no room for') });
   expect((await storage(page)).names).toEqual([]);
 });
 
@@ -276,7 +276,7 @@ test('an output that is a folder is refused before any work', async ({ apiPage: 
     await (await navigator.storage.getDirectory()).getDirectoryHandle('out.raw', { create: true });
   });
   const ended = await attempt(page, { engine: 'workers', target: 'opfs' });
-  expect(ended).toMatchObject({ kind: 'sink', message: expect.stringContaining('a folder of that name') });
+  expect(ended).toMatchObject({ kind: 'target', message: expect.stringContaining('a folder of that name') });
 });
 
 test('an image that is closed ends what is under way with it', async ({ apiPage: page }) => {

@@ -74,7 +74,7 @@ test('a page that refuses a disk says why, and the image can be tried again', as
   await choose(page, images.zlib());
   await page.getByRole('button', { name: 'Convert' }).click();
   await expect(page.getByText('Your quota is used up.').first()).toBeVisible();
-  expect((await noted(page)).events).toContainEqual(['error', 'sink']);
+  expect((await noted(page)).events).toContainEqual(['error', 'target']);
   await page.getByRole('button', { name: 'Back to the image' }).click();
   await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
 });

@@ -101,7 +101,7 @@ function rawOf(image: string): string {
 
 for (const [password, expected] of [
   ['wrong', 'password'],
-  [PASSWORD, 'sink'],
+  [PASSWORD, 'target'],
 ] as const) {
   test(`what somebody else has written meanwhile is neither removed nor replaced: ${expected}`, async ({
     apiPage: page,
@@ -193,7 +193,7 @@ for (const target of ['folder', 'opfs'] as const) {
       await image.close();
       return [...kinds.toSorted(), again];
     }, target);
-    expect(kinds).toEqual(['done', 'sink', 'done']);
+    expect(kinds).toEqual(['done', 'target', 'done']);
     expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(raw));
   });
 }
@@ -320,7 +320,7 @@ test('a stream that fails or hangs, and one whose disk cannot be read', async ({
   await giveFile(page, images.filled(1));
   expect(await attempt('hangs', 'raw')).toMatchObject({ kind: 'cancelled' });
   await giveFile(page, images.zlib());
-  const gone = { kind: 'sink', message: 'Could not write the output: the far side is gone', isCause: true };
+  const gone = { kind: 'target', message: 'Could not write the output: the far side is gone', isCause: true };
   // One that has failed is not aborted once more.
   expect(await attempt('fails')).toMatchObject({ ...gone, seen: [] });
   expect(await attempt('close')).toMatchObject({ ...gone, seen: ['close'] });
@@ -361,7 +361,7 @@ test('a stream that is locked, and one that fails by the signal of the conversio
   expect(told).toEqual([
     'usage: The stream is locked: somebody else writes to it',
     'cancelled: The conversion was cancelled',
-    'sink: Could not write the output: no reason was given',
+    'target: Could not write the output: no reason was given',
   ]);
 });
 
@@ -393,7 +393,7 @@ for (const [engine, details] of ENGINES) {
           },
           { engine, name },
         );
-        expect(ended, name).toEqual({ kind: 'sink', message: expect.stringContaining('Could not write the output') });
+        expect(ended, name).toEqual({ kind: 'target', message: expect.stringContaining('Could not write the output') });
         expect((await storage(page)).names).toEqual(['old.raw']);
         expect(await read(page, 'old.raw'), name).toBe('precious');
       }
@@ -421,9 +421,9 @@ test('a private window that fills up refuses, and what it has said is done is ri
     await image.close();
     return seen;
   });
-  expect(new Set(seen)).toEqual(new Set([`done ${2 ** 30} 1,1,0,2,2`, 'sink']));
+  expect(new Set(seen)).toEqual(new Set([`done ${2 ** 30} 1,1,0,2,2`, 'target']));
   const { names } = await storage(page);
-  expect(names).toHaveLength(seen.filter((one) => one !== 'sink').length);
+  expect(names).toHaveLength(seen.filter((one) => one !== 'target').length);
 });
 
 test('wasm of another content type is compiled all the same', async ({ page, servers }) => {

@@ -163,7 +163,7 @@ for (const [engine, details] of ENGINES) {
       expect(seen).toEqual({
         told: [
           ['source', 'Could not read the image: the far side is gone', true],
-          ['sink', 'Could not write the output: the far side is gone', true],
+          ['target', 'Could not write the output: the far side is gone', true],
           ['cancelled', 'The conversion was cancelled', false],
           ['cancelled', 'The conversion was cancelled', false],
         ],

@@ -126,7 +126,7 @@ test('a cancel', { tag: '@long' }, async ({ page }) => {
 
 for (const [kind, advice] of [
   ['corrupt', ' Get a new copy of the image.'],
-  ['sink', ' Choose another place to save to.'],
+  ['target', ' Choose another place to save to.'],
   ['limit', ''],
 ]) {
   test(`an error: ${kind}`, { tag: '@long' }, async ({ page }) => {
@@ -198,7 +198,7 @@ test(
     await answer(page, 'chooseOutput', { value: 'disk.raw' });
     await tell(page, { phase: 'converting', share: 0.5, bytesPerSecond: 3e8, secondsLeft: 75 });
     await look(page, testInfo, 'converting');
-    await answer(page, 'convert', { error: { kind: 'sink', message: `No room is left for ${'a'.repeat(100)}` } });
+    await answer(page, 'convert', { error: { kind: 'target', message: `No room is left for ${'a'.repeat(100)}` } });
     await expect(page.getByRole('alert')).toBeVisible();
     await look(page, testInfo, 'failed');
   },

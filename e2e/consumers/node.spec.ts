@@ -81,7 +81,7 @@ for (const { name, program, args } of WAYS) {
 const FLAGS = {
   worker: { flag: '--allow-worker', sentence: /^internal: [^\n]*(--allow-worker|restricted)[^\n]*\n$/ },
   read: { flag: '--allow-fs-read', sentence: /^source: [^\n]*(--allow-fs-read|restricted)[^\n]*\n$/ },
-  write: { flag: '--allow-fs-write', sentence: /^sink: [^\n]*(--allow-fs-write|restricted)[^\n]*\n$/ },
+  write: { flag: '--allow-fs-write', sentence: /^target: [^\n]*(--allow-fs-write|restricted)[^\n]*\n$/ },
 };
 
 for (const [name, { program, permission }] of Object.entries(NODES)) {

@@ -170,7 +170,7 @@ test('a file that another program makes under the new name stays', { tag: '@full
     folder,
     images.kinds(),
   );
-  expect(ended).toEqual({ kind: 'sink', message: expect.stringContaining('has written') });
+  expect(ended).toEqual({ kind: 'target', message: expect.stringContaining('has written') });
   expect(readdirSync(folder)).toEqual(['new.raw']);
   expect(readFileSync(join(folder, 'new.raw'), 'utf8')).toBe('of somebody else');
 });

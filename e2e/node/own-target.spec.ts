@@ -136,7 +136,7 @@ for (const [how, code, message, cause] of FAILURES) {
         images.kinds(),
         method,
       );
-      expect(seen).toMatchObject({ kind: 'sink', message, cause, reason: true });
+      expect(seen).toMatchObject({ kind: 'target', message, cause, reason: true });
       // Whatever came before: one failure may follow another that was under way, and then it is given up, once.
       expect(seen.calls.filter((name) => name === 'abort')).toEqual(['abort']);
       expect(seen.calls.at(-1)).toBe('abort');
@@ -225,7 +225,7 @@ for (const field of ['concurrency', 'ordered', 'hole']) {
       images.kinds(),
       field,
     );
-    const error = 'DecantError sink: Could not write the output: no such thing';
+    const error = 'DecantError target: Could not write the output: no such thing';
     expect(seen).toEqual({ error, aborts: 1, reason: true });
   });
 }

@@ -9,7 +9,7 @@ import { hashFile, images, PASSWORD } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
 
 const REFUSED: [name: string, target: string, kind: string, status: number, part: string, details: object][] = [
-  ['a missing folder', '{folder}/missing/out.raw', 'sink', 1, 'no such file or folder', {}],
+  ['a missing folder', '{folder}/missing/out.raw', 'target', 1, 'no such file or folder', {}],
   ['/dev/null', '/dev/null', 'usage', 2, 'neither a regular file', FULL],
   ['the image itself', '{folder}/image', 'usage', 2, 'the image itself', FULL],
   ['a folder', '{folder}', 'usage', 2, 'neither a regular file', FULL],

@@ -53,5 +53,5 @@ test('a stream that fails ends the conversion, and the process with it', async (
      await image.close();
      console.log(JSON.stringify([error.kind, error.message, error.cause === cause]));`,
   );
-  expect(seen).toEqual(['sink', 'Could not write the output: the far side is gone', true]);
+  expect(seen).toEqual(['target', 'Could not write the output: the far side is gone', true]);
 });

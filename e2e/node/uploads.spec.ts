@@ -144,7 +144,7 @@ for (const [name, { target, format, prefix, faults }] of ROWS) {
         const failed = await failure(convert(RAW, target(times), inFormat(format)));
         const object = objectOf(server);
         if (isMet && isLasting) {
-          expect(failed, `at ${at}`).toMatch(/^sink: Could not upload to 'http:\/\/127\.0\.0\.1:\d+\/[^?']*': /);
+          expect(failed, `at ${at}`).toMatch(/^target: Could not upload to 'http:\/\/127\.0\.0\.1:\d+\/[^?']*': /);
           expect(failed).not.toContain('secret');
           // Without an answer nobody knows whether all has arrived.
           if (fault !== 'lost answer') expect(object, `at ${at}`).toBeUndefined();
@@ -209,7 +209,7 @@ test(`servers that fail at random, ${SEEDS} seeds: the right object or an error`
     const row = `seed ${seed}, ${name}, ${[...met].join(', ')}: ${failed}`;
     if (failed === 'nothing failed') expect(isRight, row).toBe(true);
     else {
-      expect(failed, row).toMatch(/^sink: Could not upload to 'http:/);
+      expect(failed, row).toMatch(/^target: Could not upload to 'http:/);
       // Without an answer nobody knows whether all has arrived.
       expect(object === undefined || (met.has('lost answer') && isRight), row).toBe(true);
     }
@@ -287,7 +287,7 @@ test(
     expect(head).toBe(put);
     await server.close();
     const failed = await failure(convert(RAW, upload.putTarget(address)));
-    expect(failed).toMatch(/^sink: Could not upload to '[^?@]*': no answer came from/);
+    expect(failed).toMatch(/^target: Could not upload to '[^?@]*': no answer came from/);
   },
 );
 

@@ -13,7 +13,7 @@ import { expect, test, type Window } from '../support/windows.js';
 const SIZES = byScope({ short: [0.5], long: [0.5, 1, 3, 11, 20] });
 const PIECE = 16 << 20;
 
-const REFUSED = { kind: 'sink', message: expect.stringContaining("the browser's storage has no room for") };
+const REFUSED = { kind: 'target', message: expect.stringContaining("the browser's storage has no room for") };
 
 const canStore = ({ page }: Window, size: number) => page.evaluate((size) => window.decant.canStore(size), size);
 

@@ -9,7 +9,7 @@ const PIECE = 16 << 20;
 
 const REFUSALS = {
   none: { kind: 'usage', message: expect.stringContaining("needs the browser's private storage") },
-  full: { kind: 'sink', message: expect.stringContaining("browser's storage is full") },
+  full: { kind: 'target', message: expect.stringContaining("browser's storage is full") },
 };
 
 test.describe.configure({ timeout: 600_000 });

@@ -125,7 +125,7 @@ test('fields that may be missing are not missed', () => {
   const notices = ['guessed-raw', 'manifest-unchecked'].map((code) =>
     notice({ code, fields: {}, message: ENGLISH }, true),
   );
-  const full = failure({ kind: 'sink', code: 'storage-full', fields: {}, message: ENGLISH });
+  const full = failure({ kind: 'target', code: 'storage-full', fields: {}, message: ENGLISH });
   for (const text of [...notices, full]) expect(text).toMatch(/^(?!.*(?:undefined|NaN|\?)).*\.$/);
 });
 
@@ -156,11 +156,11 @@ test('what has no sentence is told by its kind, and in English', () => {
   expect(notice(unknown, false)).toBe(`Auf Englisch: ${inEnglish(`${ENGLISH}.`)}`);
   expect(lostRange({ start: 5, length: 7, code: 'of-tomorrow', reason: ENGLISH })).toBe(`7 Bytes ab 5: ${ENGLISH}`);
   const left = { ...unknown, fields: { reason: 'It is full', left: 'a part is left' } };
-  expect(failure({ kind: 'sink', ...left })).toContain('It is full.');
+  expect(failure({ kind: 'target', ...left })).toContain('It is full.');
 });
 
 test('what the page says stays, and a companion is named', () => {
-  expect(failure({ kind: 'sink', code: 'from-page', fields: {}, message: 'Ihr Platz ist voll' })).toBe(
+  expect(failure({ kind: 'target', code: 'from-page', fields: {}, message: 'Ihr Platz ist voll' })).toBe(
     'Ihr Platz ist voll.',
   );
   const truncated = { kind: 'corrupt', code: 'truncated', fields: { file: 'base.qcow2' }, message: ENGLISH } as const;

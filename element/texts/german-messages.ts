@@ -23,7 +23,7 @@ const KINDS: Record<ErrorKind, string> = {
   'missing-file': 'Eine Datei fehlt, auf die das Abbild verweist.',
   password: 'Das Passwort fehlt oder passt nicht.',
   source: 'Das Abbild lässt sich nicht lesen.',
-  sink: 'Das Ergebnis lässt sich nicht schreiben.',
+  target: 'Das Ergebnis lässt sich nicht schreiben.',
   cancelled: 'Abgebrochen.',
   usage: 'Das geht hier nicht.',
   internal: 'In Decant oder im Browser ist etwas schiefgegangen.',

@@ -126,7 +126,7 @@ class Line {
       start: (controller) => {
         this.#controller = controller;
         if (this.#failure) controller.error(this.#failure);
-        // The signal comes at once. A method `abort` of this sink would be called only after the write under way.
+        // The signal comes at once. A method `abort` of this object would be called only after the write under way.
         controller.signal.addEventListener('abort', () => {
           const { reason } = controller.signal;
           this.#fail(reason instanceof Error ? reason : new Error(String(reason)));

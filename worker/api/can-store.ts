@@ -21,9 +21,9 @@ export async function canStore(size: number): Promise<boolean> {
       await file.remove();
     }
   } catch (thrown) {
-    const error = toDecantError(thrown, 'sink', 'try the storage');
+    const error = toDecantError(thrown, 'target', 'try the storage');
     // There is no storage, or no room for even an empty file.
-    if (error.kind === 'usage' || error.kind === 'sink') return false;
+    if (error.kind === 'usage' || error.kind === 'target') return false;
     throw error;
   } finally {
     coordinator.release(true);

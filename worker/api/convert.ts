@@ -4,7 +4,7 @@ import { isStream } from '../calls/values.js';
 import type { OpenedImage } from '../client-side/opened-image.js';
 import type { Pool } from '../client-side/pool.js';
 import type { Opening, Session } from '../client-side/session.js';
-import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toSinkError } from '../errors/errors.js';
+import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions, Output } from '../public/given.js';
 import type { Info, Kept, Notice, OutputFormat, Progress, Result } from '../public/types.js';
@@ -19,7 +19,7 @@ import type { Platform } from './platform.js';
 import { Meter } from './progress.js';
 
 /** After these failures a later conversion can go on. */
-const PASSING: ErrorKind[] = ['cancelled', 'source', 'sink', 'password', 'missing-file', 'usage', 'internal'];
+const PASSING: ErrorKind[] = ['cancelled', 'source', 'target', 'password', 'missing-file', 'usage', 'internal'];
 
 /** Notices of `Info` that the result repeats: the disk in the output may be another one. */
 const REPEATED = ['guessed-raw', 'descriptor-cut'];
@@ -107,7 +107,7 @@ async function convertTo(
   try {
     // First: a target that cannot be is told before the seconds that unlocking takes.
     const sizes = { virtualSize: info.virtualSize, outputSize: size, hasFooter };
-    const spec = await ofSink(target.prepare(sizes, signal, identity));
+    const spec = await orTargetError(target.prepare(sizes, signal, identity));
     const { begun } = target;
     if (begun) meter.begin(begun);
     session = await opened.acquire(signal, (share) => meter.unlocking(share));
@@ -122,7 +122,7 @@ async function convertTo(
       const isWhole = guestDone === (info.virtualSize ?? guestDone);
       if (!isWhole) throw new DecantError('internal', 'A part of the disk was left out');
       await sources.confirm(signal);
-      await ofSink(target.verify?.());
+      await orTargetError(target.verify?.());
       if (signal.aborted) throw cancelled();
     };
     const { progress, virtualSize, outputSize, notices, lost, lostRanges, lostBytes } = await run(
@@ -138,7 +138,7 @@ async function convertTo(
       signal,
       check,
     );
-    await ofSink(target.commit(outputSize, signal));
+    await orTargetError(target.commit(outputSize, signal));
     healthy = true;
     return {
       virtualSize,
@@ -184,11 +184,11 @@ async function convertTo(
 const unverified = (message: string): Notice => ({ code: 'unverified', message, fields: {} });
 
 /** What goes wrong is told as an error of the output. */
-async function ofSink<T>(work: T | Promise<T>): Promise<T> {
+async function orTargetError<T>(work: T | Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (thrown) {
-    throw toSinkError(thrown);
+    throw toTargetError(thrown);
   }
 }
 

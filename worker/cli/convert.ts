@@ -77,7 +77,7 @@ async function outputOf(command: Extract<Command, { name: 'convert' }>, signal: 
   if (!isHttp(output)) return output;
   // A server may write to a file in place.
   if (upload === undefined && isHttp(image) && placeOf(image) === placeOf(output)) {
-    throw new DecantError('sink', `Could not upload to '${shownInput(output)}': it is the image itself`);
+    throw new DecantError('target', `Could not upload to '${shownInput(output)}': it is the image itself`);
   }
   const target = await uploadTarget({ url: output, upload, headerFile: uploadHeaderFile, format, existing }, signal);
   const abort = target.abort.bind(target);

@@ -40,7 +40,7 @@ export async function standardOutput(): Promise<WritableStream<Uint8Array>> {
   // Ignored: each write reports its own failure.
   stream.on('error', () => {});
   const settle = (resolve: () => void, reject: (error: Error) => void) => (error?: Error | null) =>
-    error ? reject(fileError(error, 'sink', 'write to standard output')) : resolve();
+    error ? reject(fileError(error, 'target', 'write to standard output')) : resolve();
   return new WritableStream<Uint8Array>({
     // The signal comes at once. A method `abort` would be called only after the write under way, which may never end.
     start: ({ signal }) => signal.addEventListener('abort', () => stream.destroy()),

@@ -2,13 +2,13 @@
 
 import { describe, expect, test } from 'vitest';
 import {
+  callerTargetError,
   cancelled,
   DecantError,
   orCancelled,
   reasonOf,
   toDecantError,
   toPlain,
-  toSinkError,
   toTargetError,
 } from './errors.js';
 
@@ -25,12 +25,12 @@ describe('DecantError', () => {
   });
 
   test('its cause is kept, but is not posted', () => {
-    const error = new DecantError('sink', 'full', { cause: new Error('ENOSPC') });
+    const error = new DecantError('target', 'full', { cause: new Error('ENOSPC') });
     expect(error.cause).toEqual(new Error('ENOSPC'));
     expect(JSON.parse(JSON.stringify(error))).toEqual({
       name: 'DecantError',
-      kind: 'sink',
-      code: 'sink',
+      kind: 'target',
+      code: 'target',
       fields: {},
       message: 'full',
     });
@@ -91,11 +91,11 @@ for (const [what, thrown, plain] of [
 describe('toDecantError', () => {
   test('an error of its own stays the same', () => {
     const error = new DecantError('limit', 'a');
-    expect(toDecantError(error, 'sink', 'write')).toBe(error);
+    expect(toDecantError(error, 'target', 'write')).toBe(error);
   });
 
   test('a plain error has no cause, which would say the same', () => {
-    const error = toDecantError({ kind: 'corrupt', message: 'a' }, 'sink', 'write');
+    const error = toDecantError({ kind: 'corrupt', message: 'a' }, 'target', 'write');
     expect(error).toMatchObject({ kind: 'corrupt', message: 'a' });
     expect(error).not.toHaveProperty('cause');
   });
@@ -112,7 +112,7 @@ describe('toDecantError', () => {
   }
 });
 
-describe('what a target throws is of kind sink', () => {
+describe('what a target throws is of kind target', () => {
   const full = "Could not write the output: the disk or the browser's storage is full; free some space";
   for (const [what, thrown, message] of [
     ['an error', new Error('a'), 'Could not write the output: a'],
@@ -123,23 +123,23 @@ describe('what a target throws is of kind sink', () => {
     ['an error of another kind', new DecantError('source', 'a'), 'Could not write the output: a'],
   ] as const) {
     test(what, () => {
-      const error = toTargetError(thrown);
+      const error = callerTargetError(thrown);
       expect(error).toBeInstanceOf(DecantError);
-      expect(error).toMatchObject({ kind: 'sink', message });
+      expect(error).toMatchObject({ kind: 'target', message });
       expect(error.cause).toBe(thrown);
     });
   }
 
-  test('an error of kind sink stays, whichever copy it is of', () => {
-    const own = new DecantError('sink', 'a');
-    expect(toTargetError(own)).toBe(own);
-    const other = Object.assign(new Error('a'), { name: 'DecantError', kind: 'sink' });
-    expect(toTargetError(other)).toBeInstanceOf(DecantError);
-    expect(toTargetError(other)).toMatchObject({ kind: 'sink', message: 'a', cause: other });
+  test('an error of kind target stays, whichever copy it is of', () => {
+    const own = new DecantError('target', 'a');
+    expect(callerTargetError(own)).toBe(own);
+    const other = Object.assign(new Error('a'), { name: 'DecantError', kind: 'target' });
+    expect(callerTargetError(other)).toBeInstanceOf(DecantError);
+    expect(callerTargetError(other)).toMatchObject({ kind: 'target', message: 'a', cause: other });
   });
 });
 
-describe('toSinkError', () => {
+describe('toTargetError', () => {
   for (const [name, reason, code] of [
     ['NotAllowedError', /does not allow writing there/, 'writing-refused'],
     ['SecurityError', /does not allow this page to store/, 'storage-refused'],
@@ -148,12 +148,12 @@ describe('toSinkError', () => {
     ['InvalidStateError', /name is too long/, 'file-changed'],
     ['NotFoundError', /is gone/, 'place-gone'],
     ['TypeMismatchError', /a folder of that name/, 'folder-of-name'],
-    ['DataError', /^Could not write the output: a$/, 'sink'],
+    ['DataError', /^Could not write the output: a$/, 'target'],
   ] as const) {
     test(name, () => {
       const thrown = new DOMException('a', name);
-      const error = toSinkError(thrown);
-      expect(error).toMatchObject({ kind: 'sink', code, cause: thrown });
+      const error = toTargetError(thrown);
+      expect(error).toMatchObject({ kind: 'target', code, cause: thrown });
       expect(error.message).toMatch(/^Could not write the output: /);
       expect(error.message).toMatch(reason);
     });
@@ -161,7 +161,7 @@ describe('toSinkError', () => {
 
   test('an error of its own stays as it is', () => {
     const error = new DecantError('cancelled', 'a');
-    expect(toSinkError(error)).toBe(error);
+    expect(toTargetError(error)).toBe(error);
   });
 });
 

@@ -20,7 +20,7 @@ export type ErrorKind =
   /** The image, or a companion, cannot be read, or has changed meanwhile. */
   | 'source'
   /** The output cannot be written. */
-  | 'sink'
+  | 'target'
   /** The caller has aborted the operation, or closed the image. */
   | 'cancelled'
   /** The caller has made a mistake: a wrong option, or something that this environment does not have. */
@@ -160,7 +160,7 @@ export function toDecantError(thrown: unknown, kind: ErrorKind = 'internal', doi
 }
 
 /** Why a file cannot be written, by the name of the browser's exception. */
-const SINK_REASONS: Record<string, { code: string; reason: string }> = {
+const TARGET_REASONS: Record<string, { code: string; reason: string }> = {
   NotAllowedError: {
     code: 'writing-refused',
     reason: 'the browser does not allow writing there; choose the place again',
@@ -183,27 +183,30 @@ const SINK_REASONS: Record<string, { code: string; reason: string }> = {
   TypeMismatchError: { code: 'folder-of-name', reason: 'there is a folder of that name' },
 };
 
-/** An error of a caller's own target: always of kind `sink`. */
-export function toTargetError(thrown: unknown): DecantError {
-  if (DecantError.is(thrown) && thrown.kind === 'sink') {
+/** An error of a caller's own target: always of kind `target`. */
+export function callerTargetError(thrown: unknown): DecantError {
+  if (DecantError.is(thrown) && thrown.kind === 'target') {
     // `decant/upload` has a copy of this class.
     if (thrown instanceof DecantError) return thrown;
     const { code, fields } = thrown;
-    return new DecantError('sink', thrown.message, { code, fields, cause: thrown });
+    return new DecantError('target', thrown.message, { code, fields, cause: thrown });
   }
-  if (thrown instanceof DOMException) return toSinkError(thrown);
+  if (thrown instanceof DOMException) return toTargetError(thrown);
   // The reader of a stream may close it without a reason.
   const reason = thrown === undefined ? 'its reader has closed the stream' : reasonOf(thrown);
-  return new DecantError('sink', `Could not write the output: ${reason}`, { cause: thrown });
+  return new DecantError('target', `Could not write the output: ${reason}`, { cause: thrown });
 }
 
-/** `thrown` as an error of kind `sink`. A `DecantError` stays as it is. */
-export function toSinkError(thrown: unknown): DecantError {
-  const known = thrown instanceof DOMException ? SINK_REASONS[thrown.name] : undefined;
+/** `thrown` as an error of kind `target`. A `DecantError` stays as it is. */
+export function toTargetError(thrown: unknown): DecantError {
+  const known = thrown instanceof DOMException ? TARGET_REASONS[thrown.name] : undefined;
   if (known) {
-    return new DecantError('sink', `Could not write the output: ${known.reason}`, { code: known.code, cause: thrown });
+    return new DecantError('target', `Could not write the output: ${known.reason}`, {
+      code: known.code,
+      cause: thrown,
+    });
   }
-  return toDecantError(thrown, 'sink', 'write the output');
+  return toDecantError(thrown, 'target', 'write the output');
 }
 
 /** Memory ran out: for a buffer of `size` bytes, where that is known. */

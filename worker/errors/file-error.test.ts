@@ -26,8 +26,8 @@ for (const [code, reason] of [
   test(code, () => {
     const thrown = Object.assign(new Error(`${code}: something else`), { code });
     expect(fileReason(thrown)).toBe(reason);
-    const error = fileError(thrown, 'sink', "write to 'a'");
-    expect(error).toMatchObject({ kind: 'sink', message: `Could not write to 'a': ${reason}`, cause: thrown });
+    const error = fileError(thrown, 'target', "write to 'a'");
+    expect(error).toMatchObject({ kind: 'target', message: `Could not write to 'a': ${reason}`, cause: thrown });
   });
 }
 
@@ -43,9 +43,9 @@ test.each([
   ['ENAMETOOLONG', 'name-too-long'],
   ['ENOSPC', 'disk-full'],
   ['EDQUOT', 'disk-full'],
-  ['EIO', 'sink'],
+  ['EIO', 'target'],
 ])('%s has the code %s', (code, expected) => {
-  expect(fileError(Object.assign(new Error(''), { code }), 'sink', 'write').code).toBe(expected);
+  expect(fileError(Object.assign(new Error(''), { code }), 'target', 'write').code).toBe(expected);
 });
 
 test('a name of 256 bytes is a sentence', async () => {

@@ -55,7 +55,7 @@ export interface Source {
 /**
  * A target of the caller's own: an object that writes. Decant calls it in the thread in which `convert` was called,
  * never in a worker. In the end either `close` resolves or `abort` is called. If a method throws, the conversion fails
- * with kind `sink`; what was thrown is the `cause`. A conversion that is given the target of another one under way fails
+ * with kind `target`; what was thrown is the `cause`. A conversion that is given the target of another one under way fails
  * with `usage`, and calls none of them.
  */
 export interface Target {

@@ -84,7 +84,7 @@ describe('a conversion', () => {
     await port.write(0, new Uint8Array(10));
     await port.close();
     await expect(output.commit(11, signal)).rejects.toMatchObject({
-      kind: 'sink',
+      kind: 'target',
       message: expect.stringContaining('it has 10 bytes and not the 11 that it should have'),
     });
     expect(namesOf(target)).not.toContain('close');
@@ -133,7 +133,7 @@ describe('a target fails a conversion', () => {
       () => Promise.reject(new DecantError('corrupt', 'no room')),
       'Could not write the output: no room',
     ],
-    ['by an error of the same kind', () => Promise.reject(new DecantError('sink', 'no room')), 'no room'],
+    ['by an error of the same kind', () => Promise.reject(new DecantError('target', 'no room')), 'no room'],
     [
       'by an exception of the browser',
       () => Promise.reject(new DOMException('', 'QuotaExceededError')),
@@ -157,7 +157,7 @@ describe('a target fails a conversion', () => {
         },
       });
       const error = await convert(target);
-      expect(error).toMatchObject({ kind: 'sink', message });
+      expect(error).toMatchObject({ kind: 'target', message });
       expect(reason).toBe(error);
       expect(namesOf(target).filter((name) => name === 'abort')).toHaveLength(1);
       expect(namesOf(target).at(-1)).toBe('abort');
@@ -176,11 +176,11 @@ describe('a target fails a conversion', () => {
   });
 
   test('what abort could not remove is told, by an error of another copy of the package too', async () => {
-    const stays = new DecantError('sink', 'a part stays', { code: 'left-behind', fields: { leftAt: 'there' } });
+    const stays = new DecantError('target', 'a part stays', { code: 'left-behind', fields: { leftAt: 'there' } });
     for (const thrown of [stays, { ...stays.toJSON() }]) {
       const { output } = await begin(noting({ abort: () => Promise.reject(thrown) }));
       await expect(output.discard(cancelled(), false)).rejects.toMatchObject({
-        kind: 'sink',
+        kind: 'target',
         code: 'left-behind',
         fields: { leftAt: 'there' },
         message: 'a part stays',
@@ -342,7 +342,7 @@ describe('a target that resumes', () => {
     ['half a byte written', 4096, 0.5],
   ])('is refused when it reports an impossible offset: %s', async (_, offset, written) => {
     await expect(begin(resuming({ offset, written }), 'it')).rejects.toMatchObject({
-      kind: 'sink',
+      kind: 'target',
       message: `A target cannot go on from byte ${offset}, of which ${written} were written`,
     });
   });

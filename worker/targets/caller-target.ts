@@ -1,7 +1,7 @@
 // A target of the caller's own, a stream among them: a coordinator sends the output to this side, which writes it there.
 
 import { isObject, isStream } from '../calls/values.js';
-import { cancelled, DecantError, orCancelled, toTargetError } from '../errors/errors.js';
+import { callerTargetError, cancelled, DecantError, orCancelled } from '../errors/errors.js';
 import type { Piece, Taken, TargetSpec } from '../messages/messages.js';
 import type { Network, Notice, Target, TargetBegun } from '../public/types.js';
 import { type Begun, keptError, type OutputTarget, requireSize, type Sizes } from './output-target.js';
@@ -135,7 +135,7 @@ export class CallerTarget implements OutputTarget {
     if (writer !== this) return;
     this.#ended = true;
     const aborted = (async () => this.target.abort(reason, keep))().catch((thrown) =>
-      DecantError.is(thrown) ? toTargetError(thrown) : undefined,
+      DecantError.is(thrown) ? callerTargetError(thrown) : undefined,
     );
     const isKept = await within(this.#abortTimeout(keep), aborted);
     this.#end();
@@ -159,7 +159,7 @@ export class CallerTarget implements OutputTarget {
   #goOn({ offset, written }: TargetBegun, { virtualSize = 0 }: Sizes): void {
     const isWhole = Number.isSafeInteger(offset) && offset % BLOCK === 0 && offset >= 0 && offset <= virtualSize;
     if (!isWhole || !Number.isSafeInteger(written) || written < 0 || written > offset) {
-      throw new DecantError('sink', `A target cannot go on from byte ${offset}, of which ${written} were written`);
+      throw new DecantError('target', `A target cannot go on from byte ${offset}, of which ${written} were written`);
     }
     this.begun = { guest: offset, written };
     this.#size = offset;
@@ -177,7 +177,7 @@ export class CallerTarget implements OutputTarget {
     try {
       return await orCancelled(signal, ask());
     } catch (thrown) {
-      if (!signal.aborted) this.failure ??= toTargetError(thrown);
+      if (!signal.aborted) this.failure ??= callerTargetError(thrown);
       throw signal.aborted ? cancelled() : this.failure;
     }
   }
@@ -189,7 +189,7 @@ export class CallerTarget implements OutputTarget {
       if (!piece) return;
       this.#underWay += 1;
       this.#take(piece).catch((thrown) => {
-        this.failure ??= toTargetError(thrown);
+        this.failure ??= callerTargetError(thrown);
       });
     }
   }
@@ -202,7 +202,7 @@ export class CallerTarget implements OutputTarget {
       else await this.target.hole!(offset, length);
       this.#size += length;
     } catch (thrown) {
-      this.failure ??= toTargetError(thrown);
+      this.failure ??= callerTargetError(thrown);
     }
     this.#underWay -= 1;
     this.#port!.postMessage({ failed: this.failure !== undefined } satisfies Taken);

@@ -57,13 +57,13 @@ export interface OutputTarget {
 
 /** The error of `discard` where progress is saved. */
 export const keptError = (): DecantError =>
-  new DecantError('sink', 'what is done is kept: convert again with resume to go on', { fields: { kept: true } });
+  new DecantError('target', 'what is done is kept: convert again with resume to go on', { fields: { kept: true } });
 
-/** Fails with `sink` unless the finished `output` has the `size` that was written. */
+/** Fails with `target` unless the finished `output` has the `size` that was written. */
 export function requireSize(found: number, size: number, output = 'the output'): void {
   if (found === size) return;
   throw new DecantError(
-    'sink',
+    'target',
     `Could not write ${output}: it has ${found} bytes and not the ${size} that it should have; the disk or the browser's storage may be full`,
   );
 }

@@ -154,7 +154,7 @@ test.each(BEGINNING)('%s: what cannot be removed is said, with its place and the
     );
     const aborted = Promise.resolve(target.abort(new Error('cancelled'))).catch((thrown: unknown) => thrown);
     const thrown = await runClock(aborted);
-    expect(thrown).toMatchObject({ kind: 'sink', code: 'left-behind', fields: { leftStatus: status } });
+    expect(thrown).toMatchObject({ kind: 'target', code: 'left-behind', fields: { leftStatus: status } });
     const { message } = thrown as Error;
     expect(message).toMatch(
       kind === 's3'

@@ -115,7 +115,7 @@ export class OneConversion implements Target {
   // biome-ignore lint/suspicious/noConfusingVoidType: as the contract has it
   async open(plan: TargetPlan): Promise<TargetBegun | void> {
     if (this.#state !== 'new') {
-      throw new DecantError('sink', 'The target of an upload is good for one conversion; make another one');
+      throw new DecantError('target', 'The target of an upload is good for one conversion; make another one');
     }
     this.#state = 'open';
     return this.target.open(plan);
@@ -148,4 +148,4 @@ export class OneConversion implements Target {
 export const endOf = (unconfirmed: string | undefined): TargetEnd => (unconfirmed === undefined ? {} : { unconfirmed });
 
 /** What the far side's limits do not allow. */
-export const refusedSize = (why: string): DecantError => new DecantError('sink', why);
+export const refusedSize = (why: string): DecantError => new DecantError('target', why);

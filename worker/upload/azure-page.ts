@@ -60,7 +60,7 @@ export class PageBlob implements Target {
     if (outputSize === undefined || outputSize % PAGE !== 0) {
       const which =
         "whose size is known before and is a whole number of 512 bytes, as a fixed VHD ('vpc') or a raw disk";
-      throw new DecantError('sink', `A page blob takes an output ${which}; choose another format, or a block blob`);
+      throw new DecantError('target', `A page blob takes an output ${which}; choose another format, or a block blob`);
     }
     if (outputSize > LARGEST) throw refusedSize(`A page blob has at most ${LARGEST} bytes, not ${outputSize}`);
     this.#size = outputSize;
@@ -137,7 +137,7 @@ export class PageBlob implements Target {
     if (mark === this.#mark) return;
     if (!mark || etag === null) {
       this.#isOurs = false;
-      throw new DecantError('sink', NAME_TAKEN, { code: 'blob-exists' });
+      throw new DecantError('target', NAME_TAKEN, { code: 'blob-exists' });
     }
     await once(this.#creation({ 'If-Match': etag }), [201]);
   }

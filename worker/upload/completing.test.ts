@@ -89,13 +89,13 @@ function undone(kind: Kind): Cloud {
 }
 
 const stays = {
-  kind: 'sink',
+  kind: 'target',
   code: 'left-behind',
   message: `the object stays at '${PLACE}': the server had completed it`,
   fields: { leftAt: PLACE },
 };
 const mayStay = {
-  kind: 'sink',
+  kind: 'target',
   code: 'left-behind',
   message: expect.stringContaining(
     `the object may stay at '${PLACE}': it is not known whether the server had completed it`,

@@ -10,7 +10,7 @@ export const unconfirmed = (reason: string): string =>
 
 /** The error of an object that is not the one that was sent. */
 export const otherObject = (): DecantError =>
-  new DecantError('sink', 'the object on the server is not the one that was uploaded', { code: 'object-differs' });
+  new DecantError('target', 'the object on the server is not the one that was uploaded', { code: 'object-differs' });
 
 /** The server has not finished the upload: another attempt may. */
 export class Unfinished extends Passing {

@@ -11,7 +11,7 @@ export function leftBehind(place: string | undefined, thrown: unknown, perhaps =
     ...(status === undefined ? {} : { leftStatus: status }),
   };
   const stays = `${perhaps ? 'may stay' : 'stays'} ${shownPlace(place)}`;
-  return new DecantError('sink', `what was uploaded ${stays}: it could not be removed (${reasonOf(thrown)})`, {
+  return new DecantError('target', `what was uploaded ${stays}: it could not be removed (${reasonOf(thrown)})`, {
     code: 'left-behind',
     fields,
     cause: thrown,
@@ -24,7 +24,7 @@ export function completedAt(place: string | undefined, doubt?: string): DecantEr
     doubt === undefined
       ? `the object stays ${shownPlace(place)}: the server had completed it`
       : `the object may stay ${shownPlace(place)}: it is not known whether the server had completed it (${doubt})`;
-  return new DecantError('sink', sentence, {
+  return new DecantError('target', sentence, {
     code: 'left-behind',
     fields: place === undefined ? {} : { leftAt: place },
   });

@@ -157,5 +157,5 @@ function requireStreams(): void {
   };
   const isText = new Request('https://localhost', init as RequestInit).headers.has('Content-Type');
   if (asksForDuplex && !isText) return;
-  throw new DecantError('sink', 'This browser cannot send what is still being made by one PUT; upload in parts');
+  throw new DecantError('target', 'This browser cannot send what is still being made by one PUT; upload in parts');
 }

@@ -385,7 +385,7 @@ test.each<[string, Reply, number, string, number | undefined]>([
   expect(performance.now() - before).toBeLessThanOrEqual(10_000);
   expect(calls).toHaveLength(count);
   expect(failed).toMatchObject({
-    kind: 'sink',
+    kind: 'target',
     code: 'left-behind',
     fields: { leftAt: PLACE, ...(status === undefined ? {} : { leftStatus: status }) },
   });

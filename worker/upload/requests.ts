@@ -183,7 +183,7 @@ export class Requests {
 
   /** The failure of the upload that `thrown` stands for, with its place. */
   failure(thrown: unknown): DecantError {
-    const isOurs = thrown instanceof DecantError && thrown.kind === 'sink';
+    const isOurs = thrown instanceof DecantError && thrown.kind === 'target';
     const { code, fields } = isOurs ? thrown : madeOf(thrown);
     return this.failed(reasonOf(thrown), { ...(code && { code }), ...(fields && { fields }), cause: thrown });
   }
@@ -191,7 +191,7 @@ export class Requests {
   /** Why the upload has failed, with its place. */
   failed(reason: string, options?: DecantErrorOptions): DecantError {
     const place = this.address ? ` to '${this.address.shown}'` : '';
-    return new DecantError('sink', `Could not upload${place}: ${reason}`, options);
+    return new DecantError('target', `Could not upload${place}: ${reason}`, options);
   }
 
   /** The same, once. Fails with `Passing` where another attempt may help. */

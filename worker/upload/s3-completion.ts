@@ -13,14 +13,14 @@ import type { StoredPart } from './s3-journal.js';
 
 /** The error of an upload that the server has no more, while it does not say of which object. */
 const uncertain = (): DecantError =>
-  new DecantError('sink', 'it is not known whether the upload was completed: the server does not say what is there', {
+  new DecantError('target', 'it is not known whether the upload was completed: the server does not say what is there', {
     code: 'upload-uncertain',
   });
 const NO_RESULT = 'the server does not say that it has completed the upload';
 
 /** The error of an upload that the server has no more, and no object either. */
 const uncompleted = (): DecantError =>
-  new DecantError('sink', 'the server has neither the upload nor an object', { code: 'upload-incomplete' });
+  new DecantError('target', 'the server has neither the upload nor an object', { code: 'upload-incomplete' });
 
 /** By so much the server's times of one event may differ, in milliseconds: they are whole seconds. */
 const CLOCK = 1000;

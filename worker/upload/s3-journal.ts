@@ -138,7 +138,7 @@ export class S3Journal {
 }
 
 const failed = (reason: string): DecantError =>
-  new DecantError('sink', `The journal of the upload cannot be used: ${reason}`, { code: 'journal' });
+  new DecantError('target', `The journal of the upload cannot be used: ${reason}`, { code: 'journal' });
 
 function uploadOf(line: string): S3Upload | undefined {
   try {

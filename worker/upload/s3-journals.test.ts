@@ -84,7 +84,7 @@ test.each<[string, () => unknown, RegExp]>([
     upload(s3Over(cloud, { journal }), DISK, resuming()).catch((thrown: unknown) => thrown),
   );
   expect(thrown instanceof Error ? thrown.message : 'nothing failed').toMatch(expected);
-  if (thrown instanceof Error) expect(thrown).toMatchObject({ kind: 'sink', code: 'journal' });
+  if (thrown instanceof Error) expect(thrown).toMatchObject({ kind: 'target', code: 'journal' });
   // Without resume it counts as empty.
   const other = Object.assign(new Memory(), { read }) as Memory;
   expect(await runClock(failure(upload(s3Over(cloudOf(), { journal: other }), DISK)))).toBe('nothing failed');

@@ -97,7 +97,7 @@ test.each<[unknown, string]>([
 ])("in Node, 'sign' must not give %o", (given, what) => {
   const message = `'sign' must resolve to the URL of the request, and has resolved to ${what}; check the answer of your server`;
   expect(() => signedUrl(given)).toThrow(
-    expect.objectContaining({ kind: 'sink', code: 'invalid-signed-url', message }),
+    expect.objectContaining({ kind: 'target', code: 'invalid-signed-url', message }),
   );
 });
 

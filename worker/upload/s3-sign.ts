@@ -42,7 +42,7 @@ export function signedUrl(given: unknown): string {
   const what =
     typeof given === 'string' ? 'a text that is none' : `a value of type ${given === null ? 'null' : typeof given}`;
   throw new DecantError(
-    'sink',
+    'target',
     `'sign' must resolve to the URL of the request, and has resolved to ${what}; check the answer of your server`,
     { code: 'invalid-signed-url' },
   );

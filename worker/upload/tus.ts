@@ -123,7 +123,7 @@ export class Tus implements Protocol {
 }
 
 /** The error of a file that the server does not regard as whole. */
-const incomplete = (reason: string): DecantError => new DecantError('sink', reason, { code: 'upload-incomplete' });
+const incomplete = (reason: string): DecantError => new DecantError('target', reason, { code: 'upload-incomplete' });
 
 function offsetOf({ status, headers }: Answer): number {
   const offset = headers.get('Upload-Offset');

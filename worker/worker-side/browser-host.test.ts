@@ -85,7 +85,7 @@ async function openShared(fault: Fault) {
   return { object: (target as { object: ObjectTarget }).object, file };
 }
 
-const noRoom = { kind: 'sink', message: expect.stringMatching(/the browser's storage has no room for 2\.0 GB/) };
+const noRoom = { kind: 'target', message: expect.stringMatching(/the browser's storage has no room for 2\.0 GB/) };
 
 beforeEach(() => {
   // The module caches whether the browser has sync handles.

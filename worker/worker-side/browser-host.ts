@@ -158,7 +158,7 @@ function decimalSize(bytes: number): string {
 
 const tooLarge = (size: number): DecantError =>
   new DecantError(
-    'sink',
+    'target',
     `Could not write the output: the browser's storage has no room for ${decimalSize(size)}; free some space or save another way`,
     { code: 'storage-full', fields: { size } },
   );
@@ -221,7 +221,7 @@ async function openAlone(file: FileSystemFileHandle, resume: Resume | undefined)
   try {
     handle = await (kept > 0 ? patiently(() => syncHandle(file)) : syncHandle(file));
     if (!handle) {
-      if (kept > 0) throw new DecantError('sink', 'Could not write the output: this browser cannot go on with it');
+      if (kept > 0) throw new DecantError('target', 'Could not write the output: this browser cannot go on with it');
       await journal?.end(false);
       return await replacing(file);
     }

@@ -1,6 +1,6 @@
 // A coordinator: opens images, lists and reads them, and runs their conversions.
 
-import { toSinkError } from '../errors/errors.js';
+import { toTargetError } from '../errors/errors.js';
 import type { FileSpec, ImageSpec, SourceSpec, TargetSpec } from '../messages/messages.js';
 import { type Methods, Moved } from '../messages/rpc.js';
 import type { Info, LostRange, Notice, OutputFormat } from '../public/types.js';
@@ -251,7 +251,7 @@ export function coordinatorMethods(
       const dispatcher = pool.length > 0 ? new Dispatcher(pool, sources) : undefined;
       if (dispatcher) dispatchers.set(operation, dispatcher);
       const work = async (cancel: Cancel) => {
-        const place = await host.openTarget(targetSpec, dispatcher !== undefined).catch(failSink);
+        const place = await host.openTarget(targetSpec, dispatcher !== undefined).catch(failTarget);
         try {
           const specs = specsOf(spec);
           const files = Array.from(crateImage.opened(), (at) => (at < 0 ? undefined : fileOf(specs[at]!)));
@@ -280,7 +280,7 @@ export function coordinatorMethods(
           // What the crate has aborted already may be aborted again; why it was is told.
           await abort(place.target).catch(() => {});
           // What a system has failed to write it does not tell again: nothing more is certain then.
-          await place.journal?.end((thrown as { kind?: string }).kind !== 'sink').catch(() => {});
+          await place.journal?.end((thrown as { kind?: string }).kind !== 'target').catch(() => {});
           throw thrown;
         }
       };
@@ -308,7 +308,7 @@ export function coordinatorMethods(
     async complete(operation: number): Promise<void> {
       const target = written.get(operation);
       written.delete(operation);
-      await target?.complete?.().catch(failSink);
+      await target?.complete?.().catch(failTarget);
     },
 
     /** Gives up what was written. */
@@ -346,6 +346,6 @@ async function abort(target: CrateTarget): Promise<void> {
   else await target.writable.abort();
 }
 
-function failSink(thrown: unknown): never {
-  throw toSinkError(thrown);
+function failTarget(thrown: unknown): never {
+  throw toTargetError(thrown);
 }

@@ -125,7 +125,7 @@ class FileTarget implements ObjectTarget {
   }
 
   #failure(thrown: unknown): DecantError {
-    return fileError(thrown, 'sink', `write '${this.name}'`);
+    return fileError(thrown, 'target', `write '${this.name}'`);
   }
 
   async #done<T>(work: Promise<T>): Promise<T> {

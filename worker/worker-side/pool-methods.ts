@@ -1,6 +1,6 @@
 // A worker of a pool: runs the jobs of any number of conversions, each of which has a port of its own to it.
 
-import { toSinkError } from '../errors/errors.js';
+import { toTargetError } from '../errors/errors.js';
 import type { FileSpec, TargetSpec } from '../messages/messages.js';
 import { channelPort, type Methods, Moved, serve } from '../messages/rpc.js';
 import type { Host, OpenHandle } from './host.js';
@@ -68,7 +68,7 @@ class JobRunner {
   async #open({ files: specs, keys, target }: Attachment): Promise<Workers.Runner> {
     if (target) {
       this.#handle = await this.host.openHandle(target).catch((thrown) => {
-        throw toSinkError(thrown);
+        throw toTargetError(thrown);
       });
     }
     const files = specs.map((spec) => spec && this.host.file(spec));

@@ -134,7 +134,7 @@ describe('pieces on their way', () => {
   test('are given up after a failure: those that wait fail, and what follows', async () => {
     const { target, got, take, end } = connect({ pieces: 1 });
     await target.write(0, counting(1));
-    const failed = expect(target.write(1, counting(1))).rejects.toMatchObject({ kind: 'sink' });
+    const failed = expect(target.write(1, counting(1))).rejects.toMatchObject({ kind: 'target' });
     await arrived(got, 1);
     take(true);
     await failed;
@@ -148,7 +148,7 @@ describe('pieces on their way', () => {
   test('are given up by abort', async () => {
     const { target, got, end } = connect({ pieces: 1 });
     await target.write(0, counting(1));
-    const failed = expect(target.write(1, counting(1))).rejects.toMatchObject({ kind: 'sink' });
+    const failed = expect(target.write(1, counting(1))).rejects.toMatchObject({ kind: 'target' });
     await target.abort();
     await failed;
     expect(got.length).toBeLessThanOrEqual(1);

@@ -101,7 +101,7 @@ export class PortTarget implements ObjectTarget {
   /** Whether more than `count` pieces are on their way. */
   #isWaiting(count: number): boolean {
     // The calling side knows what it has failed with.
-    if (this.#failed) throw new DecantError('sink', 'Could not write the output: the target has failed');
+    if (this.#failed) throw new DecantError('target', 'Could not write the output: the target has failed');
     return this.#onTheWay > count;
   }
 

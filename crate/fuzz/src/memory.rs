@@ -51,7 +51,7 @@ impl Disk {
         for (number, block) in (run.offset / BLOCK..).zip(data.chunks(BLOCK as usize)) {
             assert!(blocks.insert(number, block.to_vec()).is_none(), "block {number} is written twice");
             if blocks.len() > MOST_BLOCKS {
-                return Err(Error::new(ErrorKind::Sink, "The disk is full"));
+                return Err(Error::new(ErrorKind::Target, "The disk is full"));
             }
         }
         Ok(())

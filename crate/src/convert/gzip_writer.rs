@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::io::target::{Run, Target};
 use std::cell::{Cell, OnceCell};
 
-/// A gzip member being written. Calls must not overlap. They fail with `sink`, or with `internal` if memory runs out.
+/// A gzip member being written. Calls must not overlap. They fail with `target`, or with `internal` if memory runs out.
 pub(super) struct GzipOutput<'a, B> {
     target: &'a dyn Target<B>,
     member: Cell<Member>,

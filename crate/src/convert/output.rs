@@ -112,7 +112,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
     /// Writes the output of job number `index`, and reports the holes of `region`, the guest range that has data of
     /// this job only (see `Regions` of the pipeline). `stretches` come from [`Self::stretches_of`]; `data` is `None` if
     /// the executor has written the output. Returns the number of bytes that holes take in the output. Fails with
-    /// `sink`.
+    /// `target`.
     pub async fn place(
         &self,
         index: u64,

@@ -42,7 +42,7 @@ pub trait Executor {
     /// only.
     fn read_ahead(&self) -> u64;
 
-    /// Runs one job. Fails with `source`, `corrupt`, `sink` or `internal`.
+    /// Runs one job. Fails with `source`, `corrupt`, `target` or `internal`.
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Self::Bytes>>>;
 }
 

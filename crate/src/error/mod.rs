@@ -36,7 +36,7 @@ pub enum ErrorKind {
     /// Reading the image failed.
     Source,
     /// Writing the output failed.
-    Sink,
+    Target,
     /// The caller cancelled.
     Cancelled,
     /// The caller passed an invalid request.
@@ -54,7 +54,7 @@ impl ErrorKind {
         Self::MissingFile,
         Self::Password,
         Self::Source,
-        Self::Sink,
+        Self::Target,
         Self::Cancelled,
         Self::Usage,
         Self::Internal,
@@ -75,7 +75,7 @@ impl ErrorKind {
             Self::MissingFile => "missing-file",
             Self::Password => "password",
             Self::Source => "source",
-            Self::Sink => "sink",
+            Self::Target => "target",
             Self::Cancelled => "cancelled",
             Self::Usage => "usage",
             Self::Internal => "internal",

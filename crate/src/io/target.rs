@@ -49,11 +49,11 @@ pub struct Abilities {
 
 /// A target open for writing. Each worker that writes directly has its own. `B` is the engine's buffer type.
 pub trait TargetHandle<B> {
-    /// Writes the `runs` of `bytes`. The buffer does not change until the future resolves. Fails with `sink`.
+    /// Writes the `runs` of `bytes`. The buffer does not change until the future resolves. Fails with `target`.
     fn write<'a>(&'a self, bytes: &'a B, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>>;
 }
 
-/// An output being made. All calls fail with `sink`.
+/// An output being made. All calls fail with `target`.
 pub trait Target<B>: TargetHandle<B> {
     /// The target's capabilities. Returns the same value at every call.
     fn abilities(&self) -> Abilities;

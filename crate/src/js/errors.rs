@@ -95,10 +95,10 @@ pub(super) fn caught(thrown: &JsValue, kind: ErrorKind, doing: &str) -> Error {
             "the browser can no longer read the file, which may have been changed, moved or removed since it was \
              chosen; choose it again",
         ),
-        (Some("NotAllowedError"), ErrorKind::Sink) => {
+        (Some("NotAllowedError"), ErrorKind::Target) => {
             ("writing-refused", "the browser no longer allows writing there; choose the place again")
         }
-        (Some("NotFoundError"), ErrorKind::Sink) => {
+        (Some("NotFoundError"), ErrorKind::Target) => {
             ("place-gone", "the file or its folder is gone; choose the place again")
         }
         // Firefox throws a custom error for sync handles.

@@ -47,7 +47,7 @@ impl SyncHandle {
 
 fn full() -> Error {
     let message = "Could not write the output: the browser's storage is full; free some space or save another way";
-    Error::new(ErrorKind::Sink, message).coded("storage-full")
+    Error::new(ErrorKind::Target, message).coded("storage-full")
 }
 
 impl<B: JsBytes> TargetHandle<B> for SyncHandle {

@@ -8,7 +8,7 @@ use wasm_bindgen_futures::JsFuture;
 
 /// Converts a value that a target threw or rejected with.
 pub(super) fn failed(thrown: JsValue) -> Error {
-    caught(&thrown, ErrorKind::Sink, "write the output")
+    caught(&thrown, ErrorKind::Target, "write the output")
 }
 
 /// Awaits an operation of a target.

@@ -38,7 +38,7 @@ const ADVICE = {
   'missing-file': 'Add the files that the image needs.',
   password: 'Type the password again.',
   source: 'Open the image again.',
-  sink: 'Choose another place to save to.',
+  target: 'Choose another place to save to.',
   internal: 'Try again.',
 };
 

@@ -52,7 +52,7 @@ export class OpfsTarget implements OutputTarget {
       const now = await (await folder.getFileHandle(this.#name).catch(unlessMissing))?.getFile();
       const { size, lastModified } = this.#before ?? {};
       if (now && (now.size !== size || now.lastModified !== lastModified)) {
-        throw new DecantError('sink', `Somebody else has written '${this.path}' meanwhile; choose another output`, {
+        throw new DecantError('target', `Somebody else has written '${this.path}' meanwhile; choose another output`, {
           code: 'target-changed',
         });
       }

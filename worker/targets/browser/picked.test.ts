@@ -119,7 +119,10 @@ describe('a name in a folder', () => {
   ] as const) {
     test(`cannot be made: ${sentence}`, async () => {
       folder.refuse(thrown);
-      await expect(targetFor('out').prepare(SIZES, signal)).rejects.toMatchObject({ kind: 'sink', message: sentence });
+      await expect(targetFor('out').prepare(SIZES, signal)).rejects.toMatchObject({
+        kind: 'target',
+        message: sentence,
+      });
     });
   }
 

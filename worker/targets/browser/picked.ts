@@ -45,7 +45,7 @@ export class PickedTarget implements OutputTarget {
     const { size, lastModified } = this.#before ?? {};
     if (!now?.size || (now.size === size && now.lastModified === lastModified)) return;
     const { name } = this.handle;
-    throw new DecantError('sink', `Another program has written '${name}' meanwhile; choose another output`, {
+    throw new DecantError('target', `Another program has written '${name}' meanwhile; choose another output`, {
       code: 'target-changed',
     });
   }
@@ -115,7 +115,7 @@ export class FolderTarget implements OutputTarget {
     if (isGone && (await isThere(this.folder))) return;
     const files = [...(made ? [this.name] : []), ...(isGone ? [`${this.name}${SWAP}`] : [])];
     throw new DecantError(
-      'sink',
+      'target',
       `${files.map((file) => `'${file}'`).join(' and ')} may be left in '${this.folder.name}'${isGone ? ', which was moved, renamed or removed' : ''}`,
     );
   }
@@ -137,7 +137,7 @@ export class FolderTarget implements OutputTarget {
 function notMade(cause: unknown, folder: string, name: string): never {
   // Chromium throws this for a folder that it may not write to: a file that is not there is not in use.
   if (isNamed(cause, 'NoModificationAllowedError')) {
-    throw new DecantError('sink', `The folder '${folder}' is read-only; choose another one`, {
+    throw new DecantError('target', `The folder '${folder}' is read-only; choose another one`, {
       code: 'folder-read-only',
       fields: { folder },
       cause,
@@ -145,7 +145,7 @@ function notMade(cause: unknown, folder: string, name: string): never {
   }
   // A name that the browser does not allow, and one that is too long for the file system.
   if (cause instanceof TypeError || isNamed(cause, 'InvalidStateError')) {
-    throw new DecantError('sink', `The folder '${folder}' takes no file called '${name}'; choose another name`, {
+    throw new DecantError('target', `The folder '${folder}' takes no file called '${name}'; choose another name`, {
       code: 'name-refused',
       fields: { folder, name },
       cause,

@@ -181,7 +181,7 @@ describe('a flush of the folder', () => {
       if (isDone) await commit();
       else {
         const message = `'${output}' is complete, but a power failure may take its name away: the disk reports an error`;
-        await expect(commit()).rejects.toMatchObject({ kind: 'sink', message });
+        await expect(commit()).rejects.toMatchObject({ kind: 'target', message });
       }
       expect(readFileSync(output, 'utf8')).toBe(NEW);
     });
@@ -212,7 +212,7 @@ describe('names the temporary file that it cannot remove', () => {
     const { file, commit } = await beginTo(output);
     refuse('unlink');
     await expect(commit()).rejects.toMatchObject({
-      kind: 'sink',
+      kind: 'target',
       message: `'${output}' is complete, but '${file.path}' could not be removed: the operation is not permitted`,
     });
     expect(readFileSync(output, 'utf8')).toBe(NEW);
@@ -246,7 +246,7 @@ describe('with resume', () => {
   test('after a failure to write nothing more is noted', async ({ folder }) => {
     const { target } = await beginTo(join(folder, 'out.raw'), { identity: 'it' });
     target.settled({ guest: 4096, written: 4096 });
-    await target.discard(new DecantError('sink', 'the disk is full'), true);
+    await target.discard(new DecantError('target', 'the disk is full'), true);
     expect(readdirSync(folder)).toEqual([]);
   });
 

@@ -217,7 +217,7 @@ describe('a link that leads elsewhere by the end fails the conversion:', () => {
         symlinkSync('old', join(folder, 'folder-link'));
         const { commit } = await beginTo(join(folder, name), options);
         act(folder);
-        const error = { kind: 'sink', code: 'target-changed', message: expect.stringContaining('leads elsewhere') };
+        const error = { kind: 'target', code: 'target-changed', message: expect.stringContaining('leads elsewhere') };
         await expect(commit()).rejects.toMatchObject(error);
         const left = how === 'in place' ? NEW : before;
         expect([found(join(folder, 'old', 'out.raw')), found(join(folder, 'other', 'out.raw'))]).toEqual([left, OTHER]);
@@ -250,7 +250,7 @@ describe('what happens while a new file is made:', () => {
     const output = join(folder, 'out.raw');
     const { commit } = await beginTo(output);
     writeFileSync(output, OTHER);
-    await expect(commit()).rejects.toMatchObject({ kind: 'sink', message: expect.stringContaining('has written') });
+    await expect(commit()).rejects.toMatchObject({ kind: 'target', message: expect.stringContaining('has written') });
     expect(found(output)).toBe(OTHER);
     expect(readdirSync(folder)).toEqual(['out.raw']);
   });

@@ -80,7 +80,7 @@ export class PathTarget implements OutputTarget {
       if (identity === undefined) return await this.#openInPlace(place, existing!, sizes);
       throw new DecantError('usage', `'${this.path}' is written in place, where a conversion cannot be resumed`);
     } catch (thrown) {
-      throw fileError(thrown, 'sink', `write '${this.path}'`);
+      throw fileError(thrown, 'target', `write '${this.path}'`);
     }
   }
 
@@ -93,7 +93,7 @@ export class PathTarget implements OutputTarget {
         await this.#close();
       }
     } catch (thrown) {
-      throw fileError(thrown, 'sink', `write '${this.path}'`);
+      throw fileError(thrown, 'target', `write '${this.path}'`);
     }
   }
 
@@ -106,7 +106,7 @@ export class PathTarget implements OutputTarget {
     this.#journal = undefined;
     if (journal && keep) {
       // What a system has failed to write it does not tell again: nothing more is certain then.
-      await journal.keep(kind !== 'sink');
+      await journal.keep(kind !== 'target');
       if (journal.hasAny && (await letGo(this.#place!, this.#temporary!, this.#made!))) {
         await this.#close();
         throw keptError();
@@ -122,7 +122,7 @@ export class PathTarget implements OutputTarget {
     await unlink(temporary)
       .catch(unlessMissing)
       .catch((cause) => {
-        throw new DecantError('sink', notRemoved(temporary, cause), { cause });
+        throw new DecantError('target', notRemoved(temporary, cause), { cause });
       });
   }
 
@@ -130,7 +130,7 @@ export class PathTarget implements OutputTarget {
     try {
       return await keptFor(await resolvePath(this.path), identity);
     } catch (thrown) {
-      throw fileError(thrown, 'sink', `look at '${this.path}'`);
+      throw fileError(thrown, 'target', `look at '${this.path}'`);
     }
   }
 
@@ -234,7 +234,7 @@ export class PathTarget implements OutputTarget {
     const opened = await about(this.#fd);
     const isSameOne = isDevice ? opened.isBlockDevice() && opened.rdev === there.rdev : isUnwritten(there, opened);
     if (!isSameOne) {
-      throw new DecantError('sink', `'${this.path}' was replaced while it was opened; try again`);
+      throw new DecantError('target', `'${this.path}' was replaced while it was opened; try again`);
     }
     // What cannot be taken is told by a flush at the latest.
     return { file: openFile(this.#fd, path, opened), name: this.path, inPlace: true, dense: true, sync: true };
@@ -257,7 +257,7 @@ export class PathTarget implements OutputTarget {
     const now = await resolvePath(this.path, this.#given).catch((cause: unknown) => cause);
     const isSamePlace = isPlace(now) && now.folder.equals(folder) && now.name.equals(name);
     if (isSamePlace) return;
-    throw new DecantError('sink', `By now '${this.path}' leads elsewhere; convert again`, {
+    throw new DecantError('target', `By now '${this.path}' leads elsewhere; convert again`, {
       code: 'target-changed',
       ...(isPlace(now) ? {} : { cause: now }),
     });
@@ -270,7 +270,7 @@ export class PathTarget implements OutputTarget {
     requireSize(Number(made.size), size, `'${this.path}'`);
     if (!(await this.#isOurs(temporary))) {
       throw new DecantError(
-        'sink',
+        'target',
         `Another program has removed or replaced the file that was to become '${this.path}'; try again`,
       );
     }
@@ -278,7 +278,7 @@ export class PathTarget implements OutputTarget {
     // By now something else may be there, the image for instance, or a link that leads elsewhere.
     const there = await lstat(target, { bigint: true }).catch(unlessMissing);
     if (there && !there.isFile()) {
-      throw new DecantError('sink', `By now '${this.path}' is no regular file; choose another output`);
+      throw new DecantError('target', `By now '${this.path}' is no regular file; choose another output`);
     }
     await this.#requireNoSource(there, made);
     await this.#requireSamePlace(place);
@@ -303,7 +303,7 @@ export class PathTarget implements OutputTarget {
       await journal.remove();
     } catch (cause) {
       throw new DecantError(
-        'sink',
+        'target',
         `'${this.path}' is complete, but its journal could not be removed: ${fileReason(cause)}`,
         { cause },
       );
@@ -313,7 +313,7 @@ export class PathTarget implements OutputTarget {
   /** Fails where what is there is not what was there at the start, unchanged: nobody has asked to replace anything else. */
   #requireExisting(there: BigIntStats): void {
     if (this.#existing && isUnwritten(this.#existing, there)) return;
-    throw new DecantError('sink', `Another program has written '${this.path}' meanwhile; choose another output`, {
+    throw new DecantError('target', `Another program has written '${this.path}' meanwhile; choose another output`, {
       code: 'target-changed',
     });
   }
@@ -336,7 +336,7 @@ export class PathTarget implements OutputTarget {
     try {
       await unlink(temporary);
     } catch (cause) {
-      throw new DecantError('sink', `'${this.path}' is complete, but ${notRemoved(temporary, cause)}`, { cause });
+      throw new DecantError('target', `'${this.path}' is complete, but ${notRemoved(temporary, cause)}`, { cause });
     }
   }
 
@@ -354,7 +354,7 @@ export class PathTarget implements OutputTarget {
     } catch (cause) {
       const reason = fileReason(cause);
       const message = `'${this.path}' is complete, but a power failure may take its name away: ${reason}`;
-      throw new DecantError('sink', message, { cause });
+      throw new DecantError('target', message, { cause });
     }
   }
 
