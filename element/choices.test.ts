@@ -10,12 +10,12 @@ import type { Choice, Survey } from './ways.js';
 let room = 0;
 const tried: number[] = [];
 
-/** What `outputs()` says. */
+/** What `targets()` says. */
 let kinds: { name: string; code?: string }[] = [];
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
-  outputs: async () => kinds,
+  targets: async () => kinds,
   canStore: async (size: number) => {
     tried.push(size);
     if (room < 0) throw new Error('There is no storage');

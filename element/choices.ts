@@ -1,6 +1,6 @@
 // The ways to save a disk: which there are in this browser, what they cost, and which is best.
 
-import { canStore, type Info, type OutputFormat, outputs } from 'decant';
+import { canStore, type Info, type OutputFormat, targets } from 'decant';
 import { diskSize } from './disk-size.js';
 import type { Host } from './host.js';
 import { currentRates, type Method, predict, type Rates } from './rates.js';
@@ -85,7 +85,7 @@ export async function explore(
 
 /** What the frames that the page lies in forbid. */
 async function frameObstacles(texts: AllTexts): Promise<Partial<Environment>> {
-  const codes = new Map((await outputs()).map(({ name, code }) => [name, code]));
+  const codes = new Map((await targets()).map(({ name, code }) => [name, code]));
   const picker = codes.get('folder') === 'foreign-frame' ? texts.foreignPicker : undefined;
   const forbidden: Partial<Record<string, string>> = texts.frameDownload;
   const download = forbidden[codes.get('download') ?? ''];

@@ -227,7 +227,7 @@ export class Opener {
     }, PATIENCE);
     turn.addEventListener('abort', () => clearTimeout(due));
     show();
-    const isKept = async () => ((await keptDownload(image, 'disk', image.outputs[0]!))?.guestDone ?? 0) > 0;
+    const isKept = async () => ((await keptDownload(image, 'disk', image.formats[0]!))?.guestDone ?? 0) > 0;
     const explored = explore(this.environment, largestOutput(image), isKept, this.stage, turn, show);
     await Promise.all([explored, this.#survey(image, turn, survey, show), lookInto(image, turn, survey, show)]);
   }
@@ -337,12 +337,12 @@ function newAmong(surplus: Given[], { top, bundle, answers, repeated }: Opening)
 
 /** The output format called `name` if the image can be converted to it, otherwise the first that it can be. */
 function outputOf(image: Image, name: string | undefined): OutputFormat {
-  const possible = image.outputs.filter(({ refusal }) => !refusal);
+  const possible = image.formats.filter(({ refusal }) => !refusal);
   return possible.find((output) => output.name === name) ?? possible[0]!;
 }
 
 /** The size of the largest output whose size is known before the conversion, in bytes. */
-const largestOutput = (image: Image): number => Math.max(...image.outputs.map(({ size = 0 }) => size));
+const largestOutput = (image: Image): number => Math.max(...image.formats.map(({ size = 0 }) => size));
 
 /** The place of the snapshot `id` in the image's list; -1 for the active disk. */
 export const snapshotPlace = (image: Image, id: string | undefined): number =>

@@ -191,7 +191,7 @@ export interface AllTexts {
   betterSpace: (bytes: number, other: number) => string;
   noPicker: string;
   foreignPicker: string;
-  /** Why no download can be made in a frame, by the code of `outputs()`. */
+  /** Why no download can be made in a frame, by the code of `targets()`. */
   frameDownload: { 'sandboxed-downloads': string; 'sandboxed-frame': string; 'foreign-frame': string };
   pickerFailed: string;
   streamsForRoom: (room: number | undefined) => string;

@@ -89,23 +89,23 @@ function snapshotPicker(snapshots: Snapshot[], state: Step<'ready'>, session: Se
 /** The output formats, as the package lists them. */
 function outputField({ image, survey, output, placing }: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
-  const { outputs } = image;
+  const { formats } = image;
   const choose = (event: Event) => {
     const name = (event.target as HTMLSelectElement).value;
-    session.selectOutput(outputs.find((one) => one.name === name)!);
+    session.selectOutput(formats.find((one) => one.name === name)!);
   };
   return html`
     <label class="field">
       <span>${texts.output}</span>
       <select name="output" part="field" ?disabled=${placing} .value=${output.name} @change=${choose}>
-        ${outputs.map(
+        ${formats.map(
           (one) =>
             html`<option value=${one.name} ?selected=${one === output} ?disabled=${one.refusal !== undefined}>${texts.outputValue(one)}</option>`,
         )}
       </select>
     </label>
     ${output.notices.map((notice) => html`<p class="notice" part="notice">${spoken(texts.notice(notice, hasGpt(survey)))}</p>`)}
-    ${outputs.map((one) => (one.refusal ? html`<p class="quiet">${spoken(texts.outputRefusal(one, one.refusal))}</p>` : nothing))}
+    ${formats.map((one) => (one.refusal ? html`<p class="quiet">${spoken(texts.outputRefusal(one, one.refusal))}</p>` : nothing))}
   `;
 }
 

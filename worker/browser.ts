@@ -11,7 +11,7 @@ import { sweep } from './targets/browser/storage.js';
 
 export { configure } from './api/browser-files.js';
 export { canStore } from './api/can-store.js';
-export { outputs } from './api/page-outputs.js';
+export { targets } from './api/page-targets.js';
 export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors/errors.js';
 export { shownMessage, shownText } from './errors/shown.js';
 export { RequestLimit } from './http/host.js';

@@ -5,7 +5,7 @@ import { http, node } from './api/node.js';
 import { prepareWorkers } from './api/prepare.js';
 import type { HttpOptions } from './http/types.js';
 import type { PrepareOptions, Source } from './public/types.js';
-import type { Image, Input, OpenOptions, OutputKind } from './public/types.node.js';
+import type { Image, Input, OpenOptions, TargetKind } from './public/types.node.js';
 import { openHttp } from './sources/open-http.js';
 
 export { configure } from './api/node-files.js';
@@ -47,4 +47,4 @@ export const canStore = async (_size: number): Promise<boolean> => false;
 export const removeLeftovers = async (): Promise<void> => {};
 
 /** What can be converted to: in Node all that there is. */
-export const outputs = async (): Promise<OutputKind[]> => [{ name: 'path' }, { name: 'stream' }, { name: 'target' }];
+export const targets = async (): Promise<TargetKind[]> => [{ name: 'path' }, { name: 'stream' }, { name: 'target' }];

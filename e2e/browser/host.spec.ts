@@ -164,8 +164,8 @@ test.describe('what a page can convert to', () => {
   const obstacles = (frame: Frame): Promise<Record<string, string | undefined>> =>
     frame.evaluate(async () => {
       const url = '/dist/browser.js';
-      const { outputs }: Decant = await import(url);
-      return Object.fromEntries((await outputs()).map(({ name, obstacle }) => [name, obstacle ?? 'none']));
+      const { targets }: Decant = await import(url);
+      return Object.fromEntries((await targets()).map(({ name, obstacle }) => [name, obstacle ?? 'none']));
     });
 
   test('on a page by itself', async ({ page }) => {

@@ -26,7 +26,7 @@ test('every output gives back the room that it was charged for', async ({ openWi
     const formats = await page.evaluate(async () => {
       const image = await window.decant.open(window.file);
       await image.close();
-      return image.outputs.filter(({ refusal }) => !refusal).map(({ name }) => name);
+      return image.formats.filter(({ refusal }) => !refusal).map(({ name }) => name);
     });
     expect(formats.length).toBeGreaterThan(1);
     before ??= (await storage(page)).usage;

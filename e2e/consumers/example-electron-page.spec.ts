@@ -20,7 +20,7 @@ const OUTPUTS = [
   { name: 'vpc', label: 'Fixed VHD', extension: '.vhd', size: 25e6, notices: [notice('The disk is made larger')] },
   { name: 'none', label: 'Not this', extension: '.none', notices: [], refusal: 'It is too large' },
 ];
-const IMAGE = { name: 'disk.qcow2', format: 'qcow2', virtualSize: 24e6, needs: [], safety: [], outputs: OUTPUTS };
+const IMAGE = { name: 'disk.qcow2', format: 'qcow2', virtualSize: 24e6, needs: [], safety: [], formats: OUTPUTS };
 const MISSING = { kind: 'missing-file', role: 'backing file', name: 'base.qcow2', of: 'disk.qcow2' };
 const RESULT = { outputSize: 24e6, notices: [], lostBytes: 0, seconds: 3 };
 

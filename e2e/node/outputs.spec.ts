@@ -121,7 +121,7 @@ test('what an image can become', () => {
   const outputs = (image: string) =>
     program<Record<string, unknown>[]>(
       `const image = await decant.open(args[0]);
-       console.log(JSON.stringify(image.outputs));
+       console.log(JSON.stringify(image.formats));
        await image.close();`,
       image,
     );

@@ -67,7 +67,7 @@ async function command({ format, writer }: pairs.Row, folder: string): Promise<s
 /** The names of all formats that are read, and of all that can be made of a disk. */
 async function registered(): Promise<{ format: string[]; writer: string[] }> {
   const image = await decant.open(images.kinds());
-  const writer = image.outputs.map(({ name }) => name);
+  const writer = image.formats.map(({ name }) => name);
   await image.close();
   const unknown = await decant.open(images.kinds(), { format: '?' }).catch(({ message }: Error) => message);
   return { format: pairsOf(String(unknown).split('choose one of ')[1]!.split(', ')), writer };

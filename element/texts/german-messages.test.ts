@@ -63,7 +63,7 @@ const WITHOUT_SENTENCE = {
     'target-too-small',
   ],
   'of workers, and of a mistake in a program': ['no-page', 'unknown-option'],
-  'of outputs(), for which the element has texts': ['no-picker'],
+  'of targets(), for which the element has texts': ['no-picker'],
   'of the page around, which speaks its own language': ['from-page'],
 };
 const withoutSentence = Object.values(WITHOUT_SENTENCE).flat();

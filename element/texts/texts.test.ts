@@ -46,7 +46,7 @@ const costs: Choice[] = [
 const result = { bytesWritten: 5e6, holeBytes: 1e6, outputSize: 6e6, engine: 'workers', workers: 2 } as Result;
 const infos: Info[] = [infoOf(), infoOf({ version: 3, clusterSize: 65_536, containers: [{ name: 'gzip' }] })];
 const snapshot = (name: string) => ({ id: name, name, dateSeconds: 1e9 }) as Snapshot;
-const outputs: OutputFormat[] = [outputOf('raw', '.raw'), outputOf('vpc', '.vhd', { hint: 'For Azure' })];
+const formats: OutputFormat[] = [outputOf('raw', '.raw'), outputOf('vpc', '.vhd', { hint: 'For Azure' })];
 const names = (name: string) => [[name], Array(5).fill(name), Array(6).fill(name)];
 const each = <T>(values: T[]): [T][] => values.map((value) => [value]);
 
@@ -121,13 +121,13 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     lostRange: each(
       ['grain-cut', 'of-tomorrow'].map((code) => ({ start: 512, length: 512, code, reason: 'the file ends' })),
     ),
-    outputValue: each(outputs),
+    outputValue: each(formats),
     notice: [
       [{ code: 'disk-grows', fields: { added: 1e6, unit: 2 ** 30 }, message: 'The disk grows' }, true],
       [{ code: 'disk-grows', fields: { added: 1e6, unit: 2 ** 20 }, message: 'The disk grows' }, undefined],
       [{ code: 'trailer', fields: { size: 512 }, message: 'There is more' }, false],
     ],
-    outputRefusal: outputs.map((output) => [
+    outputRefusal: formats.map((output) => [
       output,
       { kind: 'limit', code: 'vhd-too-large', fields: { size: 5e12 }, message: 'The disk is too large' },
     ]),

@@ -30,7 +30,7 @@ export interface Conversion {
   opening: Opening;
   opened: OpenedImage;
   info: Info;
-  outputs: OutputFormat[];
+  formats: OutputFormat[];
 }
 
 export async function convertImage(conversion: Conversion, output: Output, options: ConvertOptions): Promise<Result> {
@@ -56,7 +56,7 @@ export async function convertImage(conversion: Conversion, output: Output, optio
 
 /** What a conversion with `resume` would go on with; undefined where it could not be resumed, or only its target knows. */
 export async function keptOf(
-  { platform, opening, opened, info, outputs }: Conversion,
+  { platform, opening, opened, info, formats }: Conversion,
   output: Output,
   options: ConvertOptions,
   signal: AbortSignal,
@@ -65,7 +65,7 @@ export async function keptOf(
   if (isStream(output) || isTarget(output)) return undefined;
   if (info.needs.some(({ kind }) => kind === 'missing-file')) return undefined;
   const target = platform.target(output, opening.sources.all, options);
-  const { name, compressed } = chosenFormat(outputs, options);
+  const { name, compressed } = chosenFormat(formats, options);
   const { comesInOrder } = opened;
   const layout = () => opened.layout(signal);
   const identity = await identityOf(opening, { info, comesInOrder, layout }, name, compressed, options);
@@ -80,14 +80,14 @@ const isUnchanged = ({ sources }: Opening): Promise<boolean> =>
 
 async function convertTo(
   target: OutputTarget,
-  { platform, opening, opened, info, outputs }: Conversion,
+  { platform, opening, opened, info, formats }: Conversion,
   options: ConvertOptions & { signal: AbortSignal },
 ): Promise<Result> {
   const { signal } = options;
   if (signal.aborted) throw cancelled();
   const { sources, engine, engineReason, workers } = opening;
   const memory = settleMemory(options, workers, platform, sources.expect);
-  const { name: format, size, compressed, hasFooter } = chosenFormat(outputs, options);
+  const { name: format, size, compressed, hasFooter } = chosenFormat(formats, options);
   if (options.resume && !target.resumes) throw new DecantError('usage', 'An output of this kind cannot be resumed');
   const { comesInOrder } = opened;
   const layout = () => opened.layout(signal);

@@ -8,8 +8,8 @@ import type { Platform } from './platform.js';
 /** An image of which nothing can be read. */
 function bare(platform: Partial<Platform> = {}, sources: object = {}): OpenImage {
   const opening = { settings: {}, sources: { unnoticed: [], close: async () => {}, ...sources } };
-  const outputs = [{ name: 'raw' }];
-  const opened = { info: infoOf({}), outputs, cancelReads: () => {}, close: async () => {} };
+  const formats = [{ name: 'raw' }];
+  const opened = { info: infoOf({}), formats, cancelReads: () => {}, close: async () => {} };
   return new OpenImage(platform as Platform, opening as never, opened as never, undefined);
 }
 

@@ -117,7 +117,7 @@ export class OpenImage implements CommonImage {
   /** Conversions, maps, reads and unlockings under way: the image stays open until they have ended. */
   #uses = new Set<Promise<unknown>>();
   readonly info: Info;
-  readonly outputs: OutputFormat[];
+  readonly formats: OutputFormat[];
 
   constructor(
     private readonly platform: Platform,
@@ -132,7 +132,7 @@ export class OpenImage implements CommonImage {
     }));
     const safety = [...opened.info.safety, ...unnoticed];
     this.info = { ...opened.info, safety, ...(name === undefined ? {} : { name }) };
-    this.outputs = opened.outputs;
+    this.formats = opened.formats;
     openImages.add(this);
     for (const method of METHODS) {
       // A test may put a spy in its place.
@@ -220,16 +220,16 @@ export class OpenImage implements CommonImage {
       giveUp(output, toDecantError(thrown));
       throw thrown;
     }
-    const { opening, opened, info, outputs } = this;
-    const conversion = { platform: this.platform, opening, opened, info, outputs };
+    const { opening, opened, info, formats } = this;
+    const conversion = { platform: this.platform, opening, opened, info, formats };
     return this.#use(convertImage(conversion, output, { ...options, signal }));
   }
 
   async kept(output: Output, options: ConvertOptions = {}): Promise<Kept | undefined> {
     this.#requireOpen();
     checkCall('convert', options, this.platform.convertOptions);
-    const { opening, opened, info, outputs } = this;
-    const conversion = { platform: this.platform, opening, opened, info, outputs };
+    const { opening, opened, info, formats } = this;
+    const conversion = { platform: this.platform, opening, opened, info, formats };
     const signal = this.#until(options.signal);
     // The files stay open while they are looked at, even if nobody waits for that any more.
     const looking = this.#use(keptOf(conversion, output, options, signal));

@@ -24,7 +24,7 @@ const refused: OutputFormat = {
   name: 'huge',
   refusal: { kind: 'limit', code: 'vhd-too-large', fields: { size: 5 }, message: 'It is too large' },
 };
-const outputs = [raw, vpc, refused];
+const formats = [raw, vpc, refused];
 
 test.each([
   [{}, raw],
@@ -33,7 +33,7 @@ test.each([
   [{ format: 'vpc', formatOptions: {} }, vpc],
   [{ format: 'vpc', formatOptions: { subformat: 'fixed', size: 'large' } }, vpc],
 ])('%j is found', (options, expected) => {
-  expect(chosenFormat(outputs, options)).toBe(expected);
+  expect(chosenFormat(formats, options)).toBe(expected);
 });
 
 describe('refused', () => {
@@ -53,12 +53,12 @@ describe('refused', () => {
     ],
     [{ formatOptions: null as unknown as object }, "'formatOptions' is no object"],
   ] as [Parameters<typeof chosenFormat>[1], string][])('%j', (options, message) => {
-    expect(() => chosenFormat(outputs, options)).toThrow(expect.objectContaining({ kind: 'usage', message }));
+    expect(() => chosenFormat(formats, options)).toThrow(expect.objectContaining({ kind: 'usage', message }));
   });
 
   test('one that the disk does not fit in, after its options were looked at', () => {
     const failure = expect.objectContaining({ kind: 'limit', message: 'It is too large' });
-    expect(() => chosenFormat(outputs, { format: 'huge' })).toThrow(failure);
-    expect(() => chosenFormat(outputs, { format: 'huge', formatOptions: { a: '' } })).toThrow("no option 'a'");
+    expect(() => chosenFormat(formats, { format: 'huge' })).toThrow(failure);
+    expect(() => chosenFormat(formats, { format: 'huge', formatOptions: { a: '' } })).toThrow("no option 'a'");
   });
 });

@@ -9,12 +9,12 @@ const DEFAULT = 'raw';
 
 const list = (names: string[]): string => names.join(', ');
 
-/** The one of `outputs` that `options` ask for. Fails with `usage` where there is none, or it has no such option. */
-export function chosenFormat(outputs: OutputFormat[], options: ConvertOptions): OutputFormat {
+/** The one of `formats` that `options` ask for. Fails with `usage` where there is none, or it has no such option. */
+export function chosenFormat(formats: OutputFormat[], options: ConvertOptions): OutputFormat {
   const { format: name = DEFAULT, formatOptions = {} } = options;
-  const format = outputs.find((output) => output.name === name);
+  const format = formats.find((output) => output.name === name);
   if (!format) {
-    const names = list(outputs.map((output) => output.name));
+    const names = list(formats.map((output) => output.name));
     throw new DecantError('usage', `There is no output format '${name}'; choose one of ${names}`);
   }
   checkObject('formatOptions', formatOptions);

@@ -1,12 +1,12 @@
 // What a page can convert to.
 
 import { toDecantError } from '../errors/errors.js';
-import type { OutputKind } from '../public/types.browser.js';
+import type { TargetKind } from '../public/types.browser.js';
 import { downloadRefusal } from '../targets/browser/download.js';
 import { isInForeignFrame } from '../targets/browser/frame.js';
 import { storageRoot } from '../targets/browser/storage.js';
 
-type Obstacle = Required<Pick<OutputKind, 'obstacle' | 'code'>>;
+type Obstacle = Required<Pick<TargetKind, 'obstacle' | 'code'>>;
 
 /** Why a page gets no handles from pickers, or undefined where it does. */
 function pickerObstacle(picker: 'showSaveFilePicker' | 'showDirectoryPicker'): Obstacle | undefined {
@@ -40,7 +40,7 @@ function obstacleOf(thrown: unknown): Obstacle {
 /**
  * What this page can convert to, and why not where it cannot; never rejects. Whether a disk fits is told by `canStore`.
  */
-export async function outputs(): Promise<OutputKind[]> {
+export async function targets(): Promise<TargetKind[]> {
   const stored = await storageObstacle();
   return [
     { name: 'file handle', ...pickerObstacle('showSaveFilePicker') },

@@ -63,10 +63,10 @@ async function run(
 }
 
 /** Fails with `usage` if the output is to be compressed, in a format that is not. */
-function requireCompressed({ outputs }: Image, { compress, format }: Extract<Command, { name: 'convert' }>): void {
-  const compressed = outputs.filter((output) => output.compressed).map(({ name }) => name);
+function requireCompressed({ formats }: Image, { compress, format }: Extract<Command, { name: 'convert' }>): void {
+  const compressed = formats.filter((output) => output.compressed).map(({ name }) => name);
   // What is no format is refused as one.
-  if (!compress || compressed.includes(format) || !outputs.some(({ name }) => name === format)) return;
+  if (!compress || compressed.includes(format) || !formats.some(({ name }) => name === format)) return;
   throw new DecantError('usage', `-c needs an output format that is compressed: -O ${compressed.join(' or -O ')}`);
 }
 

@@ -45,8 +45,8 @@ export class OpenedImage {
     return this.#session.opened.comesInOrder;
   }
 
-  get outputs(): OutputFormat[] {
-    return this.#session.opened.outputs;
+  get formats(): OutputFormat[] {
+    return this.#session.opened.formats;
   }
 
   /**

@@ -66,7 +66,7 @@ const opening = () =>
     workers: 1,
   }) as unknown as Opening;
 
-const opened = { image: 7, info: {}, outputs: [], comesInOrder: false };
+const opened = { image: 7, info: {}, formats: [], comesInOrder: false };
 const never = () => new Promise<never>(() => {});
 const failure = (work: Promise<unknown>) => work.catch((error: unknown) => error);
 

@@ -88,7 +88,7 @@ export interface Image extends CommonImage {
 }
 
 /** A kind of output, and whether this page has it. */
-export interface OutputKind {
+export interface TargetKind {
   /** A handle of a picker, `{ folder }`, `{ opfs }`, `{ download }`, a `WritableStream`, a `Target`. */
   name: 'file handle' | 'folder' | 'opfs' | 'download' | 'stream' | 'target';
   /** Why this page cannot convert to it, as a sentence; missing where it can. */

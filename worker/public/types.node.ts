@@ -103,7 +103,7 @@ export interface Image extends CommonImage {
 }
 
 /** A kind of output, and whether it is there. */
-export interface OutputKind {
+export interface TargetKind {
   /** A path, a `WritableStream`, a `Target`. */
   name: 'path' | 'stream' | 'target';
   /** Why it is not there, as a sentence; in Node all are. */

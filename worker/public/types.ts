@@ -390,7 +390,7 @@ export interface OutputFormat {
 
 /** How to convert an image. */
 export interface CommonConvertOptions {
-  /** The name of one of `Image.outputs`; by default `raw`. */
+  /** The name of one of `Image.formats`; by default `raw`. */
   format?: string;
   /** The values of options of the format, by name. */
   formatOptions?: Record<string, string>;
@@ -474,7 +474,7 @@ export interface CommonImage {
   /** What the headers say, and what a conversion still needs. */
   readonly info: Info;
   /** What the disk can be converted to, the default first, and why not where it cannot. */
-  readonly outputs: OutputFormat[];
+  readonly formats: OutputFormat[];
   /**
    * Starts what converts this image, so that a conversion begins at once. It need not be called; what is not used within 10
    * seconds ends again.

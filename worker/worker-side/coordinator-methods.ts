@@ -19,7 +19,7 @@ export type CrateExtent = Omit<import('../public/types.js').Extent, 'file'> & { 
 export interface OpenedImage {
   image: number;
   info: CrateInfo;
-  outputs: OutputFormat[];
+  formats: OutputFormat[];
   /** Whether the disk is read once, in order: what it is packed in allows no more. */
   comesInOrder: boolean;
 }
@@ -177,8 +177,8 @@ export function coordinatorMethods(
         const info = crateImage.info() as CrateInfo;
         const image = nextId++;
         images.set(image, opened);
-        const outputs = crateImage.outputs() as OutputFormat[];
-        return { image, info, outputs, comesInOrder: crateImage.comesInOrder() };
+        const formats = crateImage.formats() as OutputFormat[];
+        return { image, info, formats, comesInOrder: crateImage.comesInOrder() };
       } catch (thrown) {
         // After a trap nothing more can be asked of the wasm.
         if (!(thrown instanceof WebAssembly.RuntimeError)) crateImage.free();

@@ -1,7 +1,7 @@
 //! Exports to `worker/`: images, their maps, and conversions.
 
 use super::open_spec::OpenSpec;
-use super::output_spec::{OutputSpec, outputs};
+use super::output_spec::{OutputSpec, formats};
 use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_order, read, resume};
 use crate::crypt::Keys;
 use crate::disk::damage::{Losses, Lost};
@@ -81,9 +81,9 @@ impl OpenImage {
         image.files().iter().zip(image.given()).map(number).collect()
     }
 
-    /// `Image.outputs` of the API.
-    pub fn outputs(&self) -> JsResult<JsValue> {
-        to_js(&outputs(self.image("asked for its size").ok().map(|image| image.virtual_size())))
+    /// `Image.formats` of the API.
+    pub fn formats(&self) -> JsResult<JsValue> {
+        to_js(&formats(self.image("asked for its size").ok().map(|image| image.virtual_size())))
     }
 
     /// Examines the tables, all of them if `deep`. Returns `undefined` for a streamed disk.

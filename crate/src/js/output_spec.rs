@@ -93,7 +93,7 @@ fn writer_for(format: &OutputFormat, virtual_size: Option<u64>) -> Result<Box<dy
 
 /// Describes all output formats for a disk of `virtual_size` bytes, including those that refuse it. `None` if its size
 /// is unknown.
-pub(super) fn outputs(virtual_size: Option<u64>) -> Vec<OutputMessage> {
+pub(super) fn formats(virtual_size: Option<u64>) -> Vec<OutputMessage> {
     OUTPUT_FORMATS.iter().map(|format| describe(format, virtual_size)).collect()
 }
 

@@ -14,7 +14,7 @@ export interface Opened {
   format: string;
   virtualSize: number;
   needs: { kind: string; name?: string }[];
-  outputs: { name: string; extension: string }[];
+  formats: { name: string; extension: string }[];
 }
 
 export interface Reply {

@@ -105,7 +105,7 @@ export const OUTPUTS = [
 export const imageOf = (info: Partial<Info> = {}, more: Partial<Image> = {}): Image =>
   ({
     info: infoOf(info),
-    outputs: OUTPUTS,
+    formats: OUTPUTS,
     prepare: async () => {},
     unlock: async () => {},
     map: async function* () {},

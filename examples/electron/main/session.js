@@ -14,7 +14,7 @@ export class Session {
   #path;
   #companions = [];
   #password;
-  #outputs = [];
+  #formats = [];
   #output;
 
   /**
@@ -61,7 +61,7 @@ export class Session {
 
   /** Asks where to save the disk in `format`; answers with the name of the file. */
   async chooseOutput(format) {
-    const output = this.#outputs.find(({ name }) => name === format);
+    const output = this.#formats.find(({ name }) => name === format);
     if (!output) return usage('Open an image, then choose one of its formats');
     const suggested = basename(this.#path, extname(this.#path)) + output.extension;
     const path = await this.#dialogs.output(suggested);
@@ -95,9 +95,9 @@ export class Session {
 
   async #open(password) {
     this.#output = undefined;
-    this.#outputs = [];
+    this.#formats = [];
     const reply = await this.#work.request('open', { path: this.#path, companions: this.#companions, password });
-    this.#outputs = reply.value?.outputs ?? [];
+    this.#formats = reply.value?.formats ?? [];
     return reply;
   }
 }

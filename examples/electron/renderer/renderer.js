@@ -98,7 +98,7 @@ onSubmit('unlock', unlock);
 onSubmit('save', convert);
 element('cancel').addEventListener('click', () => converter.cancel().catch(fault));
 element('format').addEventListener('change', ({ target }) => {
-  view.showNotices(image.outputs.find(({ name }) => name === target.value));
+  view.showNotices(image.formats.find(({ name }) => name === target.value));
 });
 
 const dropping = (is) => document.body.classList.toggle('dropping', is);

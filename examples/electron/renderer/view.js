@@ -22,7 +22,7 @@ function option({ name, label, size, refusal }) {
 }
 
 /** Shows an image that was opened, and asks for what it needs. */
-export function showImage({ name, format, virtualSize, needs, safety, outputs }) {
+export function showImage({ name, format, virtualSize, needs, safety, formats }) {
   const missing = needs.filter(({ kind }) => kind === 'missing-file');
   const disk = virtualSize === undefined ? 'a disk of unknown size' : `a disk of ${texts.size(virtualSize)}`;
   element('name').textContent = name;
@@ -33,8 +33,8 @@ export function showImage({ name, format, virtualSize, needs, safety, outputs })
   show('unlock', missing.length === 0 && needs.length > 0);
   show('save', needs.length === 0);
   element('password').value = '';
-  element('format').replaceChildren(...outputs.map(option));
-  showNotices(outputs[0]);
+  element('format').replaceChildren(...formats.map(option));
+  showNotices(formats[0]);
   show('image', true);
   element('name').focus();
 }

@@ -4,7 +4,7 @@ import { DecantError, open, shownText } from 'decant';
 import { brief } from './progress.mjs';
 
 /** What the page shows of an image. Names in it are hostile until they are escaped. */
-function described({ info, outputs }, path) {
+function described({ info, formats }, path) {
   const { format, virtualSize, needs, safety } = info;
   return {
     name: shownText(path.split(/[\\/]/).at(-1)),
@@ -14,7 +14,7 @@ function described({ info, outputs }, path) {
       kind === 'password' ? { kind, of: shownText(of) } : { kind, role, name: shownText(name), of: shownText(of) },
     ),
     safety: safety.map(({ message }) => message),
-    outputs: outputs.map(({ name, label, extension, size, notices, refusal }) => ({
+    formats: formats.map(({ name, label, extension, size, notices, refusal }) => ({
       name,
       label,
       extension,
