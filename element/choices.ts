@@ -1,6 +1,6 @@
 // The ways to save a disk: which there are in this browser, what they cost, and which is best.
 
-import { canStore, type Info, type OutputFormat, targets } from 'decant';
+import { type AnyInfo, canStore, type OutputFormat, targets } from 'decant';
 import { diskSize } from './disk-size.js';
 import type { Host } from './host.js';
 import { currentRates, type Method, predict, type Rates } from './rates.js';
@@ -119,7 +119,7 @@ async function roomBelow(size: number, turn: AbortSignal): Promise<number> {
  * file that is picked there.
  */
 export function listChoices(
-  info: Info,
+  info: AnyInfo,
   output: OutputFormat,
   survey: Survey,
   environment: Environment,
@@ -148,7 +148,7 @@ export function listChoices(
 
 /** How a download is made here, or why there is none. */
 function downloading(
-  info: Info,
+  info: AnyInfo,
   output: OutputFormat,
   survey: Survey,
   { rates, fits, room, stream, folderObstacle, downloadObstacle }: Environment,

@@ -1,6 +1,6 @@
 // Whether a file that was handed over for a name is the right one, as far as that can be found out.
 
-import { type Image, open } from 'decant';
+import { type AnyImage, open } from 'decant';
 import { diskSize } from './disk-size.js';
 import { type Given, mayBeSame, sourceOf } from './given.js';
 import type { Answer } from './opening.js';
@@ -17,7 +17,7 @@ const SECTOR = 512;
 export async function doubtsAbout(
   { need, given }: Answer,
   top: Given,
-  image: Image,
+  image: AnyImage,
   texts: AllTexts,
   signal: AbortSignal,
 ): Promise<string[]> {
@@ -59,13 +59,13 @@ async function formatOf(given: Given, signal: AbortSignal): Promise<string | und
   }
 }
 
-type Layer = Image['info']['layers'][number];
+type Layer = AnyImage['info']['layers'][number];
 
 const smaller = (layer: Layer, above: Layer, texts: AllTexts): string =>
   texts.smallerLayer(layer.name, layer.virtualSize, above.name, above.virtualSize);
 
 /** A sentence for each layer whose disk is smaller than that of the layer above. */
-export function smallerLayers({ layers }: Image['info'], texts: AllTexts): string[] {
+export function smallerLayers({ layers }: AnyImage['info'], texts: AllTexts): string[] {
   return layers.flatMap((layer, at) => {
     const above = layers[at - 1];
     return above && layer.virtualSize < above.virtualSize ? [smaller(layer, above, texts)] : [];

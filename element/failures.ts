@@ -57,6 +57,7 @@ async function canSalvage(opening: Opening, signal: AbortSignal): Promise<boolea
     const options = await openingOptions(opening, signal);
     const image = await open(await sourceOf(opening.top, signal), { ...options, salvage: true, signal });
     try {
+      if (image.streamed) return false;
       for await (const { kind } of image.map({ signal })) if (kind === 'data') return true;
       return false;
     } finally {

@@ -1,6 +1,6 @@
 // From a file to an image that can be converted: asks for what it needs, then shows what it is.
 
-import { type Image, type Layer, type Need, type OutputFormat, open, type Waiting } from 'decant';
+import { type AnyImage, type Image, type Layer, type Need, type OutputFormat, open, type Waiting } from 'decant';
 import { bestChoice, type Environment, explore, listChoices, newEnvironment } from './choices.js';
 import { doubtsAbout } from './companions.js';
 import { contentsOf } from './contents/contents.js';
@@ -134,7 +134,7 @@ export class Opener {
     await this.open({ ...opening, missing: this.missing, answers: others });
   }
 
-  async #goOn(image: Image, opening: Opening, turn: AbortSignal, notice: string | undefined): Promise<void> {
+  async #goOn(image: AnyImage, opening: Opening, turn: AbortSignal, notice: string | undefined): Promise<void> {
     const last = opening.answers.at(-1);
     if (last && !last.confirmed) {
       const reasons = await doubtsAbout(last, opening.top, image, this.stage.texts, turn);
@@ -163,6 +163,8 @@ export class Opener {
       await this.open({ ...opening, companions: rest(opening.companions), repeated: rest(opening.repeated) });
     } else if (needs.length > 0 && opening.passwords.isEmpty) {
       this.stage.show(turn, this.#asking(image, notice));
+    } else if (image.streamed) {
+      await this.#describe(image, turn);
     } else {
       await this.#unlock(image, opening, turn);
     }
@@ -189,7 +191,7 @@ export class Opener {
   }
 
   /** Asks for the files that are missing, or else for the password of `locked`, by default the first layer that is. */
-  #asking(image: Image, notice: string | undefined, locked?: Layer): Step<'needs'> {
+  #asking(image: AnyImage, notice: string | undefined, locked?: Layer): Step<'needs'> {
     const { needs, layers } = image.info;
     // Files first: they may bring more layers to unlock.
     const missing = needs.filter(isMissing);
@@ -208,7 +210,7 @@ export class Opener {
   }
 
   /** Shows what the headers say at once, then what the map and the browser tell, as it becomes known. */
-  async #describe(image: Image, turn: AbortSignal): Promise<void> {
+  async #describe(image: AnyImage, turn: AbortSignal): Promise<void> {
     const { virtualSize, layers } = image.info;
     const names = layers.map(({ name }) => name);
     const survey: Survey = {
@@ -233,13 +235,11 @@ export class Opener {
   }
 
   /** Reads the map until its end, or until a conversion begins: that reads all of it by itself. */
-  async #survey(image: Image, turn: AbortSignal, survey: Survey, show: () => void): Promise<void> {
+  async #survey(image: AnyImage, turn: AbortSignal, survey: Survey, show: () => void): Promise<void> {
     let shown = performance.now();
-    // A disk that is read in order has no map.
-    const isMapped = image.info.virtualSize !== undefined;
-    if (!isMapped) survey.data = diskSize(image.info);
+    if (image.streamed) survey.data = diskSize(image.info);
     try {
-      for await (const extent of isMapped ? image.map({ signal: turn }) : []) {
+      for await (const extent of image.streamed ? [] : image.map({ signal: turn })) {
         if (turn.aborted || this.stage.state.step !== 'ready') return;
         survey.picture?.add(extent);
         if (extent.kind === 'lost') survey.lost += extent.length;
@@ -259,7 +259,7 @@ export class Opener {
   }
 
   /** Shows the image with what is known by now. What the person has chosen stays. */
-  showImage(image: Image, turn: AbortSignal, survey: Survey): void {
+  showImage(image: AnyImage, turn: AbortSignal, survey: Survey): void {
     const { state } = this.stage;
     const before = state.step === 'ready' ? state : undefined;
     const { opening, environment } = this;
@@ -295,7 +295,7 @@ export class Opener {
 }
 
 /** What the file of a need may be called: its name, and the ID that it must have. */
-const namesOf = ({ name, fileName }: FileNeed, { info }: Image): string[] => [
+const namesOf = ({ name, fileName }: FileNeed, { info }: AnyImage): string[] => [
   fileName,
   ...info.references.flatMap((reference) =>
     reference.name === name && reference.identity ? [reference.identity.id] : [],
@@ -303,20 +303,18 @@ const namesOf = ({ name, fileName }: FileNeed, { info }: Image): string[] => [
 ];
 
 /** Finds out what is inside the disk. */
-async function lookInto(image: Image, turn: AbortSignal, survey: Survey, show: () => void): Promise<void> {
-  const { virtualSize } = image.info;
-  // A disk that is read in order cannot be looked into.
-  if (virtualSize === undefined) return;
+async function lookInto(image: AnyImage, turn: AbortSignal, survey: Survey, show: () => void): Promise<void> {
+  if (image.streamed) return;
   const read = (offset: number, length: number) => image.read(offset, length, { signal: turn });
   // What cannot be read now, a conversion meets again and reports.
-  const contents = await contentsOf(read, virtualSize).catch(() => undefined);
+  const contents = await contentsOf(read, image.info.virtualSize).catch(() => undefined);
   if (!contents) return;
   survey.contents = contents;
   show();
 }
 
 /** The files that were handed over beside the image, and that it does not refer to. */
-function surplusOf({ info }: Image, { bundle, companions }: Opening): Given[] {
+function surplusOf({ info }: AnyImage, { bundle, companions }: Opening): Given[] {
   const count = (names: string[], name: string) => names.filter((one) => one === name).length;
   const names = companions.map(({ file }) => file.name);
   return companions.filter((given) => {
@@ -336,14 +334,14 @@ function newAmong(surplus: Given[], { top, bundle, answers, repeated }: Opening)
 }
 
 /** The output format called `name` if the image can be converted to it, otherwise the first that it can be. */
-function outputOf(image: Image, name: string | undefined): OutputFormat {
+function outputOf(image: AnyImage, name: string | undefined): OutputFormat {
   const possible = image.formats.filter(({ refusal }) => !refusal);
   return possible.find((output) => output.name === name) ?? possible[0]!;
 }
 
 /** The size of the largest output whose size is known before the conversion, in bytes. */
-const largestOutput = (image: Image): number => Math.max(...image.formats.map(({ size = 0 }) => size));
+const largestOutput = (image: AnyImage): number => Math.max(...image.formats.map(({ size = 0 }) => size));
 
 /** The place of the snapshot `id` in the image's list; -1 for the active disk. */
-export const snapshotPlace = (image: Image, id: string | undefined): number =>
+export const snapshotPlace = (image: AnyImage, id: string | undefined): number =>
   id === undefined ? -1 : image.info.snapshots.findIndex((snapshot) => snapshot.id === id);

@@ -1,6 +1,6 @@
 // How an image is opened: the files that were handed over for it, and what the person has answered.
 
-import type { Companion, Info, Layer, Need, OpenOptions } from 'decant';
+import type { AnyInfo, Companion, Layer, Need, OpenOptions } from 'decant';
 import { type Given, isSame, sourceOf, without } from './given.js';
 import { Passwords } from './passwords.js';
 import { type Bundle, isSameName } from './sorting.js';
@@ -53,7 +53,7 @@ export const sourcesOf = ({ top, companions, answers }: Opening): Given[] => [
 
 /** How many bytes the image has, and in how many files: its extents count, the files of other disks do not. */
 export function imageFiles(
-  { fileSize = 0, references }: Info,
+  { fileSize = 0, references }: AnyInfo,
   opening: Opening | undefined,
 ): [bytes: number, files: number] {
   const extents = references.filter(({ role }) => role === 'extent');

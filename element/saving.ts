@@ -1,6 +1,6 @@
 // From an image to a saved disk: asks for the place, then converts.
 
-import { copyLifetime, DecantError, type Image, type OutputFormat, type Progress, type Result } from 'decant';
+import { type AnyImage, copyLifetime, DecantError, type OutputFormat, type Progress, type Result } from 'decant';
 import { Course } from './course.js';
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
@@ -323,7 +323,7 @@ export class Saver {
   }
 
   /** Whether something is kept of a conversion that did not succeed. Who has cancelled it does not want that. */
-  async #settleKept(place: Place, image: Image, format: OutputFormat, isCancelled: boolean): Promise<boolean> {
+  async #settleKept(place: Place, image: AnyImage, format: OutputFormat, isCancelled: boolean): Promise<boolean> {
     if (place.kind !== 'stored' || !place.kept) return false;
     if (!isCancelled) return ((await keptDownload(image, place.name, format))?.guestDone ?? 0) > 0;
     // What cannot be removed now is asked about the next time.

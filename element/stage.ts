@@ -1,7 +1,7 @@
 // What is shown, in which words, and whose turn it is. A turn ends when the person goes on to something else; what it still does is
 // ignored.
 
-import type { Image, Waiting } from 'decant';
+import type { AnyImage, Waiting } from 'decant';
 import type { Host } from './host.js';
 import type { State } from './state.js';
 import { english } from './texts/english.js';
@@ -13,7 +13,7 @@ export class Stage {
   /** The server that this turn waits for. */
   waiting: Waiting | undefined;
   #turn = new AbortController();
-  #image: Image | undefined;
+  #image: AnyImage | undefined;
 
   /** `changed` is called after every change of state. */
   constructor(
@@ -39,7 +39,7 @@ export class Stage {
   }
 
   /** Closes `image` when this turn ends. */
-  hold(image: Image): void {
+  hold(image: AnyImage): void {
     this.#image = image;
   }
 

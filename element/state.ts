@@ -1,6 +1,6 @@
 // What the page can be showing.
 
-import type { Image, Kept, Need, OutputFormat, Result, Waiting } from 'decant';
+import type { AnyImage, Kept, Need, OutputFormat, Result, Waiting } from 'decant';
 import type { Given } from './given.js';
 import type { DiskPicture } from './picture/disk-picture.js';
 import type { Method } from './rates.js';
@@ -58,7 +58,7 @@ export type State =
   | { step: 'opening'; name: string }
   | {
       step: 'needs';
-      image: Image;
+      image: AnyImage;
       needs: Need[];
       notice: string | undefined;
       /** A file of another name than the missing one. The person may mean it all the same. */
@@ -69,7 +69,7 @@ export type State =
   | { step: 'unlocking'; name: string; share: number }
   | {
       step: 'ready';
-      image: Image;
+      image: AnyImage;
       survey: Survey;
       choices: Choice[];
       way: Way | undefined;

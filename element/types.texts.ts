@@ -1,6 +1,6 @@
 // The texts of the element, as a page may replace them.
 
-import type { DecantError, Info, LostRange, Need, Notice, OutputFormat, Result, Snapshot, Waiting } from 'decant';
+import type { AnyInfo, DecantError, LostRange, Need, Notice, OutputFormat, Result, Snapshot, Waiting } from 'decant';
 
 /** A file that an image needs. */
 export type MissingFile = Extract<Need, { kind: 'missing-file' }>;
@@ -98,14 +98,14 @@ export interface AllTexts {
   data: string;
   layers: string;
   encryption: string;
-  encryptionValue: (encryption: NonNullable<Info['encryption']>) => string;
+  encryptionValue: (encryption: NonNullable<AnyInfo['encryption']>) => string;
   snapshot: string;
   activeDisk: string;
   snapshotValue: (snapshot: Snapshot) => string;
   openSnapshot: string;
   otherSnapshot: string;
   unused: (names: string[]) => string;
-  formatValue: (info: Info) => string;
+  formatValue: (info: AnyInfo) => string;
   dataCounting: (bytes: number) => string;
   dataValue: (bytes: number, compressed: number) => string;
 

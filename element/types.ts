@@ -1,12 +1,12 @@
 // What a page sees of the element.
 
-import type { DecantError, Info, Output, OutputFormat, Progress, Result } from 'decant';
+import type { AnyInfo, DecantError, Output, OutputFormat, Progress, Result } from 'decant';
 import type { Texts } from './types.texts.js';
 
 /** The disk that is about to be converted. */
 export interface DiskToSave {
   /** What the image's headers say. */
-  info: Info;
+  info: AnyInfo;
   /** What it is converted to; `size` has the bytes of the output where they are known. */
   format: OutputFormat;
   /** A name for the output: the image's, with the extension of the format. */
@@ -39,7 +39,7 @@ export interface StreamedDownloads {
 /** The events of the element. They bubble, and leave shadow trees. */
 export interface DecantConverterEvents {
   /** An image is open, and shown. */
-  'decant-info': CustomEvent<Info>;
+  'decant-info': CustomEvent<AnyInfo>;
   /** A conversion goes on: several times a second. */
   'decant-progress': CustomEvent<Progress>;
   /** A disk is converted. */

@@ -4,7 +4,7 @@ import { browser, http } from './api/browser.js';
 import { disposeOfAll, openImage } from './api/image.js';
 import { prepareWorkers } from './api/prepare.js';
 import type { HttpOptions } from './http/types.js';
-import type { Image, Input, OpenOptions } from './public/types.browser.js';
+import type { AnyImage, Input, OpenOptions } from './public/types.browser.js';
 import type { PrepareOptions, Source } from './public/types.js';
 import { openHttp } from './sources/open-http.js';
 import { sweep } from './targets/browser/storage.js';
@@ -20,8 +20,13 @@ export type * from './public/types.browser.js';
 export type * from './public/types.js';
 export { copyLifetime } from './targets/browser/copy-lifetime.js';
 
-/** Opens an image: recognises its format and reads its headers. Fails with a `DecantError`. */
-export const open = (source: Input, options?: OpenOptions): Promise<Image> => openImage(browser, source, options);
+/**
+ * Opens an image: recognises its format and reads its headers. It is an `Image`, or a `StreamedImage` if its bytes come
+ * only in order. Fails with a
+ * `DecantError`.
+ */
+export const open = (source: Input, options?: OpenOptions): Promise<AnyImage> =>
+  openImage(browser, source, options) as Promise<AnyImage>;
 
 /**
  * A file on a server as a source: for `open`, and as a companion. It is fetched by ranges, as they are needed. Every answer is

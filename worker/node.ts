@@ -5,7 +5,7 @@ import { http, node } from './api/node.js';
 import { prepareWorkers } from './api/prepare.js';
 import type { HttpOptions } from './http/types.js';
 import type { PrepareOptions, Source } from './public/types.js';
-import type { Image, Input, OpenOptions, TargetKind } from './public/types.node.js';
+import type { AnyImage, Input, OpenOptions, TargetKind } from './public/types.node.js';
 import { openHttp } from './sources/open-http.js';
 
 export { configure } from './api/node-files.js';
@@ -17,8 +17,13 @@ export type * from './public/types.js';
 export type * from './public/types.node.js';
 export { copyLifetime } from './targets/browser/copy-lifetime.js';
 
-/** Opens an image: recognises its format and reads its headers. Fails with a `DecantError`. */
-export const open = (source: Input, options?: OpenOptions): Promise<Image> => openImage(node, source, options);
+/**
+ * Opens an image: recognises its format and reads its headers. It is an `Image`, or a `StreamedImage` if its bytes come
+ * only in order. Fails with a
+ * `DecantError`.
+ */
+export const open = (source: Input, options?: OpenOptions): Promise<AnyImage> =>
+  openImage(node, source, options) as Promise<AnyImage>;
 
 /**
  * A file on a server as a source: for `open`, and as a companion. It is fetched by ranges, as they are needed. Every answer is

@@ -7,7 +7,7 @@ import type { Opening, Session } from '../client-side/session.js';
 import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions, Output } from '../public/given.js';
-import type { Info, Kept, Notice, OutputFormat, Progress, Result } from '../public/types.js';
+import type { AnyInfo, Kept, Notice, OutputFormat, Progress, Result } from '../public/types.js';
 import { isTarget } from '../targets/caller-target.js';
 import type { Begun, OutputTarget } from '../targets/output-target.js';
 import type { Converted, CrateProgress } from '../worker-side/coordinator-methods.js';
@@ -29,7 +29,7 @@ export interface Conversion {
   platform: Platform;
   opening: Opening;
   opened: OpenedImage;
-  info: Info;
+  info: AnyInfo;
   formats: OutputFormat[];
 }
 

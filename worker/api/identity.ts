@@ -3,7 +3,7 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { Opening } from '../client-side/session.js';
 import type { ConvertOptions } from '../public/given.js';
-import type { Info } from '../public/types.js';
+import type { HeaderInfo } from '../public/types.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { contentOf } from './content.js';
 
@@ -17,7 +17,7 @@ export interface Refusal {
 
 /** What is converted. */
 interface Subject {
-  info: Info;
+  info: HeaderInfo;
   comesInOrder: boolean;
   /** Lists the extents of the disk. */
   layout(): AsyncIterable<CrateExtent[]>;

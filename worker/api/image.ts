@@ -11,10 +11,9 @@ import { RequestLimit } from '../http/host.js';
 import type { HttpOptions } from '../http/types.js';
 import type { ConvertOptions, Input, OpenOptions, Output } from '../public/given.js';
 import type {
+  AnyInfo,
   Bytes,
-  CommonImage,
   Extent,
-  Info,
   Kept,
   MapOptions,
   OutputFormat,
@@ -111,12 +110,14 @@ const METHODS = [
  * An opened image. Its methods are bound to it: a framework that puts a proxy around it would otherwise hide what they
  * need.
  */
-export class OpenImage implements CommonImage {
+export class OpenImage {
   #closing = new AbortController();
   #closed: Promise<void> | undefined;
   /** Conversions, maps, reads and unlockings under way: the image stays open until they have ended. */
   #uses = new Set<Promise<unknown>>();
-  readonly info: Info;
+  readonly info: AnyInfo;
+  /** Whether its bytes come only in order. */
+  readonly streamed: boolean;
   readonly formats: OutputFormat[];
 
   constructor(
@@ -133,6 +134,7 @@ export class OpenImage implements CommonImage {
     const safety = [...opened.info.safety, ...unnoticed];
     this.info = { ...opened.info, safety, ...(name === undefined ? {} : { name }) };
     this.formats = opened.formats;
+    this.streamed = opened.comesInOrder;
     openImages.add(this);
     for (const method of METHODS) {
       // A test may put a spy in its place.

@@ -1,7 +1,7 @@
 // What a program should know before it takes an image.
 
 import { shownText } from '../errors/shown.js';
-import type { Finding, Info, Need, Notice, Verdict } from '../public/types.js';
+import type { AnyInfo, Finding, Need, Notice, Verdict } from '../public/types.js';
 import type { Examined } from '../worker-side/coordinator-methods.js';
 
 /** The notices that say no more than what was handed over, or could not be seen. Others are warnings. */
@@ -10,7 +10,7 @@ const NOTES = new Set(['backing-file', 'data-file', 'extent', 'extents', 'source
 const ORDER = ['error', 'warning', 'note'] as const;
 
 /** `examined` is undefined for a disk that comes in order. */
-export function verdictOn(info: Info, examined: Examined | undefined): Verdict {
+export function verdictOn(info: AnyInfo, examined: Examined | undefined): Verdict {
   const found: Finding[] = [
     ...info.needs.map(ofNeed),
     ...(examined ? ofTables(examined, info.virtualSize!) : [IN_ORDER]),

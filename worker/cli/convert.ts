@@ -3,7 +3,7 @@
 import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import { addressOf, isHttp, lastingQuery } from '../http/address.js';
-import type { Image, Output } from '../node.js';
+import type { AnyImage, Output } from '../node.js';
 import type { Result } from '../public/types.js';
 import type { Command } from './arguments.js';
 import { leave } from './leaving.js';
@@ -17,7 +17,7 @@ import type { WaitingLines } from './waiting.js';
 
 /** Runs the conversion. Returns whether all of the disk could be read. */
 export async function convert(
-  image: Image,
+  image: AnyImage,
   command: Extract<Command, { name: 'convert' }>,
   waiting: WaitingLines,
   signal: AbortSignal,
@@ -32,7 +32,7 @@ export async function convert(
 }
 
 async function run(
-  image: Image,
+  image: AnyImage,
   command: Extract<Command, { name: 'convert' }>,
   waiting: WaitingLines,
   signal: AbortSignal,
@@ -63,7 +63,7 @@ async function run(
 }
 
 /** Fails with `usage` if the output is to be compressed, in a format that is not. */
-function requireCompressed({ formats }: Image, { compress, format }: Extract<Command, { name: 'convert' }>): void {
+function requireCompressed({ formats }: AnyImage, { compress, format }: Extract<Command, { name: 'convert' }>): void {
   const compressed = formats.filter((output) => output.compressed).map(({ name }) => name);
   // What is no format is refused as one.
   if (!compress || compressed.includes(format) || !formats.some(({ name }) => name === format)) return;

@@ -3,7 +3,7 @@
 import { stat } from 'node:fs/promises';
 import { shownText } from '../errors/shown.js';
 import { isHttp } from '../http/address.js';
-import type { ContainerInfo, Info, Need, Reference, Snapshot } from '../public/types.js';
+import type { AnyInfo, ContainerInfo, HeaderInfo, Need, Reference, Snapshot } from '../public/types.js';
 import { PASSWORD_FILE, WITH } from './failure.js';
 import { STANDARD_INPUT } from './standard-input.js';
 
@@ -29,10 +29,10 @@ function humanSize(bytes: number): string {
   return `${rounded < 1000 ? rounded : '1e+03'} ${units[unit]}`;
 }
 
-const has = (info: Info, feature: string) => info.features.includes(feature);
+const has = (info: HeaderInfo, feature: string) => info.features.includes(feature);
 
 /** The reference to the layer below, if there is one. */
-const below = ({ references }: Info): Reference | undefined =>
+const below = ({ references }: HeaderInfo): Reference | undefined =>
   references.find(({ role }) => role === 'backing file' || role === 'parent');
 
 /** Whether the image has a file name for it, and not only the ID of the disk. */
@@ -71,7 +71,7 @@ function snapshotJson(snapshot: Snapshot): Record<string, unknown> {
   };
 }
 
-export async function infoJson(info: Info, path: string): Promise<string[]> {
+export async function infoJson(info: AnyInfo, path: string): Promise<string[]> {
   const { specific } = info;
   const backingFile = below(info);
   const report = {
@@ -138,7 +138,7 @@ function snapshotList(snapshots: Snapshot[]): string[] {
   return ['Snapshot list:', snapshotRow(['ID', 'TAG', 'VM SIZE', 'DATE', 'VM CLOCK', 'ICOUNT']), ...rows];
 }
 
-function backingLines(info: Info, path: string): string[] {
+function backingLines(info: HeaderInfo, path: string): string[] {
   const backingFile = below(info);
   if (!backingFile) return [];
   const { name, format } = backingFile;
@@ -156,7 +156,7 @@ const needLine = (need: Need): string =>
     : `${shownText(need.name)}, the ${need.role} of ${shownText(need.of)} (${WITH})`;
 
 /** The last lines: what QEMU does not print. */
-function ownLines({ layers, needs, unusedCompanions, safety }: Info): string[] {
+function ownLines({ layers, needs, unusedCompanions, safety }: HeaderInfo): string[] {
   const section = (title: string, rows: string[]) =>
     rows.length > 0 ? [title, ...rows.map((row) => `    ${row}`)] : [];
   const chain = layers.map(
@@ -176,7 +176,7 @@ function ownLines({ layers, needs, unusedCompanions, safety }: Info): string[] {
 const containerName = ({ name, member }: ContainerInfo): string =>
   member === undefined ? name : `${name} ('${shownText(member)}')`;
 
-export async function infoText(info: Info, path: string): Promise<string[]> {
+export async function infoText(info: AnyInfo, path: string): Promise<string[]> {
   const { specific, virtualSize } = info;
   const size = await diskSize(path);
   return [

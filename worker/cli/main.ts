@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
 import { isHttp } from '../http/address.js';
-import { prepare } from '../node.js';
+import { type Image, prepare } from '../node.js';
 import { type Command, parse, USAGE } from './arguments.js';
 import { convert } from './convert.js';
 import { failureText } from './failure.js';
@@ -99,12 +99,13 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
     switch (command.name) {
       case 'info':
         // Passwords that were given are checked.
-        if (command.opening.passwordFiles.length > 0) await image.unlock({ signal });
+        if (!image.streamed && command.opening.passwordFiles.length > 0) await image.unlock({ signal });
         for (const line of await (command.json ? infoJson : infoText)(image.info, shownInput(command.image)))
           print(line);
         return 0;
       case 'map':
-        return (await map(image, command, signal)) ? 0 : EXIT_DAMAGED;
+        // A streamed image refuses, and says why.
+        return (await map(image as Image, command, signal)) ? 0 : EXIT_DAMAGED;
       case 'convert':
         return (await convert(image, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
     }

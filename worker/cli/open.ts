@@ -2,7 +2,7 @@
 
 import { DecantError } from '../errors/errors.js';
 import type { Waiting } from '../http/types.js';
-import { type Image, open, RequestLimit } from '../node.js';
+import { type AnyImage, open, RequestLimit } from '../node.js';
 import type { Companion } from '../public/types.node.js';
 import type { Opening } from './arguments.js';
 import { readHeaders } from './header-file.js';
@@ -22,7 +22,7 @@ export async function openImage(
   path: string,
   opening: Opening,
   { workers, onWaiting, signal }: Running,
-): Promise<Image> {
+): Promise<AnyImage> {
   const { format, companions, snapshot, passwordFiles, headerFile, assumePassword, salvage, checkManifest } = opening;
   const isInput = path === STANDARD_INPUT;
   const isHeaders = headerFile === STANDARD_INPUT;

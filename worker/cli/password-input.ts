@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
-import type { Info, Layer } from '../public/types.js';
+import type { HeaderInfo, Layer } from '../public/types.js';
 import { namedFile } from './named-file.js';
 import { readSecret } from './secret-file.js';
 import { STANDARD_INPUT } from './standard-input.js';
@@ -37,7 +37,7 @@ class Passwords {
   }
 
   /** Fails with `usage` if a password is for a layer that the image does not have, or that is not encrypted. */
-  check({ layers, needs }: Info): void {
+  check({ layers, needs }: HeaderInfo): void {
     // Files that are missing may be such layers.
     if (needs.some(({ kind }) => kind === 'missing-file')) return;
     const encrypted = layers.filter(({ encryption }) => encryption !== undefined).map(({ name }) => name);

@@ -1,4 +1,4 @@
-// The public types of what a caller may bring along: sources and targets of its own. All sizes and offsets are in bytes.
+// The public types of custom sources and targets. All sizes and offsets are in bytes.
 
 import type { Waiting } from '../http/types.js';
 
@@ -6,143 +6,138 @@ import type { Waiting } from '../http/types.js';
 export type Bytes = ReturnType<Uint8ArrayConstructor['of']>;
 
 /**
- * A source of the caller's own: an object that reads. Decant calls it in the thread in which `open` was called, never
- * in a worker, until the image is closed.
+ * A custom source: an object that reads. Decant calls it in the thread that called `open`, never in a worker, until the image
+ * is closed.
  */
 export interface Source {
   /** The size in bytes: a whole number from 0 to 2^53-1. It must not change. */
   readonly size: number;
-  /** The name of the image. Messages show it, and another image may refer to it. */
+  /** The name of the image. Messages show it, and other images may refer to it. */
   readonly name?: string;
-  /** Why a change of the bytes meanwhile could go unnoticed, as a sentence: the result then has `verified: false`. */
+  /** Why a change of the bytes could go unnoticed, as a sentence. The result then has `verified: false`. */
   readonly unnoticed?: string | undefined;
   /**
-   * What tells these bytes from others, also from another state of the same file: a conversion is resumed only from bytes
-   * of the same state, and fails with `source` where it is another one at the end. Without it none is resumed.
+   * Identifies these bytes: it differs for other bytes, and for another state of the same file. A conversion resumes only from
+   * the same state, and fails with `source` if the state is different at the end. Without it, no conversion can be resumed.
    */
   readonly state?: string | undefined;
-  /** What has gone over a network so far, if anything does: progress tells of it. */
+  /** The network traffic so far, if there is any. Progress reports it. */
   readonly network?: Network;
   /**
-   * Resolves to exactly `length` bytes, from `offset` on. The range is not empty and lies within `size`. Calls come in
-   * any order. A conversion has at most 8 calls under way at once; each `map`, each `read` and each other conversion
-   * has its own besides.
+   * Resolves to exactly `length` bytes, starting at `offset`. The range is not empty and lies within `size`. Calls come in any
+   * order. A conversion has at most 8 calls under way at once; each `map`, each `read` and each other conversion may have as
+   * many.
    *
-   * The array is given away. If it is all of its buffer, the buffer is transferred to a worker; otherwise the bytes
-   * are copied. A source that keeps its bytes must return a copy of them: `slice`, not `subarray`, since a small image
-   * may be read as a whole.
+   * The returned array is given away. If it covers its whole buffer, the buffer is transferred to a worker; otherwise the bytes
+   * are copied. A source that keeps its bytes must return a copy: `slice`, not `subarray`, since a small image may be read as a
+   * whole.
    *
-   * `signal` is aborted when the bytes are no longer needed; the result is ignored from then on. If the call throws,
-   * or returns another number of bytes, the operation that needed the bytes fails with kind `source`. What was thrown
-   * is the `cause`.
+   * `signal` is aborted when the bytes are no longer needed; the result is then ignored. If the call throws, or returns another
+   * number of bytes, the operation that needed the bytes fails with kind `source`. The thrown value is the `cause`.
    */
   read(offset: number, length: number, options: { signal: AbortSignal }): Promise<Uint8Array>;
   /**
-   * Says what will be read, the data of a conversion or tables: each range once, by one `read` of exactly this range, in
-   * about this order. What is told and not read yet has at most 32 MiB of data for each conversion. A source may fetch it
-   * before: then it counts as a part of `ConvertOptions.memory`. An empty list says that nothing of what was told is needed
-   * any more; if a call is cancelled while others read, what those need is told anew after it. Without this method
-   * neighbouring ranges are read in one call where that saves calls; with it they are read by themselves.
+   * Announces ranges that will be read, data or tables: each range once, by one `read` of exactly this range, in about this
+   * order. At most 32 MiB of data for each conversion is announced and not yet read. A source may fetch announced ranges early;
+   * they count towards `ConvertOptions.memory`. An empty list cancels all announcements; if one call is cancelled while others
+   * read, the ranges that the others need are announced again. Without this method, Decant may read neighbouring ranges in one
+   * call; with it, each range is read by its own call.
    */
   expect?(ranges: readonly { readonly offset: number; readonly length: number }[]): void;
   /**
-   * Called when a conversion or a `readable` has read all that it needs, before the output is completed or the stream ends.
-   * What it fails with is told as `source`: the bytes may be of more than one state of the file.
+   * Called after a conversion or a `readable` has read all its data, before the output is completed or the stream ends. If it
+   * rejects, the operation fails with kind `source`: the bytes may come from different states of the file.
    */
   verify?(options: { signal: AbortSignal }): Promise<void>;
 }
 
 /**
- * A target of the caller's own: an object that writes. Decant calls it in the thread in which `convert` was called,
- * never in a worker. In the end either `close` resolves or `abort` is called. If a method throws, the conversion fails
- * with kind `target`; what was thrown is the `cause`. A conversion that is given the target of another one under way fails
- * with `usage`, and calls none of them.
+ * A custom target: an object that writes. Decant calls it in the thread that called `convert`, never in a worker. In the end
+ * either `close` resolves or `abort` is called. If a method throws, the conversion fails with kind `target`, and the thrown
+ * value is the `cause`. If another conversion is writing to the same target, the new one fails with `usage` and calls no method.
  */
 export interface Target {
   /**
-   * Called once, before the first write. If `plan.identity` is given, it may resolve to what is there of the output: then
-   * writes and holes follow for the rest only.
+   * Called once, before the first write. If `plan.identity` is given, it may resolve to a resume point: then only the rest is
+   * written.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: most targets return nothing
-  open?(plan: TargetPlan): Promise<TargetBegun | void>;
-  /**
-   * Writes `bytes`, at most 1 MiB, at `offset`. No byte of the output is written twice. The array is the target's own:
-   * it may keep it.
-   */
+  open?(plan: TargetPlan): Promise<TargetResumePoint | void>;
+  /** Writes `bytes`, at most 1 MiB, at `offset`. No byte of the output is written twice. The target may keep the array. */
   write(offset: number, bytes: Bytes): Promise<void>;
   /**
-   * Says that `length` bytes from `offset` on are zeros. Zeros that were found in data are holes too, in blocks of 4
-   * KiB. A large hole comes in parts, about 1024 for a whole disk: progress counts each one when it is handed over. Every
-   * byte of the output is either written or in a hole. Without this method, holes are written as zeros.
+   * Reports that `length` bytes from `offset` are zeros. Zeros found in data are reported too, in blocks of 4 KiB. A large hole
+   * comes in parts, about 1024 for a whole disk, so that progress is visible. Every byte of the output is either written or in a
+   * hole. Without this method, holes are written as zeros.
    */
   hole?(offset: number, length: number): Promise<void>;
   /** Called once, after the last write. When it resolves, the output is complete. */
   // biome-ignore lint/suspicious/noConfusingVoidType: most targets return nothing
   close(): Promise<TargetEnd | void>;
   /**
-   * Discards what was written. Called at most once, at any time: perhaps before `open`, perhaps while other calls are
-   * under way, but never after `close` has resolved. A conversion waits for it for at most `abortTimeout`. If `keep` is true, a
-   * later conversion may go on with what was written: a target that keeps it resolves to `true`. If it rejects with a
-   * `DecantError`, something could not be removed: its message follows the reason why the conversion failed.
+   * Discards the output. Called at most once, at any time: perhaps before `open`, perhaps while other calls are under way, but
+   * never after `close` has resolved. A conversion waits for it for at most `abortTimeout`. If `keep` is true, a later conversion
+   * may resume the output: a target that keeps it resolves to `true`. If it rejects with a `DecantError`, something could not be
+   * removed: that message is appended to the reason for the failure.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: most targets return nothing
   abort(reason: Error, keep?: boolean): Promise<boolean | void>;
-  /** How long a conversion waits for `abort`, in seconds, at most 60: by default 0.2, and 10 where `keep` is true. */
+  /** How long a conversion waits for `abort`, in seconds, at most 60. By default 0.2, or 10 if `keep` is true. */
   readonly abortTimeout?: number;
-  /** Whether it can go on with an output that was cut off, if that is asked for with `resume`. It must be `ordered`. */
+  /** Whether the target can resume an output when `resume` is set. Such a target must be `ordered`. */
   readonly resumes?: boolean;
   /** Whether writes and holes must come in ascending order. By default they come in any order. */
   readonly ordered?: boolean;
   /**
-   * How many writes and holes may be under way at once: 1 to 64. By default 1 for an ordered target, otherwise 4.
-   * Those of an ordered target begin in order.
+   * How many writes and holes may be under way at once: 1 to 64. By default 1 for an ordered target, otherwise 4. Calls of an
+   * ordered target start in order.
    */
   readonly concurrency?: number;
-  /** What has gone over a network so far, if anything does: progress tells of it. */
+  /** The network traffic so far, if there is any. Progress reports it. */
   readonly network?: Network;
 }
 
-/** What has gone over a network so far. */
+/** Network traffic so far. */
 export interface Network {
-  /** How many bytes of files have come. */
+  /** Bytes of files received. */
   readonly received: number;
-  /** How many bytes of files were sent. */
+  /** Bytes of files sent. */
   readonly sent: number;
-  /** How many requests were made again. */
+  /** The number of retried requests. */
   readonly retries: number;
-  /** For how many seconds nothing has come or gone, where requests have failed since, or from 5 on; otherwise 0 or missing. */
+  /** Seconds without traffic, if requests have failed since, or after 5 seconds; otherwise 0 or missing. */
   readonly silence?: number;
-  /** The server that is waited for, where nothing has come or gone for 5 seconds; otherwise missing. */
+  /** The server that has been silent for 5 seconds; otherwise missing. */
   readonly waiting?: Waiting | undefined;
 }
 
-/** What a target is told before the first write. */
+/** What a target learns before the first write. */
 export interface TargetPlan {
-  /** The size of the disk that the guest sees; missing if it is known only at the end. */
+  /** The size of the guest's disk; missing if it is known only at the end. */
   virtualSize?: number;
   /** The size of the output, holes included; missing if it is known only at the end. */
   outputSize?: number;
   /** Whether writes and holes come in ascending order. */
   ascending: boolean;
   /**
-   * Given where `resume` is asked for: a word without secrets that is the same for the same output of the same images. What
-   * was kept for another one must not be gone on with.
+   * Given if `resume` is set: a string without secrets that is the same for the same output of the same images. Never resume
+   * data of another identity.
    */
   identity?: string;
 }
 
-/** How an output ended. */
+/** The end of an output. */
 export interface TargetEnd {
   /**
-   * Why it is not certain that the output is complete where it went, as a sentence: then the result has `confirmed: false`
-   * and a notice `unconfirmed`.
+   * Why the output may be incomplete at its destination, as a sentence. The result then has `confirmed: false` and a notice
+   * `unconfirmed`.
    */
   unconfirmed?: string;
 }
 
-/** What is there of an output that was cut off: its first bytes. */
-export interface TargetBegun {
-  /** How many bytes, holes included: a multiple of 4 KiB, and no more than the disk has. */
+/** The first bytes of an interrupted output: a conversion continues after them. */
+export interface TargetResumePoint {
+  /** How many bytes there are, holes included: a multiple of 4 KiB, at most the size of the disk. */
   offset: number;
   /** How many of them were written, holes left out. */
   written: number;

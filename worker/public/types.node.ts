@@ -1,10 +1,11 @@
-// The public types that are those of Node alone.
+// The public types that only Node has.
 
 import type {
   Bytes,
   CommonConvertOptions,
   CommonImage,
   CommonOpenOptions,
+  CommonStreamedImage,
   Engine,
   Kept,
   Result,
@@ -32,12 +33,13 @@ export interface NodeFileHandle {
 }
 
 /**
- * What an image can be read from. A string is a path, or the address of a file on a server: it begins with `http://` or
- * `https://`. A `URL` is one of a file, or such an address: see `httpSource`. The file of a `FileHandle` is opened once more, so
- * that the handle may be closed; Windows does not have that.
+ * What an image can be read from. A string is a path, or the URL of a file on a server if it begins with `http://` or
+ * `https://`: see `httpSource`. A `URL` names a file or a server. The file of a `FileHandle` is opened again, so the handle may
+ * be closed; this does not work on Windows.
  *
- * A stream, a `Readable` or a named pipe is read once, in order, and cancelled when the image is closed. It has a raw disk, which `format` must state, or
- * a raw disk in gzip or tar; anything else is refused when its first bytes were seen. It can be converted once.
+ * A stream, a `Readable` or a named pipe is read once, in order, and cancelled when the image is closed. It contains a raw
+ * disk, which `format` must state, or a raw disk in gzip or tar; anything else is refused after its first bytes. It can be
+ * converted once.
  */
 export type Input =
   | string
@@ -50,69 +52,80 @@ export type Input =
   | NodeReadable
   | NodeFileHandle;
 
-/** Where a conversion goes. */
+/** Where a conversion writes to. */
 export type Output =
   /** A path or file URL. The file appears when it is complete. A block device is written in place. */
   | string
   | URL
   /**
-   * Gets the whole output in ascending order, with holes as zeros, in chunks of at most 1 MiB, and no faster than it
-   * takes them. The chunks are the stream's own. It is closed when the disk is complete, and otherwise aborted with
-   * the error.
+   * Gets the whole output in ascending order, holes as zeros, in chunks of at most 1 MiB, with backpressure. The stream may
+   * keep the chunks. It is closed when the disk is complete, and otherwise aborted with the error.
    */
   | WritableStream<Bytes>
   | Target;
 
 /**
- * A file that an image may refer to: a backing file, a parent, a data file or an extent. It is found by its own name.
- * If `name` is given, it is found by that: the name that stands in the image.
+ * A file that an image may refer to: a backing file, a parent, a data file or an extent. It is found by its own name, or by
+ * `name` if given: the name in the image.
  */
 export type Companion = Input | { name: string; source: Input };
 
 /** How to open an image. */
 export interface OpenOptions extends CommonOpenOptions {
   /**
-   * The files that the image may refer to. No file is ever opened by a name that stands in an image. A file that is given
-   * twice counts once.
+   * The files that the image may refer to. No file is ever opened by a name in an image. A file that is passed twice counts
+   * once.
    */
   companions?: Companion[];
 }
 
 /** How to convert an image. */
 export interface ConvertOptions extends CommonConvertOptions {
-  /** Resolves only after the file and its name are on the disk (fsync). A block device is always flushed. */
+  /** Flushes the file and its folder (fsync) before `convert` resolves. A block device is always flushed. */
   sync?: boolean;
   /** `false` writes zeros instead of leaving holes in the file. Streams and targets get zeros in any case. */
   sparse?: boolean;
   /**
-   * `true` writes into the file that `output` names, in place, as into a block device. It must be there and hold the output, whose
-   * size must be known. What it has after the output stays; after a failure it has a part of the output.
+   * `true` writes into the existing file `output`, in place, as into a block device. The size of the output must be known, and
+   * the file at least as large. Bytes after the output stay; after a failure the file contains a part of the output.
    */
   existing?: boolean;
 }
 
-/** An opened image. */
-export interface Image extends CommonImage {
-  /** Writes the disk to `output`. Nothing that looks complete is left where it rejects. */
+/** Conversions of an image. */
+export interface Convertible {
+  /** Writes the disk to `output`. If it rejects, nothing is left that looks complete. */
   convert(output: Output, options?: ConvertOptions): Promise<Result>;
   /**
-   * What `convert` to `output` would go on with, if it is called with `resume` and the same options. Resolves to `undefined`
-   * where it could not be resumed, or where only a target of the caller's own knows.
+   * Returns the kept progress that `convert` to `output` would continue, with `resume` and the same options. Resolves to
+   * `undefined` if it could not be resumed, or if only a custom target knows.
    */
   kept(output: Output, options?: ConvertOptions): Promise<Kept | undefined>;
 }
 
-/** A kind of output, and whether it is there. */
+/** An image that can be read at any position. */
+export interface Image extends CommonImage, Convertible {}
+
+/**
+ * An image whose bytes come only in order: a raw disk in gzip, or in a stream. It can be converted, and nothing else; an image
+ * from a stream only once.
+ */
+export interface StreamedImage extends CommonStreamedImage, Convertible {}
+
+/** An opened image of either kind: `streamed` says which. */
+export type AnyImage = Image | StreamedImage;
+
+/** A kind of target, and whether it is available. */
 export interface TargetKind {
-  /** A path, a `WritableStream`, a `Target`. */
+  /** A path, a `WritableStream`, or a `Target`. */
   name: 'path' | 'stream' | 'target';
-  /** Why it is not there, as a sentence; in Node all are. */
+  /** Why it is not available, as a sentence; never set in Node. */
   obstacle?: string;
   /** The reason for programs. */
   code?: string;
 }
 
-/** What the package uses of a `Worker` of `node:worker_threads`. */
+/** The members of a `Worker` of `node:worker_threads` that the package uses. */
 export interface NodeWorker {
   /** Posts a message. */
   postMessage(message: unknown, transfer?: readonly unknown[]): void;
@@ -127,10 +140,10 @@ export interface NodeWorker {
   unref(): void;
 }
 
-/** From where wasm is loaded: a file, or what was compiled. */
+/** Where wasm is loaded from: a file, or a compiled module. */
 export type WasmOrigin = URL | string | WebAssembly.Module;
 
-/** How the package gets its workers and wasm: for a program that is bundled into one file, for instance. */
+/** How the package loads its workers and wasm: for a program that is bundled into one file, for example. */
 export interface Configuration {
   /**
    * Makes a worker that runs the package's `worker.node.mjs`, as a module. By default it is loaded from beside the package's
@@ -139,6 +152,6 @@ export interface Configuration {
   worker?: (engine: Engine) => NodeWorker;
   /** Returns the package's `decant.wasm`. By default it is loaded from beside the package's code. */
   wasm?: (engine: Engine) => WasmOrigin | Promise<WasmOrigin>;
-  /** Is of no effect: Node has the `workers` engine only. */
+  /** Has no effect: Node has only the `workers` engine. */
   threads?: Threads;
 }

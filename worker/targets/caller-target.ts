@@ -3,7 +3,7 @@
 import { isObject, isStream } from '../calls/values.js';
 import { callerTargetError, cancelled, DecantError, orCancelled } from '../errors/errors.js';
 import type { Piece, Taken, TargetSpec } from '../messages/messages.js';
-import type { Network, Notice, Target, TargetBegun } from '../public/types.js';
+import type { Network, Notice, Target, TargetResumePoint } from '../public/types.js';
 import { type Begun, keptError, type OutputTarget, requireSize, type Sizes } from './output-target.js';
 import { streamTarget } from './stream-target.js';
 
@@ -156,7 +156,7 @@ export class CallerTarget implements OutputTarget {
   }
 
   /** Takes what the target says that is there. */
-  #goOn({ offset, written }: TargetBegun, { virtualSize = 0 }: Sizes): void {
+  #goOn({ offset, written }: TargetResumePoint, { virtualSize = 0 }: Sizes): void {
     const isWhole = Number.isSafeInteger(offset) && offset % BLOCK === 0 && offset >= 0 && offset <= virtualSize;
     if (!isWhole || !Number.isSafeInteger(written) || written < 0 || written > offset) {
       throw new DecantError('target', `A target cannot go on from byte ${offset}, of which ${written} were written`);

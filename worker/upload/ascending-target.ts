@@ -1,7 +1,7 @@
 // What the targets of this package have in common that upload in ascending order.
 
 import { DecantError } from '../errors/errors.js';
-import type { Bytes, Network, Target, TargetBegun, TargetEnd, TargetPlan } from '../public/types.js';
+import type { Bytes, Network, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';
 import type { Digest } from './md5.js';
 import { type Part, Parts, type SizeOf } from './parts.js';
 import type { Requests } from './requests.js';
@@ -62,7 +62,7 @@ export class UploadTarget implements Target {
     return this.protocol.resumes ?? false;
   }
 
-  async open(plan: TargetPlan): Promise<TargetBegun | undefined> {
+  async open(plan: TargetPlan): Promise<TargetResumePoint | undefined> {
     this.#begun = this.protocol.begin(plan);
     const size = await this.#begun;
     const { begun, sizeOf = () => size } = this.protocol;
@@ -113,7 +113,7 @@ export class OneConversion implements Target {
   }
 
   // biome-ignore lint/suspicious/noConfusingVoidType: as the contract has it
-  async open(plan: TargetPlan): Promise<TargetBegun | void> {
+  async open(plan: TargetPlan): Promise<TargetResumePoint | void> {
     if (this.#state !== 'new') {
       throw new DecantError('target', 'The target of an upload is good for one conversion; make another one');
     }

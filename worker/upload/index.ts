@@ -23,7 +23,7 @@ import { GCS_OPTIONS, PAGE_BLOB_OPTIONS, S3_KEYS, S3_OPTIONS, TUS_OPTIONS, UPLOA
 
 export type { RequestLimit } from '../http/host.js';
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from '../http/types.js';
-export type { Bytes, Network, Target, TargetBegun, TargetEnd, TargetPlan } from '../public/types.js';
+export type { Bytes, Network, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';
 export type { S3Keys, S3Options, S3Request } from './s3-types.js';
 export type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadJournal, UploadOptions } from './types.js';
 

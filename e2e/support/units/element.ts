@@ -104,6 +104,7 @@ export const OUTPUTS = [
 /** An open image, without anything in it. */
 export const imageOf = (info: Partial<Info> = {}, more: Partial<Image> = {}): Image =>
   ({
+    streamed: false,
     info: infoOf(info),
     formats: OUTPUTS,
     prepare: async () => {},

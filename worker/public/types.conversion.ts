@@ -1,0 +1,177 @@
+// The public types of conversions. All sizes and offsets are in bytes.
+
+import type { ErrorKind, Fields } from '../errors/errors.js';
+import type { Waiting } from '../http/types.js';
+import type { Network } from './types.contracts.js';
+import type { Notice } from './types.info.js';
+
+/** The engine of a conversion: workers with a memory each, or threads that share one memory. */
+export type Engine = 'threads' | 'workers';
+
+/** How many workers decode, and by which engine. */
+export interface PrepareOptions {
+  /** By default `auto`: the engine that is the fastest here. */
+  engine?: Engine | 'auto';
+  /** The number of workers or threads that decode: 1 to 64. By default one for each core, at most 8. */
+  workers?: number;
+}
+
+/** A format that the disk of an image can be converted to. */
+export interface OutputFormat {
+  /** The name, as in `qemu-img -O`. */
+  name: string;
+  /** The name for people. */
+  label: string;
+  /** Its purpose in a few words: "For Azure". */
+  hint?: string;
+  /** The extension of its files, with the dot. */
+  extension: string;
+  /** Its options, named as in `qemu-img`. The first value is the default. */
+  options: { name: string; values: string[] }[];
+  /** Whether data is compressed. That takes longer than writing it unchanged. */
+  compressed: boolean;
+  /** Whether readers look for a footer at the end of the file, so that nothing may follow the output. */
+  hasFooter: boolean;
+  /** The size of the output, if it is known before the conversion. */
+  size?: number;
+  /** How the disk in the output differs from the image's: it may be larger, for example. */
+  notices: Notice[];
+  /** Why this disk cannot be converted to the format. */
+  refusal?: { kind: ErrorKind; code: string; fields: Fields; message: string };
+}
+
+/** How to convert an image. */
+export interface CommonConvertOptions {
+  /** The name of one of `Image.formats`; by default `raw`. */
+  format?: string;
+  /** The values of the format's options, by name. */
+  formatOptions?: Record<string, string>;
+  /**
+   * The upper bound on the memory of all buffers: 32 MiB to 2 GiB. By default 48 MiB for each worker (16 MiB in Node), and
+   * 32 MiB more if a source has `expect`.
+   */
+  memory?: number;
+  /**
+   * Keeps progress if the conversion ends early, and continues from there when the same disk is converted to the same output
+   * with `resume` again. Works for outputs that are not compressed, and sources with a `state` (files, and most servers). The
+   * output is a path (Node), `{ opfs }` or `{ download }` (browsers), or a target that `resumes`; any other is refused with
+   * `usage`. Progress is deleted after a week. It is also deleted when the output is made without `resume`, except for a
+   * download.
+   */
+  resume?: boolean;
+  /** Cancels the conversion. */
+  signal?: AbortSignal;
+  /** Called at most 10 times a second, and after the last change. If it throws, the conversion fails. */
+  onProgress?: (progress: Progress) => void;
+}
+
+/** The phases of a conversion, in order. `unlocking` occurs only if keys are not known yet. */
+export type Phase = 'unlocking' | 'preparing' | 'converting' | 'finalizing';
+
+/** The progress of a conversion. */
+export interface Progress {
+  /** The current phase. */
+  phase: Phase;
+  /**
+   * How much of this phase is done, from 0 to 1, for a progress bar. While converting: of the disk, holes included, or of the
+   * image's file if `guestTotal` is missing. While unlocking: a lower bound. Missing while preparing and finalizing, and for a
+   * stream without a size.
+   */
+  fraction?: number;
+  /** A lower bound on the share of the unlocking that is done: 0 to 1. */
+  unlocked: number;
+  /** How many bytes of the disk are done, holes included. */
+  guestDone: number;
+  /** The virtual size; missing if it is known only at the end. */
+  guestTotal?: number;
+  /**
+   * The disk in at most 4,096 parts of the same length, the last one perhaps shorter: 1 for a part that is done, else 0.
+   * Missing if the size is known only at the end.
+   */
+  cells?: Uint8Array;
+  /** The part of `guestDone` that `map` lists as data. Time is roughly proportional to this. */
+  dataDone: number;
+  /**
+   * How many bytes of data were read from the image and its companions. If `guestTotal` is missing: how many bytes of the
+   * image's file were read, `Info.fileSize` at the end.
+   */
+  bytesRead: number;
+  /** How many bytes were written to the output. */
+  bytesWritten: number;
+  /** The network traffic since the images and the target were opened; missing if none of them uses a network. */
+  network?: Network;
+  /** The server that the conversion waits for, after 5 seconds without an answer; otherwise missing. */
+  waiting?: Waiting;
+  /** The recent speed: bytes of the disk per second. */
+  bytesPerSecond: number;
+  /** The estimated time left; missing at the start, and while the output is finalized. */
+  secondsLeft?: number;
+}
+
+/** The progress that an earlier conversion has kept for one with `resume`. */
+export interface Kept {
+  /** How many bytes of the disk are done; 0 if nothing is kept. */
+  readonly guestDone: number;
+  /** Deletes what is kept. */
+  discard(): Promise<void>;
+}
+
+/** A range of the disk that could not be read. Its bytes are zeros in the output. */
+export interface LostRange {
+  /** The guest offset. */
+  start: number;
+  /** The length in bytes. */
+  length: number;
+  /** Why the range is lost: a code of docs/errors.md. */
+  code: string;
+  /** Why the range is lost, for people. */
+  reason: string;
+}
+
+/** The result of a conversion. */
+export interface Result {
+  /** The virtual size of the image. Some formats make the disk larger: see `notices`. */
+  virtualSize: number;
+  /** The size of the output, holes included. */
+  outputSize: number;
+  /**
+   * How many bytes of data were read from the image and its companions. For a streamed image: how many bytes of the image's
+   * file were read.
+   */
+  bytesRead: number;
+  /** How many bytes were written to the output. */
+  bytesWritten: number;
+  /** How many bytes of the output are holes. */
+  holeBytes: number;
+  /** Notices for a person about this result: docs/errors.md lists the codes. */
+  notices: Notice[];
+  /**
+   * Whether a change of the image during the conversion would have been noticed. `false` for an image on a server that sends
+   * too little information, and for a source that has `unnoticed`.
+   */
+  verified: boolean;
+  /**
+   * Whether the output is known to be complete at its destination. `false` only for an upload whose server cannot be asked for
+   * the finished object; a notice `unconfirmed` says why.
+   */
+  confirmed: boolean;
+  /**
+   * Salvage: the ranges of the disk that could not be read, and are zeros in the output. The first 10,000, in ascending
+   * order. Adjacent ranges that are lost for the same reason are one range.
+   */
+  lost: LostRange[];
+  /** The number of lost ranges, listed or not. */
+  lostRanges: number;
+  /** The number of lost bytes. If it is not 0, the output is damaged. */
+  lostBytes: number;
+  /** The names of companions that nothing refers to. */
+  unusedCompanions: string[];
+  /** The engine that ran. */
+  engine: Engine;
+  /** Why this engine ran, in a few words. */
+  engineReason: string;
+  /** How many workers or threads decoded. */
+  workers: number;
+  /** The milliseconds spent in each phase. */
+  time: Record<Phase, number>;
+}

@@ -1,0 +1,158 @@
+// The public types of an opened image. All sizes and offsets are in bytes.
+
+import type { RequestLimit } from '../http/host.js';
+import type { Fetch, HttpOptions, Waiting } from '../http/types.js';
+import type { Bytes } from './types.contracts.js';
+import type { OutputFormat, PrepareOptions } from './types.conversion.js';
+import type { Extent, Info, Layer, StreamedInfo, Verdict } from './types.info.js';
+
+/** How to open an image, except for its companions. */
+export interface CommonOpenOptions extends PrepareOptions {
+  /** The name of the format. By default it is recognised by content. A raw disk is never recognised: pass `raw`. */
+  format?: string;
+  /** The name of the image for messages. By default that of the `File`, path or source. */
+  name?: string;
+  /** The ID or name of the internal snapshot to read instead of the active disk. IDs are searched first. */
+  snapshot?: string;
+  /**
+   * The password of the encrypted layers: one for all, or a function that returns the password of one layer. A string
+   * stands for its UTF-8 bytes. An array is copied, so the caller may wipe it.
+   *
+   * A function is called when keys are first needed, for one encrypted layer after the other, the image first. `layer`
+   * is as in `info.layers`. It is called for the next layer after the password of the one before was found right, so an
+   * error of kind `password` is about the layer of the last call. The next attempt starts with that layer. If the function
+   * returns `undefined` or throws, the attempt fails with kind `password`, and the thrown value is the `cause`. Calls of the
+   * image that need the keys wait for the function, so the function must not wait for one of them.
+   */
+  password?:
+    | string
+    | Uint8Array
+    | ((layer: Layer) => string | Uint8Array | undefined | Promise<string | Uint8Array | undefined>);
+  /**
+   * Accepts any password for the old AES method, which has no check. By default a password is refused unless the decrypted
+   * disk begins with something known, such as a partition table.
+   */
+  assumePassword?: boolean;
+  /**
+   * Reads as much as possible of a damaged image. Unreadable ranges become zeros, and are listed. Refused as `unsupported`
+   * for a streamed image.
+   */
+  salvage?: boolean;
+  /**
+   * Whether a conversion compares the files of an OVA with its manifest (`.mf`) before the output is complete. A file that
+   * differs fails it as `corrupt` (`manifest-mismatch`). By default files of this system are compared, unless they are
+   * salvaged. If they are not compared, the result has the notice `manifest-unchecked`: for an archive on a server, comparing
+   * means reading all of it.
+   */
+  checkManifest?: boolean;
+  /** Cancels the opening. */
+  signal?: AbortSignal;
+  /** For URLs: see `HttpOptions`. It is called as long as the image is open. */
+  onWaiting?: (waiting: Waiting | undefined) => void;
+  /**
+   * For an image that is a URL: see `HttpOptions`. Companions with URLs of the same origin get them too; use `httpSource` for
+   * those of other origins.
+   */
+  headers?: HttpOptions['headers'];
+  /** For URLs, of companions too: see `HttpOptions`. */
+  fetch?: Fetch;
+  /** For URLs, of companions too: see `HttpOptions`. */
+  allowUrl?: (url: URL, where: { addresses: string[] }) => boolean | Promise<boolean>;
+  /** For URLs, of companions too: see `HttpOptions`. */
+  limit?: RequestLimit;
+}
+
+/** How to unlock an image. */
+export interface UnlockOptions {
+  /** Cancels the unlocking. */
+  signal?: AbortSignal;
+  /** Called with a lower bound on the share of the work that is done: 0 to 1. */
+  onProgress?: (share: number) => void;
+}
+
+/** How to list a map. */
+export interface MapOptions {
+  /** Cancels the pass. */
+  signal?: AbortSignal;
+}
+
+/** How to examine an image. */
+export interface VerdictOptions {
+  /** Reads all tables of the image. By default at most 1 MiB of its files is read. */
+  deep?: boolean;
+  /** Cancels the examination. */
+  signal?: AbortSignal;
+}
+
+/** How to read a part of the disk. */
+export interface ReadOptions {
+  /** Cancels the reading. */
+  signal?: AbortSignal;
+}
+
+/** A range of the disk. */
+export interface ReadableOptions {
+  /** The offset of the first byte; by default 0. */
+  start?: number;
+  /** The offset after the last byte; by default the virtual size. */
+  end?: number;
+  /** Cancels the reading. */
+  signal?: AbortSignal;
+}
+
+/** The methods of every opened image. Its methods are bound: they work without the object, and through proxies. */
+export interface ImageBase {
+  /** The formats that the disk can be converted to, the default first; `refusal` says why one is not possible. */
+  readonly formats: OutputFormat[];
+  /**
+   * Starts the workers of a conversion, so that it begins at once. Calling it is optional. Workers that are not used within 10
+   * seconds end.
+   */
+  prepare(): Promise<void>;
+  /**
+   * Examines the image before it is accepted: what it needs, what `info.safety` lists, and whether its tables are whole.
+   * Without `deep` it reads at most 1 MiB, and the finding `unchecked` says how much was not read. It unlocks nothing.
+   */
+  verdict(options?: VerdictOptions): Promise<Verdict>;
+  /** Ends all work on this image and frees its resources. */
+  close(): Promise<void>;
+  /** The same as `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** An image that can be read at any position. */
+export interface CommonImage extends ImageBase {
+  /** Distinguishes an `Image` from a `StreamedImage`. */
+  readonly streamed: false;
+  /** What the headers say, and what a conversion still needs. */
+  readonly info: Info;
+  /**
+   * Derives the keys of an encrypted image now, instead of when they are first needed. Does nothing if there is nothing to
+   * unlock, or no password.
+   */
+  unlock(options?: UnlockOptions): Promise<void>;
+  /** Lists the ranges of the disk, in order and without gaps. Each call reads the tables again. */
+  map(options?: MapOptions): AsyncGenerator<Extent, void, void>;
+  /**
+   * Returns `length` bytes of the disk from `offset`, as the guest reads them. They are held in memory: use `readable` for
+   * more than a few MiB. Calls may overlap. Damaged bytes are zeros if the image was opened with `salvage`; otherwise the call
+   * fails with `corrupt`. A range outside the disk is `usage`.
+   */
+  read(offset: number, length: number, options?: ReadOptions): Promise<Bytes>;
+  /**
+   * Streams the bytes of the disk from `start` (0) to before `end` (the virtual size), in chunks of at most 4 MiB, as fast as
+   * they are taken. It fails like `read`, and at its end if the file has changed. Cancelling it stops all reading.
+   */
+  readable(options?: ReadableOptions): ReadableStream<Bytes>;
+}
+
+/**
+ * An image whose bytes come only in order: a raw disk in gzip, or in a stream of the caller's. It can be converted, and nothing
+ * else; an image from a stream only once.
+ */
+export interface CommonStreamedImage extends ImageBase {
+  /** Distinguishes a `StreamedImage` from an `Image`. */
+  readonly streamed: true;
+  /** What is known before the conversion. */
+  readonly info: StreamedInfo;
+}

@@ -1,0 +1,210 @@
+// The public types of what an image is. All sizes and offsets are in bytes.
+
+import type { Fields } from '../errors/errors.js';
+
+/** A container of an image. */
+export interface ContainerInfo {
+  /** `gzip` or `tar`. */
+  name: string;
+  /** The name of the member that is the image, if members have names. */
+  member?: string;
+}
+
+/** What the headers of an image say. Names are unchanged: show them with `shownText`. */
+export interface HeaderInfo {
+  /** The name of the format, as in `qemu-img -f`. */
+  format: string;
+  /** The name of the image, if it has one. */
+  name?: string;
+  /** The containers of the image, the outermost first. */
+  containers: ContainerInfo[];
+  /** The size of the image's file, or of the container's member that is the image; missing for a stream. */
+  fileSize?: number;
+  /** The unit of allocation: a cluster, grain or block. */
+  clusterSize?: number;
+  /** The version of the format. */
+  version?: number;
+  /** The compression method, if data is compressed. */
+  compression?: string;
+  /** The names of the feature bits that are set. */
+  features: string[];
+  /** The internal snapshots, in the order of the image's table. */
+  snapshots: Snapshot[];
+  /** The other files that the image names. */
+  references: Reference[];
+  /** How children may identify this image as their parent, in formats that record it. */
+  identities: Identity[];
+  /** How the image is encrypted, if it is. */
+  encryption?: { format: 'luks' | 'aes'; luks?: Luks };
+  /** Properties that only this format has, as under `format-specific` in `qemu-img info --output=json`. */
+  specific: Record<string, unknown>;
+  /** The image and the layers below it, as far as they were passed to `open`. */
+  layers: Layer[];
+  /** What a conversion still needs; empty if nothing is missing. */
+  needs: Need[];
+  /** The names of companions that nothing refers to. */
+  unusedCompanions: string[];
+  /** Warnings for a person before an image of unknown origin is converted. */
+  safety: Notice[];
+}
+
+/** What the headers of an image say about it and its disk. */
+export interface Info extends HeaderInfo {
+  /** The size of the guest's disk. */
+  virtualSize: number;
+}
+
+/** What is known of a streamed image before it is converted. */
+export interface StreamedInfo extends HeaderInfo {
+  /** Known only at the end of the disk: see `Result.virtualSize`. */
+  virtualSize?: undefined;
+}
+
+/** What is known of an image of either kind. */
+export type AnyInfo = Info | StreamedInfo;
+
+/** The role of a file that an image refers to. A backing file, or a parent, is the layer below. */
+export type Role = 'backing file' | 'parent' | 'data file' | 'extent';
+
+/** A file that an image names. */
+export interface Reference {
+  /** The file's role. */
+  role: Role;
+  /** The name in the image; for a reference without a name, the ID of the disk. */
+  name: string;
+  /** The last part of the path that is named, also in a URL or in JSON. */
+  fileName: string;
+  /** The format that the image states for the file. */
+  format?: string;
+  /** The identity that a parent must have, in formats that record it. A parent without a name is found by it. */
+  identity?: Identity;
+}
+
+/** What distinguishes one disk from another: UUIDs or content IDs. */
+export interface Identity {
+  /** The ID of the disk. */
+  id: string;
+  /** The ID of the state of its content, in formats that record it separately. */
+  state?: string;
+}
+
+/** One image of a chain. */
+export interface Layer {
+  /** The name of its file. */
+  name: string;
+  /** The name of its format. */
+  format: string;
+  /** Whether `raw` is a guess: no image states the format, and the content is not recognised. */
+  guessed: boolean;
+  /** The size of its disk. */
+  virtualSize: number;
+  /** The encryption method, if the layer is encrypted. */
+  encryption?: 'luks' | 'aes';
+}
+
+/**
+ * A file, or a password, that a conversion still needs. `name` and `fileName` are those of the `Reference`, and `of` is the
+ * name of the layer that needs it.
+ */
+export type Need =
+  | { kind: 'missing-file'; role: Role; name: string; fileName: string; of: string }
+  | { kind: 'password'; of: string };
+
+/** A notice: a code and fields for programs, and a sentence for people. */
+export interface Notice {
+  /** A code of docs/errors.md. It stays the same when the sentence changes. */
+  code: string;
+  /** The subject of the notice; empty for a code without fields. */
+  fields: Fields;
+  /** One sentence, without a full stop at its end. Names in it are escaped. */
+  message: string;
+}
+
+/** What a LUKS header says. Offsets are relative to its start. */
+export interface Luks {
+  /** The cipher, as in the header. */
+  cipher: string;
+  /** The mode of the cipher. */
+  mode: string;
+  /** The method for initialisation vectors. */
+  iv: string;
+  /** The hash for initialisation vectors, if the method needs one. */
+  ivHash?: string;
+  /** The hash that derives keys from passwords. */
+  hash: string;
+  /** The UUID of the header. */
+  uuid: string;
+  /** Where the encrypted data begins. */
+  payloadOffset: number;
+  /** The iterations of the digest of the master key. */
+  masterKeyIterations: number;
+  /** The key slots. */
+  slots: { active: boolean; iterations: number; keyOffset: number; stripes: number }[];
+}
+
+/** An internal snapshot. */
+export interface Snapshot {
+  /** Its ID, unique within the image. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** When it was taken, in seconds since 1970. */
+  dateSeconds: number;
+  /** The nanoseconds of that time. */
+  dateNanoseconds: number;
+  /** The guest's clock at that time, in nanoseconds. */
+  vmClockNanoseconds: number;
+  /** The size of the saved state of the machine. */
+  vmStateSize: number;
+  /** The guest's instruction count, if recorded. */
+  icount?: number;
+  /** The size of the disk at that time, if recorded. */
+  virtualSize?: number;
+}
+
+/** A range of the guest's disk. */
+export interface Extent {
+  /** The guest offset. */
+  start: number;
+  /** The length in bytes. */
+  length: number;
+  /** `lost` occurs only if the image was opened with `salvage`. */
+  kind: 'data' | 'zero' | 'unallocated' | 'lost';
+  /** The number of the layer that the range comes from: 0 is the image, 1 the layer below it, and so on. */
+  depth: number;
+  /** Whether its bytes are stored compressed. */
+  compressed: boolean;
+  /** Whether its bytes are stored encrypted. */
+  encrypted: boolean;
+  /** The name of the file that holds the bytes; only for data that is neither compressed nor encrypted. */
+  file?: string;
+  /** The host offset: where in `file` the bytes begin. */
+  offset?: number;
+  /** Why the range is lost: a code of docs/errors.md. */
+  code?: string;
+  /** Why the range is lost, for people. */
+  reason?: string;
+}
+
+/** The examination of an image. */
+export interface Verdict {
+  /** Whether no finding has the severity `error`. */
+  accept: boolean;
+  /** Errors first, then warnings, then notes. */
+  findings: Finding[];
+}
+
+/** One result of an examination. */
+export interface Finding {
+  /** A code of docs/errors.md. */
+  code: string;
+  /**
+   * `error`: a conversion would fail now, or its disk would be incomplete. `warning`: the image may be read wrongly, or may be
+   * malicious. `note`: anything else.
+   */
+  severity: 'error' | 'warning' | 'note';
+  /** The fields of the code. */
+  params: Fields;
+  /** One sentence for people, without a full stop at its end. Names in it are escaped. */
+  message: string;
+}
