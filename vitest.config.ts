@@ -6,6 +6,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   resolve: {
     alias: {
+      'decant/contents': fileURLToPath(new URL('worker/contents/index.ts', import.meta.url)),
       'decant/upload': fileURLToPath(new URL('worker/upload/index.ts', import.meta.url)),
       decant: fileURLToPath(new URL('worker/browser.ts', import.meta.url)),
     },

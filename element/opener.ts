@@ -1,9 +1,9 @@
 // From a file to an image that can be converted: asks for what it needs, then shows what it is.
 
 import { type AnyImage, type Image, type Layer, type Need, type OutputFormat, open, type Waiting } from 'decant';
+import { contentsOf } from 'decant/contents';
 import { bestChoice, type Environment, explore, listChoices, newEnvironment } from './choices.js';
 import { doubtsAbout } from './companions.js';
-import { contentsOf } from './contents/contents.js';
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
 import { type Given, isSame, mayBeSame, sourceOf, without } from './given.js';

@@ -4,7 +4,7 @@ import { type Snapshot, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { advice } from './choices.js';
 import { smallerLayers } from './companions.js';
-import { contentsView } from './contents/view.js';
+import { contentsView } from './contents-view.js';
 import { imageFiles } from './opening.js';
 import { pictureView } from './picture/view.js';
 import type { Session } from './session.js';

@@ -1,6 +1,6 @@
 // The ways to save a disk, and what is known for a choice among them.
 
-import type { Contents } from './contents/types.js';
+import type { Contents } from 'decant/contents';
 import type { DiskPicture } from './picture/disk-picture.js';
 import type { Method } from './rates.js';
 

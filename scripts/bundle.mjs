@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root } from './lib.mjs';
 
 /** Each list shares code: it is there once, and what is imported from one of its files is the same class in the other. */
-const ENTRIES = [['browser', 'node', 'cli'], ['threads'], ['testing/index']];
+const ENTRIES = [['browser', 'node', 'cli'], ['threads'], ['testing/index'], ['contents/index']];
 /** It asks for no other file of the package. */
 const UPLOAD = 'upload/index';
 /** These run as they are, whatever the host bundles by: without imports, and small. */
@@ -76,7 +76,7 @@ const element = (dir) => ({
   cwd: root,
   tsconfig: false,
   platform: 'neutral',
-  external: ['decant'],
+  external: ['decant', 'decant/contents'],
   // These builds of Lit can be imported where there is no document.
   resolve: {
     conditionNames: ['node', 'import', 'default'],
@@ -85,7 +85,7 @@ const element = (dir) => ({
   plugins: [withoutGlobals],
   output: {
     ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: 'element.[name].js' },
-    paths: { decant: './browser.js' },
+    paths: { decant: './browser.js', 'decant/contents': './contents.js' },
     minify: true,
   },
 });

@@ -18,6 +18,7 @@ const ENTRIES = {
   node: { main: 'node', globals: ['common'] },
   threads: { main: 'threads', globals: ['common'] },
   testing: { main: 'testing/index', globals: ['common'] },
+  contents: { main: 'contents/index', globals: ['common'] },
   upload: { main: 'upload/index', globals: ['common'] },
 };
 

@@ -88,6 +88,7 @@ test('the code in the documents compiles', ({ folder }) => {
       'decant/node': dist('node'),
       'decant/element': dist('element'),
       'decant/threads': dist('threads'),
+      'decant/contents': dist('contents'),
       'decant/testing': dist('testing'),
       'decant/upload': dist('upload'),
     },

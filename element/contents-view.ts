@@ -1,8 +1,8 @@
 // What is inside a disk, as a list.
 
+import type { Contents } from 'decant/contents';
 import { html, nothing, type TemplateResult } from 'lit';
-import type { AllTexts } from '../types.texts.js';
-import type { Contents } from './types.js';
+import type { AllTexts } from './types.texts.js';
 
 /** More partitions are only counted. */
 const MOST_SHOWN = 16;

@@ -1,18 +1,21 @@
-// What is inside a disk: its partitions and file systems.
+// `decant/contents`: the partitions and file systems of a disk. Nothing happens at import.
 
 import { Disk } from './disk.js';
 import { fileSystemAt } from './file-systems.js';
 import { tableOf } from './tables.js';
 import type { Contents, Part } from './types.js';
 
-/** How many partitions are looked into. Of the others, only what the table says is told. */
+export type * from './types.js';
+
+/** How many partitions are examined. Of the others, only the table's entries are returned. */
 const MOST_LOOKED_INTO = 32;
-/** File systems whose first sector may be taken for a partition table, which it is not. */
+/** File systems whose first sector may look like a partition table. */
 const WITH_BOOT_CODE = /^(FAT|exFAT|NTFS|BitLocker|ReFS)/;
 
 /**
- * Reads a few small parts of a disk of `size` bytes, at most about 100 KB for each partition. `read` resolves to exactly
- * `length` bytes. Whatever stands on the disk, it fails only with what `read` fails with.
+ * Finds the partitions and file systems of a disk of `size` bytes. `read` resolves to exactly `length` bytes from `offset`: for
+ * an `Image`, it calls `image.read`. Reads at most about 100 KB for each partition, of at most 32 partitions. Whatever the disk
+ * contains, it fails only if `read` fails, and with that error.
  */
 export async function contentsOf(
   read: (offset: number, length: number) => Promise<Uint8Array>,
