@@ -87,7 +87,7 @@ test('a file that is written to while the last answers come is not taken for one
 
 test('a stream of the disk fails where the file is written to while the last answer comes', async () => {
   remote = await serveWhileWritten(MIB);
-  const image = await decant.open(await decant.httpSource(remote.url), { format: 'raw' });
+  const image = (await decant.open(await decant.httpSource(remote.url), { format: 'raw' })) as Decant.Image;
   expect(await failure(new Response(image.readable({ start: 7 * MIB })).arrayBuffer())).toMatch(CHANGED);
   await image.close();
 });

@@ -131,7 +131,7 @@ async function openChain(password: (layer: Layer, call: number) => unknown) {
   const { top, base } = images.lockedChain();
   const names: string[] = [];
   const asked = (layer: Layer) => password(layer, names.push(layer.name.split('/').at(-1)!));
-  const image = await openImage(top, { companions: [base], password: asked as typeof right });
+  const image = (await openImage(top, { companions: [base], password: asked as typeof right })) as Image;
   return { image, names };
 }
 
@@ -186,7 +186,7 @@ for (const user of ['password', 'onProgress']) {
       use('password');
       return PASSWORD;
     };
-    const image: Image = await openImage(images.luks(), { password });
+    const image = (await openImage(images.luks(), { password })) as Image;
     await image.unlock({ onProgress: () => use('onProgress') });
     const { length } = (await read)!;
     await image.close();
@@ -196,7 +196,7 @@ for (const user of ['password', 'onProgress']) {
 
 test("a caller's password stays the caller's", async () => {
   const password = Buffer.from(PASSWORD);
-  const image = await openImage(images.luks(), { password });
+  const image = (await openImage(images.luks(), { password })) as Image;
   await image.unlock();
   await image.close();
   expect(password.toString()).toBe(PASSWORD);

@@ -104,7 +104,7 @@ test('small reads ask for no table twice', async ({ folder }) => {
   // Far from each other in the file, too.
   for (const at of [0, 1, 2, 3]) execFileSync('qemu-io', ['-c', `write -q -P ${at + 1} ${at}G 4M`, path]);
   remote = await serveFile(readFileSync(path));
-  const opened = await decant.open(remote.url);
+  const opened = (await decant.open(remote.url)) as Decant.Image;
   const read = async (offset: number) => (await opened.read(offset, 512))[0];
   const counts: number[] = [];
   for (const [at, value] of [
@@ -271,7 +271,7 @@ for (const [name, use] of [
     const { source, seen } = telling(ofManyTables(folder));
     const image = await decant.open(source);
     seen.last = undefined;
-    await use(image);
+    await use(image as Decant.Image);
     await expect.poll(() => seen.last).toEqual([]);
     expect(seen.waiting).toEqual([]);
     await image.close();
@@ -288,7 +288,7 @@ test('a map that is given up takes nothing from a conversion', async ({ folder }
   });
   // Both tell what they need of the tables, and get none of it.
   const cancel = new AbortController();
-  const map = listed(mapped, cancel.signal);
+  const map = listed(mapped as Decant.Image, cancel.signal);
   await expect.poll(() => seen.told).toBe(1);
   const output = join(folder, 'out.raw');
   const conversion = converted.convert(output);

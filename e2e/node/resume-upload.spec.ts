@@ -265,7 +265,7 @@ const signed = (journal?: Upload.UploadJournal) =>
 const KEPT = 'cancelled: The conversion was cancelled; what is done is kept: convert again with resume to go on';
 
 /** Cancels an upload when `noted` parts are noted, which are all that are answered. */
-async function cancelled(image: Decant.Image, journal: InMemory, noted: number): Promise<string> {
+async function cancelled(image: Decant.AnyImage, journal: InMemory, noted: number): Promise<string> {
   server.beforeAnswer = (asked) => (partOf(asked) > noted ? never : undefined);
   const ending = new AbortController();
   const work = failure(image.convert(signed(journal), { resume: true, signal: ending.signal }));
@@ -350,7 +350,7 @@ test('a target without a journal is refused, and one that says nonsense', async 
   const image = await decant.open(qcow2Of(RAW, folder));
   const refusal = (target: Decant.Target) => failure(image.convert(target, { resume: true }));
   expect(await refusal(signed())).toMatch(/: An output of this kind cannot be resumed$/);
-  const saying = (begun: Decant.TargetBegun, ordered = true): Decant.Target => ({
+  const saying = (begun: Decant.TargetResumePoint, ordered = true): Decant.Target => ({
     ordered,
     resumes: true,
     open: async () => begun,

@@ -2,13 +2,12 @@
 
 import { test as base, expect, type Page } from '@playwright/test';
 import { defineHold, type HeldSource, loadDecant } from './in-page.js';
+import type { Decant } from './package.js';
 import { startServer, type TestServer } from './server.js';
 import { watchUnhandled } from './unhandled.js';
 
 export type { Page };
 export { expect };
-
-type Decant = typeof import('../../dist/browser.js');
 
 declare global {
   interface Window {

@@ -1,11 +1,11 @@
 // Images that are opened for one thing.
 
-import type { Image } from '../../dist/node.js';
+import type { AnyImage, Image } from '../../dist/node.js';
 
-/** Does `work` with the image, and closes it, whatever comes of that. */
-export async function closing<T>(image: Image, work: (image: Image) => Promise<T>): Promise<T> {
+/** Does `work` with the image, and closes it in any case. A streamed image refuses the methods that it lacks. */
+export async function closing<T>(image: AnyImage, work: (image: Image) => Promise<T>): Promise<T> {
   try {
-    return await work(image);
+    return await work(image as Image);
   } finally {
     await image.close();
   }

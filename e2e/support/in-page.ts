@@ -3,8 +3,8 @@
 
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
+import type { Decant } from './package.js';
 
-type Decant = typeof import('../../dist/browser.js');
 type Output = import('../../dist/browser.js').Output;
 type Options = import('../../dist/browser.js').ConvertOptions & { password?: string };
 type Source = import('../../dist/browser.js').Source;

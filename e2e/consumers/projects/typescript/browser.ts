@@ -15,9 +15,10 @@ const target: Target = {
 
 export async function convert(file: File): Promise<number> {
   try {
-    const image: Image = await open(file, { password: async (layer) => layer.name });
+    const image = await open(file, { password: async (layer) => layer.name });
     await image.convert({ opfs: 'disk.raw' }, { onProgress: ({ guestDone }) => console.log(guestDone) });
     const { outputSize } = await image.convert(target);
+    if (!image.streamed) await image.read(0, 512);
     await image.close();
     return outputSize;
   } catch (thrown) {
