@@ -1,8 +1,7 @@
 //! Sources and targets by `std::fs`, and an executor on the calling thread, for tests, fuzzing and benchmarks.
 
-use crate::compress::Encoder;
-use crate::convert::{Decoded, Decoder, Executor, Job, JobOutput, LoadedJob, SpareBuffers, run_job};
-use crate::crypt::{Ciphers, Keys};
+use crate::convert::{ExecutedJob, Executor, Job, Transcoder, Workload};
+use crate::crypt::Keys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Files, Source};
 use crate::io::target::{Abilities, Run, Target, TargetHandle};
@@ -90,55 +89,34 @@ impl Target<Vec<u8>> for FileTarget {
 
 /// Runs each job on the calling thread.
 pub struct Inline {
-    files: Files,
-    ciphers: Ciphers,
-    jobs_in_flight: usize,
-    job_bytes: u64,
-    read_ahead: u64,
+    workload: Workload,
+    transcoder: Transcoder,
 }
 
 impl Inline {
-    /// Reads from `files`, decrypts with `keys`, and keeps `jobs_in_flight` jobs of `job_bytes` bytes in flight. Fails
+    /// Reads from `files`, decrypts with `keys`, and keeps `depth` jobs of `job_bytes` bytes in flight. Fails
     /// with `unsupported` if a cipher does not take its key.
-    pub fn new(files: Files, keys: &Keys, jobs_in_flight: usize, job_bytes: u64) -> Result<Self> {
-        Ok(Self { files, ciphers: Ciphers::new(keys)?, jobs_in_flight, job_bytes, read_ahead: 0 })
+    pub fn new(files: Files, keys: &Keys, depth: usize, job_bytes: u64) -> Result<Self> {
+        let workload = Workload { files, job_bytes, depth, read_ahead: 0 };
+        Ok(Self { workload, transcoder: Transcoder::new(keys)? })
     }
 
     /// Plans jobs ahead until they read `read_ahead` bytes.
     #[must_use]
-    pub fn reading_ahead(self, read_ahead: u64) -> Self {
-        Self { read_ahead, ..self }
+    pub fn reading_ahead(mut self, read_ahead: u64) -> Self {
+        self.workload.read_ahead = read_ahead;
+        self
     }
 }
 
 impl Executor for Inline {
     type Bytes = Vec<u8>;
 
-    fn jobs_in_flight(&self, _job_bytes: u64) -> usize {
-        self.jobs_in_flight
+    fn workload(&self) -> &Workload {
+        &self.workload
     }
 
-    fn job_bytes(&self) -> u64 {
-        self.job_bytes
-    }
-
-    fn files(&self) -> &Files {
-        &self.files
-    }
-
-    fn read_ahead(&self) -> u64 {
-        self.read_ahead
-    }
-
-    fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Vec<u8>>>> {
-        async move {
-            let decode = |job: &Job, buffers: &mut _| Decoder::default().decode(job, buffers, &self.ciphers);
-            let deflate = |bytes: &_, runs: &_, output: &mut _| Encoder::default().deflate(bytes, runs, output);
-            let finish = async |loaded: LoadedJob| loaded.finish(decode, deflate);
-            let JobOutput { bytes, placement, lost, read } =
-                run_job(job, &self.files, &SpareBuffers::default(), finish).await?;
-            Ok(Decoded { written: placement.len(), output: Some((bytes, placement)), read, lost })
-        }
-        .boxed_local()
+    fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<ExecutedJob<Vec<u8>>>> {
+        async move { Ok(self.transcoder.run(job, &self.workload.files).await?.executed(|bytes| bytes)) }.boxed_local()
     }
 }

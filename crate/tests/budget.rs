@@ -5,19 +5,14 @@ use crate::common::STAMP;
 use crate::common::vmdk::{Grain, Kdmv, Packing, SECTOR};
 use crate::counting::{HELD, PEAK};
 use crate::limits::Nowhere;
-use decant::compress::Encoder;
-use decant::convert::{
-    Cancel, Decoded, Decoder, Executor, Job, JobOutput, LoadedJob, Output, SpareBuffers, convert, run_job,
-};
-use decant::crypt::Ciphers;
-use decant::io::source::Files;
+use decant::convert::{Cancel, ExecutedJob, Executor, Job, Output, Transcoder, Workload, convert};
+use decant::crypt::Keys;
 use decant::offsets::HostOffset;
 use decant::output::by_name;
 use decant::{Image, OpenOptions, Result, Source};
 use futures_executor::block_on;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -42,43 +37,25 @@ impl Source for Bytes {
 
 /// A worker as the engine `workers` has it: it keeps its buffers, and hands out copies.
 struct Worker {
-    files: Files,
-    decoder: RefCell<Decoder>,
-    encoder: RefCell<Encoder>,
-    spares: SpareBuffers,
+    workload: Workload,
+    transcoder: Transcoder,
 }
 
 impl Executor for Worker {
     type Bytes = Vec<u8>;
 
-    fn job_bytes(&self) -> u64 {
-        SHARE / 4
+    fn workload(&self) -> &Workload {
+        &self.workload
     }
 
-    fn jobs_in_flight(&self, job_bytes: u64) -> usize {
-        (2 * self.job_bytes() / job_bytes).max(1) as usize
-    }
-
-    fn files(&self) -> &Files {
-        &self.files
-    }
-
-    fn read_ahead(&self) -> u64 {
-        0
-    }
-
-    fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Vec<u8>>>> {
+    fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<ExecutedJob<Vec<u8>>>> {
         async move {
-            let ciphers = Ciphers::default();
-            let finish = async |loaded: LoadedJob| {
-                let decode = |job: &_, buffers: &mut _| self.decoder.borrow_mut().decode(job, buffers, &ciphers);
-                let deflate = |bytes: &_, runs: &_, out: &mut _| self.encoder.borrow_mut().deflate(bytes, runs, out);
-                loaded.finish(decode, deflate)
-            };
-            let JobOutput { bytes, placement, lost, read } = run_job(job, &self.files, &self.spares, finish).await?;
-            let copy = bytes.clone();
-            self.spares.give_output(bytes);
-            Ok(Decoded { written: placement.len(), output: Some((copy, placement)), read, lost })
+            let ran = self.transcoder.run(job, &self.workload.files).await?;
+            Ok(ran.executed(|bytes| {
+                let copy = bytes.clone();
+                self.transcoder.give_output(bytes);
+                copy
+            }))
         }
         .boxed_local()
     }
@@ -104,10 +81,8 @@ fn a_worker_stays_within_its_share() {
         for format in ["raw", "raw.gz"] {
             let image = block_on(Image::open(source.clone(), &OpenOptions::default())).unwrap();
             let worker = Worker {
-                files: image.files().clone(),
-                decoder: RefCell::default(),
-                encoder: RefCell::default(),
-                spares: SpareBuffers::default(),
+                workload: Workload::within(SHARE, image.files().clone(), 2, 4),
+                transcoder: Transcoder::new(&Keys::default()).unwrap(),
             };
             let target = Nowhere::default();
             let format = by_name(format).unwrap();

@@ -1,6 +1,6 @@
 //! Plans jobs ahead, to announce reads early to sources on a network.
 
-use super::job::{Job, MAX_JOB};
+use super::job::Job;
 use crate::error::Result;
 use crate::io::source::{Announcement, FileId, FileRange, Files};
 use crate::offsets::ByteRange;
@@ -9,38 +9,8 @@ use std::collections::VecDeque;
 use std::pin::pin;
 use std::task::Poll;
 
-/// Most bytes announced but not yet read.
-const READ_AHEAD: u64 = 32 << 20;
-/// Maximum size, in bytes, of jobs that read announced ranges: a job waits until all its bytes have arrived.
-const MAX_EXPECTING_JOB: u64 = 4 << 20;
 /// Bytes that each job counts for besides its reads, since even a job without reads takes memory.
 const OWN: u64 = 4 << 10;
-
-/// Division of a conversion's memory, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
-    /// For the jobs in flight.
-    pub jobs: u64,
-    /// Maximum size of a job.
-    pub max_job: u64,
-    /// For prefetching by sources.
-    pub read_ahead: u64,
-}
-
-impl Budget {
-    /// Divides `memory` for a conversion that reads `files`.
-    pub fn new(files: &Files, memory: u64) -> Self {
-        if !expect_any(files) {
-            return Self { jobs: memory, max_job: MAX_JOB, read_ahead: 0 };
-        }
-        let read_ahead = READ_AHEAD.min(memory / 2);
-        Self { jobs: memory - read_ahead, max_job: MAX_EXPECTING_JOB, read_ahead }
-    }
-}
-
-fn expect_any(files: &Files) -> bool {
-    files.iter().any(|file| file.profile().expects)
-}
 
 /// Yields the jobs of `plan`, in order. Plans ahead, without waiting, until pending jobs read `read_ahead` bytes of
 /// `files`, and announces their reads.

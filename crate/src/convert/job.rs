@@ -276,10 +276,6 @@ impl<'a> Ascending<'a> {
     }
 }
 
-/// Maximum size that executors choose for jobs, in bytes. Slices of 16 to 32 MiB are read fastest, and a cancel waits
-/// for the job being decoded.
-pub const MAX_JOB: u64 = 32 << 20;
-
 /// At most one in this many bytes that a job writes is a zero that could be a hole: the output stays within 10 % of a
 /// perfectly sparse one.
 const DATA_PER_FILLED_ZERO: u64 = 12;

@@ -6,11 +6,11 @@ use super::job::Job;
 use super::output::{Finished, Output, OutputWriter};
 use super::plan::{JobLimits, Planner};
 use super::settled::{ResumePoint, Settled};
+use super::workload::Workload;
 use crate::compress::Placement;
 use crate::disk::damage::{Losses, Lost, LostRanges};
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::source::Files;
 use crate::io::target::Run;
 use crate::offsets::GuestRange;
 use crate::open::image::Image;
@@ -28,33 +28,22 @@ pub trait Executor {
     /// The type of its buffers. `From<&[u8]>` lets headers and footers be written.
     type Bytes: for<'a> From<&'a [u8]>;
 
-    /// Upper bound, in bytes, on the input and on the output of a job.
-    fn job_bytes(&self) -> u64;
-
-    /// Returns the number of jobs to keep in flight if the largest one has `job_bytes` bytes, so that the executor is
-    /// always busy. It is lower if jobs are larger than [`Executor::job_bytes`], to stay within the memory budget.
-    fn jobs_in_flight(&self, job_bytes: u64) -> usize;
-
-    /// The files that jobs read.
-    fn files(&self) -> &Files;
-
-    /// Upper bound, in bytes, on the reads that are announced ahead to files that expect them. 0 announces the next job
-    /// only.
-    fn read_ahead(&self) -> u64;
+    /// The files that jobs read, and how many jobs to keep in flight.
+    fn workload(&self) -> &Workload;
 
     /// Runs one job. Fails with `source`, `corrupt`, `target` or `internal`.
-    fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Self::Bytes>>>;
+    fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<ExecutedJob<Self::Bytes>>>;
 }
 
-/// The result of a job.
-pub struct Decoded<B> {
+/// The result of a job, for the pipeline.
+pub struct ExecutedJob<B> {
     /// The data and where it belongs; `None` if the executor has written all of it.
     pub output: Option<(B, Placement)>,
     /// Number of bytes read.
     pub read: u64,
     /// Number of bytes that the job adds to the output, without zeros.
     pub written: u64,
-    /// In a salvage: the ranges that could not be decoded.
+    /// In a salvage: the ranges that could not be executed.
     pub lost: Vec<Lost>,
 }
 
@@ -167,7 +156,7 @@ pub async fn resume<E: Executor>(
     progress: &dyn Fn(Progress),
     cancel: &Cancel,
 ) -> Result<Converted> {
-    let limits = output.limits(executor.job_bytes());
+    let limits = output.limits(executor.workload().job_bytes);
     let end = image.virtual_size();
     // A unit is written by one job only. The last one of the disk may be short.
     let guest = if begun.guest >= end { end } else { begun.guest / limits.unit * limits.unit };
@@ -186,7 +175,7 @@ pub async fn convert_in_order<E: Executor>(
     progress: &dyn Fn(Progress),
     cancel: &Cancel,
 ) -> Result<Converted> {
-    let limits = output.limits(executor.job_bytes());
+    let limits = output.limits(executor.workload().job_bytes);
     let manifest = disk.manifest();
     let plan = || Ok(Plan::InOrder(InOrderPlanner::new(disk, limits)));
     run(plan, manifest, executor, output, ResumePoint::default(), progress, cancel).await
@@ -307,7 +296,8 @@ async fn transfer<E: Executor>(
 ) -> Result<Converted> {
     let Output { writer, target, .. } = output;
     let guest_total = plan.virtual_size();
-    let largest = executor.job_bytes().max(output.weight(plan.largest_unit()));
+    let workload = executor.workload();
+    let largest = workload.job_bytes.max(output.weight(plan.largest_unit()));
     let (position, notices_of_disk) = (plan.position(), plan.notices());
     target.open(guest_total.and_then(|_| writer.output_size())).await?;
     let mut lost_ranges = LostRanges::default();
@@ -320,24 +310,24 @@ async fn transfer<E: Executor>(
     done.written += output_writer.begin().await?;
     let mut regions = Regions::new(writer.unit(), guest_total, begun);
     let jobs = try_unfold(plan, |mut plan| async move { Ok::<_, Error>(plan.next().await?.map(|job| (job, plan))) });
-    let finished = planned_ahead(jobs, executor.files().clone(), executor.read_ahead())
+    let finished = planned_ahead(jobs, workload.files.clone(), workload.read_ahead)
         .map_ok(|mut job| (regions.next(&job), std::mem::take(&mut job.lost), job))
         .map_ok(|((range, region), mut lost, job)| async move {
             let (index, data, stretches) = (job.index, job.data_len(), output_writer.stretches_of(&job)?);
-            let mut decoded = executor.execute(job).await?;
-            lost.append(&mut decoded.lost);
-            decoded.written += output_writer.place(index, region, &stretches, decoded.output.take()).await?;
-            Ok((range, data, lost, decoded))
+            let mut executed = executor.execute(job).await?;
+            lost.append(&mut executed.lost);
+            executed.written += output_writer.place(index, region, &stretches, executed.output.take()).await?;
+            Ok((range, data, lost, executed))
         })
-        .try_buffer_unordered(executor.jobs_in_flight(largest));
+        .try_buffer_unordered(workload.jobs_in_flight(largest));
     pin_mut!(finished);
-    while let Some((range, data, lost, decoded)) = finished.try_next().await? {
+    while let Some((range, data, lost, executed)) = finished.try_next().await? {
         done.guest_done += range.end - range.start;
         done.latest = range;
         done.data_done += data;
-        done.read = position.as_ref().map_or(done.read + decoded.read, |position| position.get());
-        done.written += decoded.written;
-        settled.add(range, decoded.written);
+        done.read = position.as_ref().map_or(done.read + executed.read, |position| position.get());
+        done.written += executed.written;
+        settled.add(range, executed.written);
         done.settled = settled.begun;
         lost_ranges.add(range, lost);
         progress(done);

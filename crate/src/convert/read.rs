@@ -1,10 +1,8 @@
 //! Reads a range of the disk, as the guest sees it.
 
-use super::decoder::Decoder;
 use super::plan::{JobLimits, Planner};
-use super::run::{JobOutput, LoadedJob, SpareBuffers, run_job};
+use super::run::{JobOutput, Transcoder};
 use crate::compress::{Encoding, Placement};
-use crate::crypt::Ciphers;
 use crate::error::Result;
 use crate::io::source::zeroed;
 use crate::io::target::Abilities;
@@ -27,14 +25,9 @@ pub async fn read(image: &Image, range: GuestRange) -> Result<Vec<u8>> {
         end: range.end.next_multiple_of(BLOCK).min(image.virtual_size()),
     };
     let mut planner = Planner::new(image, image.extents_within(blocks)?, limits);
-    let (mut decoder, ciphers) = (Decoder::default(), Ciphers::new(&image.keys())?);
-    let spares = SpareBuffers::default();
+    let transcoder = Transcoder::new(&image.keys())?;
     while let Some(job) = planner.next().await? {
-        let finish = async |loaded: LoadedJob| {
-            // Plain output needs no encoder.
-            loaded.finish(|job, buffers| decoder.decode(job, buffers, &ciphers), |_, _, _| Ok(Vec::new()))
-        };
-        let JobOutput { bytes, placement, .. } = run_job(job, image.files(), &spares, finish).await?;
+        let JobOutput { bytes, placement, .. } = transcoder.run(job, image.files()).await?;
         let Placement::Runs(runs) = placement else { unreachable!("nothing is encoded") };
         for run in runs {
             let (start, end) = (run.offset.max(range.start), run.end().min(range.end));
@@ -45,7 +38,7 @@ pub async fn read(image: &Image, range: GuestRange) -> Result<Vec<u8>> {
             let (to, len) = ((start - range.start) as usize, (end - start) as usize);
             disk[to..to + len].copy_from_slice(&bytes[from..from + len]);
         }
-        spares.give_output(bytes);
+        transcoder.give_output(bytes);
     }
     image.keep(planner.into_pass());
     Ok(disk)

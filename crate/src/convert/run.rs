@@ -1,8 +1,10 @@
 //! Runs a job: read, decode, find zeros, encode. Shared by all executors, which differ in where they decode.
 
-use super::decoder::Outcome;
+use super::decoder::{Decoder, Outcome};
 use super::job::{Buffers, Job};
-use crate::compress::{Encoding, Placement, Segment};
+use super::pipeline::ExecutedJob;
+use crate::compress::{Encoder, Encoding, Placement, Segment};
+use crate::crypt::{Ciphers, Keys};
 use crate::disk::damage::Lost;
 use crate::error::Result;
 use crate::io::source::Source;
@@ -82,7 +84,7 @@ pub struct FinishedJob {
 
 /// The result of a job.
 pub struct JobOutput {
-    /// The output buffer, to be returned by [`SpareBuffers::give_output`].
+    /// The output buffer, which can be reused after writing.
     pub bytes: Vec<u8>,
     /// The runs of data in `bytes`, with their guest offsets. Zeros are left out; their bytes in the buffer are
     /// undefined.
@@ -91,6 +93,50 @@ pub struct JobOutput {
     pub lost: Vec<Lost>,
     /// Number of bytes read.
     pub read: u64,
+}
+
+impl JobOutput {
+    /// The result for the pipeline, which writes `bytes` as made of the buffer by `wrap`.
+    pub fn executed<B>(self, wrap: impl FnOnce(Vec<u8>) -> B) -> ExecutedJob<B> {
+        let Self { bytes, placement, lost, read } = self;
+        ExecutedJob { written: placement.len(), output: Some((wrap(bytes), placement)), read, lost }
+    }
+}
+
+/// Runs jobs whose decoding is not divided among threads. Its memory is reused from job to job. Several jobs can be
+/// read at once; they are decoded one after another.
+pub struct Transcoder {
+    ciphers: Ciphers,
+    decoder: RefCell<Decoder>,
+    encoder: RefCell<Encoder>,
+    spares: SpareBuffers,
+}
+
+impl Transcoder {
+    /// Creates a transcoder that decrypts with `keys`. Fails as [`Ciphers::new`] does.
+    pub fn new(keys: &Keys) -> Result<Self> {
+        Ok(Self {
+            ciphers: Ciphers::new(keys)?,
+            decoder: RefCell::default(),
+            encoder: RefCell::default(),
+            spares: SpareBuffers::default(),
+        })
+    }
+
+    /// Runs `job`, which reads from `files`. Fails with `source`, `corrupt` or `internal`.
+    pub async fn run(&self, job: Job, files: &[Rc<dyn Source>]) -> Result<JobOutput> {
+        let finish = async |loaded: LoadedJob| {
+            let decode = |job: &_, buffers: &mut _| self.decoder.borrow_mut().decode(job, buffers, &self.ciphers);
+            let deflate = |bytes: &_, runs: &_, output: &mut _| self.encoder.borrow_mut().deflate(bytes, runs, output);
+            loaded.finish(decode, deflate)
+        };
+        run_job(job, files, &self.spares, finish).await
+    }
+
+    /// Returns the buffer of a job's output for reuse.
+    pub fn give_output(&self, buffer: Vec<u8>) {
+        self.spares.give_output(buffer);
+    }
 }
 
 /// Runs `job`: reads it from `files`, then calls `finish`, which decodes it on this or another thread. Buffers come

@@ -1,16 +1,15 @@
 //! A worker of the `workers` engine: runs jobs in a separate memory, without parsing metadata.
 
 use super::delivered::Delivered;
-use crate::compress::{Encoder, Placement};
-use crate::convert::{Decoder, Job, JobOutput, LoadedJob, SpareBuffers, run_job};
-use crate::crypt::{Ciphers, Keys};
+use crate::compress::Placement;
+use crate::convert::{Job, JobOutput, Transcoder};
+use crate::crypt::Keys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, zeroed};
 use crate::io::target::TargetHandle;
 use js_sys::{Array, Uint8Array};
 use postcard::experimental::serialized_size;
 use serde::Serialize;
-use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use zeroize::Zeroizing;
@@ -20,11 +19,8 @@ use zeroize::Zeroizing;
 pub struct Runner {
     /// `None` for a file whose bytes travel with the jobs.
     files: Vec<Option<Rc<dyn Source>>>,
-    ciphers: Ciphers,
+    transcoder: Transcoder,
     handle: Option<Box<dyn TargetHandle<Vec<u8>>>>,
-    decoder: RefCell<Decoder>,
-    encoder: RefCell<Encoder>,
-    spares: SpareBuffers,
 }
 
 #[wasm_bindgen]
@@ -37,11 +33,8 @@ impl Runner {
         let keys = keys.map(Zeroizing::new).map(|bytes| Keys::from_bytes(&bytes)).transpose()?.unwrap_or_default();
         Ok(Self {
             files: files.iter().map(|file| (!file.is_undefined()).then(|| super::source(file))).collect(),
-            ciphers: Ciphers::new(&keys)?,
+            transcoder: Transcoder::new(&keys)?,
             handle,
-            decoder: RefCell::default(),
-            encoder: RefCell::default(),
-            spares: SpareBuffers::default(),
         })
     }
 
@@ -50,12 +43,7 @@ impl Runner {
     pub async fn run(&self, job: Vec<u8>, brought: Option<Array>) -> std::result::Result<JsReply, JsValue> {
         let job: Job = postcard::from_bytes(&job).map_err(internal)?;
         let files = self.files_of(&job, brought)?;
-        let finish = async |loaded: LoadedJob| {
-            let decode = |job: &_, buffers: &mut _| self.decoder.borrow_mut().decode(job, buffers, &self.ciphers);
-            let deflate = |bytes: &_, runs: &_, output: &mut _| self.encoder.borrow_mut().deflate(bytes, runs, output);
-            loaded.finish(decode, deflate)
-        };
-        let JobOutput { bytes, placement, lost, read } = run_job(job, &files, &self.spares, finish).await?;
+        let JobOutput { bytes, placement, lost, read } = self.transcoder.run(job, &files).await?;
         let reply: JsReply = js_sys::Object::new().unchecked_into();
         reply.set_read(read as f64);
         reply.set_written(placement.len() as f64);
@@ -74,7 +62,7 @@ impl Runner {
                 });
             }
         }
-        self.spares.give_output(bytes);
+        self.transcoder.give_output(bytes);
         Ok(reply)
     }
 }

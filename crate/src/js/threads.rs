@@ -3,7 +3,7 @@
 
 use super::bytes::JsBytes;
 use crate::compress::{Encoder, Segment};
-use crate::convert::{Budget, Buffers, Decoded, Decoder, Executor, Job, JobOutput, Outcome, SpareBuffers, run_job};
+use crate::convert::{Buffers, Decoder, ExecutedJob, Executor, Job, Outcome, SpareBuffers, Workload, run_job};
 use crate::crypt::{Ciphers, Keys};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::Files;
@@ -19,14 +19,14 @@ use std::sync::Arc;
 
 /// Jobs in flight: two being read, one being decoded by the whole pool, one being written.
 const DEPTH: usize = 4;
+/// Job-sized buffers for them: one for input and one for output each.
+const BUFFERS: u64 = 2 * DEPTH as u64;
 /// Output that one thread decodes at a time, in bytes: smaller parts cost 3-5 %.
 const PART: usize = 1 << 20;
 
 pub(super) struct Pool {
-    files: Files,
+    workload: Workload,
     ciphers: Arc<Ciphers>,
-    job_bytes: u64,
-    read_ahead: u64,
     spares: Rc<SpareBuffers>,
 }
 
@@ -34,14 +34,8 @@ impl Pool {
     /// Creates a pool that reads from `files` and decrypts with `keys`. Memory use is about `memory` bytes. Fails as
     /// [`Ciphers::new`] does.
     pub fn new(files: Files, keys: &Keys, memory: u64) -> Result<Self> {
-        let Budget { jobs, max_job, read_ahead } = Budget::new(&files, memory);
-        Ok(Self {
-            files,
-            ciphers: Arc::new(Ciphers::new(keys)?),
-            job_bytes: (jobs / (2 * DEPTH as u64)).min(max_job),
-            read_ahead,
-            spares: Rc::default(),
-        })
+        let workload = Workload::within(memory, files, DEPTH, BUFFERS);
+        Ok(Self { workload, ciphers: Arc::new(Ciphers::new(keys)?), spares: Rc::default() })
     }
 }
 
@@ -76,25 +70,13 @@ impl JsBytes for Output {
 impl Executor for Pool {
     type Bytes = Output;
 
-    fn jobs_in_flight(&self, job_bytes: u64) -> usize {
-        (DEPTH as u64 * self.job_bytes / job_bytes).max(1) as usize
+    fn workload(&self) -> &Workload {
+        &self.workload
     }
 
-    fn job_bytes(&self) -> u64 {
-        self.job_bytes
-    }
-
-    fn files(&self) -> &Files {
-        &self.files
-    }
-
-    fn read_ahead(&self) -> u64 {
-        self.read_ahead
-    }
-
-    fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<Decoded<Output>>> {
+    fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<ExecutedJob<Output>>> {
         async move {
-            let ran = run_job(job, &self.files, &self.spares, async |loaded| {
+            let ran = run_job(job, &self.workload.files, &self.spares, async |loaded| {
                 let ciphers = self.ciphers.clone();
                 let (answer, answered) = oneshot::channel();
                 rayon::spawn(move || {
@@ -104,9 +86,7 @@ impl Executor for Pool {
                 });
                 answered.await.map_err(|_| Error::new(ErrorKind::Internal, "A decoding thread ended"))?
             });
-            let JobOutput { bytes, placement, lost, read } = ran.await?;
-            let output = Output { bytes, spares: self.spares.clone() };
-            Ok(Decoded { written: placement.len(), output: Some((output, placement)), read, lost })
+            Ok(ran.await?.executed(|bytes| Output { bytes, spares: self.spares.clone() }))
         }
         .boxed_local()
     }

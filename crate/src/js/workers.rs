@@ -3,7 +3,7 @@
 
 use super::errors::caught;
 use super::runner::{JsReply, internal, message};
-use crate::convert::{Budget, Decoded, Executor, Job};
+use crate::convert::{ExecutedJob, Executor, Job, Workload};
 use crate::error::{ErrorKind, Result};
 use crate::io::source::{FileId, FileRange, Files, zeroed};
 use crate::offsets::HostOffset;
@@ -21,10 +21,7 @@ const BUFFERS_PER_WORKER: u64 = 4;
 
 pub(super) struct Workers {
     dispatch: Function,
-    count: usize,
-    job_bytes: u64,
-    read_ahead: u64,
-    files: Files,
+    workload: Workload,
     /// Maps each file to the caller's file that contains it.
     given: Vec<FileId>,
 }
@@ -36,16 +33,15 @@ impl Workers {
     /// are made here. Memory use is about `memory` bytes. `given` maps each of `files` to the caller's file that
     /// contains it.
     pub fn new(dispatch: Function, count: usize, memory: u64, files: Files, given: Vec<FileId>) -> Self {
-        let Budget { jobs, max_job, read_ahead } = Budget::new(&files, memory);
-        let job_bytes = (jobs / (BUFFERS_PER_WORKER * count as u64)).min(max_job);
-        Self { dispatch, count, job_bytes, read_ahead, files, given }
+        let workload = Workload::within(memory, files, JOBS_PER_WORKER * count, BUFFERS_PER_WORKER * count as u64);
+        Self { dispatch, workload, given }
     }
 
     /// Collects the data that travels with a job: ranges of the caller's files, and bytes that are made here.
     async fn travelling(&self, reads: &[FileRange]) -> Result<Array> {
         let travelling = Array::new();
         for read in reads {
-            let file = &self.files[usize::from(read.file.0)];
+            let file = &self.workload.files[usize::from(read.file.0)];
             let profile = file.profile();
             if profile.made_here {
                 let mut bytes = zeroed(read.len as usize)?;
@@ -61,7 +57,7 @@ impl Workers {
 
     /// Converts a range of a part of a file to the range of the whole file that workers open.
     fn in_its_file(&self, read: &FileRange) -> FileRange {
-        let start = self.files[usize::from(read.file.0)].start().unwrap_or(0);
+        let start = self.workload.files[usize::from(read.file.0)].start().unwrap_or(0);
         FileRange { start: HostOffset(read.start.0 + start), ..*read }
     }
 }
@@ -69,26 +65,14 @@ impl Workers {
 impl Executor for Workers {
     type Bytes = Uint8Array;
 
-    fn jobs_in_flight(&self, job_bytes: u64) -> usize {
-        ((self.count * JOBS_PER_WORKER) as u64 * self.job_bytes / job_bytes).max(1) as usize
+    fn workload(&self) -> &Workload {
+        &self.workload
     }
 
-    fn job_bytes(&self) -> u64 {
-        self.job_bytes
-    }
-
-    fn files(&self) -> &Files {
-        &self.files
-    }
-
-    fn read_ahead(&self) -> u64 {
-        self.read_ahead
-    }
-
-    fn execute(&self, mut job: Job) -> LocalBoxFuture<'_, Result<Decoded<Uint8Array>>> {
+    fn execute(&self, mut job: Job) -> LocalBoxFuture<'_, Result<ExecutedJob<Uint8Array>>> {
         async move {
             if job.stretches.is_empty() {
-                return Ok(Decoded { output: None, read: 0, written: 0, lost: Vec::new() });
+                return Ok(ExecutedJob { output: None, read: 0, written: 0, lost: Vec::new() });
             }
             let failed = |thrown: JsValue| caught(&thrown, ErrorKind::Internal, "run a part of the conversion");
             let travelling = self.travelling(&job.reads).await?;
@@ -99,7 +83,7 @@ impl Executor for Workers {
             let promise = self.dispatch.call2(&JsValue::NULL, &Uint8Array::from(&bytes[..]), &travelling);
             let promise = promise.map_err(failed)?;
             let reply = JsFuture::from(promise.unchecked_into::<Promise>()).await.map_err(failed)?;
-            decoded(&reply.unchecked_into())
+            executed_job(&reply.unchecked_into())
         }
         .boxed_local()
     }
@@ -126,7 +110,7 @@ fn js_range(range: &FileRange) -> JsRange {
     object
 }
 
-fn decoded(reply: &JsReply) -> Result<Decoded<Uint8Array>> {
+fn executed_job(reply: &JsReply) -> Result<ExecutedJob<Uint8Array>> {
     let output = match (reply.bytes(), reply.placement()) {
         (Some(bytes), Some(placement)) => Some((bytes, postcard::from_bytes(&placement.to_vec()).map_err(internal)?)),
         // The worker has written the output itself.
@@ -136,5 +120,5 @@ fn decoded(reply: &JsReply) -> Result<Decoded<Uint8Array>> {
         Some(bytes) => postcard::from_bytes(&bytes.to_vec()).map_err(internal)?,
         None => Vec::new(),
     };
-    Ok(Decoded { output, read: reply.read() as u64, written: reply.written() as u64, lost })
+    Ok(ExecutedJob { output, read: reply.read() as u64, written: reply.written() as u64, lost })
 }

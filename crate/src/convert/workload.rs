@@ -1,0 +1,65 @@
+//! How large jobs are and how many are in flight, within the memory of a conversion.
+
+use crate::io::source::Files;
+
+/// Maximum size that executors choose for jobs, in bytes. Slices of 16 to 32 MiB are read fastest, and a cancel waits
+/// for the job being decoded.
+pub const MAX_JOB: u64 = 32 << 20;
+/// Maximum size, in bytes, of jobs that read announced ranges: a job waits until all its bytes have arrived.
+const MAX_EXPECTING_JOB: u64 = 4 << 20;
+/// Most bytes announced but not yet read.
+const READ_AHEAD: u64 = 32 << 20;
+
+/// Division of a conversion's memory, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// For the jobs in flight.
+    pub jobs: u64,
+    /// Maximum size of a job.
+    pub max_job: u64,
+    /// For prefetching by sources.
+    pub read_ahead: u64,
+}
+
+impl Budget {
+    /// Divides `memory` for a conversion that reads `files`.
+    pub fn new(files: &Files, memory: u64) -> Self {
+        if !expect_any(files) {
+            return Self { jobs: memory, max_job: MAX_JOB, read_ahead: 0 };
+        }
+        let read_ahead = READ_AHEAD.min(memory / 2);
+        Self { jobs: memory - read_ahead, max_job: MAX_EXPECTING_JOB, read_ahead }
+    }
+}
+
+fn expect_any(files: &Files) -> bool {
+    files.iter().any(|file| file.profile().expects)
+}
+
+/// The files that an executor's jobs read, and how many jobs to keep in flight.
+pub struct Workload {
+    /// The files that jobs read.
+    pub files: Files,
+    /// Upper bound, in bytes, on the input and on the output of a job.
+    pub job_bytes: u64,
+    /// The number of jobs of `job_bytes` bytes in flight that keeps the executor busy.
+    pub depth: usize,
+    /// Upper bound, in bytes, on the reads that are announced ahead to files that expect them. 0 announces the next job
+    /// only.
+    pub read_ahead: u64,
+}
+
+impl Workload {
+    /// Divides `memory` bytes among `depth` jobs in flight that read `files`. They hold about `buffers` job-sized
+    /// buffers.
+    pub fn within(memory: u64, files: Files, depth: usize, buffers: u64) -> Self {
+        let Budget { jobs, max_job, read_ahead } = Budget::new(&files, memory);
+        Self { files, job_bytes: (jobs / buffers).min(max_job), depth, read_ahead }
+    }
+
+    /// The number of jobs to keep in flight if the largest one has `largest` bytes: fewer if that exceeds `job_bytes`,
+    /// to stay within the memory.
+    pub(super) fn jobs_in_flight(&self, largest: u64) -> usize {
+        (self.depth as u64 * self.job_bytes / largest).max(1) as usize
+    }
+}
