@@ -5,7 +5,7 @@ import { SCRIPTS, WASM } from '../client-side/package-files.js';
 import { PolicyReports } from '../client-side/policy.js';
 import { fromViteCache } from '../client-side/vite-cache.js';
 import { DecantError, toDecantError } from '../errors/errors.js';
-import { checkNames, namesOf } from '../public/option-names.js';
+import { checkNames, namesOf } from '../errors/option-names.js';
 import type { Configuration } from '../public/types.browser.js';
 import type { Engine } from '../public/types.js';
 import { checkObject } from './options.js';

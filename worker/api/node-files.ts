@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { isOf } from '../calls/values.js';
 import { notStarted } from '../client-side/node-worker.js';
 import { DecantError, reasonOf, toDecantError } from '../errors/errors.js';
-import { checkNames, namesOf } from '../public/option-names.js';
+import { checkNames, namesOf } from '../errors/option-names.js';
 import type { Configuration, NodeWorker } from '../public/types.node.js';
 import { checkObject } from './options.js';
 

@@ -1,9 +1,9 @@
 // The options of callers, checked.
 
 import { DecantError } from '../errors/errors.js';
+import { checkNames, namesOf } from '../errors/option-names.js';
 import { checkLimit } from '../http/http-options.js';
 import type { ConvertOptions, OpenOptions } from '../public/given.js';
-import { checkNames, namesOf } from '../public/option-names.js';
 import type {
   CommonConvertOptions,
   Engine,

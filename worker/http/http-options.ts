@@ -2,7 +2,7 @@
 // network's.
 
 import { DecantError } from '../errors/errors.js';
-import { namesOf } from '../public/option-names.js';
+import { namesOf } from '../errors/option-names.js';
 import { RequestLimit } from './host.js';
 import { timeOf } from './seconds.js';
 import type { HttpOptions } from './types.js';

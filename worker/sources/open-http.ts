@@ -1,6 +1,7 @@
 // Opens a file on a server: the first request tells how it can be read.
 
 import { cancelled, DecantError, reasonOf } from '../errors/errors.js';
+import { checkNames } from '../errors/option-names.js';
 import { type Address, addressOf } from '../http/address.js';
 import {
   checkPart,
@@ -20,7 +21,6 @@ import { LEAST, Retries } from '../http/retry.js';
 import { timeOf } from '../http/seconds.js';
 import { Changed, checkState, type State, stateOf, unnoticed } from '../http/state.js';
 import type { HttpOptions } from '../http/types.js';
-import { checkNames } from '../public/option-names.js';
 import { openOwn } from './caller-source.js';
 import { atHost, HttpSource, rangeHeader, receive } from './http-source.js';
 import type { OpenedSource } from './opened-source.js';

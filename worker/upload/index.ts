@@ -1,10 +1,10 @@
 // Targets that upload: for `Image.convert`. Nothing happens at import.
 
 import { DecantError } from '../errors/errors.js';
+import { checkNames } from '../errors/option-names.js';
 import { addressOf } from '../http/address.js';
 import { checkHttpOptions } from '../http/http-options.js';
 import { timeOf } from '../http/seconds.js';
-import { checkNames } from '../public/option-names.js';
 import type { Target } from '../public/types.js';
 import { OneConversion, type Protocol, UploadTarget } from './ascending-target.js';
 import { Blob } from './azure.js';

@@ -1,6 +1,6 @@
 // The names of what a caller may say of an upload.
 
-import { namesOf } from '../public/option-names.js';
+import { namesOf } from '../errors/option-names.js';
 import type { S3Keys, S3Options } from './s3-types.js';
 import type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadOptions } from './types.js';
 

@@ -1,6 +1,6 @@
 // The names of the options of a call. A misspelt one would silently do nothing.
 
-import { DecantError } from '../errors/errors.js';
+import { DecantError } from './errors.js';
 
 type KeysOf<T> = T extends unknown ? keyof T : never;
 
