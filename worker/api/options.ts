@@ -21,7 +21,7 @@ export const MIN_WORKERS = 1;
 export const MAX_WORKERS = 64;
 const MIN_MEMORY = 32 * MIB;
 const MAX_MEMORY = 2048 * MIB;
-/** What sources that fetch ahead have besides by default, in bytes: as much as the crate tells them (`ahead.rs`). */
+/** What sources that fetch ahead have besides by default, in bytes: as much as the crate announces (`workload.rs`). */
 const READ_AHEAD = 32 * MIB;
 
 /** By default no more workers than this: reading and writing go through one process of the browser. */
