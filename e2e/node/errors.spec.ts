@@ -71,9 +71,11 @@ for (const [call, begun, sentence] of [
         asked = resolve;
       });
       if (abortAt === 'once') abort.abort();
-      const ended = begun(image as decant.Image, source, abort.signal).catch(({ kind, message }: decant.DecantError) => {
-        seen.push(`${kind}: ${message}`);
-      });
+      const ended = begun(image as decant.Image, source, abort.signal).catch(
+        ({ kind, message }: decant.DecantError) => {
+          seen.push(`${kind}: ${message}`);
+        },
+      );
       if (abortAt === 'later') await waits;
       abort.abort();
       await ended;
