@@ -17,6 +17,7 @@ const exportsOf = (declarations: string): string[] =>
 for (const [module, least] of [
   ['browser', 8],
   ['node', 8],
+  ['contents', 1],
   ['testing', 2],
   ['upload', 6],
 ] as const) {
