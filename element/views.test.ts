@@ -94,8 +94,8 @@ for (const [what, state, said, title] of [
     '25 % disk.qcow2',
   ],
   ['a file in a folder', done('folder'), 'Done. disk.raw is in the folder picked.', 'Done: disk.raw'],
-  ['a file at its place', done('dialog'), 'Done. disk.raw is at the place you picked.', 'Done: disk.raw'],
-  ['a disk that the page has', done('host'), 'Done. This page has taken all of disk.raw.', 'Done: disk.raw'],
+  ['a file at its place', done('dialog'), 'Done. disk.raw was saved in the place you picked.', 'Done: disk.raw'],
+  ['a disk that the page has', done('host'), 'Done. This page has received all of disk.raw.', 'Done: disk.raw'],
   [
     'a download',
     done('stored'),

@@ -15,8 +15,8 @@ converter.streamedDownloads = { obstacle: streamObstacle, open: openStreamedDown
 if (isGerman()) {
   document.documentElement.lang = 'de';
   converter.lang = 'de';
-  document.title = 'Decant: Festplattenabbilder, hier konvertiert';
-  document.querySelector('footer a')!.textContent = 'Lizenzen: MIT oder Apache 2.0, und die der Bestandteile';
+  document.title = 'Decant: Festplattenabbilder im Browser konvertieren';
+  document.querySelector('footer a')!.textContent = 'Lizenzen';
 }
 
 // The title of the tab shows what goes on.

@@ -63,12 +63,12 @@ const takeDisks = (page: Page, isHeld: boolean) =>
 /** Goes through the steps; `look` is called in each of them. */
 async function visit(page: Page, look: () => Promise<unknown>): Promise<void> {
   const button = (name: string) => page.getByRole('button', { name, exact: true });
-  await page.getByLabel('Or the address').fill('nonsense');
+  await page.getByLabel('Or enter a link').fill('nonsense');
   await button('Open').click();
   await expect(page.locator('.drop .notice')).toBeVisible();
   await look();
   await choose(page, images.zlib());
-  await expect(page.getByRole('img', { name: 'What the disk holds' })).toBeVisible();
+  await expect(page.getByRole('img', { name: 'Picture of the disk' })).toBeVisible();
   await page.getByRole('radio', { name: 'As a download' }).check();
   await look();
   await button('Choose another file').click();

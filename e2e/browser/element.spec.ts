@@ -40,10 +40,10 @@ for (const [name, image, password, tag] of [
     await expect(page.getByText('othing is uploaded')).toHaveCount(0);
     await choose(page, image());
     if (password !== undefined) {
-      await page.getByLabel('Password of').fill(password);
+      await page.getByLabel('Password for').fill(password);
       await page.getByRole('button', { name: 'Unlock' }).click();
     }
-    await expect(page.getByRole('img', { name: 'What the disk holds' })).toBeVisible();
+    await expect(page.getByRole('img', { name: 'Picture of the disk' })).toBeVisible();
     await expect(page.getByRole('radio')).toHaveCount(0);
     await audit(page);
     await page.getByRole('button', { name: 'Convert' }).click();
@@ -144,7 +144,7 @@ test('a page has its own header, help and colours', async ({ page, servers }) =>
   const element = '<decant-converter><h2 slot="header">Import a disk</h2><p slot="help">Ask us.</p></decant-converter>';
   const colours = `const sheet = new CSSStyleSheet(); sheet.replaceSync('decant-converter { --decant-accent: rgb(1, 2, 3) } decant-converter::part(card) { border-radius: 0 }'); document.adoptedStyleSheets = [sheet];`;
   await openHost(page, servers.plain, element, colours);
-  await expect(page.getByText('Turns a disk image')).toBeHidden();
+  await expect(page.getByText('Converts a disk image')).toBeHidden();
   await expect(page.getByText('Ask us.')).toBeVisible();
   const styles = await page.evaluate(() => {
     const { shadowRoot } = document.querySelector('decant-converter')!;
@@ -177,7 +177,7 @@ test('what is below the element comes back into the window after a tall step', a
       return element.getBoundingClientRect().top > innerHeight;
     });
   await choose(page, images.zlib());
-  await expect(page.getByRole('img', { name: 'What the disk holds' })).toBeVisible();
+  await expect(page.getByRole('img', { name: 'Picture of the disk' })).toBeVisible();
   expect(await isBelow()).toBe(true);
   await page.getByRole('button', { name: 'Convert' }).click();
   await expect(page.getByText('Your quota is used up.').first()).toBeVisible();
@@ -204,12 +204,12 @@ test('the picture fills as the disk is converted', async ({ page, servers }) => 
   await expect.poll(opaque).toBeGreaterThan(10_000);
   const whole = await opaque();
   const goOn = await begin(page);
-  await expect(page.getByRole('img', { name: /The disk as a picture, [1-9]\d? % converted/ })).toBeVisible();
+  await expect(page.getByRole('img', { name: /Picture of the disk, [1-9]\d? % converted/ })).toBeVisible();
   const during = await opaque();
   expect(during).toBeGreaterThan(0);
   expect(during).toBeLessThan(whole);
   await goOn();
-  await expect(page.getByRole('img', { name: 'The disk as a picture, 100 % converted' })).toBeVisible();
+  await expect(page.getByRole('img', { name: 'Picture of the disk, 100 % converted' })).toBeVisible();
   await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
   expect(await opaque()).toBe(whole);
 });
@@ -217,7 +217,7 @@ test('the picture fills as the disk is converted', async ({ page, servers }) => 
 test('what is inside the disk is shown', async ({ page, servers }, testInfo) => {
   await openHost(page, servers.plain, '<decant-converter></decant-converter>');
   await choose(page, images.partitioned());
-  await expect(page.getByText('Inside: 2 partitions (GPT)')).toBeVisible();
+  await expect(page.getByText('On this disk: 2 partitions (GPT)')).toBeVisible();
   await expect(page.getByText('EFI system “EFI”, 8.4 MB')).toBeVisible();
   const { size } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
   await expect(page.getByText(`ext4, ${size(DISK_SIZE)}, Linux`)).toBeVisible();

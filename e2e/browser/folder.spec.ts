@@ -65,7 +65,7 @@ const midway = fifthOf('sparse-64.qcow2', 60);
 async function begin(page: Page, image: string, name?: string): Promise<void> {
   await choose(page, image);
   await page.getByRole('radio', { name: 'To a folder you pick' }).check();
-  if (name !== undefined) await page.getByLabel('Name for the disk').fill(name);
+  if (name !== undefined) await page.getByLabel('File name').fill(name);
   await page.getByRole('button', { name: 'Convert' }).click();
 }
 
@@ -129,17 +129,17 @@ open(
     await headed(async (page) => {
       await choose(page, mine);
       await page.getByRole('button', { name: 'Read it as a raw disk' }).click();
-      await expect(page.getByLabel('Name for the disk')).toHaveValue('mine-1.raw');
+      await expect(page.getByLabel('File name')).toHaveValue('mine-1.raw');
       await page.getByRole('radio', { name: 'To a folder you pick' }).check();
-      await page.getByLabel('Name for the disk').fill('mine.raw');
+      await page.getByLabel('File name').fill('mine.raw');
       await page.getByRole('button', { name: 'Convert' }).click();
       await answerFolder(page, display.name, folder);
       await expect(page.getByRole('heading', { name: 'mine.raw in that folder is the image itself' })).toBeFocused();
       await expect(page.getByRole('button', { name: 'Replace it' })).toHaveCount(0);
       await page.getByRole('button', { name: 'Choose another file' }).click();
       await choose(page, top, base);
-      await expect(page.getByLabel('Name for the disk')).toHaveValue('base-1.raw');
-      await page.getByLabel('Name for the disk').fill('base.raw');
+      await expect(page.getByLabel('File name')).toHaveValue('base-1.raw');
+      await page.getByLabel('File name').fill('base.raw');
       await page.getByRole('button', { name: 'Convert' }).click();
       await expect(page.getByRole('heading', { name: 'base.raw in that folder is the image itself' })).toBeFocused();
       await page.getByRole('button', { name: 'Save as base-1.raw' }).click();
@@ -162,8 +162,8 @@ open('a cancel while the browser finishes a new file removes it', { tag: '@full'
       await answerFolder(page, display.name, folder);
       await expect(page.getByRole('heading', { name: 'Finishing sparse-64.qcow2' })).toBeVisible({ timeout: 30_000 });
       await page.getByRole('button', { name: 'Cancel' }).click();
-      await expect(page.locator('.hint')).toContainText('the file is removed right after');
-      await expect(page.getByRole('status')).toContainText('the file is removed right after');
+      await expect(page.locator('.hint')).toContainText('The file is removed right afterwards');
+      await expect(page.getByRole('status')).toContainText('The file is removed right afterwards');
       const cancel = page.getByRole('button', { name: 'Cancel' });
       await expect(cancel).toHaveAttribute('aria-disabled', 'true');
       await expect(cancel).toBeFocused();
@@ -187,7 +187,7 @@ open('a cancel leaves a file that was there, until it is too late, and that is s
         await page.getByRole('button', { name: 'Replace it' }).click();
       });
       await page.getByRole('button', { name: 'Cancel' }).click();
-      await expect(page.getByRole('heading', { name: 'Cancelled. disk.raw is as it was before.' })).toBeVisible();
+      await expect(page.getByRole('heading', { name: 'Cancelled. disk.raw is unchanged.' })).toBeVisible();
       expect(readFileSync(target, 'utf8')).toBe('what was there');
       await goOn();
       const complete = await closeGate(page, COMPLETION);
@@ -196,10 +196,10 @@ open('a cancel leaves a file that was there, until it is too late, and that is s
       await page.getByRole('button', { name: 'Replace it' }).click();
       await expect(page.getByRole('heading', { name: 'Finishing sparse-64.qcow2' })).toBeVisible({ timeout: 30_000 });
       await page.getByRole('button', { name: 'Cancel' }).click();
-      await expect(page.getByText('it will be complete').first()).toBeVisible();
+      await expect(page.getByText('the file will be complete').first()).toBeVisible();
       await complete();
       await done(page);
-      await expect(page.getByText('which cannot be stopped: the file is complete').first()).toBeVisible();
+      await expect(page.getByText('too late to cancel: the file is complete').first()).toBeVisible();
     },
     { gates: true },
   );
@@ -237,11 +237,11 @@ open(
         await answerFolder(page, display.name, join(home, 'Downloads'));
         await expect(page.getByRole('heading', { name: 'No folder was picked' })).toBeFocused();
         await expect(page.getByText('such as the home folder, Desktop and Downloads')).toBeVisible();
-        await expect(page.getByText('It empties a file that you pick there')).toBeVisible();
+        await expect(page.getByText('the browser empties it at once')).toBeVisible();
         await page.getByRole('button', { name: "Use the browser's save dialog" }).click();
         await save(display.name, join(home, 'Downloads', 'disk.raw'));
         await done(page);
-        await expect(page.getByText('disk.raw is at the place you picked.').first()).toBeVisible();
+        await expect(page.getByText('disk.raw was saved in the place you picked.').first()).toBeVisible();
       },
       { home },
     );
@@ -265,7 +265,7 @@ open(
         await expect(page.getByRole('button', { name: 'Convert' })).toBeFocused();
         await save(display.name, target);
         await page.getByRole('button', { name: 'Cancel' }).click();
-        const words = 'Cancelled. An empty file old.raw was left where you picked it; nothing else.';
+        const words = 'Cancelled. Only an empty file was left in the place you picked: old.raw.';
         await expect(page.getByRole('heading', { name: words })).toBeVisible({ timeout: 60_000 });
       },
       { gates: true },
@@ -295,7 +295,7 @@ open(
     await headed(async (page) => {
       await begin(page, images.states());
       await findDialog(display.name, FOLDER);
-      await expect(page.getByText('The browser asks for the place.').first()).toBeVisible();
+      await expect(page.getByText("Pick a place in the browser's dialog").first()).toBeVisible();
       // Not by a pointer, which the dialog keeps away on a real desktop.
       await page.getByRole('button', { name: 'Choose another file' }).dispatchEvent('click');
       await page.evaluate(() => {
@@ -303,7 +303,7 @@ open(
         dataTransfer.items.add(new File([new Uint8Array(4096)], 'dropped.img'));
         document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
       });
-      await expect(page.getByText('dropped.img waits in the queue.').first()).toBeVisible();
+      await expect(page.getByText('dropped.img was added to the queue.').first()).toBeVisible();
       await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
       await answerFolder(page, display.name, folder);
       await done(page);
@@ -338,13 +338,13 @@ open('while the folder is looked at, the image and the name stay', { tag: '@full
     await answerFolder(page, display.name, folder);
     await page.waitForFunction(() => (window as unknown as { looked: boolean }).looked);
     await page.getByRole('button', { name: 'Choose another file' }).dispatchEvent('click');
-    await expect(page.getByLabel('Name for the disk')).not.toBeEditable();
+    await expect(page.getByLabel('File name')).not.toBeEditable();
     await page.evaluate(() => {
       const dataTransfer = new DataTransfer();
       dataTransfer.items.add(new File([new Uint8Array(4096)], 'dropped.img'));
       document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
     });
-    await expect(page.getByText('dropped.img waits in the queue.').first()).toBeVisible();
+    await expect(page.getByText('dropped.img was added to the queue.').first()).toBeVisible();
     await page.evaluate(() => (window as unknown as { release(): void }).release());
     await expect(page.getByRole('heading', { name: 'picked already has a file called states.raw' })).toBeVisible();
     await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
@@ -363,12 +363,12 @@ open(
     await headed(async (page) => {
       await begin(page, images.states());
       await answerFolder(page, display.name, folder);
-      await expect(page.getByText('has a folder of this name')).toBeVisible();
-      await expect(page.getByLabel('Name for the disk')).toBeFocused();
-      await page.getByLabel('Name for the disk').fill('a/b.raw');
+      await expect(page.getByText('contains a folder with this name')).toBeVisible();
+      await expect(page.getByLabel('File name')).toBeFocused();
+      await page.getByLabel('File name').fill('a/b.raw');
       await page.getByRole('button', { name: 'Convert' }).click();
-      await expect(page.getByText('A file name cannot have a / in it.')).toBeVisible();
-      await page.getByLabel('Name for the disk').fill('other.raw');
+      await expect(page.getByText('The character / is not possible in a file name.')).toBeVisible();
+      await page.getByLabel('File name').fill('other.raw');
       await page.getByRole('button', { name: 'Convert' }).click();
       await done(page);
     });

@@ -145,8 +145,8 @@ test.describe('the page', () => {
 
   test('offers what the disk can become, and saves it so', async ({ page }, testInfo) => {
     await choose(page, odd(testInfo.outputPath('odd.qcow2')));
-    const output = page.getByRole('combobox', { name: 'What to make of it' });
-    const name = page.getByRole('textbox', { name: 'Name for the disk' });
+    const output = page.getByRole('combobox', { name: 'Output format' });
+    const name = page.getByRole('textbox', { name: 'File name' });
     await expect(output.getByRole('option')).toHaveText([
       'Raw disk',
       'For Azure: VHD',
@@ -155,7 +155,9 @@ test.describe('the page', () => {
     ]);
     await expect(output).toHaveValue('raw');
     await expect(name).toHaveValue('odd.raw');
-    const notice = page.getByText('The disk grows by 1 MB of zeros: its size must be a multiple of 1 MiB.');
+    const notice = page.getByText(
+      '1 MB of zeros are added at the end: the size of the disk must be a multiple of 1 MiB.',
+    );
     await expect(notice).toHaveCount(0);
     await output.selectOption('For Azure: VHD');
     await expect(name).toHaveValue('odd.vhd');
@@ -167,7 +169,7 @@ test.describe('the page', () => {
     await output.selectOption('For Azure: VHD');
     await name.fill('mine.vhd');
     await page.getByRole('radio', { name: 'As a download' }).check();
-    await expect(page.getByText('Takes the full 3.1 MB')).toBeVisible();
+    await expect(page.getByText('Takes the full size of the disk, 3.1 MB')).toBeVisible();
     await look(page, testInfo, 'ready');
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Convert' }).click();
@@ -192,11 +194,11 @@ test.describe('the page', () => {
       localStorage.setItem('decant.rates', JSON.stringify(rates));
     });
     await choose(page, images.kinds());
-    await page.getByRole('combobox', { name: 'What to make of it' }).selectOption('For Azure: VHD');
+    await page.getByRole('combobox', { name: 'Output format' }).selectOption('For Azure: VHD');
     await page.getByRole('radio', { name: 'As a download' }).check();
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Convert' }).click();
-    await expect(page.locator('.good')).toContainText('The browser has all of kinds.vhd.');
+    await expect(page.locator('.good')).toContainText('The browser has received all of kinds.vhd.');
     const path = testInfo.outputPath('kinds.vhd');
     await (await download).saveAs(path);
     qemuImg('compare', '-f', 'vpc', '-F', 'qcow2', path, images.kinds());
@@ -212,7 +214,7 @@ test.describe('the page', () => {
       }, streamed);
       await page.reload();
       await choose(page, images.kinds());
-      await page.getByRole('combobox', { name: 'What to make of it' }).selectOption('Raw disk, compressed');
+      await page.getByRole('combobox', { name: 'Output format' }).selectOption('Raw disk, compressed');
       await page.getByRole('radio', { name: 'As a download' }).check();
       const download = page.waitForEvent('download');
       await page.getByRole('button', { name: 'Convert' }).click();

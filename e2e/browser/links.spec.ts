@@ -21,7 +21,7 @@ test.beforeEach(async ({ page }) => {
   await page.goto('/');
 });
 
-const field = (page: Page) => page.getByRole('textbox', { name: /^Or the address/ });
+const field = (page: Page) => page.getByRole('textbox', { name: /^Or enter a link/ });
 
 async function type(page: Page, address: string): Promise<void> {
   await field(page).fill(address);
@@ -69,7 +69,7 @@ for (const [how, give] of [
 
 test('what is no address, and a server that is not there', async ({ page }) => {
   await type(page, 'disk.qcow2');
-  await expect(page.locator('.drop .notice')).toHaveText(/^That is no address of a file: it begins with https/);
+  await expect(page.locator('.drop .notice')).toHaveText(/^Enter a link that begins with https/);
   const gone = await serveFile(Buffer.alloc(0));
   await gone.close();
   await type(page, gone.url);
@@ -113,7 +113,7 @@ test('a network that is gone is told, and waited for', async ({ page }, testInfo
   const notice = page.locator('.notice');
   await expect(async () => {
     await page.clock.fastForward(6000);
-    await expect(notice).toContainText(/^The server .* does not answer, or breaks off\. It was tried/, {
+    await expect(notice).toContainText(/^The server .* does not answer or breaks the connection\. .* so far/, {
       timeout: 1000,
     });
   }).toPass();

@@ -13,7 +13,7 @@ test.beforeEach(async ({ page }) => {
 
 test('arrow keys run through the snapshots without opening one, and the focus stays', async ({ page }) => {
   await choose(page, images.snapshots());
-  const picker = page.getByLabel('What to convert');
+  const picker = page.getByLabel('State of the disk');
   await expect(page.getByRole('radio', { name: 'As a download' })).toBeVisible();
   await picker.focus();
   for (const value of ['0', '1']) {
@@ -21,16 +21,16 @@ test('arrow keys run through the snapshots without opening one, and the focus st
     await expect(picker).toHaveValue(value);
     await expect(picker).toBeFocused();
   }
-  await expect(page.getByText('Another state is chosen')).toBeVisible();
+  await expect(page.getByText('The chosen state is not open yet')).toBeVisible();
   await expect(page.getByRole('button', { name: 'Convert' })).toHaveAttribute('aria-disabled', 'true');
-  await page.getByRole('button', { name: 'Show this one' }).click();
+  await page.getByRole('button', { name: 'Open this state' }).click();
   await expect(picker).toHaveValue('1');
-  await expect(page.getByText('Another state is chosen')).toHaveCount(0);
+  await expect(page.getByText('The chosen state is not open yet')).toHaveCount(0);
 });
 
 test('the password has the focus, and is marked when it was wrong', async ({ page }) => {
   await choose(page, images.luks());
-  const field = page.getByLabel('Password of luks.qcow2');
+  const field = page.getByLabel('Password for luks.qcow2');
   await expect(field).toBeFocused();
   await expect(field).not.toHaveAttribute('aria-invalid');
   await page.keyboard.type('wrong');
@@ -44,7 +44,7 @@ test('the password has the focus, and is marked when it was wrong', async ({ pag
 
 test('a cancel while the image is unlocked leads back to the start, and nothing throws', async ({ page }) => {
   await choose(page, images.luksSlow());
-  await page.getByLabel('Password of luks-slow.qcow2').fill(PASSWORD);
+  await page.getByLabel('Password for luks-slow.qcow2').fill(PASSWORD);
   // As soon as it is there: on a machine that is slow to click, the image may be unlocked by then.
   const cancelled = page.evaluate(
     () =>
@@ -161,9 +161,9 @@ test('the card keeps half of the window while files are read', { tag: '@full' },
   // What was higher may come back: see element.spec.ts.
   const kept = Math.min(await height(), page.viewportSize()!.height / 2);
   await choose(page, images.luksSlow());
-  await expect(page.getByLabel('Password of luks-slow.qcow2')).toBeVisible();
+  await expect(page.getByLabel('Password for luks-slow.qcow2')).toBeVisible();
   expect(await height()).toBeGreaterThanOrEqual(kept);
-  await page.getByLabel('Password of luks-slow.qcow2').fill(PASSWORD);
+  await page.getByLabel('Password for luks-slow.qcow2').fill(PASSWORD);
   await page.getByRole('button', { name: 'Unlock' }).click();
   await expect(page.getByRole('heading', { name: 'Unlocking luks-slow.qcow2' })).toBeVisible();
   expect(await height()).toBeGreaterThanOrEqual(kept);
@@ -181,7 +181,7 @@ test('Convert says why it cannot be pressed yet', async ({ page }) => {
   await choose(page, images.kinds());
   const convert = page.getByRole('button', { name: 'Convert' });
   await expect(convert).toHaveAttribute('aria-disabled', 'true');
-  await expect(convert).toHaveAccessibleDescription(/^Choose how to save it/);
+  await expect(convert).toHaveAccessibleDescription(/^Choose where to save it/);
   await page.getByRole('radio', { name: 'As a download' }).check();
   await expect(convert).not.toHaveAttribute('aria-disabled');
   await expect(convert).toHaveAccessibleDescription('');
@@ -202,7 +202,7 @@ test('the dialog for files opens once, and a file that is gone is told', { tag: 
     return asked.length;
   });
   expect(asked).toBe(1);
-  await expect(page.getByText('Could not read what you chose; try again.').first()).toBeVisible();
+  await expect(page.getByText('Could not read the chosen files; try again.').first()).toBeVisible();
   await page.getByRole('button', { name: 'Choose a file' }).click();
   expect(await page.evaluate(() => (window as unknown as { asked: unknown[] }).asked.length)).toBe(2);
 });

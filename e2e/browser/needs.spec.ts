@@ -58,9 +58,9 @@ test('missing backing files are asked for one by one, by name', async ({ page },
 
 test('a snapshot is picked, and the current state again', async ({ page }, testInfo) => {
   await choose(page, images.states());
-  const picker = page.getByLabel('What to convert');
+  const picker = page.getByLabel('State of the disk');
   await picker.selectOption({ index: 1 });
-  await page.getByRole('button', { name: 'Show this one' }).click();
+  await page.getByRole('button', { name: 'Open this state' }).click();
   await expect(picker).toHaveValue('0');
   await look(page, testInfo, 'snapshot');
   const then = await convert(page, testInfo.outputPath('then.raw'));
@@ -72,7 +72,7 @@ test('a snapshot is picked, and the current state again', async ({ page }, testI
 
 test('a LUKS image with a wrong and then the right password', async ({ page }, testInfo) => {
   await choose(page, images.luks());
-  const password = page.getByLabel('Password of luks.qcow2');
+  const password = page.getByLabel('Password for luks.qcow2');
   await password.fill('wrong');
   await page.getByRole('button', { name: 'Unlock' }).click();
   await expect(page.locator('.bad')).toContainText('The password is wrong');
@@ -91,14 +91,14 @@ test(
     await choose(page, top, base);
     const give = async (name: string, password: string) => {
       await expect(page.getByRole('heading', { name: `${name} is encrypted` })).toBeVisible();
-      await page.getByLabel(`Password of ${name}`).fill(password);
+      await page.getByLabel(`Password for ${name}`).fill(password);
       await page.getByRole('button', { name: 'Unlock' }).click();
     };
     await give('top.qcow2', 'wrong');
     await expect(page.locator('.bad')).toHaveText('The password is wrong.');
     await give('top.qcow2', passwords.top);
     // The same password is tried for the other layer, but not called wrong.
-    await expect(page.getByLabel('Password of base.qcow2')).toBeVisible();
+    await expect(page.getByLabel('Password for base.qcow2')).toBeVisible();
     await expect(page.locator('.bad')).toHaveCount(0);
     await give('base.qcow2', 'wrong');
     await expect(page.locator('.bad')).toHaveText("In 'base.qcow2': The password is wrong.");
@@ -121,12 +121,12 @@ test('a truncated image is refused, and salvaged', async ({ page }, testInfo) =>
   makeDamaged(damaged);
   await choose(page, damaged);
   await expect(page.locator('.bad')).toContainText('truncated');
-  await page.getByRole('button', { name: 'Salvage what can be read' }).click();
-  await expect(page.getByText('What cannot be read becomes zeros')).toBeVisible();
+  await page.getByRole('button', { name: 'Salvage the readable parts' }).click();
+  await expect(page.getByText('Unreadable parts become zeros')).toBeVisible();
   await look(page, testInfo, 'salvage');
   await convert(page, testInfo.outputPath('out.raw'));
   await expect(page.getByRole('heading', { name: 'Done, but the disk is damaged' })).toBeVisible();
-  await page.getByText('What was lost').click();
+  await page.getByText('Lost parts of the disk').click();
   await expect(page.locator('pre')).toContainText('does not decompress to a whole cluster');
   await expect(page.locator('pre')).toContainText('the file ends');
   await look(page, testInfo, 'salvaged');

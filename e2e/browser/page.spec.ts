@@ -75,7 +75,7 @@ for (const name of ['disk', 'CON', 'disk.of mine']) {
   test(`a download arrives under the name ${name}, which no guess of its content extends`, async ({ page }) => {
     await page.getByRole('button', { name: 'Try a sample image' }).click();
     await page.getByRole('radio', { name: 'As a download' }).check();
-    await page.getByLabel('Name for the disk').fill(name);
+    await page.getByLabel('File name').fill(name);
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Convert' }).click();
     expect((await download).suggestedFilename()).toBe(name);
@@ -86,7 +86,7 @@ test('Enter in the name converts', async ({ page }) => {
   await page.getByRole('button', { name: 'Try a sample image' }).click();
   await page.getByRole('radio', { name: 'As a download' }).check();
   const download = page.waitForEvent('download');
-  await page.getByLabel('Name for the disk').press('Enter');
+  await page.getByLabel('File name').press('Enter');
   expect((await download).suggestedFilename()).toBe('sample.raw');
 });
 
@@ -95,7 +95,7 @@ test('a file that is no image, and one that may be raw', async ({ page }, testIn
   writeFileSync(pdf, '%PDF-1.7 and so on');
   writeFileSync(raw, Buffer.alloc(100_000, 7));
   await choose(page, pdf);
-  await expect(page.locator('.bad')).toContainText('no disk image format');
+  await expect(page.locator('.bad')).toContainText('format of the file is not recognised');
   await expect(page.getByRole('button', { name: 'Read it as a raw disk' })).toHaveCount(0);
   await audit(page);
   await page.getByRole('button', { name: 'Choose another file' }).click();
@@ -162,7 +162,7 @@ test.describe('while it converts', () => {
       Object.assign(window, { Notification: refusing });
     });
     await beginConverting(page);
-    await page.getByRole('button', { name: 'Tell me when it is done' }).press('Enter');
+    await page.getByRole('button', { name: 'Notify me when it is done' }).press('Enter');
     await expect(page.locator('[aria-live]', { hasText: 'The browser does not allow' })).toHaveCount(1);
     await expect(page.getByRole('button', { name: 'Cancel' })).toBeFocused();
   });
@@ -252,7 +252,7 @@ test.describe('without isolation', () => {
     await page.getByRole('radio', { name: 'As a download' }).check();
     await page.getByRole('button', { name: 'Convert' }).click();
     await page.getByText('Details').click();
-    await expect(page.getByText('shares no memory between threads')).toBeVisible();
+    await expect(page.getByText('does not allow shared memory')).toBeVisible();
   });
 });
 

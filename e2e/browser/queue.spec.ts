@@ -29,38 +29,38 @@ async function convert(page: Page): Promise<void> {
 test('several images are converted one after the other, each with its result', async ({ page }, testInfo) => {
   await drop(page, [images.states(), images.kinds(), images.truncated()]);
   await expect(page.getByRole('heading', { name: 'kinds.qcow2' })).toBeVisible();
-  await expectQueue(page, 'kinds.qcow2 now', 'states.qcow2 waits', 'truncated.qcow2 waits');
+  await expectQueue(page, 'kinds.qcow2 open now', 'states.qcow2 waiting', 'truncated.qcow2 waiting');
   await look(page, testInfo, 'queue');
   await convert(page);
-  await page.getByRole('button', { name: 'Go on with the next one' }).click();
+  await page.getByRole('button', { name: 'Open the next image' }).click();
   await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeFocused();
   await expectQueue(
     page,
-    'kinds.qcow2 converted, as the download kinds.raw',
-    'states.qcow2 now',
-    'truncated.qcow2 waits',
+    'kinds.qcow2 converted; see kinds.raw in your downloads',
+    'states.qcow2 open now',
+    'truncated.qcow2 waiting',
   );
   await convert(page);
-  await page.getByRole('button', { name: 'Go on with the next one' }).click();
+  await page.getByRole('button', { name: 'Open the next image' }).click();
   await expect(page.getByRole('heading', { name: 'truncated.qcow2 could not be opened' })).toBeFocused();
   await expectQueue(
     page,
-    'as the download kinds.raw',
-    'as the download states.raw',
+    'see kinds.raw in your downloads',
+    'see states.raw in your downloads',
     'truncated.qcow2 The image is trunc',
   );
-  await expect(page.getByRole('button', { name: 'Go on with the next one' })).toHaveCount(0);
+  await expect(page.getByRole('button', { name: 'Open the next image' })).toHaveCount(0);
   await audit(page);
 });
 
 test('what waits can be opened before its turn, and removed', { tag: '@full' }, async ({ page }) => {
   await drop(page, [images.states(), images.kinds(), images.empty()]);
-  await expectQueue(page, 'empty.qcow2 now', 'kinds.qcow2 waits', 'states.qcow2 waits');
+  await expectQueue(page, 'empty.qcow2 open now', 'kinds.qcow2 waiting', 'states.qcow2 waiting');
   await page.getByRole('button', { name: 'Open kinds.qcow2' }).click();
-  await expectQueue(page, 'empty.qcow2 waits', 'kinds.qcow2 now', 'states.qcow2 waits');
+  await expectQueue(page, 'empty.qcow2 waiting', 'kinds.qcow2 open now', 'states.qcow2 waiting');
   await page.getByRole('button', { name: 'Remove empty.qcow2' }).click();
   await page.getByRole('button', { name: 'Choose another file' }).click();
-  await expectQueue(page, 'states.qcow2 waits');
+  await expectQueue(page, 'states.qcow2 waiting');
   await page.getByRole('button', { name: 'Open states.qcow2' }).click();
   await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
   await expect(queue(page)).toHaveCount(0);
@@ -68,7 +68,7 @@ test('what waits can be opened before its turn, and removed', { tag: '@full' }, 
 
 test('the focus stays near what is removed', async ({ page }) => {
   await drop(page, [images.states(), images.kinds(), images.empty()]);
-  await expectQueue(page, 'empty.qcow2 now', 'kinds.qcow2 waits', 'states.qcow2 waits');
+  await expectQueue(page, 'empty.qcow2 open now', 'kinds.qcow2 waiting', 'states.qcow2 waiting');
   await page.getByRole('button', { name: 'Remove states.qcow2' }).press('Enter');
   await expect(page.getByRole('button', { name: 'Remove kinds.qcow2' })).toBeFocused();
   await page.getByRole('button', { name: 'Remove kinds.qcow2' }).press('Enter');
@@ -82,11 +82,11 @@ test('a file that another one refers to is its companion, whatever else is dropp
   writeFileSync(notes, 'no disk');
   await drop(page, [below[1]!, images.states(), notes, below[0]!, top]);
   await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
-  await expectQueue(page, 'states.qcow2 now', 'top.qcow2 waits');
-  await expect(page.getByText('notes.txt is no disk image and was left out.').first()).toBeVisible();
+  await expectQueue(page, 'states.qcow2 open now', 'top.qcow2 waiting');
+  await expect(page.getByText('notes.txt is not a disk image and was skipped.').first()).toBeVisible();
   await page.getByRole('button', { name: 'Open top.qcow2' }).click();
   await expect(page.getByText('top.qcow2, middle.qcow2, base.qcow2')).toBeVisible();
-  await expect(page.getByText('does not refer to')).toHaveCount(0);
+  await expect(page.getByText('The image does not use')).toHaveCount(0);
 });
 
 test(
@@ -104,9 +104,9 @@ test(
     await expect(queue(page)).toHaveCount(0);
     await drop(page, [images.kinds(), below[0]!]);
     await expect(page.getByText('top.qcow2, middle.qcow2, base.qcow2')).toBeVisible();
-    await expectQueue(page, 'top.qcow2 now', 'kinds.qcow2 waits', 'states.qcow2 waits');
-    await expect(page.getByText('notes.txt is no disk image and was left out.').first()).toBeVisible();
-    await expect(page.getByText('does not refer to')).toHaveCount(0);
+    await expectQueue(page, 'top.qcow2 open now', 'kinds.qcow2 waiting', 'states.qcow2 waiting');
+    await expect(page.getByText('notes.txt is not a disk image and was skipped.').first()).toBeVisible();
+    await expect(page.getByText('The image does not use')).toHaveCount(0);
   },
 );
 
@@ -117,7 +117,7 @@ test('a folder gives its files', async ({ page }, testInfo) => {
   copyFileSync(images.empty(), join(folder, 'two.qcow2'));
   await drop(page, folder);
   await expect(page.getByRole('heading', { name: 'one.qcow2' })).toBeVisible();
-  await expectQueue(page, 'one.qcow2 now', 'two.qcow2 waits');
+  await expectQueue(page, 'one.qcow2 open now', 'two.qcow2 waiting');
 });
 
 test('a folder of very many files is not what is meant', { tag: '@full' }, async ({ page }, testInfo) => {
@@ -125,7 +125,7 @@ test('a folder of very many files is not what is meant', { tag: '@full' }, async
   mkdirSync(folder);
   for (let number = 0; number < 250; number += 1) writeFileSync(join(folder, `${number}.img`), 'x');
   await drop(page, folder);
-  await expect(page.getByText('That was more than 200 files.').first()).toBeVisible();
+  await expect(page.getByText('That is more than 200 files.').first()).toBeVisible();
 });
 
 test('a drop beside the card is taken', async ({ page }) => {
@@ -147,12 +147,12 @@ test.describe('while it converts', () => {
     for (const type of ['dragEnter', 'dragOver'] as const) {
       await client.send('Input.dispatchDragEvent', { type, x: 5, y: 5, data });
     }
-    await expect(page.getByText('Let go to put it in the queue')).toBeVisible();
+    await expect(page.getByText('Drop to add it to the queue')).toBeVisible();
     await client.send('Input.dispatchDragEvent', { type: 'drop', x: 5, y: 5, data });
-    await expect(page.getByText('states.qcow2 waits in the queue.').first()).toBeVisible();
-    await expect(page.getByText('Let go to put it in the queue')).toHaveCount(0);
+    await expect(page.getByText('states.qcow2 was added to the queue.').first()).toBeVisible();
+    await expect(page.getByText('Drop to add it to the queue')).toHaveCount(0);
     await goOn();
-    await page.getByRole('button', { name: 'Go on with the next one' }).click();
+    await page.getByRole('button', { name: 'Open the next image' }).click();
     await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
   });
 });
@@ -162,13 +162,13 @@ test(
   { tag: '@full' },
   async ({ page }) => {
     await choose(page, images.luks());
-    await page.getByLabel('Password of luks.qcow2').fill('half of');
+    await page.getByLabel('Password for luks.qcow2').fill('half of');
     await drop(page, images.states());
-    await expectQueue(page, 'luks.qcow2 now', 'states.qcow2 waits');
-    await expect(page.getByText('states.qcow2 waits in the queue.').first()).toBeVisible();
-    await expect(page.getByLabel('Password of luks.qcow2')).toHaveValue('half of');
+    await expectQueue(page, 'luks.qcow2 open now', 'states.qcow2 waiting');
+    await expect(page.getByText('states.qcow2 was added to the queue.').first()).toBeVisible();
+    await expect(page.getByLabel('Password for luks.qcow2')).toHaveValue('half of');
     await page.getByRole('button', { name: 'Remove states.qcow2' }).click();
-    await expect(page.getByText('waits in the queue.')).toHaveCount(0);
+    await expect(page.getByText('was added to the queue.')).toHaveCount(0);
   },
 );
 
@@ -180,7 +180,7 @@ test(
     qemuImg('create', '-q', '-f', 'qcow2', '-u', '-F', 'qcow2', '-b', 'two.qcow2', one, '5M');
     qemuImg('create', '-q', '-f', 'qcow2', '-u', '-F', 'qcow2', '-b', 'one.qcow2', two, '5M');
     await drop(page, [one, two, images.kinds()]);
-    await expectQueue(page, 'kinds.qcow2 now', 'one.qcow2 waits', 'two.qcow2 waits');
+    await expectQueue(page, 'kinds.qcow2 open now', 'one.qcow2 waiting', 'two.qcow2 waiting');
     await page.getByRole('button', { name: 'Open two.qcow2' }).click();
     await expect(page.getByRole('heading', { name: 'two.qcow2 could not be opened' })).toBeVisible();
   },
@@ -189,9 +189,9 @@ test(
 test('after a failure the next one is offered while there is one', { tag: '@full' }, async ({ page }) => {
   await drop(page, [images.truncated(), images.zlib()]);
   await expect(page.getByRole('heading', { name: 'truncated.qcow2 could not be opened' })).toBeVisible();
-  await expect(page.getByRole('button', { name: 'Go on with the next one' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Open the next image' })).toBeVisible();
   await page.getByRole('button', { name: 'Remove zlib.qcow2' }).click();
-  await expect(page.getByRole('button', { name: 'Go on with the next one' })).toHaveCount(0);
+  await expect(page.getByRole('button', { name: 'Open the next image' })).toHaveCount(0);
 });
 
 test('the extents of a VMDK come with its descriptor, and a download has the disk', async ({ page }, testInfo) => {

@@ -86,7 +86,7 @@ test.afterEach(() => remote.close());
 async function begin(context: BrowserContext): Promise<Page> {
   const page = await context.newPage();
   await page.goto('/');
-  const field = page.getByRole('textbox', { name: /^Or the address/ });
+  const field = page.getByRole('textbox', { name: /^Or enter a link/ });
   await field.fill(remote.url);
   await field.press('Enter');
   await page.getByRole('radio', { name: /As a download/ }).check();
@@ -135,10 +135,10 @@ async function cutOff(context: BrowserContext): Promise<void> {
 test('a tab that was closed: the page asks, goes on, and the disk is right', async ({ context }, testInfo) => {
   await cutOff(context);
   const page = await begin(context);
-  await expect(page.getByRole('heading', { name: /^\d+ % of this disk is done already$/ })).toBeFocused();
+  await expect(page.getByRole('heading', { name: /^\d+ % of this disk is already converted$/ })).toBeFocused();
   await look(page, testInfo, 'go-on');
   const downloading = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Resume' }).click();
   const bar = page.getByRole('progressbar');
   await expect.poll(() => bar.evaluate((bar: HTMLProgressElement) => bar.value)).toBeGreaterThan(0.1);
   remote.sendUpTo(remote.size);
@@ -151,7 +151,7 @@ test('a tab that was closed: the page asks, and begins anew', { tag: '@full' }, 
   await cutOff(context);
   const page = await begin(context);
   const downloading = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Begin anew' }).click();
+  await page.getByRole('button', { name: 'Start over' }).click();
   remote.sendUpTo(remote.size);
   expect(hashFile(await (await downloading).path())).toBe(hashFile(raw));
   expect(remote.sent).toBeGreaterThan(nearlyAll());
@@ -176,7 +176,7 @@ test('after a failure the page says what is kept', async ({ context }, testInfo)
   remote.refuse();
   const title = page.getByRole('heading', { name: 'disk.qcow2 could not be converted' });
   await expect(title).toBeVisible({ timeout: 30_000 });
-  await expect(page.getByText(/^What was done is kept in the browser's storage for a week/)).toBeVisible();
+  await expect(page.getByText(/^The finished part is kept in the browser's storage for a week/)).toBeVisible();
   await expect(page.locator('decant-converter')).not.toContainText('with resume');
   await look(page, testInfo, 'failed');
 });

@@ -56,7 +56,7 @@ async function paste(page: Page, groups: string[][], isWaiting = false): Promise
 
 async function expectNoQueue(page: Page): Promise<void> {
   await expect(page.getByRole('region', { name: 'Queue' })).toHaveCount(0);
-  await expect(page.getByText('does not refer to')).toHaveCount(0);
+  await expect(page.getByText('The image does not use')).toHaveCount(0);
 }
 
 test.describe('the package', () => {
@@ -165,9 +165,9 @@ test.describe('the page', () => {
       await again(page, top, ...below, images.kinds());
       await expect(page.getByText('top.qcow2, middle.qcow2, base.qcow2')).toBeVisible();
       const rows = page.getByRole('region', { name: 'Queue' }).getByRole('listitem');
-      await expect(rows).toContainText(['top.qcow2 now', 'kinds.qcow2 waits']);
+      await expect(rows).toContainText(['top.qcow2 open now', 'kinds.qcow2 waiting']);
       await expect(rows).toHaveCount(2);
-      await expect(page.getByText('does not refer to')).toHaveCount(0);
+      await expect(page.getByText('The image does not use')).toHaveCount(0);
     });
   }
 
@@ -180,9 +180,9 @@ test.describe('the page', () => {
       await choose(page, top, below[0]!);
       await expect(page.getByRole('heading', { name: 'needs its backing file' })).toBeVisible();
       await drop(page, other!);
-      await expect(page.locator('.bad')).toHaveText('other.qcow2 has another name than the file that is missing.');
+      await expect(page.locator('.bad')).toHaveText('other.qcow2 does not have the name of the missing file.');
       await page.getByLabel('Choose the backing file').setInputFiles(other!);
-      await page.getByRole('button', { name: 'Use it all the same' }).click();
+      await page.getByRole('button', { name: 'Use it anyway' }).click();
       await expect(page.getByText('top.qcow2, middle.qcow2, other.qcow2')).toBeVisible();
       await expectNoQueue(page);
     },

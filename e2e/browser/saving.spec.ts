@@ -31,10 +31,10 @@ for (const [name, measured, place, method] of [
   [
     'a stream is faster',
     { streamed: 1e9 },
-    'The browser has all of kinds.raw.',
-    'sent to the downloads while it was converted',
+    'The browser has received all of kinds.raw.',
+    'downloading while converting',
   ],
-  ['a copy is faster', { download: 1e9 }, 'The browser is copying', "written to the browser's storage, then copied"],
+  ['a copy is faster', { download: 1e9 }, 'The browser is copying', "writing to the browser's storage, then copying"],
 ] as const) {
   test(`where ${name}, that is the way to download, and the result says so`, async ({ page }, testInfo) => {
     await setRates(page, measured);
@@ -78,7 +78,7 @@ test('a download that the browser has not begun is begun once, is not disturbed,
   await expect(page.getByRole('heading', { name: 'Converting kinds.qcow2' })).toBeFocused();
   await expect.poll(held).toBe(1);
   await drop(page, images.states());
-  await expect(page.getByText('states.qcow2 waits in the queue.').first()).toBeVisible();
+  await expect(page.getByText('states.qcow2 was added to the queue.').first()).toBeVisible();
   await page.getByRole('button', { name: 'Cancel' }).click();
   expect(await held()).toBe(1);
   await page.evaluate(() => (window as unknown as { held: (() => void)[] }).held[0]!());
@@ -89,7 +89,7 @@ test('a download that the browser has not begun is begun once, is not disturbed,
 test('a private window says beforehand what it can keep, and streams what it cannot', async ({ page }, testInfo) => {
   // No machine has sent it all before it is cancelled.
   await choose(page, large(testInfo.outputPath('large.qcow2'), '500G'));
-  await expect(page.getByText(/This window can keep about [\d.]+ [MG]B, which is less than the disk/)).toBeVisible({
+  await expect(page.getByText(/This window can store about [\d.]+ [MG]B, which is less than the disk/)).toBeVisible({
     timeout: 60_000,
   });
   await look(page, testInfo, 'private');
@@ -106,7 +106,7 @@ test('a private window saves a disk that it cannot keep', { tag: '@long' }, asyn
   await choose(page, large(testInfo.outputPath('large.qcow2')));
   const saved = testInfo.outputPath('large.raw');
   await download(page, saved);
-  await expect(page.getByText('The browser has all of large.raw.').first()).toBeVisible();
+  await expect(page.getByText('The browser has received all of large.raw.').first()).toBeVisible();
   const expected = testInfo.outputPath('expected.raw');
   execFileSync('qemu-img', ['convert', '-O', 'raw', testInfo.outputPath('large.qcow2'), expected]);
   expect(statSync(saved).size).toBe(2200 * 2 ** 20);
@@ -117,7 +117,7 @@ test.describe('where nothing can stream', () => {
   test.use({ serviceWorkers: 'block' });
   test('a disk that the window cannot keep: why, and what to do', { tag: '@full' }, async ({ page }) => {
     await choose(page, images.huge());
-    await expect(page.getByText('which is less than the disk, and it cannot be sent to the downloads')).toBeVisible({
+    await expect(page.getByText('which is less than the disk, and it cannot be downloaded')).toBeVisible({
       timeout: 20_000,
     });
     await expect(page.getByText('Save it to a folder you pick.')).toBeVisible();
@@ -130,9 +130,9 @@ test.describe('where nothing can stream', () => {
     async ({ page }, testInfo) => {
       const image = large(testInfo.outputPath('large.qcow2'));
       await choose(page, image);
-      await expect(page.getByText('it cannot be sent to the downloads')).toBeVisible({ timeout: 20_000 });
-      await page.getByLabel('What to make of it').selectOption('raw.gz');
-      await expect(page.getByText('Whether the result fits is known only when it is made.')).toBeVisible();
+      await expect(page.getByText('it cannot be downloaded')).toBeVisible({ timeout: 20_000 });
+      await page.getByLabel('Output format').selectOption('raw.gz');
+      await expect(page.getByText('Whether the result fits is known only after converting.')).toBeVisible();
       await look(page, testInfo, 'unknown-size');
       const [saved, expected] = [testInfo.outputPath('large.raw.gz'), testInfo.outputPath('expected.raw')];
       await download(page, saved);
@@ -141,8 +141,8 @@ test.describe('where nothing can stream', () => {
       // The disk itself is refused as before.
       await page.getByRole('button', { name: 'Convert another image' }).click();
       await choose(page, image);
-      await page.getByLabel('What to make of it').selectOption('raw');
-      await expect(page.getByText('it cannot be sent to the downloads')).toBeVisible({ timeout: 20_000 });
+      await page.getByLabel('Output format').selectOption('raw');
+      await expect(page.getByText('it cannot be downloaded')).toBeVisible({ timeout: 20_000 });
       await expect(page.getByRole('radio', { name: 'As a download' })).toBeDisabled();
     },
   );

@@ -61,7 +61,7 @@ test('a download that the browser does not begin says why', { tag: '@full' }, as
     await navigated;
   });
   await streaming.clock.fastForward(20_000);
-  expect(await streaming.evaluate(() => window.failure)).toBe('the browser did not begin the download');
+  expect(await streaming.evaluate(() => window.failure)).toBe('the browser did not start the download');
 });
 
 test('an address serves once, and never what a server has there', { tag: '@full' }, async ({ streaming, servers }) => {
@@ -138,8 +138,8 @@ test.describe('without service workers', { tag: '@full' }, () => {
     });
     await page.clock.fastForward(5000);
     expect(await page.evaluate(() => window.reasons)).toEqual([
-      'what streams a download is not ready yet; reload the page and try again',
-      'what streams a download is not ready yet; reload the page and try again',
+      'the service worker of this page is not ready yet; reload the page and try again',
+      'the service worker of this page is not ready yet; reload the page and try again',
     ]);
   });
 });

@@ -130,7 +130,7 @@ for (const mode of ['private', 'profile'] as const) {
       [
         'left without its service worker',
         (page) => endServiceWorkers(page).then(() => letAsk(page)),
-        'the browser ended what streams the download',
+        'the browser ended the service worker of this page',
       ],
     ];
     for (const [how, cause, reason] of failures) {
@@ -155,7 +155,7 @@ for (const mode of ['private', 'profile'] as const) {
         await endServiceWorkers(streaming);
         const closing = streaming.evaluate(() => window.writer.close().then(String, (error) => error.message));
         await letAsk(streaming);
-        expect(await closing).toContain('the browser ended what streams the download');
+        expect(await closing).toContain('the browser ended the service worker of this page');
         await expectFailed(download, downloads);
       },
     );

@@ -45,10 +45,10 @@ const chooseFor = (page: Page, file: string) => page.getByLabel('Choose the back
 // (image, file for it, what is said of it)
 for (const [top, file, ...doubts] of [
   ['over-qcow2.qcow2', 'other.qcow2', 'The image asks for base.qcow2. This file is called other.qcow2.'],
-  ['over-qcow2.qcow2', 'small.qcow2', 'called small.qcow2', 'holds a disk of 3.1 MB, over-qcow2.qcow2 one of 5.2 MB'],
-  ['over-raw.qcow2', 'base.qcow2', 'is a qcow2 image, but over-raw.qcow2 says that it is a raw disk'],
-  ['over-raw.qcow2', 'base.raw', 'base.raw is probably no disk: its length is no whole number of sectors'],
-  ['over-raw.qcow2', 'picture.png', 'called picture.png', 'picture.png is probably no disk'],
+  ['over-qcow2.qcow2', 'small.qcow2', 'called small.qcow2', 'has 3.1 MB, the disk in over-qcow2.qcow2 has 5.2 MB'],
+  ['over-raw.qcow2', 'base.qcow2', 'is a qcow2 image, but over-raw.qcow2 expects a raw disk'],
+  ['over-raw.qcow2', 'base.raw', 'base.raw is probably not a disk: its size is not a multiple of 512 bytes'],
+  ['over-raw.qcow2', 'picture.png', 'called picture.png', 'picture.png is probably not a disk'],
   ['over-unstated.qcow2', 'sectors.raw', 'called sectors.raw', 'It would be read byte for byte, as a raw disk.'],
 ] as const) {
   // One in the short run: element/companions.test.ts has them all.
@@ -64,7 +64,7 @@ for (const [top, file, ...doubts] of [
     await page.getByRole('button', { name: 'Choose another backing file' }).click();
     await expect(page.getByRole('heading', { name: `${top} needs its backing file` })).toBeFocused();
     await chooseFor(page, files[file]!);
-    await page.getByRole('button', { name: 'Use it all the same' }).click();
+    await page.getByRole('button', { name: 'Use it anyway' }).click();
     await expect(page.getByRole('radio', { name: 'As a download' })).toBeVisible();
     await expect(page.getByText(`${top}, ${file}`)).toBeVisible();
   });
@@ -116,10 +116,10 @@ test(
     await choose(page, files['over-qcow2.qcow2']!);
     await expect(page.getByRole('heading', { name: 'over-qcow2.qcow2 needs its backing file' })).toBeVisible();
     await drop(page, files['other.qcow2']!);
-    await expect(page.locator('.bad')).toHaveText('other.qcow2 has another name than the file that is missing.');
+    await expect(page.locator('.bad')).toHaveText('other.qcow2 does not have the name of the missing file.');
     await page.getByRole('button', { name: 'Use other.qcow2 as the backing file' }).click();
     await expect(page.getByText('over-qcow2.qcow2, other.qcow2')).toBeVisible();
-    await expect(page.getByText('does not refer to')).toHaveCount(0);
+    await expect(page.getByText('The image does not use')).toHaveCount(0);
   },
 );
 
@@ -131,7 +131,7 @@ test(
     copyFileSync(files['small.qcow2']!, files['base.qcow2']!);
     await choose(page, files['over-qcow2.qcow2']!);
     await chooseFor(page, files['base.qcow2']!);
-    await expect(page.getByText('What is missing reads as zeros.')).toBeVisible();
+    await expect(page.getByText('The rest reads as zeros')).toBeVisible();
     await expect(page.getByRole('radio', { name: 'As a download' })).toBeVisible();
   },
 );
@@ -161,7 +161,7 @@ test(
       [file('disk.img', Buffer.alloc(4096, 7)), 'Read it as a raw disk', ['Choose another file']],
       [cut('short.qcow2', 70), 'Choose another file', []],
       [cut('header.qcow2', 4096), 'Choose another file', []],
-      [cut('half.qcow2', statSync(image).size / 2), 'Salvage what can be read', ['Choose another file']],
+      [cut('half.qcow2', statSync(image).size / 2), 'Salvage the readable parts', ['Choose another file']],
       [file('machine.vmdk', Buffer.concat([Buffer.from('KDMV'), Buffer.alloc(4092)])), 'Choose another file', []],
     ];
     for (const [path, first, others] of table) {

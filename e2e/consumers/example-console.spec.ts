@@ -81,7 +81,7 @@ for (const { name, files, raw, password } of [
   test(`a disk arrives to the byte: ${name}`, { tag: '@long' }, async ({ page }) => {
     const violations = await choose(page, ...files());
     if (password !== undefined) {
-      await page.getByLabel('Password of').fill(password);
+      await page.getByLabel('Password for').fill(password);
       await page.getByRole('button', { name: 'Unlock' }).click();
     }
     await begin(page);

@@ -49,6 +49,6 @@ export async function answerFolder(page: Page, display: string, path: string): P
   await pickFolder(
     display,
     path,
-    async () => !(await page.getByText('The browser asks for the place.').first().isVisible()),
+    async () => !(await page.getByText("Pick a place in the browser's dialog").first().isVisible()),
   );
 }

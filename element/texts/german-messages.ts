@@ -1,5 +1,5 @@
-// Errors, notices and lost ranges in German, by their codes. An error without a German sentence shows its kind in German and its
-// message in English.
+// Errors, notices and lost ranges in German, by their codes. For an error without a German sentence, the German text states
+// its kind and quotes the English message.
 
 import type { ErrorKind, Fields, LostRange, Notice } from 'decant';
 import type { Failed } from '../types.texts.js';
@@ -29,7 +29,7 @@ const KINDS: Record<ErrorKind, string> = {
   internal: 'In Decant oder im Browser ist etwas schiefgegangen.',
 };
 
-/** The sentence for `code`, if there is one and all that it names is known. */
+/** Returns the sentence for `code`, unless there is none or one of its fields is missing. */
 function found(sentences: Sentences, code: string, fields: Fields): string | undefined {
   const sentence = Object.hasOwn(sentences, code) ? sentences[code] : undefined;
   const text = typeof sentence === 'function' ? sentence(fields) : sentence;
@@ -42,7 +42,7 @@ export function germanMessages(units: Units) {
 
   const failure = ({ kind, code, fields, message }: Failed): string => {
     const known = found(errors, code, fields);
-    // What the page around says itself is in its language.
+    // The page writes this message in its own language.
     const text =
       known ??
       (code === 'from-page'
@@ -58,9 +58,9 @@ export function germanMessages(units: Units) {
 
   const growing = (fields: Fields, hasGpt: boolean | undefined): string => {
     const [added, unit] = [bytes(fields.added, size), bytes(fields.unit, binarySize)];
-    const grows = `Die Platte wächst um ${added} Nullen: ihre Größe muss ein Vielfaches von ${unit} sein.`;
-    if (hasGpt === undefined) return `${grows} Hat sie eine GPT, liegt deren Kopie dann nicht mehr am Ende.`;
-    return hasGpt ? `${grows} Die Kopie ihrer GPT liegt dann nicht mehr am Ende.` : grows;
+    const grows = `Am Ende kommen ${added} Nullen hinzu: die Größe der Platte muss ein Vielfaches von ${unit} sein.`;
+    if (hasGpt === undefined) return `${grows} Hat die Platte eine GPT, liegt deren Kopie dann nicht mehr am Ende.`;
+    return hasGpt ? `${grows} Die Kopie der GPT liegt dann nicht mehr am Ende.` : grows;
   };
 
   const lostRange = ({ start, length, code, reason }: LostRange): string =>

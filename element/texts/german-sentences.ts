@@ -1,4 +1,4 @@
-// German sentences by the codes of docs/errors.md.
+// German sentences, by the codes of docs/errors.md.
 
 import { type Fields, shownText } from 'decant';
 import type { Units } from './units.js';
@@ -6,13 +6,13 @@ import type { Units } from './units.js';
 export type Sentence = string | ((fields: Fields) => string);
 export type Sentences = Record<string, Sentence>;
 
-/** Stands for a field that is missing. A sentence with it is not shown; no name has it, since names are escaped. */
+/** Marks a missing field. A sentence with this mark is not shown. Names cannot contain the mark, since they are escaped. */
 export const UNFILLED = '\u0000';
 
-/** A field as it is shown: a name may be anything. */
+/** The text of `field`, escaped and cut: a name may contain anything. */
 export const name = (field: Fields[string]): string => (field === undefined ? UNFILLED : shownText(String(field)));
 
-/** A field that is a number of bytes, by `show`. */
+/** The text that `show` returns for `field`, a number of bytes. */
 export const bytes = (field: Fields[string], show: (bytes: number) => string): string =>
   typeof field === 'number' ? show(field) : UNFILLED;
 
@@ -24,9 +24,9 @@ export function germanErrors({ size }: Units): Sentences {
       return `Das Abbild ist beschädigt: ${known ? germanDamage[known] : UNFILLED} (bei Byte ${name(offset)} der Datei).`;
     },
     'not-recognised': 'Die Datei ist in keinem Format, das Decant kennt.',
-    'other-format': ({ format }) => `Die Datei hat nicht das Format, das angegeben ist: ${name(format)}.`,
+    'other-format': ({ format }) => `Die Datei hat nicht das angegebene Format: ${name(format)}.`,
     'unknown-version': ({ format, version }) =>
-      `Diese Version des Formats liest Decant nicht: ${name(format)} ${name(version)}.`,
+      `Decant liest diese Version des Formats nicht: ${name(format)} ${name(version)}.`,
     'unknown-feature': ({ bit }) =>
       `Das Abbild benutzt eine Funktion, die Decant nicht kennt (Bit ${name(bit)}) und ohne die es sich nicht lesen lässt.`,
     'wrong-parent':
@@ -34,17 +34,17 @@ export function germanErrors({ size }: Units): Sentences {
     'gzip-damaged': 'Die komprimierten Daten (gzip) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
     'not-in-order': ({ container }) =>
       container === undefined
-        ? 'Das Abbild kommt der Reihe nach und lässt sich so nicht lesen. Speichern Sie es zuerst als Datei.'
-        : `Was in der Datei (${name(container)}) liegt, kommt der Reihe nach heraus und lässt sich so nicht lesen. Entpacken Sie sie zuerst.`,
+        ? 'Dieses Abbild lässt sich nicht aus einem Datenstrom lesen. Speichern Sie es zuerst als Datei.'
+        : `Der Inhalt der Datei (${name(container)}) lässt sich nur der Reihe nach entpacken, was für dieses Abbild nicht reicht. Entpacken Sie die Datei zuerst.`,
     'several-files':
       'In dem Archiv liegen mehrere Dateien, und es lässt sich nur der Reihe nach lesen. Entpacken Sie die Platte zuerst.',
-    'address-not-allowed': ({ host }) => `Der Server ${name(host)} darf nicht gefragt werden.`,
+    'address-not-allowed': ({ host }) => `Anfragen an den Server ${name(host)} sind nicht erlaubt.`,
     'content-encoded': ({ coding }) =>
       `Der Server schickt die Datei kodiert (${name(coding)}), sodass sie sich nicht in Teilen lesen lässt.`,
     'http-status': ({ host, status }) => `Der Server ${name(host)} lehnt ab (Status ${name(status)}).`,
-    'invalid-location': 'Der Server leitet an etwas weiter, das keine Adresse mit http oder https ist.',
+    'invalid-location': 'Der Server leitet zu einer Adresse weiter, die nicht mit http oder https beginnt.',
     'invalid-url': 'Das ist keine Adresse mit http oder https.',
-    'leaves-https': 'Der Server leitet von https zu http weiter. Das wird nicht befolgt.',
+    'leaves-https': 'Der Server leitet von https zu http weiter. Decant folgt dieser Weiterleitung nicht.',
     'no-answer': ({ host }) =>
       `Die Verbindung zu ${name(host)} kommt nicht zustande oder bricht ab: weil das Netz fehlt, weil der Server nicht antwortet, oder weil er dieser Seite keinen Zugriff erlaubt (CORS). Der Browser unterscheidet das nicht.`,
     'source-alternates': 'Mehrere Server haben verschiedene Fassungen der Datei. Öffnen Sie sie noch einmal.',
@@ -59,14 +59,15 @@ export function germanErrors({ size }: Units): Sentences {
     'folder-read-only': ({ folder }) =>
       `Der Ordner ${name(folder)} ist schreibgeschützt. Wählen Sie einen anderen Ordner.`,
     'format-not-read': ({ format }) => `Dieses Format liest Decant nicht: ${name(format)}.`,
-    'foreign-frame': 'Diese Seite liegt in der einer anderen Website: dort gibt der Browser ihr keinen Speicher.',
+    'foreign-frame':
+      'Diese Seite ist in eine Seite einer anderen Website eingebettet: dort gibt der Browser ihr keinen Speicher.',
     'insecure-page': 'Das geht nur auf einer Seite, die über https kommt, oder auf localhost.',
     'missing-file': ({ file, neededBy }) => `${name(neededBy)} braucht die Datei ${name(file)}, die nicht dabei ist.`,
     'name-refused': ({ folder, name: file }) =>
-      `Der Ordner ${name(folder)} nimmt keine Datei mit dem Namen ${name(file)}. Wählen Sie einen anderen Namen.`,
+      `Im Ordner ${name(folder)} ist der Dateiname ${name(file)} nicht möglich. Wählen Sie einen anderen Namen.`,
     'no-storage': 'Dieser Browser hat keinen eigenen Speicher für Seiten.',
     'not-a-disk':
-      'Was darin liegt, ist in keinem Format, das Decant kennt, und nichts zeigt, dass es eine rohe Platte ist: weder eine Partitionstabelle noch ein Dateisystem, noch die Größe.',
+      'Der Inhalt ist in keinem Format, das Decant kennt, und sieht nicht wie eine rohe Platte aus: er hat weder eine Partitionstabelle noch ein bekanntes Dateisystem, und seine Größe ist kein Vielfaches von 512 Bytes. Ist er eine rohe Platte, entpacken Sie ihn zuerst.',
     'not-an-image': ({ format }) =>
       `Das ist kein Festplattenabbild, sondern etwas anderes (${name(format)}). Vielleicht ist es statt des Abbilds heruntergeladen worden.`,
     'out-of-memory': 'Der Arbeitsspeicher reicht nicht. Schließen Sie andere Tabs.',
@@ -79,14 +80,15 @@ export function germanErrors({ size }: Units): Sentences {
     policy: ({ directive, source }) =>
       `Die Regeln dieser Seite (Content-Security-Policy) verbieten, was Decant braucht: ${name(directive)} muss ${name(source)} enthalten.`,
     'refused-storage': 'Der Browser gibt dieser Seite keinen Speicher, vielleicht weil das Fenster ein privates ist.',
-    'sandboxed-downloads': 'Die Seite um diese herum erlaubt keine Downloads (sandbox ohne allow-downloads).',
-    'sandboxed-frame': 'Die Seite um diese herum erlaubt ihr keinen Speicher (sandbox ohne allow-same-origin).',
+    'sandboxed-downloads':
+      'Die Seite, in die diese eingebettet ist, erlaubt keine Downloads (sandbox ohne allow-downloads).',
+    'sandboxed-frame':
+      'Die Seite, in die diese eingebettet ist, erlaubt ihr keinen Speicher (sandbox ohne allow-same-origin).',
     'size-needed':
-      'Ein tar-Archiv nennt die Größe der Platte vor ihr, hier zeigt sie sich erst am Ende. Wählen Sie ein anderes Format, oder entpacken Sie das Abbild zuerst.',
+      'Ein tar-Archiv nennt die Größe der Platte am Anfang, hier ist sie aber erst am Ende bekannt. Wählen Sie ein anderes Format, oder entpacken Sie das Abbild zuerst.',
     'source-unreadable':
       'Der Browser kann die Datei nicht mehr lesen: sie wurde wohl geändert, verschoben oder entfernt. Wählen Sie sie neu aus.',
-    'state-format':
-      'Die Datei ist in keinem Format, das sich erkennen lässt. Ist sie eine rohe Platte, lesen Sie sie als solche.',
+    'state-format': 'Das Format der Datei wird nicht erkannt. Ist sie eine rohe Platte, lesen Sie sie als solche.',
     'storage-full': ({ size: needed }) =>
       typeof needed === 'number'
         ? `Im Speicher des Browsers ist kein Platz für ${size(needed)}. Schaffen Sie Platz, oder speichern Sie auf einem anderen Weg.`
@@ -101,7 +103,7 @@ export function germanErrors({ size }: Units): Sentences {
     'blob-exists': 'Unter diesem Namen liegt dort schon ein vollständiger Blob.',
     'blob-missing': 'Unter dieser Adresse liegt kein Blob.',
     'container-unmarked': ({ container }) =>
-      `Das Archiv (${name(container)}) hat kein Ende: vielleicht ist es nicht ganz kopiert.`,
+      `Dem Archiv (${name(container)}) fehlt die Endmarke: vielleicht ist es nicht ganz kopiert.`,
     'invalid-signed-url': 'Diese Seite hat für das Hochladen keine Adresse mit http oder https bekommen.',
     journal: 'Was schon hochgeladen ist, lässt sich nicht feststellen: das Journal ist unbrauchbar.',
     'left-behind': ({ leftAt }) => `Was hochgeladen wurde, ließ sich nicht entfernen: ${name(leftAt)}.`,
@@ -117,8 +119,8 @@ export function germanErrors({ size }: Units): Sentences {
     'size-differs': ({ found, size: wanted }) =>
       `Der Blob hat ${bytes(found, size)}, das Ergebnis aber ${bytes(wanted, size)}.`,
     'tar-sparse-unreadable':
-      'Die Datei ist im Archiv so mit Löchern gepackt, wie Decant es nicht liest. Packen Sie sie ohne Löcher.',
-    'upload-incomplete': 'Für den Server ist das Hochladen nicht abgeschlossen, obwohl er alles bekommen hat.',
+      'Decant liest die Form nicht, in der das Archiv die Löcher der Datei speichert. Packen Sie die Datei ohne Löcher.',
+    'upload-incomplete': 'Der Server hat alles empfangen, aber das Hochladen nicht abgeschlossen.',
     'upload-uncertain':
       'Ob das Hochladen abgeschlossen ist, lässt sich nicht feststellen. Sehen Sie auf dem Server nach.',
   };
@@ -132,14 +134,15 @@ export function germanNotices({ size }: Units): Sentences {
     'absolute-path': outside,
     'parent-path': outside,
     protocol: outside,
-    'backing-file': ({ file }) => `Was das Abbild selbst nicht hat, liest es aus ${name(file)}.`,
+    'backing-file': ({ file }) =>
+      `Das Abbild baut auf ${name(file)} auf: von dort kommen die Daten, die es nicht selbst enthält.`,
     'backing-format': ({ file }) => `Das Abbild sagt nicht, welches Format ${name(file)} hat.`,
     'data-file': ({ file }) => `Die Daten liegen in einer anderen Datei: ${name(file)}.`,
     'descriptor-cut': ({ file }) =>
       `Der Deskriptor${file === undefined ? '' : ` ${name(file)}`} ist vielleicht abgeschnitten. Dann fehlt ein Teil der Platte.`,
     dirty: 'Das Abbild wurde nicht richtig geschlossen.',
     'download-unconfirmed':
-      'Um diese Seite liegt die einer anderen Website. Erlaubt sie keine Downloads, hat der Browser diesen verworfen.',
+      'Diese Seite ist in eine Seite einer anderen Website eingebettet. Erlaubt jene Seite keine Downloads, hat der Browser den Download verworfen.',
     expanding: 'Komprimierte Daten werden weit größer als die Datei.',
     extent: ({ file }) => `Ein Teil der Platte liegt in ${name(file)}.`,
     extents: ({ count }) => `Teile der Platte liegen in ${name(count)} anderen Dateien.`,
@@ -155,20 +158,20 @@ export function germanNotices({ size }: Units): Sentences {
     'source-not-verified': 'Ändert sich das Abbild beim Konvertieren, wird es vielleicht nicht bemerkt.',
     'unknown-descriptor-version': ({ version }) =>
       `Der Deskriptor hat eine Version, die Decant nicht kennt: ${name(version)}.`,
-    'unknown-features': 'Das Abbild benutzt unbekannte Funktionen, die das Lesen nicht hindern.',
+    'unknown-features': 'Das Abbild benutzt unbekannte Funktionen, die zum Lesen nicht nötig sind.',
     'unknown-io-filter': ({ filters }) =>
       `Beim Schreiben war ein I/O-Filter beteiligt (${name(filters)}), der Daten verändert haben kann.`,
     'manifest-unchecked': ({ file }) =>
       `${file === undefined ? 'Das Archiv' : name(file)} wurde nicht mit dem Manifest verglichen.`,
     'marked-corrupt': 'Das Abbild ist als beschädigt gekennzeichnet.',
     trailer: ({ size: rest }) =>
-      `Hinter den komprimierten Daten stehen ${bytes(rest, size)}, die zu nichts gehören. Sie sind weggelassen.`,
+      `Nach den komprimierten Daten folgen weitere ${bytes(rest, size)}, die nicht dazugehören. Sie werden ignoriert.`,
     unconfirmed: 'Der Server hat alles angenommen, ließ sich aber nicht nach der fertigen Datei fragen.',
     unverified: 'Hat sich das Abbild beim Konvertieren geändert, wurde es vielleicht nicht bemerkt.',
   };
 }
 
-/** Why a range is lost: clauses. */
+/** Clauses that say why a range is lost. */
 export const germanDamage: Sentences = {
   'compressed-cut': 'die Datei endet in einem komprimierten Cluster',
   'compressed-invalid': 'ein komprimierter Cluster ergibt keinen ganzen Cluster',

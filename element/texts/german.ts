@@ -1,4 +1,4 @@
-// Every text that a person reads, in German. Names of images and files are shown escaped and cut.
+// All German texts of the element. Names of images and files are shown escaped and cut.
 
 import { copyLifetime, shownText } from 'decant';
 import type { AllTexts, SaveCost } from '../types.texts.js';
@@ -13,7 +13,7 @@ const ROLES: Record<string, string> = {
   parent: 'Elterndatei',
 };
 
-/** The output formats, by the package's names for them. */
+/** Labels of output formats, by their names in the package. */
 const OUTPUTS: Record<string, string> = {
   raw: 'Rohe Platte',
   'raw.gz': 'Rohe Platte, mit gzip komprimiert',
@@ -23,13 +23,13 @@ const OUTPUTS: Record<string, string> = {
 
 const role = (name: string): string => ROLES[name] ?? name;
 
-/** A list of names; of many, the first few. */
+/** Lists `names`; of more than five, the first four. */
 const list = (names: string[]): string =>
   names.length > 5
     ? `${names.slice(0, 4).map(shownText).join(', ')} und ${names.length - 4} weitere`
     : names.map(shownText).join(', ');
 
-/** A time that is only guessed. */
+/** A time that is only estimated. */
 const roughly = (seconds: number): string => {
   if (seconds < 60) return 'weniger als eine Minute';
   if (seconds < 600) return 'einige Minuten';
@@ -40,17 +40,17 @@ const roughly = (seconds: number): string => {
 export function german(units: Units): AllTexts {
   const { size, binarySize, duration } = units;
 
-  /** How long a choice takes, as a sentence that follows another one; empty if that is not known. */
+  /** A sentence about the time, after another sentence; empty if the time is unknown. */
   const time = ({ seconds, atLeast, isGuess }: SaveCost): string => {
     if (seconds === undefined || (isGuess && atLeast)) return '';
     if (isGuess) return ` Wahrscheinlich ${roughly(seconds)}.`;
     return atLeast ? ` Mindestens ${duration(seconds)}.` : ` Etwa ${duration(seconds)}.`;
   };
 
-  /** The beginning of a sentence: what the private storage takes, which is less than the disk. */
+  /** The beginning of a sentence: the private storage has less room than the disk needs. */
   const holds = (room: number | undefined): string => {
-    if (room === undefined) return 'Dieses Fenster kann sie nicht ganz behalten';
-    return `Dieses Fenster kann ${room > 0 ? `etwa ${size(room)}` : 'fast nichts'} behalten, weniger als die Platte hat`;
+    if (room === undefined) return 'Dieses Fenster kann die Platte nicht ganz speichern';
+    return `Dieses Fenster kann ${room > 0 ? `etwa ${size(room)}` : 'fast nichts'} speichern, weniger als die Platte hat`;
   };
 
   const texts: AllTexts = {
@@ -58,49 +58,50 @@ export function german(units: Units): AllTexts {
     ...germanMessages(units),
 
     title: 'Decant',
-    tagline: 'Bringt ein Festplattenabbild in die Form, die Sie brauchen.',
-    nothingUploaded: 'In diesem Browser: nichts wird hochgeladen.',
+    tagline: 'Konvertiert ein Festplattenabbild in das Format, das Sie brauchen.',
+    nothingUploaded: 'Läuft in diesem Browser: nichts wird hochgeladen.',
 
     dropHere: 'Festplattenabbild hier ablegen',
-    orPaste: 'oder eine Datei einfügen, oder einen Link darauf',
+    orPaste: 'oder eine Datei oder einen Link einfügen',
     choose: 'Datei auswählen',
-    address: 'Oder die Adresse eines Abbilds auf einem Server',
-    addressFor: (need) => `Oder die Adresse auf einem Server: ${role(need.role)}`,
+    address: 'Oder einen Link zu einem Abbild eingeben',
+    addressFor: (need) => `Oder einen Link eingeben: ${role(need.role)}`,
     openAddress: 'Öffnen',
-    noAddress: 'Das ist keine Adresse einer Datei: sie beginnt mit https:// oder http://.',
+    noAddress: 'Geben Sie einen Link ein, der mit https:// oder http:// beginnt.',
     trySample: 'Mit einem Beispiel ausprobieren',
     help: [
-      'Für Abbilder der Festplatten virtueller Maschinen: macht daraus rohe Platten, VHDs für Azure oder Archive für die Google Cloud.',
-      'Liest qcow2 mit allem, was dazugehört, VMDK, VDI, QED und rohe Platten, auch in einer Tar- oder Gzip-Datei.',
-      'In jeder Größe: nur ein kleiner Teil ist jeweils im Speicher, und in einem Ordner, den Sie auswählen, belegt Leeres keinen Platz.',
+      'Macht aus der Festplatte einer virtuellen Maschine eine rohe Platte, eine VHD für Azure oder ein Archiv für die Google Cloud.',
+      'Liest qcow2 (alle Funktionen), VMDK, VDI, QED und rohe Platten, auch in Tar- und Gzip-Dateien.',
+      'Abbilder dürfen beliebig groß sein: nur ein kleiner Teil ist jeweils im Speicher. In einem Ordner, den Sie auswählen, belegen leere Teile der Platte keinen Platz.',
     ],
-    checkUploads: 'Nichts wird hochgeladen. Sie können es prüfen: schalten Sie das Netz aus, es geht trotzdem.',
-    dropToOpen: 'Loslassen, um sie zu öffnen',
-    dropToQueue: 'Loslassen, um sie in die Warteschlange zu stellen, bis diese hier fertig ist',
-    dropToAnswer: (name) => `Loslassen, um sie für ${shownText(name)} zu übergeben`,
+    checkUploads:
+      'Nichts wird hochgeladen. Das können Sie prüfen: schalten Sie das Netz aus, es funktioniert trotzdem.',
+    dropToOpen: 'Zum Öffnen loslassen',
+    dropToQueue: 'Zum Einreihen in die Warteschlange loslassen; dort wartet es, bis dieses Abbild fertig ist',
+    dropToAnswer: (name) => `Loslassen, um es für ${shownText(name)} zu verwenden`,
     opening: (name) => `${shownText(name)} wird gelesen`,
-    dropped: 'Abgelegtes',
-    chosen: 'Ausgewähltes',
-    noFiles: 'Es war keine Datei dabei.',
-    tooMany: (most) => `Das waren mehr als ${most} Dateien. Legen Sie nur die Abbilder ab, um die es geht.`,
-    notFetched: (name) => `${shownText(name)} konnte nicht gelesen werden; versuchen Sie es noch einmal.`,
+    dropped: 'Das Abgelegte',
+    chosen: 'Die Auswahl',
+    noFiles: 'Es wurden keine Dateien gefunden.',
+    tooMany: (most) => `Das sind mehr als ${most} Dateien. Fügen Sie nur die Abbilder hinzu.`,
+    notFetched: (name) => `${shownText(name)} konnte nicht gelesen werden. Versuchen Sie es noch einmal.`,
     aside: (names) =>
       names.length === 1
-        ? `${shownText(names[0]!)} ist kein Festplattenabbild und wurde ausgelassen.`
-        : `Keine Festplattenabbilder und deshalb ausgelassen: ${list(names)}.`,
+        ? `${shownText(names[0]!)} ist kein Festplattenabbild und wurde übersprungen.`
+        : `Keine Festplattenabbilder, daher übersprungen: ${list(names)}.`,
 
     queue: 'Warteschlange',
     queued: {
-      added: (names) => `${list(names)} ${names.length === 1 ? 'wartet' : 'warten'} in der Warteschlange.`,
+      added: (names) => `${list(names)} ${names.length === 1 ? 'wurde' : 'wurden'} in die Warteschlange gestellt.`,
       claimed: (names) =>
-        `${list(names)} ${names.length === 1 ? 'war in der Warteschlange und gehört' : 'waren in der Warteschlange und gehören'} zu diesem Abbild.`,
+        `${list(names)} ${names.length === 1 ? 'wurde' : 'wurden'} aus der Warteschlange genommen, weil dieses Abbild ${names.length === 1 ? 'die Datei' : 'die Dateien'} braucht.`,
       waiting: 'wartet',
-      current: 'jetzt',
+      current: 'gerade geöffnet',
       saved: (place) => {
         const name = shownText(place.name);
         if (place.kind === 'folder') return `gespeichert als ${name} in ${shownText(place.folder.name)}`;
         const isSaved = place.kind === 'dialog' || place.kind === 'host';
-        return isSaved ? `gespeichert als ${name}` : `konvertiert, als Download ${name}`;
+        return isSaved ? `gespeichert als ${name}` : `konvertiert; siehe ${name} in Ihren Downloads`;
       },
       cancelled: 'abgebrochen',
       open: 'Öffnen',
@@ -117,14 +118,14 @@ export function german(units: Units): AllTexts {
     layers: 'Schichten',
     encryption: 'Verschlüsselung',
     encryptionValue: ({ format, luks }) =>
-      luks ? `${format.toUpperCase()}, ${shownText(luks.cipher)}` : 'AES, das alte Verfahren',
-    snapshot: 'Was konvertiert wird',
-    activeDisk: 'Der jetzige Stand',
+      luks ? `${format.toUpperCase()}, ${shownText(luks.cipher)}` : 'AES (veraltet)',
+    snapshot: 'Stand der Platte',
+    activeDisk: 'Aktueller Stand',
     snapshotValue: ({ id, name, dateSeconds }) =>
       `Schnappschuss ${shownText(name || id)}, ${new Date(dateSeconds * 1000).toLocaleString('de')}`,
-    openSnapshot: 'Diesen zeigen',
-    otherSnapshot: 'Ausgewählt ist ein anderer Stand als der gezeigte: zeigen Sie ihn zuerst an.',
-    unused: (names) => `Das Abbild verweist nicht auf ${list(names)}.`,
+    openSnapshot: 'Diesen Stand öffnen',
+    otherSnapshot: 'Der gewählte Stand ist noch nicht geöffnet. Öffnen Sie ihn, bevor Sie konvertieren.',
+    unused: (names) => `Das Abbild verwendet nicht: ${list(names)}.`,
     formatValue: (info) =>
       [
         info.format,
@@ -142,9 +143,7 @@ export function german(units: Units): AllTexts {
 
     picture: {
       label: (share) =>
-        share === undefined
-          ? 'Was auf der Platte ist, als Bild'
-          : `Die Platte als Bild, ${texts.percent(share)} konvertiert`,
+        share === undefined ? 'Bild der Platte' : `Bild der Platte, ${texts.percent(share)} konvertiert`,
       data: 'Daten',
       layer: (name) => `Daten aus ${shownText(name)}`,
       compressed: 'komprimiert',
@@ -154,7 +153,9 @@ export function german(units: Units): AllTexts {
 
     contents: {
       title: (table, parts) =>
-        table ? `Darauf: ${parts === 1 ? 'eine Partition' : `${parts} Partitionen`} (${table.kind})` : 'Darauf',
+        table
+          ? `Auf dieser Platte: ${parts === 1 ? 'eine Partition' : `${parts} Partitionen`} (${table.kind})`
+          : 'Auf dieser Platte',
       part: ({ name, type, fileSystem, size: bytes }) => {
         const what = fileSystem?.name ?? type ?? 'unbekannt';
         const label = fileSystem?.label ?? name;
@@ -162,7 +163,7 @@ export function german(units: Units): AllTexts {
         return [called, size(bytes), fileSystem && type].filter(Boolean).join(', ');
       },
       more: (parts) => `und ${parts === 1 ? 'eine weitere' : `${parts} weitere`}`,
-      damaged: 'Die Partitionstabelle ist beschädigt. Die Platte wird konvertiert, wie sie ist.',
+      damaged: 'Die Partitionstabelle ist beschädigt. Die Platte wird unverändert konvertiert.',
     },
 
     needsFile: (need) =>
@@ -172,113 +173,117 @@ export function german(units: Units): AllTexts {
     chooseFor: (need) => `${role(need.role)} auswählen`,
     chooseOther: (need) => `Eine andere ${role(need.role)} auswählen`,
     needsFileHint:
-      'Oder legen Sie sie hier ab. Nichts wird nach einem Namen geöffnet, der in einem Abbild steht: Sie bestimmen, was gelesen wird.',
+      'Oder legen Sie sie hier ab. Ein Abbild kann nicht selbst Dateien öffnen: nur Dateien, die Sie auswählen, werden gelesen.',
     notTheFile: (names) =>
       names.length === 1
-        ? `${shownText(names[0]!)} heißt anders als die Datei, die fehlt.`
+        ? `${shownText(names[0]!)} heißt anders als die fehlende Datei.`
         : 'Die fehlende Datei ist nicht dabei.',
     useAllTheSame: (name, wanted) => `${shownText(name)} als ${role(wanted)} verwenden`,
     doubt: (name, wanted) => `${shownText(name)} ist vielleicht die falsche ${role(wanted)}`,
-    doubtHint: 'Mit einer falschen Datei entsteht eine Platte, die heil aussieht und es nicht ist.',
+    doubtHint: 'Mit einer falschen Datei sieht die Platte vollständig aus, ist aber fehlerhaft.',
     useIt: 'Trotzdem verwenden',
     otherName: (name, wanted) => `Das Abbild verlangt ${shownText(wanted)}. Diese Datei heißt ${shownText(name)}.`,
     probablyTheImage: (name) => `${shownText(name)} ist wahrscheinlich das Abbild selbst.`,
     smallerLayer: (name, bytes, above, aboveBytes) =>
-      `${shownText(name)} enthält eine Platte von ${size(bytes)}, ${shownText(above)} eine von ${size(aboveBytes)}. Was fehlt, wird als Nullen gelesen. Das ist richtig, wenn die Platte später vergrößert wurde, und sonst falsch.`,
-    shortDataFile: (name, bytes, disk) => `${shownText(name)} hat ${size(bytes)}, die Platte ${size(disk)}.`,
+      `Die Platte in ${shownText(name)} hat ${size(bytes)}, die Platte in ${shownText(above)} hat ${size(aboveBytes)}. Der Rest wird als Nullen gelesen, und das ist nur richtig, wenn die Platte später vergrößert wurde.`,
+    shortDataFile: (name, bytes, disk) => `${shownText(name)} hat nur ${size(bytes)}, die Platte aber ${size(disk)}.`,
     notRaw: (name, format, above) =>
-      `${shownText(name)} ist ein ${format}-Abbild, aber laut ${shownText(above)} eine rohe Platte.`,
+      `${shownText(name)} ist ein ${format}-Abbild, aber ${shownText(above)} erwartet eine rohe Platte.`,
     noDisk: (name) =>
-      `${shownText(name)} ist wahrscheinlich keine Platte: die Länge ist keine ganze Zahl von Sektoren.`,
+      `${shownText(name)} ist wahrscheinlich keine Platte: die Größe ist kein Vielfaches von 512 Bytes.`,
     guessedRaw: (name) =>
-      `${shownText(name)} ist in keinem Format, das Decant kennt. Die Datei würde Byte für Byte als rohe Platte gelesen.`,
-    passwordOf: (name) => `Passwort von ${shownText(name)}`,
+      `Decant erkennt das Format von ${shownText(name)} nicht. Die Datei würde Byte für Byte als rohe Platte gelesen.`,
+    passwordOf: (name) => `Passwort für ${shownText(name)}`,
     passwordHint: 'Es bleibt in diesem Tab und wird vergessen, sobald das Abbild geschlossen wird.',
     unlock: 'Entsperren',
     unlocking: (name) => `${shownText(name)} wird entsperrt`,
     assume: 'Das Passwort stimmt sicher: ohne Prüfung fortfahren',
 
     salvaging: (bytes) =>
-      `Das Abbild ist beschädigt. Was sich nicht lesen lässt, wird zu Nullen${bytes > 0 ? `: mindestens ${size(bytes)}` : ''}.`,
+      `Das Abbild ist beschädigt. Unlesbare Teile werden zu Nullen${bytes > 0 ? `: mindestens ${size(bytes)}` : ''}.`,
     lost: (bytes, ranges) =>
-      `${size(bytes)} in ${ranges === 1 ? 'einem Bereich' : `${ranges} Bereichen`} waren nicht lesbar und sind jetzt Nullen.`,
-    lostList: 'Was verloren ging',
+      `${size(bytes)} in ${ranges === 1 ? 'einem Bereich' : `${ranges} Bereichen`} waren nicht lesbar und wurden zu Nullen.`,
+    lostList: 'Verlorene Teile der Platte',
     lostMore: (ranges) =>
-      `und ${ranges === 1 ? 'ein weiterer Bereich' : `${ranges} weitere Bereiche`}, die hier nicht stehen`,
+      `und ${ranges === 1 ? 'ein weiterer Bereich' : `${ranges} weitere Bereiche`}, nicht aufgeführt`,
 
-    unknownCost: 'Wie groß es wird, zeigt sich beim Konvertieren.',
-    compressedCost: 'Braucht weniger Platz als die Platte: wie viel, und wie lange es dauert, hängt von den Daten ab.',
-    beginsAnew: 'Ein solcher Download, der unterbrochen wird, beginnt von vorn.',
-    output: 'Was daraus werden soll',
+    unknownCost: 'Die Größe ist erst nach dem Konvertieren bekannt.',
+    compressedCost: 'Belegt weniger Platz als die Platte. Größe und Dauer hängen von den Daten ab.',
+    beginsAnew: 'Wird dieser Download unterbrochen, muss er von vorn beginnen.',
+    output: 'Ausgabeformat',
     outputValue: ({ name, label }) => OUTPUTS[name] ?? label,
     outputRefusal: (output, refusal) => `${texts.outputValue(output)} ist nicht möglich. ${texts.failure(refusal)}`,
-    saveHow: 'Wie es gespeichert wird',
-    fileName: 'Name der Platte',
-    noName: 'Die Platte braucht einen Namen.',
-    badName: (character) => `In einem Dateinamen darf kein ${character} stehen.`,
-    controlInName: 'In einem Dateinamen dürfen keine Steuerzeichen stehen.',
+    saveHow: 'Speicherort',
+    fileName: 'Dateiname',
+    noName: 'Geben Sie einen Dateinamen ein.',
+    badName: (character) => `Das Zeichen ${character} ist in einem Dateinamen nicht möglich.`,
+    controlInName: 'Ein Dateiname darf keine Steuerzeichen enthalten.',
     nameEnd: 'Ein Dateiname darf nicht mit einem Punkt oder Leerzeichen enden.',
     longName: (bytes, most) =>
-      `Der Name ist zu lang: er braucht ${bytes} Bytes, ${most} sind möglich. Umlaute brauchen zwei oder mehr.`,
-    folderOfName: 'In diesem Ordner gibt es einen Ordner mit dem Namen. Wählen Sie einen anderen Namen.',
+      `Der Name ist zu lang: er hat ${bytes} Bytes, und höchstens ${most} sind möglich. Umlaute zählen als zwei oder mehr.`,
+    folderOfName: 'Der ausgewählte Ordner enthält einen Ordner mit diesem Namen. Wählen Sie einen anderen Namen.',
     nameRefused: 'Der Browser lässt diesen Namen nicht zu. Wählen Sie einen anderen.',
     ways: {
       folder: 'In einen Ordner, den Sie auswählen',
       dialog: 'Mit dem Speicherdialog des Browsers',
       download: 'Als Download',
-      host: 'Dorthin, wo diese Seite Platten speichert',
+      host: 'Von dieser Seite speichern lassen',
     },
     pickedCost: (choice) => {
       const { space, atLeast } = choice;
-      if (space === undefined) return 'Belegt nur so viel Platz wie die Daten.';
-      return `Belegt ${atLeast ? 'mindestens ' : ''}${size(space)}, so viel Platz wie die Daten.${time(choice)}`;
+      if (space === undefined) return 'Nur Daten belegen Platz.';
+      return `Belegt ${atLeast ? 'mindestens ' : ''}${size(space)}: nur Daten belegen Platz.${time(choice)}`;
     },
-    downloadCost: (choice, disk) => `Belegt die vollen ${size(disk)}.${time(choice)}`,
+    downloadCost: (choice, disk) => `Belegt die volle Größe der Platte, ${size(disk)}.${time(choice)}`,
     folderChosen: (name) => `Ordner: ${shownText(name)}`,
     otherFolder: 'Anderen Ordner auswählen',
     betterTime: (seconds) => `Am besten für dieses Abbild: etwa ${duration(seconds)} schneller`,
     betterSpace: (bytes, other) =>
       `Am besten für dieses Abbild: belegt ${bytes > 0 ? size(bytes) : 'keinen Platz'} statt ${size(other)}`,
     noPicker: 'Dieser Browser kann nicht in einen ausgewählten Ordner schreiben; Chrome und Edge können es.',
-    foreignPicker: 'Diese Seite liegt in einer Seite einer anderen Website; dort kann kein Ort ausgewählt werden.',
+    foreignPicker:
+      'Diese Seite ist in eine Seite einer anderen Website eingebettet; dort lassen Browser keinen Ort auswählen.',
     frameDownload: {
-      'sandboxed-downloads': 'Die Seite um diese herum erlaubt keine Downloads.',
-      'sandboxed-frame': 'Die Seite um diese herum gibt ihr keinen Speicher, den ein Download braucht.',
+      'sandboxed-downloads': 'Die Seite, in die diese eingebettet ist, erlaubt keine Downloads.',
+      'sandboxed-frame':
+        'Die Seite, in die diese eingebettet ist, erlaubt ihr keinen Speicher, den ein Download braucht.',
       'foreign-frame':
-        'Diese Seite liegt in einer Seite einer anderen Website; dort gibt ihr dieser Browser keinen Speicher, den ein Download braucht.',
+        'Diese Seite ist in eine Seite einer anderen Website eingebettet; dort erlaubt ihr dieser Browser keinen Speicher, den ein Download braucht.',
     },
-    pickerFailed: 'Der Browser lässt diese Seite nicht nach einem Ort fragen; laden Sie die Platte herunter.',
-    streamsForRoom: (room) => `${holds(room)}; sie geht deshalb schon beim Konvertieren zu Ihren Downloads.`,
+    pickerFailed:
+      'Der Browser lässt diese Seite nicht nach einem Ort fragen. Laden Sie die Platte stattdessen herunter.',
+    streamsForRoom: (room) => `${holds(room)}; sie wird deshalb schon beim Konvertieren heruntergeladen.`,
     noRoom: (room, obstacle, canPick) =>
-      `${holds(room)}, und Stück für Stück herunterladen geht nicht: ${clause(obstacle)}. ${canPick ? 'Speichern Sie sie in einen Ordner, den Sie auswählen.' : 'Nehmen Sie Chrome oder Edge, die in einen ausgewählten Ordner schreiben können.'}`,
-    mayNotFit: (room) => `${holds(room)}. Ob das Ergebnis hineinpasst, zeigt sich erst beim Konvertieren.`,
-    finding: 'Es wird ermittelt, wie dieser Browser sie herunterladen kann.',
-    streamsNot: 'diese Seite bietet es nicht an',
+      `${holds(room)}, und sie kann nicht schon beim Konvertieren heruntergeladen werden: ${clause(obstacle)}. ${canPick ? 'Speichern Sie sie in einen Ordner, den Sie auswählen.' : 'Verwenden Sie Chrome oder Edge, die in einen ausgewählten Ordner schreiben können.'}`,
+    mayNotFit: (room) => `${holds(room)}. Ob das Ergebnis hineinpasst, ist erst nach dem Konvertieren bekannt.`,
+    finding: 'Es wird geprüft, wie dieser Browser die Platte herunterladen kann.',
+    streamsNot: 'diese Seite bietet das nicht an',
     noStream: (reason) => `Der Download konnte nicht beginnen: ${reason}`,
     insecure:
       'Diese Seite kommt nicht über https, deshalb lässt der Browser sie keine Dateien speichern. Öffnen Sie sie über https oder auf localhost.',
     otherTab: 'Auch ein anderer Tab konvertiert gerade; beide werden langsamer.',
     convert: 'Konvertieren',
-    noWay: 'Wählen Sie, wie gespeichert wird, oder warten Sie, bis bekannt ist, was am besten geht.',
-    picking: 'Der Browser fragt nach dem Ort. Antworten Sie ihm, oder schließen Sie die Frage.',
+    noWay: 'Wählen Sie einen Speicherort, oder warten Sie auf einen Vorschlag.',
+    picking:
+      'Wählen Sie im Dialog des Browsers einen Ort aus, oder schließen Sie den Dialog, um hierher zurückzukehren.',
 
     replaceTitle: (name, folder) => `In ${shownText(folder)} gibt es schon eine Datei ${shownText(name)}`,
-    replaceQuestion: 'Soll sie ersetzt werden, sobald die neue vollständig ist? Bis dahin bleibt sie, wie sie ist.',
+    replaceQuestion: 'Soll sie ersetzt werden? Sie bleibt unverändert, bis die neue Datei vollständig ist.',
     replace: 'Ersetzen',
     sourceTitle: (name) => `${shownText(name)} in diesem Ordner ist das Abbild selbst oder eine Datei, die dazugehört`,
-    sourceHint: 'Sie kann nicht durch das ersetzt werden, was daraus entsteht.',
+    sourceHint: 'Das Ergebnis kann sie nicht ersetzen.',
     saveAs: (name) => `Als ${shownText(name)} speichern`,
-    goOnTitle: (share) => `${Math.floor(share * 100)} % dieser Platte sind schon fertig`,
+    goOnTitle: (share) => `${Math.floor(share * 100)} % dieser Platte sind schon konvertiert`,
     goOnQuestion:
-      'Ein Download davon wurde unterbrochen. Was fertig war, liegt im Speicher des Browsers. Dort weitermachen?',
-    goOn: 'Weitermachen',
+      'Ein früherer Download wurde unterbrochen. Der fertige Teil ist im Speicher des Browsers. Dort fortsetzen?',
+    goOn: 'Fortsetzen',
     beginAnew: 'Von vorn beginnen',
     noFolderTitle: 'Es wurde kein Ordner ausgewählt',
     noFolderHint:
-      'Browser lehnen manche Ordner ab, etwa den persönlichen Ordner, Schreibtisch und Downloads. Ein Ordner darin geht: legen Sie im Dialog einen neuen an.',
-    dialogHint: 'Oder nehmen Sie den Speicherdialog des Browsers, der überall speichern kann.',
+      'Browser lehnen manche Ordner ab, etwa den persönlichen Ordner, Schreibtisch und Downloads. Ein Ordner darin funktioniert: legen Sie im Dialog einen neuen an.',
+    dialogHint: 'Oder verwenden Sie den Speicherdialog des Browsers, der überall speichern kann.',
     dialogWarning:
-      'Er leert eine Datei, die Sie dort auswählen, sofort, auch wenn Sie später abbrechen. Wählen Sie weder das Abbild selbst noch eine Datei, die Sie noch brauchen.',
+      'Wenn Sie dort eine vorhandene Datei auswählen, leert der Browser sie sofort, auch wenn Sie später abbrechen. Wählen Sie weder das Abbild selbst noch eine Datei, die Sie noch brauchen.',
     useDialog: 'Speicherdialog des Browsers verwenden',
 
     phase: { converting: 'Wird konvertiert', finishing: 'Wird abgeschlossen' },
@@ -289,27 +294,28 @@ export function german(units: Units): AllTexts {
     left: (seconds) => `noch etwa ${duration(seconds)}`,
     leftUnknown: 'fast fertig',
     silent: (seconds) =>
-      `Seit ${duration(seconds)} kommt nichts aus dem Netz. Es geht von selbst weiter, wenn es wieder da ist.`,
-    silentShort: 'Das Netz ist weg. Es geht weiter, wenn es wieder da ist.',
+      `Seit ${duration(seconds)} sind keine Daten aus dem Netz gekommen. Die Konvertierung wird automatisch fortgesetzt, wenn das Netz wieder da ist.`,
+    silentShort: 'Das Netz ist ausgefallen. Die Konvertierung wird fortgesetzt, wenn es wieder da ist.',
     waiting: ({ host, status, attempt, completing }) => {
-      if (completing) return `Der Server ${shownText(host)} hat alles und schließt den Upload ab.`;
+      if (completing) return `Der Server ${shownText(host)} hat alles empfangen und schließt den Upload ab.`;
       if (attempt === 0)
-        return `Vom Server ${shownText(host)} kommt seit einigen Sekunden nichts. Er wird von selbst noch einmal gefragt.`;
+        return `Vom Server ${shownText(host)} kommt seit einigen Sekunden nichts. Die Anfrage wird automatisch wiederholt.`;
       const answer =
-        status === undefined ? 'antwortet nicht oder bricht ab' : `antwortet mit einem Fehler (Status ${status})`;
-      return `Der Server ${shownText(host)} ${answer}. Er wurde ${attempt === 1 ? 'einmal' : `${attempt}-mal`} gefragt und wird von selbst wieder gefragt.`;
+        status === undefined
+          ? 'antwortet nicht oder bricht die Verbindung ab'
+          : `antwortet mit einem Fehler (Status ${status})`;
+      return `Der Server ${shownText(host)} ${answer}. Bisher ${attempt === 1 ? 'ein Versuch' : `${attempt} Versuche`}; Decant versucht es automatisch wieder.`;
     },
-    waitingShort: (host) => `Der Server ${shownText(host)} wird abgewartet.`,
-    finishing: 'Der Browser prüft die ganze Datei, bevor er sie übergibt. Wie weit er ist, sagt er nicht.',
+    waitingShort: (host) => `Warten auf den Server ${shownText(host)}.`,
+    finishing: 'Der Browser prüft die ganze Datei, bevor er sie speichert. Wie weit er ist, zeigt er nicht an.',
     cancel: 'Abbrechen',
     cancelling: 'Wird abgebrochen',
     cancelWaits:
-      'Der Browser lässt sich nicht anhalten, während er eine Datei abschließt; sie wird gleich danach entfernt.',
-    cancelTooLate: 'Der Browser lässt sich nicht anhalten, während er eine Datei abschließt: sie wird vollständig.',
-    wasTooLate:
-      'Der Abbruch kam, als der Browser die Datei abschloss, was sich nicht anhalten lässt: sie ist vollständig.',
+      'Der Browser lässt sich nicht anhalten, während er eine Datei abschließt. Die Datei wird gleich danach entfernt.',
+    cancelTooLate: 'Zu spät zum Abbrechen: der Browser schließt die Datei gerade ab, und sie wird vollständig.',
+    wasTooLate: 'Zum Abbrechen war es zu spät: die Datei ist vollständig.',
     keepOpen: 'Lassen Sie diesen Tab offen.',
-    notify: 'Sagen, wenn es fertig ist',
+    notify: 'Benachrichtigen, wenn es fertig ist',
     notifyRefused: 'Der Browser erlaubt dieser Seite keine Benachrichtigungen.',
 
     done: 'Fertig',
@@ -318,80 +324,80 @@ export function german(units: Units): AllTexts {
     place: (place, copying) => {
       switch (place.kind) {
         case 'folder':
-          return `${shownText(place.name)} liegt im Ordner ${shownText(place.folder.name)}.`;
+          return `${shownText(place.name)} ist im Ordner ${shownText(place.folder.name)}.`;
         case 'dialog':
-          return `${shownText(place.name)} liegt dort, wo Sie es wollten.`;
+          return `${shownText(place.name)} wurde am ausgewählten Ort gespeichert.`;
         case 'host':
-          return `Diese Seite hat ${shownText(place.name)} ganz übernommen.`;
+          return `Diese Seite hat ${shownText(place.name)} vollständig erhalten.`;
         case 'streamed':
-          return `Der Browser hat ${shownText(place.name)} ganz. Seine Liste der Downloads zeigt, wann die Datei fertig ist.`;
+          return `Der Browser hat ${shownText(place.name)} vollständig erhalten. Seine Liste der Downloads zeigt, wann die Datei fertig ist.`;
         case 'stored':
-          return `Der Browser kopiert ${shownText(place.name)} zu Ihren Downloads${copying && copying >= 2 ? `, wahrscheinlich ${roughly(copying)} lang` : ''}. Seine Liste der Downloads zeigt, wann das fertig ist. Lassen Sie diesen Tab bis dahin offen.`;
+          return `Der Browser kopiert ${shownText(place.name)} zu Ihren Downloads${copying && copying >= 2 ? `, was wahrscheinlich ${roughly(copying)} dauert` : ''}. Seine Liste der Downloads zeigt, wann die Datei fertig ist. Lassen Sie diesen Tab bis dahin offen.`;
       }
     },
     copied: (name) =>
       `Der Browser hat ${shownText(name)} zu Ihren Downloads kopiert. Seine Liste der Downloads zeigt, ob die Datei vollständig ist.`,
     copyKept: (bytes) =>
-      `${size(bytes)} im Speicher des Browsers, die er zum Speichern der Datei braucht. Sie verschwinden von selbst, in etwa ${duration(copyLifetime(bytes) / 1000)} oder wenn die Seite wieder geöffnet wird.`,
+      `${size(bytes)} im Speicher des Browsers, die er zum Speichern der Datei braucht. Sie werden automatisch entfernt, in etwa ${duration(copyLifetime(bytes) / 1000)} oder wenn die Seite wieder geöffnet wird.`,
     details: 'Einzelheiten',
     facts: {
       disk: 'Platte',
       written: 'Geschrieben',
-      time: 'Zeit insgesamt',
-      converting: 'Davon Konvertieren',
-      copy: 'Kopie',
-      method: 'Weg',
-      engine: 'Gearbeitet haben',
+      time: 'Gesamtzeit',
+      converting: 'Konvertierungszeit',
+      copy: 'Zwischenkopie',
+      method: 'Gespeichert durch',
+      engine: 'Ausgeführt von',
       threads: 'Threads',
     },
     writtenValue: (result, method) =>
       method === 'picked' && result.holeBytes > 0
-        ? `${size(result.bytesWritten)}; ${size(result.holeBytes)} sind Löcher, die keinen Platz belegen`
+        ? `${size(result.bytesWritten)}; weitere ${size(result.holeBytes)} sind leer und belegen keinen Platz`
         : size(method === 'host' ? result.bytesWritten : result.outputSize),
     timeValue: (seconds) => (seconds < 1 ? 'weniger als eine Sekunde' : duration(seconds)),
     convertingValue: (seconds, speed, method) =>
       speed === undefined ? texts.timeValue(seconds) : `${texts.timeValue(seconds)}, ${texts.speed(speed, method)}`,
     methodValue: {
-      picked: 'mit Löchern dorthin geschrieben, wohin Sie wollten',
-      stored: 'in den Speicher des Browsers geschrieben, dann zu den Downloads kopiert',
-      streamed: 'beim Konvertieren zu den Downloads geschickt',
-      host: 'an diese Seite übergeben',
+      picked: 'Schreiben an den ausgewählten Ort, ohne leere Teile',
+      stored: 'Schreiben in den Speicher des Browsers, dann Kopieren zu den Downloads',
+      streamed: 'Herunterladen beim Konvertieren',
+      host: 'diese Seite',
     },
     engineValue: ({ engine, workers }) => {
       if (engine === 'threads') return `${workers} Threads mit gemeinsamem Speicher`;
       return workers === 1 ? 'ein Worker' : `${workers} Worker`;
     },
     notIsolated:
-      'Diese Seite teilt keinen Speicher zwischen Threads; ihr Server müsste es erlauben. Worker brauchen das nicht.',
+      'Nicht verwendet: der Server dieser Seite erlaubt keinen gemeinsamen Speicher. Worker brauchen ihn nicht.',
     convertAnother: 'Noch ein Abbild konvertieren',
 
-    failed: 'Das hat nicht geklappt',
+    failed: 'Das hat nicht funktioniert',
     notOpened: (name) => `${shownText(name)} konnte nicht geöffnet werden`,
     notConverted: (name) => `${shownText(name)} konnte nicht konvertiert werden`,
     cancelled: 'Abgebrochen.',
     nothingLeft: 'Nichts ist zurückgeblieben.',
     partKept:
-      'Was fertig war, bleibt eine Woche lang im Speicher des Browsers. Um dort weiterzumachen, wandeln Sie das Abbild noch einmal um.',
+      'Der fertige Teil bleibt eine Woche lang im Speicher des Browsers. Zum Fortsetzen konvertieren Sie das Abbild noch einmal.',
     streamLeft: (name) =>
-      `Die Liste der Downloads zeigt, dass ${shownText(name)} gescheitert ist. Was davon geblieben ist, ist keine ganze Platte.`,
-    asItWas: (name) => `${shownText(name)} ist, wie es war.`,
-    emptyLeft: (name) => `Eine leere Datei ${shownText(name)} ist dort geblieben, wo Sie sie wollten; sonst nichts.`,
+      `Die Liste der Downloads zeigt, dass ${shownText(name)} fehlgeschlagen ist. Hat der Browser einen Teil der Datei behalten, ist dieser Teil keine vollständige Platte.`,
+    asItWas: (name) => `${shownText(name)} ist unverändert.`,
+    emptyLeft: (name) => `Am ausgewählten Ort ist nur eine leere Datei zurückgeblieben: ${shownText(name)}.`,
     fileLeft: (name) =>
-      `Sehen Sie sich ${shownText(name)} an, bevor Sie es verwenden: es ist vielleicht nicht mehr, was es war, und keine ganze Platte.`,
+      `Prüfen Sie ${shownText(name)}, bevor Sie die Datei verwenden: sie ist vielleicht verändert oder unvollständig.`,
     folderMoved: (folder, name, swap, replaces) =>
       replaces
-        ? `Der Ordner ${shownText(folder)} wurde verschoben, umbenannt oder entfernt. ${shownText(name)} darin ist, wie es war; löschen Sie ${shownText(swap)} daneben.`
-        : `Der Ordner ${shownText(folder)} wurde verschoben, umbenannt oder entfernt. Löschen Sie ${shownText(name)} und ${shownText(swap)} darin: keine davon ist eine ganze Platte.`,
+        ? `Der Ordner ${shownText(folder)} wurde verschoben, umbenannt oder entfernt. ${shownText(name)} darin ist unverändert. Löschen Sie ${shownText(swap)} daneben.`
+        : `Der Ordner ${shownText(folder)} wurde verschoben, umbenannt oder entfernt. Löschen Sie ${shownText(name)} und ${shownText(swap)} darin: keine davon ist eine vollständige Platte.`,
     fileMoved: (name, swap) =>
-      `${shownText(name)} oder der Ordner dazu wurde verschoben, umbenannt oder entfernt. Löschen Sie die Datei und ${shownText(swap)} daneben: keine davon ist eine ganze Platte.`,
-    unknownLeft: (name) => `Ob bei ${shownText(name)} etwas geblieben ist, lässt sich von hier nicht sehen.`,
+      `${shownText(name)} oder der Ordner dazu wurde verschoben, umbenannt oder entfernt. Löschen Sie die Datei und ${shownText(swap)} daneben: keine davon ist eine vollständige Platte.`,
+    unknownLeft: (name) => `Diese Seite kann nicht sehen, ob bei ${shownText(name)} etwas zurückgeblieben ist.`,
     next: {
       raw: 'Als rohe Platte lesen',
-      salvage: 'Retten, was lesbar ist',
+      salvage: 'Lesbare Teile retten',
       again: 'Noch einmal versuchen',
       saveAgain: 'Zurück zum Abbild',
       filesAgain: 'Die Dateien dazu neu auswählen',
-      next: 'Weiter mit dem Nächsten',
+      next: 'Nächstes Abbild öffnen',
       another: 'Eine andere Datei wählen',
     },
   };

@@ -255,33 +255,33 @@ test('German is not English', () => {
 
 // (text, values, what is shown)
 for (const [path, values, text] of [
-  ['aside', [['a.txt']], 'a.txt is no disk image and was left out.'],
-  ['aside', [['a', 'b', 'c', 'd', 'e', 'f']], 'No disk images, and left out: a, b, c, d and 2 more.'],
-  ['queued.added', [['a']], 'a waits in the queue.'],
-  ['queued.added', [['a', 'b']], 'a, b wait in the queue.'],
+  ['aside', [['a.txt']], 'a.txt is not a disk image and was skipped.'],
+  ['aside', [['a', 'b', 'c', 'd', 'e', 'f']], 'These are not disk images and were skipped: a, b, c, d and 2 more.'],
+  ['queued.added', [['a']], 'a was added to the queue.'],
+  ['queued.added', [['a', 'b']], 'a, b were added to the queue.'],
   ['formatValue', [infos[1]], 'qcow2, version 3, units of 64 KiB, in gzip'],
   ['dataValue', [100e6, 0], '100 MB'],
   ['dataValue', [100e6, 95e6], '100 MB, 95 MB of it compressed'],
   ['dataValue', [100e6, 96e6], '100 MB, nearly all of it compressed'],
   ['timeValue', [0.99], 'less than a second'],
   ['timeValue', [1], '1 s'],
-  ['goOnTitle', [0.999], '99 % of this disk is done already'],
+  ['goOnTitle', [0.999], '99 % of this disk is already converted'],
   ['percent', [0.999], '99 %'],
   ['engineValue', [{ ...result, workers: 1 }], 'one worker'],
-  ['pickedCost', [{ ...choice, isGuess: true }], 'Takes 5 MB, the space of its data. Probably some minutes.'],
-  ['pickedCost', [{ ...choice, isGuess: true, atLeast: true }], 'Takes at least 5 MB, the space of its data.'],
+  ['pickedCost', [{ ...choice, isGuess: true }], 'Takes 5 MB: only data takes space. Probably a few minutes.'],
+  ['pickedCost', [{ ...choice, isGuess: true, atLeast: true }], 'Takes at least 5 MB: only data takes space.'],
   [
     'pickedCost',
     [{ ...choice, isGuess: true, seconds: 4e6 }],
-    'Takes 5 MB, the space of its data. Probably more than a day.',
+    'Takes 5 MB: only data takes space. Probably more than a day.',
   ],
   [
     'notice',
     [{ code: 'disk-grows', fields: { added: 654311424, unit: 2 ** 30 }, message: '' }, false],
-    'The disk grows by 654 MB of zeros: its size must be a multiple of 1 GiB.',
+    '654 MB of zeros are added at the end: the size of the disk must be a multiple of 1 GiB.',
   ],
   ['writtenValue', [{ ...result, holeBytes: 0 }, 'picked'], '6 MB'],
-  ['contents.title', [{ kind: 'GPT' }, 2], 'Inside: 2 partitions (GPT)'],
+  ['contents.title', [{ kind: 'GPT' }, 2], 'On this disk: 2 partitions (GPT)'],
 ] as [string, unknown[], string][]) {
   test(`English: ${path} of ${JSON.stringify(values).slice(0, 60)}`, () => {
     const take = new Map(textsIn(english)).get(path) as (...values: unknown[]) => string;

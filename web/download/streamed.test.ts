@@ -50,7 +50,7 @@ const expectNothingLeft = () => {
 
 const { navigator } = new FakePage().globals;
 const never = new Promise<never>(() => {});
-const NOT_READY = 'what streams a download is not ready yet; reload the page and try again';
+const NOT_READY = 'the service worker of this page is not ready yet; reload the page and try again';
 
 // (what the page has, its service worker, milliseconds until it gives up, why)
 for (const { name, globals, hear = answerWith({}), after = 0, reason } of [
@@ -104,7 +104,7 @@ test('without an obstacle there is none', async () => {
 // (what does not happen, milliseconds until the page gives up, why)
 for (const [name, silent, after, reason] of [
   ['a service worker that does not take it', 'download', 5000, NOT_READY],
-  ['a browser that does not request it', 'none', 20_000, 'the browser did not begin the download'],
+  ['a browser that does not request it', 'none', 20_000, 'the browser did not start the download'],
 ] as const) {
   test(`a download does not begin because of ${name}`, async () => {
     page.hear = answerWith({ silent });
@@ -126,7 +126,7 @@ test('a download whose service worker ends before the browser requests it does n
   await vi.advanceTimersByTimeAsync(4999);
   expect(opening()).toBeUndefined();
   await vi.advanceTimersByTimeAsync(1);
-  expect(opening()).toBe('the browser did not begin the download');
+  expect(opening()).toBe('the browser did not start the download');
 });
 
 for (const when of [

@@ -247,7 +247,7 @@ class Line {
 
 /**
  * Begins a download called `name`, of `size` bytes if that is known. Takes at most half a minute. If the download does
- * not begin, rejects with a reason that follows a colon: "the browser did not begin the download". If `signal` is
+ * not begin, rejects with a reason that follows a colon: "the browser did not start the download". If `signal` is
  * aborted before, rejects at once with an `AbortError`; afterwards `signal` has no effect. After a rejection nothing
  * is left.
  */

@@ -248,7 +248,7 @@ for (const [how, cause, reason] of [
   });
 }
 
-const ENDED = 'the browser ended what streams the download, so the download failed';
+const ENDED = 'the browser ended the service worker of this page, so the download failed';
 
 // (when it ends, size of the download, of which 2 MB are written)
 for (const [when, size] of [
