@@ -1,47 +1,47 @@
-// The texts of the element, as a page may replace them.
+// The texts of the element, which a page may replace.
 
 import type { AnyInfo, DecantError, LostRange, Need, Notice, OutputFormat, Result, Snapshot, Waiting } from 'decant';
 
 /** A file that an image needs. */
 export type MissingFile = Extract<Need, { kind: 'missing-file' }>;
 
-/** Where a disk was saved. Only `folder` names the folder. */
+/** Where a disk was saved. The name of the folder is known only for `folder`. */
 export type SavedPlace =
   | { kind: 'folder'; folder: { name: string }; name: string }
   | { kind: 'dialog' | 'stored' | 'streamed' | 'host'; name: string };
 
-/** How a disk is saved: to a picked place, by the browser's storage, as a streamed download, or to where the page wants it. */
+/** How a disk is saved: to a picked place, through the browser's storage, as a streamed download, or by the page. */
 export type SaveMethod = 'picked' | 'stored' | 'streamed' | 'host';
 
-/** Time and space for saving a disk in one way. */
+/** Time and space that one way of saving takes. */
 export interface SaveCost {
-  /** Seconds, where they are known. */
+  /** Seconds, if known. */
   seconds?: number;
-  /** Whether `seconds` is a guess: nothing was saved in this way before. */
+  /** Whether `seconds` is only estimated: nothing was saved in this way before. */
   isGuess?: boolean;
-  /** Bytes on the disk, where they are known. */
+  /** Bytes of storage, if known. */
   space?: number;
   /** Whether both are lower bounds. */
   atLeast?: boolean;
 }
 
-/** A partition, or the whole disk where it has none. */
+/** A partition, or the whole disk if it has no partitions. */
 export interface DiskPart {
   /** Bytes. */
   size: number;
   /** The name in the partition table. */
   name?: string;
-  /** The type in the partition table, where it is a common one. */
+  /** The type in the partition table, if it is a common one. */
   type?: string;
   fileSystem?: { name: string; label?: string };
 }
 
-/** The failure that a text describes. */
+/** A failure, as `failure` describes it. */
 export type Failed = Pick<DecantError, 'kind' | 'code' | 'fields' | 'message'>;
 
 /**
- * All texts of the element. Values are as they are in files and images: show names by `shownText`. Sizes are in bytes, times
- * in seconds, shares from 0 to 1.
+ * All texts of the element. Names are passed unchanged from files and images: show them by `shownText`. Sizes are in bytes,
+ * times in seconds, shares from 0 to 1.
  */
 export interface AllTexts {
   /** A size, as it is shown everywhere. */
@@ -50,7 +50,7 @@ export interface AllTexts {
   // Above the card, and on the first screen.
   title: string;
   tagline: string;
-  /** Shown unless the page takes disks itself. */
+  /** Shown unless the page has set `output`. */
   nothingUploaded: string;
 
   dropHere: string;
@@ -62,25 +62,32 @@ export interface AllTexts {
   noAddress: string;
   trySample: string;
   help: string[];
-  /** Shown unless the page takes disks itself. */
+  /** Shown unless the page has set `output`. */
   checkUploads: string;
+  /** Shown during a drag; so are `dropToQueue` and `dropToAnswer`. */
   dropToOpen: string;
   dropToQueue: string;
+  /** `name` is the image that needs a file. */
   dropToAnswer: (name: string) => string;
   opening: (name: string) => string;
+  /** Names dropped files in `opening` and `notFetched`; `chosen` names chosen files. */
   dropped: string;
   chosen: string;
   noFiles: string;
+  /** `most` is the largest possible number of files. */
   tooMany: (most: number) => string;
   notFetched: (name: string) => string;
+  /** Files that are not disk images. */
   aside: (names: string[]) => string;
 
   // The queue.
   queue: string;
   queued: {
     added: (names: string[]) => string;
+    /** Files that were in the queue and that the open image needs. */
     claimed: (names: string[]) => string;
     waiting: string;
+    /** The image that is shown. */
     current: string;
     saved: (place: SavedPlace) => string;
     cancelled: string;
@@ -92,6 +99,7 @@ export interface AllTexts {
   image: string;
   format: string;
   virtualSize: string;
+  /** In place of a size that is known only at the end of the image. */
   unknownSize: string;
   fileSize: string;
   fileSizeValue: (bytes: number, files: number) => string;
@@ -103,17 +111,21 @@ export interface AllTexts {
   activeDisk: string;
   snapshotValue: (snapshot: Snapshot) => string;
   openSnapshot: string;
+  /** The chosen state of the disk is not the open one. */
   otherSnapshot: string;
+  /** Files that were handed over and that the image does not use. */
   unused: (names: string[]) => string;
   formatValue: (info: AnyInfo) => string;
+  /** The data found so far. */
   dataCounting: (bytes: number) => string;
   dataValue: (bytes: number, compressed: number) => string;
 
-  // The picture of the disk, and what is inside of it.
+  // The picture of the disk, and its contents.
   picture: {
-    /** For those who cannot see it. `share` is the converted part of the disk. */
+    /** For screen readers. `share` is the converted part of the disk, during a conversion. */
     label: (share: number | undefined) => string;
     data: string;
+    /** Data of the layer in the file `name`. */
     layer: (name: string) => string;
     compressed: string;
     empty: string;
@@ -123,7 +135,9 @@ export interface AllTexts {
   contents: {
     title: (table: { kind: 'MBR' | 'GPT' } | undefined, parts: number) => string;
     part: (part: DiskPart) => string;
+    /** The number of parts that are not listed. */
     more: (parts: number) => string;
+    /** The partition table is damaged. */
     damaged: string;
   };
 
@@ -134,39 +148,51 @@ export interface AllTexts {
   chooseFor: (need: MissingFile) => string;
   chooseOther: (need: MissingFile) => string;
   needsFileHint: string;
+  /** None of these files has the name of a missing file. */
   notTheFile: (names: string[]) => string;
   useAllTheSame: (name: string, role: string) => string;
+  /** The heading above reasons against the file `name`, which are the texts from `otherName` to `guessedRaw`. */
   doubt: (name: string, role: string) => string;
   doubtHint: string;
   useIt: string;
   otherName: (name: string, wanted: string) => string;
   probablyTheImage: (name: string) => string;
+  /** The disk of a layer is smaller than the disk of the layer above it. */
   smallerLayer: (name: string, bytes: number, above: string, aboveBytes: number) => string;
   shortDataFile: (name: string, bytes: number, disk: number) => string;
   notRaw: (name: string, format: string, above: string) => string;
+  /** The size is not a multiple of a sector. */
   noDisk: (name: string) => string;
   guessedRaw: (name: string) => string;
   passwordOf: (name: string) => string;
   passwordHint: string;
   unlock: string;
   unlocking: (name: string) => string;
+  /** Accepts a password that cannot be checked. */
   assume: string;
 
   // Damaged images.
+  /** Before a salvage: `bytes` are certain to be lost. */
   salvaging: (bytes: number) => string;
+  /** After a salvage. */
   lost: (bytes: number, ranges: number) => string;
   lostList: string;
+  /** The number of ranges that are not listed. */
   lostMore: (ranges: number) => string;
   lostRange: (range: LostRange) => string;
 
   // What to make of the disk, and how to save it.
+  /** The cost of an output of unknown size. */
   unknownCost: string;
+  /** The cost of a compressed output. */
   compressedCost: string;
+  /** The download cannot be resumed. */
   beginsAnew: string;
   output: string;
   outputValue: (output: OutputFormat) => string;
-  /** `hasGpt` says whether a GPT is on the disk, if that is known. */
+  /** `hasGpt`: whether the disk has a GPT; `undefined` if unknown. */
   notice: (notice: Notice, hasGpt: boolean | undefined) => string;
+  /** Why the disk cannot become `output`. */
   outputRefusal: (output: OutputFormat, refusal: NonNullable<OutputFormat['refusal']>) => string;
   saveHow: string;
   fileName: string;
@@ -174,6 +200,7 @@ export interface AllTexts {
   badName: (character: string) => string;
   controlInName: string;
   nameEnd: string;
+  /** `bytes` is the length of the name in UTF-8, `most` the longest possible one. */
   longName: (bytes: number, most: number) => string;
   folderOfName: string;
   nameRefused: string;
@@ -187,35 +214,47 @@ export interface AllTexts {
   downloadCost: (cost: SaveCost, disk: number) => string;
   folderChosen: (name: string) => string;
   otherFolder: string;
+  /** The difference to the next best way. */
   betterTime: (seconds: number) => string;
+  /** The space that this way takes, and the space that the next best way takes. */
   betterSpace: (bytes: number, other: number) => string;
   noPicker: string;
   foreignPicker: string;
-  /** Why no download can be made in a frame, by the code of `targets()`. */
+  /** Why a frame cannot download, by the code in `targets()`. */
   frameDownload: { 'sandboxed-downloads': string; 'sandboxed-frame': string; 'foreign-frame': string };
   pickerFailed: string;
+  /** The browser's storage has room for `room` bytes, or for an unknown number; also in the next two texts. */
   streamsForRoom: (room: number | undefined) => string;
+  /** `obstacle` says why the download cannot be streamed; `canPick` whether a folder can be picked. */
   noRoom: (room: number | undefined, obstacle: string, canPick: boolean) => string;
   mayNotFit: (room: number | undefined) => string;
   finding: string;
+  /** Follows a colon. */
   streamsNot: string;
+  /** `reason` follows a colon. */
   noStream: (reason: string) => string;
   insecure: string;
   otherTab: string;
   convert: string;
+  /** Describes the disabled button `convert` while no way is selected. */
   noWay: string;
+  /** A dialog of the browser is open. */
   picking: string;
 
   // Questions before the conversion.
   replaceTitle: (name: string, folder: string) => string;
   replaceQuestion: string;
   replace: string;
+  /** The existing file `name` is a source of this conversion. */
   sourceTitle: (name: string) => string;
   sourceHint: string;
   saveAs: (name: string) => string;
+  /** A download of this disk was interrupted at `share`. */
   goOnTitle: (share: number) => string;
   goOnQuestion: string;
+  /** Resumes it. */
   goOn: string;
+  /** Discards it and starts over. */
   beginAnew: string;
   noFolderTitle: string;
   noFolderHint: string;
@@ -225,21 +264,31 @@ export interface AllTexts {
 
   // During the conversion.
   phase: { converting: string; finishing: string };
+  /** `phase` is one of the texts above, or `cancelling`. */
   working: (phase: string, name: string) => string;
   percent: (share: number) => string;
+  /** For screen readers. */
   converted: (percent: number) => string;
   speed: (bytesPerSecond: number, method: SaveMethod) => string;
   left: (seconds: number) => string;
+  /** In place of `left` while a file is completed in an unknown time. */
   leftUnknown: string;
+  /** No bytes have come from the network for `seconds`. */
   silent: (seconds: number) => string;
+  /** `silent` for screen readers. */
   silentShort: string;
   waiting: (waiting: Waiting) => string;
+  /** `waiting` for screen readers. */
   waitingShort: (host: string) => string;
+  /** The browser completes a file. */
   finishing: string;
   cancel: string;
   cancelling: string;
+  /** After a cancel while the browser completes a file: the file is removed afterwards. */
   cancelWaits: string;
+  /** As above, but the file stays. */
   cancelTooLate: string;
+  /** The result of such a conversion. */
   wasTooLate: string;
   keepOpen: string;
   notify: string;
@@ -249,8 +298,11 @@ export interface AllTexts {
   done: string;
   doneDamaged: string;
   doneSaving: string;
+  /** Where the disk is. `copying` is about how long the browser copies a download, if known. */
   place: (place: SavedPlace, copying: number | undefined) => string;
+  /** In place of `place`, after the temporary copy of a download was removed. */
   copied: (name: string) => string;
+  /** The temporary copy of a download in the browser's storage. */
   copyKept: (bytes: number) => string;
   details: string;
   facts: {
@@ -273,24 +325,33 @@ export interface AllTexts {
     host: string;
   };
   engineValue: (result: Result) => string;
+  /** The value of `facts.threads`: the page is not cross-origin isolated. */
   notIsolated: string;
   convertAnother: string;
 
   // After a failure.
   failed: string;
-  /** Why it failed. Other texts say what stays of the output. */
+  /** Why it failed. The texts from `nothingLeft` on say what remains of the output. */
   failure: (failed: Failed) => string;
   notOpened: (name: string) => string;
   notConverted: (name: string) => string;
   cancelled: string;
   nothingLeft: string;
+  /** The download can be resumed. */
   partKept: string;
+  /** A streamed download has failed: the browser may keep a part of it. */
   streamLeft: (name: string) => string;
+  /** The file that was to be replaced is unchanged. */
   asItWas: (name: string) => string;
+  /** The save dialog has created an empty file, or has emptied one. */
   emptyLeft: (name: string) => string;
+  /** The state of the file is unknown. */
   fileLeft: (name: string) => string;
+  /** The folder is gone. `swap` is the browser's temporary file; `replaces` says whether `name` existed before. */
   folderMoved: (folder: string, name: string, swap: string, replaces: boolean) => string;
+  /** The picked file is gone. `swap` is the browser's temporary file. */
   fileMoved: (name: string, swap: string) => string;
+  /** The browser does not let the page look. */
   unknownLeft: (name: string) => string;
   next: {
     raw: string;
@@ -303,12 +364,12 @@ export interface AllTexts {
   };
 }
 
-/** A text; for one with values, also a function of these values. */
+/** A replacement: for a text that takes values, a function of these values or a string. */
 type Replaced<T> = T extends string
   ? string
   : T extends (...values: infer V) => string
     ? string | ((...values: V) => string)
     : { [Name in keyof T]?: Replaced<T[Name]> | undefined };
 
-/** Replacements of texts, by their names. The element keeps its own text for every other name. `help` has a slot instead. */
+/** Replacements of texts, by name. All other texts stay. To replace `help`, use its slot. */
 export type Texts = Replaced<Omit<AllTexts, 'help'>>;
