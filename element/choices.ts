@@ -1,4 +1,4 @@
-// The ways to save a disk: which there are in this browser, what they cost, and which is best.
+// The ways to save a disk in this browser, their costs, and the best one.
 
 import { type AnyInfo, canStore, type OutputFormat, targets } from 'decant';
 import { diskSize } from './disk-size.js';
@@ -9,22 +9,22 @@ import type { AllTexts } from './types.texts.js';
 import type { Choice, Survey, Way } from './ways.js';
 import { isOtherTabBusy } from './work-guard.js';
 
-/** What this browser offers to this page for a disk. What is `undefined` is not known yet. */
+/** What this browser offers to this page for a disk. A field that is `undefined` is not known yet. */
 export interface Environment {
   rates?: Rates;
-  /** The methods whose rates were measured, not guessed. */
+  /** The methods whose rates were measured, not only estimated. */
   measured: Method[];
-  /** Whether the image comes over a network, of whose speed nothing is known. */
+  /** Whether the image comes over a network, whose speed is unknown. */
   isRemote: boolean;
-  /** Whether the private storage takes the largest output whose size is known. */
+  /** Whether the private storage has room for the largest output whose size is known. */
   fits?: boolean;
-  /** If not: about how many bytes it takes. */
+  /** If not: for about how many bytes the private storage has room. */
   room?: number;
-  /** Whether a download can be streamed, and why not. */
+  /** Why a download cannot be streamed; the obstacle is `undefined` if it can. */
   stream?: { obstacle: string | undefined };
   folderObstacle: string | undefined;
   dialogObstacle: string | undefined;
-  /** Why no download arrives, whatever the storage takes. */
+  /** Why downloads are impossible, whatever room the storage has. */
   downloadObstacle?: string;
   otherTab: boolean;
   /** Whether everything but `room` is known. */
@@ -33,7 +33,7 @@ export interface Environment {
 
 export function newEnvironment({ host, texts }: Stage, isRemote: boolean): Environment {
   const nothing = { folderObstacle: undefined, dialogObstacle: undefined, otherTab: false, measured: [], isRemote };
-  // Nothing of the browser's is tried where nothing of it is needed.
+  // The page saves the disk itself, so no ability of the browser is needed.
   if (host.output) return { ...nothing, complete: true };
   const obstacle = (picker: string) => {
     if (!isSecureContext) return texts.insecure;
@@ -48,8 +48,8 @@ export function newEnvironment({ host, texts }: Stage, isRemote: boolean): Envir
 }
 
 /**
- * Fills in `environment` for a file of `size` bytes. If it `isKept`, it has its room in the storage already. Calls `changed`
- * each time something becomes known.
+ * Fills in `environment` for a file of `size` bytes. If the file `isKept`, the storage has room for it already. Calls
+ * `changed` after each finding.
  */
 export async function explore(
   environment: Environment,
@@ -70,7 +70,7 @@ export async function explore(
       take(currentRates().then((known) => known ?? {})),
       take(frameObstacles(texts)),
       take(streamObstacle(host, texts).then((obstacle) => ({ stream: { obstacle } }))),
-      // If the trial itself fails, the storage is not relied on.
+      // If the trial itself fails, the storage is not used.
       take(
         canStore(size)
           .catch(() => false)
@@ -83,7 +83,7 @@ export async function explore(
   if (environment.fits === false) await take(roomBelow(size, turn).then((room) => ({ room })));
 }
 
-/** What the frames that the page lies in forbid. */
+/** Finds what the frames around the page forbid. */
 async function frameObstacles(texts: AllTexts): Promise<Partial<Environment>> {
   const codes = new Map((await targets()).map(({ name, code }) => [name, code]));
   const picker = codes.get('folder') === 'foreign-frame' ? texts.foreignPicker : undefined;
@@ -98,14 +98,14 @@ async function frameObstacles(texts: AllTexts): Promise<Partial<Environment>> {
 const streamObstacle = async ({ streamedDownloads }: Host, texts: AllTexts): Promise<string | undefined> =>
   streamedDownloads ? streamedDownloads.obstacle() : texts.streamsNot;
 
-/** In bytes: less room than this is not told. */
+/** The smallest room that is reported, in bytes. */
 const SMALL = 64e6;
-/** The ratio of two sizes that are tried one after the other. */
+/** The ratio of two successive sizes that are tried. */
 const STEP = 1.25;
 
 /**
- * About how many bytes the private storage takes, if these are fewer than `size`. Sizes are tried in descending order:
- * a trial that fails ends at once, while one that succeeds takes time if the storage lies in memory.
+ * Estimates the room in the private storage, in bytes, if it is less than `size`. Tries sizes in descending order: a trial
+ * that fails ends at once, but one that succeeds takes time if the storage is in memory.
  */
 async function roomBelow(size: number, turn: AbortSignal): Promise<number> {
   for (let tried = size / STEP; tried > SMALL && !turn.aborted; tried /= STEP) {
@@ -115,8 +115,8 @@ async function roomBelow(size: number, turn: AbortSignal): Promise<number> {
 }
 
 /**
- * All ways to save `output`. The browser's save dialog is among them only where no folder can be picked: it empties a
- * file that is picked there.
+ * Lists all ways to save `output`. The browser's save dialog is offered only if no folder can be picked, because the dialog
+ * empties an existing file that is picked there.
  */
 export function listChoices(
   info: AnyInfo,
@@ -146,7 +146,7 @@ export function listChoices(
   return choices;
 }
 
-/** How a download is made here, or why there is none. */
+/** Chooses how a download is made, or says why it is impossible. */
 function downloading(
   info: AnyInfo,
   output: OutputFormat,
@@ -159,7 +159,7 @@ function downloading(
   const streams = stream && stream.obstacle === undefined;
   if (fits === undefined || (!fits && !stream)) return { method: 'stored', obstacle: texts.finding };
   if (!fits && streams) return { method: 'streamed', note: texts.streamsForRoom(room) };
-  // An output of unknown size is tried: it may be far smaller than the disk.
+  // An output of unknown size is tried, since it may be far smaller than the disk.
   if (!fits && output.size === undefined) return { method: 'stored', note: texts.mayNotFit(room) };
   if (!fits) {
     return { method: 'stored', obstacle: texts.noRoom(room, stream!.obstacle!, folderObstacle === undefined) };
@@ -172,21 +172,21 @@ function downloading(
   return { method: seconds('streamed') < seconds('stored') ? 'streamed' : 'stored' };
 }
 
-/** How many bytes of space weigh as much as a second. */
+/** The number of bytes of space that count as much as a second. */
 const BYTES_PER_SECOND = 1e8;
-/** In seconds: a smaller difference is none to a person. */
+/** In seconds. A person does not notice a smaller difference. */
 const SOON = 5;
-/** The best way is advised only if it costs at most this share of the next one. */
+/** The best way is advised only if its cost is at most this share of the next one's. */
 const CLEARLY = 0.7;
 
 const cost = ({ seconds = 0, space = 0 }: Choice): number => seconds + space / BYTES_PER_SECOND;
 
-/** The way that is proposed; `undefined` if there is none. */
+/** Returns the cheapest possible choice; `undefined` if none is possible. */
 export function bestChoice(choices: Choice[]): Choice | undefined {
   return choices.filter(({ obstacle }) => !obstacle).toSorted((a, b) => cost(a) - cost(b))[0];
 }
 
-/** The way that is clearly better than the others, and why; `undefined` if none is. */
+/** Returns the way that is clearly better than the others, with the reason; `undefined` if there is none. */
 export function advice(choices: Choice[], texts: AllTexts): { way: Way; reason: string } | undefined {
   const best = bestChoice(choices);
   const others = choices.filter((choice) => choice !== best && !choice.obstacle);

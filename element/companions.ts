@@ -1,4 +1,4 @@
-// Whether a file that was handed over for a name is the right one, as far as that can be found out.
+// Reasons against a file that the person gave for a file that the image names.
 
 import { type AnyImage, open } from 'decant';
 import { diskSize } from './disk-size.js';
@@ -10,9 +10,9 @@ import type { AllTexts } from './types.texts.js';
 const SECTOR = 512;
 
 /**
- * Why the file of an answer may be the wrong one: a sentence for each reason. `image`, whose own file is `top`, was
- * opened with the file. That its disk is smaller than the one above is no reason by itself, since disks are enlarged;
- * `smallerLayers` reports it.
+ * Returns the reasons why the file of an answer may be the wrong one, each a sentence. `image`, whose own file is `top`, was
+ * opened with the file. A disk that is smaller than the disk of the layer above is not a reason by itself, since disks are
+ * enlarged; `smallerLayers` reports it.
  */
 export async function doubtsAbout(
   { need, given }: Answer,
@@ -24,7 +24,7 @@ export async function doubtsAbout(
   const { file, link } = given;
   const doubts: string[] = [];
   if (await mayBeSame(given, top)) doubts.push(texts.probablyTheImage(file.name));
-  // A parent was checked by its identity when the image was opened.
+  // Opening has checked the identity of a parent.
   if (need.role !== 'parent' && !isSameName(need.fileName, file.name))
     doubts.push(texts.otherName(file.name, need.fileName));
   const at = image.info.layers.findIndex(({ name }, at) => at > 0 && name === file.name);
@@ -48,7 +48,7 @@ export async function doubtsAbout(
   return doubts;
 }
 
-/** The format of a file by its content; `undefined` if it is not recognised. */
+/** Recognises the format of a file by its content; `undefined` if it has none. */
 async function formatOf(given: Given, signal: AbortSignal): Promise<string | undefined> {
   try {
     const image = await open(await sourceOf(given, signal), { signal });
@@ -64,7 +64,7 @@ type Layer = AnyImage['info']['layers'][number];
 const smaller = (layer: Layer, above: Layer, texts: AllTexts): string =>
   texts.smallerLayer(layer.name, layer.virtualSize, above.name, above.virtualSize);
 
-/** A sentence for each layer whose disk is smaller than that of the layer above. */
+/** Returns a sentence for each layer whose disk is smaller than the disk of the layer above. */
 export function smallerLayers({ layers }: AnyImage['info'], texts: AllTexts): string[] {
   return layers.flatMap((layer, at) => {
     const above = layers[at - 1];

@@ -1,10 +1,10 @@
-// What is inside a disk, as a list.
+// The partitions and file systems of a disk, as a list.
 
 import type { Contents } from 'decant/contents';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { AllTexts } from './types.texts.js';
 
-/** More partitions are only counted. */
+/** The most partitions that are listed. Further ones are only counted. */
 const MOST_SHOWN = 16;
 
 export function contentsView({ table, parts }: Contents, texts: AllTexts): TemplateResult | typeof nothing {

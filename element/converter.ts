@@ -1,4 +1,4 @@
-// The element: a drop area, a description, a conversion.
+// The element: takes files and links, and shows the step that the session is in.
 
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { filesOf } from './given.js';
@@ -31,26 +31,26 @@ import { readyView } from './views-ready.js';
 
 const SAMPLE = 'sample.qcow2';
 
-/** The step, and the question within it. When this changes, the focus moves. */
+/** The step and the question in it. When this key changes, the focus moves. */
 function focusKey(state: State): string {
   if (state.step === 'ready') return [state.step, state.asking?.kind ?? state.nameProblem].filter(Boolean).join(' ');
   if (state.step === 'needs') return [state.step, state.doubt ? 'doubt' : state.notice].filter(Boolean).join(' ');
   return state.step;
 }
 
-/** A drag that has something. */
+/** A drag with data. */
 type Dragging = DragEvent & { dataTransfer: DataTransfer };
 
 const hasFiles = ({ dataTransfer }: Dragging): boolean => dataTransfer.types.includes('Files');
 
-/** Whether files or a link are dragged. A link of a field of the element's own stays text. */
+/** Whether files or a link are dragged. A link that is dragged over a text field stays text. */
 function isTaken(event: DragEvent): event is Dragging {
   const types = event.dataTransfer?.types ?? [];
   const [target] = event.composedPath();
   return types.includes('Files') || (types.includes('text/uri-list') && !(target instanceof HTMLInputElement));
 }
 
-/** The first address of a dragged link: lines with `#` are comments. */
+/** The first address in a dragged list of links, where lines with `#` are comments. */
 const linkOf = (transfer: DataTransfer): string =>
   transfer
     .getData('text/uri-list')
@@ -77,19 +77,19 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   declare output: DecantConverterElement['output'];
   streamedDownloads: DecantConverterElement['streamedDownloads'];
   private declare dragging: boolean;
-  /** The texts of the language, before some are replaced. */
+  /** The texts of the language, without the page's replacements. */
   #texts = english;
   #session = new Session(this, () => this.requestUpdate());
   #focused = 'empty';
-  /** Before an update. */
+  /** The focusable elements around the focus, as they were before an update. */
   #stops: { before: HTMLElement[]; after: HTMLElement[] } | undefined;
   #title: string | undefined;
   #listening = new AbortController();
-  /** Aborted when the element has left the document; missing before it came there. */
+  /** Aborted when the element leaves the document; `undefined` outside of a document. */
   #connected: AbortController | undefined;
-  /** How large the card is, in CSS pixels. */
+  /** The size of the card in CSS pixels. */
   #card = { width: 0, height: 0 };
-  /** When a conversion began that goes on, in seconds. */
+  /** When the current conversion began, in seconds. */
   #began: number | undefined;
 
   constructor() {
@@ -101,7 +101,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   override connectedCallback(): void {
     super.connectedCallback();
     this.#speak();
-    // An element that is moved by `append` has not left.
+    // `append` moves an element by removing and inserting it in one task.
     if (this.#connected) return;
     this.#connected = new AbortController();
     this.#listen(this.wholeWindow ? window : this);
@@ -110,7 +110,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.requestUpdate(), { signal });
   }
 
-  /** Called instead of the two others when the element is moved by `moveBefore`. */
+  /** Replaces `disconnectedCallback` and `connectedCallback` when `moveBefore` moves the element. */
   connectedMoveCallback(): void {
     this.#speak();
   }
@@ -140,11 +140,11 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     if (changed.has('wholeWindow') && this.isConnected) this.#listen(this.wholeWindow ? window : this);
   }
 
-  tell<K extends keyof DecantConverterEvents>(type: K, detail: DecantConverterEvents[K]['detail']): void {
+  emit<K extends keyof DecantConverterEvents>(type: K, detail: DecantConverterEvents[K]['detail']): void {
     this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
   }
 
-  /** Takes what is dropped and pasted on `target` from now on. */
+  /** Listens for drops and pastes on `target`, and no longer on the previous target. */
   #listen(target: Window | HTMLElement): void {
     this.#listening.abort();
     this.#listening = new AbortController();
@@ -153,7 +153,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
       target.addEventListener(type, listener as EventListener, { signal });
   }
 
-  /** Shows the texts of the language that the element stands in. */
+  /** Loads the texts of the element's language. */
   #speak(): void {
     textsIn(languageOf(this)).then((texts) => {
       this.#texts = texts;
@@ -171,8 +171,8 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   }
 
   /**
-   * The card does not shrink while an image is worked on, so that what is below does not jump: up to half of the window, since
-   * more could push what is below out of it.
+   * Keeps the card from shrinking while an image is processed, so that the content below does not jump. The height that is kept
+   * is at most half of the window, so that the content below stays in it.
    */
   #keepHeight(): void {
     const card = this.renderRoot.querySelector<HTMLElement>('.card')!;
@@ -184,7 +184,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     this.#card = { width, height };
   }
 
-  /** Notifies the person of the end of a conversion. */
+  /** Notifies the person when a conversion has ended. */
   #tellEnd(): void {
     const { state, texts } = this.#session;
     const now = performance.now() / 1000;
@@ -204,21 +204,21 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     if (picture && figure) paint(figure, picture);
   }
 
-  /** Moves the focus to a new step or question, so that a keyboard or a screen reader goes on from there. */
+  /** Moves the focus to a new step or question, for keyboards and screen readers. */
   #moveFocus(): void {
     const key = focusKey(this.#session.state);
     const before = this.#focused;
     this.#focused = key;
     if (key === before) return;
     if (before.startsWith(key)) {
-      // A question was answered. If the focus was in it, the focus goes to the button that asked.
+      // A question was answered. If it had the focus, the focus returns to the button that led to the question.
       if (!this.shadowRoot?.activeElement) this.renderRoot.querySelector<HTMLElement>('[data-convert]')?.focus();
       return;
     }
     [...this.renderRoot.querySelectorAll<HTMLElement>('[data-focus]')].at(-1)?.focus();
   }
 
-  /** What can have the focus, up to and after what has it; nothing if nothing has. */
+  /** The focusable elements up to the focused one, and those after it; `undefined` if the focus is elsewhere. */
   #tabStops(): { before: HTMLElement[]; after: HTMLElement[] } | undefined {
     const focused = this.shadowRoot?.activeElement;
     if (!focused) return undefined;
@@ -227,7 +227,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     return { before: stops.slice(0, at + 1), after: stops.slice(at + 1) };
   }
 
-  /** Moves the focus to a neighbour if what had it is gone. */
+  /** Moves the focus to a neighbour if the focused element is gone. */
   #keepFocus(): void {
     const stops = this.#stops;
     this.#stops = undefined;
@@ -236,12 +236,12 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     (stops.before.findLast(isThere) ?? stops.after.find(isThere))?.focus();
   }
 
-  /** Tells the page around a new title, which it may show as its own. */
+  /** Reports a new title, which the page may show as the window's. */
   #tellTitle(): void {
     const title = windowTitle(this.#session.state, this.#session.texts);
     if (title === this.#title) return;
     this.#title = title;
-    this.tell('decant-title', title);
+    this.emit('decant-title', title);
   }
 
   override render(): TemplateResult {
@@ -334,7 +334,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
       return [{ file: new File([await response.blob()], SAMPLE) }];
     });
 
-  /** Takes pasted files and addresses, but not those that are pasted into a text. */
+  /** Takes pasted files and links, except those that are pasted into a text field. */
   #paste = (event: ClipboardEvent) => {
     const [target] = event.composedPath();
     const writing = target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea'));
@@ -354,7 +354,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   };
 
   #dragLeave = ({ relatedTarget: now }: DragEvent) => {
-    // Without one, the pointer has left the window.
+    // Without a related target, the pointer has left the window.
     if (now === null || (!this.wholeWindow && !this.contains(now as Node))) this.dragging = false;
   };
 
@@ -366,9 +366,9 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
       this.#session.takeAddress(linkOf(event.dataTransfer));
       return;
     }
-    // Asked for now: the dropped items are gone after the event.
+    // Asked for now, because the dropped items are gone after the event.
     const files = filesOf(event.dataTransfer);
-    // Whoever awaits `files` reports the failure. Until then it counts as handled.
+    // The session reports a failure when it awaits `files`. Until then the rejection counts as handled.
     files.catch(() => {});
     this.#session.takeFrom(this.#session.texts.dropped, () => files);
   };

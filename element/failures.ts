@@ -1,4 +1,4 @@
-// What a person can do after a failure. Only steps that may work are offered, the most likely first.
+// Steps that a person can take after a failure: only those that may work, the most likely first.
 
 import { DecantError, type ErrorKind, open } from 'decant';
 import { sourceOf } from './given.js';
@@ -9,11 +9,11 @@ import type { Next } from './state.js';
 export const asError = (thrown: unknown): DecantError =>
   thrown instanceof DecantError ? thrown : new DecantError('internal', String(thrown));
 
-/** Whether a companion is at fault. */
+/** Whether a companion caused the error. */
 export const isOfCompanion = ({ kind, fields }: DecantError): boolean =>
   kind !== 'missing-file' && fields.file !== undefined;
 
-/** The steps that are offered after `error`. */
+/** Lists the steps to offer after `error`. */
 export async function nextSteps(error: DecantError, opening: Opening, signal: AbortSignal): Promise<Next[]> {
   const handedOver = opening.companions.length + opening.answers.length > 0;
   const steps: Next[] = [];
@@ -42,16 +42,16 @@ export async function nextSteps(error: DecantError, opening: Opening, signal: Ab
   return steps;
 }
 
-/** Whether the file is empty now: the browser's save dialog empties files. False if the file cannot be read. */
+/** Whether the file is empty, as the browser's save dialog leaves it. False if the file cannot be read. */
 async function isEmptyNow(handle: FileSystemFileHandle): Promise<boolean> {
   const file = await handle.getFile().catch(() => undefined);
   return file?.size === 0;
 }
 
-/** Failures for which a wrong companion may be the reason. */
+/** Kinds of failures that a wrong companion may cause. */
 const aboutContent: ErrorKind[] = ['corrupt', 'unsupported', 'not-recognised'];
 
-/** Whether a part of the disk can still be read. */
+/** Whether a salvage would read any data. */
 async function canSalvage(opening: Opening, signal: AbortSignal): Promise<boolean> {
   try {
     const options = await openingOptions(opening, signal);

@@ -1,45 +1,44 @@
-// Files from a drop, a paste or a chooser, and links.
+// Files that the person gives by a drop, a paste or a dialog, and links.
 
 import type { Input } from 'decant';
 import { Link } from './links.js';
 
 /**
- * A file that the person has handed over, with its handle if the browser has one. Handles tell whether two files are
- * one.
+ * A file or link that the person has given. With handles, two files can be compared.
  */
 export interface Given {
   file: File;
   handle?: FileSystemFileHandle;
-  /** Where it is on a server; `file` is empty then. */
+  /** The link, if it is one. Then `file` is empty and has only the name. */
   link?: Link;
 }
 
-/** Upper bound on the number of files in one drop. More are a whole folder, which nobody means. */
+/** The most files in one drop. More come from a whole folder that was dropped by mistake. */
 export const MOST = 200;
 
-/** What to open. Asks the server of a link; that fails as `httpSource` does. */
+/** The input for `open`. Asks the server of a link, and fails as `httpSource` does. */
 export const sourceOf = async ({ file, handle, link }: Given, signal: AbortSignal): Promise<Input> =>
   link ? link.source(signal) : (handle ?? file);
 
-/** Whether two files are certain to be one: by their handles, or as one object. */
+/** Whether both are certainly the same file or link: by handle, by URL, or as one object. */
 export async function isSame(a: Given, b: Given): Promise<boolean> {
   if (a.handle && b.handle) return a.handle.isSameEntry(b.handle);
   if (a.link || b.link) return a.link?.url.href === b.link?.url.href;
   return a.file === b.file;
 }
 
-/** Whether two files may be one. Without two handles, their names, sizes and times decide. */
+/** Whether both may be the same. Without two handles, names, sizes and times decide. */
 export async function mayBeSame(a: Given, b: Given): Promise<boolean> {
   return (a.handle && b.handle) || a.link || b.link ? isSame(a, b) : isAlike(a.file, b.file);
 }
 
-/** Those of `files` that are none of `others`, as `isOne` decides. */
+/** Returns `files` without those that are among `others` according to `isOne`. */
 export async function without(files: Given[], others: Given[], isOne: typeof isSame): Promise<Given[]> {
   const found = await Promise.all(files.map((file) => Promise.all(others.map((other) => isOne(file, other)))));
   return files.filter((_, at) => !found[at]!.includes(true));
 }
 
-/** Whether two `File` objects may stand for one file. */
+/** Whether two `File` objects may be the same file. */
 export const isAlike = (a: File, b: File): boolean =>
   a.name === b.name && a.size === b.size && a.lastModified === b.lastModified;
 
@@ -47,20 +46,19 @@ export async function givenBy(handle: FileSystemFileHandle): Promise<Given> {
   return { file: await handle.getFile(), handle };
 }
 
-/** Files without handles. */
 export const plain = (files: Iterable<File>): Given[] => [...files].map((file) => ({ file }));
 
-/** The files of a drop. Of a folder, those directly in it; more than `MOST` if it has more. */
+/** Lists the files of a drop, and the files directly in dropped folders. Stops after more than `MOST`. */
 export async function filesOf(transfer: DataTransfer): Promise<Given[]> {
-  // All must be asked for now: the list is empty after the event.
+  // All must be asked for now, because the list is empty after the event.
   const items = [...transfer.items].filter(({ kind }) => kind === 'file');
   const found = items.map((item) => ({
-    // Browsers refuse a handle for some places of the system. The file itself is available there.
+    // Browsers refuse handles in some folders of the system, but not the files.
     handle: item.getAsFileSystemHandle?.().catch(() => null),
     entry: item.webkitGetAsEntry?.() ?? null,
     file: item.getAsFile(),
   }));
-  return (await Promise.all(found.map(filesBehind))).flat();
+  return (await Promise.all(found.map(filesOfItem))).flat();
 }
 
 interface Dropped {
@@ -69,7 +67,7 @@ interface Dropped {
   file: File | null;
 }
 
-async function filesBehind({ handle, entry, file }: Dropped): Promise<Given[]> {
+async function filesOfItem({ handle, entry, file }: Dropped): Promise<Given[]> {
   const known = await handle;
   if (known?.kind === 'file') return [await givenBy(known as FileSystemFileHandle)];
   if (known?.kind === 'directory') return filesInHandle(known as FileSystemDirectoryHandle);
@@ -101,10 +99,10 @@ async function filesInEntry(folder: FileSystemDirectoryEntry): Promise<File[]> {
   return Promise.all(some.map((entry) => new Promise<File>((resolve, reject) => entry.file(resolve, reject))));
 }
 
-/** Whether the dialog for files is open: a double click opens it once. */
+/** Whether the dialog for files is open, so that a double click opens it once. */
 let isPicking = false;
 
-/** Asks for files by the browser's dialog. Returns `undefined` if there is none: then an `<input>` has to ask. */
+/** Opens the browser's dialog for files. Returns `undefined` if there is none; then an `<input>` must be used. */
 export async function pickFiles(multiple: boolean): Promise<FileSystemFileHandle[] | undefined> {
   if (!('showOpenFilePicker' in globalThis)) return undefined;
   if (isPicking) return [];
@@ -112,7 +110,7 @@ export async function pickFiles(multiple: boolean): Promise<FileSystemFileHandle
   try {
     return await showOpenFilePicker({ id: 'decant-open', multiple });
   } catch (thrown) {
-    // The person has closed it. Any other failure means that this page cannot have the dialog.
+    // The person has closed it. Any other failure means that this page may not open the dialog.
     return thrown instanceof DOMException && thrown.name === 'AbortError' ? [] : undefined;
   } finally {
     isPicking = false;

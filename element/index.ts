@@ -1,4 +1,4 @@
-// `<decant-converter>`, as the package has it. It is defined when this is imported, unless the page has one of that name.
+// `decant/element`. Importing it defines `<decant-converter>`, unless the page has an element of that name.
 
 import { Converter } from './converter.js';
 import type { DecantConverterElement } from './types.js';
@@ -8,5 +8,5 @@ const NAME = 'decant-converter';
 /** The class of `<decant-converter>`. */
 export const DecantConverter: new () => DecantConverterElement = Converter;
 
-// Where there is no document, on a server for instance, there is nothing to define.
+// Without a document, on a server for example, nothing is defined.
 if (globalThis.customElements && !customElements.get(NAME)) customElements.define(NAME, Converter);

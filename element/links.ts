@@ -1,10 +1,10 @@
-// Images on servers, by their addresses.
+// Links to images on servers.
 
 import { DecantError, httpSource, type Input, type Waiting } from 'decant';
 
 const ADDRESS = /^https?:\/\/\S+$/i;
 
-/** The address that `text` is, if it is one of http or https. */
+/** Parses `text` as a URL of http or https; `undefined` if it is not one. */
 export function addressIn(text: string): URL | undefined {
   const trimmed = text.trim();
   return ADDRESS.test(trimmed) && URL.canParse(trimmed) ? new URL(trimmed) : undefined;
@@ -12,32 +12,32 @@ export function addressIn(text: string): URL | undefined {
 
 export class Link {
   #source: Promise<Input> | undefined;
-  /** Called when its server is waited for, and with `undefined` when that has answered. */
+  /** Called when its server keeps the reader waiting, and with `undefined` when the server has answered. */
   onWaiting: ((waiting: Waiting | undefined) => void) | undefined;
 
   constructor(readonly url: URL) {}
 
-  /** What to open: the server is asked once. Fails as `httpSource` does. */
+  /** The input for `open`. Asks the server once. Fails as `httpSource` does. */
   source(signal: AbortSignal): Promise<Input> {
     this.#source ??= this.#ask(signal);
     return this.#source;
   }
 
-  /** Has the server asked anew. */
+  /** Makes the next call of `source` ask the server again. */
   renew(): void {
     this.#source = undefined;
   }
 
   async #ask(signal: AbortSignal): Promise<Input> {
     try {
-      // The person decides for how long a network that is gone is waited for.
+      // The person decides how long to wait for a network that is down.
       return await httpSource(this.url, {
         signal,
         patience: Number.POSITIVE_INFINITY,
         onWaiting: (waiting) => this.onWaiting?.(waiting),
       });
     } catch (thrown) {
-      // A large file of a server that sends only whole files is read in order.
+      // Without range support, a large file is streamed.
       if (DecantError.is(thrown) && thrown.kind === 'unsupported') return this.url;
       this.renew();
       throw thrown;

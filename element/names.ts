@@ -2,20 +2,20 @@
 
 import type { AllTexts } from './types.texts.js';
 
-/** The endings of disk images, and of what they are packed in. */
+/** Extensions of disk images and of containers. */
 const KNOWN = /\.(?:bz2|dd|gz|img|iso|ova|qcow2?|qed|raw|tar|tgz|vdi|vhdx?|vmdk|xz|zip|zst)$/i;
-/** The most bytes of a name on common file systems, less those of `.crswap`, which Chromium appends while it writes. */
+/** The longest name on common file systems, in bytes, minus `.crswap`, which Chromium appends while it writes. */
 const MOST_BYTES = 255 - '.crswap'.length;
-/** Characters that a common file system does not take. */
+/** Characters that some common file system forbids. */
 const FORBIDDEN = /[/\\:*?"<>|\p{Cc}]/u;
-/** Characters that are invisible or change the direction of text. No suggested name has them. */
+/** Characters that are invisible or change the direction of text. They are left out of suggested names. */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 
 /** Whether `name` is one of `taken`. Case is ignored, as in some file systems. */
 const isTaken = (name: string, taken: string[]): boolean =>
   taken.some((other) => other.toLowerCase() === name.toLowerCase());
 
-/** `name` without known endings: of `disk.raw.gz`, `disk` is left. */
+/** Removes all known extensions: `disk.raw.gz` becomes `disk`. */
 function stemOf(name: string): string {
   const stem = name.replace(KNOWN, '');
   return stem === name ? name : stemOf(stem);
@@ -23,17 +23,17 @@ function stemOf(name: string): string {
 
 const bytesOf = (name: string): number => new TextEncoder().encode(name).length;
 
-/** `stem`, cut so that it fits into `most` bytes. */
+/** Cuts `stem` to at most `most` bytes. */
 function cut(stem: string, most: number): string {
   let fitting = stem;
   while (bytesOf(fitting) > most) fitting = [...fitting].slice(0, -1).join('');
   return fitting;
 }
 
-/** Room for the number of a name, in bytes. */
+/** The bytes that are reserved for a number in a name. */
 const NUMBER = 6;
 
-/** A name with `extension` for the disk in the image file `name`. It is none of `taken`. */
+/** Suggests a name with `extension` for the disk in the image file `name`, and avoids the names in `taken`. */
 export function suggestName(name: string, extension: string, taken: string[]): string {
   const visible = stemOf(name).replace(INVISIBLE, '');
   const stem = visible.replace(new RegExp(FORBIDDEN, 'gu'), '_') || 'disk';
@@ -43,17 +43,17 @@ export function suggestName(name: string, extension: string, taken: string[]): s
   return free;
 }
 
-/** `name` with `extension` instead of known endings. Any other ending is the person's, and stays. */
+/** Replaces known extensions of `name` by `extension`. Keeps any other one, which the person has typed. */
 export const withExtension = (name: string, extension: string): string =>
   stemOf(name) === name ? name : `${stemOf(name)}${extension}`;
 
-/** `name` with a number before its extension. */
+/** Inserts `number` before the extension of `name`. */
 function numbered(name: string, number: number): string {
   const dot = name.lastIndexOf('.');
   return dot > 0 ? `${name.slice(0, dot)}-${number}${name.slice(dot)}` : `${name}-${number}`;
 }
 
-/** `name` with the lowest number that makes it none of `taken` and no name in `folder`. Does not list the folder. */
+/** Numbers `name` so that it is neither among `taken` nor in `folder`. Does not list the folder. */
 export async function freeNameIn(folder: FileSystemDirectoryHandle, name: string, taken: string[]): Promise<string> {
   let free = numbered(name, 1);
   for (let number = 2; isTaken(free, taken) || (await isThere(folder, free)); number += 1)
@@ -73,7 +73,7 @@ async function isThere(folder: FileSystemDirectoryHandle, name: string): Promise
   }
 }
 
-/** Why no file can have a name that begins with this; `undefined` if one can. */
+/** Says why no file name can begin with `name`; `undefined` if one can. */
 export function problemSoFar(name: string, texts: AllTexts): string | undefined {
   const bad = FORBIDDEN.exec(name)?.[0];
   if (bad) return /\p{Cc}/u.test(bad) ? texts.controlInName : texts.badName(bad);
@@ -81,7 +81,7 @@ export function problemSoFar(name: string, texts: AllTexts): string | undefined 
   return bytes > MOST_BYTES ? texts.longName(bytes, MOST_BYTES) : undefined;
 }
 
-/** Why no file can have this name; `undefined` if one can. */
+/** Says why no file can have this name; `undefined` if one can. */
 export function nameProblem(name: string, texts: AllTexts): string | undefined {
   if (name.trim() === '') return texts.noName;
   return problemSoFar(name, texts) ?? (/^\.+$|[. ]$/.test(name) ? texts.nameEnd : undefined);

@@ -1,4 +1,4 @@
-// What Lit takes where there is no document: enough to be imported there.
+// Stand-ins for Lit, so that it can be imported without a document.
 
 export const HTMLElement = class {};
 export const customElements = undefined;

@@ -1,18 +1,18 @@
-// Telling a person who looks at something else that a conversion has ended.
+// Notifies a person who looks at something else that a conversion has ended.
 
-/** In seconds: who waits no longer than this looks at the page. */
+/** In seconds. During shorter conversions, people keep looking at the page. */
 const LONG = 10;
 
-/** Whether the person can be asked for the permission: not yet allowed, and not refused. */
+/** Whether the page may ask for the permission: it is neither granted nor refused. */
 export const canAskToNotify = (): boolean =>
   isSecureContext && 'Notification' in globalThis && Notification.permission === 'default';
 
-/** Asks the person for the permission; resolves to whether it is refused. */
+/** Asks the person for the permission. Resolves to whether it is refused. */
 export async function askToNotify(): Promise<boolean> {
   return (await Notification.requestPermission()) === 'denied';
 }
 
-/** Tells that what took `seconds` has ended, if it took long, nobody looks, and the person has allowed it. */
+/** Shows a notification if the work took long (`seconds`), the page is hidden, and the person has given the permission. */
 export function notify(title: string, body: string, seconds: number): void {
   const isAllowed = 'Notification' in globalThis && Notification.permission === 'granted';
   if (!isAllowed || !document.hidden || seconds < LONG) return;
@@ -20,6 +20,6 @@ export function notify(title: string, body: string, seconds: number): void {
     const notification = new Notification(title, { body });
     notification.addEventListener('click', () => window.focus());
   } catch {
-    // Browsers of phones have the class, and throw: only their service workers may notify.
+    // Browsers on phones have the class but throw: there only service workers may notify.
   }
 }

@@ -1,4 +1,4 @@
-// From a file to an image that can be converted: asks for what it needs, then shows what it is.
+// Opens an image: asks for the files and passwords that it needs, then describes it.
 
 import { type AnyImage, type Image, type Layer, type Need, type OutputFormat, open, type Waiting } from 'decant';
 import { contentsOf } from 'decant/contents';
@@ -16,31 +16,31 @@ import type { Stage } from './stage.js';
 import type { FileNeed, Step } from './state.js';
 import type { Survey, Way } from './ways.js';
 
-/** How long a proposal waits for the map and the browser, in milliseconds. Then it is made with what is known. */
+/** How long a proposal waits for the map and the browser, in milliseconds. Afterwards it uses what is known. */
 const PATIENCE = 2000;
-/** How often a survey is shown while the map is read, in milliseconds. */
+/** The interval at which a survey is shown while the map is read, in milliseconds. */
 const SURVEY_TICK = 100;
 
 export class Opener {
   opening: Opening | undefined;
   environment: Environment | undefined;
-  /** What the person has chosen; kept from one image to the next. */
+  /** The way and the folder that the person has chosen; kept for the next image. */
   way: Way | undefined;
   folder: FileSystemDirectoryHandle | undefined;
-  /** The name of the output format that the person has chosen; kept as well. */
+  /** The name of the output format that the person has chosen; kept for the next image. */
   format: string | undefined;
 
   constructor(
     private readonly stage: Stage,
     /** Shows a failure, unless the turn is over. */
     private readonly failed: (turn: AbortSignal, thrown: unknown, title: string) => Promise<void>,
-    /** Takes back files that were handed over for an image and do not belong to it. */
+    /** Takes files that were given for an image and do not belong to it. */
     private readonly sortOut: (files: Given[]) => void,
-    /** Takes files out of the queue that have one of these names or IDs. */
+    /** Removes files with one of these names or IDs from the queue, and returns them. */
     private readonly claim: (names: string[]) => Given[],
   ) {}
 
-  /** Opens the image. `notice` is shown if it still needs something. */
+  /** Opens the image. Shows `notice` if the image still needs a file or a password. */
   async open(opening: Opening, notice?: string): Promise<void> {
     const { name } = opening.top.file;
     const { texts } = this.stage;
@@ -60,20 +60,20 @@ export class Opener {
         return;
       }
       this.stage.hold(image);
-      await this.#goOn(image, opening, turn, notice);
+      await this.#proceed(image, opening, turn, notice);
     } catch (thrown) {
       if (turn.aborted) return;
       const last = opening.answers.at(-1);
       const once = opening.companions.filter((given) => !opening.repeated.includes(given));
       if (last && !last.confirmed) {
-        // Without this file the image could be opened.
+        // The image could be opened without this file.
         const unanswered = { ...opening, answers: opening.answers.slice(0, -1) };
         const isImage = await mayBeSame(last.given, opening.top);
         if (turn.aborted) return;
         const { name } = last.given.file;
         await this.open(unanswered, isImage ? texts.probablyTheImage(name) : texts.failure(asError(thrown)));
       } else if (asError(thrown).kind === 'usage' && once.length < opening.companions.length) {
-        // Two files that fit one name may be one that was handed over twice: the later one is taken.
+        // Two files that fit one name may be one file that was given twice: the later one is used.
         await this.open({ ...opening, companions: once, repeated: [] }, notice);
       } else {
         await this.failed(turn, thrown, texts.notOpened(name));
@@ -81,14 +81,14 @@ export class Opener {
     }
   }
 
-  /** The files that the image asks for, or asked for before it was opened once more with others. */
+  /** The files that the image needs. While it is opened again with more files: those that it needed before. */
   get missing(): FileNeed[] {
     const { state } = this.stage;
     if (state.step === 'needs') return state.doubt ? [state.doubt.need] : state.needs.filter(isMissing);
     return state.step === 'opening' ? (this.opening?.missing ?? []) : [];
   }
 
-  /** Takes files while the image needs some. Which of them fit is found by their names and content. */
+  /** Opens the image again with more files, which are matched by their names and content. */
   async take(files: Given[]): Promise<void> {
     const { opening } = this;
     if (!opening) return;
@@ -96,13 +96,13 @@ export class Opener {
     const distinct = await without(others, files, mayBeSame);
     const { missing } = this;
     if (this.opening !== opening) {
-      // Another gesture was faster: these join what it has begun, or wait if that is another image.
+      // Files were given in another way meanwhile. These are added to them, or queued if another image is open.
       if (this.opening?.bundle === opening.bundle && missing.length > 0) await this.take(files);
       else this.sortOut(files);
       return;
     }
     const { state: asked } = this.stage;
-    // A file that is in doubt gives way to the new ones.
+    // The new files replace one that is in doubt.
     const isInDoubt = asked.step === 'needs' && asked.doubt !== undefined;
     const answers = isInDoubt ? opening.answers.filter(({ confirmed }) => confirmed) : opening.answers;
     const repeated = [...opening.repeated, ...others.filter((given) => !distinct.includes(given))];
@@ -118,7 +118,7 @@ export class Opener {
     }
   }
 
-  /** Takes `given` as what `need` asks for. If `confirmed`, whatever speaks against the file is ignored. */
+  /** Uses `given` for `need`. If `confirmed`, doubts about the file are ignored. */
   async answer(need: FileNeed, given: Given, confirmed = false): Promise<void> {
     const { opening } = this;
     if (!opening) return;
@@ -126,7 +126,7 @@ export class Opener {
     await this.open({ ...opening, missing: this.missing, answers: [...others, { need, given, confirmed }] });
   }
 
-  /** Removes the file that was handed over for `need`. */
+  /** Removes the file that was given for `need`. */
   async takeBack(need: FileNeed): Promise<void> {
     const { opening } = this;
     if (!opening) return;
@@ -134,7 +134,7 @@ export class Opener {
     await this.open({ ...opening, missing: this.missing, answers: others });
   }
 
-  async #goOn(image: AnyImage, opening: Opening, turn: AbortSignal, notice: string | undefined): Promise<void> {
+  async #proceed(image: AnyImage, opening: Opening, turn: AbortSignal, notice: string | undefined): Promise<void> {
     const last = opening.answers.at(-1);
     if (last && !last.confirmed) {
       const reasons = await doubtsAbout(last, opening.top, image, this.stage.texts, turn);
@@ -170,7 +170,7 @@ export class Opener {
     }
   }
 
-  /** Unlocks the image and describes it, or asks for the password of the layer that stays locked. */
+  /** Unlocks the image and describes it, or asks for the password of a layer that is still locked. */
   async #unlock(image: Image, { passwords }: Opening, turn: AbortSignal): Promise<void> {
     const name = image.info.name ?? this.stage.texts.image;
     try {
@@ -182,7 +182,7 @@ export class Opener {
       const error = asError(thrown);
       if (error.kind !== 'password') throw thrown;
       const { asked } = passwords;
-      // A password that was only tried for the layer is not called wrong.
+      // A password that was given for another layer is not called wrong.
       const isWrong = !asked || passwords.has(asked.name);
       this.stage.show(turn, this.#asking(image, isWrong ? this.stage.texts.failure(error) : undefined, asked));
       return;
@@ -190,10 +190,10 @@ export class Opener {
     if (!turn.aborted) await this.#describe(image, turn);
   }
 
-  /** Asks for the files that are missing, or else for the password of `locked`, by default the first layer that is. */
+  /** Asks for the missing files; without any, for the password of `locked`, by default the first encrypted layer. */
   #asking(image: AnyImage, notice: string | undefined, locked?: Layer): Step<'needs'> {
     const { needs, layers } = image.info;
-    // Files first: they may bring more layers to unlock.
+    // Files come first, because they may add layers to unlock.
     const missing = needs.filter(isMissing);
     const layer = locked ?? layers.find(({ encryption }) => encryption !== undefined);
     const password: Need[] = layer ? [{ kind: 'password', of: layer.name }] : [];
@@ -209,7 +209,7 @@ export class Opener {
     };
   }
 
-  /** Shows what the headers say at once, then what the map and the browser tell, as it becomes known. */
+  /** Shows the headers at once, then the findings from the map and the browser as they arrive. */
   async #describe(image: AnyImage, turn: AbortSignal): Promise<void> {
     const { virtualSize, layers } = image.info;
     const names = layers.map(({ name }) => name);
@@ -222,7 +222,7 @@ export class Opener {
       this.stage,
       sourcesOf(this.opening!).some(({ link }) => link),
     );
-    this.stage.host.tell('decant-info', image.info);
+    this.stage.host.emit('decant-info', image.info);
     const due = setTimeout(() => {
       survey.isDue = true;
       show();
@@ -231,10 +231,10 @@ export class Opener {
     show();
     const isKept = async () => ((await keptDownload(image, 'disk', image.formats[0]!))?.guestDone ?? 0) > 0;
     const explored = explore(this.environment, largestOutput(image), isKept, this.stage, turn, show);
-    await Promise.all([explored, this.#survey(image, turn, survey, show), lookInto(image, turn, survey, show)]);
+    await Promise.all([explored, this.#survey(image, turn, survey, show), surveyContents(image, turn, survey, show)]);
   }
 
-  /** Reads the map until its end, or until a conversion begins: that reads all of it by itself. */
+  /** Reads the map to its end, or until a conversion begins, which reads the whole map itself. */
   async #survey(image: AnyImage, turn: AbortSignal, survey: Survey, show: () => void): Promise<void> {
     let shown = performance.now();
     if (image.streamed) survey.data = diskSize(image.info);
@@ -250,7 +250,7 @@ export class Opener {
         shown = performance.now();
       }
     } catch (thrown) {
-      // A conversion that has begun meanwhile reports the same failure.
+      // A conversion that has begun in the meantime reports the same failure.
       if (this.stage.state.step === 'ready') throw thrown;
       return;
     }
@@ -258,7 +258,7 @@ export class Opener {
     show();
   }
 
-  /** Shows the image with what is known by now. What the person has chosen stays. */
+  /** Shows the image with the current findings. Keeps the person's choices. */
   showImage(image: AnyImage, turn: AbortSignal, survey: Survey): void {
     const { state } = this.stage;
     const before = state.step === 'ready' ? state : undefined;
@@ -269,20 +269,20 @@ export class Opener {
     const isDue = survey.isDue || (survey.complete && environment.complete);
     const possible = (way: Way | undefined) => choices.find((choice) => choice.way === way && !choice.obstacle)?.way;
     const isClear = isDue || choices.length === 1;
-    // What is selected stays while it is possible: a change would come between the person's look and the click.
+    // A selected way stays while it is possible: the person may be about to click.
     const way = possible(this.way) ?? possible(before?.way) ?? (isClear ? bestChoice(choices)?.way : undefined);
     const taken = sourcesOf(opening).map(({ file }) => file.name);
     this.stage.show(turn, {
       name: opening.outputName ?? suggestName(opening.top.file.name, output.extension, taken),
       output,
       nameProblem: undefined,
-      chosenSnapshot: snapshotPlace(image, opening.snapshot),
+      chosenSnapshot: snapshotIndex(image, opening.snapshot),
       folder: this.folder,
       asking: undefined,
       placing: false,
       picking: false,
       ...before,
-      // A question belongs to its way.
+      // A question applies to one way only.
       ...(before?.way === way ? {} : { asking: undefined }),
       step: 'ready',
       image,
@@ -294,7 +294,7 @@ export class Opener {
   }
 }
 
-/** What the file of a need may be called: its name, and the ID that it must have. */
+/** Names by which the queue can find the needed file: the file name, and the ID that the image expects. */
 const namesOf = ({ name, fileName }: FileNeed, { info }: AnyImage): string[] => [
   fileName,
   ...info.references.flatMap((reference) =>
@@ -302,30 +302,30 @@ const namesOf = ({ name, fileName }: FileNeed, { info }: AnyImage): string[] => 
   ),
 ];
 
-/** Finds out what is inside the disk. */
-async function lookInto(image: AnyImage, turn: AbortSignal, survey: Survey, show: () => void): Promise<void> {
+/** Reads the partitions and file systems of the disk. */
+async function surveyContents(image: AnyImage, turn: AbortSignal, survey: Survey, show: () => void): Promise<void> {
   if (image.streamed) return;
   const read = (offset: number, length: number) => image.read(offset, length, { signal: turn });
-  // What cannot be read now, a conversion meets again and reports.
+  // A conversion reports the same failure.
   const contents = await contentsOf(read, image.info.virtualSize).catch(() => undefined);
   if (!contents) return;
   survey.contents = contents;
   show();
 }
 
-/** The files that were handed over beside the image, and that it does not refer to. */
+/** Lists the files that were given for the image later, and that it does not use. */
 function surplusOf({ info }: AnyImage, { bundle, companions }: Opening): Given[] {
   const count = (names: string[], name: string) => names.filter((one) => one === name).length;
   const names = companions.map(({ file }) => file.name);
   return companions.filter((given) => {
     const { name } = given.file;
-    // Of two files with one name, one may be needed: both stay.
+    // One of two files with the same name may be needed, so both stay.
     const isUnused = count(info.unusedCompanions, name) === count(names, name);
     return isUnused && !bundle.companions.includes(given);
   });
 }
 
-/** Those of `surplus` that came once, as far as can be told: not before, for the same image, and not once more since. */
+/** Filters `surplus` for files that are not copies of other files of the image and were not given twice. */
 function newAmong(surplus: Given[], { top, bundle, answers, repeated }: Opening): Promise<Given[]> {
   const stays = (given: Given) => !surplus.includes(given);
   const before = [top, ...bundle.companions, ...answers.map(({ given }) => given), ...repeated.filter(stays)];
@@ -333,7 +333,7 @@ function newAmong(surplus: Given[], { top, bundle, answers, repeated }: Opening)
   return without(once, before, mayBeSame);
 }
 
-/** The output format called `name` if the image can be converted to it, otherwise the first that it can be. */
+/** The output format `name` if the image can be converted to it, otherwise the first possible one. */
 function outputOf(image: AnyImage, name: string | undefined): OutputFormat {
   const possible = image.formats.filter(({ refusal }) => !refusal);
   return possible.find((output) => output.name === name) ?? possible[0]!;
@@ -342,6 +342,6 @@ function outputOf(image: AnyImage, name: string | undefined): OutputFormat {
 /** The size of the largest output whose size is known before the conversion, in bytes. */
 const largestOutput = (image: AnyImage): number => Math.max(...image.formats.map(({ size = 0 }) => size));
 
-/** The place of the snapshot `id` in the image's list; -1 for the active disk. */
-export const snapshotPlace = (image: AnyImage, id: string | undefined): number =>
+/** The index of the snapshot `id` in the image's list; -1 for the active disk. */
+export const snapshotIndex = (image: AnyImage, id: string | undefined): number =>
   id === undefined ? -1 : image.info.snapshots.findIndex((snapshot) => snapshot.id === id);

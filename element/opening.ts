@@ -1,4 +1,4 @@
-// How an image is opened: the files that were handed over for it, and what the person has answered.
+// How an image is opened: its files, and the person's answers.
 
 import type { AnyInfo, Companion, Layer, Need, OpenOptions } from 'decant';
 import { type Given, isSame, sourceOf, without } from './given.js';
@@ -6,24 +6,24 @@ import { Passwords } from './passwords.js';
 import { type Bundle, isSameName } from './sorting.js';
 import type { FileNeed } from './state.js';
 
-/** A file that was handed over for a name in an image. */
+/** A file that the person has given for a file that the image names. */
 export interface Answer {
   need: FileNeed;
   given: Given;
-  /** Whether it was found to fit, or the person insists on it. */
+  /** Whether no doubts were found, or the person ignores them. */
   confirmed: boolean;
 }
 
-/** Grows with every answer that the person gives. */
+/** The state of opening one image. Each answer of the person adds to it. */
 export interface Opening {
   bundle: Bundle;
   top: Given;
-  /** Files that the package finds by their own names. */
+  /** Files that the package matches by their own names. */
   companions: Given[];
-  /** Those of them that may have been handed over once more since: the later ones are among the companions too. */
+  /** Companions that may have been given again since. The later ones are companions too. */
   repeated: Given[];
   answers: Answer[];
-  /** The files that the image asked for when files were last handed over for it. */
+  /** The files that the image needed when files were last given for it. */
   missing: FileNeed[];
   format?: string;
   snapshot?: string;
@@ -44,14 +44,14 @@ export const beginOpening = (bundle: Bundle): Opening => ({
   passwords: new Passwords(),
 });
 
-/** All files of an image. None of them may be replaced by a result. */
+/** All files of an image. A result must not replace any of them. */
 export const sourcesOf = ({ top, companions, answers }: Opening): Given[] => [
   top,
   ...companions,
   ...answers.map(({ given }) => given),
 ];
 
-/** How many bytes the image has, and in how many files: its extents count, the files of other disks do not. */
+/** The size of the image in bytes, and the number of its files. Extents count, files of other layers do not. */
 export function imageFiles(
   { fileSize = 0, references }: AnyInfo,
   opening: Opening | undefined,
@@ -64,7 +64,7 @@ export function imageFiles(
   return [files.reduce((sum, size) => sum + size, fileSize), 1 + files.length];
 }
 
-/** The options for `open`. A file that answers a name is not also a companion under its own name. */
+/** The options for `open`. A file that was given for a name is not also passed under its own name. */
 export async function openingOptions(opening: Opening, signal: AbortSignal): Promise<OpenOptions> {
   const { companions, repeated: _, answers, missing: __, passwords, bundle: ___, top: ____, ...rest } = opening;
   const { outputName: _____, ...options } = rest;

@@ -1,18 +1,18 @@
-// The passwords that the person has given for the layers of an image.
+// The passwords that the person has entered for the layers of an image.
 
 import type { Layer } from 'decant';
 
 export class Passwords {
   readonly #byName = new Map<string, string>();
   #latest: string | undefined;
-  /** The layer whose password the package asked for last. If that password is wrong, unlocking ends there. */
+  /** The layer whose password the package asked for last. Unlocking stops there if the password is wrong. */
   asked: Layer | undefined;
 
   get isEmpty(): boolean {
     return this.#latest === undefined;
   }
 
-  /** Whether the person has given one for the layer `name` itself. */
+  /** Whether the person has entered a password for the layer `name`. */
   has(name: string): boolean {
     return this.#byName.has(name);
   }
@@ -23,8 +23,8 @@ export class Passwords {
   }
 
   /**
-   * The password of `layer`. For a layer that has none yet, the latest one is tried, since layers often share one. Not
-   * with the old AES method, which cannot tell for sure that a password is wrong.
+   * Returns the password of `layer`. For a layer without one, returns the latest password, since layers often share one,
+   * except for the old AES method, which cannot reliably detect a wrong password.
    */
   of(layer: Layer): string | undefined {
     this.asked = layer;

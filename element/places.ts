@@ -1,4 +1,4 @@
-// The places that disks go to: what the package writes to there, and what a failure leaves.
+// The places where disks are saved: the output that the package writes, and the remains after a failure.
 
 import { DecantError, type Output } from 'decant';
 import { isAlike } from './given.js';
@@ -7,16 +7,16 @@ import type { Place } from './state.js';
 import type { DiskToSave } from './types.js';
 import type { AllTexts } from './types.texts.js';
 
-/** What the package writes to at a place. */
+/** The output at a place. */
 interface Opened {
   output: Output;
   /** Cancels the conversion. */
   signal: AbortSignal;
-  /** For a stream: how many bytes the browser has taken. */
+  /** For a stream: the bytes that the browser has taken. */
   taken?: () => number;
 }
 
-/** Opens `place` for `disk`. `ended` cancels the conversion, and so does a cancel in the browser's list of downloads. */
+/** Opens `place` for `disk`. `ended` or a cancel in the browser's list of downloads aborts the returned `signal`. */
 export async function outputAt(
   place: Place,
   disk: DiskToSave,
@@ -49,8 +49,8 @@ export async function outputAt(
 }
 
 /**
- * A sentence on what a conversion that did not succeed has left at `place`; `undefined` where only the page knows. `isKept`
- * says whether what is done is kept, to be gone on with.
+ * Says in a sentence what a failed or cancelled conversion has left at `place`; `undefined` if only the page knows. `isKept`:
+ * whether the download can be resumed.
  */
 export async function leftBehind(place: Place, isKept: boolean, texts: AllTexts): Promise<string | undefined> {
   switch (place.kind) {
@@ -62,7 +62,7 @@ export async function leftBehind(place: Place, isKept: boolean, texts: AllTexts)
     case 'folder':
       return leftInFolder(place, texts);
     case 'dialog':
-      // The browser has made this file: if it is missing, it was moved.
+      // The browser's dialog has created this file. If it is missing, it was moved.
       return (
         (await leftIn(place.handle, place.name, undefined, texts)) ?? texts.fileMoved(place.name, swapOf(place.name))
       );
@@ -71,7 +71,7 @@ export async function leftBehind(place: Place, isKept: boolean, texts: AllTexts)
   }
 }
 
-/** What Chromium calls the file that it writes beside `name` until that is complete. */
+/** The name of the file that Chromium writes beside `name` until the output is complete. */
 const swapOf = (name: string): string => `${name}.crswap`;
 
 async function leftInFolder(
@@ -88,7 +88,7 @@ async function leftInFolder(
   return texts.folderMoved(folder.name, name, swapOf(name), replaces !== undefined);
 }
 
-/** What is left in a file; `undefined` if there is none. `before` is the file that was there. */
+/** Says what is left in a file; `undefined` if the file is missing. `before` is the file as it was before. */
 async function leftIn(
   handle: FileSystemFileHandle,
   name: string,
@@ -104,7 +104,7 @@ async function leftIn(
   }
 }
 
-/** Whether the folder is still where it was picked. */
+/** Whether the folder still exists where it was picked. */
 async function isThere(folder: FileSystemDirectoryHandle): Promise<boolean> {
   try {
     await folder.keys().next();

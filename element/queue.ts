@@ -1,4 +1,4 @@
-// The images that were handed over, each with its result.
+// The images that the person has given, each with its result.
 
 import type { Given } from './given.js';
 import type { Bundle } from './sorting.js';
@@ -7,7 +7,7 @@ export interface Item {
   id: number;
   bundle: Bundle;
   status: 'waiting' | 'current' | 'done' | 'failed';
-  /** The result in words; empty before. */
+  /** The result in words; empty until there is one. */
   outcome: string;
 }
 
@@ -30,7 +30,7 @@ export class Queue {
     }
   }
 
-  /** Adds images before those that wait. If none waits, a new queue begins. */
+  /** Adds images before the waiting ones. If none is waiting, starts a new queue. */
   addFirst(bundles: Bundle[]): void {
     const waiting = this.waiting;
     this.#items = waiting.length === 0 ? [] : this.#items.filter((item) => !waiting.includes(item));
@@ -38,7 +38,7 @@ export class Queue {
     this.#items.push(...waiting);
   }
 
-  /** Makes the item `id`, or the first that waits, the current one. An unfinished current one waits again. */
+  /** Makes the item `id`, or the first waiting one, the current item. An unfinished current item waits again. */
   take(id?: number): Item | undefined {
     const item = this.waiting.find((item) => id === undefined || item.id === id);
     for (const current of this.#items) if (current.status === 'current') current.status = 'waiting';
@@ -50,7 +50,7 @@ export class Queue {
     this.#items = this.#items.filter((item) => item.id !== id);
   }
 
-  /** Removes the images that wait and are called one of `names`, and returns their files. */
+  /** Removes waiting images that have one of `names`, and returns their files. */
   claim(names: string[]): Given[] {
     const claimed = this.waiting.filter(({ bundle }) => bundle.called.some((name) => names.includes(name)));
     this.#items = this.#items.filter((item) => !claimed.includes(item));
@@ -62,7 +62,7 @@ export class Queue {
     for (const item of this.#items) if (item.status === 'current') Object.assign(item, { status, outcome });
   }
 
-  /** Makes the item of `bundle` the current one again. */
+  /** Makes the item of `bundle` the current item again. */
   resume(bundle: Bundle): void {
     const item = this.#items.find((item) => item.bundle === bundle);
     if (item) Object.assign(item, { status: 'current', outcome: '' });

@@ -1,4 +1,4 @@
-// How fast this browser is on this machine: guessed by a short probe first, then measured by every conversion.
+// The speed of this browser on this machine: first estimated by a short probe, then measured by every conversion.
 
 import type { Result } from 'decant';
 
@@ -18,46 +18,46 @@ export interface Rates {
 
 /**
  * How a file is made: written to the place that was picked; written to the private storage, then copied to the
- * downloads; streamed to the downloads; or handed over to the page, of whose speed nothing is known beforehand.
+ * downloads; streamed to the downloads; or passed to the page, whose speed is unknown beforehand.
  */
 export type Method = 'picked' | 'stored' | 'streamed' | 'host';
 
-/** What is known of the rates. */
+/** Rates, and which of them were measured. */
 export interface Known {
   rates: Rates;
-  /** The ways to make a file whose speed conversions have measured. */
+  /** The methods that conversions have measured. */
   measured: Method[];
 }
 
-/** The keys in `localStorage` of what conversions have measured, and of what the probe has. */
+/** The keys in `localStorage` for rates from conversions and from the probe. */
 const MEASURED = 'decant.rates';
 const PROBED = 'decant.probed';
-/** How many bytes the probe writes. */
+/** The bytes that the probe writes. */
 const PROBE = 8 << 20;
 /** The name of the probe's file in the private file system, and of the lock on it. */
 const PROBE_FILE = 'decant-probe';
 /**
- * Rates that cannot be probed, as multiples of those that can: writing through `createWritable`, and hashing, which is
- * most of completing a file. Measured in Chromium. The first conversion replaces them.
+ * Rates as multiples of what can be probed: writing through `createWritable`, and hashing, which takes most of the time for
+ * completing a file. Measured in Chromium. The first conversion replaces them.
  */
 const SHARES = { storage: 2, picked: 0.8, finish: 0.35, download: 2, streamed: 0.8 };
-/** For the progress bar where nothing could be probed. Measured on two cores in 2026. */
+/** Rates for the progress bar if the probe failed. Measured on two cores in 2026. */
 export const TYPICAL: Rates = { storage: 1e9, picked: 4e8, finish: 2e8, download: 1e9, streamed: 3.5e8 };
 const KEYS = Object.keys(TYPICAL) as (keyof Rates)[];
-/** The rates of each method. No conversion measures `download`: nobody knows when the browser has copied a file. */
+/** The rates of each method. `download` is never measured, because the browser does not report the end of a copy. */
 const MEASURES = Object.entries({
   picked: ['picked', 'finish'],
   stored: ['storage', 'download'],
   streamed: ['streamed'],
 }) as [Method, (keyof Rates)[]][];
-/** How many times faster or slower than what is typical a rate may be: what exceeds that is a disturbed measurement. */
+/** The largest factor between a rate and the typical one. Anything beyond it is a disturbed measurement. */
 const RANGE = { measured: 16, probed: 4 };
 /** The weight of a new measurement against all earlier ones: 0 to 1. */
 const WEIGHT = 0.5;
-/** In bytes: a conversion of less data says nothing about a rate. */
+/** The least data, in bytes, that a conversion must have to measure a rate. */
 const ENOUGH = 32e6;
 
-/** The rates that are kept under `key`. */
+/** Loads the rates that are stored under `key`. */
 function load(key: string): Partial<Rates> {
   try {
     const kept = JSON.parse(localStorage.getItem(key) ?? '{}');
@@ -72,7 +72,7 @@ function save(key: string, rates: Partial<Rates>): void {
   try {
     localStorage.setItem(key, JSON.stringify(rates));
   } catch {
-    // Forbidden, as above.
+    // Storage may be forbidden.
   }
 }
 
@@ -85,7 +85,7 @@ function bounded<R extends Partial<Rates>>(rates: R, range: number): R {
   return Object.fromEntries(entries.map(([key, rate]) => [key, bound(key, rate)])) as R;
 }
 
-/** In bytes per second. Of two trials the better one counts: anything may disturb one. */
+/** Measures `work` in bytes per second, as the better of two trials, since either may be disturbed. */
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const rates: number[] = [];
   for (let trial = 0; trial < 2; trial += 1) {
@@ -113,12 +113,12 @@ async function probe(): Promise<Rates> {
       streamed: writing * SHARES.streamed,
     };
   } finally {
-    // A file that stays is harmless: nothing was committed, so it is empty, and the next probe uses it again.
+    // A file that stays is harmless: it is empty, since nothing was committed, and the next probe reuses it.
     await root.removeEntry(PROBE_FILE).catch(() => {});
   }
 }
 
-/** What is known of this browser; probes it the first time. `undefined` if that fails. */
+/** Returns the rates of this browser. Probes the browser on the first visit. `undefined` if the probe fails. */
 export async function currentRates(): Promise<Known | undefined> {
   const found = bounded(load(MEASURED), RANGE.measured);
   const measured = MEASURES.filter(([, keys]) => keys.every((key) => found[key] !== undefined)).map(
@@ -136,7 +136,7 @@ export async function currentRates(): Promise<Known | undefined> {
   }
 }
 
-/** Updates the rates after a conversion of `data` bytes of data. */
+/** Updates the rates from a conversion of `data` bytes of data. */
 export function learn(method: Method, { virtualSize, time }: Result, data: number): void {
   if (method === 'host') return;
   const rates = load(MEASURED);
@@ -151,16 +151,16 @@ export function learn(method: Method, { virtualSize, time }: Result, data: numbe
   save(MEASURED, rates);
 }
 
-/** How long each part of a conversion takes, in seconds. */
+/** The duration of each part of a conversion, in seconds. */
 export interface Prediction {
   converting: number;
-  /** The browser completes the file after the last write. */
+  /** Completing the file in the browser, after the last write. */
   finishing: number;
-  /** The browser copies the file after the page is done. */
+  /** Copying the file in the browser, after the page is done. */
   copying: number;
 }
 
-/** Predicts the conversion of a disk of `virtualSize` bytes, of which `data` bytes are data. */
+/** Predicts the conversion of a disk of `virtualSize` bytes with `data` bytes of data. */
 export function predict(rates: Rates, method: Method, virtualSize: number, data: number): Prediction {
   switch (method) {
     case 'picked':

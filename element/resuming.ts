@@ -1,13 +1,13 @@
-// Downloads that were cut off: a disk in the browser's storage of which a part is done.
+// Interrupted downloads: partly converted disks in the browser's storage.
 
 import type { AnyImage, Kept, OutputFormat } from 'decant';
 
-/** What a download of the image would go on with; undefined where it could not go on. */
+/** Finds the kept part of a download of the image; `undefined` if it could not be resumed. */
 export async function keptDownload(image: AnyImage, name: string, format: OutputFormat): Promise<Kept | undefined> {
   try {
     return await image.kept({ download: name }, { format: format.name });
   } catch {
-    // Without a storage nothing is kept, and a conversion says so itself.
+    // Without storage nothing is kept. A conversion reports the missing storage.
     return undefined;
   }
 }

@@ -45,7 +45,7 @@ interface Conversion {
 }
 
 let session: Session;
-let told: [string, unknown][];
+let emitted: [string, unknown][];
 let shown: State[];
 let conversions: Conversion[];
 const pickFolder = vi.fn<() => Promise<FileSystemDirectoryHandle>>();
@@ -56,7 +56,7 @@ beforeEach(() => {
   vi.stubGlobal('showDirectoryPicker', pickFolder.mockReset());
   vi.stubGlobal('showSaveFilePicker', pickFile.mockReset());
   const page = stageIn();
-  told = page.told;
+  emitted = page.emitted;
   shown = [];
   conversions = [];
   session = new Session(page.stage.host, () => shown.push(session.state));
@@ -308,7 +308,7 @@ test('a cancel ends the conversion once, and what is left is told', async () => 
     left: english.asItWas('disk.raw'),
     next: ['saveAgain'],
   });
-  expect(told.map(([type]) => type)).toEqual(['decant-info', 'decant-error']);
+  expect(emitted.map(([type]) => type)).toEqual(['decant-info', 'decant-error']);
   expect(session.queue.items[0]).toMatchObject({ status: 'failed', outcome: english.queued.cancelled });
 });
 
@@ -347,9 +347,9 @@ test('a conversion whose element leaves the page is shown no more, and told to b
   const { options, end } = await converting();
   session.end();
   expect(options.signal?.aborted).toBe(true);
-  expect(told.map(([type]) => type)).toEqual(['decant-info']);
+  expect(emitted.map(([type]) => type)).toEqual(['decant-info']);
   end.reject(new DecantError('cancelled', 'The image was closed'));
-  await soon(() => expect(told.at(-1)).toMatchObject(['decant-error', { kind: 'cancelled' }]));
+  await soon(() => expect(emitted.at(-1)).toMatchObject(['decant-error', { kind: 'cancelled' }]));
   expect(session.state).toEqual({ step: 'empty' });
 });
 
@@ -359,7 +359,7 @@ test('a conversion that is complete when its element leaves the page is told to 
   const { end } = await converting();
   session.end();
   end.resolve(RESULT);
-  await soon(() => expect(told.at(-1)).toEqual(['decant-done', RESULT]));
+  await soon(() => expect(emitted.at(-1)).toEqual(['decant-done', RESULT]));
   expect(session.state).toEqual({ step: 'empty' });
 });
 
@@ -431,7 +431,7 @@ test('how far it is, is shown five times a second, and only grows', async () => 
   }
   const shares = shown.map((state) => (state as Step<'converting'>).share);
   expect(shares).toEqual([0, 0.2, 0.4, 0.4, 0.6, 1]);
-  expect(told.filter(([type]) => type === 'decant-progress')).toHaveLength(6);
+  expect(emitted.filter(([type]) => type === 'decant-progress')).toHaveLength(6);
   end.resolve(RESULT);
   await vi.advanceTimersByTimeAsync(0);
   expect(session.state.step).toBe('done');

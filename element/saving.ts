@@ -1,7 +1,6 @@
 // From an image to a saved disk: asks for the place, then converts.
 
 import { type AnyImage, copyLifetime, DecantError, type OutputFormat, type Progress, type Result } from 'decant';
-import { Course } from './course.js';
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
 import { mayBeSame } from './given.js';
@@ -9,6 +8,7 @@ import { freeNameIn, nameProblem, problemSoFar, withExtension } from './names.js
 import type { Opener } from './opener.js';
 import { sourcesOf } from './opening.js';
 import { leftBehind, outputAt } from './places.js';
+import { ProgressMeter } from './progress-meter.js';
 import { learn, predict } from './rates.js';
 import { keptDownload } from './resuming.js';
 import type { Stage } from './stage.js';
@@ -286,26 +286,26 @@ export class Saver {
       const { compressed } = format;
       const isMeasured = !isRemote && (environment?.measured.includes(method) ?? false);
       const work = { method, virtualSize: diskSize(image.info), data, rates, isMeasured, compressed };
-      const course = new Course({ ...work, ...counted });
-      const show = () => this.#showCourse(turn, shown, course);
+      const meter = new ProgressMeter({ ...work, ...counted });
+      const show = () => this.#showProgress(turn, shown, meter);
       show();
       ticking = setInterval(show, TICK);
       const onProgress = (progress: Progress) => {
-        course.update(progress);
+        meter.update(progress);
         if (picture) picture.done = progress.cells;
-        this.stage.host.tell('decant-progress', progress);
+        this.stage.host.emit('decant-progress', progress);
       };
       const resume = place.kind === 'stored' && place.kept !== undefined;
       const result = await image.convert(output, { format: format.name, signal, onProgress, resume });
       if (picture) picture.done = undefined;
       // Compressing, or a network, takes most of the time: that says nothing about the speed of writing.
-      if (!compressed && !isRemote) learn(method, result, course.dataDone);
-      this.stage.host.tell('decant-done', result);
+      if (!compressed && !isRemote) learn(method, result, meter.dataDone);
+      this.stage.host.emit('decant-done', result);
       if (turn.aborted) return;
       this.done(place);
-      const copying = rates && predict(rates, method, result.outputSize, course.dataDone).copying;
+      const copying = rates && predict(rates, method, result.outputSize, meter.dataDone).copying;
       const times = { seconds: (performance.now() - start) / 1000, copying };
-      this.#showDone(turn, shown, result, course, { ...times, hasGpt: hasGpt(survey) });
+      this.#showDone(turn, shown, result, meter, { ...times, hasGpt: hasGpt(survey) });
     } catch (thrown) {
       const isCancelled = cancel.signal.aborted || turn.aborted;
       const ending = isCancelled && !hasBegun ? new DecantError('cancelled', texts.cancelled) : thrown;
@@ -313,7 +313,7 @@ export class Saver {
       if (place.kind === 'folder' && asError(ending).kind === 'target') this.opener.folder = undefined;
       const isKept = await this.#settleKept(place, image, format, isCancelled);
       // The element has left the page, and shows nothing.
-      if (turn.aborted) return this.stage.host.tell('decant-error', asError(ending));
+      if (turn.aborted) return this.stage.host.emit('decant-error', asError(ending));
       const left = hasBegun ? leftBehind(place, isKept, texts) : Promise.resolve(texts.nothingLeft);
       await this.failed(turn, ending, texts.notConverted(name), left);
     } finally {
@@ -332,11 +332,11 @@ export class Saver {
   }
 
   /** Shows how far the conversion is. */
-  #showCourse(turn: AbortSignal, shown: Shown, course: Course): void {
+  #showProgress(turn: AbortSignal, shown: Shown, meter: ProgressMeter): void {
     const { state } = this.stage;
     const cancelling = state.step === 'converting' && state.cancelling;
-    const phase = course.phase === 'finalizing' ? 'finishing' : 'converting';
-    this.stage.show(turn, { ...shown, phase, ...course.standing(), cancelling });
+    const phase = meter.phase === 'finalizing' ? 'finishing' : 'converting';
+    this.stage.show(turn, { ...shown, phase, ...meter.read(), cancelling });
   }
 
   /** Shows the result. `more` has how long it took, and how long the browser will copy the download. */
@@ -344,10 +344,10 @@ export class Saver {
     turn: AbortSignal,
     { name, place, picture }: Shown,
     result: Result,
-    course: Course,
+    meter: ProgressMeter,
     more: Pick<Step<'done'>, 'seconds' | 'copying' | 'hasGpt'>,
   ): void {
-    const { speed } = course.standing();
+    const { speed } = meter.read();
     const converting = result.time.converting / 1000;
     // It was cancelled when it could not be stopped any more.
     const tooLate = this.#cancel?.signal.aborted ?? false;

@@ -28,12 +28,12 @@ vi.mock('decant', async (original) => ({
 }));
 
 let session: Session;
-let told: [string, unknown][];
+let emitted: [string, unknown][];
 
 beforeEach(() => {
   for (const [name, value] of Object.entries(PAGE)) vi.stubGlobal(name, value);
   const page = stageIn({ output: () => new WritableStream() });
-  told = page.told;
+  emitted = page.emitted;
   session = new Session(page.stage.host, () => {});
   images.clear();
 });
@@ -97,7 +97,7 @@ test('several images are converted one after the other, each with its result', a
     'saved as b.raw',
     'The image is truncated.',
   ]);
-  expect(told.map(([type]) => type)).toEqual([
+  expect(emitted.map(([type]) => type)).toEqual([
     'decant-info',
     'decant-done',
     'decant-info',

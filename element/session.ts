@@ -6,7 +6,7 @@ import { type Given, givenBy, linked, MOST, pickFiles, plain } from './given.js'
 import type { Host } from './host.js';
 import { addressIn } from './links.js';
 import { askToNotify } from './notification.js';
-import { Opener, snapshotPlace } from './opener.js';
+import { Opener, snapshotIndex } from './opener.js';
 import { beginOpening, type Opening, sourcesOf } from './opening.js';
 import { Queue } from './queue.js';
 import { Saver } from './saving.js';
@@ -234,7 +234,7 @@ export class Session {
   /** Whether the chosen snapshot is not the one that is open. */
   get isOtherSnapshot(): boolean {
     const { state, opening } = this;
-    return state.step === 'ready' && state.chosenSnapshot !== snapshotPlace(state.image, opening?.snapshot);
+    return state.step === 'ready' && state.chosenSnapshot !== snapshotIndex(state.image, opening?.snapshot);
   }
 
   get isSalvage(): boolean {
@@ -335,7 +335,7 @@ export class Session {
     const { opening } = this;
     if (turn.aborted || !opening) return;
     const error = asError(thrown);
-    this.#stage.host.tell('decant-error', error);
+    this.#stage.host.emit('decant-error', error);
     const [left, next] = await Promise.all([whatIsLeft, nextSteps(error, opening, turn)]);
     if (turn.aborted) return;
     const cancelled = error.kind === 'cancelled';

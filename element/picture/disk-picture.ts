@@ -1,24 +1,24 @@
-// A disk as a picture: what its parts hold, and which of them are converted.
+// A disk as a picture of cells: the content of each part of the disk, and whether it is converted.
 
 import type { Extent } from 'decant';
 
-/** The package tells the progress of as many parts. */
+/** The number of parts for which the package reports progress. */
 const MOST = 4096;
 
-/** What a cell shows. A part of the disk may hold several; the first in this order that it has is shown. */
+/** The content that a cell shows: the first in this order that its part of the disk has. */
 export type Content = 'lost' | 'data' | 'compressed' | 'empty' | 'unknown';
 
 export class DiskPicture {
-  /** In bytes. */
+  /** The bytes of the disk that a cell stands for. */
   readonly #length: number;
   readonly #contents: Content[];
-  /** The layer with the longest run of data in a cell, and how long that is. */
+  /** For each cell, the layer with the longest run of data in it, and the length of that run in bytes. */
   readonly #layers: Uint16Array;
   readonly #runs: Float64Array;
-  /** As `Progress.cells`: 1 for each cell that is converted. `undefined` before and after. */
+  /** `Progress.cells` of a conversion under way: 1 for each converted cell. */
   done: Uint8Array | undefined;
 
-  /** For a disk of `size` bytes, of which nothing is known yet. `layerNames` begins with the image's. */
+  /** Makes the picture of a disk of `size` bytes, all unknown. `layerNames` begins with the name of the image. */
   constructor(
     size: number,
     readonly layerNames: string[],
@@ -30,7 +30,7 @@ export class DiskPicture {
     this.#runs = new Float64Array(count);
   }
 
-  /** How many cells it has: 4,096 or fewer. */
+  /** The number of cells: at most 4,096. */
   get count(): number {
     return this.#contents.length;
   }
@@ -39,12 +39,12 @@ export class DiskPicture {
     return this.#contents[cell]!;
   }
 
-  /** The number of the layer that most of a cell's data comes from: 0 is the image. */
+  /** The index of the layer that `cell` belongs to; 0 is the image. */
   layerOf(cell: number): number {
     return this.#layers[cell]!;
   }
 
-  /** The contents that it shows by now, and the layers that data comes from. */
+  /** The contents and layers that the picture shows. */
   get legend(): { contents: Set<Content>; layers: Set<number> } {
     const contents = new Set(this.#contents);
     const layers = new Set<number>();
@@ -52,7 +52,6 @@ export class DiskPicture {
     return { contents, layers };
   }
 
-  /** Adds an extent of the map. */
   add({ start, length, kind, compressed, depth }: Extent): void {
     const content: Content =
       kind === 'lost' ? 'lost' : kind === 'data' ? (compressed ? 'compressed' : 'data') : 'empty';

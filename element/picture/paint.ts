@@ -3,25 +3,25 @@
 import type { Content, DiskPicture } from './disk-picture.js';
 
 export const COLUMNS = 128;
-/** The side of a cell in pixels of the canvas, with a gap after it. */
+/** The side of a cell in pixels of the canvas, including the gap after it. */
 export const CELL = 8;
 const GAP = 2;
-/** How opaque a cell is that is not converted yet, while others are. */
+/** The opacity of a cell that is not converted yet, during a conversion. */
 const WAITING = 0.3;
-/** How opaque a cell is of which the map has told nothing yet. */
+/** The opacity of a cell that the map has not reached. */
 const UNKNOWN = 0.35;
 
-/** Layers below this one share its colour. */
+/** The number of colours for layers. Deeper layers share the last one. */
 export const COLOURED_LAYERS = 3;
 
-/** The name of a cell's colour: that of a swatch in the legend. */
+/** The name of a cell's colour, which is that of a swatch in the legend. */
 export function colourOf(content: Content, layer: number): string {
   if (content === 'lost') return 'lost';
   if (content === 'empty' || content === 'unknown') return 'empty';
   return `layer-${Math.min(layer, COLOURED_LAYERS - 1)}`;
 }
 
-/** Draws `picture`, in the colours that the swatches of the legend in `figure` have now. */
+/** Draws `picture` in the current colours of the legend in `figure`. */
 export function paint(figure: HTMLElement, picture: DiskPicture): void {
   const canvas = figure.querySelector('canvas');
   const context = canvas?.getContext('2d');
@@ -38,7 +38,7 @@ export function paint(figure: HTMLElement, picture: DiskPicture): void {
     if (content === 'unknown') context.globalAlpha *= UNKNOWN;
     context.fillStyle = colours.get(colourOf(content, picture.layerOf(cell))) ?? 'gray';
     context.fillRect(x, y, CELL - GAP, CELL - GAP);
-    // A hole in the middle, which shows without colours as well.
+    // A hole in the middle, which is visible without colours too.
     if (content === 'compressed') context.clearRect(x + GAP, y + GAP, GAP, GAP);
   }
   context.globalAlpha = 1;

@@ -5,7 +5,7 @@ import type { AllTexts } from '../types.texts.js';
 import type { DiskPicture } from './disk-picture.js';
 import { CELL, COLOURED_LAYERS, COLUMNS } from './paint.js';
 
-/** `share` is that of the disk which is converted, while it is: 0 to 1. The canvas is painted once it is there. */
+/** `share` is the converted share of the disk during a conversion, 0 to 1. The canvas is painted after it is rendered. */
 export function pictureView(picture: DiskPicture, share: number | undefined, texts: AllTexts): TemplateResult {
   const { contents, layers } = picture.legend;
   const height = Math.ceil(picture.count / COLUMNS) * CELL;

@@ -116,13 +116,13 @@ export const imageOf = (info: Partial<Info> = {}, more: Partial<Image> = {}): Im
     ...more,
   }) as Image;
 
-/** A stage in a page that notes the events of the element in `told`. */
-export function stageIn(host: Partial<Host> = {}): { stage: Stage; told: [string, unknown][] } {
-  const told: [string, unknown][] = [];
-  const tell: Host['tell'] = (type, detail) => {
-    told.push([type, detail]);
+/** A stage in a page that records the events of the element in `emitted`. */
+export function stageIn(host: Partial<Host> = {}): { stage: Stage; emitted: [string, unknown][] } {
+  const emitted: [string, unknown][] = [];
+  const emit: Host['emit'] = (type, detail) => {
+    emitted.push([type, detail]);
   };
-  return { stage: new Stage({ output: undefined, streamedDownloads: undefined, tell, ...host }, () => {}), told };
+  return { stage: new Stage({ output: undefined, streamedDownloads: undefined, emit, ...host }, () => {}), emitted };
 }
 
 /** Every text of `texts`, by its path of names. */

@@ -3,7 +3,7 @@
 
 import type { Progress } from 'decant';
 import { expect, test } from 'vitest';
-import { Course } from './course.js';
+import { ProgressMeter } from './progress-meter.js';
 import type { Rates } from './rates.js';
 
 const DATA = 1e9;
@@ -59,14 +59,14 @@ for (const [name, learned, finishing] of [
     const rates = learned === undefined ? undefined : ratesOf(learned, finishing);
     const method = finishing === undefined ? 'stored' : 'picked';
     const isMeasured = learned !== undefined;
-    const course = new Course({ method, virtualSize: GUEST, data: DATA, rates, isMeasured });
+    const meter = new ProgressMeter({ method, virtualSize: GUEST, data: DATA, rates, isMeasured });
     const total = DATA / RATE + (finishing ?? 0);
     const shown: [left: number, really: number][] = [];
     withClock((set) => {
       for (let now = 0; now < DATA / RATE; now += 0.1) {
         set(now);
-        course.update(progressAt(now));
-        const { secondsLeft } = course.standing();
+        meter.update(progressAt(now));
+        const { secondsLeft } = meter.read();
         if (now >= 0.2 * total) shown.push([secondsLeft!, total - now]);
       }
     });
@@ -86,15 +86,15 @@ test('the share is that of the data, or of the disk where the data is not known'
     [undefined, 2, 0.05],
     [0, 0, 0],
   ] as const) {
-    const course = new Course({ ...work, data });
-    course.update(progressAt(at));
-    expect(course.standing().share).toBe(share);
+    const meter = new ProgressMeter({ ...work, data });
+    meter.update(progressAt(at));
+    expect(meter.read().share).toBe(share);
   }
 });
 
 test('of a stream the share is what the browser has taken', () => {
   let taken = 0;
-  const course = new Course({
+  const meter = new ProgressMeter({
     method: 'streamed',
     virtualSize: GUEST,
     data: DATA,
@@ -102,18 +102,18 @@ test('of a stream the share is what the browser has taken', () => {
     isMeasured: true,
     taken: () => taken,
   });
-  course.update(progressAt(4));
-  expect(course.standing().share).toBe(0);
+  meter.update(progressAt(4));
+  expect(meter.read().share).toBe(0);
   taken = GUEST / 2;
-  expect(course.standing().share).toBe(0.5);
+  expect(meter.read().share).toBe(0.5);
   taken = GUEST;
-  course.update({ ...progressAt(4), phase: 'finalizing' });
-  expect(course.standing().share).toBe(1);
+  meter.update({ ...progressAt(4), phase: 'finalizing' });
+  expect(meter.read().share).toBe(1);
 });
 
 test('the share only grows, from the first byte to the complete file, and never comes to its end too early', () => {
   // Finishing takes twice as long as was predicted.
-  const course = new Course({
+  const meter = new ProgressMeter({
     method: 'picked',
     virtualSize: GUEST,
     data: DATA,
@@ -125,13 +125,13 @@ test('the share only grows, from the first byte to the complete file, and never 
     for (let now = 0; now < 4; now += 0.1) {
       set(now);
       // Reports of parts that were done out of order.
-      course.update(progressAt(Math.max(0, now - (shares.length % 3) / 5)));
-      shares.push(course.standing().share);
+      meter.update(progressAt(Math.max(0, now - (shares.length % 3) / 5)));
+      shares.push(meter.read().share);
     }
-    course.update({ ...progressAt(4), phase: 'finalizing' });
+    meter.update({ ...progressAt(4), phase: 'finalizing' });
     for (let now = 4; now < 16; now += 0.1) {
       set(now);
-      shares.push(course.standing().share);
+      shares.push(meter.read().share);
     }
   });
   expect(shares).toEqual(shares.toSorted((a, b) => a - b));
@@ -141,7 +141,7 @@ test('the share only grows, from the first byte to the complete file, and never 
 });
 
 test('the speed while it converts is the speed that is told at the end', () => {
-  const course = new Course({
+  const meter = new ProgressMeter({
     method: 'picked',
     virtualSize: GUEST,
     data: DATA,
@@ -149,14 +149,14 @@ test('the speed while it converts is the speed that is told at the end', () => {
     isMeasured: true,
   });
   withClock((set) => {
-    course.update(progressAt(0));
+    meter.update(progressAt(0));
     for (const now of [1, 2, 4]) {
       set(now);
-      course.update({ ...progressAt(now), phase: now === 4 ? 'finalizing' : 'converting' });
-      expect(course.standing().speed).toBe(RATE);
+      meter.update({ ...progressAt(now), phase: now === 4 ? 'finalizing' : 'converting' });
+      expect(meter.read().speed).toBe(RATE);
     }
     set(60);
-    expect(course.standing().speed).toBe(RATE);
+    expect(meter.read().speed).toBe(RATE);
   });
 });
 
@@ -171,7 +171,14 @@ for (const [what, compressed, guestTotal, made] of [
     const finish = made * DATA;
     const rates = { ...ratesOf(RATE), finish };
     const total = DATA / rate + 1;
-    const course = new Course({ method: 'picked', virtualSize: DATA, data: DATA, rates, isMeasured: true, compressed });
+    const meter = new ProgressMeter({
+      method: 'picked',
+      virtualSize: DATA,
+      data: DATA,
+      rates,
+      isMeasured: true,
+      compressed,
+    });
     const { guestTotal: _, ...unsized } = progressAt(0);
     const progress = (now: number): Progress => ({
       ...unsized,
@@ -184,14 +191,14 @@ for (const [what, compressed, guestTotal, made] of [
     withClock((set) => {
       for (let now = 0; now <= DATA / rate; now += 1) {
         set(now);
-        course.update(progress(now));
-        const { share, secondsLeft } = course.standing();
+        meter.update(progress(now));
+        const { share, secondsLeft } = meter.read();
         if (now < 4) continue;
         expect(Math.abs(share - now / total)).toBeLessThan(0.03);
         expect(Math.abs(secondsLeft! - (total - now))).toBeLessThan(2);
       }
-      course.update({ ...progress(DATA / rate), phase: 'finalizing' });
-      expect(course.standing().share).toBeCloseTo(DATA / rate / total, 1);
+      meter.update({ ...progress(DATA / rate), phase: 'finalizing' });
+      expect(meter.read().share).toBeCloseTo(DATA / rate / total, 1);
     });
   });
 }

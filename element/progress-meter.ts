@@ -1,52 +1,52 @@
-// How far a conversion is: one measure for the bar, the number and the time left, from the first byte to the complete
-// file. It never decreases. It counts data, since holes take no time; of a stream it counts all bytes, since a stream
-// carries them. The time in which the browser completes a file is predicted.
+// The progress of a conversion, from the first byte to the complete file: one measure for the bar, the number and the time
+// left. It never decreases. It counts data, since holes take no time; for a stream it counts all bytes, since a stream
+// carries the holes too. The time in which the browser completes a file is predicted.
 
 import type { Progress } from 'decant';
 import { type Method, type Prediction, predict, type Rates, TYPICAL } from './rates.js';
 
-/** From this share of the data on, the predicted speed no longer counts: only the measured one does. */
+/** From this share of the data on, only the measured speed counts, not the predicted one. */
 const KNOWN = 0.2;
-/** Of outputs whose size is known at the end: how large and how fast they are expected to be until that is seen, in bytes per second. */
+/** For outputs of unknown size, until they are measured: the expected share of the data, and bytes per second. */
 const UNSIZED = { size: 0.5, rate: 1e8 };
-/** A part that reports no progress is shown up to this share of it. */
+/** The largest share that is shown of a part that reports no progress. */
 const ALMOST = 0.98;
 
 /** What is converted, and how. */
 export interface Conversion {
   method: Method;
-  /** The size of the disk, or of the image's file if only the end of the disk tells it. */
+  /** The size of the disk, or of the image's file if the size of the disk is known only at its end. */
   virtualSize: number;
-  /** How many bytes of the disk are data, if the map was read to its end. */
+  /** The bytes of data on the disk, if the map was read to its end. */
   data: number | undefined;
   rates?: Rates | undefined;
-  /** Whether the rate of this method was measured, not guessed. */
+  /** Whether the rate of this method was measured, not only estimated. */
   isMeasured: boolean;
-  /** Whether the output is compressed: how large it becomes is seen only while it is made. */
+  /** Whether the output is compressed, so that its size is known only afterwards. */
   compressed?: boolean;
-  /** For a stream: how many bytes the browser has taken. */
+  /** For a stream: the bytes that the browser has taken. */
   taken?: () => number;
 }
 
-/** How far it is now. */
-export interface Standing {
+/** The progress at one moment. */
+export interface ProgressNow {
   /** The share of the work that is done: 0 to 1. */
   share: number;
   secondsLeft: number | undefined;
   /** Bytes of data per second since converting began; of a stream, bytes of the disk. */
   speed: number | undefined;
-  /** For how many seconds the network has brought nothing, and is asked again. */
+  /** The seconds since the network last delivered bytes, if requests are being retried. */
   silence: number;
   /** The server that is waited for. */
   waiting: Progress['waiting'];
 }
 
-export class Course {
+export class ProgressMeter {
   #progress: Progress | undefined;
   /** When converting began and when it ended, in seconds. */
   #began: number | undefined;
   #finishing: number | undefined;
-  /** What an earlier conversion has done, which this one goes on with: how many bytes of data, and the share of all. */
+  /** The part that this conversion resumes from: bytes of data, and the share of the whole. */
   #before = { data: 0, share: 0 };
   #share = 0;
 
@@ -56,7 +56,7 @@ export class Course {
     return this.#progress?.phase ?? 'preparing';
   }
 
-  /** How many bytes of data are converted. */
+  /** Converted bytes of data. */
   get dataDone(): number {
     return this.#progress?.dataDone ?? 0;
   }
@@ -68,14 +68,14 @@ export class Course {
     if (progress.phase === 'finalizing') this.#finishing ??= now;
     this.#progress = progress;
     if (begins && progress.dataDone === 0) {
-      // What was written is about as much data: only zeros in it were not.
+      // The bytes that were written before are about the bytes of data: only zeros in data were not written.
       this.#before.data = progress.bytesWritten;
       this.#before.share = this.#converted();
     }
   }
 
-  /** How far it is now. Ask regularly: not every phase reports progress. */
-  standing(): Standing {
+  /** The progress now. Call it regularly, since not every phase reports progress. */
+  read(): ProgressNow {
     const now = performance.now() / 1000;
     const done = this.#converted();
     const { converting, finishing } = this.#prediction(now, done);
@@ -92,7 +92,7 @@ export class Course {
     return { share: this.#share, secondsLeft, speed: this.#speed(now), silence, waiting: this.#progress?.waiting };
   }
 
-  /** How long each part takes, by what is known now. */
+  /** Predicts how long each part takes in all. */
   #prediction(now: number, done: number): Pick<Prediction, 'converting' | 'finishing'> {
     const { method, virtualSize, data = virtualSize, rates = TYPICAL, compressed } = this.conversion;
     const predicted = predict(rates, method, virtualSize, data);
@@ -104,14 +104,14 @@ export class Course {
     return { converting, finishing: method === 'picked' ? size / rates.finish : 0 };
   }
 
-  /** How long converting takes in all, by the speed so far. */
+  /** Predicts how long converting takes in all, from the speed so far. */
   #seen(now: number, done: number): number | undefined {
     const here = done - this.#before.share;
     const elapsed = (this.#finishing ?? now) - (this.#began ?? now);
     return here > 0 && elapsed > 0 ? elapsed / here : undefined;
   }
 
-  /** The share that is converted: 0 to 1. */
+  /** The converted share: 0 to 1. */
   #converted(): number {
     if (!this.#progress) return 0;
     const { virtualSize, data, taken } = this.conversion;
