@@ -1,13 +1,13 @@
 // Decant in browsers. Nothing happens at import.
 
-import { browser, http } from './api/browser.js';
+import { browser, http } from './api/browser-platform.js';
 import { disposeOfAll, openImage } from './api/image.js';
 import { prepareWorkers } from './api/prepare.js';
 import type { HttpOptions } from './http/types.js';
 import type { AnyImage, Input, OpenOptions } from './public/types.browser.js';
 import type { PrepareOptions, Source } from './public/types.js';
 import { openHttp } from './sources/open-http.js';
-import { sweep } from './targets/browser/storage.js';
+import { sweepStorage } from './targets/browser/storage.js';
 
 export { configure } from './api/browser-files.js';
 export { canStore } from './api/can-store.js';
@@ -49,4 +49,4 @@ export const prepare = (options?: PrepareOptions): Promise<void> => prepareWorke
 export const dispose = (): Promise<void> => disposeOfAll();
 
 /** Removes temporary files of tabs that were closed. What a conversion with `resume` could go on with stays for a week. */
-export const removeLeftovers = (): Promise<void> => sweep();
+export const removeLeftovers = (): Promise<void> => sweepStorage();

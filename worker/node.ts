@@ -1,7 +1,7 @@
 // Decant in Node. Nothing happens at import.
 
 import { disposeOfAll, openImage } from './api/image.js';
-import { http, node } from './api/node.js';
+import { http, node } from './api/node-platform.js';
 import { prepareWorkers } from './api/prepare.js';
 import type { HttpOptions } from './http/types.js';
 import type { PrepareOptions, Source } from './public/types.js';

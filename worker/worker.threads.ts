@@ -3,6 +3,6 @@
 
 import * as glue from 'decant-wasm/threads';
 import { browserHost } from './worker-side/browser-host.js';
-import { serveThreads } from './worker-side/worker.js';
+import { serveThreads } from './worker-side/serve-worker.js';
 
 serveThreads(browserHost, glue);

@@ -48,7 +48,7 @@ for (const [name, image, options, most, tag = '@full'] of [
       PASSWORD,
     );
     expect(hashFile(output)).toBe(hashFile(images.raw()));
-    // How many it comes to: worker/targets/caller-target.test.ts.
+    // How many it comes to: worker/targets/custom-target.test.ts.
     expect(seen.most).toBeLessThanOrEqual(most);
     expect(seen.longest).toBeLessThanOrEqual(MIB);
     expect(seen.ascending).toBe('ordered' in options);

@@ -3,7 +3,7 @@
 import { acquireCoordinator } from '../client-side/coordinator.js';
 import { toDecantError } from '../errors/errors.js';
 import { TemporaryFile } from '../targets/browser/storage.js';
-import { browser } from './browser.js';
+import { browser } from './browser-platform.js';
 
 /**
  * Whether the origin's private file system takes a file of `size` bytes, as `{ opfs }` and `{ download }` need it.

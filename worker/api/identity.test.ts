@@ -1,10 +1,10 @@
 // The identity of a conversion: whatever changes the output's bytes changes it.
 
 import { describe, expect, test } from 'vitest';
-import type { Opening } from '../client-side/session.js';
+import type { ImageSetup } from '../client-side/session.js';
 import type { Info } from '../public/types.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
-import { samplesOf } from './content.js';
+import { samplesOf } from './content-digest.js';
 import { identityOf } from './identity.js';
 
 interface Given {
@@ -31,12 +31,12 @@ function identify(given: Given = {}): ReturnType<typeof identityOf> {
       peek: async (offset: number, length: number) => bytes.slice(offset, offset + length),
     };
   const sources = { all: states.map((state, at) => ({ state, ...fileOf(files[at]) })), companions };
-  const opening = { sources, settings: { salvage: false, ...settings } } as unknown as Opening;
+  const setup = { sources, settings: { salvage: false, ...settings } } as unknown as ImageSetup;
   async function* layout() {
     yield extents as CrateExtent[];
   }
   const opened = { info: { layers } as unknown as Info, comesInOrder, layout };
-  return identityOf(opening, opened, format, compressed, formatOptions ? { formatOptions } : {});
+  return identityOf(setup, opened, format, compressed, formatOptions ? { formatOptions } : {});
 }
 
 test('is the same for the same conversion, and reveals nothing', async () => {

@@ -1,11 +1,11 @@
 // What tells a conversion from all others, for resuming it: the same text stands for the same bytes of output.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
-import type { Opening } from '../client-side/session.js';
+import type { ImageSetup } from '../client-side/session.js';
 import type { ConvertOptions } from '../public/given.js';
 import type { HeaderInfo } from '../public/types.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
-import { contentOf } from './content.js';
+import { contentOf } from './content-digest.js';
 
 /** What the journal of an older version says may not hold for a newer one. */
 const VERSION = 2;
@@ -25,7 +25,7 @@ interface Subject {
 
 /** A digest, or why a conversion cannot be resumed. What it is made of may be secret. */
 export async function identityOf(
-  { sources, settings }: Opening,
+  { sources, settings }: ImageSetup,
   { info, comesInOrder, layout }: Subject,
   format: string,
   compressed: boolean,

@@ -1,9 +1,9 @@
-// An opened image: the API's main object.
+// The `Image` and `StreamedImage` of the API.
 
 import { anyOf } from '../calls/signals.js';
-import { OpenedImage } from '../client-side/opened-image.js';
-import { Passwords } from '../client-side/passwords.js';
-import type { Opening, Session } from '../client-side/session.js';
+import { ImageSessions } from '../client-side/image-sessions.js';
+import { LayerPasswords } from '../client-side/layer-passwords.js';
+import type { ImageSetup, Session } from '../client-side/session.js';
 import { endAllWorkers } from '../client-side/warm.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { isHttp } from '../http/address.js';
@@ -25,10 +25,10 @@ import type {
   VerdictOptions,
 } from '../public/types.js';
 import { Sources } from '../sources/sources.js';
-import { giveUp } from '../targets/caller-target.js';
+import { abandonOutput } from '../targets/custom-target.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
-import { convertImage, keptOf } from './convert.js';
-import { listened } from './listened.js';
+import { convertImage, keptOf } from './conversion.js';
+import { withListener } from './guarded-listener.js';
 import { checkCall, checkOpening, settle } from './options.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
@@ -52,24 +52,24 @@ export async function disposeOfAll(): Promise<void> {
 /** Opens `input`, recognises its format and reads its headers. */
 export async function openImage(platform: Platform, input: Input, options: OpenOptions = {}): Promise<OpenImage> {
   let sources: Sources | undefined;
-  let passwords: Passwords | undefined;
+  let passwords: LayerPasswords | undefined;
   try {
     checkOpening(options);
     const settings = settle(options, platform);
     const { signal, format, snapshot, salvage = false, checkManifest } = options;
     if (signal?.aborted) throw cancelled();
-    passwords = new Passwords(options);
+    passwords = new LayerPasswords(options);
     sources = await Sources.open(platform.openSource, input, options.companions ?? [], askingBy(input, options));
     const name = options.name ?? sources.image.name;
     const image = { format, name, snapshot, salvage, checkManifest };
-    const opening: Opening = { starter: platform, sources, settings: image, ...settings };
-    const opened = await OpenedImage.open(opening, passwords, options.assumePassword ?? false, signal);
-    return new OpenImage(platform, opening, opened, name);
+    const setup: ImageSetup = { starter: platform, sources, settings: image, ...settings };
+    const sessions = await ImageSessions.open(setup, passwords, options.assumePassword ?? false, signal);
+    return new OpenImage(platform, setup, sessions, name);
   } catch (thrown) {
     passwords?.wipe();
     await sources?.close();
     const error = toDecantError(thrown);
-    throw error.kind === 'cancelled' ? cancelled('Opening the image') : error;
+    throw error.kind === 'cancelled' ? cancelled('ImageSetup the image') : error;
   }
 }
 
@@ -107,8 +107,8 @@ const METHODS = [
 ] as const;
 
 /**
- * An opened image. Its methods are bound to it: a framework that puts a proxy around it would otherwise hide what they
- * need.
+ * An opened image. Its methods are bound: a proxy around it, as frameworks make, would otherwise hide its private
+ * fields.
  */
 export class OpenImage {
   #closing = new AbortController();
@@ -122,19 +122,19 @@ export class OpenImage {
 
   constructor(
     private readonly platform: Platform,
-    private readonly opening: Opening,
-    private readonly opened: OpenedImage,
+    private readonly setup: ImageSetup,
+    private readonly sessions: ImageSessions,
     name: string | undefined,
   ) {
-    const unnoticed = opening.sources.unnoticed.map((message) => ({
+    const unnoticed = setup.sources.unnoticed.map((message) => ({
       code: 'source-not-verified',
       fields: {},
       message,
     }));
-    const safety = [...opened.info.safety, ...unnoticed];
-    this.info = { ...opened.info, safety, ...(name === undefined ? {} : { name }) };
-    this.formats = opened.formats;
-    this.streamed = opened.comesInOrder;
+    const safety = [...sessions.info.safety, ...unnoticed];
+    this.info = { ...sessions.info, safety, ...(name === undefined ? {} : { name }) };
+    this.formats = sessions.formats;
+    this.streamed = sessions.comesInOrder;
     openImages.add(this);
     for (const method of METHODS) {
       // A test may put a spy in its place.
@@ -144,14 +144,14 @@ export class OpenImage {
 
   async prepare(): Promise<void> {
     this.#requireOpen();
-    await this.#use(this.opened.prepare());
+    await this.#use(this.sessions.prepare());
   }
 
   async unlock(options: UnlockOptions = {}): Promise<void> {
     this.#requireOpen();
     checkCall('unlock', options);
     const { onProgress = () => {} } = options;
-    await listened(this.#until(options.signal), onProgress, async (signal, report) => {
+    await withListener(this.#until(options.signal), onProgress, async (signal, report) => {
       const session = await this.#acquire('Unlocking the image', signal, report);
       await session.release();
     });
@@ -175,7 +175,7 @@ export class OpenImage {
     const { deep = false, signal } = options;
     if (typeof deep !== 'boolean') throw new DecantError('usage', "'deep' is neither true nor false");
     const until = this.#until(signal);
-    const session = await this.#use(this.opened.acquireLocked(until), EXAMINING);
+    const session = await this.#use(this.sessions.acquireLocked(until), EXAMINING);
     try {
       const { client, image } = session;
       const examination = session.run(until, (operation) => client.call('examine', { operation, image, deep }));
@@ -219,19 +219,19 @@ export class OpenImage {
       checkCall('convert', options, this.platform.convertOptions);
       signal = this.#until(options.signal);
     } catch (thrown) {
-      giveUp(output, toDecantError(thrown));
+      abandonOutput(output, toDecantError(thrown));
       throw thrown;
     }
-    const { opening, opened, info, formats } = this;
-    const conversion = { platform: this.platform, opening, opened, info, formats };
+    const { setup, sessions, info, formats } = this;
+    const conversion = { platform: this.platform, setup, sessions, info, formats };
     return this.#use(convertImage(conversion, output, { ...options, signal }));
   }
 
   async kept(output: Output, options: ConvertOptions = {}): Promise<Kept | undefined> {
     this.#requireOpen();
     checkCall('convert', options, this.platform.convertOptions);
-    const { opening, opened, info, formats } = this;
-    const conversion = { platform: this.platform, opening, opened, info, formats };
+    const { setup, sessions, info, formats } = this;
+    const conversion = { platform: this.platform, setup, sessions, info, formats };
     const signal = this.#until(options.signal);
     // The files stay open while they are looked at, even if nobody waits for that any more.
     const looking = this.#use(keptOf(conversion, output, options, signal));
@@ -246,10 +246,10 @@ export class OpenImage {
   async #close(): Promise<void> {
     openImages.delete(this);
     this.#closing.abort();
-    this.opened.cancelReads();
+    this.sessions.cancelReads();
     await Promise.allSettled(this.#uses);
-    await this.opened.close();
-    await this.opening.sources.close();
+    await this.sessions.close();
+    await this.setup.sources.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -259,9 +259,9 @@ export class OpenImage {
   /** `doing` is what it is for. */
   async #acquire(doing: string, signal: AbortSignal, report?: (share: number) => void): Promise<Session> {
     try {
-      return await this.#use(this.opened.acquire(signal, report), doing);
+      return await this.#use(this.sessions.acquire(signal, report), doing);
     } finally {
-      this.info.needs = this.opened.info.needs;
+      this.info.needs = this.sessions.info.needs;
     }
   }
 
@@ -276,7 +276,7 @@ export class OpenImage {
 
   /** Fails where the files have changed, or may have: a stream has no other way to tell. */
   async #confirm(signal: AbortSignal): Promise<void> {
-    const { sources } = this.opening;
+    const { sources } = this.setup;
     const before = sources.unnoticed;
     await sources.confirm(signal);
     const reason = sources.unnoticed.find((sentence) => !before.includes(sentence));
@@ -301,7 +301,7 @@ export class OpenImage {
 
   #named({ file, ...extent }: CrateExtent): Extent {
     if (file === undefined) return extent;
-    const name = file === 0 ? this.info.name : this.opening.sources.companions[file - 1]!.name;
+    const name = file === 0 ? this.info.name : this.setup.sources.companions[file - 1]!.name;
     return name === undefined ? extent : { ...extent, file: name };
   }
 

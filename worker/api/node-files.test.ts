@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
 import { nodeWorker } from '../client-side/node-worker.js';
-import { Client } from '../messages/rpc.js';
+import { RpcClient } from '../messages/rpc.js';
 import { compile, configure, makeWorker } from './node-files.js';
 
 const NOWHERE = pathToFileURL('/nowhere/there.mjs');
@@ -15,7 +15,7 @@ const notStarted = (reason: RegExp) => ({
   message: expect.stringMatching(reason),
 });
 
-const start = (worker: Worker) => new Client<{ none(): void }>(nodeWorker(worker)).call('none');
+const start = (worker: Worker) => new RpcClient<{ none(): void }>(nodeWorker(worker)).call('none');
 
 afterEach(() => configure({ worker: undefined, wasm: undefined } as never));
 

@@ -63,10 +63,10 @@ const NAMES = {
   }),
 };
 
-type Call = keyof typeof NAMES;
+type CallName = keyof typeof NAMES;
 
 /** By what an image is converted. */
-export interface Settings {
+export interface EngineSettings {
   engine: Engine;
   engineReason: string;
   workers: number;
@@ -86,7 +86,7 @@ export function checkObject(name: string, options: unknown): void {
  * Fails with `usage` unless `options` is an object that has only options of `call` and of `more`, and whose
  * `signal`, if it has one, is one.
  */
-export function checkCall(call: Call, options: object, more: readonly string[] = []): void {
+export function checkCall(call: CallName, options: object, more: readonly string[] = []): void {
   checkObject('options', options);
   checkNames(call, options, [...NAMES[call], ...more]);
   const { signal } = options as { signal?: AbortSignal };
@@ -118,7 +118,7 @@ export function checkOpening(options: OpenOptions): void {
 }
 
 /** Checks `options` and fills in what they leave open. */
-export function settle(options: PrepareOptions, platform: Platform): Settings {
+export function settle(options: PrepareOptions, platform: Platform): EngineSettings {
   const workers = options.workers ?? Math.min(platform.cores, DEFAULT_WORKERS);
   return {
     ...chooseEngine(options.engine ?? 'auto', platform),

@@ -1,7 +1,7 @@
 // Progress for people: not too often, with speed and time left.
 
 import type { Network, Phase, Progress } from '../public/types.js';
-import type { Begun } from '../targets/output-target.js';
+import type { ResumePoint } from '../targets/output-target.js';
 import type { CrateProgress } from '../worker-side/coordinator-methods.js';
 import { Cells } from './cells.js';
 
@@ -48,7 +48,7 @@ export class Meter {
     }, NETWORK_INTERVAL);
   }
 
-  /** Unlocking has begun, or has come so far. */
+  /** Unlocking has resumePoint, or has come so far. */
   unlocking(share: number): void {
     this.#unlocked = share;
     if (this.#phase === 'unlocking') {
@@ -60,7 +60,7 @@ export class Meter {
   }
 
   /** So much of the disk is there already. */
-  begin({ guest, written }: Begun): void {
+  begin({ guest, written }: ResumePoint): void {
     this.#last = { ...this.#last, guestDone: guest, written };
     this.#cells?.add(0, guest);
   }

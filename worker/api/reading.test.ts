@@ -119,7 +119,7 @@ describe('streamOf', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  test('a signal fails what is held, and what was not begun', async () => {
+  test('a signal fails what is held, and what was not resumePoint', async () => {
     const { read } = disk();
     const abort = new AbortController();
     const reader = streamOf(0, 10 * CHUNK, read, confirm, abort.signal).getReader();

@@ -6,8 +6,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { isOwn } from '../targets/node/journal.js';
-import { partialName, resumables, sweep } from '../targets/node/partial.js';
+import { isOwnedByUser } from '../targets/node/journal.js';
+import { partialName, resumables, sweepFolder } from '../targets/node/partial.js';
 import { pathIn, type ResolvedPath } from '../targets/node/resolved-path.js';
 import type { UploadJournal } from '../upload/types.js';
 
@@ -44,7 +44,7 @@ class FileJournal implements UploadJournal {
     const folder = await lstat(place.folder, { bigint: true }).catch(() => undefined);
     if (!folder) return undefined;
     const now = BigInt(Date.now()) * 1_000_000n;
-    await sweep(place, now, [], false);
+    await sweepFolder(place, now, [], false);
     for (const path of await resumables(place, now)) {
       const text = await this.#takeOver(path, newPath(place));
       if (text !== undefined) return text;
@@ -82,7 +82,7 @@ class FileJournal implements UploadJournal {
     }
     const file = await open(own, O_RDWR | O_APPEND | O_NOFOLLOW);
     const stats = await file.stat({ bigint: true });
-    if (!isOwn(stats) || stats.size > MOST) {
+    if (!isOwnedByUser(stats) || stats.size > MOST) {
       await file.close();
       return undefined;
     }

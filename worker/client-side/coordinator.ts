@@ -1,6 +1,6 @@
 // A coordinator, from the calling side: the worker that has an image open.
 
-import { Client, unexpectedEnd } from '../messages/rpc.js';
+import { RpcClient, unexpectedEnd } from '../messages/rpc.js';
 import type { Engine } from '../public/types.js';
 import type { CoordinatorMethods } from '../worker-side/coordinator-methods.js';
 import type { WorkerStarter } from './starter.js';
@@ -13,14 +13,14 @@ export const newOperation = (): number => nextOperation++;
 
 export class Coordinator extends WarmWorkers {
   readonly ready: Promise<void>;
-  readonly #client: Client<CoordinatorMethods>;
+  readonly #client: RpcClient<CoordinatorMethods>;
   /** Those who only wait until it is ready. */
   #starters = 0;
 
   /** `threads` is the size of its own pool of threads, 0 without one. */
   constructor(starter: WorkerStarter, engine: Engine, threads: number) {
     super();
-    this.#client = new Client<CoordinatorMethods>(starter.spawn(engine));
+    this.#client = new RpcClient<CoordinatorMethods>(starter.spawn(engine));
     this.#client.on('died', (reason) => this.end(unexpectedEnd(String(reason))));
     this.#client.onDeath((sentence) => this.end(sentence));
     this.ready = this.#start(starter.module(engine), threads);
@@ -44,7 +44,7 @@ export class Coordinator extends WarmWorkers {
     }
   }
 
-  get client(): Client<CoordinatorMethods> {
+  get client(): RpcClient<CoordinatorMethods> {
     return this.#client;
   }
 

@@ -1,7 +1,7 @@
 // A pool: workers that run the jobs of any number of coordinators.
 
 import { DecantError } from '../errors/errors.js';
-import { Client } from '../messages/rpc.js';
+import { RpcClient } from '../messages/rpc.js';
 import type { PoolMethods } from '../worker-side/pool-methods.js';
 import type { WorkerStarter } from './starter.js';
 import { WarmWorkers } from './warm.js';
@@ -18,7 +18,7 @@ export interface Connection {
 
 export class Pool extends WarmWorkers {
   readonly ready: Promise<void>;
-  readonly #workers: Client<PoolMethods>[];
+  readonly #workers: RpcClient<PoolMethods>[];
   readonly #listeners = new Set<(sentence: string) => void>();
 
   constructor(
@@ -26,7 +26,7 @@ export class Pool extends WarmWorkers {
     readonly size: number,
   ) {
     super();
-    this.#workers = Array.from({ length: size }, () => new Client<PoolMethods>(starter.spawn('workers')));
+    this.#workers = Array.from({ length: size }, () => new RpcClient<PoolMethods>(starter.spawn('workers')));
     for (const worker of this.#workers) {
       worker.onDeath((sentence) => this.end(sentence));
     }

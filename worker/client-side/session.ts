@@ -1,11 +1,11 @@
 // An image as one coordinator has it open, from the calling side.
 
 import { cancelled, orCancelled, toDecantError } from '../errors/errors.js';
-import type { Client } from '../messages/rpc.js';
+import type { RpcClient } from '../messages/rpc.js';
 import type { Engine } from '../public/types.js';
 import type { Loan } from '../sources/loan.js';
 import type { ImageSettings, Sources } from '../sources/sources.js';
-import type { CoordinatorMethods, OpenedImage } from '../worker-side/coordinator-methods.js';
+import type { CoordinatorMethods, OpenResult } from '../worker-side/coordinator-methods.js';
 import { acquireCoordinator, type Coordinator, newOperation } from './coordinator.js';
 import type { WorkerStarter } from './starter.js';
 
@@ -15,7 +15,7 @@ const STOP_TIME = 600;
 const MORE_TIME = 150;
 
 /** What else has a part in an operation, as a pool has. */
-interface Others {
+interface RunHooks {
   /** Called where the operation has not ended in time after a cancel. Returns whether the coordinator may be ended. */
   overdue?: () => boolean;
   /** Whether a failure of kind `internal` is the fault of another part. */
@@ -23,7 +23,7 @@ interface Others {
 }
 
 /** By what an image is opened. */
-export interface Opening {
+export interface ImageSetup {
   starter: WorkerStarter;
   sources: Sources;
   settings: ImageSettings;
@@ -54,12 +54,12 @@ export class Session {
     /** The sources, as the coordinator has them. */
     private readonly loan: Loan,
     /** The image, as the coordinator has opened it. */
-    readonly opened: OpenedImage,
+    readonly opened: OpenResult,
   ) {}
 
   /** Opens the image. Only when the session has ended may the sources be closed, whatever came of it. */
-  static async open(opening: Opening, signal?: AbortSignal): Promise<Session> {
-    const { starter, sources, settings, engine, workers } = opening;
+  static async open(setup: ImageSetup, signal?: AbortSignal): Promise<Session> {
+    const { starter, sources, settings, engine, workers } = setup;
     const coordinator = acquireCoordinator(starter, engine, workers);
     const loan = sources.lend(settings);
     try {
@@ -75,7 +75,7 @@ export class Session {
     }
   }
 
-  get client(): Client<CoordinatorMethods> {
+  get client(): RpcClient<CoordinatorMethods> {
     return this.coordinator.client;
   }
 
@@ -96,13 +96,13 @@ export class Session {
 
   async release(): Promise<void> {
     this.#users -= 1;
-    await this.#endWhereUnused();
+    await this.#endIfUnused();
   }
 
   /** Nothing new begins on it: it ends when nobody holds it any more. */
   async giveUp(): Promise<void> {
     this.#spend();
-    await this.#endWhereUnused();
+    await this.#endIfUnused();
   }
 
   /** Whatever is read for it is given up: it is about to end. */
@@ -121,7 +121,7 @@ export class Session {
   async run<T>(
     signal: AbortSignal,
     work: (operation: number) => Promise<T>,
-    { overdue = () => true, isElsewhere = () => false }: Others = {},
+    { overdue = () => true, isElsewhere = () => false }: RunHooks = {},
   ): Promise<T> {
     if (signal.aborted) throw cancelled();
     const operation = newOperation();
@@ -131,7 +131,7 @@ export class Session {
       isOverdue = true;
       this.#overdue += 1;
       this.#spend();
-      this.#endWhereStuck();
+      this.#endIfStuck();
     };
     const stop = () => {
       // One that is dead runs nothing any more.
@@ -153,7 +153,7 @@ export class Session {
       signal.removeEventListener('abort', stop);
       this.#operations -= 1;
       if (isOverdue) this.#overdue -= 1;
-      this.#endWhereStuck();
+      this.#endIfStuck();
       await this.coordinator.ended;
     }
   }
@@ -181,12 +181,12 @@ export class Session {
     this.#isSpent = true;
   }
 
-  async #endWhereUnused(): Promise<void> {
+  async #endIfUnused(): Promise<void> {
     if (this.#givenUp && this.#users === 0) await this.end();
   }
 
   /** Ends the coordinator if all operations there are overdue. */
-  #endWhereStuck(): void {
+  #endIfStuck(): void {
     if (this.#overdue > 0 && this.#overdue === this.#operations) this.coordinator.end();
   }
 }
@@ -195,7 +195,7 @@ export class Session {
  * Opens the image on `coordinator`. After a cancel it settles only when nothing is read any more: then the files may be
  * closed.
  */
-async function openOn(coordinator: Coordinator, loan: Loan, signal: AbortSignal | undefined): Promise<OpenedImage> {
+async function openOn(coordinator: Coordinator, loan: Loan, signal: AbortSignal | undefined): Promise<OpenResult> {
   let overdue: ReturnType<typeof setTimeout> | undefined;
   const stop = () => {
     loan.cancel();

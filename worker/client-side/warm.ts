@@ -63,7 +63,7 @@ export abstract class WarmWorkers {
     this.#users -= 1;
     if (wasOverdue) this.#overdue -= 1;
     if (this.#users > 0) {
-      this.#endWhereStuck();
+      this.#endIfStuck();
     } else if (!healthy || this.#givenUp) {
       this.end();
     } else {
@@ -83,7 +83,7 @@ export abstract class WarmWorkers {
   overdue(): void {
     this.#overdue += 1;
     this.giveUp();
-    this.#endWhereStuck();
+    this.#endIfStuck();
   }
 
   /** Ends them, whoever uses them. */
@@ -104,7 +104,7 @@ export abstract class WarmWorkers {
     return this.#end?.stopped;
   }
 
-  #endWhereStuck(): void {
+  #endIfStuck(): void {
     if (this.#overdue > 0 && this.#overdue === this.#users) this.end();
   }
 }

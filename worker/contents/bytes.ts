@@ -3,7 +3,7 @@
 /** Numbers that JavaScript cannot hold exactly are taken for this, which no disk is as large as. */
 const TOO_LARGE = Number.MAX_SAFE_INTEGER;
 
-export class Bytes {
+export class ByteReader {
   readonly #view: DataView;
 
   constructor(readonly array: Uint8Array) {

@@ -18,8 +18,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { qemuImgLuks } from '../../e2e/support/qemu.js';
 import { random } from '../../e2e/support/random.js';
+import type { Contents } from './disk-contents.js';
 import { contentsOf } from './index.js';
-import type { Contents } from './types.js';
 
 const MIB = 1 << 20;
 

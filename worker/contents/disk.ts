@@ -1,6 +1,6 @@
 // A disk that is read in small parts.
 
-import { Bytes } from './bytes.js';
+import { ByteReader } from './bytes.js';
 
 export class Disk {
   constructor(
@@ -11,8 +11,8 @@ export class Disk {
   ) {}
 
   /** The bytes from `offset`: `length` of them, or as many as there are. None outside of the disk. */
-  async read(offset: number, length: number): Promise<Bytes> {
+  async read(offset: number, length: number): Promise<ByteReader> {
     const there = offset >= 0 ? Math.min(length, this.size - offset) : 0;
-    return new Bytes(there > 0 ? await this.readBytes(offset, there) : new Uint8Array());
+    return new ByteReader(there > 0 ? await this.readBytes(offset, there) : new Uint8Array());
   }
 }

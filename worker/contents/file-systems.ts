@@ -1,9 +1,9 @@
 // File systems, and what holds file systems, by what stands at their beginning.
 
-import type { Bytes } from './bytes.js';
+import type { ByteReader } from './bytes.js';
 import type { Disk } from './disk.js';
+import type { FileSystem } from './disk-contents.js';
 import { named, type Probe } from './probe.js';
-import type { FileSystem } from './types.js';
 import { exFat, fat, ntfs } from './windows.js';
 
 /** How many bytes at the beginning tell all of these apart, Btrfs' being the last. */
@@ -16,7 +16,7 @@ const EXT4_READ_ONLY = 0x8 | 0x10 | 0x20 | 0x40 | 0x100 | 0x400;
 const EXT_64_BIT = 0x80;
 const EXT3_JOURNAL = 0x4;
 
-function ext(head: Bytes): FileSystem | undefined {
+function ext(head: ByteReader): FileSystem | undefined {
   if (head.u16(EXT + 56) !== 0xef53 || head.u32(EXT + 24) > 6) return undefined;
   const [compatible, incompatible, readOnly] = [92, 96, 100].map((at) => head.u32(EXT + at));
   const isExt4 = (incompatible! & EXT4_INCOMPATIBLE) !== 0 || (readOnly! & EXT4_READ_ONLY) !== 0;
@@ -53,7 +53,7 @@ const swap: Probe = (head) =>
     ? named('swap', (head.u32(1028) + 1) * SWAP_PAGE, head.text(1052, 16))
     : undefined;
 
-function luks(head: Bytes): FileSystem | undefined {
+function luks(head: ByteReader): FileSystem | undefined {
   if (!head.has('LUKS', 0) || head.u16(4) !== 0xbeba) return undefined;
   // The number of the version has its most significant byte first.
   const version = head.u8(7);

@@ -1,11 +1,11 @@
 // `decant/contents`: the partitions and file systems of a disk. Nothing happens at import.
 
 import { Disk } from './disk.js';
+import type { Contents, Partition } from './disk-contents.js';
 import { fileSystemAt } from './file-systems.js';
 import { tableOf } from './tables.js';
-import type { Contents, Part } from './types.js';
 
-export type * from './types.js';
+export type * from './disk-contents.js';
 
 /** How many partitions are examined. Of the others, only the table's entries are returned. */
 const MOST_LOOKED_INTO = 32;
@@ -23,7 +23,7 @@ export async function contentsOf(
 ): Promise<Contents> {
   const disk = new Disk(read, size);
   const whole = await fileSystemAt(disk, 0);
-  const alone: Part[] = whole ? [{ offset: 0, size, fileSystem: whole }] : [];
+  const alone: Partition[] = whole ? [{ offset: 0, size, fileSystem: whole }] : [];
   if (whole && WITH_BOOT_CODE.test(whole.name)) return { parts: alone };
   const table = await tableOf(disk);
   if (!table) return { parts: alone };

@@ -1,12 +1,12 @@
 // How file systems are told apart.
 
-import type { Bytes } from './bytes.js';
+import type { ByteReader } from './bytes.js';
 import type { Disk } from './disk.js';
-import type { FileSystem } from './types.js';
+import type { FileSystem } from './disk-contents.js';
 
 /** Tells what begins at `start` of `disk`, by its first bytes; `undefined` if it is something else. */
 export type Probe = (
-  head: Bytes,
+  head: ByteReader,
   disk: Disk,
   start: number,
 ) => FileSystem | undefined | Promise<FileSystem | undefined>;

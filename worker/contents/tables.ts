@@ -1,9 +1,9 @@
 // Partition tables: GPT (UEFI Specification 2.10, chapter 5) and MBR.
 
-import { Bytes, crc32 } from './bytes.js';
+import { ByteReader, crc32 } from './bytes.js';
 import type { Disk } from './disk.js';
-import { GPT_TYPES, MBR_TYPES } from './part-types.js';
-import type { Part, Table } from './types.js';
+import type { Partition, Table } from './disk-contents.js';
+import { GPT_TYPES, MBR_TYPES } from './partition-types.js';
 
 /** In bytes, of an MBR. A GPT may also have sectors of 4,096 bytes. */
 const SECTOR = 512;
@@ -42,7 +42,7 @@ async function findGpt(disk: Disk): Promise<Table | undefined> {
 }
 
 /** The partitions of the GPT whose header is in the sector `place`; `undefined` if there is no whole one. */
-async function readGpt(disk: Disk, sector: number, place: number): Promise<Part[] | undefined> {
+async function readGpt(disk: Disk, sector: number, place: number): Promise<Partition[] | undefined> {
   if (place < 1) return undefined;
   const header = await disk.read(place * sector, sector);
   const length = header.u32(12);
@@ -53,15 +53,15 @@ async function readGpt(disk: Disk, sector: number, place: number): Promise<Part[
   if (crc32(checked) !== header.u32(16) || size < 128 || count * size > MOST_ENTRIES) return undefined;
   const entries = await disk.read(header.u64(72) * sector, count * size);
   if (entries.array.length < count * size || crc32(entries.array) !== header.u32(88)) return undefined;
-  const parts: Part[] = [];
+  const parts: Partition[] = [];
   for (let at = 0; at < count * size && parts.length < MOST_PARTS; at += size) {
-    const part = gptPart(new Bytes(entries.part(at, size)), sector);
+    const part = gptPart(new ByteReader(entries.part(at, size)), sector);
     if (part) parts.push(part);
   }
   return parts;
 }
 
-function gptPart(entry: Bytes, sector: number): Part | undefined {
+function gptPart(entry: ByteReader, sector: number): Partition | undefined {
   const type = guid(entry, 0);
   const [first, last] = [entry.u64(32), entry.u64(40)];
   if (/^[0-]+$/.test(type) || last < first || last >= Number.MAX_SAFE_INTEGER / sector) return undefined;
@@ -75,7 +75,7 @@ function gptPart(entry: Bytes, sector: number): Part | undefined {
 }
 
 /** A GUID as people write it. */
-function guid(bytes: Bytes, at: number): string {
+function guid(bytes: ByteReader, at: number): string {
   const hex = (order: number[]) =>
     order
       .map((place) =>
@@ -116,7 +116,7 @@ async function readMbr(disk: Disk, place: number): Promise<MbrEntry[] | undefine
 
 async function mbrTable(disk: Disk, entries: MbrEntry[]): Promise<Table | undefined> {
   if (entries.length === 0) return undefined;
-  const parts: Part[] = [];
+  const parts: Partition[] = [];
   let isDamaged = false;
   for (const entry of entries) {
     if (!EXTENDED.includes(entry.type)) parts.push(mbrPart(entry, 0));
@@ -126,7 +126,7 @@ async function mbrTable(disk: Disk, entries: MbrEntry[]): Promise<Table | undefi
 }
 
 /** Adds the partitions in the extended one that begins in the sector `start`. Each of its tables names the next one. */
-async function addLogical(disk: Disk, start: number, parts: Part[]): Promise<boolean> {
+async function addLogical(disk: Disk, start: number, parts: Partition[]): Promise<boolean> {
   let place = start;
   while (parts.length < MOST_PARTS) {
     const entries = await readMbr(disk, place);
@@ -141,7 +141,7 @@ async function addLogical(disk: Disk, start: number, parts: Part[]): Promise<boo
   return true;
 }
 
-const mbrPart = ({ type, first, sectors }: MbrEntry, base: number): Part => ({
+const mbrPart = ({ type, first, sectors }: MbrEntry, base: number): Partition => ({
   offset: (base + first) * SECTOR,
   size: sectors * SECTOR,
   ...(Object.hasOwn(MBR_TYPES, type) ? { type: MBR_TYPES[type]! } : {}),

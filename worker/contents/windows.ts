@@ -1,6 +1,6 @@
 // NTFS, exFAT and FAT. Their labels stand in files and folders of their own.
 
-import type { Bytes } from './bytes.js';
+import type { ByteReader } from './bytes.js';
 import { named, type Probe } from './probe.js';
 
 /** How many bytes of a folder are looked through for a label, which is usually the first entry. */
@@ -27,7 +27,7 @@ export const ntfs: Probe = async (head, disk, start) => {
 const VOLUME_NAME = 0x60;
 
 /** The name among the attributes of a record. */
-function ntfsLabel(record: Bytes): string {
+function ntfsLabel(record: ByteReader): string {
   if (!record.has('FILE', 0)) return '';
   let at = record.u16(20);
   while (at + 24 <= record.array.length) {
@@ -79,7 +79,7 @@ const LABEL = 0x08;
 const LONG_NAME = 0x0f;
 const DELETED = 0xe5;
 
-function fatLabel(folder: Bytes): string | undefined {
+function fatLabel(folder: ByteReader): string | undefined {
   for (let at = 0; at < folder.array.length && folder.u8(at) !== 0; at += FOLDER_ENTRY) {
     const attributes = folder.u8(at + 11);
     const isLabel = (attributes & LABEL) !== 0 && (attributes & LONG_NAME) !== LONG_NAME;

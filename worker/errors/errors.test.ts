@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import {
-  callerTargetError,
   cancelled,
+  customTargetError,
   DecantError,
   orCancelled,
   reasonOf,
@@ -123,7 +123,7 @@ describe('what a target throws is of kind target', () => {
     ['an error of another kind', new DecantError('source', 'a'), 'Could not write the output: a'],
   ] as const) {
     test(what, () => {
-      const error = callerTargetError(thrown);
+      const error = customTargetError(thrown);
       expect(error).toBeInstanceOf(DecantError);
       expect(error).toMatchObject({ kind: 'target', message });
       expect(error.cause).toBe(thrown);
@@ -132,10 +132,10 @@ describe('what a target throws is of kind target', () => {
 
   test('an error of kind target stays, whichever copy it is of', () => {
     const own = new DecantError('target', 'a');
-    expect(callerTargetError(own)).toBe(own);
+    expect(customTargetError(own)).toBe(own);
     const other = Object.assign(new Error('a'), { name: 'DecantError', kind: 'target' });
-    expect(callerTargetError(other)).toBeInstanceOf(DecantError);
-    expect(callerTargetError(other)).toMatchObject({ kind: 'target', message: 'a', cause: other });
+    expect(customTargetError(other)).toBeInstanceOf(DecantError);
+    expect(customTargetError(other)).toMatchObject({ kind: 'target', message: 'a', cause: other });
   });
 });
 

@@ -184,7 +184,7 @@ const TARGET_REASONS: Record<string, { code: string; reason: string }> = {
 };
 
 /** An error of a caller's own target: always of kind `target`. */
-export function callerTargetError(thrown: unknown): DecantError {
+export function customTargetError(thrown: unknown): DecantError {
   if (DecantError.is(thrown) && thrown.kind === 'target') {
     // `decant/upload` has a copy of this class.
     if (thrown instanceof DecantError) return thrown;

@@ -39,7 +39,7 @@ export interface CompanionSpec {
 }
 
 /** What a coordinator asks of a source of the caller's. */
-export type Asked =
+export type SourceRequest =
   /** A range in bytes. */
   | { id: number; offset: number; length: number }
   /** To give up what it has asked for. */
@@ -48,7 +48,7 @@ export type Asked =
   | { reader: number; expected: Float64Array };
 
 /** The answer: exactly that range, or of a stream as much of it as there is, or why it is not to be had. */
-export type Answer = { id: number; bytes: Uint8Array<ArrayBuffer> } | { id: number; error: PlainError };
+export type SourceReply = { id: number; bytes: Uint8Array<ArrayBuffer> } | { id: number; error: PlainError };
 
 /** Where a coordinator writes to, as it travels there. */
 export type TargetSpec =
@@ -67,7 +67,7 @@ export type TargetSpec =
 /** For a file that a later conversion can go on with: the first line of its journal, and what is there already. */
 export interface Resume {
   head: string;
-  begun: { guest: number; written: number };
+  resumePoint: { guest: number; written: number };
 }
 
 /** Pieces of the output go to the calling side. */

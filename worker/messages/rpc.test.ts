@@ -2,7 +2,7 @@
 
 import { describe, expect, test, vi } from 'vitest';
 import { DecantError } from '../errors/errors.js';
-import { Client, type Methods, Moved, type Port, serve, type WorkerPort } from './rpc.js';
+import { type Methods, Moved, type Port, RpcClient, serve, type WorkerPort } from './rpc.js';
 
 /** A worker in this thread that serves `methods`: the port to it, and what has happened to it. */
 function worker(methods: Methods) {
@@ -37,7 +37,7 @@ function worker(methods: Methods) {
     },
   };
   const report = serve(inside, methods);
-  const client = new Client<Record<string, (...args: never[]) => unknown>>(port);
+  const client = new RpcClient<Record<string, (...args: never[]) => unknown>>(port);
   return { client, port, seen, report, die: (sentence: string) => died!(sentence as never) };
 }
 

@@ -39,17 +39,17 @@ export interface WorkerPort extends Port {
 // biome-ignore lint/suspicious/noExplicitAny: the methods of an interface take and return anything
 export type Methods = Record<string, (...args: any[]) => unknown>;
 
-interface Request {
+interface CallMessage {
   id: number;
   method: string;
   args: unknown[];
 }
-interface Answer {
+interface ResultMessage {
   id: number;
   result?: unknown;
   error?: PlainError;
 }
-interface Event {
+interface EventMessage {
   event: string;
   detail: unknown;
 }
@@ -65,25 +65,25 @@ export class Moved<T> {
 /** Answers the calls that come in on `port`, and lets the methods report events. */
 export function serve(port: Port, methods: Methods): (event: string, detail: unknown) => void {
   port.listen((data) => {
-    answer(port, methods, data as Request).catch((thrown) => {
+    answer(port, methods, data as CallMessage).catch((thrown) => {
       // Thrown outside of a promise it ends the worker, and its owner is told.
       setTimeout(() => {
         throw thrown;
       });
     });
   });
-  return (event, detail) => port.post({ event, detail } satisfies Event);
+  return (event, detail) => port.post({ event, detail } satisfies EventMessage);
 }
 
 /** Rejects where an error cannot be told, and where the wasm has trapped: its memory is in any state then. */
-async function answer(port: Port, methods: Methods, { id, method, args }: Request): Promise<void> {
+async function answer(port: Port, methods: Methods, { id, method, args }: CallMessage): Promise<void> {
   try {
     const result = await methods[method]!(...args);
-    if (result instanceof Moved) port.post({ id, result: result.value } satisfies Answer, result.transfer);
-    else port.post({ id, result } satisfies Answer);
+    if (result instanceof Moved) port.post({ id, result: result.value } satisfies ResultMessage, result.transfer);
+    else port.post({ id, result } satisfies ResultMessage);
   } catch (thrown) {
     if (thrown instanceof WebAssembly.RuntimeError) throw thrown;
-    port.post({ id, error: toPlain(thrown) } satisfies Answer);
+    port.post({ id, error: toPlain(thrown) } satisfies ResultMessage);
   }
 }
 
@@ -91,10 +91,10 @@ async function answer(port: Port, methods: Methods, { id, method, args }: Reques
 export const unexpectedEnd = (reason: string): string =>
   `A worker ended unexpectedly (${reason}); try again, perhaps with fewer workers`;
 
-type Answered<T> = T extends Moved<infer V> ? V : T;
+type Returned<T> = T extends Moved<infer V> ? V : T;
 
 /** The caller's side of `serve`. */
-export class Client<T extends { [K in keyof T]: (...args: never[]) => unknown }> {
+export class RpcClient<T extends { [K in keyof T]: (...args: never[]) => unknown }> {
   #calls = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
   #nextId = 0;
   #dead: DecantError | undefined;
@@ -102,12 +102,12 @@ export class Client<T extends { [K in keyof T]: (...args: never[]) => unknown }>
   #died: (sentence: string) => void = () => {};
 
   constructor(private readonly port: WorkerPort) {
-    port.listen((data) => this.#receive(data as Answer | Event));
+    port.listen((data) => this.#receive(data as ResultMessage | EventMessage));
     // A worker that failed may still be there, with files open.
     port.onDeath((reason) => void this.terminate(reason));
   }
 
-  call<K extends keyof T & string>(method: K, ...args: Parameters<T[K]>): Promise<Answered<Awaited<ReturnType<T[K]>>>> {
+  call<K extends keyof T & string>(method: K, ...args: Parameters<T[K]>): Promise<Returned<Awaited<ReturnType<T[K]>>>> {
     return this.callMoving([], method, ...args);
   }
 
@@ -116,13 +116,13 @@ export class Client<T extends { [K in keyof T]: (...args: never[]) => unknown }>
     transfer: Transferable[],
     method: K,
     ...args: Parameters<T[K]>
-  ): Promise<Answered<Awaited<ReturnType<T[K]>>>> {
+  ): Promise<Returned<Awaited<ReturnType<T[K]>>>> {
     if (this.#dead) return Promise.reject(this.#dead);
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       this.#calls.set(id, { resolve: resolve as (value: unknown) => void, reject });
       try {
-        this.port.post({ id, method, args } satisfies Request, transfer);
+        this.port.post({ id, method, args } satisfies CallMessage, transfer);
       } catch (thrown) {
         this.#calls.delete(id);
         reject(thrown);
@@ -166,7 +166,7 @@ export class Client<T extends { [K in keyof T]: (...args: never[]) => unknown }>
     await this.port.terminate();
   }
 
-  #receive(data: Answer | Event): void {
+  #receive(data: ResultMessage | EventMessage): void {
     if ('event' in data) {
       this.#events.get(data.event)?.(data.detail);
       return;

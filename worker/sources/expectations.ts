@@ -1,9 +1,9 @@
 // What a source is told of what will be read. It knows one list only; several readers tell it, of one image or more.
 
 import type { Source } from '../public/types.js';
-import { expectOwn } from './caller-source.js';
+import { announceReads } from './custom-source.js';
 
-interface Range {
+interface ExpectedRange {
   offset: number;
   length: number;
 }
@@ -14,14 +14,14 @@ const ofSources = new WeakMap<Source, Set<Expectations>>();
 /** What the readers of one loan expect of `source`. */
 export class Expectations {
   /** By the numbers of the readers: what was told and not read yet. */
-  readonly #readers = new Map<number, Range[]>();
+  readonly #readers = new Map<number, ExpectedRange[]>();
 
   constructor(private readonly source: Source) {
     ofSources.set(source, (ofSources.get(source) ?? new Set()).add(this));
   }
 
   /** `reader` will read `ranges`. None: it has ended. */
-  tell(reader: number, ranges: Range[]): void {
+  tell(reader: number, ranges: ExpectedRange[]): void {
     const told = this.#readers.get(reader) ?? [];
     if (ranges.length === 0) {
       if (this.#readers.delete(reader)) this.#settle(told);
@@ -29,7 +29,7 @@ export class Expectations {
     }
     for (const range of ranges) told.push(range);
     this.#readers.set(reader, told);
-    expectOwn(this.source, ranges);
+    announceReads(this.source, ranges);
   }
 
   /** The range is about to be read. */
@@ -52,14 +52,14 @@ export class Expectations {
   }
 
   /** Takes back `left`. An empty list takes back what others have told, too: that is told anew. */
-  #settle(left: Range[]): void {
+  #settle(left: ExpectedRange[]): void {
     const others = [...(ofSources.get(this.source) ?? [])].flatMap((each) => each.#all());
     if (left.length === 0 && others.length > 0) return;
-    expectOwn(this.source, []);
-    if (others.length > 0) expectOwn(this.source, others);
+    announceReads(this.source, []);
+    if (others.length > 0) announceReads(this.source, others);
   }
 
-  #all(): Range[] {
+  #all(): ExpectedRange[] {
     return [...this.#readers.values()].flat();
   }
 }

@@ -2,9 +2,9 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { DecantError } from '../errors/errors.js';
-import type { Answer, Asked } from '../messages/messages.js';
+import type { SourceReply, SourceRequest } from '../messages/messages.js';
 import type { Source } from '../public/types.js';
-import { StreamReader } from './caller-stream.js';
+import { StreamReader } from './custom-stream.js';
 import { Loan } from './loan.js';
 
 let loan: Loan | undefined;
@@ -18,17 +18,17 @@ afterEach(() => {
 /** What a coordinator asks by `port`, and the answers. */
 function coordinator(port: MessagePort) {
   ports.push(port);
-  const waiting = new Map<number, (answer: Answer) => void>();
+  const waiting = new Map<number, (answer: SourceReply) => void>();
   port.onmessage = ({ data }) => {
-    const answer = data as Answer;
+    const answer = data as SourceReply;
     waiting.get(answer.id)?.(answer);
   };
-  const post = (asked: Asked) => port.postMessage(asked);
+  const post = (asked: SourceRequest) => port.postMessage(asked);
   let last = 0;
-  const ask = (offset: number, length: number): Promise<Answer> => {
+  const ask = (offset: number, length: number): Promise<SourceReply> => {
     last += 1;
     const id = last;
-    const answered = new Promise<Answer>((resolve) => waiting.set(id, resolve));
+    const answered = new Promise<SourceReply>((resolve) => waiting.set(id, resolve));
     post({ id, offset, length });
     return answered;
   };

@@ -1,14 +1,14 @@
 // The sources of an image, as one coordinator has them for a time: what is the caller's own is asked for by ports.
 
 import { DecantError, type PlainError, toPlain } from '../errors/errors.js';
-import type { Answer, Asked, ImageSpec } from '../messages/messages.js';
+import type { ImageSpec, SourceReply, SourceRequest } from '../messages/messages.js';
 import type { Source } from '../public/types.js';
-import { readOwn } from './caller-source.js';
-import type { Remote, StreamReader } from './caller-stream.js';
+import { readCustomSource } from './custom-source.js';
+import type { RemoteStream, StreamReader } from './custom-stream.js';
 import { Expectations } from './expectations.js';
 
 /** Reads a range in bytes. */
-type Read = (offset: number, length: number, signal: AbortSignal) => Promise<Uint8Array<ArrayBuffer>>;
+type ReadFunction = (offset: number, length: number, signal: AbortSignal) => Promise<Uint8Array<ArrayBuffer>>;
 
 /** How many failures are kept. */
 const KEPT = 16;
@@ -26,7 +26,7 @@ export class Loan {
   readonly #reads: Map<number, AbortController>[] = [];
   #cancelled = false;
   /** Where the stream comes from, if that is a server. */
-  #remote: Remote | undefined;
+  #remote: RemoteStream | undefined;
   /** The last ones by their numbers, since an error of a coordinator comes without its cause. */
   readonly #failures = new Map<number, DecantError>();
   #failed = 0;
@@ -35,9 +35,9 @@ export class Loan {
   lend(source: Source): MessagePort {
     const expectations = new Expectations(source);
     this.#expectations.push(expectations);
-    const read: Read = (offset, length, signal) => {
+    const read: ReadFunction = (offset, length, signal) => {
       expectations.read(offset, length);
-      return readOwn(source, offset, length, signal);
+      return readCustomSource(source, offset, length, signal);
     };
     return this.#lend(read, (reader, expected) => expectations.tell(reader, rangesOf(expected)));
   }
@@ -48,16 +48,16 @@ export class Loan {
     return this.#lend((offset, length, signal) => stream.read(offset, length, signal));
   }
 
-  #lend(read: Read, expect: (reader: number, expected: Float64Array) => void = () => {}): MessagePort {
+  #lend(read: ReadFunction, expect: (reader: number, expected: Float64Array) => void = () => {}): MessagePort {
     const { port1, port2 } = new MessageChannel();
     const reads = new Map<number, AbortController>();
     this.#reads.push(reads);
-    const receive = async (asked: Asked) => {
+    const receive = async (asked: SourceRequest) => {
       if ('givenUp' in asked) reads.get(asked.givenUp)?.abort();
       else if ('id' in asked) await this.#answer(read, port1, reads, asked);
       else if (!this.#cancelled) expect(asked.reader, asked.expected);
     };
-    port1.onmessage = ({ data }) => receive(data as Asked);
+    port1.onmessage = ({ data }) => receive(data as SourceRequest);
     this.#ours.push(port1);
     this.ports.push(port2);
     return port2;
@@ -91,7 +91,7 @@ export class Loan {
   }
 
   async #answer(
-    read: Read,
+    read: ReadFunction,
     port: MessagePort,
     reads: Map<number, AbortController>,
     { id, offset, length }: { id: number; offset: number; length: number },
@@ -103,7 +103,7 @@ export class Loan {
       move(port, id, await read(offset, length, ending.signal));
     } catch (thrown) {
       const error = thrown instanceof DecantError ? this.#keep(thrown) : toPlain(thrown);
-      port.postMessage({ id, error } satisfies Answer);
+      port.postMessage({ id, error } satisfies SourceReply);
     } finally {
       reads.delete(id);
     }
@@ -127,7 +127,7 @@ function rangesOf(expected: Float64Array): { offset: number; length: number }[] 
 /** Moves `bytes` where they are all of their buffer; a part of one is copied, the rest is the caller's. */
 function move(port: MessagePort, id: number, bytes: Uint8Array<ArrayBuffer>): void {
   const post = (moved: Uint8Array<ArrayBuffer>) =>
-    port.postMessage({ id, bytes: moved } satisfies Answer, [moved.buffer]);
+    port.postMessage({ id, bytes: moved } satisfies SourceReply, [moved.buffer]);
   const isWhole = bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength;
   try {
     post(isWhole ? bytes : new Uint8Array(bytes));

@@ -21,10 +21,10 @@ import { LEAST, Retries } from '../http/retry.js';
 import { timeOf } from '../http/seconds.js';
 import { Changed, checkState, type State, stateOf, unnoticed } from '../http/state.js';
 import type { HttpOptions } from '../http/types.js';
-import { openOwn } from './caller-source.js';
+import { openCustomSource } from './custom-source.js';
 import { atHost, HttpSource, rangeHeader, receive } from './http-source.js';
 import type { OpenedSource } from './opened-source.js';
-import { ComingFile, KeptFile, openComing, receiveWhole, unnoticedEnd } from './whole.js';
+import { BufferedFile, openSequential, receiveWhole, SequentialFile, unnoticedEnd } from './whole-file.js';
 
 /** The first request brings as many bytes: the headers and first tables of most images. */
 const HEAD = 64 << 10;
@@ -39,7 +39,7 @@ const NOT_THERE = 416;
 export async function openHttp(platform: HttpPlatform, url: string | URL, options: HttpOptions = {}): Promise<Opened> {
   checkNames('httpSource', options, HTTP_OPTIONS);
   const { opened, address } = await ask(platform, url, options);
-  if (!(opened instanceof ComingFile) || opened.length !== undefined) return opened;
+  if (!(opened instanceof SequentialFile) || opened.length !== undefined) return opened;
   await opened.stream.cancel();
   const reason =
     "its server sends only whole files, and this one is large and of unknown size: hand the address to 'open', which reads it once";
@@ -53,11 +53,11 @@ export async function openAddress(
   options: HttpOptions,
 ): Promise<OpenedSource> {
   const { opened, address } = await ask(platform, url, options);
-  if (opened instanceof ComingFile) return openComing(opened);
-  return Object.assign(openOwn(opened), { identity: address.url.href });
+  if (opened instanceof SequentialFile) return openSequential(opened);
+  return Object.assign(openCustomSource(opened), { identity: address.url.href });
 }
 
-type Opened = HttpSource | KeptFile | ComingFile;
+type Opened = HttpSource | BufferedFile | SequentialFile;
 
 async function ask(
   platform: HttpPlatform,
@@ -105,7 +105,7 @@ async function beginAtOnce(
   signal: AbortSignal,
   encoded?: Encoded,
 ): Promise<Opened> {
-  const exchange = await client.ask('GET', rangeHeader(head.missing), signal);
+  const exchange = await client.ask('GET', rangeHeader(head.remaining), signal);
   let opened: Opened | undefined;
   let next: Encoded | undefined;
   try {
@@ -119,7 +119,7 @@ async function beginAtOnce(
     if (!(thrown instanceof Encoded) || !client.wantStored()) throw thrown;
     next = thrown;
   } finally {
-    if (!(opened instanceof ComingFile)) exchange.end();
+    if (!(opened instanceof SequentialFile)) exchange.end();
   }
   return opened ?? beginAtOnce(client, retries, head, signal, next);
 }
@@ -136,7 +136,7 @@ class Head {
     private readonly retries: Retries,
   ) {}
 
-  get missing(): Range {
+  get remaining(): Range {
     return { start: this.#received, end: this.#told?.bytes.length ?? HEAD };
   }
 
@@ -147,9 +147,9 @@ class Head {
     return hasCome;
   }
 
-  /** Receives what the answer to a request for `missing` brings. */
+  /** Receives what the answer to a request for `remaining` brings. */
   async receive(exchange: Exchange, signal: AbortSignal): Promise<HttpSource> {
-    const asked = this.missing;
+    const asked = this.remaining;
     const { response, who } = exchange;
     const part = checkPart(response, asked, who);
     if (this.#told) this.#checkState(this.#told.state, response, part.size);
@@ -188,7 +188,11 @@ class Head {
   }
 }
 
-async function beginWhole(client: Client, retries: Retries, exchange: Exchange): Promise<KeptFile | ComingFile> {
+async function beginWhole(
+  client: Client,
+  retries: Retries,
+  exchange: Exchange,
+): Promise<BufferedFile | SequentialFile> {
   const { response } = exchange;
   const { name, shown, url } = client.address;
   // A store that says so of a compressed file has it as it is.
@@ -196,8 +200,12 @@ async function beginWhole(client: Client, retries: Retries, exchange: Exchange):
   if (/\bgzip$/.test(coding) && /\.t?gz$/i.test(name) && client.canStore) throw new Encoded(coding);
   const unnoticed = unnoticedEnd(response, url.origin);
   const came = await receiveWhole(exchange, retries);
-  if ('begun' in came) return new ComingFile(exchange, came.begun, retries, name, shown, unnoticed);
-  return new KeptFile(came.bytes, name, unnoticed, { received: came.bytes.length, sent: 0, retries: retries.count });
+  if ('begun' in came) return new SequentialFile(exchange, came.begun, retries, name, shown, unnoticed);
+  return new BufferedFile(came.bytes, name, unnoticed, {
+    received: came.bytes.length,
+    sent: 0,
+    retries: retries.count,
+  });
 }
 
 /**

@@ -2,11 +2,11 @@
 
 import type { FileSpec } from '../messages/messages.js';
 import type { Source } from '../public/types.js';
-import type { StreamReader } from './caller-stream.js';
+import type { StreamReader } from './custom-stream.js';
 
 export interface OpenedSource {
   /** A file, or a source or a stream of the caller's own, which stays on this side. */
-  spec: FileSpec | { own: Source; size: number } | { stream: StreamReader };
+  spec: FileSpec | { custom: Source; size: number } | { stream: StreamReader };
   /** Equal only for sources that are one and the same file. */
   identity: unknown;
   /** Browsers: the handle by which the file was given, which tells whether two sources are one file, too. */

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { HttpOptions } from '../http/types.js';
 import type { Companion, Input } from '../public/given.js';
 import type { Source } from '../public/types.js';
-import { openOwn } from './caller-source.js';
+import { openCustomSource } from './custom-source.js';
 import { openStream } from './open-stream.js';
 import type { OpenedSource } from './opened-source.js';
 import { Sources } from './sources.js';
@@ -25,7 +25,7 @@ const own = (name: string | undefined, more: Partial<Source> = {}): Source => ({
 async function openSource(input: Input): Promise<OpenedSource> {
   if (input instanceof ReadableStream)
     return { ...openStream(input), name: 'stream', close: async () => void closed.push('stream') };
-  const opened = openOwn(input as Source);
+  const opened = openCustomSource(input as Source);
   const close = async () => void closed.push(opened.name);
   return { ...opened, close };
 }
@@ -51,7 +51,7 @@ test('headers are for addresses of the origin of the image', async () => {
   const asked: [Input, unknown][] = [];
   const openAddress = async (input: Input, options: HttpOptions) => {
     asked.push([input, options.headers]);
-    return openOwn(own(String(input)));
+    return openCustomSource(own(String(input)));
   };
   const headers = { Authorization: 'Bearer secret' };
   const image = 'https://user@one.test/top.qcow2';
@@ -104,7 +104,7 @@ function gates() {
     const source = input as Source;
     begun.push(source.name!);
     return new Promise<OpenedSource>((resolve, reject) => {
-      const opened = { ...openOwn(source), close: async () => void closed.push(source.name) };
+      const opened = { ...openCustomSource(source), close: async () => void closed.push(source.name) };
       const abort = () => reject(new Error('aborted'));
       const open = () => {
         signal?.removeEventListener('abort', abort);

@@ -8,7 +8,7 @@ import type { HttpOptions } from '../http/types.js';
 import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages/messages.js';
 import type { Companion, Input } from '../public/given.js';
 import type { Network } from '../public/types.js';
-import { expects, isOwn } from './caller-source.js';
+import { expects, isCustomSource } from './custom-source.js';
 import { Loan } from './loan.js';
 import type { OpenedSource } from './opened-source.js';
 
@@ -59,13 +59,13 @@ export class Sources {
 
   /** Whether one of them fetches ahead what it is told of. */
   get expect(): boolean {
-    return this.all.some(({ spec }) => 'own' in spec && expects(spec.own));
+    return this.all.some(({ spec }) => 'custom' in spec && expects(spec.custom));
   }
 
   /** What has gone over networks so far, for each source behind one. */
   get networks(): Network[] {
     const networkOf = ({ spec }: OpenedSource) => {
-      if ('own' in spec) return spec.own.network;
+      if ('custom' in spec) return spec.custom.network;
       return 'stream' in spec ? spec.stream.remote?.network : undefined;
     };
     return this.all.flatMap((source) => networkOf(source) ?? []);
@@ -75,7 +75,7 @@ export class Sources {
   lend(settings: ImageSettings): Loan {
     const loan = new Loan();
     const travelling = ({ spec }: OpenedSource): SourceSpec => {
-      if ('own' in spec) return { port: loan.lend(spec.own), size: spec.size, expects: expects(spec.own) };
+      if ('custom' in spec) return { port: loan.lend(spec.custom), size: spec.size, expects: expects(spec.custom) };
       return 'stream' in spec ? { stream: loan.lendStream(spec.stream) } : spec;
     };
     const [source, ...others] = this.all.map(travelling);
@@ -129,7 +129,7 @@ export class Sources {
 }
 
 const isNamed = (companion: Companion): companion is { name: string; source: Input } =>
-  isObject(companion) && !(companion instanceof Blob) && !isOwn(companion) && 'source' in companion;
+  isObject(companion) && !(companion instanceof Blob) && !isCustomSource(companion) && 'source' in companion;
 
 const namedCompanion = (companion: Companion): { name: string | undefined; source: Input } =>
   isNamed(companion) ? companion : { name: undefined, source: companion };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type JournalFile, lineOf, Notes, readLines, wholeLines } from './journal-lines.js';
+import { type JournalFile, JournalWriter, lineOf, readLines, wholeLines } from './journal-lines.js';
 
 const at = (guest: number) => ({ guest, written: guest / 2 });
 
@@ -7,24 +7,24 @@ describe('readLines', () => {
   test.each<[string, string, ReturnType<typeof readLines>]>([
     ['nothing', '', undefined],
     ['a head without an end', 'head', undefined],
-    ['the head alone', 'head\n', { head: 'head', begun: undefined }],
-    ['one line', 'head\n8192 4096\n', { head: 'head', begun: at(8192) }],
-    ['several lines: the last one', 'head\n2 1\n8 4\n', { head: 'head', begun: at(8) }],
-    ['a last line without an end', 'head\n2 1\n8 4', { head: 'head', begun: at(2) }],
-    ['a last line that is cut within a number', 'head\n2 1\n8', { head: 'head', begun: at(2) }],
-    ['a line with one number only', 'head\n2 1\n8\n', { head: 'head', begun: at(2) }],
-    ['a line that continues one without an end', 'head\n2 1\n98 4 4\n', { head: 'head', begun: at(2) }],
-    ['a negative number', 'head\n-2 1\n', { head: 'head', begun: undefined }],
-    ['a number that is too long', 'head\n12345678901234567 1\n', { head: 'head', begun: undefined }],
-    ['no digits', 'head\n0x10 1e3\n', { head: 'head', begun: undefined }],
-    ['an empty line', 'head\n2 1\n\n', { head: 'head', begun: at(2) }],
+    ['the head alone', 'head\n', { head: 'head', resumePoint: undefined }],
+    ['one line', 'head\n8192 4096\n', { head: 'head', resumePoint: at(8192) }],
+    ['several lines: the last one', 'head\n2 1\n8 4\n', { head: 'head', resumePoint: at(8) }],
+    ['a last line without an end', 'head\n2 1\n8 4', { head: 'head', resumePoint: at(2) }],
+    ['a last line that is cut within a number', 'head\n2 1\n8', { head: 'head', resumePoint: at(2) }],
+    ['a line with one number only', 'head\n2 1\n8\n', { head: 'head', resumePoint: at(2) }],
+    ['a line that continues one without an end', 'head\n2 1\n98 4 4\n', { head: 'head', resumePoint: at(2) }],
+    ['a negative number', 'head\n-2 1\n', { head: 'head', resumePoint: undefined }],
+    ['a number that is too long', 'head\n12345678901234567 1\n', { head: 'head', resumePoint: undefined }],
+    ['no digits', 'head\n0x10 1e3\n', { head: 'head', resumePoint: undefined }],
+    ['an empty line', 'head\n2 1\n\n', { head: 'head', resumePoint: at(2) }],
   ])('%s', (_, text, expected) => {
     expect(readLines(text)).toEqual(expected);
   });
 
   test('reads what lineOf writes', () => {
-    const begun = { guest: 2 ** 53 - 1, written: 2 ** 52 };
-    expect(readLines(`head\n${lineOf(begun)}`)).toEqual({ head: 'head', begun });
+    const resumePoint = { guest: 2 ** 53 - 1, written: 2 ** 52 };
+    expect(readLines(`head\n${lineOf(resumePoint)}`)).toEqual({ head: 'head', resumePoint });
   });
 });
 
@@ -39,7 +39,7 @@ test.each([
   expect(wholeLines(new TextEncoder().encode(text))).toBe(length);
 });
 
-describe('Notes', () => {
+describe('JournalWriter', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['performance', 'setTimeout'] });
   });
@@ -65,7 +65,7 @@ describe('Notes', () => {
 
   test('notes nothing in the first half second, and then the latest, the data first', async () => {
     const file = journal();
-    const notes = new Notes(file);
+    const notes = new JournalWriter(file);
     notes.settled(at(2));
     await passed(499);
     notes.settled(at(4));
@@ -81,7 +81,7 @@ describe('Notes', () => {
 
   test('notes an offset once, however often it is reported', async () => {
     const file = journal();
-    const notes = new Notes(file, at(2));
+    const notes = new JournalWriter(file, at(2));
     for (let time = 0; time < 10_000; time += 100) {
       await passed(100);
       notes.settled(at(time < 2000 ? 2 : 4));
@@ -91,7 +91,7 @@ describe('Notes', () => {
 
   test('waits half a second between two notes', async () => {
     const file = journal();
-    const notes = new Notes(file);
+    const notes = new JournalWriter(file);
     for (let time = 0; time < 2000; time += 50) {
       await passed(50);
       notes.settled(at(time + 2));
@@ -102,7 +102,7 @@ describe('Notes', () => {
 
   test('waits ten times as long as a note takes, and notes one at a time', async () => {
     const file = journal(200);
-    const notes = new Notes(file);
+    const notes = new JournalWriter(file);
     await passed(500);
     notes.settled(at(2));
     await passed(100);
@@ -120,7 +120,7 @@ describe('Notes', () => {
 
   test('a note covers what was settled before its flush, and nothing later', async () => {
     const file = journal(100);
-    const notes = new Notes(file);
+    const notes = new JournalWriter(file);
     await passed(500);
     notes.settled(at(2));
     notes.settled(at(4));
@@ -130,7 +130,7 @@ describe('Notes', () => {
 
   test('end waits for a note under way, and adds none', async () => {
     const file = journal(100);
-    const notes = new Notes(file);
+    const notes = new JournalWriter(file);
     await passed(500);
     notes.settled(at(2));
     notes.settled(at(4));
@@ -142,7 +142,7 @@ describe('Notes', () => {
 
   test('keep waits for a note under way, and adds what is written since', async () => {
     const file = journal(100);
-    const notes = new Notes(file);
+    const notes = new JournalWriter(file);
     await passed(500);
     notes.settled(at(2));
     notes.settled(at(4));
@@ -154,7 +154,7 @@ describe('Notes', () => {
 
   test('keep notes at once, but nothing twice', async () => {
     const file = journal();
-    const notes = new Notes(file);
+    const notes = new JournalWriter(file);
     notes.settled(at(2));
     await notes.keep();
     await notes.keep();
@@ -163,7 +163,7 @@ describe('Notes', () => {
 
   test('what was noted by an earlier conversion is not noted again', async () => {
     const file = journal();
-    const notes = new Notes(file, at(8));
+    const notes = new JournalWriter(file, at(8));
     expect(notes.hasAny).toBe(true);
     await notes.keep();
     expect(file.calls).toEqual([]);
@@ -175,7 +175,7 @@ describe('Notes', () => {
     file.flushData = async () => {
       throw cause;
     };
-    const notes = new Notes(file);
+    const notes = new JournalWriter(file);
     await passed(500);
     notes.settled(at(2));
     await passed(5000);
@@ -193,7 +193,7 @@ describe('Notes', () => {
     file.append = async () => {
       throw new Error('the disk is full');
     };
-    const notes = new Notes(file);
+    const notes = new JournalWriter(file);
     await passed(500);
     notes.settled(at(2));
     await passed(5000);

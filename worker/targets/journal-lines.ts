@@ -1,24 +1,24 @@
 // The journal of a partial file, in Node and in browsers: a line for the conversion, and one for each time at which more
 // was certain to be there.
 
-import type { Begun } from './output-target.js';
+import type { ResumePoint } from './output-target.js';
 
 /** How long to wait before what is done is made certain once more: so many milliseconds, and as many times as it took. */
 const INTERVAL = 500;
 const TIMES = 10;
-const NOTHING: Begun = { guest: 0, written: 0 };
+const NOTHING: ResumePoint = { guest: 0, written: 0 };
 
-export const lineOf = ({ guest, written }: Begun): string => `${guest} ${written}\n`;
+export const lineOf = ({ guest, written }: ResumePoint): string => `${guest} ${written}\n`;
 
 /** The line for the conversion, and what is certain to be there; undefined where the text has not even the line. */
-export function readLines(text: string): { head: string; begun: Begun | undefined } | undefined {
+export function readLines(text: string): { head: string; resumePoint: ResumePoint | undefined } | undefined {
   // A line without an end was being written when the system stopped.
   const [head, ...lines] = text.split('\n').slice(0, -1);
   if (head === undefined) return undefined;
-  return { head, begun: lines.map(begunOf).findLast((begun) => begun !== undefined) };
+  return { head, resumePoint: lines.map(resumePointOf).findLast((resumePoint) => resumePoint !== undefined) };
 }
 
-function begunOf(line: string): Begun | undefined {
+function resumePointOf(line: string): ResumePoint | undefined {
   const [, guest, written] = /^(\d{1,16}) (\d{1,16})$/.exec(line) ?? [];
   return guest === undefined ? undefined : { guest: Number(guest), written: Number(written) };
 }
@@ -33,10 +33,10 @@ export interface JournalFile {
   append(line: string): Promise<void>;
 }
 
-/** Notes in a journal what is done, now and then. A failure of the journal makes less certain, and no more. */
-export class Notes {
-  #latest: Begun;
-  #noted: Begun;
+/** JournalWriter in a journal what is done, now and then. A failure of the journal makes less certain, and no more. */
+export class JournalWriter {
+  #latest: ResumePoint;
+  #noted: ResumePoint;
   /** When it is to be noted next. */
   #next = performance.now() + INTERVAL;
   #noting: Promise<void> | undefined;
@@ -44,13 +44,13 @@ export class Notes {
   /** Why the data did not get to the disk. The system tells it once. */
   flushFailure: unknown;
 
-  /** `begun` is noted already. */
+  /** `resumePoint` is noted already. */
   constructor(
     private readonly file: JournalFile,
-    begun = NOTHING,
+    resumePoint = NOTHING,
   ) {
-    this.#latest = begun;
-    this.#noted = begun;
+    this.#latest = resumePoint;
+    this.#noted = resumePoint;
   }
 
   /** Whether anything is certain. */
@@ -59,11 +59,11 @@ export class Notes {
   }
 
   /** So much is written. */
-  settled(begun: Begun): void {
-    this.#latest = begun;
+  settled(resumePoint: ResumePoint): void {
+    this.#latest = resumePoint;
     const start = performance.now();
     // Progress goes on while a server is silent: what is noted already would be flushed again and again.
-    const isNoted = begun.guest === this.#noted.guest;
+    const isNoted = resumePoint.guest === this.#noted.guest;
     if (isNoted || this.#noting || start < this.#next) return;
     this.#noting = this.#note().finally(() => {
       const end = performance.now();
@@ -77,7 +77,7 @@ export class Notes {
     await this.#noting;
   }
 
-  /** Notes what is written, and ends. */
+  /** JournalWriter what is written, and ends. */
   async keep(): Promise<void> {
     await this.#noting;
     if (this.#latest.guest > this.#noted.guest) await this.#note();

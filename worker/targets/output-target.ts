@@ -16,7 +16,7 @@ export interface Sizes {
 }
 
 /** What of an output is there: all of the disk up to an offset, and how many bytes were written for it. */
-export interface Begun {
+export interface ResumePoint {
   guest: number;
   written: number;
 }
@@ -33,9 +33,9 @@ export interface OutputTarget {
   /** What a conversion `identity` would go on with. Missing where only the other side of a network knows. */
   kept?(identity: string): Promise<Kept>;
   /** What of the output is there already. */
-  readonly begun?: Begun | undefined;
+  readonly resumePoint?: ResumePoint | undefined;
   /** So much of the output is written. */
-  settled?(begun: Begun): void;
+  settled?(resumePoint: ResumePoint): void;
   /** Fails where what was written would replace what somebody else has written since `prepare`. Called before it may appear. */
   verify?(): Promise<void>;
   /** Checks that what was written has `size` bytes, and makes it appear under its name. From then on a cancel is too late. */

@@ -8,7 +8,7 @@ const LONG = 4 << 20;
 /** The number of reads at once: as many as a conversion has under way. */
 const AT_ONCE = 8;
 
-interface Range {
+interface ReadRange {
   offset: number;
   length: number;
 }
@@ -25,7 +25,7 @@ export async function checkSource(source: Source, expected?: Uint8Array): Promis
     findings.add(`size is ${source.size}, but ${expected.length} bytes are expected`);
     return findings.sentences;
   }
-  const contract = new Contract(source, findings, expected);
+  const contract = new SourceContract(source, findings, expected);
   if (source.size === 0 || !(await contract.checkRanges())) return findings.sentences;
   await contract.checkArraysGivenAway();
   await contract.checkReadsAtOnce();
@@ -43,8 +43,8 @@ function checkProperties(source: { size?: unknown; name?: unknown; read?: unknow
   return findings.sentences.length === 0;
 }
 
-class Contract {
-  readonly #ranges: Range[];
+class SourceContract {
+  readonly #ranges: ReadRange[];
 
   constructor(
     private readonly source: Source,
@@ -93,7 +93,7 @@ class Contract {
     const length = Math.min(size, 65_537);
     const step = Math.floor((size - length) / AT_ONCE);
     const ranges = Array.from({ length: AT_ONCE }, (_, at) => ({ offset: at * step, length }));
-    const name = (range: Range) => `${nameOf(range)}, one of ${AT_ONCE} at once,`;
+    const name = (range: ReadRange) => `${nameOf(range)}, one of ${AT_ONCE} at once,`;
     const together = await Promise.all(ranges.map((range) => this.#read(range, name(range))));
     for (const [at, range] of ranges.entries()) {
       const alone = await this.#read(range, nameOf(range));
@@ -119,7 +119,7 @@ class Contract {
   }
 
   /** The bytes of `range`; `undefined`, and a fault, if they are not right. */
-  async #read({ offset, length }: Range, name: string): Promise<Uint8Array | undefined> {
+  async #read({ offset, length }: ReadRange, name: string): Promise<Uint8Array | undefined> {
     const { signal } = new AbortController();
     const result = await this.findings.call(name, () => this.source.read(offset, length, { signal }));
     if (!result) return undefined;
@@ -139,7 +139,7 @@ class Contract {
   }
 }
 
-const nameOf = ({ offset, length }: Range): string => `read(${offset}, ${length})`;
+const nameOf = ({ offset, length }: ReadRange): string => `read(${offset}, ${length})`;
 
 /** Transfers the buffer of `bytes`, if it holds nothing else. */
 function moveAway(bytes: Uint8Array): void {

@@ -14,20 +14,20 @@ const SIZE = (KINDS.length - 1) * PIECE_LENGTH + LAST_LENGTH;
 /** How long a conversion waits for `abort`, in seconds, unless the target says how long. */
 const ABORT_TIMEOUT = 0.2;
 
-interface Piece {
+interface DiskPiece {
   kind: 'data' | 'hole';
   offset: number;
   length: number;
 }
 
-const pieces: Piece[] = KINDS.map((kind, at) => ({
+const pieces: DiskPiece[] = KINDS.map((kind, at) => ({
   kind,
   offset: at * PIECE_LENGTH,
   length: at === KINDS.length - 1 ? LAST_LENGTH : PIECE_LENGTH,
 }));
 
 /** The bytes of a piece, in a new array. */
-function bytesOf({ kind, offset, length }: Piece): Uint8Array<ArrayBuffer> {
+function bytesOf({ kind, offset, length }: DiskPiece): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   if (kind === 'hole') return bytes;
   for (let at = 0; at < length; at += 1) bytes[at] = ((offset + at) * 2_654_435_761) >>> 24 || 1;
@@ -44,7 +44,7 @@ export async function checkTarget<T extends Target>(
   readBack: (target: T) => Promise<Uint8Array | undefined>,
 ): Promise<string[]> {
   const findings = new Findings();
-  const contract = new Contract(make, readBack, findings);
+  const contract = new TargetContract(make, readBack, findings);
   if (!(await contract.checkProperties())) return findings.sentences;
   await contract.checkDisk('a disk', pieces);
   await contract.checkDisk('an empty disk', []);
@@ -63,7 +63,7 @@ export async function checkTarget<T extends Target>(
   return findings.sentences;
 }
 
-class Contract<T extends Target> {
+class TargetContract<T extends Target> {
   constructor(
     private readonly make: () => T | Promise<T>,
     private readonly readBack: (target: T) => Promise<Uint8Array | undefined>,
@@ -93,7 +93,7 @@ class Contract<T extends Target> {
   }
 
   /** Writes a disk of `pieces` as a conversion does, and compares what is read back. */
-  async checkDisk(what: string, pieces: Piece[]): Promise<void> {
+  async checkDisk(what: string, pieces: DiskPiece[]): Promise<void> {
     const target = await this.#made();
     if (!target) return;
     const { length } = this.findings.sentences;
@@ -138,7 +138,7 @@ class Contract<T extends Target> {
     await this.findings.call('open', () => target.open?.(plan));
   }
 
-  async put(target: T, piece: Piece): Promise<void> {
+  async put(target: T, piece: DiskPiece): Promise<void> {
     const { kind, offset, length } = piece;
     if (kind === 'hole' && target.hole) {
       await this.findings.call(`hole(${offset}, ${length})`, () => target.hole!(offset, length));

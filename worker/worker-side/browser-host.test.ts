@@ -1,7 +1,7 @@
 // Browser storage that is full, busy or limited, as a worker handles it.
 
 import { beforeEach, expect, test, vi } from 'vitest';
-import type { ObjectTarget } from './host.js';
+import type { ObjectTarget } from './worker-host.js';
 
 const GB = 1e9;
 
@@ -150,7 +150,7 @@ async function openWithJournal(fault: Fault, guest: number, milliseconds: number
     const { host } = await load(fault);
     let ended = 'waiting';
     host
-      .openTarget({ opfs: 'out', sized: true, resume: { head: 'head', begun: { guest, written: guest } } }, true)
+      .openTarget({ opfs: 'out', sized: true, resume: { head: 'head', resumePoint: { guest, written: guest } } }, true)
       .then(
         ({ journal }) => {
           ended = journal ? 'with a journal' : 'without a journal';

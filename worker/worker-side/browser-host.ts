@@ -4,9 +4,9 @@ import { DecantError } from '../errors/errors.js';
 import type { Resume } from '../messages/messages.js';
 import type { Port } from '../messages/rpc.js';
 import { FOLDER, journalName } from '../messages/storage-folder.js';
-import type { Host, ObjectTarget, OpenTarget } from './host.js';
 import { PortTarget } from './port-target.js';
 import { StorageJournal } from './storage-journal.js';
+import type { ObjectTarget, OpenTarget, WorkerHost } from './worker-host.js';
 
 const port: Port = {
   post: (message, transfer = []) => globalThis.postMessage(message, { transfer }),
@@ -101,18 +101,18 @@ async function setLength(file: FileSystemFileHandle, length: number, kept = 0): 
  */
 async function journalFor(
   name: string,
-  { head, begun }: Resume,
+  { head, resumePoint }: Resume,
   flushData: () => Promise<void>,
 ): Promise<StorageJournal | undefined> {
-  const goesOn = begun.guest > 0;
+  const resumes = resumePoint.guest > 0;
   let handle: FileSystemSyncAccessHandle | undefined;
   try {
     const file = await (await storageFolder()).getFileHandle(journalName(name), { create: true });
-    handle = await (goesOn ? patiently(() => syncHandle(file)) : syncHandle(file));
-    return handle && StorageJournal.begin(handle, head, begun, flushData);
+    handle = await (resumes ? patiently(() => syncHandle(file)) : syncHandle(file));
+    return handle && StorageJournal.begin(handle, head, resumePoint, flushData);
   } catch (thrown) {
     handle?.close();
-    if (goesOn) throw thrown;
+    if (resumes) throw thrown;
     return undefined;
   }
 }
@@ -217,7 +217,7 @@ async function openAlone(file: FileSystemFileHandle, resume: Resume | undefined)
     }
   };
   const journal = resume && (await journalFor(file.name, resume, flushData));
-  const kept = resume?.begun.guest ?? 0;
+  const kept = resume?.resumePoint.guest ?? 0;
   try {
     handle = await (kept > 0 ? patiently(() => syncHandle(file)) : syncHandle(file));
     if (!handle) {
@@ -235,7 +235,7 @@ async function openAlone(file: FileSystemFileHandle, resume: Resume | undefined)
   }
 }
 
-export const browserHost: Host = {
+export const browserHost: WorkerHost = {
   port,
 
   file(spec) {
@@ -251,7 +251,7 @@ export const browserHost: Host = {
     const { resume, sized } = spec;
     if (poolWorkers && sized && canShare()) {
       const journal = resume && (await journalFor(file.name, resume, () => flush(() => sharedHandle(file))));
-      return { target: { object: new SharedFile(file, resume?.begun.guest ?? 0) }, shared: true, journal };
+      return { target: { object: new SharedFile(file, resume?.resumePoint.guest ?? 0) }, shared: true, journal };
     }
     return openAlone(file, resume);
   },

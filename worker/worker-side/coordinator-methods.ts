@@ -5,10 +5,10 @@ import type { FileSpec, ImageSpec, SourceSpec, TargetSpec } from '../messages/me
 import { type Methods, Moved } from '../messages/rpc.js';
 import type { Info, LostRange, Notice, OutputFormat } from '../public/types.js';
 import { Dispatcher } from './dispatcher.js';
-import type { CrateTarget, Host, OpenTarget } from './host.js';
 import { PortSource } from './port-source.js';
 import { PortStream } from './port-stream.js';
 import type { Crate, Threads, Workers } from './wasm.js';
+import type { CrateTarget, OpenTarget, WorkerHost } from './worker-host.js';
 
 /** `Info` of the API, without what only the caller knows. */
 export type CrateInfo = Omit<Info, 'name'>;
@@ -16,7 +16,7 @@ export type CrateInfo = Omit<Info, 'name'>;
 /** `Extent` of the API, with the number of its file: 0 is the image, the companions follow. */
 export type CrateExtent = Omit<import('../public/types.js').Extent, 'file'> & { file?: number };
 
-export interface OpenedImage {
+export interface OpenResult {
   image: number;
   info: CrateInfo;
   formats: OutputFormat[];
@@ -24,7 +24,7 @@ export interface OpenedImage {
   comesInOrder: boolean;
 }
 
-export interface Unlocking {
+export interface UnlockRequest {
   operation: number;
   image: number;
   /** Wiped here. */
@@ -71,20 +71,20 @@ export interface Examined {
   checked: number;
 }
 
-export interface Examination {
+export interface ExamineRequest {
   operation: number;
   image: number;
   deep: boolean;
 }
 
-export interface Read {
+export interface ReadRequest {
   operation: number;
   image: number;
   offset: number;
   length: number;
 }
 
-export interface Conversion {
+export interface ConvertRequest {
   operation: number;
   image: number;
   /** The ways to pool workers; none with the pool of threads. */
@@ -94,7 +94,7 @@ export interface Conversion {
   target: TargetSpec;
   memory: number;
   /** What of the output is there already. */
-  begun: { guest: number; written: number } | undefined;
+  resumePoint: { guest: number; written: number } | undefined;
 }
 
 /**
@@ -114,7 +114,7 @@ interface HeldImage {
 }
 
 export function coordinatorMethods(
-  host: Host,
+  host: WorkerHost,
   instantiate: (module: WebAssembly.Module, threads: number) => Promise<Crate>,
   report: (event: string, detail: unknown) => void,
 ) {
@@ -170,7 +170,7 @@ export function coordinatorMethods(
       crate = await instantiate(module, threads);
     },
 
-    async open(spec: ImageSpec): Promise<OpenedImage> {
+    async open(spec: ImageSpec): Promise<OpenResult> {
       const opened = await openImage(spec);
       const { image: crateImage } = opened;
       try {
@@ -194,7 +194,7 @@ export function coordinatorMethods(
     },
 
     /** Finds the key of the first layer that is still locked; answers with what the image needs then. */
-    async unlock({ operation, image, password, assume }: Unlocking): Promise<Info['needs']> {
+    async unlock({ operation, image, password, assume }: UnlockRequest): Promise<Info['needs']> {
       const { image: crateImage } = images.get(image)!;
       const progress = (share: number) => report(`unlocking:${operation}`, share);
       try {
@@ -226,13 +226,13 @@ export function coordinatorMethods(
     },
 
     /** Undefined for a disk that comes in order. */
-    async examine({ operation, image, deep }: Examination): Promise<Examined | undefined> {
+    async examine({ operation, image, deep }: ExamineRequest): Promise<Examined | undefined> {
       const { image: crateImage } = images.get(image)!;
       return cancellable(operation, (cancel) => crateImage.examine(deep, cancel));
     },
 
     /** A part of the disk. */
-    async read({ operation, image, offset, length }: Read): Promise<Moved<Uint8Array<ArrayBuffer>>> {
+    async read({ operation, image, offset, length }: ReadRequest): Promise<Moved<Uint8Array<ArrayBuffer>>> {
       const { image: crateImage } = images.get(image)!;
       const bytes = await cancellable(operation, (cancel) => crateImage.read(offset, length, cancel));
       return new Moved(bytes as Uint8Array<ArrayBuffer>, [bytes.buffer as ArrayBuffer]);
@@ -245,8 +245,8 @@ export function coordinatorMethods(
       format,
       target: targetSpec,
       memory,
-      begun,
-    }: Conversion): Promise<Converted> {
+      resumePoint,
+    }: ConvertRequest): Promise<Converted> {
       const { image: crateImage, spec, sources } = images.get(image)!;
       const dispatcher = pool.length > 0 ? new Dispatcher(pool, sources) : undefined;
       if (dispatcher) dispatchers.set(operation, dispatcher);
@@ -267,8 +267,8 @@ export function coordinatorMethods(
             format,
             seconds: Date.now() / 1000,
             random,
-            begun: begun?.guest ?? 0,
-            begunWritten: begun?.written ?? 0,
+            begun: resumePoint?.guest ?? 0,
+            begunWritten: resumePoint?.written ?? 0,
           };
           const dispatch = dispatcher && ((job: Uint8Array, reads: []) => dispatcher.run(job, reads));
           const { target } = place;

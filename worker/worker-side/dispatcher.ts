@@ -1,9 +1,9 @@
 // The jobs of one conversion, dispatched to the workers of a pool.
 
 import { DecantError } from '../errors/errors.js';
-import { Client, channelPort, type WorkerPort } from '../messages/rpc.js';
+import { channelPort, RpcClient, type WorkerPort } from '../messages/rpc.js';
 import type { Attachment, JobMethods } from './pool-methods.js';
-import { type PortSource, Reads } from './port-source.js';
+import { type PortSource, ReadQueue } from './port-source.js';
 
 /** A range of one of the sources, in bytes: what the crate wants to have read for a job. */
 export interface SourceRange {
@@ -21,13 +21,13 @@ const workerPort = (port: MessagePort): WorkerPort => ({
 });
 
 export class Dispatcher {
-  readonly #workers: Client<JobMethods>[];
+  readonly #workers: RpcClient<JobMethods>[];
   /** How many jobs each worker has. */
   readonly #jobs: number[];
-  /** Reads for jobs that are still to be sent. */
-  readonly #waiting = new Map<Promise<Uint8Array<ArrayBuffer>>, Reads>();
+  /** ReadQueue for jobs that are still to be sent. */
+  readonly #waiting = new Map<Promise<Uint8Array<ArrayBuffer>>, ReadQueue>();
   /** By the numbers of their files. */
-  readonly #reads = new Map<number, Reads>();
+  readonly #reads = new Map<number, ReadQueue>();
   #failure: DecantError | undefined;
 
   constructor(
@@ -35,7 +35,7 @@ export class Dispatcher {
     /** As jobs number them. */
     private readonly sources: unknown[],
   ) {
-    this.#workers = ports.map((port) => new Client<JobMethods>(workerPort(port)));
+    this.#workers = ports.map((port) => new RpcClient<JobMethods>(workerPort(port)));
     this.#jobs = ports.map(() => 0);
   }
 
@@ -84,7 +84,7 @@ export class Dispatcher {
   }
 
   async #fetch({ file, offset, length }: SourceRange): Promise<Uint8Array<ArrayBuffer>> {
-    const reads = this.#reads.get(file) ?? new Reads(this.sources[file] as PortSource);
+    const reads = this.#reads.get(file) ?? new ReadQueue(this.sources[file] as PortSource);
     this.#reads.set(file, reads);
     const read = reads.fetch(offset, length);
     this.#waiting.set(read, reads);

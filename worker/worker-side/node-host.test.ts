@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import { test } from '../../e2e/support/units/folder.js';
 import type { OpenFile, TargetSpec } from '../messages/messages.js';
-import type { ObjectSource, ObjectTarget } from './host.js';
 import { nodeHost } from './node-host.js';
+import type { ObjectSource, ObjectTarget } from './worker-host.js';
 
 const MIB = 1 << 20;
 

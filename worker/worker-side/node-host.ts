@@ -6,9 +6,9 @@ import { parentPort } from 'node:worker_threads';
 import type { DecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
 import type { OpenFile, TargetSpec } from '../messages/messages.js';
-import type { Host, ObjectSource, ObjectTarget } from './host.js';
 import { type Descriptor, openForReading, openForWriting } from './open-file.js';
 import { PortTarget } from './port-target.js';
+import type { ObjectSource, ObjectTarget, WorkerHost } from './worker-host.js';
 
 /** Larger writes are no faster. */
 const WRITE = 1 << 20;
@@ -143,7 +143,7 @@ function openFile(spec: TargetSpec): { object: FileTarget; close: () => void } {
   return { object: new FileTarget(file, spec.name, spec.inPlace, spec.dense, spec.sync), close: () => file.close() };
 }
 
-export const nodeHost: Host = {
+export const nodeHost: WorkerHost = {
   port: {
     post: (message, transfer = []) => parentPort!.postMessage(message, transfer as ArrayBuffer[]),
     listen: (message) => parentPort!.on('message', message),

@@ -3,8 +3,8 @@
 import { toTargetError } from '../errors/errors.js';
 import type { FileSpec, TargetSpec } from '../messages/messages.js';
 import { channelPort, type Methods, Moved, serve } from '../messages/rpc.js';
-import type { Host, OpenHandle } from './host.js';
 import { instantiate, type Workers } from './wasm.js';
+import type { OpenHandle, WorkerHost } from './worker-host.js';
 
 /** A conversion as a pool worker sees it; without a target it hands its output over. */
 export interface Attachment {
@@ -30,7 +30,7 @@ class JobRunner {
 
   constructor(
     private readonly crate: typeof Workers,
-    private readonly host: Host,
+    private readonly host: WorkerHost,
   ) {}
 
   attach(attachment: Attachment): void {
@@ -92,7 +92,7 @@ function jobMethods(runner: JobRunner) {
   } satisfies Methods;
 }
 
-export function poolMethods(host: Host, glue: typeof Workers) {
+export function poolMethods(host: WorkerHost, glue: typeof Workers) {
   let crate: typeof Workers;
   const connections = new Map<number, { runner: JobRunner; port: MessagePort }>();
   return {

@@ -2,8 +2,8 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { soon } from '../../e2e/support/units/soon.js';
-import type { Answer, Asked } from '../messages/messages.js';
-import { PortSource, Reads } from './port-source.js';
+import type { SourceReply, SourceRequest } from '../messages/messages.js';
+import { PortSource, ReadQueue } from './port-source.js';
 
 let end = () => {};
 afterEach(() => end());
@@ -11,17 +11,17 @@ afterEach(() => end());
 /** A source of 1 MiB, and what its calling side was asked. */
 function connect(expects = false) {
   const { port1, port2 } = new MessageChannel();
-  const asked: Asked[] = [];
-  port1.onmessage = ({ data }) => asked.push(data as Asked);
+  const asked: SourceRequest[] = [];
+  port1.onmessage = ({ data }) => asked.push(data as SourceRequest);
   end = () => port1.close();
-  const answer = (answer: Answer) => port1.postMessage(answer);
+  const answer = (answer: SourceReply) => port1.postMessage(answer);
   const give = ({ id, offset, length }: { id: number; offset: number; length: number }) =>
     answer({ id, bytes: new Uint8Array(length).fill(offset) });
   return { source: new PortSource(port2, 1 << 20, expects), asked, answer, give };
 }
-type Range = Extract<Asked, { offset: number }>;
-const ranges = (asked: Asked[]) => asked.filter((it): it is Range => 'offset' in it);
-const arrived = (asked: Asked[], count: number) => soon(() => expect(asked).toHaveLength(count));
+type Range = Extract<SourceRequest, { offset: number }>;
+const ranges = (asked: SourceRequest[]) => asked.filter((it): it is Range => 'offset' in it);
+const arrived = (asked: SourceRequest[], count: number) => soon(() => expect(asked).toHaveLength(count));
 
 test('a read is answered by its number, in any order', async () => {
   const { source, asked, give } = connect();
@@ -53,7 +53,7 @@ test('eight reads are under way at once, and others follow in their order', asyn
 
 test('users of one source do not wait for each other', async () => {
   const { source, asked, give } = connect();
-  const [one, other] = [new Reads(source), new Reads(source)];
+  const [one, other] = [new ReadQueue(source), new ReadQueue(source)];
   for (let at = 0; at < 9; at += 1) one.fetch(at, 1).catch(() => {});
   const read = other.fetch(100, 1);
   await arrived(asked, 9);

@@ -1,17 +1,15 @@
 // A source of the caller's, from inside a coordinator: the calling side is asked for its bytes.
 
 import { cancelled, toDecantError } from '../errors/errors.js';
-import type { Answer, Asked } from '../messages/messages.js';
-import type { CallerSource } from './host.js';
+import type { SourceReply, SourceRequest } from '../messages/messages.js';
+import type { CustomSource } from './worker-host.js';
 
-type Bytes = Uint8Array<ArrayBuffer>;
-
-interface Read {
+interface PendingRead {
   id: number;
   offset: number;
   length: number;
-  promise: Promise<Bytes>;
-  resolve(bytes: Bytes): void;
+  promise: Promise<Uint8Array<ArrayBuffer>>;
+  resolve(bytes: Uint8Array<ArrayBuffer>): void;
   reject(thrown: unknown): void;
 }
 
@@ -19,18 +17,18 @@ interface Read {
 const READS_AT_ONCE = 8;
 
 /** What one user of a source asks for: the image itself, or a conversion for its jobs. None has to wait for another one. */
-export class Reads {
+export class ReadQueue {
   /** Those that the calling side has, by their numbers, and those that wait. */
-  readonly #asked = new Map<number, Read>();
-  #queue: Read[] = [];
+  readonly #asked = new Map<number, PendingRead>();
+  #queue: PendingRead[] = [];
 
   constructor(private readonly source: PortSource) {}
 
   /** Resolves to exactly `length` bytes. */
-  fetch(offset: number, length: number): Promise<Bytes> {
+  fetch(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
     // The caller is never asked for nothing.
     if (length === 0) return Promise.resolve(new Uint8Array(0));
-    const read = { id: this.source.newId(), offset, length } as Read;
+    const read = { id: this.source.newId(), offset, length } as PendingRead;
     read.promise = new Promise((resolve, reject) => {
       Object.assign(read, { resolve, reject });
     });
@@ -40,7 +38,7 @@ export class Reads {
   }
 
   /** Nobody waits for what `fetch` has returned any more. */
-  giveUp(promise: Promise<Bytes>): void {
+  giveUp(promise: Promise<Uint8Array<ArrayBuffer>>): void {
     const waiting = this.#queue.find((read) => read.promise === promise);
     if (waiting) {
       this.#queue = this.#queue.filter((read) => read !== waiting);
@@ -49,7 +47,7 @@ export class Reads {
     for (const read of this.#asked.values()) if (read.promise === promise) this.source.post({ givenUp: read.id });
   }
 
-  receive(answer: Answer): void {
+  receive(answer: SourceReply): void {
     const read = this.#asked.get(answer.id);
     this.#asked.delete(answer.id);
     if ('bytes' in answer) read?.resolve(answer.bytes);
@@ -66,13 +64,13 @@ export class Reads {
   }
 }
 
-export class PortSource implements CallerSource {
+export class PortSource implements CustomSource {
   readonly gap: number;
   readonly worth: number;
   readonly readsAtOnce = READS_AT_ONCE;
   #nextId = 0;
-  readonly #askedBy = new Map<number, Reads>();
-  readonly #own = new Reads(this);
+  readonly #askedBy = new Map<number, ReadQueue>();
+  readonly #own = new ReadQueue(this);
 
   constructor(
     private readonly port: MessagePort,
@@ -84,18 +82,18 @@ export class PortSource implements CallerSource {
     this.gap = expects ? 4 << 10 : 256 << 10;
     this.worth = expects ? Number.POSITIVE_INFINITY : 1 << 20;
     port.onmessage = ({ data }) => {
-      const answer = data as Answer;
+      const answer = data as SourceReply;
       const reads = this.#askedBy.get(answer.id);
       this.#askedBy.delete(answer.id);
       reads?.receive(answer);
     };
   }
 
-  fetch(offset: number, length: number): Promise<Bytes> {
+  fetch(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
     return this.#own.fetch(offset, length);
   }
 
-  giveUp(promise: Promise<Bytes>): void {
+  giveUp(promise: Promise<Uint8Array<ArrayBuffer>>): void {
     this.#own.giveUp(promise);
   }
 
@@ -107,12 +105,12 @@ export class PortSource implements CallerSource {
     return this.#nextId++;
   }
 
-  ask(reads: Reads, asked: { id: number; offset: number; length: number }): void {
+  ask(reads: ReadQueue, asked: { id: number; offset: number; length: number }): void {
     this.#askedBy.set(asked.id, reads);
     this.post(asked);
   }
 
-  post(asked: Asked): void {
+  post(asked: SourceRequest): void {
     this.port.postMessage(asked);
   }
 }

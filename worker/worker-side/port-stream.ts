@@ -1,9 +1,9 @@
 // A stream of the caller's, from inside a coordinator: the calling side is asked for its bytes, in order.
 
-import type { CallerStream } from './host.js';
 import { PortSource } from './port-source.js';
+import type { CustomStream } from './worker-host.js';
 
-export class PortStream implements CallerStream {
+export class PortStream implements CustomStream {
   readonly #source: PortSource;
   #position = 0;
 

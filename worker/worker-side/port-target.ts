@@ -2,7 +2,7 @@
 
 import { DecantError } from '../errors/errors.js';
 import type { Piece, PortSpec, Taken } from '../messages/messages.js';
-import type { ObjectTarget } from './host.js';
+import type { ObjectTarget } from './worker-host.js';
 
 /** The length of a piece, in bytes: a larger one is no faster, and the receiver may have to hold several. */
 const PIECE = 1 << 20;

@@ -3,7 +3,7 @@
 import { expect, test, vi } from 'vitest';
 import { StorageJournal } from './storage-journal.js';
 
-const begun = { guest: 8192, written: 4096 };
+const resumePoint = { guest: 8192, written: 4096 };
 const more = { guest: 16384, written: 8192 };
 const NOTHING = { guest: 0, written: 0 };
 
@@ -41,7 +41,7 @@ test.each([
   ['head\n8192 4096\n16384 8192\n', 'head\n8192 4096\n16384 8192\n8192 4096\n'],
 ])('continues %j after its last whole line, and says again what is there', (before, after) => {
   const { handle, content } = file(before);
-  StorageJournal.begin(handle, 'head', begun, flushData);
+  StorageJournal.begin(handle, 'head', resumePoint, flushData);
   expect(content()).toBe(after);
 });
 

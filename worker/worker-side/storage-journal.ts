@@ -1,33 +1,33 @@
 // The journal of a file in the origin's private file system: what is certain to be in it. It is written where the file is.
 
-import { lineOf, Notes, wholeLines } from '../targets/journal-lines.js';
-import type { Begun } from '../targets/output-target.js';
+import { JournalWriter, lineOf, wholeLines } from '../targets/journal-lines.js';
+import type { ResumePoint } from '../targets/output-target.js';
 
 export class StorageJournal {
-  readonly #notes: Notes;
+  readonly #writer: JournalWriter;
 
   private constructor(
     private readonly handle: FileSystemSyncAccessHandle,
     flushData: () => Promise<void>,
-    begun: Begun,
+    resumePoint: ResumePoint,
   ) {
-    this.#notes = new Notes({ flushData, append: async (line) => this.#append(line) }, begun);
+    this.#writer = new JournalWriter({ flushData, append: async (line) => this.#append(line) }, resumePoint);
   }
 
   /**
-   * Begins the journal by the line `head`, or goes on with it from `begun`: what it says of more is not gone on with, and must
+   * Begins the journal by the line `head`, or goes on with it from `resumePoint`: what it says of more is not gone on with, and must
    * not be later. `flushData` gets the data to the disk.
    */
   static begin(
     handle: FileSystemSyncAccessHandle,
     head: string,
-    begun: Begun,
+    resumePoint: ResumePoint,
     flushData: () => Promise<void>,
   ): StorageJournal {
-    const journal = new StorageJournal(handle, flushData, begun);
-    if (begun.guest > 0) {
+    const journal = new StorageJournal(handle, flushData, resumePoint);
+    if (resumePoint.guest > 0) {
       journal.#cutLine();
-      journal.#append(lineOf(begun));
+      journal.#append(lineOf(resumePoint));
     } else {
       handle.truncate(0);
       journal.#append(`${head}\n`);
@@ -36,13 +36,13 @@ export class StorageJournal {
   }
 
   /** So much is written. */
-  settled(begun: Begun): void {
-    this.#notes.settled(begun);
+  settled(resumePoint: ResumePoint): void {
+    this.#writer.settled(resumePoint);
   }
 
   /** Ends it, after noting what is written where that is to be kept. */
   async end(keeps: boolean): Promise<void> {
-    await (keeps ? this.#notes.keep() : this.#notes.end());
+    await (keeps ? this.#writer.keep() : this.#writer.end());
     this.handle.close();
   }
 

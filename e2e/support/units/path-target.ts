@@ -19,7 +19,7 @@ interface Options {
   identity?: string;
 }
 
-export interface Begun {
+export interface ResumePoint {
   target: PathTarget;
   /** The temporary file, or the device. */
   file: OpenFile;
@@ -33,7 +33,7 @@ export interface Begun {
 export async function beginTo(
   path: string,
   { sources = [], identity, keepsSize, hasFooter = false, ...options }: Options = {},
-): Promise<Begun> {
+): Promise<ResumePoint> {
   const target = new PathTarget(path, sources, options);
   const { signal } = new AbortController();
   const sizes = { virtualSize: SIZE, outputSize: SIZE, hasFooter };

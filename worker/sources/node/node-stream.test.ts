@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect } from 'vitest';
 import { test } from '../../../e2e/support/units/folder.js';
-import { StreamReader } from '../caller-stream.js';
+import { StreamReader } from '../custom-stream.js';
 import { fromPipe, fromReadable, isNodeReadable } from './node-stream.js';
 
 const never = new AbortController().signal;

@@ -4,7 +4,7 @@
 import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import type { Kept, Notice } from '../../public/types.js';
-import type { Begun, OutputTarget, Sizes } from '../output-target.js';
+import type { OutputTarget, ResumePoint, Sizes } from '../output-target.js';
 import { copyLifetime } from './copy-lifetime.js';
 import { mayDownload } from './frame.js';
 import type { TemporaryFile } from './storage.js';
@@ -43,8 +43,8 @@ export class DownloadTarget implements OutputTarget {
     return [{ code: 'download-unconfirmed', fields: {}, message }];
   }
 
-  get begun(): Begun | undefined {
-    return this.#output.begun;
+  get resumePoint(): ResumePoint | undefined {
+    return this.#output.resumePoint;
   }
 
   prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {

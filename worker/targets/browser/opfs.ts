@@ -6,7 +6,7 @@ import { FOLDER } from '../../messages/storage-folder.js';
 import type { Kept } from '../../public/types.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { refuseSources } from '../not-a-source.js';
-import type { Begun, OutputTarget, Sizes } from '../output-target.js';
+import type { OutputTarget, ResumePoint, Sizes } from '../output-target.js';
 import { unlessMissing } from './missing.js';
 import { storageRoot } from './storage.js';
 import { StoredOutput } from './stored-output.js';
@@ -33,8 +33,8 @@ export class OpfsTarget implements OutputTarget {
     this.#output = new StoredOutput(`opfs:${path}`);
   }
 
-  get begun(): Begun | undefined {
-    return this.#output.begun;
+  get resumePoint(): ResumePoint | undefined {
+    return this.#output.resumePoint;
   }
 
   async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {

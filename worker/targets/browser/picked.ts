@@ -3,7 +3,7 @@
 import { cancelled, DecantError, orCancelled } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
-import { CallerTarget } from '../caller-target.js';
+import { CustomTarget } from '../custom-target.js';
 import { refuseSources } from '../not-a-source.js';
 import { type OutputTarget, requireSize, type Sizes } from '../output-target.js';
 import { streamTarget } from '../stream-target.js';
@@ -12,7 +12,7 @@ import { removeUnlessBusy } from './remove.js';
 
 /** A file by its handle. It was there before, as far as can be known, so it is never removed. */
 export class PickedTarget implements OutputTarget {
-  #stream: CallerTarget | undefined;
+  #stream: CustomTarget | undefined;
   /** The file as it was at the start. */
   #before: File | undefined;
   /** The file as it was when what was written here had replaced it. */
@@ -35,7 +35,7 @@ export class PickedTarget implements OutputTarget {
     this.#before = await this.handle.getFile().catch(unlessMissing);
     if (canTravel(this.handle)) return { picked: this.handle };
     // Its content is set free only when the stream is closed, as if a worker wrote it.
-    this.#stream = new CallerTarget(streamTarget(await this.handle.createWritable({ mode: 'exclusive' })));
+    this.#stream = new CustomTarget(streamTarget(await this.handle.createWritable({ mode: 'exclusive' })));
     return this.#stream.prepare(sizes, signal);
   }
 

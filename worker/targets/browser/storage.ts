@@ -4,7 +4,7 @@
 import { cancelled, DecantError, orCancelled } from '../../errors/errors.js';
 import { FOLDER, JOURNAL, journalName, PROTOCOL } from '../../messages/storage-folder.js';
 import { readLines } from '../journal-lines.js';
-import type { Begun } from '../output-target.js';
+import type { ResumePoint } from '../output-target.js';
 import { isInForeignFrame, isWithoutOrigin } from './frame.js';
 import { isMissing, unlessMissing } from './missing.js';
 import { removeUnlessBusy } from './remove.js';
@@ -62,12 +62,12 @@ async function hold(name: string, signal?: AbortSignal): Promise<() => void> {
  * Removes temporary files whose tab is gone. What a conversion could go on with stays for a week, unless `declined` says of
  * the line that its journal begins with that nobody will.
  */
-export async function sweep(declined: (head: string) => boolean = () => false): Promise<void> {
+export async function sweepStorage(declined: (head: string) => boolean = () => false): Promise<void> {
   if (!hasStorage()) return;
   const files = await storageFolder();
   for await (const name of files.keys()) {
     await navigator.locks.request(lockName(name.replace(JOURNAL, '')), { ifAvailable: true }, async (lock) => {
-      if (!lock || (await mayGoOn(files, name, declined))) return;
+      if (!lock || (await mayResume(files, name, declined))) return;
       // A file that cannot be removed now is removed the next time.
       await files.removeEntry(name).catch(() => {});
     });
@@ -75,7 +75,7 @@ export async function sweep(declined: (head: string) => boolean = () => false): 
 }
 
 /** Whether a conversion could go on with the file `name`, or with the one whose journal it is. */
-async function mayGoOn(
+async function mayResume(
   files: FileSystemDirectoryHandle,
   name: string,
   declined: (head: string) => boolean,
@@ -83,7 +83,7 @@ async function mayGoOn(
   try {
     const file = await (await files.getFileHandle(name.replace(JOURNAL, ''))).getFile();
     const lines = await linesOf(files, file.name);
-    return lines?.begun !== undefined && Date.now() - lines.changed < ABANDONED && !declined(lines.head);
+    return lines?.resumePoint !== undefined && Date.now() - lines.changed < ABANDONED && !declined(lines.head);
   } catch (thrown) {
     // What is not there is not gone on with. What cannot be looked at now stays.
     return !isMissing(thrown);
@@ -94,7 +94,7 @@ async function mayGoOn(
 export async function linesOf(
   files: FileSystemDirectoryHandle,
   name: string,
-): Promise<{ head: string; begun: Begun | undefined; changed: number } | undefined> {
+): Promise<{ head: string; resumePoint: ResumePoint | undefined; changed: number } | undefined> {
   try {
     const journal = await (await files.getFileHandle(journalName(name))).getFile();
     const lines = readLines(await journal.text());
@@ -110,11 +110,11 @@ export class TemporaryFile {
     private readonly release: () => void,
   ) {}
 
-  /** An empty file with a name that was never used. What is left of others is swept: see `sweep`. */
+  /** An empty file with a name that was never used. What is left of others is swept: see `sweepStorage`. */
   static async create(declined?: (head: string) => boolean): Promise<TemporaryFile> {
     const files = await storageFolder();
     // It may count as used until it is gone; one that cannot be removed is no reason not to work.
-    await sweep(declined).catch(() => {});
+    await sweepStorage(declined).catch(() => {});
     const name = crypto.randomUUID();
     const release = await hold(lockName(name));
     try {
@@ -158,7 +158,7 @@ export class TemporaryFile {
   }
 
   /** Leaves it to others. */
-  letGo(): void {
+  leave(): void {
     this.release();
   }
 

@@ -5,7 +5,7 @@ import { type MemoryFolder, stubStorage } from '../../../e2e/support/units/memor
 import { cancelled } from '../../errors/errors.js';
 import { FOLDER, journalName } from '../../messages/storage-folder.js';
 import { OpfsTarget } from './opfs.js';
-import { heldNames, storageFolder, storageRoot, sweep, TemporaryFile } from './storage.js';
+import { heldNames, storageFolder, storageRoot, sweepStorage, TemporaryFile } from './storage.js';
 import { StoredOutput } from './stored-output.js';
 
 const DAY = 24 * 3600 * 1000;
@@ -29,12 +29,12 @@ function leave(name: string, guest: number, { head = HEAD, age = 0, size = guest
   files.add(journalName(name), `${head}\n${guest} 0\n`).lastModified -= age;
 }
 
-describe('sweep', () => {
+describe('sweepStorage', () => {
   test('removes files without a journal, and journals without a file', async () => {
     files.add('a', 'data');
     files.add(journalName('b'), `${HEAD}\n5 0\n`);
     leave('c', 5);
-    await sweep();
+    await sweepStorage();
     expect(files.names).toEqual(['c', 'c.journal']);
   });
 
@@ -44,7 +44,7 @@ describe('sweep', () => {
   ])('removes a file with %s', async (_, text) => {
     files.add('a', 'data');
     files.add('a.journal', text);
-    await sweep();
+    await sweepStorage();
     expect(files.names).toEqual([]);
   });
 
@@ -53,21 +53,21 @@ describe('sweep', () => {
     [7.1 * DAY, true],
   ])('looks at the age of a journal: %i ms', async (age, isSwept) => {
     leave('a', 5, { age });
-    await sweep();
+    await sweepStorage();
     expect(files.names).toEqual(isSwept ? [] : ['a', 'a.journal']);
   });
 
   test('removes what is declined', async () => {
     leave('a', 5);
     leave('b', 5, { head: 'other' });
-    await sweep((head) => head === HEAD);
+    await sweepStorage((head) => head === HEAD);
     expect(files.names).toEqual(['b', 'b.journal']);
   });
 
   test('leaves what a tab holds, and what it cannot remove', async () => {
     const file = await TemporaryFile.create();
     files.add('busy', 'data').isHeld = true;
-    await sweep(() => true);
+    await sweepStorage(() => true);
     expect(files.names).toEqual([file.name, 'busy'].toSorted());
   });
 });
@@ -76,7 +76,7 @@ describe('a temporary file', () => {
   test('is held until it is let go', async () => {
     const file = await TemporaryFile.create();
     expect(await heldNames()).toEqual(new Set([file.name]));
-    file.letGo();
+    file.leave();
     await new Promise(setImmediate);
     expect(await heldNames()).toEqual(new Set());
   });
@@ -124,14 +124,14 @@ describe('an output with resume', () => {
 
   test('starts anew where nothing is left', async () => {
     const { output, spec } = await begin();
-    expect(output.begun).toBeUndefined();
-    expect(spec.resume).toEqual({ head: HEAD, begun: { guest: 0, written: 0 } });
+    expect(output.resumePoint).toBeUndefined();
+    expect(spec.resume).toEqual({ head: HEAD, resumePoint: { guest: 0, written: 0 } });
   });
 
   test('continues what has the most', async () => {
     for (const guest of [3, 9, 6]) leave(`left${guest}`, guest);
     const { output, spec } = await begin();
-    expect(output.begun).toEqual({ guest: 9, written: 0 });
+    expect(output.resumePoint).toEqual({ guest: 9, written: 0 });
     expect(spec.opfs).toBe('left9');
   });
 
@@ -142,13 +142,13 @@ describe('an output with resume', () => {
     ['without a journal', () => files.add('a', 'data')],
   ])('does not continue a file %s', async (_, make) => {
     make();
-    expect((await begin()).output.begun).toBeUndefined();
+    expect((await begin()).output.resumePoint).toBeUndefined();
   });
 
   test('does not continue what another tab holds', async () => {
     leave('a', 5);
     await TemporaryFile.take('a');
-    expect((await begin()).output.begun).toBeUndefined();
+    expect((await begin()).output.resumePoint).toBeUndefined();
   });
 
   test('keeps what its journal notes', async () => {

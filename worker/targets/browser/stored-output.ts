@@ -3,20 +3,20 @@
 import type { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import type { Kept } from '../../public/types.js';
-import { type Begun, keptError, requireSize, type Sizes } from '../output-target.js';
+import { keptError, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
 import { askForRoom, heldNames, linesOf, storageFolder, TemporaryFile } from './storage.js';
 
 /** What a conversion has left, which others may hold. */
 interface Left {
   name: string;
-  begun: Begun;
+  resumePoint: ResumePoint;
 }
 
 export class StoredOutput {
   #file: TemporaryFile | undefined;
   /** The line that its journal begins with, if it has one. */
   #line: string | undefined;
-  begun: Begun | undefined;
+  resumePoint: ResumePoint | undefined;
 
   /** `place` is where the output is to go. */
   constructor(private readonly place: string) {}
@@ -39,9 +39,9 @@ export class StoredOutput {
     this.#file ??= await TemporaryFile.create(declined ? (head) => this.#isHere(head) : undefined);
     if (outputSize !== undefined) await askForRoom(outputSize, signal);
     const { name } = this.#file;
-    const begun = this.begun ?? { guest: 0, written: 0 };
+    const resumePoint = this.resumePoint ?? { guest: 0, written: 0 };
     const spec = { opfs: name, sized: outputSize !== undefined };
-    return head === undefined ? spec : { ...spec, resume: { head, begun } };
+    return head === undefined ? spec : { ...spec, resume: { head, resumePoint } };
   }
 
   /** What was written, if it has `size` bytes. */
@@ -55,11 +55,11 @@ export class StoredOutput {
     const file = this.#file;
     if (!file) return;
     const lines = keep ? await linesOf(await storageFolder(), file.name).catch(() => undefined) : undefined;
-    if (!lines?.begun) {
+    if (!lines?.resumePoint) {
       await file.remove();
       return;
     }
-    file.letGo();
+    file.leave();
     throw keptError();
   }
 
@@ -68,7 +68,7 @@ export class StoredOutput {
     const head = this.#head(identity);
     const [best] = await this.#left(head);
     return {
-      guestDone: best?.begun.guest ?? 0,
+      guestDone: best?.resumePoint.guest ?? 0,
       discard: () => this.#removeLeft(head),
     };
   }
@@ -96,10 +96,10 @@ export class StoredOutput {
     for (const { name } of await this.#left(head)) {
       const file = await TemporaryFile.take(name);
       if (!file) continue;
-      const begun = await certainIn(file).catch(() => undefined);
-      if (begun) {
+      const resumePoint = await certainIn(file).catch(() => undefined);
+      if (resumePoint) {
         this.#file = file;
-        this.begun = begun;
+        this.resumePoint = resumePoint;
         return;
       }
       await file.remove();
@@ -114,14 +114,14 @@ export class StoredOutput {
       if (held.has(name)) continue;
       // One that cannot be read is none.
       const lines = await linesOf(files, name).catch(() => undefined);
-      if (lines?.head === head && lines.begun) left.push({ name, begun: lines.begun });
+      if (lines?.head === head && lines.resumePoint) left.push({ name, resumePoint: lines.resumePoint });
     }
-    return left.toSorted((a, b) => b.begun.guest - a.begun.guest);
+    return left.toSorted((a, b) => b.resumePoint.guest - a.resumePoint.guest);
   }
 }
 
 /** What its journal says that is there. Somebody may have gone on with it since it was found. */
-async function certainIn(file: TemporaryFile): Promise<Begun | undefined> {
-  const begun = (await linesOf(await storageFolder(), file.name))?.begun;
-  return begun && (await file.handle.getFile()).size >= begun.guest ? begun : undefined;
+async function certainIn(file: TemporaryFile): Promise<ResumePoint | undefined> {
+  const resumePoint = (await linesOf(await storageFolder(), file.name))?.resumePoint;
+  return resumePoint && (await file.handle.getFile()).size >= resumePoint.guest ? resumePoint : undefined;
 }

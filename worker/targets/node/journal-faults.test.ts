@@ -57,7 +57,7 @@ test('a conversion that could continue: what is left stays, and can be continued
   }
   disk.isFull = false;
   const { target, commit } = await beginTo(output, { identity: 'it' });
-  expect(target.begun).toEqual({ guest: 4096, written: 4096 });
+  expect(target.resumePoint).toEqual({ guest: 4096, written: 4096 });
   await commit();
   expect(readdirSync(folder)).toEqual(['out.raw']);
 });

@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { test } from '../../../e2e/support/units/folder.js';
-import { isOwn, Journal, journalOf, readJournal } from './journal.js';
+import { isOwnedByUser, Journal, journalOf, readJournal } from './journal.js';
 
 const HALF = { guest: 8192, written: 4096 };
 const WHOLE = { guest: 16384, written: 8192 };
@@ -63,8 +63,8 @@ test("a folder, and a file of another user, are not this user's own", ({ folder 
   const { path } = make(folder);
   writeFileSync(path, '');
   const stats = lstatSync(path, { bigint: true });
-  expect(isOwn(lstatSync(folder, { bigint: true }))).toBe(false);
-  expect(isOwn(Object.assign(Object.create(stats), { uid: stats.uid + 1n }))).toBe(false);
+  expect(isOwnedByUser(lstatSync(folder, { bigint: true }))).toBe(false);
+  expect(isOwnedByUser(Object.assign(Object.create(stats), { uid: stats.uid + 1n }))).toBe(false);
 });
 
 describe('Journal', () => {

@@ -3,8 +3,8 @@
 import { type BigIntStats, constants, fsync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { lineOf, Notes, readLines } from '../journal-lines.js';
-import type { Begun } from '../output-target.js';
+import { JournalWriter, lineOf, readLines } from '../journal-lines.js';
+import type { ResumePoint } from '../output-target.js';
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDONLY, O_WRONLY } = constants;
 const OWNER_ONLY = 0o600;
@@ -14,7 +14,7 @@ const MOST = 16 << 20;
 export const journalOf = (partial: Buffer): Buffer => Buffer.concat([partial, Buffer.from('.journal')]);
 
 /** Whether this user alone can have put something into the file. */
-export function isOwn({ uid, nlink, mode }: BigIntStats): boolean {
+export function isOwnedByUser({ uid, nlink, mode }: BigIntStats): boolean {
   const isFile = (mode & 0o170000n) === 0o100000n;
   // Windows tells neither.
   const isOfUser = !process.getuid || (Number(uid) === process.getuid() && (mode & 0o022n) === 0n);
@@ -22,42 +22,42 @@ export function isOwn({ uid, nlink, mode }: BigIntStats): boolean {
 }
 
 /** What is there of the conversion `identity`, as the journal of `partial` says; undefined where it says nothing of it. */
-export async function readJournal(partial: Buffer, identity: string): Promise<Begun | undefined> {
+export async function readJournal(partial: Buffer, identity: string): Promise<ResumePoint | undefined> {
   const file = await open(journalOf(partial), O_RDONLY | O_NOFOLLOW);
   try {
     const stats = await file.stat({ bigint: true });
-    if (!isOwn(stats) || stats.size > MOST) return undefined;
+    if (!isOwnedByUser(stats) || stats.size > MOST) return undefined;
     const lines = readLines(await file.readFile('utf8'));
-    return lines?.head === identity ? lines.begun : undefined;
+    return lines?.head === identity ? lines.resumePoint : undefined;
   } finally {
     await file.close();
   }
 }
 
 export class Journal {
-  readonly #notes: Notes;
+  readonly #writer: JournalWriter;
 
   private constructor(
     private readonly file: FileHandle,
     /** The partial file. */
     fd: number,
     private readonly path: Buffer,
-    begun?: Begun,
+    resumePoint?: ResumePoint,
   ) {
     const append = async (line: string) => {
       // All of it, or it fails.
       await file.appendFile(line);
       await file.sync();
     };
-    this.#notes = new Notes({ flushData: () => promisify(fsync)(fd), append }, begun);
+    this.#writer = new JournalWriter({ flushData: () => promisify(fsync)(fd), append }, resumePoint);
   }
 
-  /** Begins one for the file `partial`, which is open as `fd`, and of which `begun` is there. */
-  static async create(partial: Buffer, fd: number, identity: string, begun?: Begun): Promise<Journal> {
+  /** Begins one for the file `partial`, which is open as `fd`, and of which `resumePoint` is there. */
+  static async create(partial: Buffer, fd: number, identity: string, resumePoint?: ResumePoint): Promise<Journal> {
     const path = journalOf(partial);
     const file = await open(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND, OWNER_ONLY);
     try {
-      await file.appendFile(`${identity}\n${begun ? lineOf(begun) : ''}`);
+      await file.appendFile(`${identity}\n${resumePoint ? lineOf(resumePoint) : ''}`);
       await file.sync();
     } catch (thrown) {
       // On a full disk for instance: an empty one is of no use.
@@ -65,33 +65,33 @@ export class Journal {
       await unlink(path).catch(() => {});
       throw thrown;
     }
-    return new Journal(file, fd, path, begun);
+    return new Journal(file, fd, path, resumePoint);
   }
 
   /** Why the data did not get to the disk, where the system has told so. */
   get flushFailure(): unknown {
-    return this.#notes.flushFailure;
+    return this.#writer.flushFailure;
   }
 
   /** Whether anything is certain. */
   get hasAny(): boolean {
-    return this.#notes.hasAny;
+    return this.#writer.hasAny;
   }
 
   /** So much is written. */
-  settled(begun: Begun): void {
-    this.#notes.settled(begun);
+  settled(resumePoint: ResumePoint): void {
+    this.#writer.settled(resumePoint);
   }
 
   /** Ends it; with `note`, after noting what is written. */
   async keep(note: boolean): Promise<void> {
-    await (note ? this.#notes.keep() : this.#notes.end());
+    await (note ? this.#writer.keep() : this.#writer.end());
     await this.file.close();
   }
 
   /** Removes it. */
   async remove(): Promise<void> {
-    await this.#notes.end();
+    await this.#writer.end();
     await this.file.close();
     await unlink(this.path);
   }

@@ -4,7 +4,7 @@ import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import { test } from '../../../e2e/support/units/folder.js';
-import { partialName, resumables, sweep } from './partial.js';
+import { partialName, resumables, sweepFolder } from './partial.js';
 import type { ResolvedPath } from './resolved-path.js';
 
 vi.mock('node:fs', async (importOriginal) => {
@@ -53,7 +53,7 @@ for (const [what, pid, kind, age, isSwept] of [
 ] as const) {
   test(`${isSwept ? 'removes' : 'leaves'} what is ${what}`, async ({ folder }) => {
     const name = leave(folder, pid, kind, age);
-    await sweep(placeIn(folder), now(), [], false);
+    await sweepFolder(placeIn(folder), now(), [], false);
     expect(readdirSync(folder)).toEqual(isSwept ? [] : [name]);
   });
 }

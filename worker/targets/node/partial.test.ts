@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { test } from '../../../e2e/support/units/folder.js';
-import { partialName, resumables, sweep } from './partial.js';
+import { partialName, resumables, sweepFolder } from './partial.js';
 import type { ResolvedPath } from './resolved-path.js';
 
 const BOOT = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').replace(/[^0-9a-f]/g, '');
@@ -42,7 +42,7 @@ function leave(folder: string, name: string, age = 0): string {
   return path;
 }
 
-describe('sweep', () => {
+describe('sweepFolder', () => {
   for (const [what, name, age, isSwept] of [
     ['made here, its process gone', nameOf(`${BOOT}-${NAMESPACE}-${GONE}`), 0, true],
     ['made here, by a process that runs', nameOf(`${BOOT}-${NAMESPACE}-1-${START_OF_1}`), 0, false],
@@ -66,7 +66,7 @@ describe('sweep', () => {
   ] as const) {
     test(`${isSwept ? 'removes' : 'leaves'} what is ${what}`, async ({ folder }) => {
       leave(folder, name, age);
-      await sweep(placeIn(folder), now(), [], false);
+      await sweepFolder(placeIn(folder), now(), [], false);
       expect(readdirSync(folder)).toEqual(isSwept ? [] : [name]);
     });
   }
@@ -78,7 +78,7 @@ describe('sweep', () => {
     const others = [nameOf(gone, 'resumable', 'a.b'), nameOf(gone, 'resumable', 'b')];
     for (const kind of ['resumable', 'resumable.journal']) leave(folder, nameOf(gone, kind));
     for (const name of others) leave(folder, name);
-    await sweep(placeIn(folder), now(), [], true);
+    await sweepFolder(placeIn(folder), now(), [], true);
     expect(readdirSync(folder).toSorted()).toEqual(others.toSorted());
   });
 
@@ -87,7 +87,7 @@ describe('sweep', () => {
     mkdirSync(join(folder, names[0]!));
     symlinkSync('elsewhere', join(folder, names[1]!));
     const kept = lstatSync(leave(folder, names[2]!), { bigint: true });
-    await sweep(placeIn(folder), now(), [undefined, kept], false);
+    await sweepFolder(placeIn(folder), now(), [undefined, kept], false);
     expect(readdirSync(folder).toSorted()).toEqual(names);
   });
 });
@@ -99,7 +99,7 @@ describe('partialName', () => {
       new RegExp(`^\\.a\\.${BOOT}-${NAMESPACE}-${process.pid}-\\d+-[0-9a-f]{16}\\.partial$`),
     );
     for (const name of [partial, resumable]) leave(folder, name.toString(), 30 * DAYS);
-    await sweep(placeIn(folder), now(), [], true);
+    await sweepFolder(placeIn(folder), now(), [], true);
     expect(readdirSync(folder)).toHaveLength(2);
     expect(await resumables(placeIn(folder), now())).toEqual([]);
   });

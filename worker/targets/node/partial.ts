@@ -149,7 +149,7 @@ function isGone({ pid, start }: Maker, wasHere: boolean, age: bigint, rest: bigi
  * of the folder. What a conversion could go on with stays for a week too, but for `place` where that is `declined`. What is
  * in `kept` stays: somebody may want to rescue such a file.
  */
-export async function sweep(
+export async function sweepFolder(
   place: ResolvedPath,
   now: bigint,
   kept: (BigIntStats | undefined)[],
@@ -158,27 +158,27 @@ export async function sweep(
   for (const name of await readdir(place.folder, 'buffer')) {
     const maker = makerOf(name);
     if (!maker) continue;
-    const mayGoOn = maker.kind === 'resumable' && !(declined && isFor(name, place));
+    const mayResume = maker.kind === 'resumable' && !(declined && isFor(name, place));
     // One that cannot be removed, or is gone meanwhile, is no reason not to convert.
-    await sweepOne(pathIn(place.folder, name), maker, mayGoOn, now, kept).catch(() => {});
+    await sweepOne(pathIn(place.folder, name), maker, mayResume, now, kept).catch(() => {});
   }
 }
 
 async function sweepOne(
   file: Buffer,
   maker: Maker,
-  mayGoOn: boolean,
+  mayResume: boolean,
   now: bigint,
   kept: (BigIntStats | undefined)[],
 ): Promise<void> {
   const stats = await lstat(file, { bigint: true });
   if (!stats.isFile() || kept.some((file) => file && isSame(file, stats))) return;
   const age = now - stats.mtimeNs;
-  if (isGone(maker, here.isCertain && isHere(maker), age, ABANDONED) && (!mayGoOn || age > ABANDONED))
+  if (isGone(maker, here.isCertain && isHere(maker), age, ABANDONED) && (!mayResume || age > ABANDONED))
     await unlink(file);
 }
 
-/** Where the start of a process is not told, one of the number counts as the one that is meant: it is too early to sweep. */
+/** Where the start of a process is not told, one of the number counts as the one that is meant: it is too early to sweepFolder. */
 function isRunning(pid: number, start: string): boolean {
   try {
     process.kill(pid, 0);

@@ -17,7 +17,7 @@ afterEach(() => {
   system.calls.length = 0;
 });
 
-/** Notes `call`; returns the failure that it is to have. */
+/** JournalWriter `call`; returns the failure that it is to have. */
 const asked = vi.hoisted(() => (call: string): Error | undefined => {
   system.calls.push(call);
   const code = system.faults.get(call);

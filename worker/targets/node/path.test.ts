@@ -278,8 +278,8 @@ describe('of many conversions at once to one name one is done', () => {
     test(before === undefined ? 'where nothing was' : 'over a file', async ({ folder }) => {
       const output = join(folder, 'out.raw');
       if (before !== undefined) writeFileSync(output, before);
-      const begun = await Promise.all(Array.from({ length: 8 }, () => beginTo(output)));
-      const ends = await Promise.allSettled(begun.map(({ commit }) => commit()));
+      const resumePoint = await Promise.all(Array.from({ length: 8 }, () => beginTo(output)));
+      const ends = await Promise.allSettled(resumePoint.map(({ commit }) => commit()));
       const failures = ends.flatMap((end) => (end.status === 'rejected' ? [(end.reason as Error).message] : []));
       expect(failures).toEqual(
         Array(7).fill(`Another program has written '${output}' meanwhile; choose another output`),
@@ -316,13 +316,13 @@ describe('a file that is written in place', () => {
       const output = join(folder, 'out.raw');
       const before = Buffer.alloc(size, 'old');
       writeFileSync(output, before);
-      const begun = beginTo(output, { existing: true, keepsSize: true, hasFooter });
+      const resumePoint = beginTo(output, { existing: true, keepsSize: true, hasFooter });
       if (isTaken) {
-        await (await begun).commit();
+        await (await resumePoint).commit();
         expect(readFileSync(output).subarray(0, SIZE).toString()).toBe(NEW);
         return;
       }
-      await expect(begun).rejects.toMatchObject({
+      await expect(resumePoint).rejects.toMatchObject({
         kind: 'usage',
         code: 'target-too-large',
         fields: { room: size, size: SIZE },
@@ -426,13 +426,13 @@ describe('a conversion with resume', () => {
   test('keeps what is done, continues it, and leaves nothing at its end', async ({ folder }) => {
     const output = join(folder, 'out.raw');
     const first = await beginTo(output, { identity: 'it' });
-    expect(first.target.begun).toBeUndefined();
+    expect(first.target.resumePoint).toBeUndefined();
     expect(statSync(first.file.path.toString()).mode & 0o777).toBe(0o600);
     first.target.settled({ guest: 4096, written: 4096 });
     await expect(first.cancel(true)).rejects.toMatchObject({ message: /^what is done is kept/ });
     expect(existsSync(output)).toBe(false);
     const second = await beginTo(output, { identity: 'it' });
-    expect(second.target.begun).toEqual({ guest: 4096, written: 4096 });
+    expect(second.target.resumePoint).toEqual({ guest: 4096, written: 4096 });
     await second.commit();
     expect(found(output)).toBe(NEW);
     expect(readdirSync(folder)).toEqual(['out.raw']);
@@ -443,9 +443,9 @@ describe('a conversion with resume', () => {
     const output = join(folder, 'out.raw');
     await (await beginTo(output, { identity: 'it' })).cancel(true);
     expect(readdirSync(folder)).toEqual([]);
-    const begun = await beginTo(output, { identity: 'it' });
-    begun.target.settled({ guest: 4096, written: 4096 });
-    await begun.cancel(false);
+    const resumePoint = await beginTo(output, { identity: 'it' });
+    resumePoint.target.settled({ guest: 4096, written: 4096 });
+    await resumePoint.cancel(false);
     expect(readdirSync(folder)).toEqual([]);
   });
 
@@ -455,7 +455,7 @@ describe('a conversion with resume', () => {
     first.target.settled({ guest: 4096, written: 4096 });
     await first.cancel(true).catch(() => {});
     const second = await beginTo(output, { identity: 'another' });
-    expect(second.target.begun).toBeUndefined();
+    expect(second.target.resumePoint).toBeUndefined();
     expect((await second.target.kept('it')).guestDone).toBe(4096);
     await second.commit();
     // The place is taken: what was left for it goes.

@@ -10,12 +10,12 @@ import type { OpenFile, TargetSpec } from '../../messages/messages.js';
 import type { Kept, Notice } from '../../public/types.js';
 import { deviceSize } from '../../sources/node/block-device.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
-import { type Begun, keptError, type OutputTarget, requireSize, type Sizes } from '../output-target.js';
+import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
 import { below, overlap } from './device.js';
 import { Journal } from './journal.js';
-import { partialName, sweep } from './partial.js';
+import { partialName, sweepFolder } from './partial.js';
 import { fromRoot, isUnwritten, pathIn, type ResolvedPath, resolvePath } from './resolved-path.js';
-import { keptFor, letGo, takeOver } from './resumable.js';
+import { keptFor, releaseForResume, takeOver } from './resumable.js';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 /** What a new file may be, as far as the umask lets it. */
@@ -46,7 +46,7 @@ export interface PathOptions {
 export class PathTarget implements OutputTarget {
   readonly resumes = true;
   readonly notices: Notice[] = [];
-  begun: Begun | undefined;
+  resumePoint: ResumePoint | undefined;
   /** What is certain in the temporary file, where a later conversion may go on with it. */
   #journal: Journal | undefined;
   #place: ResolvedPath | undefined;
@@ -97,8 +97,8 @@ export class PathTarget implements OutputTarget {
     }
   }
 
-  settled(begun: Begun): void {
-    this.#journal?.settled(begun);
+  settled(resumePoint: ResumePoint): void {
+    this.#journal?.settled(resumePoint);
   }
 
   async discard({ kind }: DecantError, keep: boolean): Promise<void> {
@@ -107,7 +107,7 @@ export class PathTarget implements OutputTarget {
     if (journal && keep) {
       // What a system has failed to write it does not tell again: nothing more is certain then.
       await journal.keep(kind !== 'target');
-      if (journal.hasAny && (await letGo(this.#place!, this.#temporary!, this.#made!))) {
+      if (journal.hasAny && (await releaseForResume(this.#place!, this.#temporary!, this.#made!))) {
         await this.#close();
         throw keptError();
       }
@@ -183,11 +183,11 @@ export class PathTarget implements OutputTarget {
     this.#fd = await promisify(open)(temporary, O_CREAT | O_EXCL | O_RDWR, mode);
     this.#temporary = temporary;
     this.#made = await about(this.#fd);
-    if (identity !== undefined) temporary = await this.#goOn(place, temporary, identity, this.#made.mtimeNs);
+    if (identity !== undefined) temporary = await this.#resume(place, temporary, identity, this.#made.mtimeNs);
     else if (existing) await keepOwnerAndMode(this.#fd, existing);
     const kept = [existing, ...(await this.#sourceFiles())];
     // A folder that cannot be listed may have leftovers; it is no reason not to convert.
-    await sweep(place, this.#made.mtimeNs, kept, identity === undefined).catch(() => {});
+    await sweepFolder(place, this.#made.mtimeNs, kept, identity === undefined).catch(() => {});
     const file = openFile(this.#fd, temporary, this.#made);
     // What is resumed is certain before its journal goes.
     const sync = this.options.sync === true || identity !== undefined;
@@ -195,7 +195,7 @@ export class PathTarget implements OutputTarget {
   }
 
   /** Goes on with what an earlier conversion has left, if it has, instead of the new file. Returns the path of what is used. */
-  async #goOn(place: ResolvedPath, fresh: Buffer, identity: string, now: bigint): Promise<Buffer> {
+  async #resume(place: ResolvedPath, fresh: Buffer, identity: string, now: bigint): Promise<Buffer> {
     const left = await takeOver(place, identity, now);
     if (!left) {
       this.#journal = await Journal.create(fresh, this.#fd!, identity);
@@ -207,7 +207,7 @@ export class PathTarget implements OutputTarget {
     this.#temporary = left.path;
     this.#made = await about(left.fd);
     this.#journal = left.journal;
-    this.begun = left.begun;
+    this.resumePoint = left.resumePoint;
     return left.path;
   }
 
@@ -298,7 +298,7 @@ export class PathTarget implements OutputTarget {
 
   /** Also what other conversions have left for the place, which is taken now. */
   async #removeJournal(journal: Journal, place: ResolvedPath): Promise<void> {
-    await sweep(place, this.#made!.mtimeNs, await this.#sourceFiles(), true).catch(() => {});
+    await sweepFolder(place, this.#made!.mtimeNs, await this.#sourceFiles(), true).catch(() => {});
     try {
       await journal.remove();
     } catch (cause) {

@@ -19,7 +19,7 @@ import { test } from '../../../e2e/support/units/folder.js';
 import { journalOf } from './journal.js';
 import { partialName } from './partial.js';
 import { pathIn, type ResolvedPath } from './resolved-path.js';
-import { keptFor, letGo, takeOver } from './resumable.js';
+import { keptFor, releaseForResume, takeOver } from './resumable.js';
 
 const IDENTITY = 'identity';
 const NOTED = { guest: 8192, written: 4096 };
@@ -47,7 +47,7 @@ describe('takeOver', () => {
     const place = placeIn(folder);
     const left = leave(place);
     const resumed = (await takeOver(place, IDENTITY, now()))!;
-    expect(resumed.begun).toEqual(NOTED);
+    expect(resumed.resumePoint).toEqual(NOTED);
     expect(readFileSync(resumed.path)).toEqual(CONTENT.subarray(0, NOTED.guest));
     expect(fstatSync(resumed.fd).ino).toBe(statSync(resumed.path).ino);
     expect(readFileSync(journalOf(resumed.path), 'utf8')).toBe('identity\n8192 4096\n');
@@ -85,7 +85,7 @@ describe('takeOver', () => {
     const place = placeIn(folder);
     truncateSync(leave(place).partial, NOTED.guest);
     const resumed = await takeOver(place, IDENTITY, now());
-    expect(resumed?.begun).toEqual(NOTED);
+    expect(resumed?.resumePoint).toEqual(NOTED);
     await resumed?.journal.remove();
   });
 
@@ -93,7 +93,7 @@ describe('takeOver', () => {
     const place = placeIn(folder);
     for (const guest of [4096, 12288, 8192]) leave(place, { guest, written: 0 });
     const resumed = await takeOver(place, IDENTITY, now());
-    expect(resumed?.begun.guest).toBe(12288);
+    expect(resumed?.resumePoint.guest).toBe(12288);
     await resumed?.journal.remove();
   });
 
@@ -117,16 +117,16 @@ describe('takeOver', () => {
   });
 });
 
-describe('letGo', () => {
+describe('releaseForResume', () => {
   test('lets another conversion continue', async ({ folder }) => {
     const place = placeIn(folder);
     leave(place);
     const { path, fd, journal } = (await takeOver(place, IDENTITY, now()))!;
     await journal.keep(false);
     expect(await takeOver(place, IDENTITY, now())).toBeUndefined();
-    expect(await letGo(place, path, fstatSync(fd, { bigint: true }))).toBe(true);
+    expect(await releaseForResume(place, path, fstatSync(fd, { bigint: true }))).toBe(true);
     const again = await takeOver(place, IDENTITY, now());
-    expect(again?.begun).toEqual(NOTED);
+    expect(again?.resumePoint).toEqual(NOTED);
     await again?.journal.remove();
   });
 
@@ -143,7 +143,7 @@ describe('letGo', () => {
       const left = leave(place);
       const made = statSync(left.partial, { bigint: true });
       change(left);
-      expect(await letGo(place, Buffer.from(left.partial), made)).toBe(false);
+      expect(await releaseForResume(place, Buffer.from(left.partial), made)).toBe(false);
     }
   });
 });

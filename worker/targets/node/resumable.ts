@@ -4,8 +4,8 @@ import { type BigIntStats, close, constants, fstat, ftruncate, open } from 'node
 import { lstat, rename, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Kept } from '../../public/types.js';
-import type { Begun } from '../output-target.js';
-import { isOwn, Journal, journalOf, readJournal } from './journal.js';
+import type { ResumePoint } from '../output-target.js';
+import { isOwnedByUser, Journal, journalOf, readJournal } from './journal.js';
 import { partialName, resumables } from './partial.js';
 import { pathIn, type ResolvedPath } from './resolved-path.js';
 
@@ -14,7 +14,7 @@ const { O_NOFOLLOW = 0, O_RDWR } = constants;
 export interface Resumed {
   path: Buffer;
   fd: number;
-  begun: Begun;
+  resumePoint: ResumePoint;
   journal: Journal;
 }
 
@@ -23,8 +23,8 @@ export interface Resumed {
  * journal says, and nothing behind. `now` is the time by the clock of the folder.
  */
 export async function takeOver(place: ResolvedPath, identity: string, now: bigint): Promise<Resumed | undefined> {
-  for (const { path, begun } of await leftFor(place, identity, now)) {
-    const resumed = await claim(place, path, identity, begun);
+  for (const { path, resumePoint } of await leftFor(place, identity, now)) {
+    const resumed = await claim(place, path, identity, resumePoint);
     if (resumed) return resumed;
   }
   return undefined;
@@ -35,7 +35,7 @@ export async function keptFor(place: ResolvedPath, identity: string): Promise<Ke
   const left = () => leftFor(place, identity, BigInt(Date.now()) * 1_000_000n);
   const [best] = await left();
   return {
-    guestDone: best?.begun.guest ?? 0,
+    guestDone: best?.resumePoint.guest ?? 0,
     async discard() {
       for (const { path } of await left()) {
         // The journal first: without it nobody goes on with the file.
@@ -46,14 +46,18 @@ export async function keptFor(place: ResolvedPath, identity: string): Promise<Ke
 }
 
 /** What conversions `identity` to `place` have left, the most first. */
-async function leftFor(place: ResolvedPath, identity: string, now: bigint): Promise<{ path: Buffer; begun: Begun }[]> {
-  const left: { path: Buffer; begun: Begun }[] = [];
+async function leftFor(
+  place: ResolvedPath,
+  identity: string,
+  now: bigint,
+): Promise<{ path: Buffer; resumePoint: ResumePoint }[]> {
+  const left: { path: Buffer; resumePoint: ResumePoint }[] = [];
   for (const path of await resumables(place, now)) {
     // One that cannot be read is none.
-    const begun = await readJournal(path, identity).catch(() => undefined);
-    if (begun) left.push({ path, begun });
+    const resumePoint = await readJournal(path, identity).catch(() => undefined);
+    if (resumePoint) left.push({ path, resumePoint });
   }
-  return left.toSorted((a, b) => b.begun.guest - a.begun.guest);
+  return left.toSorted((a, b) => b.resumePoint.guest - a.resumePoint.guest);
 }
 
 function unlessGone(thrown: NodeJS.ErrnoException): void {
@@ -64,27 +68,32 @@ function unlessGone(thrown: NodeJS.ErrnoException): void {
  * Lets go of what this process has made, so that others, and this one, can go on with it. It has a journal. Returns whether it
  * is still there.
  */
-export const letGo = (place: ResolvedPath, path: Buffer, made: BigIntStats): Promise<boolean> =>
+export const releaseForResume = (place: ResolvedPath, path: Buffer, made: BigIntStats): Promise<boolean> =>
   isRenamed(path, pathIn(place.folder, partialName(place, 'resumable', 'nobody')), made);
 
 /**
  * Undefined where another process was faster, or the file is not what it should be. Its journal is a new one: whoever made the
  * file may not be gone after all, and notes in the old one what is cut off here.
  */
-async function claim(place: ResolvedPath, left: Buffer, identity: string, begun: Begun): Promise<Resumed | undefined> {
+async function claim(
+  place: ResolvedPath,
+  left: Buffer,
+  identity: string,
+  resumePoint: ResumePoint,
+): Promise<Resumed | undefined> {
   const fd = await promisify(open)(left, O_RDWR | O_NOFOLLOW).catch(() => undefined);
   if (fd === undefined) return undefined;
   let journal: Journal | undefined;
   try {
     const stats = await promisify(fstat)(fd, { bigint: true });
-    if (isOwn(stats) && stats.size >= begun.guest) {
+    if (isOwnedByUser(stats) && stats.size >= resumePoint.guest) {
       const path = pathIn(place.folder, partialName(place, 'resumable'));
-      journal = await Journal.create(path, fd, identity, begun);
+      journal = await Journal.create(path, fd, identity, resumePoint);
       if (await isMoved(left, path, stats)) {
         // A system that stopped may have left anything behind what is certain.
-        await promisify(ftruncate)(fd, begun.guest);
+        await promisify(ftruncate)(fd, resumePoint.guest);
         await unlink(journalOf(left)).catch(unlessGone);
-        return { path, fd, begun, journal };
+        return { path, fd, resumePoint, journal };
       }
     }
   } catch (thrown) {

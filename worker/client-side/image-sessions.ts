@@ -3,11 +3,11 @@
 import { DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import type { Layer, Need, OutputFormat } from '../public/types.js';
 import type { CrateExtent, CrateInfo } from '../worker-side/coordinator-methods.js';
-import type { Passwords } from './passwords.js';
+import type { LayerPasswords } from './layer-passwords.js';
 import { acquirePool, type Pool } from './pool.js';
-import { type Opening, Session } from './session.js';
+import { type ImageSetup, Session } from './session.js';
 
-export class OpenedImage {
+export class ImageSessions {
   #session: Session;
   /** This one, and those before it that have not ended: somebody holds them. */
   readonly #sessions = new Set<Session>();
@@ -18,8 +18,8 @@ export class OpenedImage {
   readonly #ending = new AbortController();
 
   private constructor(
-    private readonly opening: Opening,
-    private readonly passwords: Passwords,
+    private readonly setup: ImageSetup,
+    private readonly passwords: LayerPasswords,
     private readonly assumePassword: boolean,
     session: Session,
   ) {
@@ -28,12 +28,12 @@ export class OpenedImage {
   }
 
   static async open(
-    opening: Opening,
-    passwords: Passwords,
+    setup: ImageSetup,
+    passwords: LayerPasswords,
     assumePassword: boolean,
     signal: AbortSignal | undefined,
-  ): Promise<OpenedImage> {
-    return new OpenedImage(opening, passwords, assumePassword, await Session.open(opening, signal));
+  ): Promise<ImageSessions> {
+    return new ImageSessions(setup, passwords, assumePassword, await Session.open(setup, signal));
   }
 
   get info(): CrateInfo {
@@ -54,7 +54,7 @@ export class OpenedImage {
    * them.
    */
   acquirePool(): Pool | undefined {
-    const { starter, engine, workers } = this.opening;
+    const { starter, engine, workers } = this.setup;
     return engine === 'workers' ? acquirePool(starter, workers) : undefined;
   }
 
@@ -134,7 +134,7 @@ export class OpenedImage {
   /** Another session takes the place of this one; whoever asks meanwhile waits for the same. */
   #reopen(): Promise<void> {
     const open = async () => {
-      const session = await Session.open(this.opening, this.#ending.signal);
+      const session = await Session.open(this.setup, this.#ending.signal);
       const before = this.#session;
       this.#session = session;
       this.#keep(session);

@@ -5,18 +5,18 @@ import { cancelled, DecantError, type DecantErrorOptions, orCancelled, reasonOf 
 import { madeOf } from '../http/failures.js';
 import type { Source } from '../public/types.js';
 import type { OpenedSource } from './opened-source.js';
-import { ComingFile, openComing } from './whole.js';
+import { openSequential, SequentialFile } from './whole-file.js';
 
 /** Whether `value` is meant as a source of the caller's own. */
-export const isOwn = (value: unknown): value is Source =>
+export const isCustomSource = (value: unknown): value is Source =>
   isObject(value) && 'read' in value && typeof value.read === 'function';
 
 /** Whether it is to be told what will be read. */
 export const expects = (source: Source): boolean => typeof source.expect === 'function';
 
 /** Checks `source`. Fails with `usage` where its size or its name cannot be one. */
-export function openOwn(source: Source): OpenedSource {
-  if (source instanceof ComingFile) return openComing(source);
+export function openCustomSource(source: Source): OpenedSource {
+  if (source instanceof SequentialFile) return openSequential(source);
   const { size, name, unnoticed, state }: { size: unknown; name?: unknown; unnoticed?: unknown; state?: unknown } =
     source;
   if (!Number.isSafeInteger(size) || (size as number) < 0) {
@@ -32,7 +32,7 @@ export function openOwn(source: Source): OpenedSource {
     throw new DecantError('usage', "A source's 'state' is a string");
   }
   return {
-    spec: { own: source, size: size as number },
+    spec: { custom: source, size: size as number },
     state,
     identity: source,
     name,
@@ -66,7 +66,7 @@ const failed = (reason: string, options?: DecantErrorOptions): DecantError =>
  * The `length` bytes of `source` at `offset`. Fails with `source` where it throws or gives something else, and with
  * `cancelled` as soon as `signal` is aborted, whatever it does then.
  */
-export async function readOwn(
+export async function readCustomSource(
   source: Source,
   offset: number,
   length: number,
@@ -94,7 +94,7 @@ export async function readOwn(
 }
 
 /** Tells `source` what will be read. What goes wrong in it is told by the reads. */
-export function expectOwn(source: Source, ranges: { offset: number; length: number }[]): void {
+export function announceReads(source: Source, ranges: { offset: number; length: number }[]): void {
   try {
     source.expect?.(ranges);
   } catch {

@@ -3,13 +3,13 @@
 import { describe, expect, test } from 'vitest';
 import type { OpenOptions } from '../public/given.js';
 import type { Layer } from '../public/types.js';
-import { Passwords } from './passwords.js';
+import { LayerPasswords } from './layer-passwords.js';
 
 const layer = (name: string): Layer => ({ name, format: 'qcow2', guessed: false, virtualSize: 1, encryption: 'luks' });
 const [TOP, BASE] = [layer('top'), layer('base')];
 const SECRET = new TextEncoder().encode('sécret');
 
-const passwordsOf = (password?: unknown) => new Passwords({ password } as OpenOptions);
+const passwordsOf = (password?: unknown) => new LayerPasswords({ password } as OpenOptions);
 
 describe('one for all layers', () => {
   for (const [what, password, bytes] of [

@@ -11,7 +11,7 @@ export interface FileSystem {
 }
 
 /** A partition, or a file system that covers the whole disk. */
-export interface Part {
+export interface Partition {
   /** The guest offset. */
   offset: number;
   /** The length in bytes. */
@@ -29,7 +29,7 @@ export interface Table {
   /** The kind of table. */
   kind: 'MBR' | 'GPT';
   /** The partitions, in the order of the table. */
-  parts: Part[];
+  parts: Partition[];
   /** Whether a part of it is unreadable: the backup was used, or partitions are missing here. */
   isDamaged: boolean;
 }
@@ -39,5 +39,5 @@ export interface Contents {
   /** The partition table, if the disk has one. */
   table?: Omit<Table, 'parts'>;
   /** The partitions; without a table, a file system that begins where the disk begins. */
-  parts: Part[];
+  parts: Partition[];
 }

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { DecantError } from '../errors/errors.js';
 import type { Source } from '../public/types.js';
-import { expectOwn, expects, isOwn, openOwn, readOwn } from './caller-source.js';
+import { announceReads, expects, isCustomSource, openCustomSource, readCustomSource } from './custom-source.js';
 
 const never = new AbortController().signal;
 const read: Source['read'] = async (_, length) => new Uint8Array(length);
@@ -24,7 +24,7 @@ test.for([
   [7, false],
   ['read', false],
 ] as const)('%o is meant as a source: %s', ([value, is]) => {
-  expect(isOwn(value)).toBe(is);
+  expect(isCustomSource(value)).toBe(is);
 });
 
 const SIZE = 'The size of a source is a whole number of bytes from 0 to 2^53-1, not ';
@@ -40,16 +40,16 @@ test.for([
   [{ size: 7, unnoticed: true }, "A source's 'unnoticed' is a string"],
   [{ size: 7, state: 7 }, "A source's 'state' is a string"],
 ] as const)('no source: %o', ([properties, message]) => {
-  const open = () => openOwn({ ...properties, read } as unknown as Source);
+  const open = () => openCustomSource({ ...properties, read } as unknown as Source);
   expect(open).toThrow(expect.objectContaining({ kind: 'usage', message }));
 });
 
 test('what is known of a source when it is opened', async () => {
   const source = { size: 2 ** 53 - 1, name: 'disk', unnoticed: 'a sentence', state: 'a', read };
-  const opened = openOwn(source);
+  const opened = openCustomSource(source);
   expect(opened).toMatchObject({ ...{ identity: source, size: source.size, name: 'disk', state: 'a' } });
-  expect(opened).toMatchObject({ unnoticed: 'a sentence', spec: { own: source, size: source.size } });
-  const bare = openOwn({ size: 0, read });
+  expect(opened).toMatchObject({ unnoticed: 'a sentence', spec: { custom: source, size: source.size } });
+  const bare = openCustomSource({ size: 0, read });
   expect(bare).toMatchObject({ size: 0, name: undefined, state: undefined });
   expect(bare.unnoticed).toBeUndefined();
   expect(bare).not.toHaveProperty('confirm');
@@ -58,7 +58,7 @@ test('what is known of a source when it is opened', async () => {
 
 test('a state that has changed, or is gone, is told', async () => {
   const source: { size: number; state: string | undefined; read: Source['read'] } = { size: 1, state: 'a', read };
-  const opened = openOwn(source);
+  const opened = openCustomSource(source);
   await opened.verify();
   for (const state of ['b', undefined]) {
     source.state = state;
@@ -86,14 +86,14 @@ test.for([
     { kind: 'source', message: `Could not read the image: ${cause.message}`, cause },
   ],
 ] as const)('a source whose verify %s', async ([, verify, failure]) => {
-  const confirmed = await failureOf(openOwn({ size: 1, read, verify }).confirm!(never));
+  const confirmed = await failureOf(openCustomSource({ size: 1, read, verify }).confirm!(never));
   if (failure) expect(confirmed).toMatchObject(failure);
   else expect(confirmed).toBeUndefined();
 });
 
 test('a verify that never ends is cancelled', async () => {
   const cancel = new AbortController();
-  const confirming = openOwn({ size: 1, read, verify: () => new Promise(() => {}) }).confirm!(cancel.signal);
+  const confirming = openCustomSource({ size: 1, read, verify: () => new Promise(() => {}) }).confirm!(cancel.signal);
   cancel.abort();
   await expect(confirming).rejects.toMatchObject({ kind: 'cancelled' });
 });
@@ -107,14 +107,14 @@ test('a read gets its range, and its signal', async () => {
       return Uint8Array.of(1, 2, 3);
     },
   };
-  expect(await readOwn(source, 50, 3, never)).toEqual(Uint8Array.of(1, 2, 3));
+  expect(await readCustomSource(source, 50, 3, never)).toEqual(Uint8Array.of(1, 2, 3));
   expect(calls).toEqual([[50, 3, { signal: never }]]);
 });
 
 test('an array of another realm is one', async () => {
   const foreign = runInNewContext('new Uint8Array(3)') as Uint8Array;
   expect(foreign).not.toBeInstanceOf(Uint8Array);
-  expect(await readOwn({ size: 9, read: async () => foreign }, 0, 3, never)).toBe(foreign);
+  expect(await readCustomSource({ size: 9, read: async () => foreign }, 0, 3, never)).toBe(foreign);
 });
 
 const ASKED = 'its source was asked for 10 bytes at byte 4 and returned no Uint8Array';
@@ -156,7 +156,7 @@ const FAILURES: [name: string, read: (offset: number, length: number) => unknown
 
 test.for(FAILURES)('a source that answers with %s', async ([, read, reason, cause]) => {
   const source = { size: 100, read } as unknown as Source;
-  const failure = await failureOf(readOwn(source, 4, 10, never));
+  const failure = await failureOf(readCustomSource(source, 4, 10, never));
   expect(failure).toBeInstanceOf(DecantError);
   expect(failure).toMatchObject({ kind: 'source', message: `Could not read the image: ${reason}` });
   expect((failure as Error).cause).toBe(cause);
@@ -172,10 +172,10 @@ test('a read is cancelled whatever the source does, and not begun when it is too
       return new Promise(() => {});
     },
   };
-  const reading = readOwn(source, 0, 1, cancel.signal);
+  const reading = readCustomSource(source, 0, 1, cancel.signal);
   cancel.abort();
   await expect(reading).rejects.toMatchObject({ kind: 'cancelled' });
-  await expect(readOwn(source, 0, 1, cancel.signal)).rejects.toMatchObject({ kind: 'cancelled' });
+  await expect(readCustomSource(source, 0, 1, cancel.signal)).rejects.toMatchObject({ kind: 'cancelled' });
   expect(begun).toBe(1);
 });
 
@@ -190,7 +190,7 @@ test('a source is told what will be read where it asks for that, and may fail th
     },
   };
   expect([expects(source), expects({ size: 1, read })]).toEqual([true, false]);
-  expectOwn(source, [{ offset: 0, length: 1 }]);
-  expectOwn({ size: 1, read }, [{ offset: 0, length: 1 }]);
+  announceReads(source, [{ offset: 0, length: 1 }]);
+  announceReads({ size: 1, read }, [{ offset: 0, length: 1 }]);
   expect(told).toEqual([[{ offset: 0, length: 1 }]]);
 });

@@ -36,7 +36,7 @@ function checkEnd(response: Response, received: number): void {
 }
 
 /** A file that was fetched as a whole. */
-export class KeptFile implements Source {
+export class BufferedFile implements Source {
   constructor(
     private readonly bytes: Uint8Array,
     readonly name: string,
@@ -54,7 +54,7 @@ export class KeptFile implements Source {
 }
 
 /** A file that comes in order. For `open` it is a stream; nobody else can read of it. */
-export class ComingFile implements Source {
+export class SequentialFile implements Source {
   readonly stream: ReadableStream<Uint8Array>;
   /** In bytes, where the server says it. */
   readonly length: number | undefined;
@@ -94,7 +94,7 @@ export class ComingFile implements Source {
 }
 
 /** Fails with `usage` where it was opened before. */
-export function openComing(file: ComingFile): OpenedSource {
+export function openSequential(file: SequentialFile): OpenedSource {
   const { unnoticed, name } = file;
   return { ...openStream(file.stream, file), name, ...(unnoticed === undefined ? {} : { unnoticed }) };
 }

@@ -1,10 +1,10 @@
 // A target of the caller's own, a stream among them: a coordinator sends the output to this side, which writes it there.
 
 import { isObject, isStream } from '../calls/values.js';
-import { callerTargetError, cancelled, DecantError, orCancelled } from '../errors/errors.js';
+import { cancelled, customTargetError, DecantError, orCancelled } from '../errors/errors.js';
 import type { Piece, Taken, TargetSpec } from '../messages/messages.js';
 import type { Network, Notice, Target, TargetResumePoint } from '../public/types.js';
-import { type Begun, keptError, type OutputTarget, requireSize, type Sizes } from './output-target.js';
+import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from './output-target.js';
 import { streamTarget } from './stream-target.js';
 
 /** A target that does not react to its end within this time, in milliseconds, is not waited for. */
@@ -25,27 +25,27 @@ const BLOCK = 4096;
 const METHODS = ['write', 'close', 'abort'] as const;
 
 /** The conversion under way that writes to a target. */
-const writers = new WeakMap<Target, CallerTarget>();
+const writers = new WeakMap<Target, CustomTarget>();
 
 /** Whether `value` is meant as a target of the caller's own. */
 export const isTarget = (value: unknown): value is Target =>
   isObject(value) && METHODS.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
 
 /** The target to `output`, if that is a stream or a target of the caller's own. */
-export function callerTarget(output: unknown): CallerTarget | undefined {
-  if (isStream(output)) return new CallerTarget(streamTarget(output));
-  return isTarget(output) ? new CallerTarget(output) : undefined;
+export function customTarget(output: unknown): CustomTarget | undefined {
+  if (isStream(output)) return new CustomTarget(streamTarget(output));
+  return isTarget(output) ? new CustomTarget(output) : undefined;
 }
 
 /** Tells `output` that nothing will come, where a conversion does not even begin: somebody may wait for it. */
-export function giveUp(output: unknown, reason: DecantError): void {
+export function abandonOutput(output: unknown, reason: DecantError): void {
   if (isStream(output) && output.locked) return;
-  const discarded = callerTarget(output)?.discard(reason, false);
+  const discarded = customTarget(output)?.discard(reason, false);
   // Why it is given up is what the caller is told.
   discarded?.catch(() => {});
 }
 
-export class CallerTarget implements OutputTarget {
+export class CustomTarget implements OutputTarget {
   /** What `prepare` has read of the target, whose fields may throw. */
   #concurrency = 0;
   readonly #queue: Piece[] = [];
@@ -56,7 +56,7 @@ export class CallerTarget implements OutputTarget {
   failure: DecantError | undefined;
   /** Why the target does not know whether the output is complete. */
   #unconfirmed: string | undefined;
-  begun: Begun | undefined;
+  resumePoint: ResumePoint | undefined;
 
   constructor(private readonly target: Target) {}
 
@@ -92,8 +92,8 @@ export class CallerTarget implements OutputTarget {
       ...(identity === undefined ? {} : { identity }),
     };
     if (identity !== undefined && !ordered) throw new DecantError('usage', 'A target that resumes must be ordered');
-    const begun = await this.#asked(signal, async () => target.open?.(plan));
-    if (identity !== undefined && begun) this.#goOn(begun, sizes);
+    const resumePoint = await this.#asked(signal, async () => target.open?.(plan));
+    if (identity !== undefined && resumePoint) this.#resume(resumePoint, sizes);
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
     port1.onmessage = ({ data }) => {
@@ -135,7 +135,7 @@ export class CallerTarget implements OutputTarget {
     if (writer !== this) return;
     this.#ended = true;
     const aborted = (async () => this.target.abort(reason, keep))().catch((thrown) =>
-      DecantError.is(thrown) ? callerTargetError(thrown) : undefined,
+      DecantError.is(thrown) ? customTargetError(thrown) : undefined,
     );
     const isKept = await within(this.#abortTimeout(keep), aborted);
     this.#end();
@@ -156,12 +156,12 @@ export class CallerTarget implements OutputTarget {
   }
 
   /** Takes what the target says that is there. */
-  #goOn({ offset, written }: TargetResumePoint, { virtualSize = 0 }: Sizes): void {
+  #resume({ offset, written }: TargetResumePoint, { virtualSize = 0 }: Sizes): void {
     const isWhole = Number.isSafeInteger(offset) && offset % BLOCK === 0 && offset >= 0 && offset <= virtualSize;
     if (!isWhole || !Number.isSafeInteger(written) || written < 0 || written > offset) {
       throw new DecantError('target', `A target cannot go on from byte ${offset}, of which ${written} were written`);
     }
-    this.begun = { guest: offset, written };
+    this.resumePoint = { guest: offset, written };
     this.#size = offset;
   }
 
@@ -177,7 +177,7 @@ export class CallerTarget implements OutputTarget {
     try {
       return await orCancelled(signal, ask());
     } catch (thrown) {
-      if (!signal.aborted) this.failure ??= callerTargetError(thrown);
+      if (!signal.aborted) this.failure ??= customTargetError(thrown);
       throw signal.aborted ? cancelled() : this.failure;
     }
   }
@@ -189,7 +189,7 @@ export class CallerTarget implements OutputTarget {
       if (!piece) return;
       this.#underWay += 1;
       this.#take(piece).catch((thrown) => {
-        this.failure ??= callerTargetError(thrown);
+        this.failure ??= customTargetError(thrown);
       });
     }
   }
@@ -202,7 +202,7 @@ export class CallerTarget implements OutputTarget {
       else await this.target.hole!(offset, length);
       this.#size += length;
     } catch (thrown) {
-      this.failure ??= callerTargetError(thrown);
+      this.failure ??= customTargetError(thrown);
     }
     this.#underWay -= 1;
     this.#port!.postMessage({ failed: this.failure !== undefined } satisfies Taken);

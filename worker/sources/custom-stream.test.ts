@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { isReadable, StreamReader } from './caller-stream.js';
+import { isReadable, StreamReader } from './custom-stream.js';
 import { openStream } from './open-stream.js';
 
 const never = new AbortController().signal;

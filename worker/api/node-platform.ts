@@ -10,14 +10,14 @@ import { makeGuard } from '../http/guard.js';
 import { environmentFetch, environmentFetchStored } from '../http/proxies.js';
 import type { HttpOptions } from '../http/types.js';
 import type { Input } from '../public/given.js';
-import { isOwn, openOwn } from '../sources/caller-source.js';
-import { isReadable } from '../sources/caller-stream.js';
+import { isCustomSource, openCustomSource } from '../sources/custom-source.js';
+import { isReadable } from '../sources/custom-stream.js';
 import { isHandle, openHandle, openPath } from '../sources/node/node-file.js';
 import { fromReadable, isNodeReadable } from '../sources/node/node-stream.js';
 import { openAddress } from '../sources/open-http.js';
 import { openStream } from '../sources/open-stream.js';
 import type { OpenedSource } from '../sources/opened-source.js';
-import { callerTarget } from '../targets/caller-target.js';
+import { customTarget } from '../targets/custom-target.js';
 import { PathTarget } from '../targets/node/path.js';
 import { compile, makeWorker } from './node-files.js';
 import { toPath } from './node-path.js';
@@ -36,7 +36,7 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
   if (isHandle(input)) return openHandle(input);
   // It has a method `read`, too, as a source of the caller's own has.
   if (isNodeReadable(input)) return openStream(fromReadable(input));
-  if (isOwn(input)) return openOwn(input);
+  if (isCustomSource(input)) return openCustomSource(input);
   if (isReadable(input)) return openStream(input);
   const isBytes = isOf<Uint8Array<ArrayBuffer>>(input, 'Uint8Array') || isOf<ArrayBuffer>(input, 'ArrayBuffer');
   const blob = isBytes ? new Blob([input]) : input;
@@ -78,7 +78,7 @@ export const node: Platform = {
         options,
       );
     }
-    const own = callerTarget(output);
+    const own = customTarget(output);
     if (own) return own;
     throw new DecantError(
       'usage',

@@ -13,7 +13,7 @@ const SAMPLE = 4 << 10;
 const KINDS: CrateExtent['kind'][] = ['data', 'zero', 'unallocated', 'lost'];
 
 /** A digest of digests: what is digested at once fits into memory. */
-class Digest {
+class ChainedDigest {
   #state = new Uint8Array(0);
 
   async add(bytes: Uint8Array): Promise<void> {
@@ -33,7 +33,7 @@ class Digest {
  * the extents of the disk. Servers tell the states of files by themselves.
  */
 export async function contentOf(sources: OpenedSource[], layout: () => AsyncIterable<CrateExtent[]>): Promise<string> {
-  const digest = new Digest();
+  const digest = new ChainedDigest();
   const local = sources.filter(({ peek }) => peek !== undefined);
   if (local.length === 0) return '';
   for (const source of local) {

@@ -13,7 +13,7 @@ const failed = (reason: string, options?: DecantErrorOptions): DecantError =>
   new DecantError('source', `Could not read the image: ${reason}`, options);
 
 /** A server that sends only whole files. */
-export interface Remote {
+export interface RemoteStream {
   /** What messages call the file. */
   readonly shown: string;
   readonly network: Network;
@@ -30,7 +30,7 @@ export class StreamReader {
   constructor(
     stream: ReadableStream<Uint8Array>,
     /** Where it comes from, if that is a server. */
-    readonly remote?: Remote,
+    readonly remote?: RemoteStream,
   ) {
     try {
       this.#reader = stream.getReader();

@@ -1,18 +1,18 @@
 // One conversion: a session runs it with workers, a target makes it a file, a signal ends it.
 
 import { isStream } from '../calls/values.js';
-import type { OpenedImage } from '../client-side/opened-image.js';
+import type { ImageSessions } from '../client-side/image-sessions.js';
 import type { Pool } from '../client-side/pool.js';
-import type { Opening, Session } from '../client-side/session.js';
+import type { ImageSetup, Session } from '../client-side/session.js';
 import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions, Output } from '../public/given.js';
 import type { AnyInfo, Kept, Notice, OutputFormat, Progress, Result } from '../public/types.js';
-import { isTarget } from '../targets/caller-target.js';
-import type { Begun, OutputTarget } from '../targets/output-target.js';
+import { isTarget } from '../targets/custom-target.js';
+import type { OutputTarget, ResumePoint } from '../targets/output-target.js';
 import type { Converted, CrateProgress } from '../worker-side/coordinator-methods.js';
+import { withListener } from './guarded-listener.js';
 import { identityOf } from './identity.js';
-import { listened } from './listened.js';
 import { settleMemory } from './options.js';
 import { chosenFormat } from './output-format.js';
 import type { Platform } from './platform.js';
@@ -27,23 +27,23 @@ const REPEATED = ['guessed-raw', 'descriptor-cut'];
 /** What a conversion is about. */
 export interface Conversion {
   platform: Platform;
-  opening: Opening;
-  opened: OpenedImage;
+  setup: ImageSetup;
+  sessions: ImageSessions;
   info: AnyInfo;
   formats: OutputFormat[];
 }
 
 export async function convertImage(conversion: Conversion, output: Output, options: ConvertOptions): Promise<Result> {
-  const target = conversion.platform.target(output, conversion.opening.sources.all, options);
+  const target = conversion.platform.target(output, conversion.setup.sources.all, options);
   try {
     const onProgress = (progress: Progress) => options.onProgress?.(progress);
-    return await listened(options.signal, onProgress, (signal, onProgress) =>
+    return await withListener(options.signal, onProgress, (signal, onProgress) =>
       convertTo(target, conversion, { ...options, signal, onProgress }),
     );
   } catch (thrown) {
     const told = toDecantError(thrown);
     const error = told.kind === 'cancelled' ? cancelled('The conversion') : (target.failure ?? told);
-    const keep = options.resume === true && PASSING.includes(error.kind) && (await isUnchanged(conversion.opening));
+    const keep = options.resume === true && PASSING.includes(error.kind) && (await isUnchanged(conversion.setup));
     const left: unknown = await target.discard(error, keep).catch((thrown) => thrown);
     if (!(left instanceof DecantError)) throw error;
     // What stays follows the reason for the failure, and does not hide that.
@@ -56,7 +56,7 @@ export async function convertImage(conversion: Conversion, output: Output, optio
 
 /** What a conversion with `resume` would go on with; undefined where it could not be resumed, or only its target knows. */
 export async function keptOf(
-  { platform, opening, opened, info, formats }: Conversion,
+  { platform, setup, sessions, info, formats }: Conversion,
   output: Output,
   options: ConvertOptions,
   signal: AbortSignal,
@@ -64,15 +64,15 @@ export async function keptOf(
   // A target of the caller's own is not touched.
   if (isStream(output) || isTarget(output)) return undefined;
   if (info.needs.some(({ kind }) => kind === 'missing-file')) return undefined;
-  const target = platform.target(output, opening.sources.all, options);
+  const target = platform.target(output, setup.sources.all, options);
   const { name, compressed } = chosenFormat(formats, options);
-  const { comesInOrder } = opened;
-  const layout = () => opened.layout(signal);
-  const identity = await identityOf(opening, { info, comesInOrder, layout }, name, compressed, options);
+  const { comesInOrder } = sessions;
+  const layout = () => sessions.layout(signal);
+  const identity = await identityOf(setup, { info, comesInOrder, layout }, name, compressed, options);
   return typeof identity === 'string' ? target.kept?.(identity) : undefined;
 }
 
-const isUnchanged = ({ sources }: Opening): Promise<boolean> =>
+const isUnchanged = ({ sources }: ImageSetup): Promise<boolean> =>
   sources.verify().then(
     () => true,
     () => false,
@@ -80,19 +80,19 @@ const isUnchanged = ({ sources }: Opening): Promise<boolean> =>
 
 async function convertTo(
   target: OutputTarget,
-  { platform, opening, opened, info, formats }: Conversion,
+  { platform, setup, sessions, info, formats }: Conversion,
   options: ConvertOptions & { signal: AbortSignal },
 ): Promise<Result> {
   const { signal } = options;
   if (signal.aborted) throw cancelled();
-  const { sources, engine, engineReason, workers } = opening;
+  const { sources, engine, engineReason, workers } = setup;
   const memory = settleMemory(options, workers, platform, sources.expect);
   const { name: format, size, compressed, hasFooter } = chosenFormat(formats, options);
   if (options.resume && !target.resumes) throw new DecantError('usage', 'An output of this kind cannot be resumed');
-  const { comesInOrder } = opened;
-  const layout = () => opened.layout(signal);
+  const { comesInOrder } = sessions;
+  const layout = () => sessions.layout(signal);
   const identity = options.resume
-    ? await identityOf(opening, { info, comesInOrder, layout }, format, compressed, options)
+    ? await identityOf(setup, { info, comesInOrder, layout }, format, compressed, options)
     : undefined;
   if (typeof identity === 'object') {
     throw new DecantError('usage', `The conversion cannot be resumed: ${identity.reason}`);
@@ -100,7 +100,7 @@ async function convertTo(
   const networks = () => [...sources.networks, ...(target.network ? [target.network] : [])];
   const meter = new Meter(info.virtualSize, info.fileSize, networks, options.onProgress);
   // Its workers start meanwhile.
-  let pool = opened.acquirePool();
+  let pool = sessions.acquirePool();
   let session: Session | undefined;
   let healthy = false;
   let wasOverdue = false;
@@ -108,13 +108,13 @@ async function convertTo(
     // First: a target that cannot be is told before the seconds that unlocking takes.
     const sizes = { virtualSize: info.virtualSize, outputSize: size, hasFooter };
     const spec = await orTargetError(target.prepare(sizes, signal, identity));
-    const { begun } = target;
-    if (begun) meter.begin(begun);
-    session = await opened.acquire(signal, (share) => meter.unlocking(share));
+    const { resumePoint } = target;
+    if (resumePoint) meter.begin(resumePoint);
+    session = await sessions.acquire(signal, (share) => meter.unlocking(share));
     if (pool && !pool.usable) {
       // It may have failed with another conversion meanwhile.
       pool.release(false);
-      pool = opened.acquirePool();
+      pool = sessions.acquirePool();
     }
     await orCancelled(signal, pool?.ready ?? Promise.resolve());
     const check = async ({ progress }: Converted) => {
@@ -126,7 +126,7 @@ async function convertTo(
       if (signal.aborted) throw cancelled();
     };
     const { progress, virtualSize, outputSize, notices, lost, lostRanges, lostBytes } = await run(
-      { session, pool, format, target: spec, memory, begun },
+      { session, pool, format, target: spec, memory, resumePoint },
       () => {
         wasOverdue = true;
         pool?.overdue();
@@ -192,13 +192,13 @@ async function orTargetError<T>(work: T | Promise<T>): Promise<T> {
   }
 }
 
-interface Run {
+interface RunSetup {
   session: Session;
   pool: Pool | undefined;
   format: string;
   target: TargetSpec;
   memory: number;
-  begun: Begun | undefined;
+  resumePoint: ResumePoint | undefined;
 }
 
 /**
@@ -206,7 +206,7 @@ interface Run {
  * end in time after a cancel.
  */
 async function run(
-  { session, pool, format, target, memory, begun }: Run,
+  { session, pool, format, target, memory, resumePoint }: RunSetup,
   overdue: () => void,
   update: (progress: CrateProgress) => void,
   signal: AbortSignal,
@@ -225,7 +225,7 @@ async function run(
     try {
       const ports = connection?.ports ?? [];
       const moved = 'port' in target ? [target.port, ...ports] : ports;
-      const conversion = { operation, image, pool: ports, format, target, memory, begun };
+      const conversion = { operation, image, pool: ports, format, target, memory, resumePoint };
       const converted = await client.callMoving(moved, 'convert', conversion);
       // A file is neither completed nor removed while a worker has it open.
       await connection?.close();

@@ -10,15 +10,15 @@ import type { HttpOptions } from '../http/types.js';
 import type { WorkerPort } from '../messages/rpc.js';
 import type { Input } from '../public/given.js';
 import type { Engine } from '../public/types.js';
-import { isOwn, openOwn } from '../sources/caller-source.js';
-import { isReadable } from '../sources/caller-stream.js';
+import { isCustomSource, openCustomSource } from '../sources/custom-source.js';
+import { isReadable } from '../sources/custom-stream.js';
 import { openAddress } from '../sources/open-http.js';
 import { openStream } from '../sources/open-stream.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { DownloadTarget } from '../targets/browser/download.js';
 import { OpfsTarget } from '../targets/browser/opfs.js';
 import { FolderTarget, PickedTarget } from '../targets/browser/picked.js';
-import { callerTarget } from '../targets/caller-target.js';
+import { customTarget } from '../targets/custom-target.js';
 import { compile, hasThreads, makeWorker } from './browser-files.js';
 import { once, type Platform } from './platform.js';
 
@@ -45,7 +45,7 @@ export const http: HttpPlatform = { seesRedirects: false };
 
 async function openSource(input: Input, options: HttpOptions): Promise<OpenedSource> {
   if (isHttp(input)) return openAddress(http, input, options);
-  if (isOwn(input)) return openOwn(input);
+  if (isCustomSource(input)) return openCustomSource(input);
   if (isReadable(input)) return openStream(input);
   const handle = isHandle(input) ? input : undefined;
   const given = handle ? await fileOf(handle) : input;
@@ -118,7 +118,7 @@ export const browser: Platform = {
   openSource,
   target(output, sources) {
     if (isHandle(output)) return new PickedTarget(output, sources);
-    const own = callerTarget(output);
+    const own = customTarget(output);
     if (own) return own;
     if (isObject(output) && 'folder' in output) return new FolderTarget(output.folder, output.name, sources);
     if (isObject(output) && 'opfs' in output) return new OpfsTarget(output.opfs, sources);

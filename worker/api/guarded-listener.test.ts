@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { cancelled, orCancelled } from '../errors/errors.js';
-import { listened } from './listened.js';
+import { withListener } from './guarded-listener.js';
 
 const never = new Promise<never>(() => {});
 
 test('passes on each detail and the result', async () => {
   const details: number[] = [];
-  const result = await listened<number, string>(
+  const result = await withListener<number, string>(
     undefined,
     (detail) => details.push(detail),
     async (_, listener) => {
@@ -23,7 +23,7 @@ test('what a listener throws ends the work as usage', async () => {
   const listener = () => {
     throw cause;
   };
-  const work = listened(undefined, listener, async (signal, listener) => {
+  const work = withListener(undefined, listener, async (signal, listener) => {
     listener(1);
     return orCancelled(signal, never);
   });
@@ -33,7 +33,7 @@ test('what a listener throws ends the work as usage', async () => {
 test('rejects with the failure of the work itself', async () => {
   const cause = new Error('broken');
   await expect(
-    listened(
+    withListener(
       undefined,
       () => {},
       () => Promise.reject(cause),
@@ -43,7 +43,7 @@ test('rejects with the failure of the work itself', async () => {
 
 test("the caller's signal ends the work", async () => {
   const cancel = new AbortController();
-  const work = listened(
+  const work = withListener(
     cancel.signal,
     () => {},
     (signal) => orCancelled(signal, never),

@@ -17,7 +17,7 @@ import { inspect } from 'node:util';
 import { describe, expect } from 'vitest';
 import { test } from '../../e2e/support/units/folder.js';
 import type { Input, Output } from '../public/given.js';
-import { node } from './node.js';
+import { node } from './node-platform.js';
 
 const open = (input: unknown) => node.openSource(input as Input, {});
 const targetFor = (output: unknown) => node.target(output as Output, [], {});

@@ -2,12 +2,12 @@
 
 import { type Port, serve } from '../messages/rpc.js';
 import { coordinatorMethods } from './coordinator-methods.js';
-import type { Host } from './host.js';
 import { poolMethods } from './pool-methods.js';
 import { instantiate, instantiateThreads, type Threads, type Workers } from './wasm.js';
+import type { WorkerHost } from './worker-host.js';
 
 /** Serves the `workers` engine. */
-export function serveWorker(host: Host, glue: typeof Workers): void {
+export function serveWorker(host: WorkerHost, glue: typeof Workers): void {
   const report = serve(host.port, {
     ...coordinatorMethods(
       host,
@@ -23,7 +23,7 @@ const isRayons = (data: unknown): boolean =>
   String((data as { type?: unknown }).type).startsWith('wasm_bindgen_worker_');
 
 /** Serves as a coordinator of the `threads` engine. */
-export function serveThreads(host: Host, glue: typeof Threads): void {
+export function serveThreads(host: WorkerHost, glue: typeof Threads): void {
   const port: Port = {
     post: host.port.post,
     listen: (message) => host.port.listen((data) => void (isRayons(data) || message(data))),

@@ -5,7 +5,7 @@ import { type Reply, responseOf } from '../../e2e/support/replies.js';
 import type { Exchange } from '../http/exchange.js';
 import { Passing } from '../http/failures.js';
 import { Retries } from '../http/retry.js';
-import { ComingFile, KeptFile, openComing, receiveWhole, unnoticedEnd } from './whole.js';
+import { BufferedFile, openSequential, receiveWhole, SequentialFile, unnoticedEnd } from './whole-file.js';
 
 const MIB = 1 << 20;
 const never = new AbortController().signal;
@@ -71,7 +71,7 @@ test.for([
 
 test('a kept file gives copies of its parts', async () => {
   const network = { received: 3, sent: 0, retries: 0 };
-  const kept = new KeptFile(Uint8Array.of(1, 2, 3), 'disk', undefined, network);
+  const kept = new BufferedFile(Uint8Array.of(1, 2, 3), 'disk', undefined, network);
   expect(kept).toMatchObject({ size: 3, name: 'disk', network });
   const part = await kept.read(1, 2);
   part.fill(0);
@@ -79,7 +79,7 @@ test('a kept file gives copies of its parts', async () => {
 });
 
 const comingFile = (exchange: Exchange, begun: Uint8Array[] = []) =>
-  new ComingFile(exchange, begun, new Retries(), 'disk', 'http://host/disk', undefined);
+  new SequentialFile(exchange, begun, new Retries(), 'disk', 'http://host/disk', undefined);
 
 test('a file that comes in order is the bytes that have come and those that follow', async () => {
   const exchange = exchangeOf(fileOf(250_000, 250_004));
@@ -106,16 +106,16 @@ test.for([
 test('a file that comes in order is read by open only, once', async () => {
   const file = comingFile(exchangeOf(fileOf(10, 10)));
   await expect(file.read()).rejects.toThrow("http://host/disk comes as a whole, and is read once, by 'open'");
-  const opened = openComing(file);
+  const opened = openSequential(file);
   expect(opened).toMatchObject({ name: 'disk', size: undefined });
-  expect(() => openComing(file)).toThrow(expect.objectContaining({ kind: 'usage' }));
+  expect(() => openSequential(file)).toThrow(expect.objectContaining({ kind: 'usage' }));
   const { stream } = opened.spec as Extract<typeof opened.spec, { stream: unknown }>;
   expect(await stream.read(0, 20, never)).toHaveLength(10);
 });
 
 test('a file that nobody wants any more is not fetched', async () => {
   const exchange = exchangeOf(fileOf(10, 10));
-  await openComing(comingFile(exchange)).close();
+  await openSequential(comingFile(exchange)).close();
   expect(exchange.isEnded).toBe(true);
 });
 

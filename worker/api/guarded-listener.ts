@@ -5,9 +5,9 @@ import { toDecantError } from '../errors/errors.js';
 
 /**
  * Runs `work` with a signal and a listener that throws nothing. What the caller's `listener` throws aborts the signal, and
- * `listened` fails with it, as `usage`.
+ * `withListener` fails with it, as `usage`.
  */
-export async function listened<T, R>(
+export async function withListener<T, R>(
   signal: AbortSignal | undefined,
   listener: (detail: T) => void,
   work: (signal: AbortSignal, listener: (detail: T) => void) => Promise<R>,

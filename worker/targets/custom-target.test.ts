@@ -5,7 +5,7 @@ import { soon } from '../../e2e/support/units/soon.js';
 import { cancelled, DecantError } from '../errors/errors.js';
 import type { Target, TargetPlan } from '../public/types.js';
 import { PortTarget } from '../worker-side/port-target.js';
-import { CallerTarget, callerTarget, giveUp, isTarget } from './caller-target.js';
+import { abandonOutput, CustomTarget, customTarget, isTarget } from './custom-target.js';
 
 const MIB = 1 << 20;
 const SIZES = { virtualSize: 2 * MIB, outputSize: 2 * MIB };
@@ -24,8 +24,8 @@ function noting(changes: object = {}): Target & { calls: unknown[][] } {
 const namesOf = ({ calls }: { calls: unknown[][] }) => calls.map(([name]) => name);
 
 /** Begins a conversion to `target`; `port` is the coordinator's end. */
-async function begin(target: Target, identity?: string): Promise<{ output: CallerTarget; port: PortTarget }> {
-  const output = new CallerTarget(target);
+async function begin(target: Target, identity?: string): Promise<{ output: CustomTarget; port: PortTarget }> {
+  const output = new CustomTarget(target);
   const spec = await output.prepare(SIZES, signal, identity);
   if (!('port' in spec)) throw new Error('no port');
   return { output, port: new PortTarget(spec) };
@@ -33,7 +33,7 @@ async function begin(target: Target, identity?: string): Promise<{ output: Calle
 
 /** A conversion of two pieces as `convertImage` does it; resolves to its failure. */
 async function convert(target: Target): Promise<DecantError | undefined> {
-  const output = new CallerTarget(target);
+  const output = new CustomTarget(target);
   try {
     const spec = await output.prepare(SIZES, signal);
     const port = new PortTarget(spec as Extract<typeof spec, { port: MessagePort }>);
@@ -205,7 +205,7 @@ describe('a target fails a conversion', () => {
         throw new Error('no such thing');
       },
     });
-    const output = new CallerTarget(target);
+    const output = new CustomTarget(target);
     await expect(output.prepare(SIZES, signal)).rejects.toThrow('no such thing');
     await output.discard(cancelled(), false);
     expect(namesOf(target).at(-1)).toBe('abort');
@@ -229,7 +229,7 @@ test.each([
 
 test.each([-1, Number.NaN, 'long', null])('an abortTimeout of %o is refused', async (abortTimeout) => {
   const target = noting({ abortTimeout });
-  const preparing = new CallerTarget(target).prepare(SIZES, signal);
+  const preparing = new CustomTarget(target).prepare(SIZES, signal);
   await expect(preparing).rejects.toMatchObject({
     kind: 'usage',
     message: `The abortTimeout of a target is a number of seconds, not ${abortTimeout}`,
@@ -249,7 +249,7 @@ describe('a target that hangs', () => {
   test.each(['open', 'close'])('in %s is given up by a cancel', async (method) => {
     const target = noting({ [method]: never });
     const cancel = new AbortController();
-    const output = new CallerTarget(target);
+    const output = new CustomTarget(target);
     const work = method === 'open' ? output.prepare(SIZES, cancel.signal) : closing();
     async function closing() {
       await output.prepare(SIZES, cancel.signal);
@@ -301,7 +301,7 @@ describe('a target to which another conversion writes', () => {
   test('is refused, and stays as it is', async () => {
     const target = noting();
     const { output } = await begin(target);
-    const second = new CallerTarget(target);
+    const second = new CustomTarget(target);
     await expect(second.prepare(SIZES, signal)).rejects.toThrow('Another conversion writes to this target');
     await second.discard(cancelled(), false);
     expect(namesOf(target)).toEqual(['open']);
@@ -312,14 +312,14 @@ describe('a target to which another conversion writes', () => {
 });
 
 describe('a target that resumes', () => {
-  const resuming = (begun: unknown, changes: object = {}) =>
-    noting({ resumes: true, ordered: true, open: async () => begun, ...changes });
+  const resuming = (resumePoint: unknown, changes: object = {}) =>
+    noting({ resumes: true, ordered: true, open: async () => resumePoint, ...changes });
 
   test('gets the identity, and reports what it has', async () => {
     const open = vi.fn(async () => ({ offset: 8192, written: 4096 }));
     const { output } = await begin(resuming(undefined, { open }), 'it');
     expect(open).toHaveBeenCalledWith({ ...SIZES, ascending: true, identity: 'it' });
-    expect(output.begun).toEqual({ guest: 8192, written: 4096 });
+    expect(output.resumePoint).toEqual({ guest: 8192, written: 4096 });
   });
 
   test('completes with what was there before', async () => {
@@ -349,7 +349,7 @@ describe('a target that resumes', () => {
 
   test('may begin at the start', async () => {
     const { output } = await begin(resuming(undefined), 'it');
-    expect(output.begun).toBeUndefined();
+    expect(output.resumePoint).toBeUndefined();
   });
 
   test('must be ordered', async () => {
@@ -375,7 +375,7 @@ describe('a target that resumes', () => {
 
   test('starts from nothing without an identity', async () => {
     const { output } = await begin(resuming({ offset: 8192, written: 0 }));
-    expect(output.begun).toBeUndefined();
+    expect(output.resumePoint).toBeUndefined();
   });
 });
 
@@ -394,7 +394,7 @@ describe('what is a target', () => {
     ['one whose write is a number', { ...methods, write: 7 }, false],
   ])('%s', (_, value, expected) => {
     expect(isTarget(value)).toBe(expected);
-    expect(callerTarget(value) !== undefined).toBe(expected);
+    expect(customTarget(value) !== undefined).toBe(expected);
   });
 
   test.each([0, 1.5, 65, '2', -1, Number.NaN])('a concurrency of %j is refused', async (concurrency) => {
@@ -414,23 +414,23 @@ describe('an output of a conversion that does not begin', () => {
 
   test('is aborted', async () => {
     const target = noting();
-    giveUp(target, reason);
+    abandonOutput(target, reason);
     await soon(() => expect(target.calls).toEqual([['abort', reason, false]]));
   });
 
   test('is aborted where it is a stream, unless somebody else writes to it', async () => {
     const abort = vi.fn();
     const stream = new WritableStream({ abort });
-    giveUp(stream, reason);
+    abandonOutput(stream, reason);
     await soon(() => expect(abort).toHaveBeenCalledWith(reason));
     const locked = new WritableStream({ abort });
     locked.getWriter();
-    giveUp(locked, reason);
+    abandonOutput(locked, reason);
     expect(abort).toHaveBeenCalledTimes(1);
   });
 
   test('is left alone where it is something else, or fails', () => {
-    giveUp('a path', reason);
-    giveUp(noting({ abort: () => Promise.reject(new Error('no')) }), reason);
+    abandonOutput('a path', reason);
+    abandonOutput(noting({ abort: () => Promise.reject(new Error('no')) }), reason);
   });
 });

@@ -4,7 +4,7 @@ import { DecantError, reasonOf } from '../errors/errors.js';
 import type { OpenOptions } from '../public/given.js';
 import type { Layer } from '../public/types.js';
 
-export class Passwords {
+export class LayerPasswords {
   #given: OpenOptions['password'];
   #wiped = false;
   /** As bytes of our own: what the caller has is the caller's to wipe. */

@@ -20,7 +20,7 @@ export interface ObjectSource {
 }
 
 /** A source of the caller's, whose bytes come from the calling side: `fetch` resolves to exactly `length` bytes. */
-export interface CallerSource {
+export interface CustomSource {
   readonly size: number;
   /** Ranges at most this many bytes apart are better read as one. */
   readonly gap: number;
@@ -38,7 +38,7 @@ export interface CallerSource {
 }
 
 /** A stream of the caller's: `next` resolves to the next `length` bytes, or to as many as there are. */
-export interface CallerStream {
+export interface CustomStream {
   next(length: number): Promise<Uint8Array<ArrayBuffer>>;
 }
 
@@ -84,7 +84,7 @@ export interface OpenHandle {
   close(): void;
 }
 
-export interface Host {
+export interface WorkerHost {
   /** To the one who started this worker. */
   readonly port: Port;
   /** A file as the crate takes it. */
