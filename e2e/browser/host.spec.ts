@@ -183,8 +183,8 @@ test.describe('what a page can convert to', () => {
       await page.goto('/host.html');
       const frame = page.frames()[1]!;
       expect(await obstacles(frame)).toMatchObject({
-        'file handle': 'A frame in a page of another origin is shown no file picker',
-        folder: 'A frame in a page of another origin is shown no file picker',
+        'file handle': 'Browsers show no file picker in a cross-origin frame',
+        folder: 'Browsers show no file picker in a cross-origin frame',
         opfs: expect.stringMatching(
           /storage, which this browser does not give to a frame in a page of another origin$/,
         ),
@@ -273,7 +273,7 @@ test.describe('what a page can convert to', () => {
     const page = await browser.newPage();
     await page.goto(`${servers.plain.url.replace('localhost', 'decant.test')}/blank`);
     expect(await obstacles(page.mainFrame())).toMatchObject({
-      folder: 'A page has file pickers only over https or on localhost',
+      folder: 'File pickers are available only over https or on localhost',
       opfs: expect.stringMatching(/storage, which a page has only over https or on localhost$/),
       target: 'none',
     });

@@ -180,12 +180,12 @@ test('what an image can become', () => {
 // (arguments, exit code, a part of the message, where it runs)
 for (const [args, status, part, tag = '@full'] of [
   [['-O', 'vhdx', 'KINDS', 'out'], 2, "no output format 'vhdx'; choose one of raw, vpc, raw.gz, tar.gz", []],
-  [['-O', 'vpc', '-o', 'subformat=dynamic', 'KINDS', 'out'], 2, "'dynamic' is no subformat of"],
-  [['-O', 'vpc', '-o', 'subformat', 'KINDS', 'out'], 2, 'no subformat of the output format vpc; it is always fixed'],
+  [['-O', 'vpc', '-o', 'subformat=dynamic', 'KINDS', 'out'], 2, "'dynamic' is not a valid subformat of"],
+  [['-O', 'vpc', '-o', 'subformat', 'KINDS', 'out'], 2, 'not a valid subformat of the output format vpc; it is always fixed'],
   [
     ['-O', 'vpc', '-o', 'force_size=off', 'KINDS', 'out'],
     2,
-    "'off' is no force_size of the output format vpc; it is always on",
+    "'off' is not a valid force_size of the output format vpc; it is always on",
   ],
   [['-O', 'vpc', '-o', 'subformat=fixed,size=1', 'KINDS', 'out'], 2, "no option 'size'; it has subformat, force_size"],
   [['-o', 'subformat=fixed', 'KINDS', 'out'], 2, "raw has no option 'subformat'"],

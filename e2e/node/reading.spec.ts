@@ -126,7 +126,7 @@ test('what is no range of the disk is refused', () => {
     images.kinds(),
   );
   expect(kinds).toEqual(Array(17).fill('usage'));
-  const noNumber = (name: string) => `'${name}' is no whole number from 0 to 2^53-1`;
+  const noNumber = (name: string) => `'${name}' must be a whole number from 0 to 2^53-1`;
   expect(told).toEqual([
     ...['offset', 'length', 'length'].map(noNumber),
     expect.stringContaining('unlike 10485760 to 10485761'),

@@ -368,8 +368,8 @@ test('three that continue at once: they end well, or say why not', { tag: '@full
 });
 
 for (const [what, args, sentence, tag] of [
-  ['a compressed output', ['-O', 'raw.gz'], /cannot be resumed: an output in raw.gz is made in one go/, []],
-  ['a salvage', ['--salvage'], /cannot be resumed: what is lost is found in one go/, ['@full']],
+  ['a compressed output', ['-O', 'raw.gz'], /cannot be resumed: the output format raw.gz is written in one pass/, []],
+  ['a salvage', ['--salvage'], /cannot be resumed: salvage reads the image in one pass/, ['@full']],
 ] as const) {
   test(`refused: ${what}`, { tag: [...tag] }, ({ folder }) => {
     const { status, stderr } = command('convert', '--resume', ...args, images.kinds(), join(folder, 'out'));
@@ -397,7 +397,7 @@ test('refused: what has no state, and what is no path', async ({ folder }) => {
       () => 'done',
       (thrown: Error) => thrown.message,
     );
-  expect(await refusal(join(folder, 'out'))).toMatch(/nothing tells later whether the image is still the same/);
+  expect(await refusal(join(folder, 'out'))).toMatch(/a later change of the image could not be detected/);
   expect(await refusal(new WritableStream())).toMatch(/^An output of this kind cannot be resumed$/);
   await image.close();
 });

@@ -200,7 +200,7 @@ export function rowsOf({ source: sources, format: formats, writer: writers, targ
 export const REFUSED_IN_NODE = [
   ...['storage', 'folder', 'download'].map((target) => ({
     target,
-    says: 'usage: In Node an output is a path, a file URL',
+    says: 'usage: In Node, an output must be a path, a file URL',
   })),
   ...['raw.gz', 'tar.gz'].map((writer) => ({
     writer,
@@ -214,8 +214,8 @@ export const REFUSED_IN_NODE = [
  * @type {typeof REFUSED_IN_NODE}
  */
 export const REFUSED_IN_PAGES = [
-  { source: 'path', says: 'usage: In a browser an image is a File, a Blob' },
-  { target: 'path', says: 'usage: In a browser an output is a file handle, { folder, name }' },
+  { source: 'path', says: 'usage: In a browser, an image must be a File, a Blob' },
+  { target: 'path', says: 'usage: In a browser, an output must be a file handle, { folder, name }' },
 ];
 
 /**

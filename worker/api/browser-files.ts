@@ -1,4 +1,4 @@
-// Where workers and wasm come from in browsers.
+// Browsers: locations of the worker scripts and the wasm.
 
 import { isOf } from '../calls/values.js';
 import { SCRIPTS, WASM } from '../client-side/package-files.js';
@@ -15,24 +15,25 @@ const NAMES = namesOf<Configuration>({ threads: true, wasm: true, worker: true }
 let configuration: Configuration = {};
 
 /**
- * Sets where workers and wasm come from. What is left out stays as it was. It holds for workers that start later, so it
- * is called before anything else. Fails with `usage` where something is not what it should be.
+ * Sets the locations of workers and wasm. Omitted fields keep their values. Call it first: it affects only workers that
+ * start later. Throws `usage` for a wrong field.
  */
 export function configure(changes: Configuration): void {
   checkObject('configuration', changes);
   checkNames('configure', changes, NAMES);
   for (const name of ['worker', 'wasm'] as const) {
     const given: unknown = changes[name];
-    if (given !== undefined && typeof given !== 'function') throw new DecantError('usage', `'${name}' is no function`);
+    if (given !== undefined && typeof given !== 'function')
+      throw new DecantError('usage', `'${name}' must be a function`);
   }
   if (changes.threads !== undefined) checkObject('threads', changes.threads);
   configuration = { ...configuration, ...changes };
 }
 
-/** Whether the `threads` engine was handed to `configure`. */
+/** Whether `configure` was called with the `threads` engine. */
 export const hasThreads = (): boolean => configuration.threads !== undefined;
 
-/** Written out, so that bundlers find it. */
+/** The URLs are literals, so that bundlers find them. */
 function packagedWorker(engine: Engine): Worker {
   if (engine === 'threads') return configuration.threads!.worker() as Worker;
   const original = fromViteCache('worker.js', import.meta.url);
@@ -40,19 +41,19 @@ function packagedWorker(engine: Engine): Worker {
   return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
 }
 
-/** Written out, so that bundlers find it. */
+/** The URLs are literals, so that bundlers find them. */
 function packagedWasm(engine: Engine): URL {
   if (engine === 'threads') return configuration.threads!.wasm();
   return fromViteCache('decant.wasm', import.meta.url) ?? new URL('./decant.wasm', import.meta.url);
 }
 
-/** Fails with `internal` where the browser allows no such worker. */
+/** Throws `internal` if the browser does not allow the worker. */
 export function makeWorker(engine: Engine): Worker {
   try {
     return (configuration.worker ?? packagedWorker)(engine);
   } catch (thrown) {
     const { message } = toDecantError(thrown);
-    const advice = `make it from the page's own origin with configure({ worker }), out of the package's ${SCRIPTS[engine]}`;
+    const advice = `create it from the page's own origin with configure({ worker }) and the package's ${SCRIPTS[engine]}`;
     throw new DecantError('internal', `Could not start a worker: ${message}; ${advice}`, {
       code: 'worker-not-started',
       fields: { script: SCRIPTS[engine] },
@@ -61,7 +62,7 @@ export function makeWorker(engine: Engine): Worker {
   }
 }
 
-/** Fails with `internal` where the wasm cannot be loaded. */
+/** Compiles the wasm of `engine`. Fails with `internal` if it cannot be loaded. */
 export async function compile(engine: Engine): Promise<WebAssembly.Module> {
   let place = WASM[engine];
   const reports = new PolicyReports();
@@ -74,7 +75,7 @@ export async function compile(engine: Engine): Promise<WebAssembly.Module> {
   } catch (cause) {
     const forbidden = await reports.forWasm(place);
     if (forbidden) throw forbidden;
-    const advice = `serve the package's ${WASM[engine]} there, or say where it is with configure({ wasm })`;
+    const advice = `serve the package's ${WASM[engine]} there, or set its location with configure({ wasm })`;
     throw new DecantError('internal', `Could not load ${place}: ${(cause as Error).message}; ${advice}`, {
       code: 'wasm-not-loaded',
       fields: { place },
@@ -87,7 +88,7 @@ export async function compile(engine: Engine): Promise<WebAssembly.Module> {
 
 async function compileResponse(response: Response): Promise<WebAssembly.Module> {
   if (!response.ok) throw new Error(`the server answered ${response.status}`);
-  // Compiled as it comes only where it is called what it is, which not every server does.
+  // Streaming compilation requires this media type, which not every server sends.
   const isCalledWasm = response.headers.get('Content-Type')?.startsWith('application/wasm');
   if (isCalledWasm) return WebAssembly.compileStreaming(response);
   return WebAssembly.compile(await response.arrayBuffer());

@@ -1,4 +1,4 @@
-// Browsers, from the calling side.
+// Browsers: sources and targets, and how workers start.
 
 import { isObject, isOf } from '../calls/values.js';
 import { PolicyReports } from '../client-side/policy.js';
@@ -40,7 +40,7 @@ async function fileOf(handle: FileSystemFileHandle): Promise<File> {
   }
 }
 
-/** A browser shows no redirect. */
+/** `fetch` in browsers does not expose redirects. */
 export const http: HttpPlatform = { seesRedirects: false };
 
 async function openSource(input: Input, options: HttpOptions): Promise<OpenedSource> {
@@ -53,15 +53,15 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
   if (!isBlob(blob)) {
     throw new DecantError(
       'usage',
-      'In a browser an image is a File, a Blob, a Uint8Array, an ArrayBuffer, a URL of http or https, a FileSystemFileHandle, a ReadableStream or an object with size and read',
+      'In a browser, an image must be a File, a Blob, a Uint8Array, an ArrayBuffer, a URL of http or https, a FileSystemFileHandle, a ReadableStream or an object with size and read',
     );
   }
   const file = isFile(blob) ? blob : undefined;
   return {
     spec: { blob },
-    // Another File object may be another file, even where its name, size and time are the same.
+    // Two File objects may be two files, even with equal names, sizes and times.
     identity: input,
-    // As much as a server tells of a file.
+    // As strong as a server's validators.
     ...(file && { state: describe(file) }),
     ...(handle && file && { entry: { handle, lastModified: file.lastModified } }),
     name: file?.name,
@@ -80,7 +80,7 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
 
 const describe = ({ name, size, lastModified }: File): string => JSON.stringify([name, size, lastModified]);
 
-/** Whether `now`, an empty file, looks like what a dialog has left of `file`: of its name, while that is not to be read. */
+/** Whether `now` is probably `file`, emptied by a save dialog: empty, with the same name, and `file` is unreadable. */
 async function wasEmptied(file: File, now: File): Promise<boolean> {
   if (now.size > 0 || file.size === 0 || now.name !== file.name) return false;
   const readable = await file
@@ -107,11 +107,11 @@ export const browser: Platform = {
   convertOptions: [],
   memoryPerWorker: 48 << 20,
   get noThreads() {
-    if (!hasThreads()) return "it takes configure({ threads }) with `threads` of 'decant/threads'";
+    if (!hasThreads()) return "it needs configure({ threads }) with `threads` of 'decant/threads'";
     if (!globalThis.crossOriginIsolated) {
-      return 'the page is not cross-origin isolated (its server does not send the headers for that)';
+      return 'the page is not cross-origin isolated (its server does not send the required headers)';
     }
-    return typeof SharedArrayBuffer === 'undefined' ? 'this browser shares no memory between threads' : undefined;
+    return typeof SharedArrayBuffer === 'undefined' ? 'this browser has no shared memory' : undefined;
   },
   spawn,
   module: once(compile),
@@ -125,7 +125,7 @@ export const browser: Platform = {
     if (isObject(output) && 'download' in output) return new DownloadTarget(output.download);
     throw new DecantError(
       'usage',
-      'In a browser an output is a file handle, { folder, name }, { opfs: name }, { download: name }, a WritableStream or an object with write, close and abort',
+      'In a browser, an output must be a file handle, { folder, name }, { opfs: name }, { download: name }, a WritableStream or an object with write, close and abort',
     );
   },
 };

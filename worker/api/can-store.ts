@@ -1,4 +1,4 @@
-// Browsers: whether the private file system takes a file.
+// Browsers: checks whether the private file system has room for a file.
 
 import { acquireCoordinator } from '../client-side/coordinator.js';
 import { toDecantError } from '../errors/errors.js';
@@ -6,9 +6,9 @@ import { TemporaryFile } from '../targets/browser/storage.js';
 import { browser } from './browser-platform.js';
 
 /**
- * Whether the origin's private file system takes a file of `size` bytes, as `{ opfs }` and `{ download }` need it.
- * Makes such a file and removes it again, since the estimates of browsers are not reliable. Resolves to `false` if the
- * page has no such file system.
+ * Checks whether the origin's private file system has room for a file of `size` bytes, which `{ opfs }` and `{ download }`
+ * need. Creates such a file and removes it, since browsers' estimates are not reliable. Resolves to `false` if the page has
+ * no private file system.
  */
 export async function canStore(size: number): Promise<boolean> {
   const coordinator = acquireCoordinator(browser, 'workers', 0);
@@ -22,7 +22,7 @@ export async function canStore(size: number): Promise<boolean> {
     }
   } catch (thrown) {
     const error = toDecantError(thrown, 'target', 'try the storage');
-    // There is no storage, or no room for even an empty file.
+    // No storage, or not even room for an empty file.
     if (error.kind === 'usage' || error.kind === 'target') return false;
     throw error;
   } finally {

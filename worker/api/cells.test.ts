@@ -18,7 +18,7 @@ test.each([
   expect(new Cells(total).done()).toHaveLength(length);
 });
 
-test('a cell is done when all of its bytes are, in whatever order', () => {
+test('a cell is finished with its last byte, in any order', () => {
   // Three bytes each: the last one has one.
   const cells = new Cells(2 * 4096 + 2);
   cells.add(1, 3);
@@ -31,7 +31,7 @@ test('a cell is done when all of its bytes are, in whatever order', () => {
   expect(done(cells).slice(0, 4)).toEqual([1, 1, 1, 0]);
 });
 
-test('a short last cell is done with fewer bytes', () => {
+test('a short last cell is finished with fewer bytes', () => {
   const total = 2 * 4096 + 2;
   const cells = new Cells(total);
   cells.add(total - 2, total - 1);
@@ -41,7 +41,7 @@ test('a short last cell is done with fewer bytes', () => {
   expect(count(cells)).toBe(1);
 });
 
-test('all are done at once by the whole disk, and none by an empty part', () => {
+test('the whole disk finishes all cells, an empty part none', () => {
   const cells = new Cells(2 ** 40);
   cells.add(5, 5);
   expect(count(cells)).toBe(0);

@@ -1,12 +1,12 @@
-// Which parts of a disk are done.
+// The progress map: the finished parts of a disk.
 
-/** More are no use to a person. */
+/** The maximum number of cells: more would not be visible. */
 const MOST = 4096;
 
 export class Cells {
-  /** In bytes; the last one is shorter where the disk is no multiple of it. */
+  /** The size of a cell in bytes. The last one may be shorter. */
   readonly #length: number;
-  /** How many bytes of each are done. */
+  /** The finished bytes of each cell. */
   readonly #bytes: Float64Array;
 
   constructor(private readonly total: number) {
@@ -14,7 +14,7 @@ export class Cells {
     this.#bytes = new Float64Array(Math.ceil(total / this.#length));
   }
 
-  /** The bytes from `start` to before `end` are done; no byte is told twice. */
+  /** Marks the bytes from `start` up to `end` as finished. No byte may be marked twice. */
   add(start: number, end: number): void {
     for (let at = start; at < end; ) {
       const cell = Math.floor(at / this.#length);
@@ -24,7 +24,7 @@ export class Cells {
     }
   }
 
-  /** 1 for each cell that is done, else 0. */
+  /** One entry for each cell: 1 if it is finished, otherwise 0. */
   done(): Uint8Array {
     const lengthOf = (cell: number) => Math.min(this.#length, this.total - cell * this.#length);
     return Uint8Array.from(this.#bytes, (bytes, cell) => Number(bytes >= lengthOf(cell)));

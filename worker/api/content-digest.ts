@@ -1,18 +1,18 @@
-// What tells one content of files from another, without reading all of it: for resuming a conversion.
+// A digest that identifies the content of files without reading all of it, for resuming a conversion.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 
-/** The first and the last bytes of a file, where headers lie. */
+/** The bytes digested at the start and at the end of a file, where headers are. */
 const END = 64 << 10;
-/** Between them, as many samples of so many bytes, in even distances. */
+/** The number of samples between them, evenly spaced, and the bytes of each. */
 const SAMPLES = 64;
 const SAMPLE = 4 << 10;
 
 const KINDS: CrateExtent['kind'][] = ['data', 'zero', 'unallocated', 'lost'];
 
-/** A digest of digests: what is digested at once fits into memory. */
+/** A digest of digests: Web Crypto cannot digest a stream, and each input must fit into memory. */
 class ChainedDigest {
   #state = new Uint8Array(0);
 
@@ -29,8 +29,8 @@ class ChainedDigest {
 }
 
 /**
- * A digest of the beginnings, the ends and samples of those `sources` that lie here, and of what their tables say: `layout`,
- * the extents of the disk. Servers tell the states of files by themselves.
+ * Digests the local `sources` (their starts, ends and samples) and their tables (`layout`, the extents of the disk). Sources
+ * on servers are left out: servers report the state of a file. Resolves to an empty string if no source is local.
  */
 export async function contentOf(sources: OpenedSource[], layout: () => AsyncIterable<CrateExtent[]>): Promise<string> {
   const digest = new ChainedDigest();
@@ -43,7 +43,7 @@ export async function contentOf(sources: OpenedSource[], layout: () => AsyncIter
   return digest.hex;
 }
 
-/** All of a small file. */
+/** The ranges to digest of a file of `size` bytes: all of it if it is small. */
 export function samplesOf(size: number): { start: number; end: number }[] {
   if (size <= 2 * END + SAMPLES * SAMPLE) return [{ start: 0, end: size }];
   const step = (size - 2 * END) / SAMPLES;

@@ -1,4 +1,4 @@
-// One conversion: a session runs it with workers, a target makes it a file, a signal ends it.
+// One conversion: a session runs it with workers, a target makes a file of it, a signal cancels it.
 
 import { isStream } from '../calls/values.js';
 import type { ImageSessions } from '../client-side/image-sessions.js';
@@ -18,13 +18,12 @@ import { chosenFormat } from './output-format.js';
 import type { Platform } from './platform.js';
 import { Meter } from './progress.js';
 
-/** After these failures a later conversion can go on. */
-const PASSING: ErrorKind[] = ['cancelled', 'source', 'target', 'password', 'missing-file', 'usage', 'internal'];
+/** After these failures, a later conversion can resume. */
+const RESUMABLE: ErrorKind[] = ['cancelled', 'source', 'target', 'password', 'missing-file', 'usage', 'internal'];
 
-/** Notices of `Info` that the result repeats: the disk in the output may be another one. */
+/** Notices of `Info` that the result repeats: the output may not be the intended disk. */
 const REPEATED = ['guessed-raw', 'descriptor-cut'];
 
-/** What a conversion is about. */
 export interface Conversion {
   platform: Platform;
   setup: ImageSetup;
@@ -41,12 +40,12 @@ export async function convertImage(conversion: Conversion, output: Output, optio
       convertTo(target, conversion, { ...options, signal, onProgress }),
     );
   } catch (thrown) {
-    const told = toDecantError(thrown);
-    const error = told.kind === 'cancelled' ? cancelled('The conversion') : (target.failure ?? told);
-    const keep = options.resume === true && PASSING.includes(error.kind) && (await isUnchanged(conversion.setup));
+    const reason = toDecantError(thrown);
+    const error = reason.kind === 'cancelled' ? cancelled('The conversion') : (target.failure ?? reason);
+    const keep = options.resume === true && RESUMABLE.includes(error.kind) && (await isUnchanged(conversion.setup));
     const left: unknown = await target.discard(error, keep).catch((thrown) => thrown);
     if (!(left instanceof DecantError)) throw error;
-    // What stays follows the reason for the failure, and does not hide that.
+    // The reason for the failure comes first, then what stays of the output.
     const { kind, code, message } = error;
     const fields = { ...error.fields, ...left.fields, reason: message, left: left.message };
     const cause = error.cause === undefined ? {} : { cause: error.cause };
@@ -54,14 +53,14 @@ export async function convertImage(conversion: Conversion, output: Output, optio
   }
 }
 
-/** What a conversion with `resume` would go on with; undefined where it could not be resumed, or only its target knows. */
+/** The progress that a conversion with `resume` would continue; undefined if it cannot resume, or only its target knows. */
 export async function keptOf(
   { platform, setup, sessions, info, formats }: Conversion,
   output: Output,
   options: ConvertOptions,
   signal: AbortSignal,
 ): Promise<Kept | undefined> {
-  // A target of the caller's own is not touched.
+  // A custom target is not touched.
   if (isStream(output) || isTarget(output)) return undefined;
   if (info.needs.some(({ kind }) => kind === 'missing-file')) return undefined;
   const target = platform.target(output, setup.sources.all, options);
@@ -99,20 +98,20 @@ async function convertTo(
   }
   const networks = () => [...sources.networks, ...(target.network ? [target.network] : [])];
   const meter = new Meter(info.virtualSize, info.fileSize, networks, options.onProgress);
-  // Its workers start meanwhile.
+  // The workers start while the target is prepared.
   let pool = sessions.acquirePool();
   let session: Session | undefined;
   let healthy = false;
   let wasOverdue = false;
   try {
-    // First: a target that cannot be is told before the seconds that unlocking takes.
+    // First: a target that cannot be written is reported before unlocking, which takes seconds.
     const sizes = { virtualSize: info.virtualSize, outputSize: size, hasFooter };
     const spec = await orTargetError(target.prepare(sizes, signal, identity));
     const { resumePoint } = target;
     if (resumePoint) meter.begin(resumePoint);
     session = await sessions.acquire(signal, (share) => meter.unlocking(share));
     if (pool && !pool.usable) {
-      // It may have failed with another conversion meanwhile.
+      // It may have failed in another conversion while the target was prepared.
       pool.release(false);
       pool = sessions.acquirePool();
     }
@@ -165,17 +164,17 @@ async function convertTo(
     };
   } catch (thrown) {
     const error = toDecantError(thrown);
-    // Something is broken there: nobody shall use it again.
+    // The pool may be broken: nothing uses it again.
     if (error.kind === 'internal') pool?.giveUp();
-    // A pool of threads gives its memory back by its end only.
+    // A pool of threads frees its memory only when it ends.
     if (!pool) await session?.giveUp();
-    // What was changed while it was read looks damaged.
+    // A file that changed while it was read looks damaged: report the change instead.
     if (error.kind === 'corrupt' || error.kind === 'source') await sources.verify();
     throw error;
   } finally {
     meter.end();
     pool?.release(healthy, wasOverdue);
-    // Workers that are being ended may still write: what they write to must stay until then.
+    // Workers that are being terminated may still write to the target.
     await pool?.ended;
     await session?.release();
   }
@@ -183,7 +182,7 @@ async function convertTo(
 
 const unverified = (message: string): Notice => ({ code: 'unverified', message, fields: {} });
 
-/** What goes wrong is told as an error of the output. */
+/** Resolves to the result of `work`. Its failure becomes an error of kind `target`. */
 async function orTargetError<T>(work: T | Promise<T>): Promise<T> {
   try {
     return await work;
@@ -202,8 +201,8 @@ interface RunSetup {
 }
 
 /**
- * Writes all, calls `check`, and completes what was written unless that fails. `overdue` is called where the jobs do not
- * end in time after a cancel.
+ * Writes the output, calls `check`, and completes the output unless `check` fails. Calls `overdue` if the jobs do not end in
+ * time after a cancel.
  */
 async function run(
   { session, pool, format, target, memory, resumePoint }: RunSetup,
@@ -217,7 +216,7 @@ async function run(
   let completing = false;
   const work = async (operation: number): Promise<Converted> => {
     const poolEnded = (sentence: string) => {
-      // One that is dead runs nothing any more.
+      // A dead coordinator runs nothing.
       client.call('poolEnded', operation, sentence).catch(() => {});
     };
     pool?.onEnd(poolEnded);
@@ -232,7 +231,7 @@ async function run(
       try {
         await check(converted);
       } catch (thrown) {
-        // What it leaves open ends with the workers; why it is given up is what matters.
+        // The failure of `check` matters, not that of the cleanup.
         await client.call('abandon', operation).catch(() => {});
         throw thrown;
       }
@@ -247,7 +246,7 @@ async function run(
   };
   return session.run(signal, work, {
     overdue: () => {
-      // The browser completes a file without a way to stop it: a cancel comes too late then.
+      // The browser cannot be stopped while it completes a file: a cancel is too late then.
       if (!completing) overdue();
       return !completing;
     },

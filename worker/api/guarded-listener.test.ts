@@ -18,7 +18,7 @@ test('passes on each detail and the result', async () => {
   expect([details, result]).toEqual([[1, 2], 'done']);
 });
 
-test('what a listener throws ends the work as usage', async () => {
+test('a listener that throws ends the work with usage', async () => {
   const cause = new Error('no');
   const listener = () => {
     throw cause;

@@ -1,11 +1,11 @@
-// Listeners of callers, which may throw.
+// Progress listeners of callers, which may throw.
 
 import { anyOf } from '../calls/signals.js';
 import { toDecantError } from '../errors/errors.js';
 
 /**
- * Runs `work` with a signal and a listener that throws nothing. What the caller's `listener` throws aborts the signal, and
- * `withListener` fails with it, as `usage`.
+ * Runs `work` with a signal and a listener that never throws. If the caller's `listener` throws, the signal is aborted, and
+ * `withListener` fails with `usage` and the thrown value as its cause.
  */
 export async function withListener<T, R>(
   signal: AbortSignal | undefined,

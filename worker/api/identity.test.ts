@@ -46,7 +46,7 @@ test('is the same for the same conversion, and reveals nothing', async () => {
   expect(await identify({ states: [secret] })).toBe(identity);
 });
 
-describe('is another one with', () => {
+describe('differs with', () => {
   test.each<[string, Given]>([
     ['another state of the image', { states: ['two'] }],
     ['a companion', { states: ['one', 'two'], companions: [{ name: 'base' }] }],
@@ -65,7 +65,7 @@ describe('is another one with', () => {
   });
 });
 
-describe('of a file that lies here, is another one with', () => {
+describe('differs for a local file with', () => {
   const MIB = 1 << 20;
   const file = (at?: number) => {
     const bytes = new Uint8Array(3 * MIB).fill(7);
@@ -88,7 +88,7 @@ describe('of a file that lies here, is another one with', () => {
     expect(await identify({ extents: [extent], ...given })).not.toBe(before);
   });
 
-  test('another byte where all was written anew', async () => {
+  test('another byte after everything was rewritten', async () => {
     const other = { files: [new Uint8Array(3 * MIB).map((_, at) => (at > MIB && at < 2 * MIB ? 8 : 7))] };
     expect(await identify(other)).not.toBe(await identify(file()));
   });
@@ -98,7 +98,7 @@ describe('of a file that lies here, is another one with', () => {
     expect(await identify(small(3))).not.toBe(await identify(small(5)));
   });
 
-  test('and of no file on a server, whose tables are not read for it', async () => {
+  test('but not for a file on a server, whose tables are not read', async () => {
     const none = await identify({ extents: [extent] });
     expect(await identify({ extents: [{ ...extent, kind: 'zero' }] })).toBe(none);
   });
@@ -118,23 +118,19 @@ test('samples are a small part of a large file', () => {
   expect(samplesOf(1 << 20)).toHaveLength(66);
 });
 
-describe('cannot be had', () => {
+describe('is refused for', () => {
   test.each<[string, Given, string]>([
-    ['a compressed output', { format: 'raw.gz', compressed: true }, 'an output in raw.gz is made in one go'],
-    ['a salvage', { settings: { salvage: true } }, 'what is lost is found in one go'],
-    ['a disk that comes in order', { comesInOrder: true }, 'a disk that is packed in is read in one go'],
-    ['the old encryption', { layers: [{}, { encryption: 'aes' }] }, 'the image is encrypted by the old AES method'],
-    ['no state', { states: [undefined] }, 'nothing tells later whether the image is still the same'],
-    [
-      'a companion without a state',
-      { states: ['a', undefined] },
-      'nothing tells later whether the image is still the same',
-    ],
+    ['a compressed output', { format: 'raw.gz', compressed: true }, 'the output format raw.gz is written in one pass'],
+    ['a salvage', { settings: { salvage: true } }, 'salvage reads the image in one pass'],
+    ['a streamed image', { comesInOrder: true }, 'the container of the image is read in one pass'],
+    ['the legacy encryption', { layers: [{}, { encryption: 'aes' }] }, 'the image has the legacy AES encryption'],
+    ['no state', { states: [undefined] }, 'a later change of the image could not be detected'],
+    ['a companion without a state', { states: ['a', undefined] }, 'a later change of the image could not be detected'],
   ])('for %s', async (_, given, reason) => {
     expect(await identify(given)).toEqual({ reason });
   });
 
-  test('but for LUKS', async () => {
+  test('but not for LUKS', async () => {
     expect(await identify({ layers: [{ encryption: 'luks' }] })).toMatch(/^[0-9a-f]{64}$/);
   });
 });

@@ -1,4 +1,4 @@
-// What tells a conversion from all others, for resuming it: the same text stands for the same bytes of output.
+// Identifies a conversion, for resuming: conversions with the same identity write the same bytes.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { ImageSetup } from '../client-side/session.js';
@@ -7,7 +7,7 @@ import type { HeaderInfo } from '../public/types.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { contentOf } from './content-digest.js';
 
-/** What the journal of an older version says may not hold for a newer one. */
+/** Changes when the output of the same conversion may differ: older journals are not resumed then. */
 const VERSION = 2;
 
 /** Why a conversion cannot be resumed. */
@@ -15,7 +15,6 @@ export interface Refusal {
   reason: string;
 }
 
-/** What is converted. */
 interface Subject {
   info: HeaderInfo;
   comesInOrder: boolean;
@@ -23,7 +22,7 @@ interface Subject {
   layout(): AsyncIterable<CrateExtent[]>;
 }
 
-/** A digest, or why a conversion cannot be resumed. What it is made of may be secret. */
+/** Returns the identity as a digest, since its parts may be secret, or why the conversion cannot be resumed. */
 export async function identityOf(
   { sources, settings }: ImageSetup,
   { info, comesInOrder, layout }: Subject,
@@ -31,18 +30,18 @@ export async function identityOf(
   compressed: boolean,
   { formatOptions = {}, sparse = true }: ConvertOptions,
 ): Promise<string | Refusal> {
-  if (compressed) return { reason: `an output in ${format} is made in one go` };
-  if (settings.salvage) return { reason: 'what is lost is found in one go' };
-  if (comesInOrder) return { reason: 'a disk that is packed in is read in one go' };
-  // Without a check of its password the same image could be two disks.
+  if (compressed) return { reason: `the output format ${format} is written in one pass` };
+  if (settings.salvage) return { reason: 'salvage reads the image in one pass' };
+  if (comesInOrder) return { reason: 'the container of the image is read in one pass' };
+  // Nothing verifies the password: the same image with two passwords gives two disks.
   if (info.layers.some(({ encryption }) => encryption === 'aes'))
-    return { reason: 'the image is encrypted by the old AES method' };
+    return { reason: 'the image has the legacy AES encryption' };
   const states = sources.all.map(({ state }) => state);
-  if (states.includes(undefined)) return { reason: 'nothing tells later whether the image is still the same' };
+  if (states.includes(undefined)) return { reason: 'a later change of the image could not be detected' };
   const { companions } = sources;
   const { format: opened, snapshot } = settings;
   if (crypto.subtle === undefined) return { reason: 'the page is not served over https' };
-  // A file can change and keep its name, size and time.
+  // A file can change without a change of its name, size and time.
   const content = await contentOf(sources.all, layout);
   const subject = { opened, snapshot, states, companions, content };
   const text = JSON.stringify({ version: VERSION, format, formatOptions, sparse, ...subject });

@@ -20,7 +20,7 @@ test('methods work without their image', async () => {
   await expect(read(0, 0)).rejects.toMatchObject({ kind: 'usage' });
 });
 
-test('a test may replace methods, and restore them', async () => {
+test('tests can replace and restore methods', async () => {
   const image = bare();
   const spy = vi.spyOn(image, 'convert').mockResolvedValue({ outputSize: 7 } as never);
   expect(await image.convert('disk.raw')).toEqual({ outputSize: 7 });
@@ -30,18 +30,18 @@ test('a test may replace methods, and restore them', async () => {
   await expect(image.convert('disk.raw')).rejects.toMatchObject({ kind: 'usage' });
 });
 
-test('dispose closes what is open', async () => {
+test('dispose closes open images', async () => {
   const image = bare();
   await disposeOfAll();
   await expect(image.read(0, 0)).rejects.toMatchObject({ kind: 'usage' });
 });
 
-test('headers are refused for what is no address', async () => {
+test('headers are refused without a URL', async () => {
   const opening = openImage({ cores: 1 } as Platform, new Uint8Array(1), { headers: { Authorization: 'secret' } });
   await expect(opening).rejects.toMatchObject({ kind: 'usage', message: expect.stringMatching(/httpSource/) });
 });
 
-test('an address is opened with its headers, and by the fetch that is given', async () => {
+test('a URL is opened with the given headers and fetch', async () => {
   const asked: unknown[] = [];
   const fetch = async () => new Response();
   const openSource = async (...args: unknown[]) => {
@@ -54,7 +54,7 @@ test('an address is opened with its headers, and by the fetch that is given', as
   expect(asked).toMatchObject([['https://host.test/disk.raw', { headers, fetch }]]);
 });
 
-test('looking for what is kept can be cancelled', async () => {
+test('looking for saved progress can be cancelled', async () => {
   let answer = (_: Uint8Array) => {};
   const peek = () =>
     new Promise<Uint8Array>((resolve) => {
@@ -64,7 +64,10 @@ test('looking for what is kept can be cancelled', async () => {
   const cancel = new AbortController();
   const looking = image.kept('disk.raw', { signal: cancel.signal });
   cancel.abort();
-  await expect(looking).rejects.toMatchObject({ kind: 'cancelled', message: 'Looking for what is kept was cancelled' });
+  await expect(looking).rejects.toMatchObject({
+    kind: 'cancelled',
+    message: 'Looking for saved progress was cancelled',
+  });
   answer(new Uint8Array(10));
   await image.close();
 });

@@ -34,17 +34,17 @@ import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
 import { verdictOn } from './verdict.js';
 
-/** What is cancelled. */
+/** The operations, for messages: "... was cancelled". */
 const MAPPING = 'Reading the map';
 const EXAMINING = 'Examining the image';
-const LOOKING = 'Looking for what is kept';
+const LOOKING = 'Looking for saved progress';
 
-/** All that are not closed. */
+/** All images that are not closed. */
 const openImages = new Set<OpenImage>();
 
-/** Closes all images and ends all workers. Resolves when nothing runs any more. */
+/** Closes all images and ends all workers. Resolves when they have ended. */
 export async function disposeOfAll(): Promise<void> {
-  // A worker that has died has nothing left to close.
+  // A close fails if its worker has died; nothing is left to close then.
   await Promise.allSettled([...openImages].map((image) => image.close()));
   await endAllWorkers();
 }
@@ -59,7 +59,7 @@ export async function openImage(platform: Platform, input: Input, options: OpenO
     const { signal, format, snapshot, salvage = false, checkManifest } = options;
     if (signal?.aborted) throw cancelled();
     passwords = new LayerPasswords(options);
-    sources = await Sources.open(platform.openSource, input, options.companions ?? [], askingBy(input, options));
+    sources = await Sources.open(platform.openSource, input, options.companions ?? [], httpOptionsOf(input, options));
     const name = options.name ?? sources.image.name;
     const image = { format, name, snapshot, salvage, checkManifest };
     const setup: ImageSetup = { starter: platform, sources, settings: image, ...settings };
@@ -73,8 +73,8 @@ export async function openImage(platform: Platform, input: Input, options: OpenO
   }
 }
 
-/** How the addresses among an image and its companions are asked. */
-function askingBy(input: Input, options: OpenOptions): HttpOptions {
+/** The options for requests to the image and its companions. Throws `usage` for `headers` without a URL. */
+function httpOptionsOf(input: Input, options: OpenOptions): HttpOptions {
   const { signal, allowUrl, onWaiting, fetch, headers, limit = new RequestLimit() } = options;
   const common = {
     limit,
@@ -85,10 +85,7 @@ function askingBy(input: Input, options: OpenOptions): HttpOptions {
   };
   if (headers === undefined) return common;
   if (!isHttp(input)) {
-    throw new DecantError(
-      'usage',
-      "'headers' are for an image that is an address; for a companion there is httpSource",
-    );
+    throw new DecantError('usage', "'headers' needs an image that is a URL; for a companion, use httpSource");
   }
   return { ...common, headers };
 }
@@ -116,7 +113,7 @@ export class OpenImage {
   /** Conversions, maps, reads and unlockings under way: the image stays open until they have ended. */
   #uses = new Set<Promise<unknown>>();
   readonly info: AnyInfo;
-  /** Whether its bytes come only in order. */
+  /** Whether the image can only be read in order. */
   readonly streamed: boolean;
   readonly formats: OutputFormat[];
 
@@ -137,7 +134,7 @@ export class OpenImage {
     this.streamed = sessions.comesInOrder;
     openImages.add(this);
     for (const method of METHODS) {
-      // A test may put a spy in its place.
+      // Writable, so that tests can spy on it.
       Object.defineProperty(this, method, { value: this[method].bind(this), writable: true, configurable: true });
     }
   }
@@ -173,7 +170,7 @@ export class OpenImage {
     this.#requireOpen();
     checkCall('verdict', options);
     const { deep = false, signal } = options;
-    if (typeof deep !== 'boolean') throw new DecantError('usage', "'deep' is neither true nor false");
+    if (typeof deep !== 'boolean') throw new DecantError('usage', "'deep' must be true or false");
     const until = this.#until(signal);
     const session = await this.#use(this.sessions.acquireLocked(until), EXAMINING);
     try {
@@ -191,7 +188,7 @@ export class OpenImage {
     const { virtualSize } = this.info;
     requireWhole('offset', offset);
     requireWhole('length', length);
-    // Without a size it is refused where it is read.
+    // Without a size, the coordinator refuses the read.
     if (virtualSize !== undefined) checkRange(offset, offset + length, virtualSize);
     if (length === 0) return new Uint8Array(0);
     return this.#read(offset, length, this.#until(options.signal));
@@ -200,7 +197,7 @@ export class OpenImage {
   readable(options: ReadableOptions = {}): ReadableStream<Bytes> {
     this.#requireOpen();
     checkCall('readable', options);
-    // Without a size it is refused when it is read.
+    // Without a size, the first read is refused.
     const { virtualSize = Number.MAX_SAFE_INTEGER } = this.info;
     const { start = 0, end = virtualSize, signal } = options;
     requireWhole('start', start);
@@ -233,7 +230,7 @@ export class OpenImage {
     const { setup, sessions, info, formats } = this;
     const conversion = { platform: this.platform, setup, sessions, info, formats };
     const signal = this.#until(options.signal);
-    // The files stay open while they are looked at, even if nobody waits for that any more.
+    // The image stays open until the search ends, even after a cancel.
     const looking = this.#use(keptOf(conversion, output, options, signal));
     return this.#use(orCancelled(signal, looking), LOOKING);
   }
@@ -256,7 +253,7 @@ export class OpenImage {
     await this.close();
   }
 
-  /** `doing` is what it is for. */
+  /** `doing` names the operation in messages. */
   async #acquire(doing: string, signal: AbortSignal, report?: (share: number) => void): Promise<Session> {
     try {
       return await this.#use(this.sessions.acquire(signal, report), doing);
@@ -274,7 +271,7 @@ export class OpenImage {
     }
   }
 
-  /** Fails where the files have changed, or may have: a stream has no other way to tell. */
+  /** Fails with `source` if a file has, or may have, changed: a stream cannot report that in another way. */
   async #confirm(signal: AbortSignal): Promise<void> {
     const { sources } = this.setup;
     const before = sources.unnoticed;
@@ -294,7 +291,7 @@ export class OpenImage {
         for (const extent of extents) yield this.#named(extent);
       }
     } finally {
-      // Not waited for: an image that is closed lets its workers go. One that is dead holds no map any more.
+      // Not awaited: the image may be closed already, or its coordinator dead.
       client.call('endMap', map).catch(() => {});
     }
   }
@@ -305,13 +302,13 @@ export class OpenImage {
     return name === undefined ? extent : { ...extent, file: name };
   }
 
-  /** Aborted by `signal`, and when the image is closed. A signal of its own: Node warns where many listen to one. */
+  /** A signal that is aborted by `signal` and by `close`. A new one each time: Node warns about many listeners on one. */
   #until(signal: AbortSignal | undefined): AbortSignal {
     const closing = this.#closing.signal;
     return anyOf(signal ? [signal, closing] : [closing]);
   }
 
-  /** `doing` says what is cancelled, where `work` does not. */
+  /** Keeps the image open until `work` ends. `doing` names the operation in the error of a cancel. */
   async #use<T>(work: Promise<T>, doing?: string): Promise<T> {
     this.#uses.add(work);
     try {

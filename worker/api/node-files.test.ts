@@ -29,7 +29,7 @@ test('a worker that cannot be made', () => {
   expect(makeWorker).toThrow(expect.objectContaining(notStarted(reason)));
 });
 
-test('a worker whose script is not there, or imports what is not there', async () => {
+test('a worker whose script, or an import of it, is missing', async () => {
   const scripts = [NOWHERE, new URL(`data:text/javascript,import ${encodeURIComponent(`'${NOWHERE}'`)}`)];
   for (const script of scripts) {
     const reason = /^Could not start a worker: Cannot find module '\/nowhere\/there.mjs'.*configure\(\{ worker \}\)$/;
@@ -44,9 +44,9 @@ test('a worker that fails later', async () => {
 });
 
 test.each([
-  ['a file that is not there', () => NOWHERE, String(NOWHERE), 'ENOENT'],
-  ['what is no wasm', () => new URL(import.meta.url), import.meta.url, 'magic'],
-  ['what cannot be said', () => Promise.reject(new Error('no such address')), 'decant.wasm', 'no such address'],
+  ['a missing file', () => NOWHERE, String(NOWHERE), 'ENOENT'],
+  ['a file that is not wasm', () => new URL(import.meta.url), import.meta.url, 'magic'],
+  ['a function that rejects', () => Promise.reject(new Error('no such address')), 'decant.wasm', 'no such address'],
 ])('wasm from %s', async (_, wasm, place, reason) => {
   configure({ wasm });
   await expect(compile()).rejects.toMatchObject({

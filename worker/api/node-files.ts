@@ -1,4 +1,4 @@
-// Where workers and wasm come from in Node.
+// Node: locations of the worker script and the wasm.
 
 import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
@@ -14,27 +14,28 @@ const NAMES = namesOf<Configuration>({ threads: true, wasm: true, worker: true }
 let configuration: Configuration = {};
 
 /**
- * Sets where workers and wasm come from. What is left out stays as it was. It holds for workers that start later, so it
- * is called before anything else. Fails with `usage` where something is not what it should be.
+ * Sets the locations of workers and wasm. Omitted fields keep their values. Call it first: it affects only workers that
+ * start later. Throws `usage` for a wrong field.
  */
 export function configure(changes: Configuration): void {
   checkObject('configuration', changes);
   checkNames('configure', changes, NAMES);
   for (const name of ['worker', 'wasm'] as const) {
     const given: unknown = changes[name];
-    if (given !== undefined && typeof given !== 'function') throw new DecantError('usage', `'${name}' is no function`);
+    if (given !== undefined && typeof given !== 'function')
+      throw new DecantError('usage', `'${name}' must be a function`);
   }
   configuration = { ...configuration, ...changes };
 }
 
 function packagedWorker(): Worker {
-  // Apart from the worker: webpack breaks one that is made of it at once.
+  // A variable of its own: webpack breaks `new Worker(new URL(...))` here.
   const script = new URL('./worker.node.mjs', import.meta.url);
-  // Not with the options of the host program, some of which no worker can take.
+  // Without the host program's options, some of which are not allowed in workers.
   return new Worker(script, { execArgv: [] });
 }
 
-/** Fails with `internal` where Node allows no worker. */
+/** Throws `internal` if Node does not allow the worker. */
 export function makeWorker(): NodeWorker {
   try {
     return (configuration.worker ?? packagedWorker)('workers');
@@ -43,7 +44,7 @@ export function makeWorker(): NodeWorker {
   }
 }
 
-/** Fails with `internal` where the wasm cannot be loaded. */
+/** Compiles the wasm. Fails with `internal` if it cannot be loaded. */
 export async function compile(): Promise<WebAssembly.Module> {
   let place = 'decant.wasm';
   try {
@@ -52,7 +53,7 @@ export async function compile(): Promise<WebAssembly.Module> {
     place = String(given);
     return await WebAssembly.compile(await readFile(given));
   } catch (cause) {
-    const advice = "put the package's decant.wasm there, or say where it is with configure({ wasm })";
+    const advice = "put the package's decant.wasm there, or set its location with configure({ wasm })";
     throw new DecantError('internal', `Could not load ${place}: ${reasonOf(cause)}; ${advice}`, {
       code: 'wasm-not-loaded',
       fields: { place },

@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest';
 import { test } from '../../e2e/support/units/folder.js';
 import { localPath, toPath } from './node-path.js';
 
-describe('a file: address', () => {
+describe('a file: URL', () => {
   for (const [given, path] of [
     ['file:///a/b%20c', '/a/b c'],
     ['FILE://localhost/a', '/a'],
@@ -27,18 +27,18 @@ describe('a file: address', () => {
   });
 });
 
-describe('an address that is not read says what to write instead', () => {
+describe('advice for an unsupported URL', () => {
   for (const [given, shown, advice] of [
-    ['s3://bucket/key?x=SECRET', 's3://bucket/key', /in S3 .*aws s3 presign.*--upload s3/],
-    ['gs://bucket/key', 'gs://bucket/key', /Google Cloud Storage .*sign-url.*--upload gcs/],
-    ['az://container/blob', 'az://container/blob', /Azure .*SAS token.*--upload azure/],
-    ['nbd://host:10809/name', 'nbd://host:10809/name', /network block device .*nbdcopy/],
-    ['nbd:host:10809', 'nbd:...', /network block device .*nbdcopy/],
-    ['nbd+unix:///name?socket=/run/x', 'nbd+unix:///name', /network block device .*nbdcopy/],
-    ['ssh://user@host/disk', 'ssh://host/disk', /another machine .*ssh HOST cat FILE/],
-    ['sftp://host/disk', 'sftp://host/disk', /another machine .*ssh HOST cat FILE/],
-    ['ftp://user:SECRET@host/disk', 'ftp://host/disk', /FTP is not read: copy the file here first/],
-    ['rbd:pool/image:id=admin:key=SECRET', 'rbd:...', /Ceph .*rbd export/],
+    ['s3://bucket/key?x=SECRET', 's3://bucket/key', /S3 object.*aws s3 presign.*--upload s3/],
+    ['gs://bucket/key', 'gs://bucket/key', /Google Cloud Storage.*sign-url.*--upload gcs/],
+    ['az://container/blob', 'az://container/blob', /Azure.*SAS token.*--upload azure/],
+    ['nbd://host:10809/name', 'nbd://host:10809/name', /network block device.*nbdcopy/],
+    ['nbd:host:10809', 'nbd:...', /network block device.*nbdcopy/],
+    ['nbd+unix:///name?socket=/run/x', 'nbd+unix:///name', /network block device.*nbdcopy/],
+    ['ssh://user@host/disk', 'ssh://host/disk', /another machine.*ssh HOST cat FILE/],
+    ['sftp://host/disk', 'sftp://host/disk', /another machine.*ssh HOST cat FILE/],
+    ['ftp://user:SECRET@host/disk', 'ftp://host/disk', /FTP is not supported: copy the file here first/],
+    ['rbd:pool/image:id=admin:key=SECRET', 'rbd:...', /Ceph.*rbd export/],
     ['smb://host/share/disk', 'smb://host/share/disk', /mount the share/],
     ['iscsi://host/target/0', 'iscsi://host/target/0', /attach the disk/],
     ['json:{"driver":"qcow2"}', 'json:...', /path of the file itself/],
@@ -50,12 +50,12 @@ describe('an address that is not read says what to write instead', () => {
       expect(() => toPath(given)).toThrow(
         expect.objectContaining({ kind: 'usage', code: 'address-unsupported', fields: { scheme }, message }),
       );
-      expect(() => toPath(given)).toThrow(`'${shown}' is not a path, and not an address that Decant reads: `);
+      expect(() => toPath(given)).toThrow(`'${shown}' is neither a path nor a supported URL: `);
       expect(() => toPath(given)).not.toThrow('SECRET');
     });
   }
 
-  test('but not where a file has that name', ({ folder }) => {
+  test('none if a file has that name', ({ folder }) => {
     const before = process.cwd();
     process.chdir(folder);
     try {

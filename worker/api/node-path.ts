@@ -1,4 +1,4 @@
-// Paths in Node, as callers give them, and addresses that are taken for paths.
+// Paths in Node, and advice for URLs that were passed as paths.
 
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -7,19 +7,19 @@ import { isAddress, shownAddress } from '../errors/secrets.js';
 
 const COPY = 'copy the file here first';
 const S3 =
-  'for an object in S3 give its https address: signed, to read it (aws s3 presign), or with --upload s3, to write it';
+  'for an S3 object, use its https URL: presigned to read it (aws s3 presign), or with --upload s3 to write it';
 const GOOGLE =
-  'for an object in Google Cloud Storage give its https address: signed, to read it (gcloud storage sign-url), or of an upload, with --upload gcs, to write it';
-const AZURE = 'for a blob in Azure give its https address with a SAS token, and --upload azure to write it';
-const NBD = 'for a network block device pipe its content: nbdcopy ADDRESS - | decant convert -f raw - OUTPUT';
-const SSH = `for a file on another machine pipe its content: ssh HOST cat FILE | decant convert -f raw - OUTPUT, or ${COPY}`;
-const FTP = `FTP is not read: ${COPY} (curl -O), or give an https address`;
-const RBD = 'for a Ceph image pipe its content: rbd export IMAGE - | decant convert -f raw - OUTPUT';
-const SHARE = 'mount the share and give the path of the file';
-const ISCSI = 'attach the disk, and give its content as standard input';
-const OPTIONS = "QEMU's own options are not read: give the path of the file itself";
+  'for an object in Google Cloud Storage, use its https URL: signed to read it (gcloud storage sign-url), or that of an upload with --upload gcs to write it';
+const AZURE = 'for an Azure blob, use its https URL with a SAS token, and --upload azure to write it';
+const NBD = 'for a network block device, pipe its content: nbdcopy ADDRESS - | decant convert -f raw - OUTPUT';
+const SSH = `for a file on another machine, pipe its content: ssh HOST cat FILE | decant convert -f raw - OUTPUT, or ${COPY}`;
+const FTP = `FTP is not supported: ${COPY} (curl -O), or use an https URL`;
+const RBD = 'for a Ceph image, pipe its content: rbd export IMAGE - | decant convert -f raw - OUTPUT';
+const SHARE = 'mount the share and use the path of the file';
+const ISCSI = 'attach the disk and pipe its content to standard input';
+const OPTIONS = "QEMU's options are not supported: use the path of the file itself";
 
-/** What to write instead of an address, by its scheme. Those in the second list are known without slashes, too. */
+/** Advice by the scheme of a URL. */
 const ADVICE: Record<string, string> = {
   ...Object.fromEntries(['s3', 's3a', 's3n'].map((scheme) => [scheme, S3])),
   ...Object.fromEntries(['gs', 'gcs'].map((scheme) => [scheme, GOOGLE])),
@@ -32,21 +32,22 @@ const ADVICE: Record<string, string> = {
   rbd: RBD,
   json: OPTIONS,
 };
+/** Schemes that are recognised without slashes too. */
 const WITHOUT_SLASHES = ['s3', 'gs', 'nbd', 'ssh', 'ftp', 'rbd', 'json'];
 
-/** The path that a `file:` address stands for: a URL where it has two slashes, and as QEMU reads it otherwise. */
+/** The path of a `file:` URL; without two slashes, `file:PATH` as QEMU reads it. Other strings are returned unchanged. */
 export function localPath(given: string): string {
   if (!/^file:/i.test(given)) return given;
   return /^file:\/\//i.test(given) ? pathOf(given) : given.slice('file:'.length);
 }
 
-/** Fails with `usage` where `given` cannot be a path. */
+/** The path for `given`. Throws `usage` if it cannot be a path. */
 export function toPath(given: string | URL): string {
   if (given instanceof URL && given.protocol !== 'file:') throw noPath(given.href);
   const path = given instanceof URL ? pathOf(given) : localPath(given);
   if (typeof given === 'string' && path === given && isForeign(given)) throw noPath(given);
-  // Node would take half a character for the replacement character: the name of another file.
-  if (/[\0\p{Surrogate}]/u.test(path)) throw new DecantError('usage', `'${path}' is no name that a file can have`);
+  // Node would encode a lone surrogate as U+FFFD: the name of another file.
+  if (/[\0\p{Surrogate}]/u.test(path)) throw new DecantError('usage', `'${path}' is not a valid file name`);
   return path;
 }
 
@@ -54,7 +55,7 @@ function pathOf(url: string | URL): string {
   try {
     return fileURLToPath(url);
   } catch (cause) {
-    throw new DecantError('usage', `'${url}' is no path of this system`, { cause });
+    throw new DecantError('usage', `'${url}' is not a valid path here`, { cause });
   }
 }
 
@@ -67,9 +68,9 @@ function isForeign(given: string): boolean {
 
 function noPath(given: string): DecantError {
   const scheme = schemeOf(given);
-  // What follows may be a secret.
+  // The rest may be a secret.
   const shown = isAddress(given) ? shownAddress(given) : `${scheme}:...`;
-  const advice = ADVICE[scheme] ?? 'use an address that begins with http:// or https://';
-  const message = `'${shown}' is not a path, and not an address that Decant reads: ${advice}; to name a file so, write ./ before it`;
+  const advice = ADVICE[scheme] ?? 'use a URL that begins with http:// or https://';
+  const message = `'${shown}' is neither a path nor a supported URL: ${advice}; for a file of this name, write ./ before it`;
   return new DecantError('usage', message, { code: 'address-unsupported', fields: { scheme } });
 }

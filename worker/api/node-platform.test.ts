@@ -40,11 +40,11 @@ async function openNew(folder: string) {
 
 describe('a path that cannot name a file', () => {
   for (const [what, path, message] of [
-    ['half a character', 'a\ud800', "'a\ufffd' is no name that a file can have"],
-    ['a zero', 'a\0b', 'is no name that a file can have'],
-    ['a URL that is no text', new URL('file:///%E9'), 'is no path of this system'],
-    ['a URL of another machine', new URL('file://elsewhere/x'), 'is no path of this system'],
-    ['a URL of another kind', new URL('ftp://x/y'), "'ftp://x/y' is not a path, and not an address that Decant reads"],
+    ['a lone surrogate', 'a\ud800', "'a\ufffd' is not a valid file name"],
+    ['a NUL', 'a\0b', 'is not a valid file name'],
+    ['a URL that is not UTF-8', new URL('file:///%E9'), 'is not a valid path here'],
+    ['a URL of another machine', new URL('file://elsewhere/x'), 'is not a valid path here'],
+    ['a URL of another kind', new URL('ftp://x/y'), "'ftp://x/y' is neither a path nor a supported URL"],
   ] as const) {
     test(`is refused: ${what}`, async () => {
       await expect(open(path)).rejects.toMatchObject({ name: 'DecantError', kind: 'usage' });
@@ -54,7 +54,7 @@ describe('a path that cannot name a file', () => {
   }
 });
 
-describe('what looks like an address and is not one that is read', () => {
+describe('an unsupported or malformed URL', () => {
   for (const [given, shown] of [
     ['ftp://user:SECRET@host/x?sig=SECRET', 'ftp://host/x'],
     ['http:/host/x?sig=SECRET', 'http:/host/x'],
@@ -63,7 +63,7 @@ describe('what looks like an address and is not one that is read', () => {
     ["ftp://user:SEC' RET@host/x?SECRET' b", 'ftp://host/x'],
   ] as const) {
     test(`is refused, without user and query: ${shown}`, async () => {
-      const begin = new RegExp(`^'${shown}' is not a path, and not an address that Decant reads: `);
+      const begin = new RegExp(`^'${shown}' is neither a path nor a supported URL: `);
       const failures = [await open(given).catch((thrown) => thrown), caught(() => targetFor(given))];
       for (const failure of failures) {
         expect(failure).toMatchObject({ kind: 'usage', message: expect.stringMatching(begin) });
@@ -72,7 +72,7 @@ describe('what looks like an address and is not one that is read', () => {
     });
   }
 
-  test('is a path after ./', async ({ folder }) => {
+  test('with ./ before it is a path', async ({ folder }) => {
     mkdirSync(join(folder, 'ftp:'));
     writeFileSync(join(folder, 'ftp:/x'), '0123456789');
     const source = await open(`${folder}/ftp://x`);
@@ -112,7 +112,7 @@ describe('an image', () => {
   });
 
   test.for([7, null, undefined, {}, []])('is not %j', async (input) => {
-    await expect(open(input)).rejects.toThrow(usage(expect.stringContaining('In Node an image is a path')));
+    await expect(open(input)).rejects.toThrow(usage(expect.stringContaining('In Node, an image must be a path')));
   });
 });
 
@@ -152,7 +152,7 @@ describe('an open file', () => {
     });
   }
 
-  test('gets another state by a change, a move or a new file', async ({ folder }) => {
+  test('has another state after a change, a move or a new file', async ({ folder }) => {
     const states = new Set<string | undefined>();
     const { path, source } = await openNew(folder);
     states.add(source.state);
@@ -175,11 +175,11 @@ describe('an output', () => {
     expect(targetFor({ write: method, close: method, abort: method }).resumes).toBe(false);
   });
 
-  test('cannot be the address of a server', () => {
-    expect(() => targetFor('http://127.0.0.1/x')).toThrow(usage(expect.stringContaining('no address of a server')));
+  test('cannot be a URL of a server', () => {
+    expect(() => targetFor('http://127.0.0.1/x')).toThrow(usage(expect.stringContaining('cannot be a URL of a server')));
   });
 
   test.for([7, null, undefined, {}, new Blob([])])('is not %j', (output) => {
-    expect(() => targetFor(output)).toThrow(usage(expect.stringContaining('In Node an output is a path')));
+    expect(() => targetFor(output)).toThrow(usage(expect.stringContaining('In Node, an output must be a path')));
   });
 });

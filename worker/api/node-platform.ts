@@ -1,4 +1,4 @@
-// Node, from the calling side.
+// Node: sources and targets, and how workers start.
 
 import { availableParallelism } from 'node:os';
 import { isOf } from '../calls/values.js';
@@ -34,7 +34,7 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
   if (isHttp(input)) return openAddress(http, input, options);
   if (typeof input === 'string' || input instanceof URL) return openPath(toPath(input));
   if (isHandle(input)) return openHandle(input);
-  // It has a method `read`, too, as a source of the caller's own has.
+  // Checked before custom sources, since it has a method `read` too.
   if (isNodeReadable(input)) return openStream(fromReadable(input));
   if (isCustomSource(input)) return openCustomSource(input);
   if (isReadable(input)) return openStream(input);
@@ -43,13 +43,13 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
   if (!(blob instanceof Blob)) {
     throw new DecantError(
       'usage',
-      'In Node an image is a path, a URL of a file or of http or https, a Blob, a Uint8Array, an ArrayBuffer, a FileHandle, a ReadableStream, a Readable or an object with size and read',
+      'In Node, an image must be a path, a URL of a file or of http or https, a Blob, a Uint8Array, an ArrayBuffer, a FileHandle, a ReadableStream, a Readable or an object with size and read',
     );
   }
   try {
     structuredClone(blob);
   } catch {
-    throw new DecantError('usage', 'In Node this kind of Blob cannot be handed to workers; hand over the path');
+    throw new DecantError('usage', 'In Node, this kind of Blob cannot be sent to workers; pass the path instead');
   }
   const name = blob instanceof File ? blob.name : undefined;
   return { spec: { blob }, identity: blob, name, size: blob.size, verify: async () => {}, close: async () => {} };
@@ -61,16 +61,13 @@ export const node: Platform = {
   },
   convertOptions: ['existing', 'sparse', 'sync'],
   memoryPerWorker: 16 << 20,
-  noThreads: 'in Node there is the workers engine only',
+  noThreads: 'Node has only the workers engine',
   spawn: () => nodeWorker(makeWorker()),
   module: once(compile),
   openSource,
   target(output, sources, options) {
     if (isHttp(output))
-      throw new DecantError(
-        'usage',
-        'An output is no address of a server; choose a file, or a target of decant/upload',
-      );
+      throw new DecantError('usage', 'An output cannot be a URL of a server; use a file, or a target of decant/upload');
     if (typeof output === 'string' || output instanceof URL) {
       return new PathTarget(
         toPath(output),
@@ -82,7 +79,7 @@ export const node: Platform = {
     if (own) return own;
     throw new DecantError(
       'usage',
-      'In Node an output is a path, a file URL, a WritableStream or an object with write, close and abort',
+      'In Node, an output must be a path, a file URL, a WritableStream or an object with write, close and abort',
     );
   },
 };

@@ -29,8 +29,8 @@ describe('engine', () => {
   test.each([
     [undefined, 'workers', 'the faster engine'],
     ['auto', 'workers', 'the faster engine'],
-    ['workers', 'workers', 'asked for'],
-    ['threads', 'threads', 'asked for'],
+    ['workers', 'workers', 'requested'],
+    ['threads', 'threads', 'requested'],
   ] as const)('%s', (engine, expected, engineReason) => {
     expect(settle(engine === undefined ? {} : { engine }, platform())).toMatchObject({
       engine: expected,
@@ -38,14 +38,14 @@ describe('engine', () => {
     });
   });
 
-  test('threads where they cannot run', () => {
+  test('threads that cannot run', () => {
     const message = 'The threads engine cannot run: the page is not isolated';
     expect(() => settle({ engine: 'threads' }, platform({ noThreads: 'the page is not isolated' }))).toThrow(
       usage(message),
     );
   });
 
-  test('one that there is not', () => {
+  test('an unknown engine', () => {
     const message = "There is no engine 'turbo'; choose auto, threads or workers";
     expect(() => settle({ engine: 'turbo' as 'auto' }, platform())).toThrow(usage(message));
   });
@@ -55,8 +55,8 @@ describe('memory', () => {
   test.each([
     ['at least 32 MiB', 1, false, 32],
     ['by the workers', 4, false, 64],
-    ['by the workers, and what is fetched ahead', 4, true, 96],
-    ['at least 32 MiB, and what is fetched ahead', 1, true, 64],
+    ['by the workers, plus read-ahead', 4, true, 96],
+    ['at least 32 MiB, plus read-ahead', 1, true, 64],
     ['at most 2 GiB', 64, true, 64 * 16 + 32],
   ])('%s', (_, workers, readsAhead, mib) => {
     expect(settleMemory({}, workers, platform(), readsAhead)).toBe(mib * MIB);
@@ -66,7 +66,7 @@ describe('memory', () => {
     expect(settleMemory({}, 64, platform({ memoryPerWorker: 64 * MIB }), true)).toBe(2048 * MIB);
   });
 
-  test.each([32 * MIB, 2048 * MIB])('of %i bytes is taken', (memory) => {
+  test.each([32 * MIB, 2048 * MIB])('of %i bytes is accepted', (memory) => {
     expect(settleMemory({ memory }, 4, platform(), true)).toBe(memory);
   });
 
@@ -76,13 +76,13 @@ describe('memory', () => {
   });
 });
 
-describe('what callers without types hand over', () => {
+describe('arguments of callers without TypeScript', () => {
   test.each([null, undefined, 7, 'text'])('options that are %j', (options) => {
-    expect(() => checkObject('options', options)).toThrow(usage("'options' is no object"));
+    expect(() => checkObject('options', options)).toThrow(usage("'options' must be an object"));
   });
 
   test.each([{}, 'text', 7])('a signal that is %j', (signal) => {
-    expect(() => checkCall('map', { signal })).toThrow(usage("'signal' is no AbortSignal"));
+    expect(() => checkCall('map', { signal })).toThrow(usage("'signal' must be an AbortSignal"));
   });
 
   test('a signal', () => {
@@ -108,7 +108,7 @@ describe('what callers without types hand over', () => {
   });
 
   test.each(['format', 'name', 'snapshot'])('a %s that is a number', (name) => {
-    expect(() => checkOpening({ [name]: 7 })).toThrow(usage(`'${name}' is no string`));
+    expect(() => checkOpening({ [name]: 7 })).toThrow(usage(`'${name}' must be a string`));
     checkOpening({ [name]: 'text' });
   });
 
@@ -117,11 +117,11 @@ describe('what callers without types hand over', () => {
   });
 
   test.each([7, null, {}, ['a']])('a password that is %j', (password) => {
-    const message = "'password' is neither a string nor a Uint8Array nor a function";
+    const message = "'password' must be a string, a Uint8Array or a function";
     expect(() => checkOpening({ password: password as unknown as string })).toThrow(usage(message));
   });
 
-  test.each(['text', new Uint8Array(3), () => undefined])('a password that is right: %s', (password) => {
+  test.each(['text', new Uint8Array(3), () => undefined])('a valid password: %s', (password) => {
     checkOpening({ password: password as string });
   });
 });

@@ -1,4 +1,4 @@
-// The options of callers, checked.
+// Checks of callers' options, and their defaults.
 
 import { DecantError } from '../errors/errors.js';
 import { checkNames, namesOf } from '../errors/option-names.js';
@@ -21,10 +21,10 @@ export const MIN_WORKERS = 1;
 export const MAX_WORKERS = 64;
 const MIN_MEMORY = 32 * MIB;
 const MAX_MEMORY = 2048 * MIB;
-/** What sources that fetch ahead have besides by default, in bytes: as much as the crate announces (`workload.rs`). */
+/** Extra default memory, in bytes, for sources that fetch ahead: as much as the crate announces (`workload.rs`). */
 const READ_AHEAD = 32 * MIB;
 
-/** By default no more workers than this: reading and writing go through one process of the browser. */
+/** The default maximum: reads and writes go through one process of the browser. */
 const DEFAULT_WORKERS = 8;
 
 /** The options of each call. */
@@ -65,7 +65,7 @@ const NAMES = {
 
 type CallName = keyof typeof NAMES;
 
-/** By what an image is converted. */
+/** The engine of an image. */
 export interface EngineSettings {
   engine: Engine;
   engineReason: string;
@@ -77,14 +77,14 @@ function inRange(name: string, value: number, min: number, max: number, unit = '
   throw new DecantError('usage', `'${name}' is ${value}, but must be a whole number from ${min} to ${max}${unit}`);
 }
 
-/** Fails with `usage` unless `options` is an object. */
+/** Throws `usage` unless `options` is an object. */
 export function checkObject(name: string, options: unknown): void {
-  if (typeof options !== 'object' || options === null) throw new DecantError('usage', `'${name}' is no object`);
+  if (typeof options !== 'object' || options === null) throw new DecantError('usage', `'${name}' must be an object`);
 }
 
 /**
- * Fails with `usage` unless `options` is an object that has only options of `call` and of `more`, and whose
- * `signal`, if it has one, is one.
+ * Throws `usage` unless `options` is an object with no options but those of `call` and `more`, and its `signal`, if given, is
+ * an AbortSignal.
  */
 export function checkCall(call: CallName, options: object, more: readonly string[] = []): void {
   checkObject('options', options);
@@ -92,19 +92,19 @@ export function checkCall(call: CallName, options: object, more: readonly string
   const { signal } = options as { signal?: AbortSignal };
   if (!signal) return;
   try {
-    // This tells also of those of another window.
+    // Accepts signals of other windows too.
     AbortSignal.any([signal]);
   } catch (cause) {
-    throw new DecantError('usage', "'signal' is no AbortSignal", { cause });
+    throw new DecantError('usage', "'signal' must be an AbortSignal", { cause });
   }
 }
 
-/** Checks what callers without types may get wrong. */
+/** Checks the types of options, for callers without TypeScript. Throws `usage`. */
 export function checkOpening(options: OpenOptions): void {
   checkCall('open', options);
   for (const name of ['format', 'name', 'snapshot'] as const) {
     const value: unknown = options[name];
-    if (value !== undefined && typeof value !== 'string') throw new DecantError('usage', `'${name}' is no string`);
+    if (value !== undefined && typeof value !== 'string') throw new DecantError('usage', `'${name}' must be a string`);
   }
   if (options.fetch !== undefined && typeof options.fetch !== 'function') {
     throw new DecantError('usage', "'fetch' must be a function");
@@ -113,11 +113,11 @@ export function checkOpening(options: OpenOptions): void {
   const password: unknown = options.password;
   const isBytes = password instanceof Uint8Array;
   if (password !== undefined && !isBytes && typeof password !== 'string' && typeof password !== 'function') {
-    throw new DecantError('usage', "'password' is neither a string nor a Uint8Array nor a function");
+    throw new DecantError('usage', "'password' must be a string, a Uint8Array or a function");
   }
 }
 
-/** Checks `options` and fills in what they leave open. */
+/** Checks `options` and fills in the defaults. Throws `usage`. */
 export function settle(options: PrepareOptions, platform: Platform): EngineSettings {
   const workers = options.workers ?? Math.min(platform.cores, DEFAULT_WORKERS);
   return {
@@ -126,7 +126,7 @@ export function settle(options: PrepareOptions, platform: Platform): EngineSetti
   };
 }
 
-/** The bytes that the buffers of a conversion by `workers` may take together. */
+/** The total memory, in bytes, for the buffers of a conversion by `workers`. Throws `usage`. */
 export function settleMemory(
   { memory }: ConvertOptions,
   workers: number,
@@ -142,13 +142,13 @@ function chooseEngine(asked: string, platform: Platform): { engine: Engine; engi
   const { noThreads } = platform;
   switch (asked) {
     case 'workers':
-      return { engine: 'workers', engineReason: 'asked for' };
+      return { engine: 'workers', engineReason: 'requested' };
     case 'threads':
       if (noThreads) throw new DecantError('usage', `The threads engine cannot run: ${noThreads}`);
-      return { engine: 'threads', engineReason: 'asked for' };
+      return { engine: 'threads', engineReason: 'requested' };
     case 'auto':
-      // Measured in Chromium (docs/performance.md): by every target at least as fast as threads, since workers read and,
-      // where they can, write by themselves.
+      // Measured in Chromium (docs/performance.md): never slower than threads with any target, since workers read by
+      // themselves, and write if they can.
       return { engine: 'workers', engineReason: 'the faster engine' };
     default:
       throw new DecantError('usage', `There is no engine '${asked}'; choose auto, threads or workers`);

@@ -45,18 +45,18 @@ describe('refused', () => {
     [{ format: 'vpc', formatOptions: { a: '1' } }, "The output format vpc has no option 'a'; it has subformat, size"],
     [
       { format: 'vpc', formatOptions: { subformat: 'dynamic' } },
-      "'dynamic' is no subformat of the output format vpc; it is always fixed",
+      "'dynamic' is not a valid subformat of the output format vpc; it is always fixed",
     ],
     [
       { format: 'vpc', formatOptions: { subformat: 'fixed', size: 'huge' } },
-      "'huge' is no size of the output format vpc; choose one of small, large",
+      "'huge' is not a valid size of the output format vpc; choose one of small, large",
     ],
-    [{ formatOptions: null as unknown as object }, "'formatOptions' is no object"],
+    [{ formatOptions: null as unknown as object }, "'formatOptions' must be an object"],
   ] as [Parameters<typeof chosenFormat>[1], string][])('%j', (options, message) => {
     expect(() => chosenFormat(formats, options)).toThrow(expect.objectContaining({ kind: 'usage', message }));
   });
 
-  test('one that the disk does not fit in, after its options were looked at', () => {
+  test('a format that the disk does not fit, after its options', () => {
     const failure = expect.objectContaining({ kind: 'limit', message: 'It is too large' });
     expect(() => chosenFormat(formats, { format: 'huge' })).toThrow(failure);
     expect(() => chosenFormat(formats, { format: 'huge', formatOptions: { a: '' } })).toThrow("no option 'a'");

@@ -1,4 +1,4 @@
-// What a disk is to be converted to, as the caller says it.
+// The output format that a caller chooses.
 
 import { DecantError } from '../errors/errors.js';
 import type { ConvertOptions } from '../public/given.js';
@@ -9,7 +9,7 @@ const DEFAULT = 'raw';
 
 const list = (names: string[]): string => names.join(', ');
 
-/** The one of `formats` that `options` ask for. Fails with `usage` where there is none, or it has no such option. */
+/** Finds the format in `options`. Throws `usage` for an unknown format or option, and the refusal of a refused format. */
 export function chosenFormat(formats: OutputFormat[], options: ConvertOptions): OutputFormat {
   const { format: name = DEFAULT, formatOptions = {} } = options;
   const format = formats.find((output) => output.name === name);
@@ -31,5 +31,5 @@ function checkOption({ name, options }: OutputFormat, option: string, value: str
   }
   if (known.values.includes(value)) return;
   const values = known.values.length === 1 ? `it is always ${known.values[0]}` : `choose one of ${list(known.values)}`;
-  throw new DecantError('usage', `'${value}' is no ${option} of the output format ${name}; ${values}`);
+  throw new DecantError('usage', `'${value}' is not a valid ${option} of the output format ${name}; ${values}`);
 }

@@ -1,4 +1,4 @@
-// What a page can convert to.
+// The kinds of targets that a page has.
 
 import { toDecantError } from '../errors/errors.js';
 import type { TargetKind } from '../public/types.browser.js';
@@ -8,14 +8,14 @@ import { storageRoot } from '../targets/browser/storage.js';
 
 type Obstacle = Required<Pick<TargetKind, 'obstacle' | 'code'>>;
 
-/** Why a page gets no handles from pickers, or undefined where it does. */
+/** Why the page cannot show `picker`; undefined if it can. */
 function pickerObstacle(picker: 'showSaveFilePicker' | 'showDirectoryPicker'): Obstacle | undefined {
   if (!globalThis.isSecureContext) {
-    return { code: 'insecure-page', obstacle: 'A page has file pickers only over https or on localhost' };
+    return { code: 'insecure-page', obstacle: 'File pickers are available only over https or on localhost' };
   }
-  if (!(picker in globalThis)) return { code: 'no-picker', obstacle: 'This browser has no such file picker' };
+  if (!(picker in globalThis)) return { code: 'no-picker', obstacle: 'This browser does not have this file picker' };
   if (!isInForeignFrame()) return undefined;
-  return { code: 'foreign-frame', obstacle: 'A frame in a page of another origin is shown no file picker' };
+  return { code: 'foreign-frame', obstacle: 'Browsers show no file picker in a cross-origin frame' };
 }
 
 async function storageObstacle(): Promise<Obstacle | undefined> {
@@ -38,7 +38,8 @@ function obstacleOf(thrown: unknown): Obstacle {
 }
 
 /**
- * What this page can convert to, and why not where it cannot; never rejects. Whether a disk fits is told by `canStore`.
+ * Lists the kinds of targets, with the reason for each that this page cannot use. Never rejects. `canStore` checks whether a
+ * disk fits.
  */
 export async function targets(): Promise<TargetKind[]> {
   const stored = await storageObstacle();

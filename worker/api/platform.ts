@@ -1,4 +1,4 @@
-// What differs between browsers and Node, seen from the side that calls the API.
+// The differences between browsers and Node on the calling side.
 
 import type { WorkerStarter } from '../client-side/starter.js';
 import type { HttpOptions } from '../http/types.js';
@@ -8,18 +8,19 @@ import type { OutputTarget } from '../targets/output-target.js';
 
 export interface Platform extends WorkerStarter {
   readonly cores: number;
-  /** Why the `threads` engine cannot run here, or undefined where it can. */
+  /** Why the `threads` engine cannot run here; undefined if it can. */
   readonly noThreads: string | undefined;
   /** The options of `convert` that only this platform has. */
   readonly convertOptions: readonly string[];
-  /** What each worker has for buffers by default, in bytes: four of the size in which files are read fastest. */
+  /** The default memory for each worker's buffers, in bytes: four reads of the fastest size. */
   readonly memoryPerWorker: number;
+  /** Opens a source. Fails with `usage` if `input` cannot be one. */
   openSource(input: Input, options: HttpOptions): Promise<OpenedSource>;
-  /** The target to `output`, which must not be one of `sources`; an output that cannot be is `usage`. */
+  /** The target for `output`, which must not be one of `sources`. Throws `usage` for a value that cannot be an output. */
   target(output: Output, sources: OpenedSource[], options: ConvertOptions): OutputTarget;
 }
 
-/** Calls `make` once for each key, when it is first needed, and again only after a failure. */
+/** Caches the results of `make` by key. A failure is not cached. */
 export function once<K, V>(make: (key: K) => Promise<V>): (key: K) => Promise<V> {
   const made = new Map<K, Promise<V>>();
   return (key) => {

@@ -1,4 +1,4 @@
-// Workers that are started before there is something to do.
+// Starts workers in advance.
 
 import { freeCoordinator } from '../client-side/coordinator.js';
 import { acquirePool } from '../client-side/pool.js';
@@ -7,7 +7,7 @@ import type { PrepareOptions } from '../public/types.js';
 import { checkCall, settle } from './options.js';
 import type { Platform } from './platform.js';
 
-/** Starts what opens and converts images. Fails with a `DecantError`. */
+/** Starts the workers that open and convert images. Fails with a `DecantError`. */
 export async function prepareWorkers(platform: Platform, options: PrepareOptions = {}): Promise<void> {
   checkCall('prepare', options);
   const { engine, workers } = settle(options, platform);

@@ -75,7 +75,7 @@ describe('reports', () => {
     expect(reports.map(({ phase }) => phase)).toEqual(['preparing', 'converting', 'converting', 'finalizing']);
   });
 
-  test('that come too early are made up for, once, with what is newest then', () => {
+  test('that are too early are sent later, once, with the latest values', () => {
     const { meter, reports } = begin();
     meter.update(at(1));
     passed(10);
@@ -91,7 +91,7 @@ describe('reports', () => {
     expect(reports).toHaveLength(3);
   });
 
-  test('are not made up for after the end, nor after a new phase', () => {
+  test('that are too early are dropped after the end and after a new phase', () => {
     const { meter, reports } = begin();
     meter.update(at(1));
     meter.update(at(2));
@@ -121,7 +121,7 @@ describe('reports', () => {
     ]);
   });
 
-  test('have what was there before', () => {
+  test('include resumed progress', () => {
     const { meter, reports } = begin();
     meter.begin({ guest: 50 * MIB, written: 10 * MIB });
     meter.unlocking(0);
@@ -129,7 +129,7 @@ describe('reports', () => {
     expect(reports.at(-1)!.cells!.filter((cell) => cell === 1)).toHaveLength(2048);
   });
 
-  test('fill cells by the parts that are done', () => {
+  test('fill cells with finished parts', () => {
     const { meter, reports } = begin();
     meter.update(at(50, { latestStart: 50 * MIB, latestEnd: TOTAL }));
     const { cells } = reports.at(-1)!;
@@ -137,7 +137,7 @@ describe('reports', () => {
     expect([...cells!.subarray(2048)].includes(0)).toBe(false);
   });
 
-  test('of a disk whose size nobody knows have no cells and no total', () => {
+  test('of a disk of unknown size have no cells and no total', () => {
     const { meter, reports } = begin({ total: undefined });
     const { guestTotal: _, ...progress } = at(1);
     meter.update(progress);
@@ -156,12 +156,12 @@ describe('the fraction', () => {
     return reports.at(-1)!.fraction;
   };
 
-  test('is that of the disk', () => {
+  test('follows the disk', () => {
     expect(fractionOf({}, (meter) => meter.update(at(25)))).toBe(0.25);
     expect(fractionOf({}, (meter) => meter.update(at(100)))).toBe(1);
   });
 
-  test('begins with what an earlier conversion has done', () => {
+  test('starts with the progress of an earlier conversion', () => {
     const resumed = (meter: Meter) => {
       meter.begin({ guest: 50 * MIB, written: 0 });
       meter.update(at(50));
@@ -169,7 +169,7 @@ describe('the fraction', () => {
     expect(fractionOf({}, resumed)).toBe(0.5);
   });
 
-  test('is that of the file where only the end tells the size of the disk', () => {
+  test('follows the file if the size of the disk is unknown', () => {
     const progress = { ...inOrder, guestDone: 500 * MIB, read: 10 * MIB };
     expect(fractionOf({ total: undefined, fileSize: 40 * MIB }, (meter) => meter.update(progress))).toBe(0.25);
     expect(fractionOf({ total: undefined, fileSize: 8 * MIB }, (meter) => meter.update(progress))).toBe(1);
@@ -179,11 +179,11 @@ describe('the fraction', () => {
     expect(fractionOf({ total: 0 }, (meter) => meter.update(at(0, { guestTotal: 0 })))).toBe(1);
   });
 
-  test('is that of unlocking', () => {
+  test('follows unlocking', () => {
     expect(fractionOf({}, (meter) => meter.unlocking(0.3))).toBe(0.3);
   });
 
-  test('is missing where nothing can be known', () => {
+  test('is missing if both sizes are unknown', () => {
     expect(fractionOf({}, () => {})).toBeUndefined();
     expect(fractionOf({}, (meter) => meter.update(at(100, { finalizing: true })))).toBeUndefined();
     const stream = { total: undefined, fileSize: undefined };
@@ -214,7 +214,7 @@ describe('speed and time left', () => {
     expect(reports.at(-1)).not.toHaveProperty('secondsLeft');
   });
 
-  test('do not count what an earlier conversion has done', () => {
+  test('do not count the progress of an earlier conversion', () => {
     const { meter, reports } = begin();
     meter.begin({ guest: 50 * MIB, written: 0 });
     meter.update(at(50));
@@ -231,7 +231,7 @@ describe('speed and time left', () => {
     expect(reports.at(-1)).toMatchObject({ bytesPerSecond: MIB, secondsLeft: 40 });
   });
 
-  test('follow the file where nobody knows how large the disk is', () => {
+  test('follow the file if the size of the disk is unknown', () => {
     const { meter, reports } = begin({ total: undefined, fileSize: 40 * MIB });
     const { guestTotal: _, ...nothing } = at(0);
     meter.update(nothing);
@@ -240,7 +240,7 @@ describe('speed and time left', () => {
     expect(reports.at(-1)).toMatchObject({ bytesPerSecond: 100 * MIB, secondsLeft: 3 });
   });
 
-  test('follow nothing where the size of the file is unknown too', () => {
+  test('are missing if both sizes are unknown', () => {
     const { meter, reports } = begin({ total: undefined, fileSize: undefined });
     const { guestTotal: _, ...nothing } = at(0);
     meter.update(nothing);
@@ -249,7 +249,7 @@ describe('speed and time left', () => {
     expect(reports.at(-1)).not.toHaveProperty('secondsLeft');
   });
 
-  test('are left out while the output is finished', () => {
+  test('are missing while the output is finalized', () => {
     const { meter, reports } = begin();
     meter.update(at(0));
     passed(1000);
@@ -259,7 +259,7 @@ describe('speed and time left', () => {
 });
 
 describe('networks', () => {
-  test('are added up, but for their silence', () => {
+  test('are summed, except for silence', () => {
     const networks = [
       { received: 1, sent: 2, retries: 3, silence: 4 },
       { received: 10, sent: 20, retries: 30 },
@@ -293,7 +293,7 @@ describe('networks', () => {
   });
 });
 
-test('each phase has its time', () => {
+test('the time of each phase is measured', () => {
   const { meter } = begin();
   passed(1);
   meter.unlocking(0);

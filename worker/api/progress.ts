@@ -1,15 +1,15 @@
-// Progress for people: not too often, with speed and time left.
+// Progress reports: at a limited rate, with speed and remaining time.
 
 import type { Network, Phase, Progress } from '../public/types.js';
 import type { ResumePoint } from '../targets/output-target.js';
 import type { CrateProgress } from '../worker-side/coordinator-methods.js';
 import { Cells } from './cells.js';
 
-/** At most ten reports a second. */
+/** The minimum time between reports, in milliseconds. */
 const INTERVAL = 100;
-/** How often is told what networks do while nothing else happens, in milliseconds. */
+/** How often network traffic is checked while nothing else is reported, in milliseconds. */
 const NETWORK_INTERVAL = 1000;
-/** Speed is that of about this long, in milliseconds. */
+/** Speed is an average over about this time, in milliseconds. */
 const WINDOW = 3000;
 
 export class Meter {
@@ -17,21 +17,21 @@ export class Meter {
   #phase: Phase = 'preparing';
   #phaseStart = performance.now();
   #lastReport = Number.NEGATIVE_INFINITY;
-  /** What had been sent over networks then, and whether one was silent. */
+  /** Bytes sent at the last report, and whether a network was silent then. */
   #sent = 0;
   #isSilent = false;
   #marks: { at: number; guestDone: number; read: number }[] = [];
   #last: CrateProgress;
   #unlocked = 0;
   readonly #cells: Cells | undefined;
-  /** Makes up for a report that would have come too early. */
+  /** Sends a report that would have come too early. */
   #trailing: ReturnType<typeof setTimeout> | undefined;
-  /** Where a network is silent, or brings the last of an output to its place, nothing else brings reports. */
+  /** Reports while a network is silent or sends the end of an output: nothing else causes reports then. */
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(
     guestTotal: number | undefined,
-    /** Of the image's file. */
+    /** The size of the image's file in bytes. */
     private readonly fileSize: number | undefined,
     private readonly networks: () => Network[],
     private readonly listener: ((progress: Progress) => void) | undefined,
@@ -48,7 +48,7 @@ export class Meter {
     }, NETWORK_INTERVAL);
   }
 
-  /** Unlocking has resumePoint, or has come so far. */
+  /** Starts the phase `unlocking`, or updates its share. */
   unlocking(share: number): void {
     this.#unlocked = share;
     if (this.#phase === 'unlocking') {
@@ -59,7 +59,7 @@ export class Meter {
     }
   }
 
-  /** So much of the disk is there already. */
+  /** Sets the starting point of a resumed conversion. */
   begin({ guest, written }: ResumePoint): void {
     this.#last = { ...this.#last, guestDone: guest, written };
     this.#cells?.add(0, guest);
@@ -84,7 +84,7 @@ export class Meter {
     return this.#phase;
   }
 
-  /** Ends the last phase; answers with the milliseconds spent in each. */
+  /** Ends the last phase. Returns the milliseconds spent in each. */
   end(): Record<Phase, number> {
     clearInterval(this.#timer);
     clearTimeout(this.#trailing);
@@ -136,7 +136,7 @@ export class Meter {
     });
   }
 
-  /** The share of the phase that is done, where that can be known. */
+  /** The finished share of the phase; undefined if it is unknown. */
   #fraction(): number | undefined {
     if (this.#phase === 'unlocking') return this.#unlocked;
     if (this.#phase !== 'converting') return undefined;
@@ -145,7 +145,7 @@ export class Meter {
     return total > 0 ? Math.min(1, done / total) : 1;
   }
 
-  /** By what was done in the last `seconds`. */
+  /** Extrapolates from the progress in the last `seconds`. */
   #secondsLeft(seconds: number): number | undefined {
     const first = this.#marks[0];
     if (!first) return undefined;
@@ -156,20 +156,20 @@ export class Meter {
       : undefined;
   }
 
-  /** Progress is measured by the disk, or by the file where only its end tells the size of the disk. */
+  /** Measures progress by the disk, or by the file if the size of the disk is unknown until its end. */
   #measure({ guestDone, read }: { guestDone: number; read: number }): { done: number; total: number | undefined } {
     const { guestTotal } = this.#last;
     return guestTotal === undefined ? { done: read, total: this.fileSize } : { done: guestDone, total: guestTotal };
   }
 }
 
-/** What the one of them says that has failed for longest. */
+/** The silence, and the awaited server, of the network that has been silent longest. */
 function longest(networks: Network[]): Pick<Network, 'silence' | 'waiting'> {
   const { silence = 0, waiting } = networks.reduce((a, b) => ((b.silence ?? 0) > (a.silence ?? 0) ? b : a));
   return { silence, ...(waiting && { waiting }) };
 }
 
-/** What has gone over all of `networks`, if there is any. */
+/** The total traffic of `networks`; empty if there are none. */
 function sum(networks: Network[]): { network?: Network } {
   if (networks.length === 0) return {};
   const total = (name: 'received' | 'sent' | 'retries') => networks.reduce((sum, network) => sum + network[name], 0);

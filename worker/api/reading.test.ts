@@ -56,13 +56,13 @@ describe('readRange', () => {
     for (const [start] of reads) expect(bytes[start - offset]).toBe(Math.floor(start / MIB));
   });
 
-  test('a buffer for which there is no memory', async () => {
+  test('a buffer that does not fit into memory', async () => {
     const size = 2 ** 50;
     const error = { kind: 'internal', code: 'out-of-memory', fields: { size } };
     await expect(readRange(sessionOf(disk().read), 0, size, signal)).rejects.toMatchObject(error);
   });
 
-  test('reads nothing any more when a chunk has failed', async () => {
+  test('reads nothing after a failed chunk', async () => {
     const read = vi.fn().mockRejectedValue(cancelled());
     await expect(readRange(sessionOf(read), 0, 3 * CHUNK, signal)).rejects.toEqual(cancelled());
     expect(read).toHaveBeenCalledTimes(1);
@@ -87,7 +87,7 @@ describe('streamOf', () => {
     expect(await collect(streamOf(start, end, read, confirm, undefined))).toEqual(lengths);
   });
 
-  test('is one chunk ahead of what is taken', async () => {
+  test('is one chunk ahead of the reader', async () => {
     const { reads, read } = disk();
     const reader = streamOf(0, 10 * CHUNK, read, confirm, undefined).getReader();
     await reader.read();
@@ -98,7 +98,7 @@ describe('streamOf', () => {
     expect(reads).toHaveLength(2);
   });
 
-  test('ends when somebody has confirmed that it is of one disk', async () => {
+  test('ends after the confirmation that the disk has not changed', async () => {
     const { read } = disk();
     const refusing = () => Promise.reject(new Error('the image was changed'));
     const reader = streamOf(0, CHUNK + 1, read, refusing, undefined).getReader();
@@ -119,7 +119,7 @@ describe('streamOf', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  test('a signal fails what is held, and what was not resumePoint', async () => {
+  test('a signal fails a stream that is held, and one that has not started', async () => {
     const { read } = disk();
     const abort = new AbortController();
     const reader = streamOf(0, 10 * CHUNK, read, confirm, abort.signal).getReader();
@@ -133,11 +133,11 @@ describe('streamOf', () => {
 
 describe('ranges', () => {
   test.each([-1, 0.5, Number.NaN, 2 ** 60, '0', undefined, null])('%j is refused as a whole number', (value) => {
-    const message = "'offset' is no whole number from 0 to 2^53-1";
+    const message = "'offset' must be a whole number from 0 to 2^53-1";
     expect(() => requireWhole('offset', value)).toThrow(expect.objectContaining({ kind: 'usage', message }));
   });
 
-  test.each([0, 1, 2 ** 53 - 1])('%j is one', (value) => {
+  test.each([0, 1, 2 ** 53 - 1])('%j is accepted', (value) => {
     requireWhole('offset', value);
   });
 
@@ -150,7 +150,7 @@ describe('ranges', () => {
     [11, 11, false],
   ])('%i to %i of 10 bytes', (start, end, isRight) => {
     const check = () => checkRange(start, end, 10);
-    const message = `The disk has 10 bytes: a range of it begins at 0 or later and does not end past that, unlike ${start} to ${end}`;
+    const message = `The disk has 10 bytes, but the range is from ${start} to ${end}`;
     if (isRight) check();
     else expect(check).toThrow(expect.objectContaining({ kind: 'usage', message }));
   });

@@ -1,15 +1,15 @@
-// Parts of the disk as the guest reads them.
+// Reads ranges of the disk, as the guest sees it.
 
 import { anyOf } from '../calls/signals.js';
 import type { Session } from '../client-side/session.js';
 import { cancelled, DecantError, outOfMemory } from '../errors/errors.js';
 
-/** The bytes that are asked for at once: few enough that others get their turn, and that a cancel is soon obeyed. */
+/** The maximum bytes for each call: small enough for other operations to run in between, and for a quick cancel. */
 const CHUNK = 4 << 20;
-/** What is cancelled. */
+/** The operation, for messages. */
 export const READING = 'Reading the disk';
 
-/** The `length` bytes of the disk from `offset` on, in chunks. */
+/** Reads `length` bytes of the disk from `offset`, in chunks. */
 export async function readRange(
   session: Session,
   offset: number,
@@ -26,7 +26,7 @@ export async function readRange(
   return bytes;
 }
 
-/** At most `CHUNK` bytes of the disk. Nothing is read any more when it has failed. */
+/** Reads at most `CHUNK` bytes of the disk. After a failure, nothing is being read. */
 function readChunk(
   session: Session,
   offset: number,
@@ -37,7 +37,7 @@ function readChunk(
   return session.run(signal, (operation) => client.call('read', { operation, image, offset, length }));
 }
 
-/** Zeros. Fails with `internal` where there is no memory for them. */
+/** Allocates zeros. Throws `internal` if there is not enough memory. */
 function allocate(length: number): Uint8Array<ArrayBuffer> {
   try {
     return new Uint8Array(length);
@@ -46,22 +46,21 @@ function allocate(length: number): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Fails with `usage` unless `value`, which may be anything, is a whole number of 0 or more. */
+/** Throws `usage` unless `value` is a whole number from 0 to 2^53-1. */
 export function requireWhole(name: string, value: unknown): void {
   if (Number.isSafeInteger(value) && (value as number) >= 0) return;
-  throw new DecantError('usage', `'${name}' is no whole number from 0 to 2^53-1`);
+  throw new DecantError('usage', `'${name}' must be a whole number from 0 to 2^53-1`);
 }
 
-/** Fails with `usage` unless `start` <= `end` <= `size`. */
+/** Throws `usage` unless `start` <= `end` <= `size`. */
 export function checkRange(start: number, end: number, size: number): void {
   if (start <= end && end <= size) return;
-  const sentence = `The disk has ${size} bytes: a range of it begins at 0 or later and does not end past that`;
-  throw new DecantError('usage', `${sentence}, unlike ${start} to ${end}`);
+  throw new DecantError('usage', `The disk has ${size} bytes, but the range is from ${start} to ${end}`);
 }
 
 /**
- * The bytes of the disk from `start` to before `end`, as fast as they are taken; `read` reads a part of it. The stream ends
- * when `confirm` has said that they are of one disk.
+ * Streams the bytes of the disk from `start` up to `end`, one chunk ahead of the reader. `read` reads a part of the disk. The
+ * stream ends when `confirm` resolves: all bytes come from one state of the disk.
  */
 export function streamOf(
   start: number,
@@ -82,14 +81,14 @@ export function streamOf(
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       start(controller) {
-        // Also where nobody takes anything from it just now.
+        // An abort takes effect even if nothing is being read.
         fail = () => controller.error(cancelled(READING));
         if (signal?.aborted) fail();
         else signal?.addEventListener('abort', fail);
       },
       async pull(controller) {
         if (at < end) {
-          // Chunks end at multiples of their length, and so never inside of a cluster.
+          // Chunks end at multiples of their length, and so never inside a cluster.
           const length = Math.min(end - at, CHUNK - (at % CHUNK));
           const bytes = await read(at, length, either).catch(failed);
           at += length;
@@ -105,7 +104,7 @@ export function streamOf(
         ending.abort();
       },
     },
-    // One chunk ahead of what is taken.
+    // One chunk ahead of the reader.
     { highWaterMark: 1 },
   );
 }

@@ -16,7 +16,7 @@ const verdict = (info: Partial<Info> = {}, examined: Partial<Examined> | undefin
 const found = (...args: Parameters<typeof verdict>) =>
   verdict(...args).findings.map(({ code, severity }) => `${severity} ${code}`);
 
-test('an image without a flaw is accepted', () => {
+test('an image without findings is accepted', () => {
   expect(verdict()).toEqual({ accept: true, findings: [] });
 });
 
@@ -74,7 +74,7 @@ describe('warnings', () => {
     });
   });
 
-  test('a disk that is decoded in order', () => {
+  test('a streamed image', () => {
     const { virtualSize: _, ...info } = infoOf({});
     expect(verdictOn(info, undefined)).toMatchObject({
       accept: true,
@@ -83,7 +83,7 @@ describe('warnings', () => {
   });
 });
 
-test('notices of the headers and of the tables, each once; what was handed over is a note', () => {
+test('notices of headers and tables, each once; used files are notes', () => {
   const safety = ['backing-file', 'protocol', 'shared', 'source-not-verified'].map((code) => notice(code));
   const unusedCompanions = ['other.qcow2'];
   expect(found({ safety, unusedCompanions }, { notices: [notice('shared'), notice('expanding')] })).toEqual([

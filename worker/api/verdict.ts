@@ -1,15 +1,15 @@
-// What a program should know before it takes an image.
+// The verdict on an image: what a program should know before it accepts it.
 
 import { shownText } from '../errors/shown.js';
 import type { AnyInfo, Finding, Need, Notice, Verdict } from '../public/types.js';
 import type { Examined } from '../worker-side/coordinator-methods.js';
 
-/** The notices that say no more than what was handed over, or could not be seen. Others are warnings. */
+/** Notices about the files that were used, or could not be checked. All others are warnings. */
 const NOTES = new Set(['backing-file', 'data-file', 'extent', 'extents', 'source-not-verified']);
 
 const ORDER = ['error', 'warning', 'note'] as const;
 
-/** `examined` is undefined for a disk that comes in order. */
+/** Judges an image. `examined` is undefined for a streamed image. */
 export function verdictOn(info: AnyInfo, examined: Examined | undefined): Verdict {
   const found: Finding[] = [
     ...info.needs.map(ofNeed),
@@ -25,7 +25,7 @@ const IN_ORDER: Finding = {
   code: 'unchecked',
   severity: 'warning',
   params: { checked: 0 },
-  message: 'Only a conversion shows whether the image is whole: it is decoded in order',
+  message: 'The image is decoded in order, so only a conversion can check all of it',
 };
 
 function ofNeed(need: Need): Finding {
@@ -46,13 +46,13 @@ function ofTables({ damage, lost, checked }: Examined, virtualSize: number): Fin
     findings.push({ code: 'lost', severity: 'error', params: { size: lost }, message });
   }
   if (checked < virtualSize) {
-    const message = `The tables of ${virtualSize - checked} of the ${virtualSize} bytes of the disk were not read; 'deep' reads all of them`;
+    const message = `The tables of ${virtualSize - checked} of the disk's ${virtualSize} bytes were not read; 'deep' reads all of them`;
     findings.push({ code: 'unchecked', severity: 'warning', params: { checked, size: virtualSize }, message });
   }
   return findings;
 }
 
-/** Without those that are listed twice. */
+/** Removes duplicates. */
 const distinct = (notices: Notice[]): Notice[] =>
   notices.filter(
     ({ code, message }, at) => at === notices.findIndex((other) => other.code === code && other.message === message),

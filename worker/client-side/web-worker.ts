@@ -8,7 +8,7 @@ import type { PolicyReports } from './policy.js';
 
 const notLoaded = (engine: Engine): DecantError => {
   const script = SCRIPTS[engine];
-  const message = `The script of a worker, the package's ${script}, could not be loaded; check the connection and reload the page, or say where it is with configure({ worker })`;
+  const message = `The script of a worker, the package's ${script}, could not be loaded; check the connection and reload the page, or set its location with configure({ worker })`;
   return new DecantError('internal', message, { code: 'worker-not-started', fields: { script } });
 };
 
