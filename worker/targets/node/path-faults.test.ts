@@ -191,8 +191,8 @@ describe('a flush of the folder', () => {
 test('where the system has no links, of many conversions at once to one name one is done', async ({ folder }) => {
   refuse('link');
   const output = join(folder, 'out.raw');
-  const begun = await Promise.all(Array.from({ length: 8 }, () => beginTo(output)));
-  const ends = await Promise.allSettled(begun.map(({ commit }) => commit()));
+  const conversions = await Promise.all(Array.from({ length: 8 }, () => beginTo(output)));
+  const ends = await Promise.allSettled(conversions.map(({ commit }) => commit()));
   const failures = ends.flatMap((end) => (end.status === 'rejected' ? [(end.reason as Error).message] : []));
   expect(failures).toEqual(Array(7).fill(`Another program has written '${output}' meanwhile; choose another output`));
   expect(readdirSync(folder)).toEqual(['out.raw']);

@@ -278,8 +278,8 @@ describe('of many conversions at once to one name one is done', () => {
     test(before === undefined ? 'where nothing was' : 'over a file', async ({ folder }) => {
       const output = join(folder, 'out.raw');
       if (before !== undefined) writeFileSync(output, before);
-      const resumePoint = await Promise.all(Array.from({ length: 8 }, () => beginTo(output)));
-      const ends = await Promise.allSettled(resumePoint.map(({ commit }) => commit()));
+      const conversions = await Promise.all(Array.from({ length: 8 }, () => beginTo(output)));
+      const ends = await Promise.allSettled(conversions.map(({ commit }) => commit()));
       const failures = ends.flatMap((end) => (end.status === 'rejected' ? [(end.reason as Error).message] : []));
       expect(failures).toEqual(
         Array(7).fill(`Another program has written '${output}' meanwhile; choose another output`),
@@ -316,13 +316,13 @@ describe('a file that is written in place', () => {
       const output = join(folder, 'out.raw');
       const before = Buffer.alloc(size, 'old');
       writeFileSync(output, before);
-      const resumePoint = beginTo(output, { existing: true, keepsSize: true, hasFooter });
+      const conversion = beginTo(output, { existing: true, keepsSize: true, hasFooter });
       if (isTaken) {
-        await (await resumePoint).commit();
+        await (await conversion).commit();
         expect(readFileSync(output).subarray(0, SIZE).toString()).toBe(NEW);
         return;
       }
-      await expect(resumePoint).rejects.toMatchObject({
+      await expect(conversion).rejects.toMatchObject({
         kind: 'usage',
         code: 'target-too-large',
         fields: { room: size, size: SIZE },
@@ -443,9 +443,9 @@ describe('a conversion with resume', () => {
     const output = join(folder, 'out.raw');
     await (await beginTo(output, { identity: 'it' })).cancel(true);
     expect(readdirSync(folder)).toEqual([]);
-    const resumePoint = await beginTo(output, { identity: 'it' });
-    resumePoint.target.settled({ guest: 4096, written: 4096 });
-    await resumePoint.cancel(false);
+    const first = await beginTo(output, { identity: 'it' });
+    first.target.settled({ guest: 4096, written: 4096 });
+    await first.cancel(false);
     expect(readdirSync(folder)).toEqual([]);
   });
 
