@@ -1,4 +1,4 @@
-// Decant in browsers. Nothing happens at import.
+// The package in browsers. Importing it has no effects.
 
 import { browser, http } from './api/browser-platform.js';
 import { disposeOfAll, openImage } from './api/image.js';
@@ -21,32 +21,31 @@ export type * from './public/types.js';
 export { copyLifetime } from './targets/browser/copy-lifetime.js';
 
 /**
- * Opens an image: recognises its format and reads its headers. It is an `Image`, or a `StreamedImage` if its bytes come
- * only in order. Fails with a
- * `DecantError`.
+ * Opens an image: recognises its format and reads its headers. Resolves to an `Image`, or to a `StreamedImage` if it can only
+ * be read in order. Fails with a `DecantError`.
  */
 export const open = (source: Input, options?: OpenOptions): Promise<AnyImage> =>
   openImage(browser, source, options) as Promise<AnyImage>;
 
 /**
- * A file on a server as a source: for `open`, and as a companion. It is fetched by ranges, as they are needed. Every answer is
- * checked to be of one state of the file; what fails and may pass is tried again. A large file of a server that sends only whole
- * files is read once, in order, by one `open`. Fails with `source` where the server does not answer, and with `unsupported` where
- * it sends a large file as a whole and does not say its size.
+ * Opens a file on a server as a source, for `open` or as a companion. Ranges are fetched when they are needed. Every response
+ * is checked to come from the same state of the file. Temporary failures are retried. If the server sends only whole files, a
+ * large file can be opened only once and is read in order. Fails with `source` if the server does not respond, and with
+ * `unsupported` if it sends only whole files and does not state the size of a large one.
  */
 export const httpSource = (url: string | URL, options?: HttpOptions): Promise<Source> => openHttp(http, url, options);
 
 /**
- * Loads the code and starts the workers that open and convert images, so that both begin without delay. Calling it is
- * optional. Workers that are not used within 10 seconds end again. Fails with a `DecantError`.
+ * Starts the workers in advance, so that images open and convert without delay. Optional. Workers that are not used within 10
+ * seconds end. Fails with a `DecantError`.
  */
 export const prepare = (options?: PrepareOptions): Promise<void> => prepareWorkers(browser, options);
 
 /**
- * Closes all images and ends all workers, and so gives their memory back. What is under way fails. The package can be used
- * again afterwards.
+ * Closes all images and ends all workers, which frees their memory. Operations under way fail. The package can be used again
+ * afterwards.
  */
 export const dispose = (): Promise<void> => disposeOfAll();
 
-/** Removes temporary files of tabs that were closed. What a conversion with `resume` could go on with stays for a week. */
+/** Removes temporary files of closed tabs. Progress that a conversion with `resume` can continue stays for a week. */
 export const removeLeftovers = (): Promise<void> => sweepStorage();

@@ -1,4 +1,4 @@
-// Parts of the web platform that TypeScript's library for pages leaves out.
+// Parts of the web platform that are missing in TypeScript's library `DOM`.
 
 interface FileSystemSyncAccessHandle {
   truncate(size: number): void;
@@ -10,7 +10,7 @@ interface FileSystemSyncAccessHandle {
 }
 
 interface FileSystemCreateWritableOptions {
-  /** Of Chromium; others do not look at it. */
+  /** Chromium only; other browsers ignore it. */
   mode?: 'siloed' | 'exclusive';
 }
 

@@ -1,4 +1,4 @@
-// Decant in Node. Nothing happens at import.
+// The package in Node. Importing it has no effects.
 
 import { disposeOfAll, openImage } from './api/image.js';
 import { http, node } from './api/node-platform.js';
@@ -18,38 +18,37 @@ export type * from './public/types.node.js';
 export { copyLifetime } from './targets/browser/copy-lifetime.js';
 
 /**
- * Opens an image: recognises its format and reads its headers. It is an `Image`, or a `StreamedImage` if its bytes come
- * only in order. Fails with a
- * `DecantError`.
+ * Opens an image: recognises its format and reads its headers. Resolves to an `Image`, or to a `StreamedImage` if it can only
+ * be read in order. Fails with a `DecantError`.
  */
 export const open = (source: Input, options?: OpenOptions): Promise<AnyImage> =>
   openImage(node, source, options) as Promise<AnyImage>;
 
 /**
- * A file on a server as a source: for `open`, and as a companion. It is fetched by ranges, as they are needed. Every answer is
- * checked to be of one state of the file; what fails and may pass is tried again. A large file of a server that sends only whole
- * files is read once, in order, by one `open`. Fails with `source` where the server does not answer, and with `unsupported` where
- * it sends a large file as a whole and does not say its size.
+ * Opens a file on a server as a source, for `open` or as a companion. Ranges are fetched when they are needed. Every response
+ * is checked to come from the same state of the file. Temporary failures are retried. If the server sends only whole files, a
+ * large file can be opened only once and is read in order. Fails with `source` if the server does not respond, and with
+ * `unsupported` if it sends only whole files and does not state the size of a large one.
  */
 export const httpSource = (url: string | URL, options?: HttpOptions): Promise<Source> => openHttp(http, url, options);
 
 /**
- * Loads the code and starts the workers that open and convert images, so that both begin without delay. Calling it is
- * optional. Workers that are not used within 10 seconds end again. Fails with a `DecantError`.
+ * Starts the workers in advance, so that images open and convert without delay. Optional. Workers that are not used within 10
+ * seconds end. Fails with a `DecantError`.
  */
 export const prepare = (options?: PrepareOptions): Promise<void> => prepareWorkers(node, options);
 
 /**
- * Closes all images and ends all workers, and so gives their memory back. What is under way fails. The package can be used
- * again afterwards.
+ * Closes all images and ends all workers, which frees their memory. Operations under way fail. The package can be used again
+ * afterwards.
  */
 export const dispose = (): Promise<void> => disposeOfAll();
 
-/** Browsers: whether the private file system takes a file of `size` bytes. Node has none: resolves to `false`. */
+/** Browsers: checks whether private storage has room for `size` bytes. Node has no private storage: resolves to `false`. */
 export const canStore = async (_size: number): Promise<boolean> => false;
 
-/** Browsers: removes temporary files of tabs that were closed. Node has none: nothing happens. */
+/** Browsers: removes temporary files of closed tabs. In Node, it does nothing. */
 export const removeLeftovers = async (): Promise<void> => {};
 
-/** What can be converted to: in Node all that there is. */
+/** Lists the kinds of targets. Node has all of its kinds everywhere. */
 export const targets = async (): Promise<TargetKind[]> => [{ name: 'path' }, { name: 'stream' }, { name: 'target' }];

@@ -1,4 +1,4 @@
-// The `threads` engine: imported only by those who use it, since it is half a megabyte more.
+// The `threads` engine: an entry point of its own, since it adds half a megabyte.
 
 import { fromViteCache } from './client-side/vite-cache.js';
 import type { Threads } from './public/types.js';
@@ -6,8 +6,8 @@ import type { Threads } from './public/types.js';
 export type { Threads };
 
 /**
- * The `threads` engine, for `configure({ threads })`: one shared memory in place of one for each worker. It takes a page
- * that is cross-origin isolated.
+ * The `threads` engine, for `configure({ threads })`: one shared memory instead of one for each worker. It needs a
+ * cross-origin isolated page.
  */
 export const threads: Threads = {
   worker() {

@@ -1,5 +1,5 @@
-// A coordinator of the `threads` engine, and each of its threads: rayon's helper in the glue starts this script again for
-// them, and listens to messages of its own.
+// The coordinator of the `threads` engine, and each of its threads: wasm-bindgen-rayon starts this script again for them and
+// uses its own messages.
 
 import * as glue from 'decant-wasm/threads';
 import { browserHost } from './worker-side/browser-host.js';

@@ -449,7 +449,7 @@ test('a script that is gone is told, and loaded again when it is back', async ({
     );
   await page.context().setOffline(true);
   const told = await open();
-  expect(told).toMatch(/could not be loaded; check the connection|Could not load .*decant\.wasm/);
+  expect(told).toMatch(/Could not load .* worker script .*; check the connection|Could not load .*decant\.wasm/);
   await page.context().setOffline(false);
   expect(await open()).toBe(undefined);
 });

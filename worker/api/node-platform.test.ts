@@ -176,7 +176,9 @@ describe('an output', () => {
   });
 
   test('cannot be a URL of a server', () => {
-    expect(() => targetFor('http://127.0.0.1/x')).toThrow(usage(expect.stringContaining('cannot be a URL of a server')));
+    expect(() => targetFor('http://127.0.0.1/x')).toThrow(
+      usage(expect.stringContaining('cannot be a URL of a server')),
+    );
   });
 
   test.for([7, null, undefined, {}, new Blob([])])('is not %j', (output) => {

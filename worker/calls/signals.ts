@@ -1,8 +1,8 @@
-// Signals that follow others.
+// Abort signals that follow others.
 
 const followed = new WeakMap<AbortSignal, AbortSignal[]>();
 
-/** As `AbortSignal.any`, but keeps what it follows: Node 20 forgets a time-out that nobody else has. */
+/** Like `AbortSignal.any`, but keeps `signals` reachable: Node 20 may collect a time-out that nothing else references. */
 export function anyOf(signals: AbortSignal[]): AbortSignal {
   const any = AbortSignal.any(signals);
   followed.set(any, signals);

@@ -1,8 +1,8 @@
-// What callers hand over, which may be anything, whatever the types say.
+// Checks of callers' values, which may be anything, despite their types.
 
 export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Whether `value` is a `name` of the platform's, of this window or of another one. */
+/** Whether `value` is a platform object of class `name`, also of another window. */
 export const isOf = <T>(value: unknown, name: string): value is T =>
   Object.prototype.toString.call(value) === `[object ${name}]`;
 

@@ -1,4 +1,4 @@
-// A coordinator, from the calling side: the worker that has an image open.
+// Coordinators on the calling side: workers that each have one image open.
 
 import { RpcClient, unexpectedEnd } from '../messages/rpc.js';
 import type { Engine } from '../public/types.js';
@@ -8,16 +8,16 @@ import { WarmWorkers } from './warm.js';
 
 let nextOperation = 0;
 
-/** A number by which a coordinator can be told to stop one operation: no two have the same. */
+/** Returns a unique number, by which an operation can be cancelled. */
 export const newOperation = (): number => nextOperation++;
 
 export class Coordinator extends WarmWorkers {
   readonly ready: Promise<void>;
   readonly #client: RpcClient<CoordinatorMethods>;
-  /** Those who only wait until it is ready. */
+  /** Users that only wait until it is ready. */
   #starters = 0;
 
-  /** `threads` is the size of its own pool of threads, 0 without one. */
+  /** `threads` is the size of its thread pool, 0 for none. */
   constructor(starter: WorkerStarter, engine: Engine, threads: number) {
     super();
     this.#client = new RpcClient<CoordinatorMethods>(starter.spawn(engine));
@@ -27,12 +27,12 @@ export class Coordinator extends WarmWorkers {
     this.ready.catch((error) => this.end(error.message));
   }
 
-  /** Whether nobody has an image open by it. */
+  /** Whether it has no image open. */
   get isFree(): boolean {
     return this.users === this.#starters;
   }
 
-  /** Waits until it is ready; an image may be opened by it meanwhile. */
+  /** Resolves when it is ready. It stays free: an image may be opened in it at the same time. */
   async prepare(): Promise<void> {
     this.use();
     this.#starters += 1;
@@ -63,7 +63,7 @@ export class Coordinator extends WarmWorkers {
 
 const coordinators = new Map<string, Set<Coordinator>>();
 
-/** Returns a coordinator of `engine` that has no image open. `workers` is the size of its pool of threads, if it has one. */
+/** Returns a coordinator of `engine` without an open image. `workers` is the size of its thread pool, if it has one. */
 export function freeCoordinator(starter: WorkerStarter, engine: Engine, workers: number): Coordinator {
   const threads = engine === 'threads' ? workers : 0;
   const key = `${threads}:${engine}`;
@@ -76,7 +76,7 @@ export function freeCoordinator(starter: WorkerStarter, engine: Engine, workers:
   return coordinator;
 }
 
-/** Acquires such a coordinator for one use; the caller releases it. */
+/** Returns a free coordinator, as `freeCoordinator` does, and marks it as used. The caller must release it. */
 export function acquireCoordinator(starter: WorkerStarter, engine: Engine, workers: number): Coordinator {
   const coordinator = freeCoordinator(starter, engine, workers);
   coordinator.use();

@@ -1,4 +1,4 @@
-// An opened image: by which session it is read, and its keys. A session that has died is followed by another one.
+// The sessions of an opened image, and its passwords. A new session replaces one that has died.
 
 import { DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import type { Layer, Need, OutputFormat } from '../public/types.js';
@@ -9,11 +9,11 @@ import { type ImageSetup, Session } from './session.js';
 
 export class ImageSessions {
   #session: Session;
-  /** This one, and those before it that have not ended: somebody holds them. */
+  /** The current session, and earlier ones that are still held. */
   readonly #sessions = new Set<Session>();
   #reopening: Promise<void> | undefined;
   #unlocking: Promise<void> | undefined;
-  /** Cancels the unlocking under way. */
+  /** The signal of the call that started the current unlocking. */
   #unlockingSignal: AbortSignal | undefined;
   readonly #ending = new AbortController();
 
@@ -40,7 +40,7 @@ export class ImageSessions {
     return this.#session.opened.info;
   }
 
-  /** Whether the disk is read once, in order. */
+  /** Whether the disk can only be read once, in order. */
   get comesInOrder(): boolean {
     return this.#session.opened.comesInOrder;
   }
@@ -49,16 +49,13 @@ export class ImageSessions {
     return this.#session.opened.formats;
   }
 
-  /**
-   * The workers that run the image's jobs, or undefined where its coordinator has threads of its own. The caller releases
-   * them.
-   */
+  /** Acquires the workers that run the image's jobs; undefined for `threads`. The caller must release them. */
   acquirePool(): Pool | undefined {
     const { starter, engine, workers } = this.setup;
     return engine === 'workers' ? acquirePool(starter, workers) : undefined;
   }
 
-  /** Starts what converts the image. */
+  /** Starts the workers that convert the image. */
   async prepare(): Promise<void> {
     const pool = this.acquirePool();
     try {
@@ -69,8 +66,8 @@ export class ImageSessions {
   }
 
   /**
-   * The session to begin something on, once what is encrypted is unlocked as far as there are passwords. `report` is
-   * told the share of the unlocking that is done. The caller releases the session.
+   * Acquires the current session, after unlocking the image if there are passwords. `report` gets the finished share of the
+   * unlocking. The caller must release the session.
    */
   async acquire(signal: AbortSignal, report: (share: number) => void = () => {}): Promise<Session> {
     for (;;) {
@@ -85,53 +82,53 @@ export class ImageSessions {
     }
   }
 
-  /** The session to look at tables with: nothing is unlocked. The caller releases it. */
+  /** Acquires the current session without unlocking, for reading tables. The caller must release it. */
   async acquireLocked(signal: AbortSignal): Promise<Session> {
     while (!this.#session.usable) await orCancelled(signal, this.#reopen());
     this.#session.hold();
     return this.#session;
   }
 
-  /** Lists what lies where on the disk, of a locked image too. */
+  /** Lists the extents of the disk, also of a locked image. */
   async *layout(signal: AbortSignal): AsyncGenerator<CrateExtent[], void, void> {
     const session = await this.acquireLocked(signal);
     const { client, image } = session;
     let map: number | undefined;
     try {
-      const begun = await client.call('layout', image);
-      map = begun;
+      const started = await client.call('layout', image);
+      map = started;
       for (;;) {
-        const extents = await session.run(signal, (operation) => client.call('nextExtents', operation, begun));
+        const extents = await session.run(signal, (operation) => client.call('nextExtents', operation, started));
         if (!extents) return;
         yield extents;
       }
     } finally {
-      // As for any map: one that is dead holds none any more.
+      // Not awaited: the coordinator may be dead.
       if (map !== undefined) client.call('endMap', map).catch(() => {});
       await session.release();
     }
   }
 
-  /** Whatever is read is given up: the image is about to be closed. */
+  /** Cancels all reads, before the image is closed. */
   cancelReads(): void {
     this.#ending.abort();
     for (const session of this.#sessions) session.cancelReads();
   }
 
-  /** Ends all sessions, whoever still holds one. */
+  /** Ends all sessions, even if they are held. */
   async close(): Promise<void> {
     await Promise.allSettled([this.#unlocking, this.#reopening]);
     this.passwords.wipe();
     await Promise.all([...this.#sessions].map((session) => session.end()));
   }
 
-  /** Keeps `session` until it has ended. */
+  /** Tracks `session` until it has ended. */
   #keep(session: Session): void {
     this.#sessions.add(session);
     session.onEnd = () => this.#sessions.delete(session);
   }
 
-  /** Another session takes the place of this one; whoever asks meanwhile waits for the same. */
+  /** Replaces the session by a new one. Concurrent calls share one replacement. */
   #reopen(): Promise<void> {
     const open = async () => {
       const session = await Session.open(this.setup, this.#ending.signal);
@@ -146,13 +143,13 @@ export class ImageSessions {
     return this.#reopening;
   }
 
-  /** Whether there is something to unlock, and something to do it with. A missing file is told first. */
+  /** Whether the image must be unlocked and there are passwords. Missing files are reported before. */
   get #isLocked(): boolean {
     const { needs } = this.info;
     return this.passwords.hasAny && needs.length > 0 && needs.every(({ kind }) => kind === 'password');
   }
 
-  /** Whoever asks meanwhile waits for the same. Where another one has cancelled it, it has ended without an error. */
+  /** Concurrent calls share one unlocking. If another call cancelled it, this one returns without an error. */
   async #unlockOnce(signal: AbortSignal, report: (share: number) => void): Promise<void> {
     this.#unlockingSignal ??= signal;
     const unlockingSignal = this.#unlockingSignal;
@@ -167,9 +164,9 @@ export class ImageSessions {
     }
   }
 
-  /** Finds the keys of all layers that are locked, the image first. */
+  /** Unlocks all locked layers, the image first. */
   async #unlock(signal: AbortSignal, report: (share: number) => void): Promise<void> {
-    // The caller's functions may use the image: by then this unlocking is known as the one under way.
+    // The caller's functions may use the image: `#unlocking` must be set before they run.
     await Promise.resolve();
     const session = this.#session;
     const { info } = session.opened;
@@ -182,7 +179,7 @@ export class ImageSessions {
     }
   }
 
-  /** Answers with what the image needs then. */
+  /** Unlocks one layer. Resolves to the remaining needs of the image. */
   async #unlockLayer(
     session: Session,
     number: number,
@@ -210,7 +207,7 @@ export class ImageSessions {
       if (toDecantError(thrown).kind === 'password') this.passwords.forget(number);
       throw thrown;
     } finally {
-      // Where it was not sent: what was moved has no bytes here.
+      // Wiped if it was not sent: a transferred buffer is empty here.
       if (password.length > 0) password.fill(0);
     }
   }

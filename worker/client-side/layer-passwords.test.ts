@@ -26,7 +26,7 @@ describe('one for all layers', () => {
     });
   }
 
-  test("the caller's bytes may be wiped, and each copy that is handed out", async () => {
+  test("the caller's bytes and each returned copy may be wiped", async () => {
     const given = SECRET.slice();
     const passwords = passwordsOf(given);
     given.fill(0);
@@ -53,7 +53,7 @@ describe('a function', () => {
     return { layers, passwords };
   }
 
-  test('is asked once for each layer', async () => {
+  test('is called once for each layer', async () => {
     const { layers, passwords } = asked('one', Promise.resolve(SECRET));
     expect(await passwords.of(0, TOP)).toEqual(new TextEncoder().encode('one'));
     expect(await passwords.of(1, BASE)).toEqual(SECRET);
@@ -61,7 +61,7 @@ describe('a function', () => {
     expect(layers).toEqual(['top', 'base']);
   });
 
-  test('is asked again after a wrong answer, and after none', async () => {
+  test('is called again after a wrong answer, and after none', async () => {
     const { layers, passwords } = asked('wrong', undefined, 'right');
     await passwords.of(0, TOP);
     passwords.forget(0);
@@ -84,7 +84,7 @@ describe('a function', () => {
     });
   }
 
-  test('is not asked once the image is closed', async () => {
+  test('is not called after the image was closed', async () => {
     const { layers, passwords } = asked('one');
     passwords.wipe();
     expect(passwords.hasAny).toBe(false);
@@ -92,7 +92,7 @@ describe('a function', () => {
     expect(layers).toEqual([]);
   });
 
-  test('an answer that comes when the image was closed is wiped', async () => {
+  test('an answer that arrives after the image was closed is wiped', async () => {
     let answer = (_: Uint8Array) => {};
     const waiting = new Promise((resolve) => {
       answer = resolve;

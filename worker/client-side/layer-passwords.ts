@@ -1,4 +1,4 @@
-// The passwords of an image's encrypted layers, kept until the image is closed: it may have to be opened anew.
+// The passwords of an image's encrypted layers, kept until the image is closed: it may have to be opened again.
 
 import { DecantError, reasonOf } from '../errors/errors.js';
 import type { OpenOptions } from '../public/given.js';
@@ -7,34 +7,34 @@ import type { Layer } from '../public/types.js';
 export class LayerPasswords {
   #given: OpenOptions['password'];
   #wiped = false;
-  /** As bytes of our own: what the caller has is the caller's to wipe. */
+  /** Copies: the caller wipes the originals. */
   readonly #known = new Map<number, Uint8Array<ArrayBuffer>>();
 
   constructor({ password }: OpenOptions) {
     this.#given = password instanceof Uint8Array ? new Uint8Array(password) : password;
   }
 
-  /** Whether there is any, or somebody who can be asked. */
+  /** Whether there is a password, or a function to ask for one. */
   get hasAny(): boolean {
     return this.#given !== undefined;
   }
 
   /**
-   * A copy of the password of `layer`, which is encrypted layer `number`; undefined where there is none. The receiver wipes
-   * it. Fails with `password` where the caller's function throws.
+   * Resolves to a copy of the password of `layer`, the encrypted layer `number`, or to undefined. The receiver wipes it. Fails
+   * with `password` if the caller's function throws.
    */
   async of(number: number, layer: Layer): Promise<Uint8Array<ArrayBuffer> | undefined> {
     let bytes = this.#known.get(number);
     if (!bytes) {
       bytes = bytesOf(typeof this.#given === 'function' ? await ask(this.#given, layer) : this.#given);
-      // An answer that comes when the image was closed is not kept.
+      // A password that arrives after the image was closed is not kept.
       if (bytes && this.#wiped) bytes.fill(0);
       else if (bytes) this.#known.set(number, bytes);
     }
     return bytes && new Uint8Array(bytes);
   }
 
-  /** That password was wrong: a function is asked again the next time. */
+  /** Forgets a wrong password: a function is called again the next time. */
   forget(number: number): void {
     this.#known.get(number)?.fill(0);
     this.#known.delete(number);

@@ -1,4 +1,4 @@
-// A worker thread of Node as a port.
+// The port of a Node worker thread.
 
 import { DecantError } from '../errors/errors.js';
 import { unexpectedEnd, type WorkerPort } from '../messages/rpc.js';
@@ -6,9 +6,9 @@ import type { NodeWorker } from '../public/types.node.js';
 
 const SCRIPT = 'worker.node.mjs';
 
-/** A worker did not start for `reason`. */
+/** The error for a worker that did not start. */
 export function notStarted(reason: string, cause: unknown): DecantError {
-  const advice = `keep the package outside of a bundle, or say where its ${SCRIPT} is with configure({ worker })`;
+  const advice = `keep the package outside of the bundle, or set the location of its ${SCRIPT} with configure({ worker })`;
   return new DecantError('internal', `Could not start a worker: ${reason}; ${advice}`, {
     code: 'worker-not-started',
     fields: { script: SCRIPT },
@@ -16,7 +16,7 @@ export function notStarted(reason: string, cause: unknown): DecantError {
   });
 }
 
-/** What Node says of a script, or of a module that it imports, which is not there. */
+/** Node's codes for a missing script, or a missing import of it. */
 const NOT_FOUND = ['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND'];
 
 function failed(error: NodeJS.ErrnoException): string | DecantError {

@@ -1,9 +1,9 @@
-// The package's files for each engine in browsers, by their names.
+// The names of the package's files for each engine in browsers.
 
 import type { Engine } from '../public/types.js';
 
-/** What a worker runs. */
+/** The worker scripts. */
 export const SCRIPTS: Record<Engine, string> = { workers: 'worker.js', threads: 'worker.threads.js' };
 
-/** The crate. */
+/** The wasm files. */
 export const WASM: Record<Engine, string> = { workers: 'decant.wasm', threads: 'threads.wasm' };

@@ -62,14 +62,14 @@ test('a report may follow the failure', async () => {
   expect(await found).toMatchObject({ fields: { directive: 'worker-src', source: 'blob:' } });
 });
 
-test('where none comes, the policy is not the reason', async () => {
+test('without a report, the policy is not the reason', async () => {
   const reports = new PolicyReports();
   const found = [reports.forWorker(), new PolicyReports().forWasm(WASM)];
   await vi.advanceTimersByTimeAsync(1000);
   expect(await Promise.all(found)).toEqual([undefined, undefined]);
 });
 
-test('nothing is heard after the end', async () => {
+test('reports after the end are ignored', async () => {
   const reports = new PolicyReports();
   reports.end();
   report('worker-src', 'blob');

@@ -1,18 +1,17 @@
-// What the page's Content Security Policy has forbidden, as the browser reports it.
+// Violations of the page's Content Security Policy, as the browser reports them.
 
 import { DecantError } from '../errors/errors.js';
 
-/** What of `SecurityPolicyViolationEvent` counts here. */
 type Violation = Pick<SecurityPolicyViolationEvent, 'effectiveDirective' | 'blockedURI'>;
 
-/** How long after a failure its report may come, in milliseconds. Browsers queue it. */
+/** How long to wait for the report after a failure, in milliseconds: browsers queue it. */
 const LATE = 250;
-/** The name that browsers report for the compilation of wasm. */
+/** The `blockedURI` for the compilation of wasm. */
 const WASM = 'wasm-eval';
 
 const REPORT = 'securitypolicyviolation';
 
-/** Listens to reports until `end`. */
+/** Collects reports until `end`. */
 export class PolicyReports {
   readonly #reports: Violation[] = [];
   #wake = () => {};
@@ -29,16 +28,16 @@ export class PolicyReports {
     globalThis.removeEventListener(REPORT, this.#hear);
   }
 
-  /** The error for a worker that could not be started, if a policy is the reason. */
+  /** Resolves to the error for a worker that did not start, if the policy is the reason. */
   forWorker(): Promise<DecantError | undefined> {
     return this.#find(({ effectiveDirective }) => effectiveDirective === 'worker-src');
   }
 
-  /** The error for wasm that could not be fetched from `place` or compiled, if a policy is the reason. */
-  forWasm(place: string): Promise<DecantError | undefined> {
+  /** Resolves to the error for wasm that was not fetched from `url` or compiled, if the policy is the reason. */
+  forWasm(url: string): Promise<DecantError | undefined> {
     return this.#find(
       ({ effectiveDirective, blockedURI }) =>
-        blockedURI === WASM || (effectiveDirective === 'connect-src' && blockedURI === place),
+        blockedURI === WASM || (effectiveDirective === 'connect-src' && blockedURI === url),
     );
   }
 
@@ -52,7 +51,7 @@ export class PolicyReports {
     return undefined;
   }
 
-  /** Waits for another report, for `milliseconds` at most. */
+  /** Waits for the next report, at most `milliseconds`. */
   #next(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds);
@@ -71,7 +70,7 @@ function forbidden({ effectiveDirective: directive, blockedURI }: Violation): De
   return new DecantError('internal', message, { code: 'policy', fields: { directive, source } });
 }
 
-/** The source expression that allows `blocked`: an address, or no more than a scheme. */
+/** The source expression that allows `blocked`, which is a URL or only a scheme. */
 function sourceOf(blocked: string): string {
   if (!/^https?:/.test(blocked)) return `${blocked.replace(/:.*/s, '')}:`;
   const { origin } = new URL(blocked);

@@ -1,4 +1,4 @@
-// A pool: workers that run the jobs of any number of coordinators.
+// Pools: workers that run the jobs of any number of coordinators.
 
 import { DecantError } from '../errors/errors.js';
 import { RpcClient } from '../messages/rpc.js';
@@ -8,11 +8,11 @@ import { WarmWorkers } from './warm.js';
 
 let nextConnection = 0;
 
-/** The ways from one coordinator to the workers of a pool, for one conversion. */
+/** The connections of one coordinator to the workers of a pool, for one conversion. */
 export interface Connection {
-  /** One port for each worker; they travel to the coordinator. */
+  /** One port for each worker, to transfer to the coordinator. */
   ports: MessagePort[];
-  /** Resolves when no worker has anything open for the conversion any more; never rejects. */
+  /** Resolves when no worker has files of the conversion open. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export class Pool extends WarmWorkers {
     this.ready.catch((error) => this.end(error.message));
   }
 
-  /** `ended` is called with the reason when the workers end: what they were asked for is never answered then. */
+  /** Calls `ended` with the reason when the workers end: their open calls are never answered then. */
   onEnd(ended: (sentence: string) => void): void {
     this.#listeners.add(ended);
     if (this.reasonOfEnd !== undefined) ended(this.reasonOfEnd);
@@ -44,13 +44,13 @@ export class Pool extends WarmWorkers {
     this.#listeners.delete(ended);
   }
 
-  /** Fails with `internal` where the workers have ended. */
+  /** Connects a conversion. Throws `internal` if the workers have ended. */
   connect(): Connection {
     if (this.reasonOfEnd !== undefined) throw new DecantError('internal', this.reasonOfEnd);
     const number = nextConnection++;
     const ports = this.#workers.map((worker) => {
       const { port1, port2 } = new MessageChannel();
-      // One that dies now ends the pool.
+      // The death of a worker ends the pool.
       worker.callMoving([port2], 'connect', number, port2).catch(() => {});
       return port1;
     });
@@ -75,10 +75,10 @@ export class Pool extends WarmWorkers {
   }
 }
 
-/** By size. */
+/** Usable pools, by size. */
 const pools = new Map<number, Pool>();
 
-/** The pool of `size` workers; the caller releases it. */
+/** Acquires the pool of `size` workers. The caller must release it. */
 export function acquirePool(starter: WorkerStarter, size: number): Pool {
   let pool = pools.get(size);
   if (!pool?.usable) {

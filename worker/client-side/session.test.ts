@@ -86,7 +86,7 @@ describe('opening', () => {
     expect([session.image, session.usable, log]).toEqual([7, true, []]);
   });
 
-  test('a failure returns the sources, and leaves the coordinator', async () => {
+  test('a failure returns the sources and keeps the coordinator', async () => {
     open = () => {
       throw new DecantError('corrupt', 'damaged');
     };
@@ -105,7 +105,7 @@ describe('opening', () => {
     expect(log).toEqual(['terminate workers', 'return sources']);
   });
 
-  test('a cancel waits until nothing is read any more', async () => {
+  test('a cancel waits until all reads have ended', async () => {
     let answer = (_: unknown) => {};
     const answered = new Promise((resolve) => {
       answer = resolve;
@@ -122,7 +122,7 @@ describe('opening', () => {
     expect(log).toEqual(['give up reads', 'close 7', 'return sources']);
   });
 
-  test('a coordinator that does not obey is ended', async () => {
+  test('a coordinator that ignores a cancel is ended', async () => {
     open = never;
     const abort = new AbortController();
     const ended = failure(Session.open(setup(), abort.signal));
@@ -149,7 +149,7 @@ describe('an operation', () => {
     expect([log, session.usable]).toEqual([[], true]);
   });
 
-  test('is not begun after a cancel', async () => {
+  test('does not start after a cancel', async () => {
     const work = vi.fn(never);
     expect(await failure(session.run(AbortSignal.abort(), work))).toMatchObject({ kind: 'cancelled' });
     expect(work).not.toHaveBeenCalled();
@@ -160,7 +160,7 @@ describe('an operation', () => {
     ['internal', true, true],
     ['internal', false, false],
   ] as const) {
-    test(`fails with ${kind}${isElsewhere ? ', of another part' : ''}: the session ${usable ? 'stays' : 'is spent'}`, async () => {
+    test(`fails with ${kind}${isElsewhere ? ' outside of the coordinator' : ''}: the session ${usable ? 'stays' : 'is spent'}`, async () => {
       const work = () => Promise.reject(new DecantError(kind, 'broken'));
       const error = await failure(session.run(abort.signal, work, { isElsewhere: () => isElsewhere }));
       expect(error).toMatchObject({ kind, message: 'broken, explained' });
@@ -168,7 +168,7 @@ describe('an operation', () => {
     });
   }
 
-  test('obeys a cancel in time: the session stays', async () => {
+  test('ends in time after a cancel: the session stays', async () => {
     let stop = () => {};
     let number = -1;
     const ended = failure(
@@ -191,7 +191,7 @@ describe('an operation', () => {
   /** An operation that obeys nothing; it fails when its coordinator is ended. */
   const stuck = () => session.client.call('open', {} as never);
 
-  test('does not obey: its coordinator is ended', async () => {
+  test('ignores a cancel: its coordinator is ended', async () => {
     open = never;
     const ended = failure(session.run(abort.signal, stuck));
     abort.abort();
@@ -202,7 +202,7 @@ describe('an operation', () => {
     expect([log.at(-1), session.usable]).toEqual(['terminate workers', false]);
   });
 
-  test('does not obey, but another part is at fault: the coordinator stays', async () => {
+  test('ignores a cancel because of the pool: the coordinator stays', async () => {
     open = never;
     const overdue = vi.fn(() => false);
     // It fails when the test ends all workers.
@@ -213,7 +213,7 @@ describe('an operation', () => {
     expect([log.length, session.usable]).toEqual([1, true]);
   });
 
-  test('does not obey while others are under way: it ends with the last of them', async () => {
+  test('ignores a cancel while others run: the coordinator ends with the last of them', async () => {
     open = never;
     let done = (_: number) => {};
     const other = session.run(new AbortController().signal, () => {
@@ -232,7 +232,7 @@ describe('an operation', () => {
   });
 });
 
-test('an operation that obeys late does not end the others', async () => {
+test('an operation that ends late after a cancel does not end the others', async () => {
   const session = await Session.open(setup());
   const [abort, stops]: [AbortController, (() => void)[]] = [new AbortController(), []];
   const work = () => new Promise<void>((resolve) => stops.push(resolve));
@@ -258,7 +258,7 @@ describe('an end', () => {
     expect([ended.mock.calls.length, session.usable]).toEqual([1, false]);
   });
 
-  test('comes with the last user of a session that was given up, and takes the coordinator along', async () => {
+  test('comes with the last user of a session that was given up, and ends the coordinator', async () => {
     const session = await Session.open(setup());
     session.hold();
     session.hold();

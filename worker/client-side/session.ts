@@ -1,4 +1,4 @@
-// An image as one coordinator has it open, from the calling side.
+// A session: an image that is open in one coordinator, on the calling side.
 
 import { cancelled, orCancelled, toDecantError } from '../errors/errors.js';
 import type { RpcClient } from '../messages/rpc.js';
@@ -9,26 +9,26 @@ import type { CoordinatorMethods, OpenResult } from '../worker-side/coordinator-
 import { acquireCoordinator, type Coordinator, newOperation } from './coordinator.js';
 import type { WorkerStarter } from './starter.js';
 
-/** How long an operation may take to end after a cancel, in milliseconds. Then the pool is ended. */
+/** How long an operation may take to end after a cancel, in milliseconds. After that, the pool is ended. */
 const STOP_TIME = 600;
-/** How long after that the coordinator is ended, in milliseconds. */
+/** How much later the coordinator is ended, in milliseconds. */
 const MORE_TIME = 150;
 
-/** What else has a part in an operation, as a pool has. */
+/** Callbacks for an operation that also runs outside of the coordinator, in a pool. */
 interface RunHooks {
-  /** Called where the operation has not ended in time after a cancel. Returns whether the coordinator may be ended. */
+  /** Called if the operation does not end in time after a cancel. Returns whether the coordinator may be ended. */
   overdue?: () => boolean;
-  /** Whether a failure of kind `internal` is the fault of another part. */
+  /** Whether an `internal` failure came from outside of the coordinator. */
   isElsewhere?: () => boolean;
 }
 
-/** By what an image is opened. */
+/** Everything needed to open an image. */
 export interface ImageSetup {
   starter: WorkerStarter;
   sources: Sources;
   settings: ImageSettings;
   engine: Engine;
-  /** Why this engine, in a few words. */
+  /** Why this engine was chosen, in a few words. */
   engineReason: string;
   workers: number;
 }
@@ -36,28 +36,28 @@ export interface ImageSetup {
 export class Session {
   /** Operations under way. */
   #operations = 0;
-  /** Those of them that were cancelled and have not obeyed in time. */
+  /** Cancelled operations that did not end in time. */
   #overdue = 0;
-  /** How many users have it: see `hold`. */
+  /** The number of users: see `hold`. */
   #users = 0;
-  /** Resolves when it has ended; undefined before it begins to. */
+  /** Resolves when the session has ended; undefined until `end` is called. */
   #ended: Promise<void> | undefined;
-  /** Called when it has ended. */
+  /** Called when the session has ended. */
   onEnd: (() => void) | undefined;
-  /** Whether nothing new begins on it. */
+  /** Whether the session accepts no new operations. */
   #givenUp = false;
-  /** Whether its coordinator serves no other image: it has failed, or holds memory that only its end gives back. */
+  /** Whether the coordinator must not be reused: it has failed, or must end to free its memory. */
   #isSpent = false;
 
   private constructor(
     private readonly coordinator: Coordinator,
-    /** The sources, as the coordinator has them. */
+    /** The sources that were lent to the coordinator. */
     private readonly loan: Loan,
-    /** The image, as the coordinator has opened it. */
+    /** The coordinator's answer to `open`. */
     readonly opened: OpenResult,
   ) {}
 
-  /** Opens the image. Only when the session has ended may the sources be closed, whatever came of it. */
+  /** Opens the image. The sources must stay open until the session has ended, or until `open` rejects. */
   static async open(setup: ImageSetup, signal?: AbortSignal): Promise<Session> {
     const { starter, sources, settings, engine, workers } = setup;
     const coordinator = acquireCoordinator(starter, engine, workers);
@@ -68,7 +68,7 @@ export class Session {
     } catch (thrown) {
       const error = toDecantError(thrown);
       coordinator.release(error.kind !== 'internal');
-      // What is being ended may still read.
+      // A coordinator that is being terminated may still read.
       await coordinator.ended;
       loan.end();
       throw loan.explain(error);
@@ -79,17 +79,17 @@ export class Session {
     return this.coordinator.client;
   }
 
-  /** The image's number there. */
+  /** The image's number in the coordinator. */
   get image(): number {
     return this.opened.image;
   }
 
-  /** Whether new operations may begin on it. */
+  /** Whether the session accepts new operations. */
   get usable(): boolean {
     return !this.#givenUp && this.coordinator.usable;
   }
 
-  /** Keeps it open for one more user, until `release`. */
+  /** Adds a user, which keeps the session open until `release`. */
   hold(): void {
     this.#users += 1;
   }
@@ -99,24 +99,24 @@ export class Session {
     await this.#endIfUnused();
   }
 
-  /** Nothing new begins on it: it ends when nobody holds it any more. */
+  /** Stops new operations. The session ends when its last user releases it. */
   async giveUp(): Promise<void> {
     this.#spend();
     await this.#endIfUnused();
   }
 
-  /** Whatever is read for it is given up: it is about to end. */
+  /** Cancels all reads, before the session ends. */
   cancelReads(): void {
     this.loan.cancel();
   }
 
   /**
-   * Runs `work` as an operation, whose number it gets. When `signal` is aborted, the coordinator is told to stop that
-   * operation; it is ended where it does not obey in time, unless operations are left there that were not cancelled. After
-   * a failure of kind `internal` nothing new begins on the session.
+   * Runs `work` as an operation and passes its number. When `signal` is aborted, the coordinator is asked to cancel the
+   * operation. If it does not do so in time, the coordinator is ended, unless it has operations that were not cancelled. After
+   * an `internal` failure, the session accepts no new operations.
    *
-   * Fails with `cancelled` after a cancel, else as `work` does; where a source of the caller's has thrown, what it threw is
-   * the cause. When it has settled, nothing of an ended coordinator runs any more.
+   * Fails with `cancelled` after a cancel, otherwise with the failure of `work`; if a custom source threw, the thrown value is
+   * the cause. When the promise settles, a coordinator that was ended no longer runs.
    */
   async run<T>(
     signal: AbortSignal,
@@ -134,7 +134,7 @@ export class Session {
       this.#endIfStuck();
     };
     const stop = () => {
-      // One that is dead runs nothing any more.
+      // A dead coordinator runs nothing.
       this.client.call('cancel', operation).catch(() => {});
       timer = setTimeout(() => {
         if (overdue()) timer = setTimeout(giveUp, MORE_TIME);
@@ -158,7 +158,7 @@ export class Session {
     }
   }
 
-  /** Lets the coordinator go, whoever holds it. Resolves when nothing of the image is read any more; never rejects. */
+  /** Closes the image and releases the coordinator, even if users are left. Resolves when all reads have ended. Never rejects. */
   end(): Promise<void> {
     this.#ended ??= this.#end();
     return this.#ended;
@@ -167,7 +167,7 @@ export class Session {
   async #end(): Promise<void> {
     this.#givenUp = true;
     this.loan.cancel();
-    // One that is dead holds no image any more.
+    // A dead coordinator has no image open.
     await this.client.call('close', this.image).catch(() => {});
     this.coordinator.release(this.client.alive && !this.#isSpent);
     await this.coordinator.ended;
@@ -175,7 +175,7 @@ export class Session {
     this.onEnd?.();
   }
 
-  /** Nothing new begins on it, and its coordinator serves no other image. */
+  /** Stops new operations, and reuse of the coordinator. */
   #spend(): void {
     this.#givenUp = true;
     this.#isSpent = true;
@@ -185,14 +185,14 @@ export class Session {
     if (this.#givenUp && this.#users === 0) await this.end();
   }
 
-  /** Ends the coordinator if all operations there are overdue. */
+  /** Ends the coordinator if all its operations are overdue. */
   #endIfStuck(): void {
     if (this.#overdue > 0 && this.#overdue === this.#operations) this.coordinator.end();
   }
 }
 
 /**
- * Opens the image on `coordinator`. After a cancel it settles only when nothing is read any more: then the files may be
+ * Opens the image in `coordinator`. After a cancel, the promise settles only when all reads have ended: then the files may be
  * closed.
  */
 async function openOn(coordinator: Coordinator, loan: Loan, signal: AbortSignal | undefined): Promise<OpenResult> {

@@ -1,11 +1,11 @@
-// What starts workers: it differs between browsers and Node.
+// How workers start: the part that differs between browsers and Node.
 
 import type { WorkerPort } from '../messages/rpc.js';
 import type { Engine } from '../public/types.js';
 
 export interface WorkerStarter {
-  /** Starts a worker of an engine. */
+  /** Starts a worker for `engine`. */
   spawn(engine: Engine): WorkerPort;
-  /** Compiles the crate for an engine, once. */
+  /** Compiles the wasm for `engine`. The result is cached. */
   module(engine: Engine): Promise<WebAssembly.Module>;
 }

@@ -35,7 +35,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('the last user leaves them warm for ten seconds, without keeping the process', () => {
+test('after the last use they stay for ten seconds, without keeping the process alive', () => {
   workers.use();
   workers.use();
   expect([workers.users, workers.alive]).toEqual([2, true]);
@@ -49,7 +49,7 @@ test('the last user leaves them warm for ten seconds, without keeping the proces
   expect([workers.stops, workers.usable]).toEqual([[STOPPED], false]);
 });
 
-test('a user in between begins the time anew', () => {
+test('a use in between restarts the time', () => {
   for (let times = 0; times < 3; times += 1) {
     workers.use();
     vi.advanceTimersByTime(5 * WARM);
@@ -61,7 +61,7 @@ test('a user in between begins the time anew', () => {
   expect(workers.stops).toHaveLength(1);
 });
 
-test('a failure of the last user ends them at once, of another one does not', () => {
+test('a failure of the last use ends them at once, one of another use does not', () => {
   workers.use();
   workers.use();
   workers.release(false);
@@ -70,7 +70,7 @@ test('a failure of the last user ends them at once, of another one does not', ()
   expect(workers.stops).toHaveLength(1);
 });
 
-test('given up, they end with their last user', () => {
+test('given up, they end with their last use', () => {
   workers.use();
   workers.giveUp();
   expect([workers.usable, workers.stops]).toEqual([false, []]);
@@ -78,7 +78,7 @@ test('given up, they end with their last user', () => {
   expect(workers.stops).toHaveLength(1);
 });
 
-test('they end when all who are left wait in vain', () => {
+test('they end when only overdue uses are left', () => {
   for (let users = 0; users < 3; users += 1) workers.use();
   workers.overdue();
   workers.overdue();
@@ -87,7 +87,7 @@ test('they end when all who are left wait in vain', () => {
   expect(workers.stops).toHaveLength(1);
 });
 
-test('who was overdue and has obeyed in the end is not waited for', () => {
+test('an overdue use that has ended is not counted', () => {
   workers.use();
   workers.use();
   workers.overdue();
@@ -97,7 +97,7 @@ test('who was overdue and has obeyed in the end is not waited for', () => {
   expect(workers.stops).toHaveLength(1);
 });
 
-test('an end has one reason, and is over when nothing runs any more', async () => {
+test('an end has one reason, and resolves when the workers have stopped', async () => {
   expect([workers.ended, workers.reasonOfEnd]).toEqual([undefined, undefined]);
   workers.end('disposed');
   workers.end('once more');
@@ -113,7 +113,7 @@ test('an end has one reason, and is over when nothing runs any more', async () =
   expect(ended).toBe(true);
 });
 
-test('all are ended, and waited for', async () => {
+test('all are ended and awaited', async () => {
   const other = new Workers();
   workers.use();
   let ended = false;

@@ -1,14 +1,14 @@
-// Workers that outlive what they were started for.
+// Warm workers: they stay for a while after their last use.
 
 import { unexpectedEnd } from '../messages/rpc.js';
 
-/** How long workers stay after their last successful use, in milliseconds: long enough for the next file. */
+/** How long workers stay after their last successful use, in milliseconds: enough to choose the next file. */
 const WARM = 10_000;
 
-/** All that have not ended. */
+/** All workers that have not been ended. */
 const running = new Set<WarmWorkers>();
 
-/** Ends all workers, whoever uses them. Resolves when nothing of them runs any more; never rejects. */
+/** Ends all workers, even if they are in use. Resolves when they have stopped. Never rejects. */
 export async function endAllWorkers(): Promise<void> {
   await Promise.all(
     [...running].map((workers) => {
@@ -19,12 +19,12 @@ export async function endAllWorkers(): Promise<void> {
 }
 
 /**
- * Workers with a count of their users. They stay for a short time after the last one, and end at once where they have
- * failed or were given up.
+ * Workers with a count of their users. They stay for a short time after the last release, and end at once if they have failed
+ * or were given up.
  */
 export abstract class WarmWorkers {
   #users = 0;
-  /** Users that were cancelled and have not obeyed in time. */
+  /** Users whose cancel was not obeyed in time. */
   #overdue = 0;
   #givenUp = false;
   #end: { sentence: string; stopped: Promise<void> } | undefined;
@@ -34,16 +34,16 @@ export abstract class WarmWorkers {
     running.add(this);
   }
 
-  /** Resolves when they can work; rejects where they could not be started. */
+  /** Resolves when they can be used. Rejects if they did not start. */
   abstract readonly ready: Promise<void>;
 
-  /** Stops them; resolves when nothing of them runs any more. Work under way fails with `internal` and `sentence`. */
+  /** Terminates them. Resolves when they have stopped. Work under way fails with `internal` and `sentence`. */
   protected abstract stop(sentence: string): Promise<void>;
 
-  /** Node: whether they keep the process alive. */
+  /** Node: sets whether they keep the process alive. */
   protected abstract keepAlive(alive: boolean): void;
 
-  /** Whether new work may be given to them. */
+  /** Whether they accept new work. */
   get usable(): boolean {
     return !this.#givenUp;
   }
@@ -58,7 +58,7 @@ export abstract class WarmWorkers {
     this.keepAlive(true);
   }
 
-  /** Ends one use, which `overdue` was called for or not. The last one ends them too, unless it was `healthy`. */
+  /** Ends one use. The last one ends them too, unless it was `healthy`. `wasOverdue`: `overdue` was called for this use. */
   release(healthy: boolean, wasOverdue = false): void {
     this.#users -= 1;
     if (wasOverdue) this.#overdue -= 1;
@@ -69,24 +69,24 @@ export abstract class WarmWorkers {
     } else {
       this.keepAlive(false);
       this.#idle = setTimeout(() => this.end(), WARM);
-      // Node: idle workers do not keep the process.
+      // Node: idle workers do not keep the process alive.
       if (typeof this.#idle === 'object') this.#idle.unref();
     }
   }
 
-  /** Nobody new uses them. */
+  /** Stops new work. */
   giveUp(): void {
     this.#givenUp = true;
   }
 
-  /** One user was cancelled, and waits in vain. They end when only such users are left. */
+  /** Reports that one use did not end in time after a cancel. They end when only such uses are left. */
   overdue(): void {
     this.#overdue += 1;
     this.giveUp();
     this.#endIfStuck();
   }
 
-  /** Ends them, whoever uses them. */
+  /** Ends them, even if they are in use. */
   end(sentence = unexpectedEnd('it was stopped')): void {
     clearTimeout(this.#idle);
     running.delete(this);
@@ -99,7 +99,7 @@ export abstract class WarmWorkers {
     return this.#end?.sentence;
   }
 
-  /** Resolves when nothing runs any more, if they were ended. */
+  /** Resolves when they have stopped; undefined if they were not ended. */
   get ended(): Promise<void> | undefined {
     return this.#end?.stopped;
   }

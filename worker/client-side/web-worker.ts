@@ -1,4 +1,4 @@
-// A worker of the browser as a port.
+// The port of a web worker.
 
 import { DecantError } from '../errors/errors.js';
 import { unexpectedEnd, type WorkerPort } from '../messages/rpc.js';
@@ -8,11 +8,11 @@ import type { PolicyReports } from './policy.js';
 
 const notLoaded = (engine: Engine): DecantError => {
   const script = SCRIPTS[engine];
-  const message = `The script of a worker, the package's ${script}, could not be loaded; check the connection and reload the page, or set its location with configure({ worker })`;
+  const message = `Could not load the package's worker script ${script}; check the connection and reload the page, or set its location with configure({ worker })`;
   return new DecantError('internal', message, { code: 'worker-not-started', fields: { script } });
 };
 
-/** `worker`, which runs the script for `engine`. `reports` began before it, and end when it runs or has ended. */
+/** The port of `worker`, which runs the script for `engine`. Ends `reports` when the worker has sent a message or ended. */
 export function webWorker(worker: Worker, engine: Engine, reports: PolicyReports): WorkerPort {
   worker.addEventListener('message', () => reports.end(), { once: true });
   return {
@@ -21,7 +21,7 @@ export function webWorker(worker: Worker, engine: Engine, reports: PolicyReports
     onDeath(died) {
       worker.addEventListener('error', ({ message }) => {
         if (message) died(unexpectedEnd(message));
-        // A script that cannot be loaded has no message.
+        // The error event of a script that cannot be loaded has no message.
         else reports.forWorker().then((forbidden) => died(forbidden ?? notLoaded(engine)), died);
       });
       worker.addEventListener('messageerror', () => died(unexpectedEnd('a message could not be read')));

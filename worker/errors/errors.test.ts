@@ -59,7 +59,7 @@ for (const [what, thrown, reason] of [
   ['a number', 7, '7'],
   ['an object', { message: 'a' }, '[object Object]'],
   ['a symbol', Symbol('a'), 'Symbol(a)'],
-  ['what cannot be a string', unprintable, 'no reason was given'],
+  ['a value that cannot be a string', unprintable, 'no reason was given'],
   ['an object without a prototype', Object.create(null), 'no reason was given'],
 ] as const) {
   test(`the reason of ${what}`, () => expect(reasonOf(thrown)).toBe(reason));
@@ -89,12 +89,12 @@ for (const [what, thrown, plain] of [
 }
 
 describe('toDecantError', () => {
-  test('an error of its own stays the same', () => {
+  test('a DecantError is returned unchanged', () => {
     const error = new DecantError('limit', 'a');
     expect(toDecantError(error, 'target', 'write')).toBe(error);
   });
 
-  test('a plain error has no cause, which would say the same', () => {
+  test('a plain error has no cause, which would repeat it', () => {
     const error = toDecantError({ kind: 'corrupt', message: 'a' }, 'target', 'write');
     expect(error).toMatchObject({ kind: 'corrupt', message: 'a' });
     expect(error).not.toHaveProperty('cause');
@@ -112,14 +112,14 @@ describe('toDecantError', () => {
   }
 });
 
-describe('what a target throws is of kind target', () => {
+describe('a value that a target throws gets the kind target', () => {
   const full = "Could not write the output: the disk or the browser's storage is full; free some space";
   for (const [what, thrown, message] of [
     ['an error', new Error('a'), 'Could not write the output: a'],
     ['text', 'a', 'Could not write the output: a'],
     ['nothing', undefined, 'Could not write the output: its reader has closed the stream'],
-    ['an exception that is known', new DOMException('a', 'QuotaExceededError'), full],
-    ['an exception that is not', new DOMException('a', 'DataError'), 'Could not write the output: a'],
+    ['a known exception', new DOMException('a', 'QuotaExceededError'), full],
+    ['an unknown exception', new DOMException('a', 'DataError'), 'Could not write the output: a'],
     ['an error of another kind', new DecantError('source', 'a'), 'Could not write the output: a'],
   ] as const) {
     test(what, () => {
@@ -130,7 +130,7 @@ describe('what a target throws is of kind target', () => {
     });
   }
 
-  test('an error of kind target stays, whichever copy it is of', () => {
+  test('an error of kind target stays, also of another copy of the package', () => {
     const own = new DecantError('target', 'a');
     expect(customTargetError(own)).toBe(own);
     const other = Object.assign(new Error('a'), { name: 'DecantError', kind: 'target' });
@@ -159,7 +159,7 @@ describe('toTargetError', () => {
     });
   }
 
-  test('an error of its own stays as it is', () => {
+  test('a DecantError is returned unchanged', () => {
     const error = new DecantError('cancelled', 'a');
     expect(toTargetError(error)).toBe(error);
   });
@@ -173,7 +173,7 @@ test('a cancel says what was cancelled', () => {
 describe('orCancelled', () => {
   const never = new Promise<never>(() => {});
 
-  test('is the work where nothing cancels it', async () => {
+  test('settles like the work without a cancel', async () => {
     const { signal } = new AbortController();
     expect(await orCancelled(undefined, Promise.resolve(7))).toBe(7);
     expect(await orCancelled(signal, Promise.resolve(7))).toBe(7);
@@ -187,7 +187,7 @@ describe('orCancelled', () => {
     await expect(ended).rejects.toMatchObject({ kind: 'cancelled' });
   });
 
-  test('after a cancel it fails at once, and a failure of the work is nobody’s', async () => {
+  test('after a cancel it fails at once and ignores a failure of the work', async () => {
     await expect(orCancelled(AbortSignal.abort(), never)).rejects.toMatchObject({ kind: 'cancelled' });
     // Vitest fails where nobody handles a rejection.
     const failing = Promise.reject(new Error('a'));

@@ -1,13 +1,13 @@
-// `DecantError`, the only error that the API throws, and what makes one of other errors.
+// `DecantError`, the only error that the API throws, and conversions of other errors to it.
 
 import { isObject } from '../calls/values.js';
 import { shownMessage } from './shown.js';
 
-/** What has failed, for programs. */
+/** The kind of a failure, for programs. */
 export type ErrorKind =
-  /** The file is in no format that Decant reads. */
+  /** The file is not in a supported format. */
   | 'not-recognised'
-  /** The image uses a feature, named in the message, that Decant does not read. */
+  /** The image uses an unsupported feature. The message names it. */
   | 'unsupported'
   /** The image is damaged or truncated. The message says where. */
   | 'corrupt'
@@ -17,15 +17,15 @@ export type ErrorKind =
   | 'missing-file'
   /** A password is needed, or is wrong. */
   | 'password'
-  /** The image, or a companion, cannot be read, or has changed meanwhile. */
+  /** The image or a companion cannot be read, or changed while it was read. */
   | 'source'
   /** The output cannot be written. */
   | 'target'
-  /** The caller has aborted the operation, or closed the image. */
+  /** The caller aborted the operation or closed the image. */
   | 'cancelled'
-  /** The caller has made a mistake: a wrong option, or something that this environment does not have. */
+  /** A mistake of the caller: a wrong option, or a feature that this environment does not have. */
   | 'usage'
-  /** Memory ran out, a worker has died, or Decant itself is at fault. */
+  /** Memory ran out, a worker died, or Decant has a bug. */
   | 'internal';
 
 /**
@@ -39,9 +39,9 @@ export interface Fields {
   readonly neededBy?: string;
   /** The encrypted layer, as `info.layers` lists it. */
   readonly layer?: string;
-  /** The message without what follows on the state of the output; there only where something does. */
+  /** The message without the part about the state of the output; only if there is such a part. */
   readonly reason?: string;
-  /** What stays of the output, as a sentence. */
+  /** The remains of the output, as a sentence. */
   readonly left?: string;
   /** Whether progress was saved: the same conversion with `resume` continues it. */
   readonly kept?: boolean;
@@ -53,13 +53,13 @@ export interface Fields {
   readonly [field: string]: string | number | boolean | undefined;
 }
 
-/** How to make a `DecantError`. */
+/** The optional parts of a `DecantError`. */
 export interface DecantErrorOptions {
   /** A code of docs/errors.md; by default the kind. */
   code?: string;
   /** The subject of the error. */
   fields?: Fields;
-  /** The error behind this one. */
+  /** The error that caused this one. */
   cause?: unknown;
 }
 
@@ -70,14 +70,14 @@ export interface DecantErrorOptions {
 export class DecantError extends Error {
   /** `DecantError.is` recognises the error by it. */
   override readonly name = 'DecantError';
-  /** What exactly has failed: a code of docs/errors.md, or the kind. */
+  /** The exact failure: a code of docs/errors.md, or the kind. */
   readonly code: string;
-  /** The subject of the error; empty where the code has no fields. */
+  /** The subject of the error; empty if the code has no fields. */
   readonly fields: Fields;
 
   /** Escapes and shortens `message`. */
   constructor(
-    /** What has failed. */
+    /** The kind of the failure. */
     readonly kind: ErrorKind,
     message: string,
     { code = kind, fields = {}, ...options }: DecantErrorOptions = {},
@@ -88,8 +88,8 @@ export class DecantError extends Error {
   }
 
   /**
-   * Whether `value` is a failure of Decant: an error of this copy of the package or of another one, or what `toJSON` has
-   * made of one, which has no `cause`.
+   * Whether `value` is a failure of Decant: an error of this or another copy of the package, or the result of `toJSON`, which
+   * has no `cause`.
    */
   static is(value: unknown): value is Failure & { readonly cause?: unknown } {
     if (!isObject(value)) return false;
@@ -108,9 +108,9 @@ export class DecantError extends Error {
 export interface Failure {
   /** `DecantError.is` recognises the error by it. */
   name: 'DecantError';
-  /** What has failed. */
+  /** The kind of the failure. */
   kind: ErrorKind;
-  /** What exactly has failed: a code of docs/errors.md, or the kind. */
+  /** The exact failure: a code of docs/errors.md, or the kind. */
   code: string;
   /** The subject of the error. */
   fields: Fields;
@@ -126,7 +126,7 @@ export interface PlainError {
   message: string;
 }
 
-/** The message of whatever was thrown, even if it cannot be made a string. */
+/** The message of any thrown value, even of one that cannot be converted to a string. */
 export function reasonOf(thrown: unknown): string {
   if (thrown === undefined) return 'no reason was given';
   if (thrown instanceof Error) return thrown.message;
@@ -137,7 +137,7 @@ export function reasonOf(thrown: unknown): string {
   }
 }
 
-/** `thrown` as a plain error. The wasm throws plain errors; anything else becomes `kind`. */
+/** Converts `thrown` to a plain error. The wasm throws plain errors; any other value gets `kind`. */
 export function toPlain(thrown: unknown, kind: ErrorKind = 'internal'): PlainError {
   if (isPlain(thrown)) {
     const { code = thrown.kind, fields = {} } = thrown;
@@ -149,7 +149,7 @@ export function toPlain(thrown: unknown, kind: ErrorKind = 'internal'): PlainErr
 const isPlain = (thrown: unknown): thrown is Partial<PlainError> & Pick<PlainError, 'kind' | 'message'> =>
   isObject(thrown) && 'kind' in thrown && 'message' in thrown;
 
-/** `thrown` as a `DecantError`. A foreign error becomes `kind`, and its message begins with what Decant was `doing`. */
+/** Converts `thrown` to a `DecantError`. A foreign error gets `kind`, and a message that begins with "Could not {doing}". */
 export function toDecantError(thrown: unknown, kind: ErrorKind = 'internal', doing?: string): DecantError {
   if (thrown instanceof DecantError) return thrown;
   const plain = toPlain(thrown, kind);
@@ -183,7 +183,7 @@ const TARGET_REASONS: Record<string, { code: string; reason: string }> = {
   TypeMismatchError: { code: 'folder-of-name', reason: 'there is a folder of that name' },
 };
 
-/** An error of a caller's own target: always of kind `target`. */
+/** Converts an error of a custom target to an error of kind `target`. */
 export function customTargetError(thrown: unknown): DecantError {
   if (DecantError.is(thrown) && thrown.kind === 'target') {
     // `decant/upload` has a copy of this class.
@@ -197,7 +197,7 @@ export function customTargetError(thrown: unknown): DecantError {
   return new DecantError('target', `Could not write the output: ${reason}`, { cause: thrown });
 }
 
-/** `thrown` as an error of kind `target`. A `DecantError` stays as it is. */
+/** Converts `thrown` to an error of kind `target`. A `DecantError` is returned unchanged. */
 export function toTargetError(thrown: unknown): DecantError {
   const known = thrown instanceof DOMException ? TARGET_REASONS[thrown.name] : undefined;
   if (known) {
@@ -209,7 +209,7 @@ export function toTargetError(thrown: unknown): DecantError {
   return toDecantError(thrown, 'target', 'write the output');
 }
 
-/** Memory ran out: for a buffer of `size` bytes, where that is known. */
+/** The error for a lack of memory: for a buffer of `size` bytes, or for a worker. */
 export function outOfMemory(cause: unknown, size?: number): DecantError {
   const what = size === undefined ? `a worker (${reasonOf(cause)})` : `a buffer of ${size} bytes`;
   const message = `There was not enough memory for ${what}; close other tabs or use fewer workers`;
@@ -220,14 +220,14 @@ export function outOfMemory(cause: unknown, size?: number): DecantError {
   });
 }
 
-/** `what` is known to the call that a program has made; within, it is any operation. */
+/** The error for a cancel. Only the outermost call knows `what` was cancelled. */
 export const cancelled = (what = 'The operation'): DecantError => new DecantError('cancelled', `${what} was cancelled`);
 
-/** As `work`, but rejects with `cancelled` as soon as `signal` is aborted. */
+/** Settles like `work`, but rejects with `cancelled` as soon as `signal` is aborted. */
 export async function orCancelled<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
   if (!signal) return work;
   if (signal.aborted) {
-    // Nobody waits for `work` any more, so its failure is nobody's.
+    // A later failure of `work` must not be an unhandled rejection.
     work.catch(() => {});
     throw cancelled();
   }

@@ -13,7 +13,7 @@ for (const [code, reason] of [
   ['ELOOP', 'its links lead in a circle'],
   ['ENOSPC', 'the disk is full'],
   ['EDQUOT', 'the disk quota is used up'],
-  ['EFBIG', 'the file system takes no file of this size'],
+  ['EFBIG', 'the file system does not support files of this size'],
   ['EISDIR', 'it is a folder'],
   ['ENOTDIR', 'a part of the path is not a folder'],
   ['EMFILE', 'too many files are open'],
@@ -35,7 +35,7 @@ test.each([
   ["EXDEV: cross-device link not permitted, rename 'a' -> 'b'", 'cross-device link not permitted'],
   ['EBADF: bad file descriptor, read', 'bad file descriptor'],
   ["ENOTHING: it is so, open 'a, b: c'", 'it is so'],
-])('of %s the words of the system', (message, reason) => {
+])('%s: the text of the system', (message, reason) => {
   expect(fileReason(Object.assign(new Error(message), { code: 'EOTHER' }))).toBe(reason);
 });
 
@@ -48,7 +48,7 @@ test.each([
   expect(fileError(Object.assign(new Error(''), { code }), 'target', 'write').code).toBe(expected);
 });
 
-test('a name of 256 bytes is a sentence', async () => {
+test('a name of 256 bytes gets a sentence', async () => {
   const thrown: unknown = await readFile(`/${'a'.repeat(256)}`).catch((error: unknown) => error);
   expect(fileError(thrown, 'source', 'read it').message).toBe(
     'Could not read it: its name is longer than 255 bytes, or its path than 4,095',
@@ -57,12 +57,12 @@ test('a name of 256 bytes is a sentence', async () => {
 
 test('an error without a code', () => expect(fileReason(new Error('a'))).toBe('a'));
 
-test('an error of the package stays as it is', () => {
+test('an error of the package is returned unchanged', () => {
   const error = new DecantError('corrupt', 'a');
   expect(fileError(error, 'source', 'read')).toBe(error);
 });
 
-test('what the system throws has such a code', async () => {
+test('errors of the system have these codes', async () => {
   const thrown: unknown = await readFile('/dev/null/none').catch((error: unknown) => error);
   expect(fileError(thrown, 'source', 'read it').message).toBe('Could not read it: a part of the path is not a folder');
 });

@@ -1,4 +1,4 @@
-// What Node's file system says, as a sentence.
+// Sentences for errors of Node's file system.
 
 import { DecantError, type ErrorKind } from './errors.js';
 
@@ -10,7 +10,7 @@ const REASONS: Record<string, string> = {
   ELOOP: 'its links lead in a circle',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
-  EFBIG: 'the file system takes no file of this size',
+  EFBIG: 'the file system does not support files of this size',
   EISDIR: 'it is a folder',
   ENOTDIR: 'a part of the path is not a folder',
   EMFILE: 'too many files are open',
@@ -18,34 +18,34 @@ const REASONS: Record<string, string> = {
   EIO: 'the disk reports an error',
   EPIPE: 'its reader has ended',
   ENAMETOOLONG: 'its name is longer than 255 bytes, or its path than 4,095',
-  ENFILE: 'too many files are open in this system',
-  ENXIO: 'nothing answers there',
+  ENFILE: 'too many files are open on this system',
+  ENXIO: 'no device responds there',
   ENODEV: 'there is no such device',
-  ESTALE: 'the file is gone from the server of the folder',
-  ETXTBSY: 'it is a program that runs',
-  EEXIST: 'it is there already',
-  EINVAL: 'the file system does not take that',
-  ENOTSUP: 'the file system does not have that',
-  ETIMEDOUT: 'the server of the folder does not answer',
+  ESTALE: 'the file is gone from the file server',
+  ETXTBSY: 'it is a running program',
+  EEXIST: 'it already exists',
+  EINVAL: 'the file system does not allow this',
+  ENOTSUP: 'the file system does not support this',
+  ETIMEDOUT: 'the file server does not respond',
 };
 
-/** The codes of errors that a program may want to tell apart. */
+/** Error codes for programs. */
 const CODES: Record<string, string> = {
   ENAMETOOLONG: 'name-too-long',
   ENOSPC: 'disk-full',
   EDQUOT: 'disk-full',
 };
 
-/** A message of Node's: the code, the system's words, the call and its paths. */
+/** A message of Node: the code, the system's text, the call and its paths. */
 const MESSAGE = /^[A-Z][A-Z0-9_]+: (.+?)(?:, [a-z]+(?: '.*)?)?$/s;
 
-/** Why `thrown` was thrown, to follow a colon. */
+/** The reason for `thrown`, to follow a colon. */
 export function fileReason(thrown: unknown): string {
   const { code = '', message } = thrown as NodeJS.ErrnoException;
   return REASONS[code] ?? MESSAGE.exec(message)?.[1] ?? message;
 }
 
-/** `thrown` as an error of `kind`: "Could not {doing}: {reason}". */
+/** Converts `thrown` to an error of `kind`: "Could not {doing}: {reason}". A `DecantError` is returned unchanged. */
 export function fileError(thrown: unknown, kind: ErrorKind, doing: string): DecantError {
   if (thrown instanceof DecantError) return thrown;
   const code = CODES[(thrown as NodeJS.ErrnoException).code ?? ''] ?? kind;

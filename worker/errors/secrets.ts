@@ -1,25 +1,25 @@
-// Addresses in texts: they may have a user, a password, and a query that is a signature, which nobody else should see.
+// Removes secrets from URLs in texts: user, password, and the query, which may be a signature.
 //
-// crate/src/error/secrets.rs has the same rule. The cases in crate/tests/shown.json hold for both.
+// crate/src/error/secrets.rs implements the same rule. The cases in crate/tests/shown.json test both.
 
-/** The schemes that are known without a slash, too. */
+/** Schemes that are recognised without a slash too. */
 const HTTP = /https?$/i;
-/** What may follow the quote that ends an address. */
+/** Characters that may follow the closing quote of a URL. */
 const AFTER_QUOTE = /[\t-\r :;,.)\]}]/;
-/** Ends a sentence, not an address. */
+/** At the end, these belong to the sentence, not to the URL. */
 const PUNCTUATION = ':;,.)]}\'"';
 const HOST = /^(?:\[[^\]]*\]|[^:[\]]*)(?::\d*)?$/;
 
-/** Whether `text` is an address, valid or not: a scheme with a slash after it, or http without one. */
+/** Whether `text` is a URL, valid or not: a scheme with a slash after it, or http without one. */
 export const isAddress = (text: string): boolean => next(text, 0)?.begin === 0;
 
-/** An address without user, password, query and fragment, whatever characters it has. */
+/** Returns a URL without user, password, query and fragment. It may contain any characters. */
 export function shownAddress(address: string): string {
   const { start } = next(address, 0)!;
   return address.slice(0, start) + place(address.slice(start));
 }
 
-/** `text` with each address in it shown without user, password, query and fragment. */
+/** Returns `text` with each URL in it reduced by user, password, query and fragment. */
 export function withoutSecrets(text: string): string {
   let result = '';
   let at = 0;
@@ -32,7 +32,7 @@ export function withoutSecrets(text: string): string {
   return result + text.slice(at);
 }
 
-/** The next address from `at` on: where it begins, and where it does after its scheme and the slashes. */
+/** Finds the next URL from `at`: its `begin`, and its `start` after scheme and slashes. */
 function next(text: string, at: number): { begin: number; start: number } | undefined {
   for (let colon = text.indexOf(':', at); colon >= 0; colon = text.indexOf(':', colon + 1)) {
     const scheme = schemeOf(text, at, colon);
@@ -44,7 +44,7 @@ function next(text: string, at: number): { begin: number; start: number } | unde
   return undefined;
 }
 
-/** The scheme that ends at `colon`, no earlier than `at`. A single letter is a drive, as in `C:\`. */
+/** The scheme that ends at `colon` and starts no earlier than `at`. A single letter is a drive, as in `C:\`. */
 function schemeOf(text: string, at: number, colon: number): string {
   let begin = colon;
   while (begin > at && /[a-z\d+.-]/i.test(text[begin - 1]!)) begin -= 1;
@@ -54,7 +54,7 @@ function schemeOf(text: string, at: number, colon: number): string {
 
 const isSlash = (character: string | undefined): boolean => character === '/' || character === '\\';
 
-/** Where the address ends that continues at `start`. `before` is the character before its scheme: perhaps a quote. */
+/** The end of the URL that continues at `start`. `before` is the character before its scheme, perhaps a quote. */
 function endOf(text: string, start: number, before: string): number {
   if (before === "'" || before === '"') {
     for (let quote = text.indexOf(before, start); quote >= 0; quote = text.indexOf(before, quote + 1)) {
@@ -68,10 +68,10 @@ function endOf(text: string, start: number, before: string): number {
   return end;
 }
 
-/** Host and path of an address whose scheme and slashes are left out; nothing where no host can be made out. */
+/** Host and path of a URL without its scheme and slashes; empty if it has no recognisable host. */
 function place(address: string): string {
   const authority = authorityOf(address);
-  // A password may have characters that should have been encoded.
+  // A password may have characters that should be encoded.
   const userinfo = authority.includes('@') || HOST.test(authority) ? authority : address;
   const rest = address.slice(userinfo.lastIndexOf('@') + 1);
   return HOST.test(authorityOf(rest)) ? rest.split(/[?#]/, 1)[0]! : '';

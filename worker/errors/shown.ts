@@ -1,18 +1,17 @@
-// How text that is not ours is shown: names from images, names of files, what was typed. In a terminal or a page such
-// text must not move the cursor, forge a line, change the direction of the text around it, hide a part of itself or
-// fill the screen.
+// Makes foreign text safe to show: names from images, file names, typed text. In a terminal or a page, it must not move the
+// cursor, forge a line, change the direction of the text around it, hide a part of itself or fill the screen.
 //
-// crate/src/error/shown.rs has the same rule. The cases in crate/tests/shown.json hold for both.
+// crate/src/error/shown.rs implements the same rule. The cases in crate/tests/shown.json test both.
 
 import { withoutSecrets } from './secrets.js';
 
 /**
- * Characters that are invisible or change how others look: control characters, separators of lines and paragraphs,
- * default ignorable characters (among them marks of direction), marks of annotation, and unpaired surrogates.
+ * Characters that are invisible or change the look of others: control characters, line and paragraph separators, default
+ * ignorable characters (direction marks among them), annotation marks, and unpaired surrogates.
  */
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{DI}\p{Cs}\ufff9-\ufffb]/gu;
 
-/** `text` with hidden characters as `\u001b`. JSON reads them back unchanged. */
+/** Returns `text` with hidden characters as JSON escapes, such as `\u001b`. */
 export const escaped = (text: string): string =>
   text.replace(HIDDEN, (hidden) =>
     hidden
@@ -21,7 +20,7 @@ export const escaped = (text: string): string =>
       .join(''),
   );
 
-/** The longest prefix of `characters` that is shown in at most `most` characters. */
+/** The longest prefix of `characters` that has at most `most` characters once it is escaped. */
 function fitting(characters: string[], most: number): string[] {
   let width = 0;
   const end = characters.map(escaped).findIndex((shown) => {
@@ -32,7 +31,7 @@ function fitting(characters: string[], most: number): string[] {
 }
 
 /**
- * `given` without secrets, escaped, and cut to `most` characters: the first and the last ones, with `…` between them.
+ * Returns `given` without secrets, escaped, and cut to `most` characters: the first and the last ones, with `…` between them.
  */
 function atMost(most: number, given: string): string {
   const text = withoutSecrets(given);
@@ -49,10 +48,10 @@ function atMost(most: number, given: string): string {
 }
 
 /**
- * `text` as it should be shown: addresses in it without user, password and query, hidden characters as `\u001b`, and at
- * most 200 characters. Of a longer text, the first and the last 99 at most are left, with `…` between them.
+ * Makes `text` safe to show: removes user, password and query from URLs in it, escapes hidden characters as `\u001b`, and
+ * keeps at most 200 characters: of a longer text the first and the last 99 at most, with `…` between them.
  */
 export const shownText = (text: string): string => atMost(200, text);
 
-/** A message under the same rule, with at most 1,000 characters. */
+/** Makes a message safe to show, as `shownText` does, with at most 1,000 characters. */
 export const shownMessage = (message: string): string => atMost(1000, message);

@@ -1,13 +1,13 @@
-// What travels between the calling side and workers.
+// Messages between the calling side and workers.
 
 import type { PlainError } from '../errors/errors.js';
 
-/** An open file of Node, and how a thread opens it that has file descriptors of its own (Deno's). */
+/** An open file of Node, and how threads with their own file descriptors (Deno) open it again. */
 export interface OpenFile {
   fd: number;
-  /** Bytes are a Buffer's: of a path that is no text. */
+  /** Bytes if the path is not text. */
   path: string | Uint8Array;
-  /** Of the file that is open: by the path there may be another one by now. */
+  /** The device of the open file: the path may lead to another file by now. */
   device: bigint;
   inode: bigint;
 }
@@ -15,10 +15,10 @@ export interface OpenFile {
 /** A file that every worker opens by itself: a blob, or an open file of Node. */
 export type FileSpec = { blob: Blob } | { file: OpenFile; size: number };
 
-/** A source as it travels to a coordinator: a file, or the port to a source or to a stream of the caller's own. */
+/** A source as it is sent to a coordinator: a file, or the port of a custom source or stream. */
 export type SourceSpec = FileSpec | { port: MessagePort; size: number; expects: boolean } | { stream: MessagePort };
 
-/** An image and how to open it, as it travels to a coordinator. */
+/** An image and how to open it, as it is sent to a coordinator. */
 export interface ImageSpec {
   source: SourceSpec;
   format?: string | undefined;
@@ -33,55 +33,57 @@ export interface ImageSpec {
 export interface CompanionSpec {
   source: SourceSpec;
   name: string;
-  /** The name under which an image refers to it, where the caller states that. */
+  /** The name by which an image refers to it, if the caller states one. */
   standsFor?: string | undefined;
   isImage: boolean;
 }
 
-/** What a coordinator asks of a source of the caller's. */
+/** A message of a coordinator to a custom source. */
 export type SourceRequest =
-  /** A range in bytes. */
+  /** Requests a range in bytes. */
   | { id: number; offset: number; length: number }
-  /** To give up what it has asked for. */
+  /** Cancels the request of this number. */
   | { givenUp: number }
-  /** Nothing yet: what `reader` will ask for, `[offset, length, offset, length, ...]`; nothing at its end. */
+  /** Announces reads of `reader`: `[offset, length, offset, length, ...]`. Empty when the reader has ended. */
   | { reader: number; expected: Float64Array };
 
-/** The answer: exactly that range, or of a stream as much of it as there is, or why it is not to be had. */
+/** The reply: exactly the requested range (of a stream, at most as many bytes as are left), or an error. */
 export type SourceReply = { id: number; bytes: Uint8Array<ArrayBuffer> } | { id: number; error: PlainError };
 
-/** Where a coordinator writes to, as it travels there. */
+/** A target as it is sent to a coordinator. */
 export type TargetSpec =
   /** A file that the user picked. */
   | { picked: FileSystemFileHandle }
   /**
-   * The name of a temporary file in the origin's private file system: not every browser lets handles travel. `sized` says
-   * whether the output's size is known before.
+   * The name of a temporary file in the origin's private file system: not every browser can send handles. `sized`: whether the
+   * size of the output is known in advance.
    */
   | { opfs: string; sized: boolean; resume?: Resume }
   | PortSpec
-  /** An open file of Node, or a block device, which gets its holes as zeros; `name` is what the caller calls it. */
-  /** `inPlace`: it has its size. `dense`: zeros are written, and no holes are left. */
+  /**
+   * An open file or block device of Node. `name` is the caller's path. `inPlace`: the size must not be changed. `dense`: holes
+   * are written as zeros.
+   */
   | { file: OpenFile; name: string; inPlace: boolean; dense: boolean; sync: boolean };
 
-/** For a file that a later conversion can go on with: the first line of its journal, and what is there already. */
+/** For a target that can be resumed: the first line of its journal, and the point from which to write. */
 export interface Resume {
   head: string;
   resumePoint: { guest: number; written: number };
 }
 
-/** Pieces of the output go to the calling side. */
+/** A target on the calling side, which receives the output in pieces. */
 export interface PortSpec {
   port: MessagePort;
-  /** Pieces are wanted in ascending order. */
+  /** Whether pieces must be sent in ascending order. */
   ordered: boolean;
-  /** Holes are told; otherwise they are wanted as zeros. */
+  /** Whether holes are reported; otherwise they are sent as zeros. */
   holes: boolean;
-  /** How many pieces may be on their way, or there. */
+  /** The maximum number of pieces in flight: sent and not yet taken. */
   pieces: number;
 }
 
-/** What a coordinator sends: a part of the output, or a hole of `length` bytes. The answer is a `Taken`. */
+/** A part of the output, or a hole of `length` bytes. The reply is a `Taken`. */
 export type Piece = { offset: number; bytes: Uint8Array<ArrayBuffer> } | { offset: number; length: number };
-/** The piece was written, or the target has failed. */
+/** The reply to a `Piece`: it was written, or the target has failed. */
 export type Taken = { failed: boolean };

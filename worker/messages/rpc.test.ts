@@ -44,7 +44,7 @@ function worker(methods: Methods) {
 const failure = (work: Promise<unknown>) => work.catch((error: unknown) => error);
 
 describe('a call', () => {
-  test('is answered, whatever the order', async () => {
+  test('is answered, in any order', async () => {
     const open: ((value: string) => void)[] = [];
     const { client } = worker({ ask: () => new Promise((resolve) => open.push(resolve)), add: (a, b) => a + b });
     const [one, two] = [client.call('ask'), client.call('ask')];
@@ -74,11 +74,11 @@ describe('a call', () => {
     });
   }
 
-  test('of no such method fails', async () => {
+  test('of an unknown method fails', async () => {
     expect(await failure(worker({}).client.call('none'))).toMatchObject({ kind: 'internal' });
   });
 
-  test('moves what it is told to, and what the answer moves', async () => {
+  test('transfers its listed objects, and those of the result', async () => {
     const [given, got] = [new ArrayBuffer(1), new ArrayBuffer(2)];
     const { client, seen } = worker({ swap: () => new Moved(got, [got]) });
     expect(await client.callMoving([given], 'swap')).toBe(got);
@@ -97,7 +97,7 @@ describe('a call', () => {
   });
 });
 
-test('events reach their listener until it is taken off', () => {
+test('events reach their listener until it is removed', () => {
   const { client, report } = worker({});
   const seen: unknown[] = [];
   report('progress', 0);
@@ -144,13 +144,13 @@ describe('a worker that has died', () => {
   }
 });
 
-test('a worker may keep the process alive, or not', () => {
+test('keepAlive is passed on to the worker', () => {
   const { client, seen } = worker({});
   client.keepAlive(false);
   expect(seen.alive).toBe(false);
 });
 
-test('a trap ends the worker instead of being answered: its memory is in any state', async () => {
+test('a trap ends the worker instead of being answered: its memory may be corrupt', async () => {
   const later: (() => void)[] = [];
   vi.stubGlobal('setTimeout', (work: () => void) => later.push(work));
   const fail = () => {

@@ -1,23 +1,23 @@
-// Calls between workers: a request and its answer, errors with their kind, and what happens to
-// open calls when the other side dies.
+// Calls between workers: requests and results, errors with their kind, and the failure of open calls when the other side
+// dies.
 
 import { DecantError, type PlainError, toDecantError, toPlain } from '../errors/errors.js';
 
-/** One end of a channel to another worker, the same in browsers and in Node. */
+/** One end of a channel to another worker, with the same interface in browsers and Node. */
 export interface Port {
   post(message: unknown, transfer?: Transferable[]): void;
-  /** `message` gets what the other side posts. */
+  /** Calls `message` for each message of the other side. */
   listen(message: (data: unknown) => void): void;
 }
 
-/** One end of a `MessageChannel`. */
+/** The `Port` of one end of a `MessageChannel`. */
 export function channelPort(port: MessagePort): Port {
   return {
     post: (message, transfer = []) => port.postMessage(message, transfer),
     listen: (message) => {
       port.onmessage = ({ data }) => message(data);
       port.onmessageerror = () => {
-        // Whoever waits for it would wait forever. Thrown outside of a promise it ends the worker, and its owner is told.
+        // The sender would wait forever. Thrown outside of a promise, the error ends the worker and reaches its owner.
         setTimeout(() => {
           throw new Error('a message could not be read');
         });
@@ -26,13 +26,13 @@ export function channelPort(port: MessagePort): Port {
   };
 }
 
-/** A worker as its owner sees it. */
+/** A worker, from its owner's side. */
 export interface WorkerPort extends Port {
-  /** `died` is called, with a sentence or an error, when the worker fails outside of any call. */
+  /** Calls `died`, with a sentence or an error, when the worker fails outside of a call. */
   onDeath(died: (reason: string | DecantError) => void): void;
-  /** Resolves when nothing of it runs any more; never rejects. */
+  /** Resolves when the worker has stopped. Never rejects. */
   terminate(): Promise<void>;
-  /** Node: whether the worker keeps the process alive. */
+  /** Node: sets whether the worker keeps the process alive. */
   keepAlive(alive: boolean): void;
 }
 
@@ -54,7 +54,7 @@ interface EventMessage {
   detail: unknown;
 }
 
-/** A result whose buffers are moved, not copied. */
+/** A result whose buffers are transferred, not copied. */
 export class Moved<T> {
   constructor(
     readonly value: T,
@@ -62,11 +62,11 @@ export class Moved<T> {
   ) {}
 }
 
-/** Answers the calls that come in on `port`, and lets the methods report events. */
+/** Answers calls on `port` with `methods`. Returns a function that reports events. */
 export function serve(port: Port, methods: Methods): (event: string, detail: unknown) => void {
   port.listen((data) => {
     answer(port, methods, data as CallMessage).catch((thrown) => {
-      // Thrown outside of a promise it ends the worker, and its owner is told.
+      // Thrown outside of a promise, the error ends the worker and reaches its owner.
       setTimeout(() => {
         throw thrown;
       });
@@ -75,7 +75,7 @@ export function serve(port: Port, methods: Methods): (event: string, detail: unk
   return (event, detail) => port.post({ event, detail } satisfies EventMessage);
 }
 
-/** Rejects where an error cannot be told, and where the wasm has trapped: its memory is in any state then. */
+/** Answers one call. Rejects if the reply cannot be posted, or if the wasm has trapped: its memory may be corrupt then. */
 async function answer(port: Port, methods: Methods, { id, method, args }: CallMessage): Promise<void> {
   try {
     const result = await methods[method]!(...args);
@@ -87,13 +87,13 @@ async function answer(port: Port, methods: Methods, { id, method, args }: CallMe
   }
 }
 
-/** What is told of a worker that has failed. */
+/** The message for a worker that has failed. */
 export const unexpectedEnd = (reason: string): string =>
   `A worker ended unexpectedly (${reason}); try again, perhaps with fewer workers`;
 
 type Returned<T> = T extends Moved<infer V> ? V : T;
 
-/** The caller's side of `serve`. */
+/** Calls the methods that `serve` serves. */
 export class RpcClient<T extends { [K in keyof T]: (...args: never[]) => unknown }> {
   #calls = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
   #nextId = 0;
@@ -103,7 +103,7 @@ export class RpcClient<T extends { [K in keyof T]: (...args: never[]) => unknown
 
   constructor(private readonly port: WorkerPort) {
     port.listen((data) => this.#receive(data as ResultMessage | EventMessage));
-    // A worker that failed may still be there, with files open.
+    // A worker that failed may still exist, with files open.
     port.onDeath((reason) => void this.terminate(reason));
   }
 
@@ -111,7 +111,7 @@ export class RpcClient<T extends { [K in keyof T]: (...args: never[]) => unknown
     return this.callMoving([], method, ...args);
   }
 
-  /** `call`, but what `transfer` lists is moved and not copied. */
+  /** Like `call`, but transfers the objects in `transfer`. */
   callMoving<K extends keyof T & string>(
     transfer: Transferable[],
     method: K,
@@ -130,7 +130,7 @@ export class RpcClient<T extends { [K in keyof T]: (...args: never[]) => unknown
     });
   }
 
-  /** Listens to the events called `event`; one listener each. */
+  /** Sets the only listener of the event `event`. */
   on(event: string, listener: (detail: unknown) => void): void {
     this.#events.set(event, listener);
   }
@@ -139,12 +139,12 @@ export class RpcClient<T extends { [K in keyof T]: (...args: never[]) => unknown
     this.#events.delete(event);
   }
 
-  /** `died` is called, once, when the other side has died or was ended; one listener. */
+  /** Sets the only listener that is called, once, when the other side has died or was ended. */
   onDeath(died: (sentence: string) => void): void {
     this.#died = died;
   }
 
-  /** Open calls, and all that follow, fail with `internal`; whoever owns the worker ends it. */
+  /** Fails open and later calls with `internal`, without terminating the worker, which somebody else owns. */
   abandon(sentence: string): void {
     this.#die(sentence);
   }
@@ -158,8 +158,8 @@ export class RpcClient<T extends { [K in keyof T]: (...args: never[]) => unknown
   }
 
   /**
-   * Ends the worker; open calls fail with `reason`, a sentence with `internal`. Resolves when nothing of it runs any more;
-   * never rejects.
+   * Terminates the worker. Open calls fail with `reason`; a sentence becomes an `internal` error. Resolves when the worker has
+   * stopped. Never rejects.
    */
   async terminate(reason: string | DecantError = unexpectedEnd('it was stopped')): Promise<void> {
     this.#die(reason);

@@ -1,7 +1,7 @@
-// Where temporary files lie in the origin's private file system, for both sides: one makes them, workers open them by
+// The location of temporary files in the origin's private file system: the calling side creates them, workers open them by
 // name.
 
-/** Changes with what files and locks mean: another version of the package in the same origin leaves them alone. */
+/** The version of files and locks: versions of the package in one origin leave each other's files alone. */
 export const PROTOCOL = 'decant-1';
 
 /** The folder of all temporary files. */
@@ -10,5 +10,5 @@ export const FOLDER = `.${PROTOCOL}`;
 /** The name of the journal of a temporary file. */
 export const journalName = (file: string): string => `${file}.journal`;
 
-/** What is left out of the name of a journal, for that of its file. */
+/** Matches the suffix of a journal's name, which its file does not have. */
 export const JOURNAL = /\.journal$/;
