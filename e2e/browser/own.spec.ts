@@ -208,5 +208,5 @@ test('the contract tests run in a page', async ({ apiPage: page }) => {
     return { good, bad: await checkSource(kept) };
   });
   expect(told.good).toEqual([]);
-  expect(told.bad.join('\n')).toContain('asked a second time after its array was given away');
+  expect(told.bad.join('\n')).toContain('repeated after its array was transferred');
 });

@@ -463,7 +463,9 @@ for (const { output, tag = [] } of [
 
 test('refused: outputs that cannot be resumed', async ({ context }) => {
   const page = await openTab(context);
-  expect((await convert(page, { ...RUN, format: 'raw.gz' })).end).toMatch(/the output format raw.gz is written in one pass/);
+  expect((await convert(page, { ...RUN, format: 'raw.gz' })).end).toMatch(
+    /the output format raw.gz is written in one pass/,
+  );
   const refusal = await page.evaluate(async () => {
     const image = await window.decant.open(window.file);
     try {

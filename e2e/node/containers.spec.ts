@@ -230,7 +230,7 @@ for (const [script, status, sentence, details] of [
   ['decant convert -f raw <(false) new', 1, 'The stream is empty', {}],
   ['decant convert . new', 2, "'.' is a folder, not an image", FULL],
   ['decant convert /dev/zero new', 2, 'on the command line: - as the image', FULL],
-  ['mkfifo base && decant convert --with base image new', 2, 'A companion is read at any position', {}],
+  ['mkfifo base && decant convert --with base image new', 2, 'A companion must be readable at any position', {}],
   ['gzip -1c disk | decant convert --salvage - new', 1, 'out of a gzip file cannot be salvaged', {}],
 ] as const) {
   test(`standard input is no image: ${script}`, details, ({ folder }) => {

@@ -23,5 +23,5 @@ test('a source and a target that keep their contracts pass, and a fault is repor
      found.push(await checkSource({ size: 10, read: async (offset, length) => new Uint8Array(length + 1) }));
      console.log(JSON.stringify(found));`,
   );
-  expect(seen).toEqual([[], [], expect.arrayContaining(['read(0, 1) gives 2 bytes'])]);
+  expect(seen).toEqual([[], [], expect.arrayContaining(['read(0, 1) returns 2 bytes'])]);
 });

@@ -115,7 +115,7 @@ test('headers go to no other origin', async ({ folder }) => {
 const OPENING: Record<string, RegExp> = {
   'another range': /the server sent bytes 1 to 65536 when it was asked for bytes 0 to 65535/,
   'no range': /does not say which part of the file it sends/,
-  more: /sent more bytes than it was asked for/,
+  more: /sent more bytes than requested/,
   'several parts': /the server sent several parts/,
   'status 404': /the server answered 404 Not Found; there is no such file/,
   'status 403': /the server answered 403 Forbidden; it does not allow this, or the address has expired/,
@@ -262,7 +262,7 @@ test('a server of whole files that breaks off', async ({ folder }) => {
   const output = join(folder, 'out.raw');
   const told = await failure(convert(remote.url, output, { format: 'raw' }));
   expect(told).toBe(
-    'source: Could not read the image: the connection broke; the server sends only whole files, so reading cannot go on from there',
+    'source: Could not read the image: the connection broke; the server sends only whole files, so reading cannot continue from there',
   );
   expect(existsSync(output)).toBe(false);
   // A small one is asked for again.

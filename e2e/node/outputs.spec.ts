@@ -181,7 +181,11 @@ test('what an image can become', () => {
 for (const [args, status, part, tag = '@full'] of [
   [['-O', 'vhdx', 'KINDS', 'out'], 2, "no output format 'vhdx'; choose one of raw, vpc, raw.gz, tar.gz", []],
   [['-O', 'vpc', '-o', 'subformat=dynamic', 'KINDS', 'out'], 2, "'dynamic' is not a valid subformat of"],
-  [['-O', 'vpc', '-o', 'subformat', 'KINDS', 'out'], 2, 'not a valid subformat of the output format vpc; it is always fixed'],
+  [
+    ['-O', 'vpc', '-o', 'subformat', 'KINDS', 'out'],
+    2,
+    'not a valid subformat of the output format vpc; it is always fixed',
+  ],
   [
     ['-O', 'vpc', '-o', 'force_size=off', 'KINDS', 'out'],
     2,

@@ -144,7 +144,7 @@ test('what cannot be verified is told: a server that broke off without a length'
   const output = join(folder, 'out.raw');
   const ended = await command({}, 'convert', '-f', 'raw', url, output).ended;
   const { origin } = new URL(url);
-  const stderr = `decant: note: ${origin} does not say how large the file is, so one that is cut off may go unnoticed\n`;
+  const stderr = `decant: note: ${origin} does not state the size of the file, so a truncated file may go unnoticed\n`;
   expect(ended).toEqual({ status: 0, stdout: '', stderr });
   expect(await convert(url, output, { format: 'raw' })).toMatchObject({
     verified: false,

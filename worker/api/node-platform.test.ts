@@ -127,7 +127,7 @@ describe('an open file', () => {
       const { path, source } = await openNew(folder);
       await source.verify();
       change(path);
-      const message = `'${path}' was changed while it was read; convert it when nothing writes to it`;
+      const message = `'${path}' was changed while it was read; convert it while nothing writes to it`;
       await expect(source.verify()).rejects.toMatchObject({ kind: 'source', message });
       await source.close();
     });

@@ -1,6 +1,6 @@
-// Numbers and texts in bytes of a disk. What is not there reads as zeros.
+// Reads numbers and texts from bytes of a disk. Bytes beyond the end read as zeros.
 
-/** Numbers that JavaScript cannot hold exactly are taken for this, which no disk is as large as. */
+/** Stands for numbers that JavaScript cannot represent exactly. No disk is that large. */
 const TOO_LARGE = Number.MAX_SAFE_INTEGER;
 
 export class ByteReader {
@@ -34,7 +34,7 @@ export class ByteReader {
     return this.#has(at, 8) ? exact(this.#view.getBigUint64(at, true)) : 0;
   }
 
-  /** The most significant byte first. */
+  /** Big-endian, unlike the others. */
   u32Big(at: number): number {
     return this.#has(at, 4) ? this.#view.getUint32(at, false) : 0;
   }
@@ -43,7 +43,7 @@ export class ByteReader {
     return this.#has(at, 8) ? exact(this.#view.getBigUint64(at, false)) : 0;
   }
 
-  /** Whether the characters of `text`, all of them ASCII, are at `at`. */
+  /** Whether the ASCII text `text` is at `at`. */
   has(text: string, at: number): boolean {
     return [...text].every((character, place) => this.u8(at + place) === character.charCodeAt(0));
   }
@@ -52,7 +52,7 @@ export class ByteReader {
     return this.array.subarray(at, Math.min(at + length, this.array.length));
   }
 
-  /** A text that ends at its first NUL, or after `length` bytes; without spaces around it. Empty if it is none. */
+  /** Returns a text that ends at its first NUL or after `length` bytes, trimmed. */
   text(at: number, length: number, encoding: 'utf-8' | 'utf-16le' | 'latin1' = 'utf-8'): string {
     const decoded = new TextDecoder(encoding).decode(this.part(at, length));
     return decoded.split('\0')[0]!.trim();

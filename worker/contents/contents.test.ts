@@ -267,7 +267,7 @@ const GPT_PARTS = [
   { offset: 6 * MIB, size: 8 * MIB, type: 'Linux', name: 'Würzel' },
 ];
 
-test('a GPT, and its copy where the first is damaged', async () => {
+test('a GPT, and its backup if the first is damaged', async () => {
   const disk = blank(16 * MIB);
   run('sfdisk', ['-q', disk], GPT);
   expect((await inside(disk)).contents).toEqual({ table: { kind: 'GPT', isDamaged: false }, parts: GPT_PARTS });
@@ -290,7 +290,7 @@ test('a GPT of 4,096-byte sectors', async () => {
   });
 });
 
-test('a GPT of which nothing is left but what protects it', async () => {
+test('a protective MBR without its GPT', async () => {
   const disk = blank(16 * MIB);
   run('sfdisk', ['-q', disk], GPT);
   write(disk, 512, [0]);
@@ -336,13 +336,13 @@ for (const [what, link] of [
   });
 }
 
-test('a blank disk has nothing inside, nor has an empty one', async () => {
+test('blank and empty disks have no contents', async () => {
   for (const size of [0, 1, 511, 512, MIB]) {
     expect((await inside(blank(size))).contents).toEqual({ parts: [] });
   }
 });
 
-describe('whatever stands on a disk, little is read and nothing fails', () => {
+describe('with any bytes on a disk, little is read and nothing fails', () => {
   const withTable = (table: string) => (): string => {
     const path = blank(16 * MIB);
     run('sfdisk', ['-q', path], table);

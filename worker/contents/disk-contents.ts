@@ -1,12 +1,12 @@
 // The public types of `decant/contents`. All sizes and offsets are in bytes.
 
-/** A file system, or another structure that holds some: "LVM", "LUKS". */
+/** A file system, or a structure that contains file systems: "LVM", "LUKS". */
 export interface FileSystem {
   /** The common name: "ext4", "NTFS". */
   name: string;
-  /** Its label, unchanged: show it with `shownText`. */
+  /** The label, unchanged: show it with `shownText`. */
   label?: string;
-  /** Its size, if it states one. */
+  /** The size that it states, if it states one. */
   size?: number;
 }
 
@@ -18,7 +18,7 @@ export interface Partition {
   size: number;
   /** The name in the partition table, unchanged: show it with `shownText`. */
   name?: string;
-  /** The type in the partition table, if it is a common one. */
+  /** The type in the partition table, if it is common. */
   type?: string;
   /** The file system in it, if it is recognised. */
   fileSystem?: FileSystem;
@@ -30,7 +30,7 @@ export interface Table {
   kind: 'MBR' | 'GPT';
   /** The partitions, in the order of the table. */
   parts: Partition[];
-  /** Whether a part of it is unreadable: the backup was used, or partitions are missing here. */
+  /** Whether the table is damaged: the backup was used, or partitions are missing in `parts`. */
   isDamaged: boolean;
 }
 
@@ -38,6 +38,6 @@ export interface Table {
 export interface Contents {
   /** The partition table, if the disk has one. */
   table?: Omit<Table, 'parts'>;
-  /** The partitions; without a table, a file system that begins where the disk begins. */
+  /** The partitions; without a table, a file system at the start of the disk. */
   parts: Partition[];
 }

@@ -1,4 +1,4 @@
-// File systems, and what holds file systems, by what stands at their beginning.
+// Recognises file systems, and structures that contain file systems, by their first bytes.
 
 import type { ByteReader } from './bytes.js';
 import type { Disk } from './disk.js';
@@ -6,11 +6,11 @@ import type { FileSystem } from './disk-contents.js';
 import { named, type Probe } from './probe.js';
 import { exFat, fat, ntfs } from './windows.js';
 
-/** How many bytes at the beginning tell all of these apart, Btrfs' being the last. */
+/** The bytes that are needed to recognise all of them; the superblock of Btrfs is last. */
 const HEAD = 65_536 + 1024;
 
 const EXT = 1024;
-/** Features that only ext4 has: by their words in the superblock. */
+/** Features that only ext4 has, in the two words of the superblock. */
 const EXT4_INCOMPATIBLE = 0x40 | 0x80 | 0x200 | 0x400 | 0x2000 | 0x4000 | 0x8000;
 const EXT4_READ_ONLY = 0x8 | 0x10 | 0x20 | 0x40 | 0x100 | 0x400;
 const EXT_64_BIT = 0x80;
@@ -46,7 +46,7 @@ const iso: Probe = (head) =>
     ? named('ISO 9660', head.u32(ISO + 80) * head.u16(ISO + 128), head.text(ISO + 40, 32, 'latin1'))
     : undefined;
 
-/** Pages have 4,096 bytes wherever disk images are common. */
+/** The page size of all platforms on which disk images are common. */
 const SWAP_PAGE = 4096;
 const swap: Probe = (head) =>
   head.has('SWAPSPACE2', SWAP_PAGE - 10)
@@ -55,7 +55,7 @@ const swap: Probe = (head) =>
 
 function luks(head: ByteReader): FileSystem | undefined {
   if (!head.has('LUKS', 0) || head.u16(4) !== 0xbeba) return undefined;
-  // The number of the version has its most significant byte first.
+  // The low byte of the version, which is big-endian.
   const version = head.u8(7);
   const label = version === 2 ? head.text(24, 48) : '';
   return { name: 'LUKS', ...(label === '' ? {} : { label }) };
@@ -63,7 +63,7 @@ function luks(head: ByteReader): FileSystem | undefined {
 
 const SECTOR = 512;
 
-/** The label is the name of the volume group, which stands in the first of its metadata areas. */
+/** The label is the name of the volume group, which is in the first metadata area. */
 const lvm: Probe = async (head, disk, start) => {
   const at = [0, 1, 2, 3].map((sector) => sector * SECTOR).find((at) => head.has('LABELONE', at));
   if (at === undefined || !head.has('LVM2 001', at + 24)) return undefined;
@@ -83,7 +83,7 @@ const byName = (text: string, at: number, name: string): Probe => {
   return (head) => (head.has(text, at) ? { name } : undefined);
 };
 
-/** What begins in the first sector comes first: old contents may be left behind it. */
+/** Probes of the first sector come first: remains of older contents may follow it. */
 const PROBES: Probe[] = [
   luks,
   byName('-FVE-FS-', 3, 'BitLocker'),
@@ -102,7 +102,7 @@ const PROBES: Probe[] = [
   btrfs,
 ];
 
-/** What begins at `start`, in bytes; `undefined` if it is none of these. */
+/** The file system at the offset `start`, in bytes; `undefined` if none is recognised. */
 export async function fileSystemAt(disk: Disk, start: number): Promise<FileSystem | undefined> {
   const head = await disk.read(start, HEAD);
   for (const probe of PROBES) {

@@ -1,4 +1,4 @@
-// `decant/contents`: the partitions and file systems of a disk. Nothing happens at import.
+// `decant/contents`: the partitions and file systems of a disk. Importing it has no effects.
 
 import { Disk } from './disk.js';
 import type { Contents, Partition } from './disk-contents.js';
@@ -7,7 +7,7 @@ import { tableOf } from './tables.js';
 
 export type * from './disk-contents.js';
 
-/** How many partitions are examined. Of the others, only the table's entries are returned. */
+/** The maximum number of partitions that are examined. Others have only their entries in the table. */
 const MOST_LOOKED_INTO = 32;
 /** File systems whose first sector may look like a partition table. */
 const WITH_BOOT_CODE = /^(FAT|exFAT|NTFS|BitLocker|ReFS)/;

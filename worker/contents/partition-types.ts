@@ -1,4 +1,4 @@
-// What partition tables call the types of partitions, in words. Rare ones are left out.
+// The names of common partition types.
 
 /** By the first byte of an entry of an MBR. */
 export const MBR_TYPES: Record<number, string> = {

@@ -5,12 +5,12 @@ import type { Disk } from './disk.js';
 import type { Partition, Table } from './disk-contents.js';
 import { GPT_TYPES, MBR_TYPES } from './partition-types.js';
 
-/** In bytes, of an MBR. A GPT may also have sectors of 4,096 bytes. */
+/** The sector size of an MBR, in bytes. A GPT may also have sectors of 4,096 bytes. */
 const SECTOR = 512;
 const GPT_SECTORS = [512, 4096];
-/** More partitions are not listed. */
+/** The maximum number of partitions in the result. */
 const MOST_PARTS = 128;
-/** Upper bound on the bytes of a GPT's entries: 32 times what is usual. */
+/** The maximum size of a GPT's entries, in bytes: 32 times the usual size. */
 const MOST_ENTRIES = 1 << 19;
 
 const MBR_ENTRIES = 446;
@@ -24,12 +24,12 @@ export async function tableOf(disk: Disk): Promise<Table | undefined> {
   const gpt = await findGpt(disk);
   if (gpt) return gpt;
   if (!mbr) return undefined;
-  // An MBR that stands for a GPT, of which nothing is left.
+  // A protective MBR whose GPT is lost.
   if (mbr.some(({ type }) => type === PROTECTIVE)) return { kind: 'GPT', parts: [], isDamaged: true };
   return mbrTable(disk, mbr);
 }
 
-/** The table at the start of the disk, or else its copy at the end. */
+/** The GPT at the start of the disk, or its backup at the end. */
 async function findGpt(disk: Disk): Promise<Table | undefined> {
   for (const isCopy of [false, true]) {
     for (const sector of GPT_SECTORS) {
@@ -41,7 +41,7 @@ async function findGpt(disk: Disk): Promise<Table | undefined> {
   return undefined;
 }
 
-/** The partitions of the GPT whose header is in the sector `place`; `undefined` if there is no whole one. */
+/** The partitions of the GPT whose header is in the sector `place`; `undefined` if there is no intact one. */
 async function readGpt(disk: Disk, sector: number, place: number): Promise<Partition[] | undefined> {
   if (place < 1) return undefined;
   const header = await disk.read(place * sector, sector);
@@ -74,7 +74,7 @@ function gptPart(entry: ByteReader, sector: number): Partition | undefined {
   };
 }
 
-/** A GUID as people write it. */
+/** A GUID in its usual notation. */
 function guid(bytes: ByteReader, at: number): string {
   const hex = (order: number[]) =>
     order
@@ -97,17 +97,17 @@ function guid(bytes: ByteReader, at: number): string {
 
 interface MbrEntry {
   type: number;
-  /** In sectors, from where the entry counts. */
+  /** The first sector, relative to the base of the entry. */
   first: number;
   sectors: number;
 }
 
-/** The entries that are used, of the table in the sector `place`; `undefined` if there is none. */
+/** The used entries of the table in the sector `place`; `undefined` if there is no table. */
 async function readMbr(disk: Disk, place: number): Promise<MbrEntry[] | undefined> {
   const sector = await disk.read(place * SECTOR, SECTOR);
   if (sector.u16(510) !== 0xaa55) return undefined;
   const entries = [0, 1, 2, 3].map((index) => MBR_ENTRIES + index * ENTRY);
-  // Boot code of a file system is no table.
+  // Boot code of a file system is not a table.
   if (entries.some((at) => (sector.u8(at) & 0x7f) !== 0)) return undefined;
   return entries
     .map((at) => ({ type: sector.u8(at + 4), first: sector.u32(at + 8), sectors: sector.u32(at + 12) }))
@@ -125,7 +125,10 @@ async function mbrTable(disk: Disk, entries: MbrEntry[]): Promise<Table | undefi
   return { kind: 'MBR', parts, isDamaged };
 }
 
-/** Adds the partitions in the extended one that begins in the sector `start`. Each of its tables names the next one. */
+/**
+ * Adds the logical partitions of the extended partition at the sector `start`, whose tables form a linked list. Resolves to
+ * whether all tables were readable.
+ */
 async function addLogical(disk: Disk, start: number, parts: Partition[]): Promise<boolean> {
   let place = start;
   while (parts.length < MOST_PARTS) {
@@ -134,7 +137,7 @@ async function addLogical(disk: Disk, start: number, parts: Partition[]): Promis
     for (const entry of entries) if (!EXTENDED.includes(entry.type)) parts.push(mbrPart(entry, place));
     const link = entries.find(({ type }) => EXTENDED.includes(type));
     if (!link) return true;
-    // They ascend, so that they come to an end.
+    // Sectors must ascend, so that the list ends.
     if (start + link.first <= place) return false;
     place = start + link.first;
   }

@@ -1,15 +1,15 @@
-// NTFS, exFAT and FAT. Their labels stand in files and folders of their own.
+// NTFS, exFAT and FAT. Their labels are in special files and folders.
 
 import type { ByteReader } from './bytes.js';
 import { named, type Probe } from './probe.js';
 
-/** How many bytes of a folder are looked through for a label, which is usually the first entry. */
+/** How many bytes of a folder are searched for a label, which is usually the first entry. */
 const FOLDER = 4096;
 const FOLDER_ENTRY = 32;
 
 const isPowerOfTwo = (value: number): boolean => value > 0 && (value & (value - 1)) === 0;
 
-/** A power of two that is written as it is, or as the negative of its exponent. */
+/** Decodes a power of two, which is stored as such or as its negated exponent. */
 const power = (value: number): number => (value > 0 ? value : 2 ** -value);
 
 export const ntfs: Probe = async (head, disk, start) => {
@@ -19,14 +19,14 @@ export const ntfs: Probe = async (head, disk, start) => {
   const record = head.i8(64) > 0 ? head.i8(64) * cluster : 2 ** -head.i8(64);
   const size = head.u64(40) * sector;
   if (!isPowerOfTwo(cluster) || !isPowerOfTwo(record) || record > 65_536) return named('NTFS', size);
-  // The fourth record of the table of files is that of the volume.
+  // The fourth record of the MFT describes the volume.
   const volume = await disk.read(start + head.u64(48) * cluster + 3 * record, record);
   return named('NTFS', size, ntfsLabel(volume));
 };
 
 const VOLUME_NAME = 0x60;
 
-/** The name among the attributes of a record. */
+/** The volume name in the attributes of a record. */
 function ntfsLabel(record: ByteReader): string {
   if (!record.has('FILE', 0)) return '';
   let at = record.u16(20);
@@ -74,7 +74,7 @@ export const fat: Probe = async (head, disk, start) => {
   return named(name, sectors * sector, fatLabel(folder) ?? head.text(isLarge ? 71 : 43, 11, 'latin1'));
 };
 
-/** In the attributes of an entry: it is a label, and no part of a long name. */
+/** The attribute of a label. Parts of long names have it too, with the others of `LONG_NAME`. */
 const LABEL = 0x08;
 const LONG_NAME = 0x0f;
 const DELETED = 0xe5;

@@ -23,11 +23,11 @@ test.for([
   [null, false],
   [7, false],
   ['read', false],
-] as const)('%o is meant as a source: %s', ([value, is]) => {
+] as const)('%o has the shape of a source: %s', ([value, is]) => {
   expect(isCustomSource(value)).toBe(is);
 });
 
-const SIZE = 'The size of a source is a whole number of bytes from 0 to 2^53-1, not ';
+const SIZE = 'The size of a source must be a whole number of bytes from 0 to 2^53-1, not ';
 test.for([
   [{ size: -1 }, `${SIZE}-1`],
   [{ size: 1.5 }, `${SIZE}1.5`],
@@ -36,15 +36,15 @@ test.for([
   [{ size: '7' }, `${SIZE}7`],
   [{ size: 7n }, `${SIZE}7`],
   [{}, `${SIZE}undefined`],
-  [{ size: 7, name: 7 }, 'The name of a source is a string'],
-  [{ size: 7, unnoticed: true }, "A source's 'unnoticed' is a string"],
-  [{ size: 7, state: 7 }, "A source's 'state' is a string"],
-] as const)('no source: %o', ([properties, message]) => {
+  [{ size: 7, name: 7 }, 'The name of a source must be a string'],
+  [{ size: 7, unnoticed: true }, "A source's 'unnoticed' must be a string"],
+  [{ size: 7, state: 7 }, "A source's 'state' must be a string"],
+] as const)('an invalid source: %o', ([properties, message]) => {
   const open = () => openCustomSource({ ...properties, read } as unknown as Source);
   expect(open).toThrow(expect.objectContaining({ kind: 'usage', message }));
 });
 
-test('what is known of a source when it is opened', async () => {
+test('the properties of an opened source', async () => {
   const source = { size: 2 ** 53 - 1, name: 'disk', unnoticed: 'a sentence', state: 'a', read };
   const opened = openCustomSource(source);
   expect(opened).toMatchObject({ ...{ identity: source, size: source.size, name: 'disk', state: 'a' } });
@@ -56,7 +56,7 @@ test('what is known of a source when it is opened', async () => {
   await bare.verify();
 });
 
-test('a state that has changed, or is gone, is told', async () => {
+test('a changed or missing state is an error', async () => {
   const source: { size: number; state: string | undefined; read: Source['read'] } = { size: 1, state: 'a', read };
   const opened = openCustomSource(source);
   await opened.verify();
@@ -111,13 +111,13 @@ test('a read gets its range, and its signal', async () => {
   expect(calls).toEqual([[50, 3, { signal: never }]]);
 });
 
-test('an array of another realm is one', async () => {
+test('an array of another realm is accepted', async () => {
   const foreign = runInNewContext('new Uint8Array(3)') as Uint8Array;
   expect(foreign).not.toBeInstanceOf(Uint8Array);
   expect(await readCustomSource({ size: 9, read: async () => foreign }, 0, 3, never)).toBe(foreign);
 });
 
-const ASKED = 'its source was asked for 10 bytes at byte 4 and returned no Uint8Array';
+const ASKED = 'its source did not return a Uint8Array for 10 bytes at byte 4';
 const typeError = new TypeError('fetch failed');
 const corrupt = new DecantError('corrupt', 'No');
 /** What a read does, what is told of it, and the cause. */
@@ -132,7 +132,7 @@ const FAILURES: [name: string, read: (offset: number, length: number) => unknown
     [
       'no bytes',
       () => new Uint8Array(0),
-      'its source returned 0 bytes instead of 10 at byte 4; an array that it keeps must be a copy',
+      'its source returned 0 bytes instead of 10 at byte 4; it must return a copy of an array that it keeps',
     ],
     ['a buffer', (_, length) => new ArrayBuffer(length), ASKED],
     ['another array', (_, length) => new Uint8ClampedArray(length), ASKED],
@@ -154,7 +154,7 @@ const FAILURES: [name: string, read: (offset: number, length: number) => unknown
     ['an error of another kind', () => Promise.reject(corrupt), 'No', corrupt],
   ];
 
-test.for(FAILURES)('a source that answers with %s', async ([, read, reason, cause]) => {
+test.for(FAILURES)('a read that returns %s', async ([, read, reason, cause]) => {
   const source = { size: 100, read } as unknown as Source;
   const failure = await failureOf(readCustomSource(source, 4, 10, never));
   expect(failure).toBeInstanceOf(DecantError);
@@ -162,7 +162,7 @@ test.for(FAILURES)('a source that answers with %s', async ([, read, reason, caus
   expect((failure as Error).cause).toBe(cause);
 });
 
-test('a read is cancelled whatever the source does, and not begun when it is too late', async () => {
+test('a cancelled read does not wait for the source, and does not start after the cancel', async () => {
   const cancel = new AbortController();
   let begun = 0;
   const source: Source = {
@@ -179,7 +179,7 @@ test('a read is cancelled whatever the source does, and not begun when it is too
   expect(begun).toBe(1);
 });
 
-test('a source is told what will be read where it asks for that, and may fail then', () => {
+test('reads are announced if the source has expect, whose failures are ignored', () => {
   const told: unknown[] = [];
   const source: Source = {
     size: 1,

@@ -1,4 +1,4 @@
-// A source of the caller's own: an object that is called on this side, whoever needs the bytes.
+// Custom sources: objects that are called on the calling side.
 
 import { isObject } from '../calls/values.js';
 import { cancelled, DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
@@ -7,29 +7,32 @@ import type { Source } from '../public/types.js';
 import type { OpenedSource } from './opened-source.js';
 import { openSequential, SequentialFile } from './whole-file.js';
 
-/** Whether `value` is meant as a source of the caller's own. */
+/** Whether `value` has the shape of a custom source. */
 export const isCustomSource = (value: unknown): value is Source =>
   isObject(value) && 'read' in value && typeof value.read === 'function';
 
-/** Whether it is to be told what will be read. */
+/** Whether reads are announced to `source`. */
 export const expects = (source: Source): boolean => typeof source.expect === 'function';
 
-/** Checks `source`. Fails with `usage` where its size or its name cannot be one. */
+/** Opens `source`. Throws `usage` for an invalid property. */
 export function openCustomSource(source: Source): OpenedSource {
   if (source instanceof SequentialFile) return openSequential(source);
   const { size, name, unnoticed, state }: { size: unknown; name?: unknown; unnoticed?: unknown; state?: unknown } =
     source;
   if (!Number.isSafeInteger(size) || (size as number) < 0) {
-    throw new DecantError('usage', `The size of a source is a whole number of bytes from 0 to 2^53-1, not ${size}`);
+    throw new DecantError(
+      'usage',
+      `The size of a source must be a whole number of bytes from 0 to 2^53-1, not ${size}`,
+    );
   }
   if (name !== undefined && typeof name !== 'string') {
-    throw new DecantError('usage', 'The name of a source is a string');
+    throw new DecantError('usage', 'The name of a source must be a string');
   }
   if (unnoticed !== undefined && typeof unnoticed !== 'string') {
-    throw new DecantError('usage', "A source's 'unnoticed' is a string");
+    throw new DecantError('usage', "A source's 'unnoticed' must be a string");
   }
   if (state !== undefined && typeof state !== 'string') {
-    throw new DecantError('usage', "A source's 'state' is a string");
+    throw new DecantError('usage', "A source's 'state' must be a string");
   }
   return {
     spec: { custom: source, size: size as number },
@@ -37,7 +40,7 @@ export function openCustomSource(source: Source): OpenedSource {
     identity: source,
     name,
     size: size as number,
-    // At the end it may know more.
+    // It may change until the end of a conversion.
     get unnoticed() {
       return source.unnoticed;
     },
@@ -63,8 +66,8 @@ const failed = (reason: string, options?: DecantErrorOptions): DecantError =>
   new DecantError('source', `Could not read the image: ${reason}`, options);
 
 /**
- * The `length` bytes of `source` at `offset`. Fails with `source` where it throws or gives something else, and with
- * `cancelled` as soon as `signal` is aborted, whatever it does then.
+ * Reads exactly `length` bytes of `source` at `offset`. Fails with `source` if it throws or returns something else, and with
+ * `cancelled` as soon as `signal` is aborted, without waiting for the source.
  */
 export async function readCustomSource(
   source: Source,
@@ -75,7 +78,7 @@ export async function readCustomSource(
   if (signal.aborted) throw cancelled();
   let given: unknown;
   try {
-    // What is thrown at once is a rejection, too.
+    // The async wrapper makes a synchronous throw a rejection.
     const reading = (async () => source.read(offset, length, { signal }))();
     given = await orCancelled(signal, reading);
   } catch (thrown) {
@@ -83,25 +86,25 @@ export async function readCustomSource(
     throw failed(reasonOf(thrown), madeOf(thrown));
   }
   if (!isBytes(given)) {
-    throw failed(`its source was asked for ${length} bytes at byte ${offset} and returned no Uint8Array`);
+    throw failed(`its source did not return a Uint8Array for ${length} bytes at byte ${offset}`);
   }
   if (given.length !== length) {
-    // What was returned once is given away, and has no bytes any more.
-    const advice = given.length === 0 ? '; an array that it keeps must be a copy' : '';
+    // Returned buffers are transferred: an array that is returned twice is empty the second time.
+    const advice = given.length === 0 ? '; it must return a copy of an array that it keeps' : '';
     throw failed(`its source returned ${given.length} bytes instead of ${length} at byte ${offset}${advice}`);
   }
   return given as Uint8Array<ArrayBuffer>;
 }
 
-/** Tells `source` what will be read. What goes wrong in it is told by the reads. */
+/** Announces reads to `source`. Its failures are ignored: the reads themselves report them. */
 export function announceReads(source: Source, ranges: { offset: number; length: number }[]): void {
   try {
     source.expect?.(ranges);
   } catch {
-    // It affects speed only.
+    // Announcements affect only the speed.
   }
 }
 
-/** Also where it comes from another window or another realm of Node. */
+/** Accepts arrays of another window or realm. */
 const isBytes = (value: unknown): value is Uint8Array =>
   ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === '[object Uint8Array]';

@@ -29,11 +29,11 @@ test.for([
   [{ getReader: 7 }, false],
   [new Blob(), false],
   [null, false],
-] as const)('%o is meant as a stream: %s', ([value, is]) => {
+] as const)('%o has the shape of a stream: %s', ([value, is]) => {
   expect(isReadable(value)).toBe(is);
 });
 
-test('reads in order, whatever the chunks are', async () => {
+test('reads in order, with any chunks', async () => {
   const reader = new StreamReader(streamOf(bytes(1, 2, 3), bytes(), bytes(4), bytes(5, 6, 7, 8)));
   const parts = [];
   for (const [offset, length] of [
@@ -49,11 +49,11 @@ test('reads in order, whatever the chunks are', async () => {
   expect(parts).toEqual([[1, 2], [3, 4, 5], [], [6, 7], [8], []]);
 });
 
-test('bytes that were read before are not to be had again', async () => {
+test('bytes cannot be read twice', async () => {
   const reader = new StreamReader(streamOf(bytes(1, 2, 3)));
   await reader.read(0, 2, never);
   for (const offset of [0, 1, 3]) {
-    const message = 'The stream was read already; open the image anew';
+    const message = 'The stream was read already; open the image again';
     await expect(reader.read(offset, 1, never)).rejects.toMatchObject({ kind: 'usage', message });
   }
   expect(await reader.read(2, 1, never)).toEqual(bytes(3));
@@ -74,7 +74,7 @@ test('one read at a time, and none after a failure', async () => {
 });
 
 test.for([['text'], [new ArrayBuffer(1)], [new Uint16Array(1)], [7]])('a chunk that is %o', async ([chunk]) => {
-  const message = 'Could not read the image: its stream gave something else than a Uint8Array';
+  const message = 'Could not read the image: its stream returned a chunk that is not a Uint8Array';
   const reading = new StreamReader(streamOf(chunk)).read(0, 1, never);
   await expect(reading).rejects.toMatchObject({ kind: 'source', message });
 });
@@ -84,7 +84,7 @@ test('a chunk of another realm', async () => {
   expect(await reader.read(0, 1, never)).toEqual(bytes(7));
 });
 
-test('a read that waits is cancelled', async () => {
+test('a waiting read is cancelled', async () => {
   const cancel = new AbortController();
   const reader = new StreamReader(new ReadableStream());
   const reading = reader.read(0, 1, cancel.signal);
@@ -94,14 +94,14 @@ test('a read that waits is cancelled', async () => {
   await expect(late).rejects.toMatchObject({ kind: 'cancelled' });
 });
 
-test('a stream that somebody else reads is refused', () => {
+test('a locked stream is refused', () => {
   const stream = streamOf();
   stream.getReader();
   const message = expect.stringContaining('The stream cannot be read: ');
   expect(() => openStream(stream)).toThrow(expect.objectContaining({ kind: 'usage', message }));
 });
 
-test('what is known of a stream, and its end', async () => {
+test('the properties of an opened stream, and its end', async () => {
   let reason: unknown = 'not cancelled';
   const stream = new ReadableStream<Uint8Array>({
     cancel(given) {

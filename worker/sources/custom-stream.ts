@@ -1,11 +1,11 @@
-// A stream of the caller's as the image: read on this side, once and in order.
+// Custom streams as images: read on the calling side, once and in order.
 
 import { isObject } from '../calls/values.js';
 import { cancelled, DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
 import { madeOf } from '../http/failures.js';
 import type { Network } from '../public/types.js';
 
-/** Whether `value` is meant as a stream. */
+/** Whether `value` has the shape of a ReadableStream. */
 export const isReadable = (value: unknown): value is ReadableStream<Uint8Array> =>
   isObject(value) && 'getReader' in value && typeof value.getReader === 'function';
 
@@ -14,22 +14,22 @@ const failed = (reason: string, options?: DecantErrorOptions): DecantError =>
 
 /** A server that sends only whole files. */
 export interface RemoteStream {
-  /** What messages call the file. */
+  /** The name of the file in messages. */
   readonly shown: string;
   readonly network: Network;
 }
 
 export class StreamReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  /** What the stream has given and nobody has asked for yet. */
+  /** Received bytes that have not been requested yet. */
   #rest = new Uint8Array(0);
   #position = 0;
   #reading = false;
 
-  /** Locks `stream`. Fails with `usage` where that was done before. */
+  /** Locks `stream`. Throws `usage` if it is locked already. */
   constructor(
     stream: ReadableStream<Uint8Array>,
-    /** Where it comes from, if that is a server. */
+    /** The server that sends the stream, if there is one. */
     readonly remote?: RemoteStream,
   ) {
     try {
@@ -40,12 +40,12 @@ export class StreamReader {
   }
 
   /**
-   * The next `length` bytes, from `offset` on, or as many as there are. Fails with `source` where the stream does, and with
-   * `usage` where bytes are asked for that were read before.
+   * Resolves to the next `length` bytes, or to the rest if fewer are left. `offset` must be the current position. Fails with
+   * `source` if the stream fails, and with `usage` for bytes that were read before.
    */
   async read(offset: number, length: number, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
     if (offset !== this.#position || this.#reading) {
-      throw new DecantError('usage', 'The stream was read already; open the image anew');
+      throw new DecantError('usage', 'The stream was read already; open the image again');
     }
     this.#reading = true;
     const bytes = new Uint8Array(length);
@@ -63,14 +63,14 @@ export class StreamReader {
       this.#rest = this.#rest.subarray(part.length);
     }
     this.#position += filled;
-    // After a failure or a cancel bytes are lost: then it stays as it is.
+    // Not reset after a failure or a cancel: bytes were lost, so later reads must fail.
     this.#reading = false;
     return filled === length ? bytes : bytes.slice(0, filled);
   }
 
-  /** Gives up the rest of the stream. */
+  /** Cancels the rest of the stream. */
   async close(): Promise<void> {
-    // One that fails to end is of no use to anybody any more.
+    // Nothing can be done about a stream that cannot be cancelled.
     this.#reader.cancel().catch(() => {});
   }
 
@@ -84,9 +84,9 @@ export class StreamReader {
       throw failed(reasonOf(thrown), madeOf(thrown));
     }
     if (result.done) return undefined;
-    // Also where it comes from another window or another realm of Node.
+    // Accepts arrays of another window or realm.
     const isBytes = Object.prototype.toString.call(result.value) === '[object Uint8Array]';
-    if (!isBytes) throw failed('its stream gave something else than a Uint8Array');
+    if (!isBytes) throw failed('its stream returned a chunk that is not a Uint8Array');
     return result.value as Uint8Array<ArrayBuffer>;
   }
 }

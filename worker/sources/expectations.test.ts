@@ -14,43 +14,43 @@ function told(): { source: Source; calls: number[][] } {
   return { source, calls };
 }
 
-test('at the end of a reader that has read all, the source is told that nothing is needed any more', () => {
+test('a reader that has read everything cancels with an empty list at its end', () => {
   const { source, calls } = told();
   const one = new Expectations(source);
-  one.tell(1, [range(0), range(10)]);
-  one.tell(1, [range(20)]);
+  one.announce(1, [range(0), range(10)]);
+  one.announce(1, [range(20)]);
   for (const offset of [10, 0, 20]) one.read(offset, 10);
-  one.tell(1, []);
+  one.announce(1, []);
   expect(calls).toEqual([[0, 10], [20], []]);
 });
 
-test('a reader that ends takes nothing from others', () => {
+test('a reader that ends does not cancel reads of others', () => {
   const { source, calls } = told();
   const [one, other] = [new Expectations(source), new Expectations(source)];
-  one.tell(1, [range(0), range(10)]);
-  one.tell(2, [range(20), range(30)]);
-  other.tell(1, [range(40)]);
+  one.announce(1, [range(0), range(10)]);
+  one.announce(2, [range(20), range(30)]);
+  other.announce(1, [range(40)]);
   one.read(0, 10);
   one.read(10, 10);
   calls.length = 0;
   // It has read all: nothing is taken back.
-  one.tell(1, []);
+  one.announce(1, []);
   expect(calls).toEqual([]);
   // It has not: what others need is told anew.
   one.read(20, 10);
-  one.tell(2, []);
+  one.announce(2, []);
   expect(calls).toEqual([[], [40]]);
   other.read(40, 10);
-  other.tell(1, []);
+  other.announce(1, []);
   expect(calls.slice(2)).toEqual([[]]);
 });
 
-test('a loan that ends takes back what its readers have told, once', () => {
+test('a loan that ends cancels the reads of its readers, once', () => {
   const { source, calls } = told();
   const [one, other] = [new Expectations(source), new Expectations(source)];
-  one.tell(1, [range(0)]);
-  other.tell(1, [range(0)]);
-  other.tell(2, [range(10)]);
+  one.announce(1, [range(0)]);
+  other.announce(1, [range(0)]);
+  other.announce(2, [range(10)]);
   calls.length = 0;
   one.end();
   expect(calls).toEqual([[], [0, 10]]);
@@ -59,11 +59,11 @@ test('a loan that ends takes back what its readers have told, once', () => {
   expect(calls.slice(2)).toEqual([[]]);
 });
 
-test('a source that was told nothing is told no end', () => {
+test('nothing is cancelled without an announcement', () => {
   const { source, calls } = told();
   const one = new Expectations(source);
   one.read(0, 10);
-  one.tell(1, []);
+  one.announce(1, []);
   one.end();
   expect(calls).toEqual([]);
 });
@@ -71,12 +71,12 @@ test('a source that was told nothing is told no end', () => {
 test('a range that two readers need is read twice', () => {
   const { source, calls } = told();
   const one = new Expectations(source);
-  one.tell(1, [range(0)]);
-  one.tell(2, [range(0)]);
+  one.announce(1, [range(0)]);
+  one.announce(2, [range(0)]);
   one.read(0, 10);
-  one.tell(1, []);
+  one.announce(1, []);
   expect(calls).toEqual([[0], [0]]);
   one.read(0, 10);
-  one.tell(2, []);
+  one.announce(2, []);
   expect(calls).toEqual([[0], [0], []]);
 });

@@ -1,4 +1,4 @@
-// What a source is told of what will be read. It knows one list only; several readers tell it, of one image or more.
+// Announces future reads to a source. The source keeps one list, but several readers, also of several images, announce reads.
 
 import type { Source } from '../public/types.js';
 import { announceReads } from './custom-source.js';
@@ -8,51 +8,51 @@ interface ExpectedRange {
   length: number;
 }
 
-/** By their sources. */
+/** All expectations of each source. */
 const ofSources = new WeakMap<Source, Set<Expectations>>();
 
-/** What the readers of one loan expect of `source`. */
+/** The announced reads of `source` by the readers of one loan. */
 export class Expectations {
-  /** By the numbers of the readers: what was told and not read yet. */
+  /** The ranges announced and not yet read, by reader number. */
   readonly #readers = new Map<number, ExpectedRange[]>();
 
   constructor(private readonly source: Source) {
     ofSources.set(source, (ofSources.get(source) ?? new Set()).add(this));
   }
 
-  /** `reader` will read `ranges`. None: it has ended. */
-  tell(reader: number, ranges: ExpectedRange[]): void {
-    const told = this.#readers.get(reader) ?? [];
+  /** Announces that `reader` will read `ranges`. An empty list means that it has ended. */
+  announce(reader: number, ranges: ExpectedRange[]): void {
+    const announced = this.#readers.get(reader) ?? [];
     if (ranges.length === 0) {
-      if (this.#readers.delete(reader)) this.#settle(told);
+      if (this.#readers.delete(reader)) this.#cancel(announced);
       return;
     }
-    for (const range of ranges) told.push(range);
-    this.#readers.set(reader, told);
+    for (const range of ranges) announced.push(range);
+    this.#readers.set(reader, announced);
     announceReads(this.source, ranges);
   }
 
-  /** The range is about to be read. */
+  /** Removes a range that is about to be read. */
   read(offset: number, length: number): void {
-    for (const told of this.#readers.values()) {
-      const at = told.findIndex((range) => range.offset === offset && range.length === length);
+    for (const announced of this.#readers.values()) {
+      const at = announced.findIndex((range) => range.offset === offset && range.length === length);
       if (at < 0) continue;
-      told.splice(at, 1);
+      announced.splice(at, 1);
       return;
     }
   }
 
-  /** All readers have ended. */
+  /** Ends all readers. */
   end(): void {
     ofSources.get(this.source)?.delete(this);
     const left = this.#all();
-    const hasTold = this.#readers.size > 0;
+    const hasReaders = this.#readers.size > 0;
     this.#readers.clear();
-    if (hasTold) this.#settle(left);
+    if (hasReaders) this.#cancel(left);
   }
 
-  /** Takes back `left`. An empty list takes back what others have told, too: that is told anew. */
-  #settle(left: ExpectedRange[]): void {
+  /** Cancels the announcements `left`. The empty list cancels those of other readers too, so theirs are repeated. */
+  #cancel(left: ExpectedRange[]): void {
     const others = [...(ofSources.get(this.source) ?? [])].flatMap((each) => each.#all());
     if (left.length === 0 && others.length > 0) return;
     announceReads(this.source, []);

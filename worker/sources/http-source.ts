@@ -1,4 +1,4 @@
-// A file on a server as a source: fetched by ranges, each of them checked to be of one state of the file.
+// A file on a server as a source: fetched by ranges, which are all checked to come from the same state of the file.
 
 import { orCancelled, reasonOf } from '../errors/errors.js';
 import { lastingQuery } from '../http/address.js';
@@ -13,13 +13,13 @@ import { Alternating, Changed, checkState, hasValidator, proof, type State } fro
 import type { Wanted } from '../http/wanted.js';
 import type { Network, Source } from '../public/types.js';
 
-/** How often a server is asked whether the file is in its earlier state after all. */
+/** How often a server is asked again for the earlier state of the file. */
 const DOUBTS = 5;
 
 export const rangeHeader = ({ start, end }: Range): string => `bytes=${start}-${end - 1}`;
 
 /**
- * Hands the body of an answer on as it comes, with the place in it of each part. Fails where it has other than `length`
+ * Passes the body of a response to `take` as it arrives, with the position of each part. Fails unless the body has `length`
  * bytes.
  */
 export async function receive(
@@ -28,29 +28,29 @@ export async function receive(
   take: (bytes: Uint8Array, at: number) => void,
 ): Promise<void> {
   let at = 0;
-  // A body of nothing is an empty file's, or none.
+  // An empty file may have no body.
   while (length > 0) {
     const bytes = await next();
     if (!bytes) break;
-    if (bytes.length > length - at) throw new Error('the server sent more bytes than it was asked for');
+    if (bytes.length > length - at) throw new Error('the server sent more bytes than requested');
     take(bytes, at);
     at += bytes.length;
   }
   if (at < length) throw new Passing('the connection broke');
 }
 
-/** `thrown`, which has failed at `host` unless it says otherwise. */
+/** Returns `thrown` with its host set to `host` if it has none. */
 export function atHost(thrown: unknown, host: string): unknown {
   if (thrown instanceof Passing || thrown instanceof Refused) thrown.host ??= host;
   return thrown;
 }
 
-/** What the first answer has brought. */
+/** The result of the first response. */
 interface Beginning {
   state: State;
   /** The first bytes of the file. */
   head: Uint8Array;
-  /** Where they came from. */
+  /** The host that sent them. */
   host: string;
 }
 
@@ -61,10 +61,10 @@ export class HttpSource implements Source {
   #isChanged = false;
   readonly #pace: Pace;
   readonly #queue: Queue;
-  /** What will be read, by its offset. */
+  /** Announced reads, by offset. */
   readonly #expected = new Map<number, Wanted[]>();
 
-  /** Why the last conversion could not ask whether the file is the same, as a sentence. */
+  /** Why the last conversion could not check at its end that the file is unchanged, as a sentence. */
   #unconfirmed: string | undefined;
 
   constructor(
@@ -98,8 +98,8 @@ export class HttpSource implements Source {
   }
 
   /**
-   * Asks once more for the state of the file: an answer tells the one with which it began. Where no answer is to be had,
-   * as by an address that has expired, `unnoticed` says so: what was read is of one state as far as it was told.
+   * Requests one byte again to detect changes of the file, since a response describes the state at its start. If the server
+   * does not respond, for example because the URL has expired, `unnoticed` says so.
    */
   async verify({ signal }: { signal: AbortSignal }): Promise<void> {
     this.#unconfirmed = undefined;
@@ -111,7 +111,7 @@ export class HttpSource implements Source {
       if (signal.aborted) this.#queue.drop(first);
       if (signal.aborted || thrown instanceof Changed) throw thrown;
       const { origin } = this.client.address.url;
-      this.#unconfirmed = `${origin} could not be asked at the end whether the file is the same (${reasonOf(thrown)}), so a change of it meanwhile may go unnoticed`;
+      this.#unconfirmed = `${origin} could not confirm at the end that the file has not changed (${reasonOf(thrown)}), so a change may go unnoticed`;
     }
   }
 
@@ -138,7 +138,7 @@ export class HttpSource implements Source {
     }
   }
 
-  /** What was expected of this range, if it was; that is read once. */
+  /** Takes the announced read of this range, if there is one. */
   #take(offset: number, length: number): Wanted | undefined {
     const here = this.#expected.get(offset)?.filter(({ isDropped }) => !isDropped) ?? [];
     const wanted = here.find((wanted) => wanted.length === length);
@@ -148,14 +148,14 @@ export class HttpSource implements Source {
     return wanted;
   }
 
-  /** Nobody will read what is expected. */
+  /** Cancels all announced reads. */
   #forget(): void {
     const expected = [...this.#expected.values()].flat();
     this.#expected.clear();
     for (const wanted of expected) this.#queue.drop(wanted);
   }
 
-  /** Fetches all of `range`, with as many requests as it takes. */
+  /** Fetches all of `range`, with as many requests as needed. */
   async #fetchAll(range: Range, take: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
     let { start: at } = range;
     let before = at;
@@ -167,7 +167,7 @@ export class HttpSource implements Source {
     const came = (bytes: Uint8Array) => {
       at += bytes.length;
       this.#received += bytes.length;
-      // All of it is enough, however little that is.
+      // The end of the range counts as progress, even if few bytes came.
       this.retries.came(at < range.end ? bytes.length : LEAST);
       take(bytes);
     };
@@ -177,7 +177,7 @@ export class HttpSource implements Source {
     await this.retries.run(rest, progressed, signal);
   }
 
-  /** Fetches what the server sends of `asked` by one request: at least one byte. */
+  /** Fetches a first part of `asked` by one request: at least one byte. */
   async #fetch(asked: Range, came: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
     try {
       await this.#fetchOnce(asked, came, signal);
@@ -204,7 +204,7 @@ export class HttpSource implements Source {
     }
   }
 
-  /** Checks that a part of the file comes, and of the file that is known. Resolves to the end of the part. */
+  /** Checks that the response is a part of the known state of the file. Resolves to the end of the part. */
   async #check(exchange: Exchange, asked: Range, signal: AbortSignal): Promise<number> {
     const { response, host, who } = exchange;
     const { state } = this.beginning;
@@ -223,7 +223,7 @@ export class HttpSource implements Source {
     return end;
   }
 
-  /** Whether the server has the known state of the file after it had another one: then it has both at once. */
+  /** Whether the server sends the known state again after another one: then it has both at the same time. */
   async #goesBack(signal: AbortSignal): Promise<boolean> {
     const asked = { start: 0, end: 1 };
     for (let count = 0; count < DOUBTS; count += 1) {

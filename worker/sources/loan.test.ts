@@ -63,7 +63,7 @@ const CONTENT = [1, 2, 3, 4, 5];
 /** In milliseconds. */
 const AT_ONCE = { interval: 1 };
 
-test('an array that is all of its buffer is moved', async () => {
+test('an array that covers its buffer is transferred', async () => {
   const given: Uint8Array[] = [];
   const content = Uint8Array.from(CONTENT);
   const source = sourceOf(content, (offset, length) => {
@@ -79,7 +79,7 @@ test.for([
   ['a part of a buffer', () => new Uint8Array(8)],
   ['memory that is shared', () => new Uint8Array(new SharedArrayBuffer(5))],
   ['memory of an instance', () => new Uint8Array(new WebAssembly.Memory({ initial: 1 }).buffer)],
-] as const)('%s is copied, and stays as it is', async ([, make]) => {
+] as const)('%s is copied, and stays intact', async ([, make]) => {
   const content = make();
   content.set(CONTENT);
   const { read } = lend(sourceOf(content, (offset, length) => content.subarray(offset, offset + length)));
@@ -88,7 +88,7 @@ test.for([
   expect([...content.subarray(0, 5)]).toEqual(CONTENT);
 });
 
-test('all of the memory of an instance cannot be moved, and is copied', async () => {
+test('the whole memory of an instance cannot be transferred, and is copied', async () => {
   const memory = new Uint8Array(new WebAssembly.Memory({ initial: 1 }).buffer);
   memory.set(CONTENT);
   const { read } = lend(sourceOf(memory, () => memory));
@@ -113,7 +113,7 @@ test('reads at once, answered in any order', async () => {
   ]);
 });
 
-test('a read that is given up is aborted, the others are not', async () => {
+test('only a cancelled read is aborted', async () => {
   const signals: AbortSignal[] = [];
   const source: Source = {
     size: 100,
@@ -130,7 +130,7 @@ test('a read that is given up is aborted, the others are not', async () => {
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
 });
 
-test('a loan that is cancelled gives up what is read, and all that follows', async () => {
+test('a cancelled loan cancels current and later reads', async () => {
   const signals: AbortSignal[] = [];
   const told: unknown[] = [];
   const source: Source = {
@@ -158,7 +158,7 @@ test('a loan that is cancelled gives up what is read, and all that follows', asy
   expect(told).toEqual([expected, []]);
 });
 
-test('what a reader has read is not taken back at its end', async () => {
+test('finished reads are not cancelled at the end of their reader', async () => {
   const told: unknown[] = [];
   const read = async (offset: number, length: number) => Uint8Array.from(CONTENT.slice(offset, offset + length));
   const { read: ask, post } = lend({ size: CONTENT.length, read, expect: (ranges) => told.push(ranges) });
@@ -171,7 +171,7 @@ test('what a reader has read is not taken back at its end', async () => {
   await expect.poll(() => told, AT_ONCE).toEqual([[{ offset: 0, length: 1 }], [{ offset: 2, length: 1 }], []]);
 });
 
-test('a stream is read in order, and may have less', async () => {
+test('a stream is read in order, and may return fewer bytes', async () => {
   loan = new Loan();
   const stream = new Blob([Uint8Array.from(CONTENT)]).stream();
   const { read } = coordinator(loan.lendStream(new StreamReader(stream)));
@@ -192,7 +192,7 @@ test('an error gets the cause that stayed on this side', async () => {
   }
 });
 
-test('an error of something else stays as it is, though it says the same', async () => {
+test('another error is unchanged, even with the same message', async () => {
   const { failed } = lend({ size: 100, read: () => Promise.reject(new Error('gone')) });
   const { kind, message } = await failed();
   const error = new DecantError(kind, message);
@@ -210,7 +210,7 @@ test('sixteen failures are kept', async () => {
   expect(causes[16]).toMatchObject({ message: 'failure 16' });
 });
 
-test('what cannot be read in order is told of the server that sends only whole files', () => {
+test('an image that cannot be read in order names the server that sends only whole files', () => {
   const network = { received: 0, sent: 0, retries: 0 };
   const lent = new Loan();
   lent.lendStream(new StreamReader(new ReadableStream(), { shown: 'http://host/disk', network }));

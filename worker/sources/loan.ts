@@ -1,4 +1,4 @@
-// The sources of an image, as one coordinator has them for a time: what is the caller's own is asked for by ports.
+// Lends the sources of an image to a coordinator, which reads custom ones through ports.
 
 import { DecantError, type PlainError, toPlain } from '../errors/errors.js';
 import type { ImageSpec, SourceReply, SourceRequest } from '../messages/messages.js';
@@ -10,28 +10,28 @@ import { Expectations } from './expectations.js';
 /** Reads a range in bytes. */
 type ReadFunction = (offset: number, length: number, signal: AbortSignal) => Promise<Uint8Array<ArrayBuffer>>;
 
-/** How many failures are kept. */
+/** How many failures are kept to explain errors. */
 const KEPT = 16;
-/** The field of an error with the number of its failure. It never leaves this side. */
+/** The field of an error with the number of its failure. `explain` removes it. */
 const FAILURE = 'failureOfRead';
 
 export class Loan {
-  /** What is to be opened. */
+  /** The image to open. */
   image!: ImageSpec;
-  /** The ports in `image`, which travel with it. */
+  /** The ports in `image`, to be transferred with it. */
   readonly ports: MessagePort[] = [];
   readonly #ours: MessagePort[] = [];
   readonly #expectations: Expectations[] = [];
-  /** The reads under way, for each port by their numbers. */
+  /** The reads under way for each port, by number. */
   readonly #reads: Map<number, AbortController>[] = [];
   #cancelled = false;
-  /** Where the stream comes from, if that is a server. */
+  /** The server that sends the stream, if there is one. */
   #remote: RemoteStream | undefined;
-  /** The last ones by their numbers, since an error of a coordinator comes without its cause. */
+  /** The last failures by number: errors of a coordinator arrive without their cause. */
   readonly #failures = new Map<number, DecantError>();
   #failed = 0;
 
-  /** The port by which a coordinator asks for the bytes of `source`. */
+  /** Returns a port through which a coordinator reads `source`. */
   lend(source: Source): MessagePort {
     const expectations = new Expectations(source);
     this.#expectations.push(expectations);
@@ -39,10 +39,10 @@ export class Loan {
       expectations.read(offset, length);
       return readCustomSource(source, offset, length, signal);
     };
-    return this.#lend(read, (reader, expected) => expectations.tell(reader, rangesOf(expected)));
+    return this.#lend(read, (reader, expected) => expectations.announce(reader, rangesOf(expected)));
   }
 
-  /** The same for a stream, which is asked for its bytes in order and may have fewer. */
+  /** Returns a port through which a coordinator reads `stream` in order. A read may return fewer bytes at the end. */
   lendStream(stream: StreamReader): MessagePort {
     this.#remote = stream.remote;
     return this.#lend((offset, length, signal) => stream.read(offset, length, signal));
@@ -63,20 +63,20 @@ export class Loan {
     return port2;
   }
 
-  /** Gives up the reads under way and all that follow: they fail with `cancelled`, whatever the source does. */
+  /** Cancels current and later reads: they fail with `cancelled`, without waiting for the source. */
   cancel(): void {
     this.#cancelled = true;
     for (const reads of this.#reads) for (const read of reads.values()) read.abort();
     for (const expectations of this.#expectations) expectations.end();
   }
 
-  /** Nothing is read any more. */
+  /** Ends the loan: cancels all reads and closes the ports. */
   end(): void {
     this.cancel();
     for (const port of this.#ours) port.close();
   }
 
-  /** `error` of a coordinator, with the cause that stayed on this side. */
+  /** Adds to an error of a coordinator the cause that stayed on this side, and what a server does not support. */
   explain(error: DecantError): DecantError {
     if (error.kind === 'unsupported' && this.#remote) {
       const { shown } = this.#remote;
@@ -109,7 +109,7 @@ export class Loan {
     }
   }
 
-  /** `failure` to post, with the number by which `explain` finds its cause. */
+  /** Returns `failure` as it is posted, with the number by which `explain` finds its cause. */
   #keep(failure: DecantError): PlainError {
     this.#failed += 1;
     this.#failures.set(this.#failed, failure);
@@ -124,7 +124,7 @@ function rangesOf(expected: Float64Array): { offset: number; length: number }[] 
   return pairs.map((at) => ({ offset: expected[at]!, length: expected[at + 1]! }));
 }
 
-/** Moves `bytes` where they are all of their buffer; a part of one is copied, the rest is the caller's. */
+/** Transfers `bytes` if they cover their buffer, otherwise a copy: the rest of the buffer belongs to the caller. */
 function move(port: MessagePort, id: number, bytes: Uint8Array<ArrayBuffer>): void {
   const post = (moved: Uint8Array<ArrayBuffer>) =>
     port.postMessage({ id, bytes: moved } satisfies SourceReply, [moved.buffer]);
@@ -132,7 +132,7 @@ function move(port: MessagePort, id: number, bytes: Uint8Array<ArrayBuffer>): vo
   try {
     post(isWhole ? bytes : new Uint8Array(bytes));
   } catch {
-    // Memory that cannot be moved, as that of a WebAssembly instance.
+    // Some buffers cannot be transferred, such as the memory of a WebAssembly instance.
     post(new Uint8Array(bytes));
   }
 }

@@ -93,7 +93,7 @@ const told = (work: Promise<unknown>): Promise<string> =>
     (thrown: Error) => (thrown instanceof DecantError ? `${thrown.kind}: ${thrown.message}` : thrown.message),
   );
 
-test.for(PASSING)('a fault in between that passes: %s', async (fault) => {
+test.for(PASSING)('a temporary fault while reading: %s', async (fault) => {
   const { fetch } = fakeFile(whole, { fault: (number) => (number === 3 || number === 5 ? fault : undefined) });
   const source = await open(fetch);
   expect(await convert(source, SCATTERED)).toBe(true);
@@ -111,7 +111,7 @@ const SENTENCES: Record<string, string | RegExp> = {
   'another range': /^the server sent bytes \d+ to \d+ when it was asked for bytes \d+ to \d+$/,
   'no range': 'the server does not say which part of the file it sends (Content-Range)',
   'another size': CHANGED,
-  more: 'the server sent more bytes than it was asked for',
+  more: 'the server sent more bytes than requested',
   whole: 'the server sent the whole file instead of the range that it was asked for',
   // One answer among others.
   'another ETag': ALTERNATING,
@@ -122,7 +122,7 @@ const SENTENCES: Record<string, string | RegExp> = {
   'status 416': CHANGED,
   'redirect to nowhere': "the server's Location header leads to an address of ftp:",
 };
-test.for(LASTING)('a fault in between that does not pass: %s', async (fault) => {
+test.for(LASTING)('a permanent fault while reading: %s', async (fault) => {
   const { fetch } = fakeFile(whole, { fault: (number) => (number === 3 ? fault : undefined) });
   const source = await open(fetch);
   expect(await told(convert(source, SCATTERED))).toMatch(SENTENCES[fault]!);
@@ -192,7 +192,7 @@ test(
   },
 );
 
-test('a server that is silent is asked again after the time-out, and given up when patience ends', async () => {
+test('a silent server is asked again after the time-out, until patience ends', async () => {
   const { fetch, asked } = fakeFile(whole, { fault: (number) => (number > 0 ? 'silent' : undefined) });
   const source = await open(fetch, { timeout: 10, patience: 100 });
   const begin = performance.now();
@@ -205,7 +205,7 @@ test('a server that is silent is asked again after the time-out, and given up wh
 test.for([
   [1, 3, 'the server answered 503 Service Unavailable'],
   [600, 30, 'nothing failed'],
-] as const)('a server that is busy: a patience of %d seconds, %d refusals', async ([patience, refusals, expected]) => {
+] as const)('a busy server: a patience of %d seconds, %d refusals', async ([patience, refusals, expected]) => {
   const { fetch } = fakeFile(whole, {
     fault: (number) => (number > 0 && number <= refusals ? 'status 503' : undefined),
   });
@@ -213,7 +213,7 @@ test.for([
   expect(await told(read(source, FEW))).toBe(expected);
 });
 
-test('the silence of a server is told while it lasts', async () => {
+test('the silence of a server is reported while it lasts', async () => {
   const silences: (number | undefined)[] = [];
   const { fetch } = fakeFile(whole, {
     fault: (number) => {
@@ -227,7 +227,7 @@ test('the silence of a server is told while it lasts', async () => {
   expect(source.network).toMatchObject({ silence: 0, retries: 3 });
 });
 
-test('what has come of an answer that breaks off is not asked for again', async () => {
+test('received bytes of a broken response are not requested again', async () => {
   const { fetch, asked } = fakeFile(whole, { fault: (number) => (number === 1 ? 'cut' : undefined) });
   const source = await open(fetch);
   await read(source, { offset: MIB, length: 1000 });
@@ -238,7 +238,7 @@ test('what has come of an answer that breaks off is not asked for again', async 
   expect(source.network).toMatchObject({ received: HEAD + 1000, retries: 1 });
 });
 
-test.for([404, 400, 503])('an address that leads to another mirror each time, until one says %d', async (status) => {
+test.for([404, 400, 503])('a URL that redirects to another mirror each time, until one answers %d', async (status) => {
   const served = { first: 0, second: 0 };
   let redirects = 0;
   const { fetch } = fakeFile(whole, {
@@ -274,7 +274,7 @@ test('tokens that expire: a fresh one for each request, or an error', async () =
   expect(await told(convert(await open(fetch, { headers: now() }), SCATTERED))).toBe(sentence);
 });
 
-test('headers that fail now and then, while the file is read', async () => {
+test('a headers function that fails sometimes, while the file is read', async () => {
   let calls = 0;
   const headers = async () => {
     calls += 1;
@@ -285,7 +285,7 @@ test('headers that fail now and then, while the file is read', async () => {
   expect(await convert(await open(fetch, { headers }), SCATTERED)).toBe(true);
 });
 
-test('a server that is asked too much is asked less', async () => {
+test('a server that refuses requests gets fewer at once', async () => {
   let underWay = 0;
   let refused = 0;
   const { fetch } = fakeFile(whole, {
@@ -309,7 +309,7 @@ test.for([
   'drop',
   '429, wait',
   'stall',
-] as const)('a server that is overloaded (%s) is asked less', async (fault) => {
+] as const)('an overloaded server (%s) gets fewer requests at once', async (fault) => {
   let underWay = 0;
   const counts: number[] = [];
   const { fetch } = fakeFile(whole, {
@@ -328,7 +328,7 @@ test.for([
   expect(Math.max(...counts.slice(9))).toBeLessThan(4);
 });
 
-test('one server is asked for little at once, however many files share a limit', async () => {
+test('files that share a limit send few requests at once to one server', async () => {
   const limit = new RequestLimit();
   let [underWay, most] = [0, 0];
   const { fetch } = fakeFile(whole, {
@@ -356,7 +356,7 @@ const changing = (when: (number: number) => boolean) => {
   });
 };
 
-test('a file that is changed while the last answers come is noticed at the end', async () => {
+test('a change during the last responses is detected at the end', async () => {
   let isChanged = false;
   const source = await open(changing(() => isChanged).fetch);
   for (const range of SCATTERED) await read(source, range);
@@ -375,7 +375,7 @@ test.for([
     { ETag: 'W/"2"', 'Last-Modified': 'Monday' },
   ],
   ['a time', { ETag: 'W/"1"', 'Last-Modified': 'Monday' }, { ETag: 'W/"1"', 'Last-Modified': 'Tuesday' }],
-])('a validator that differs proves a change: %s', async ([, before, after]) => {
+])('a different validator proves a change: %s', async ([, before, after]) => {
   const { fetch } = fakeFile(whole, {
     answer: (asked, number) => {
       const reply = replyOf(whole, asked);
@@ -385,7 +385,7 @@ test.for([
   expect(await told(convert(await open(fetch), SCATTERED))).toBe(CHANGED);
 });
 
-test('mirrors behind one address, with an ETag each', async () => {
+test('mirrors behind one URL, with different ETags', async () => {
   const mirrors = (asked: Asked, number: number): Reply => {
     const reply = replyOf(whole, asked);
     return { ...reply, headers: { ...reply.headers, ETag: `"${number % 2}"` } };
@@ -394,7 +394,7 @@ test('mirrors behind one address, with an ETag each', async () => {
   expect(await told(read(source, FEW))).toBe(ALTERNATING);
 });
 
-test('mirrors to which an address leads, with an ETag each', async () => {
+test('mirrors behind redirects, with different ETags', async () => {
   let redirects = 0;
   const { fetch } = fakeFile(whole, {
     answer: (asked, number) => {
@@ -413,7 +413,7 @@ test('mirrors to which an address leads, with an ETag each', async () => {
   );
 });
 
-test('at the end an address has expired: the file counts, unverified', async () => {
+test('a URL that has expired at the end: the file is unverified', async () => {
   let hasExpired = false;
   const { fetch } = fakeFile(whole, { answer: () => (hasExpired ? { status: 403 } : undefined) });
   const source = await open(fetch);
@@ -422,7 +422,7 @@ test('at the end an address has expired: the file counts, unverified', async () 
   hasExpired = true;
   await verify(source);
   expect(source.unnoticed).toMatch(
-    /^https:\/\/host\d+ could not be asked at the end whether the file is the same \(the server answered 403 Forbidden; .*\), so a change of it meanwhile may go unnoticed$/,
+    /^https:\/\/host\d+ could not confirm at the end that the file has not changed \(the server answered 403 Forbidden; .*\), so a change may go unnoticed$/,
   );
   expect(source.state).toBeDefined();
   // The next time it may be asked again.
@@ -432,9 +432,9 @@ test('at the end an address has expired: the file counts, unverified', async () 
 });
 
 test.for([
-  ['after it was asked once more', {}, 90, 95],
+  ['after one retry', {}, 90, 95],
   ['when the patience of the caller ends', { patience: 600 }, 600, 720],
-] as const)('a byte now and then is silence, and given up %s', async ([, options, least, most]) => {
+] as const)('a byte now and then counts as silence, and fails %s', async ([, options, least, most]) => {
   const drip = () =>
     new ReadableStream<Uint8Array>({
       async pull(controller) {
@@ -457,11 +457,11 @@ test.for([
 });
 
 test.for([
-  ['says no state of it', { ETag: '' }, whole, 1],
-  ['may say that it has changed', { ETag: 'W/"weak"' }, whole, 2],
-  ['has nothing of it', { ETag: '"a"' }, whole.subarray(0, 0), 1],
-  ['says its state', { ETag: '"a"' }, whole, 2],
-] as const)('at the end a server that %s is asked: %i', async ([, headers, content, requests]) => {
+  ['states no validator', { ETag: '' }, whole, 1],
+  ['has a weak validator', { ETag: 'W/"weak"' }, whole, 2],
+  ['has an empty file', { ETag: '"a"' }, whole.subarray(0, 0), 1],
+  ['states a validator', { ETag: '"a"' }, whole, 2],
+] as const)('at the end, a server that %s: %i requests', async ([, headers, content, requests]) => {
   const { fetch, asked } = fakeFile(content, {
     answer: (asked) => {
       const reply = replyOf(content, asked);
@@ -484,7 +484,7 @@ function held(content: Uint8Array = whole) {
   return { fetch: watching, asked, aborted: () => given.slice(1).map(({ aborted }) => aborted) };
 }
 
-test('a read that is given up ends its request, unless another one wants it', async () => {
+test('a cancelled read ends its request, unless another read needs it', async () => {
   vi.useRealTimers();
   const { fetch, aborted } = held();
   const source = await open(fetch);
@@ -499,7 +499,7 @@ test('a read that is given up ends its request, unless another one wants it', as
   expect(aborted()).toEqual([true, true]);
 });
 
-test('what is expected is fetched before it is read, and given up when nobody will', async () => {
+test('announced ranges are fetched early, and dropped when they are cancelled', async () => {
   vi.useRealTimers();
   const { fetch, asked, aborted } = held();
   const source = await open(fetch);
@@ -515,7 +515,7 @@ test('what is expected is fetched before it is read, and given up when nobody wi
   expect(aborted()).toEqual([true]);
 });
 
-test('what does not fit into a request is asked for by the next one, at the same time', async () => {
+test('the rest of a long range is fetched by further requests at the same time', async () => {
   vi.useRealTimers();
   const { fetch, asked } = held(new Uint8Array(40 * MIB));
   const source = await open(fetch);
@@ -526,7 +526,7 @@ test('what does not fit into a request is asked for by the next one, at the same
   expect(starts).toEqual([1, 5, 9, 13].map((start) => start * MIB + 1000));
 });
 
-test('each range that is expected is read once; another read asks anew', async () => {
+test('each announced range is read once; another read fetches it again', async () => {
   const { fetch, asked } = fakeFile(whole);
   const source = await open(fetch);
   const [far, near] = [
@@ -545,7 +545,7 @@ test('each range that is expected is read once; another read asks anew', async (
   ]);
 });
 
-test('what was expected and has failed is asked for anew when it is read', async () => {
+test('an announced range that failed is fetched again when it is read', async () => {
   const { fetch } = fakeFile(whole, { fault: (number) => (number === 1 ? 'status 404' : undefined) });
   const source = await open(fetch);
   const range = { offset: MIB, length: 4 * MIB };

@@ -57,7 +57,7 @@ function cutAfter(request: Asked, etag: string | undefined, length: number): Rep
 
 const readAll = (source: Source) => source.read(0, source.size, { signal });
 
-test('the first request brings the head, from which nothing is asked for again', async () => {
+test('the first request fetches the head, which is not requested again', async () => {
   const { asked, opening } = openFrom(whole);
   const source = await opening;
   expect(source).toMatchObject({ size: whole.length, name: 'disk.qcow2', unnoticed: undefined });
@@ -74,7 +74,7 @@ test.for([0, 1, 512, HEAD - 1, HEAD, HEAD + 1, HEAD + 512])('a file of %d bytes'
   if (size > 0) expect(Buffer.compare(await readAll(source), whole.subarray(0, size))).toBe(0);
 });
 
-test('for open an address is the file', async () => {
+test('for open, the URL identifies the file', async () => {
   const { fetch } = fakeFile(whole);
   vi.stubGlobal('fetch', fetch);
   const opened = await openAddress(NODE, ADDRESS, {});
@@ -84,7 +84,7 @@ test('for open an address is the file', async () => {
 test.for([
   ['an ETag', { ETag: '"a"', 'Last-Modified': MODIFIED }, 'id=7', '[["id","7"]],4194304,"\\"a\\""]'],
   ['a time', { 'Last-Modified': MODIFIED, Date: LATER }, '', `[],4194304,"${MODIFIED}",null]`],
-  ['a time that is the present', { 'Last-Modified': MODIFIED, Date: MODIFIED }, '', undefined],
+  ['the current time', { 'Last-Modified': MODIFIED, Date: MODIFIED }, '', undefined],
   ['a weak ETag', { ETag: 'W/"a"' }, '', undefined],
   [
     'a weak ETag and a time',
@@ -92,7 +92,7 @@ test.for([
     '',
     `[],4194304,"${MODIFIED}","W/\\"a\\""]`,
   ],
-  ['a signature, too', { ETag: '"a"' }, 'X-Amz-Signature=secret&id=7', '[["id","7"]],4194304,"\\"a\\""]'],
+  ['a signature as well', { ETag: '"a"' }, 'X-Amz-Signature=secret&id=7', '[["id","7"]],4194304,"\\"a\\""]'],
 ] as const)('the state of a file with %s', async ([, headers, query, state]) => {
   const answer = (): Reply => ({
     status: 206,
@@ -110,26 +110,26 @@ const ENCODED =
 const REFUSALS: [Fault, string][] = [
   ['another range', 'the server sent bytes 1 to 65536 when it was asked for bytes 0 to 65535'],
   ['no range', 'the server does not say which part of the file it sends (Content-Range)'],
-  ['more', 'the server sent more bytes than it was asked for'],
+  ['more', 'the server sent more bytes than requested'],
   ['several parts', 'the server sent several parts when it was asked for bytes 0 to 65535'],
   ['encoded', `the server sends the file encoded as x-other, ${ENCODED}`],
   ['status 404', 'the server answered 404 Not Found; there is no such file'],
   ['status 403', 'the server answered 403 Forbidden; it does not allow this, or the address has expired'],
   ['redirect to nowhere', "the server's Location header leads to an address of ftp:"],
 ];
-test.for(REFUSALS)('the first answer: %s', async ([fault, sentence]) => {
+test.for(REFUSALS)('the first response: %s', async ([fault, sentence]) => {
   const { asked, opening } = openFrom(whole, { fault: () => fault });
   expect(await told(opening)).toBe(`source: ${OPENED}${sentence}`);
   expect(asked).toHaveLength(1);
 });
 
-test.for(PASSING)('the first answer, which passes: %s', async (fault) => {
+test.for(PASSING)('the first response, a temporary fault: %s', async (fault) => {
   const { opening } = openFrom(whole, { fault: (number) => (number === 0 ? fault : undefined) });
   const source = await opening;
   expect(Buffer.compare(await readAll(source), whole)).toBe(0);
 });
 
-test('a first answer that ends early, by a fetch that does not notice, is continued', async () => {
+test('a first response that ends early without an error of fetch is continued', async () => {
   const answer = (_: unknown, number: number): Reply | undefined => {
     const headers = { ETag: '"now"', 'Content-Range': `bytes 0-65535/${whole.length}` };
     return number === 0 ? { status: 206, headers, body: whole.subarray(0, 1000) } : undefined;
@@ -139,7 +139,7 @@ test('a first answer that ends early, by a fetch that does not notice, is contin
   expect(asked[1]?.range).toBe('bytes=1000-65535');
 });
 
-test('first answers that are all cut off are continued, however little comes of each', async () => {
+test('first responses that are all cut off are continued, even with few bytes each', async () => {
   const etags = (at: number) => (at < 20 ? '"now"' : undefined);
   const { asked, opening } = openFrom(whole, { answer: (request, number) => cutAfter(request, etags(number), 3000) });
   const source = await opening;
@@ -151,7 +151,7 @@ test('first answers that are all cut off are continued, however little comes of 
   expect(Buffer.compare(await source.read(0, HEAD, { signal }), whole.subarray(0, HEAD))).toBe(0);
 });
 
-test('a file that was changed between two parts of the first bytes is begun again', async () => {
+test('a file that changes between two parts of the first bytes is fetched again', async () => {
   const etags = (at: number) => (at === 0 ? '"before"' : '"now"');
   const answer = (request: Asked, number: number) => (number < 2 ? cutAfter(request, etags(number), 3000) : undefined);
   const { asked, opening } = openFrom(whole, { answer });
@@ -161,7 +161,7 @@ test('a file that was changed between two parts of the first bytes is begun agai
   expect(Buffer.compare(await readAll(source), whole)).toBe(0);
 });
 
-test('a first answer that is not as long as its range is refused at once', async () => {
+test('a first response of the wrong length is refused at once', async () => {
   const headers = { 'Content-Range': `bytes 0-65535/${whole.length}`, 'Content-Length': 1000 };
   const { asked, opening } = openFrom(whole, {
     answer: () => ({ status: 206, headers, body: whole.subarray(0, 1000) }),
@@ -172,7 +172,7 @@ test('a first answer that is not as long as its range is refused at once', async
   expect(asked).toHaveLength(1);
 });
 
-test('a first range that the server has encoded is refused at once', async () => {
+test('a first range that the server encoded is refused at once', async () => {
   const headers = { 'Content-Range': `bytes 0-65535/${whole.length}`, 'Content-Length': 1000 };
   const stored = fakeFile(whole, { answer: () => ({ status: 206, headers, body: whole.subarray(0, 1000) }) });
   const encoded = fakeFile(whole, {
@@ -185,7 +185,7 @@ test('a first range that the server has encoded is refused at once', async () =>
   expect([encoded.asked.length, stored.asked.length]).toEqual([1, 1]);
 });
 
-test('a size that no file has is an error of the source', async () => {
+test('an impossible size is an error of the source', async () => {
   const size = '9'.repeat(23);
   const headers = { 'Content-Range': `bytes 0-65535/${size}` };
   const { opening } = openFrom(whole, { answer: () => ({ status: 206, headers, body: whole.subarray(0, HEAD) }) });
@@ -194,13 +194,13 @@ test('a size that no file has is an error of the source', async () => {
   );
 });
 
-test('a server that is not there is asked three times', async () => {
+test('an unreachable server is asked three times', async () => {
   const { asked, opening } = openFrom(whole, { fault: () => 'drop' });
   expect(await told(opening)).toBe(`source: ${OPENED}no answer came from https://127.0.0.1 (other side closed)`);
   expect(asked).toHaveLength(3);
 });
 
-test('a server that is busy and then breaks a connection is there', async () => {
+test('a busy server that then breaks a connection counts as reachable', async () => {
   const faults: Fault[] = ['status 503', 'status 503', 'drop', 'drop'];
   const { asked, opening } = openFrom(whole, { fault: (number) => faults[number] });
   expect(await told(opening)).toBe('nothing failed');
@@ -210,7 +210,7 @@ test('a server that is busy and then breaks a connection is there', async () => 
 test.for([
   ['status 503', 'the server answered 503 Service Unavailable'],
   ['429, until', 'the server answered 429 Too Many Requests'],
-] as const)('a server that says %s for ever is not overrun, and given up', async ([fault, sentence]) => {
+] as const)('a server that always answers %s gets few requests before the failure', async ([fault, sentence]) => {
   const begin = performance.now();
   const { asked, opening } = openFrom(whole, { fault: () => fault }, { patience: 10 });
   expect(await told(opening)).toBe(`source: ${OPENED}${sentence}`);
@@ -237,7 +237,7 @@ const hidesSize = (answer: (method: string, count: number) => Reply | undefined)
 };
 
 const noSize = (status: number) =>
-  `the server does not say how large the file is: Content-Range of its answer 206 to a range has no size, and its answer ${status} to GET no Content-Length`;
+  `the server does not state the size of the file: Content-Range of its response 206 to a range has no size, and its response ${status} to GET has no Content-Length`;
 test.for([
   ['by HEAD', () => undefined, undefined, 2],
   [
@@ -246,10 +246,10 @@ test.for([
     undefined,
     3,
   ],
-  ['does not answer to HEAD', (method) => (method === 'HEAD' ? { end: 'broken' } : undefined), undefined, 3],
+  ['does not respond to HEAD', (method) => (method === 'HEAD' ? { end: 'broken' } : undefined), undefined, 3],
   ['does not allow HEAD', (method) => (method === 'HEAD' ? { status: 405 } : undefined), undefined, 3],
-  ['is busy for a moment', (_, count) => (count < 3 ? { status: 503 } : undefined), undefined, 5],
-  ['says it nowhere', () => ({ status: 200, body: whole }), noSize(200), 3],
+  ['is busy at first', (_, count) => (count < 3 ? { status: 503 } : undefined), undefined, 5],
+  ['never states it', () => ({ status: 200, body: whole }), noSize(200), 3],
   ['allows neither HEAD nor all of the file', () => ({ status: 403 }), noSize(403), 3],
 ] as [
   string,
@@ -276,9 +276,9 @@ test.for([
   [
     'without a length',
     {},
-    'https://127.0.0.1 does not say how large the file is, so one that is cut off may go unnoticed',
+    'https://127.0.0.1 does not state the size of the file, so a truncated file may go unnoticed',
   ],
-] as [string, Record<string, number>, string | undefined][])('a small file that comes whole, %s', async ([
+] as [string, Record<string, number>, string | undefined][])('a small file that is sent whole, %s', async ([
   ,
   headers,
   unnoticed,
@@ -290,7 +290,7 @@ test.for([
   expect(asked).toHaveLength(1);
 });
 
-test('a small file that comes whole, and breaks off once', async () => {
+test('a small file that is sent whole and breaks off once', async () => {
   const { asked, opening } = openFrom(whole, {
     answer: (_, number) => ({
       status: 200,
@@ -310,18 +310,18 @@ test('a whole file that is always shorter than its length', async () => {
 });
 
 const large = new Uint8Array(65 * MIB);
-test('a large file that comes whole is for open', async () => {
+test('a large file that is sent whole can be opened', async () => {
   const { asked, opening } = openFrom(large, sendsWhole(large));
   const source = await opening;
   expect(source).toMatchObject({ size: large.length, name: 'disk.qcow2' });
-  await expect(source.read(0, 1, { signal })).rejects.toThrow("comes as a whole, and is read once, by 'open'");
+  await expect(source.read(0, 1, { signal })).rejects.toThrow("can be read only once, in order, by 'open'");
   expect(asked).toHaveLength(1);
 });
 
-test('a large file of unknown size that comes whole is for open, and its address only', async () => {
+test('a large file of unknown size that is sent whole can be opened by its URL only', async () => {
   const answers = sendsWhole(large, {});
   expect(await told(openFrom(large, answers).opening)).toBe(
-    `unsupported: ${OPENED}its server sends only whole files, and this one is large and of unknown size: hand the address to 'open', which reads it once`,
+    `unsupported: ${OPENED}its server sends only whole files, and this one is large and of unknown size: pass the URL to 'open', which reads it once`,
   );
   vi.stubGlobal('fetch', fakeFile(large, answers).fetch);
   const opened = await openAddress(NODE, ADDRESS, {});
@@ -329,13 +329,13 @@ test('a large file of unknown size that comes whole is for open, and its address
   await opened.close();
 });
 
-test.for(['zstd', 'compress', 'x-other'])('a whole file that comes encoded as %s', async (coding) => {
+test.for(['zstd', 'compress', 'x-other'])('a whole file that is encoded as %s', async (coding) => {
   const { opening } = openFrom(whole, sendsWhole(whole, { 'Content-Encoding': coding }));
-  const sentence = `the server sends the file encoded as ${coding}, which not every system undoes`;
+  const sentence = `the server sends the file encoded as ${coding}, which not every system can decode`;
   expect(await told(opening)).toBe(`source: ${OPENED}${sentence}`);
 });
 
-test('headers that never come', async () => {
+test('a headers function that never resolves', async () => {
   const never = () => new Promise<never>(() => {});
   const { asked, opening } = openFrom(whole, {}, { headers: never });
   expect(await told(opening)).toBe(`source: ${OPENED}no byte came for 30 seconds`);
@@ -349,7 +349,7 @@ test('headers that never come', async () => {
   expect([...asked, ...cancelled.asked]).toEqual([]);
 });
 
-test('headers that fail now and then', async () => {
+test('a headers function that fails sometimes', async () => {
   let calls = 0;
   const headers = async () => {
     calls += 1;
@@ -361,7 +361,7 @@ test('headers that fail now and then', async () => {
   expect(asked.every(({ headers }) => headers['x-token'] === 'fresh')).toBe(true);
 });
 
-test('headers that a program refuses to make', async () => {
+test('a headers function that always fails', async () => {
   const headers = () => {
     throw new Error('sign in again');
   };
@@ -382,7 +382,7 @@ test('opening is cancelled while the server is silent, and before it begins', as
   expect(late.asked).toEqual([]);
 });
 
-test('the signal of opening does not count any more when it is open', async () => {
+test('the signal of opening has no effect after opening', async () => {
   const cancel = new AbortController();
   const source = await openFrom(whole, {}, { signal: cancel.signal }).opening;
   cancel.abort();
@@ -393,13 +393,13 @@ test.for([
   ['timeout', Number.NaN],
   ['timeout', -1],
   ['patience', Number.NaN],
-] as const)('no time: %s %d', async ([name, value]) => {
+] as const)('an invalid time: %s %d', async ([name, value]) => {
   const { asked, opening } = openFrom(whole, {}, { [name]: value });
   expect(await told(opening)).toMatch(new RegExp(`^usage: '${name}' must be a number of seconds, 0 or more`));
   expect(asked).toEqual([]);
 });
 
-test('as long as one likes', async () => {
+test('unlimited times', async () => {
   const endless = { timeout: Number.POSITIVE_INFINITY, patience: Number.POSITIVE_INFINITY };
   const { opening } = openFrom(whole, { fault: (number) => (number < 30 ? 'status 503' : undefined) }, endless);
   expect(Buffer.compare(await readAll(await opening), whole)).toBe(0);
@@ -418,13 +418,18 @@ test.for([
     'Location header is not a valid address',
   ],
   ['the address', { fault: () => 'status 403' }, {}, 'the server answered 403'],
-] as [string, Answers, HttpOptions, string][])('no error has a secret: %s', async ([, answers, options, sentence]) => {
+] as [string, Answers, HttpOptions, string][])('no error contains a secret: %s', async ([
+  ,
+  answers,
+  options,
+  sentence,
+]) => {
   const failed = await openFrom(whole, answers, options).opening.catch(everything);
   expect(failed).toContain(sentence);
   expect(failed).not.toContain('secret');
 });
 
-test('opening waits for its turn where the server is asked as much as may be', async () => {
+test('opening waits for the limit of requests to the server', async () => {
   vi.useRealTimers();
   const held: (() => void)[] = [];
   const before = () => new Promise<void>((go) => held.push(go));
@@ -442,7 +447,7 @@ test('opening waits for its turn where the server is asked as much as may be', a
 
 test.for([
   ['one limit of two', [2, 'shared'], 2],
-  ['limits of their own', [2, 'own'], 5],
+  ['separate limits', [2, 'own'], 5],
   ['no limit', undefined, 5],
   ['one limit of twenty', [20, 'shared'], 5],
 ] as const)('five files of one server that are opened at once, with %s: %d requests at once', async ([

@@ -1,4 +1,4 @@
-// Opens a file on a server: the first request tells how it can be read.
+// Opens a file on a server. The response to the first request decides how the file is read.
 
 import { cancelled, DecantError, reasonOf } from '../errors/errors.js';
 import { checkNames } from '../errors/option-names.js';
@@ -26,40 +26,39 @@ import { atHost, HttpSource, rangeHeader, receive } from './http-source.js';
 import type { OpenedSource } from './opened-source.js';
 import { BufferedFile, openSequential, receiveWhole, SequentialFile, unnoticedEnd } from './whole-file.js';
 
-/** The first request brings as many bytes: the headers and first tables of most images. */
+/** The bytes of the first request: the headers and first tables of most images. */
 const HEAD = 64 << 10;
-/** Range Not Satisfiable: the file ends before. */
+/** Range Not Satisfiable: the file ends before the range. */
 const NOT_THERE = 416;
 
 /**
- * Asks the server for the size of the file; one that sends only whole files, for the file. Fails with `source` where it
- * does not answer, with `unsupported` where it sends a large file as a whole without a word of its size, and with `cancelled`
- * when `options.signal` is aborted.
+ * Opens a file for `httpSource`. Fails with `source` if the server does not respond, with `unsupported` if it sends only whole
+ * files and does not state the size of a large one, and with `cancelled` when `options.signal` is aborted.
  */
 export async function openHttp(platform: HttpPlatform, url: string | URL, options: HttpOptions = {}): Promise<Opened> {
   checkNames('httpSource', options, HTTP_OPTIONS);
-  const { opened, address } = await ask(platform, url, options);
+  const { opened, address } = await openFirst(platform, url, options);
   if (!(opened instanceof SequentialFile) || opened.length !== undefined) return opened;
   await opened.stream.cancel();
   const reason =
-    "its server sends only whole files, and this one is large and of unknown size: hand the address to 'open', which reads it once";
+    "its server sends only whole files, and this one is large and of unknown size: pass the URL to 'open', which reads it once";
   throw new DecantError('unsupported', `Could not open '${address.shown}': ${reason}`);
 }
 
-/** The same for `open`, to which an address is the file. A large file that comes as a whole is a stream. */
+/** Opens a URL that was passed to `open`. Fails as `openHttp`, except that a large file of unknown size becomes a stream. */
 export async function openAddress(
   platform: HttpPlatform,
   url: string | URL,
   options: HttpOptions,
 ): Promise<OpenedSource> {
-  const { opened, address } = await ask(platform, url, options);
+  const { opened, address } = await openFirst(platform, url, options);
   if (opened instanceof SequentialFile) return openSequential(opened);
   return Object.assign(openCustomSource(opened), { identity: address.url.href });
 }
 
 type Opened = HttpSource | BufferedFile | SequentialFile;
 
-async function ask(
+async function openFirst(
   platform: HttpPlatform,
   url: string | URL,
   options: HttpOptions,
@@ -68,7 +67,7 @@ async function ask(
   const { patience, onWaiting } = options;
   const retries = new Retries(patience === undefined ? undefined : timeOf('patience', patience), onWaiting);
   const client = new Client(address, platform, options, retries);
-  // What is opened lives longer than the caller's signal counts.
+  // The opened file outlives the caller's signal.
   const ending = new AbortController();
   const cancel = () => ending.abort();
   options.signal?.addEventListener('abort', cancel);
@@ -90,14 +89,14 @@ async function ask(
   }
 }
 
-/** The first request. */
+/** Sends the first request, within the limits of the host. */
 async function begin(client: Client, retries: Retries, head: Head, signal: AbortSignal): Promise<Opened> {
   const { host } = client;
   await host.enter(signal);
   return beginAtOnce(client, retries, head, signal).finally(() => host.end());
 }
 
-/** `encoded` says why the file is asked for as it is stored. */
+/** Sends the first request. `encoded` is given if the server encoded its first response: the stored file is requested then. */
 async function beginAtOnce(
   client: Client,
   retries: Retries,
@@ -114,7 +113,7 @@ async function beginAtOnce(
       : await head.receive(exchange, signal);
   } catch (thrown) {
     atHost(thrown, exchange.host);
-    // It has encoded the range, and not the file.
+    // The server encoded the range, not the file.
     if (encoded && thrown instanceof WrongLength) throw encoded;
     if (!(thrown instanceof Encoded) || !client.wantStored()) throw thrown;
     next = thrown;
@@ -124,10 +123,10 @@ async function beginAtOnce(
   return opened ?? beginAtOnce(client, retries, head, signal, next);
 }
 
-/** The first bytes of a file, by as many requests as it takes: each continues where the one before broke. */
+/** Receives the first bytes of a file, with as many requests as needed: each continues where the last one broke off. */
 class Head {
-  /** What the first answer has said. */
-  #told: { state: State; host: string; doubt: string | undefined; bytes: Uint8Array } | undefined;
+  /** The state and the buffer, known from the first response. */
+  #first: { state: State; host: string; doubt: string | undefined; bytes: Uint8Array } | undefined;
   #received = 0;
   #before = 0;
 
@@ -137,30 +136,30 @@ class Head {
   ) {}
 
   get remaining(): Range {
-    return { start: this.#received, end: this.#told?.bytes.length ?? HEAD };
+    return { start: this.#received, end: this.#first?.bytes.length ?? HEAD };
   }
 
-  /** Whether enough has come since it was last asked. */
+  /** Whether enough bytes have arrived since the last call. */
   progressed(): boolean {
     const hasCome = this.#received - this.#before >= LEAST;
     if (hasCome) this.#before = this.#received;
     return hasCome;
   }
 
-  /** Receives what the answer to a request for `remaining` brings. */
+  /** Receives the response to a request for `remaining`. */
   async receive(exchange: Exchange, signal: AbortSignal): Promise<HttpSource> {
     const asked = this.remaining;
     const { response, who } = exchange;
     const part = checkPart(response, asked, who);
-    if (this.#told) this.#checkState(this.#told.state, response, part.size);
-    this.#told ??= await this.#begin(exchange, part, signal);
-    const { bytes, state, host, doubt } = this.#told;
+    if (this.#first) this.#checkState(this.#first.state, response, part.size);
+    this.#first ??= await this.#begin(exchange, part, signal);
+    const { bytes, state, host, doubt } = this.#first;
     await receive(exchange, Math.min(bytes.length, part.end) - asked.start, (came) => {
       this.retries.came(came.length);
       bytes.set(came, this.#received);
       this.#received += came.length;
     }).catch((thrown) => {
-      // All has come all the same.
+      // All bytes have arrived: the broken connection does not matter.
       if (!(thrown instanceof Passing) || this.#received < bytes.length) throw thrown;
     });
     const beginning = { state, head: bytes.subarray(0, this.#received), host };
@@ -174,13 +173,13 @@ class Head {
     return { state, host, doubt, bytes: new Uint8Array(Math.min(size, part.end)) };
   }
 
-  /** Fails with `Passing` where the file was changed: the next request begins it again. */
+  /** Throws `Passing` if the file was changed: the next request starts again. */
   #checkState(state: State, response: Response, size: number | undefined): void {
     try {
       checkState(state, response, size);
       if (response.status === NOT_THERE) throw new Changed();
     } catch (thrown) {
-      this.#told = undefined;
+      this.#first = undefined;
       this.#received = 0;
       this.#before = 0;
       throw new Passing(reasonOf(thrown), undefined, { cause: thrown });
@@ -195,12 +194,12 @@ async function beginWhole(
 ): Promise<BufferedFile | SequentialFile> {
   const { response } = exchange;
   const { name, shown, url } = client.address;
-  // A store that says so of a compressed file has it as it is.
+  // Content-Encoding of a stored .gz file describes the file itself: request it as stored.
   const coding = codingOf(response) ?? '';
   if (/\bgzip$/.test(coding) && /\.t?gz$/i.test(name) && client.canStore) throw new Encoded(coding);
   const unnoticed = unnoticedEnd(response, url.origin);
   const came = await receiveWhole(exchange, retries);
-  if ('begun' in came) return new SequentialFile(exchange, came.begun, retries, name, shown, unnoticed);
+  if ('head' in came) return new SequentialFile(exchange, came.head, retries, name, shown, unnoticed);
   return new BufferedFile(came.bytes, name, unnoticed, {
     received: came.bytes.length,
     sent: 0,
@@ -209,29 +208,29 @@ async function beginWhole(
 }
 
 /**
- * The size where Content-Range of `part` does not have it, of a file that is not empty. Some servers allow no HEAD: presigned addresses
- * are for one method, and so are many rules for other origins. Some say that its body is empty, as it is.
+ * Requests the size of a file that is not empty, if Content-Range of `part` does not state it. Some servers do not allow HEAD:
+ * presigned URLs are for one method, and so are many CORS rules. Others answer HEAD with a length of 0. GET is tried then.
  */
 async function sizeOf(client: Client, part: Response, signal: AbortSignal): Promise<number> {
   const size = (response: Response) => (response.status === 200 ? lengthOf(response) || undefined : undefined);
   const head = await answerTo(client, 'HEAD', signal).catch((thrown) => {
     if (!(thrown instanceof Unanswered)) throw thrown;
   });
-  const told = head && size(head);
-  if (told !== undefined) return told;
+  const stated = head && size(head);
+  if (stated !== undefined) return stated;
   const whole = await answerTo(client, 'GET', signal);
   const length = size(whole);
   if (length !== undefined) return length;
   const failure = whole.status === 200 ? undefined : refusal(whole);
   if (failure instanceof Passing) throw failure;
-  throw new Error(`the server does not say how large the file is${whereSizeIsMissing(part, whole)}`);
+  throw new Error(`the server does not state the size of the file${whereSizeIsMissing(part, whole)}`);
 }
 
-/** By which headers the size would be known: a page can be shown them. */
+/** The headers that would state the size: a server can expose them to a page. */
 const whereSizeIsMissing = (part: Response, whole: Response): string =>
   hidesRange(part)
     ? '; it can send Access-Control-Expose-Headers: Content-Range'
-    : `: Content-Range of its answer ${part.status} to a range has no size, and its answer ${whole.status} to GET no Content-Length`;
+    : `: Content-Range of its response ${part.status} to a range has no size, and its response ${whole.status} to GET has no Content-Length`;
 
 async function answerTo(client: Client, method: 'HEAD' | 'GET', signal: AbortSignal): Promise<Response> {
   const { response, end } = await client.ask(method, undefined, signal);

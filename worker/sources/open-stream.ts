@@ -1,9 +1,9 @@
-// Opens a stream of the caller's as the image.
+// Opens a stream as the image.
 
 import { type RemoteStream, StreamReader } from './custom-stream.js';
 import type { OpenedSource } from './opened-source.js';
 
-/** Fails with `usage` where the stream is read by somebody else. */
+/** Opens `stream` and locks it. Throws `usage` if it is locked already. */
 export function openStream(stream: ReadableStream<Uint8Array>, remote?: RemoteStream): OpenedSource {
   const reader = new StreamReader(stream, remote);
   return {

@@ -1,30 +1,30 @@
-// A source as the calling side has it open.
+// A source that is open on the calling side.
 
 import type { FileSpec } from '../messages/messages.js';
 import type { Source } from '../public/types.js';
 import type { StreamReader } from './custom-stream.js';
 
 export interface OpenedSource {
-  /** A file, or a source or a stream of the caller's own, which stays on this side. */
+  /** A file, or a custom source or stream, which stays on this side. */
   spec: FileSpec | { custom: Source; size: number } | { stream: StreamReader };
-  /** Equal only for sources that are one and the same file. */
+  /** Equal only for sources that are the same file. */
   identity: unknown;
-  /** Browsers: the handle by which the file was given, which tells whether two sources are one file, too. */
+  /** Browsers: the handle that was passed, which can also identify the file. */
   entry?: { handle: FileSystemFileHandle; lastModified: number };
   name: string | undefined;
-  /** In bytes, when it was opened; undefined for a stream. */
+  /** The size in bytes at opening; undefined for a stream. */
   size: number | undefined;
-  /** Browsers: whether it is the file of `handle`, which is `file` now, as far as that can be known. */
+  /** Browsers: whether it is the file of `handle`, whose current state is `file`; undefined for no, or if it is unknown. */
   isFile?(handle: FileSystemFileHandle, file: File): Promise<'certain' | 'probable' | undefined>;
-  /** What tells this state of it from others, also for another process: undefined where that cannot be known. */
+  /** Identifies this state of the source, also in another process; undefined if that is impossible. */
   state?: string | undefined;
-  /** Why a change of it could go unnoticed, as a sentence, if it could: `confirm` may find that out. */
+  /** Why a change could go unnoticed, as a sentence. `confirm` may set it. */
   readonly unnoticed?: string | undefined;
-  /** Reads a range of a file that lies here, not on a server. */
+  /** Reads a range of a local file. */
   peek?(offset: number, length: number): Promise<Uint8Array>;
-  /** Fails with `source` where the file is no longer what it was when it was opened. */
+  /** Fails with `source` if the file has changed since it was opened. */
   verify(): Promise<void>;
-  /** Fails with `source` where whoever has the bytes says that they have changed, or says nothing. */
+  /** Asks the owner of the bytes, such as a server. Fails with `source` if they have changed or the check fails. */
   confirm?(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

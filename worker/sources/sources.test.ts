@@ -32,7 +32,7 @@ async function openSource(input: Input): Promise<OpenedSource> {
 
 const open = (input: Input, ...companions: Companion[]) => Sources.open(openSource, input, companions, {});
 
-test('companions by their names, or by the names that are given', async () => {
+test('companions by their own or their given names', async () => {
   const sources = await open(
     own('top'),
     own('middle'),
@@ -47,7 +47,7 @@ test('companions by their names, or by the names that are given', async () => {
   expect(sources.all.map(({ name }) => name)).toEqual(['top', 'middle', 'other', undefined]);
 });
 
-test('headers are for addresses of the origin of the image', async () => {
+test('headers are sent only to the origin of the image', async () => {
   const asked: [Input, unknown][] = [];
   const openAddress = async (input: Input, options: HttpOptions) => {
     asked.push([input, options.headers]);
@@ -84,13 +84,8 @@ test('the same file twice is one companion, unless it stands for another name', 
 });
 
 test.for([
-  ['without a name', own(undefined), 'A companion without a name of its own needs one: { name, source }', undefined],
-  [
-    'that is a stream',
-    new ReadableStream(),
-    'A companion is read at any position, which a stream does not allow',
-    'stream',
-  ],
+  ['without a name', own(undefined), 'A companion without a name must be passed with one: { name, source }', undefined],
+  ['that is a stream', new ReadableStream(), 'A companion must be readable at any position; a stream is not', 'stream'],
 ] as const)('a companion %s is refused, and all are closed', async ([, companion, message, name]) => {
   await expect(open(own('top'), own('base'), companion as Companion)).rejects.toMatchObject({ kind: 'usage', message });
   expect(closed).toEqual(['top', 'base', name]);
@@ -117,7 +112,7 @@ function gates() {
   return { begun, settle, openSource };
 }
 
-test('files are opened side by side, eight at once, and stay in order', async () => {
+test('eight files are opened at once, and stay in order', async () => {
   const { begun, settle, openSource } = gates();
   const names = Array.from({ length: 20 }, (_, at) => `extent${at}`);
   const opening = Sources.open(
@@ -138,7 +133,7 @@ test('files are opened side by side, eight at once, and stay in order', async ()
   expect(sources.all.map(({ name }) => name)).toEqual(['top', ...names]);
 });
 
-test('where one cannot be opened, the others are given up, and those that are open closed', async () => {
+test('if one file cannot be opened, the others are cancelled or closed', async () => {
   const { begun, settle, openSource } = gates();
   const names = Array.from({ length: 20 }, (_, at) => `extent${at}`);
   const opening = Sources.open(
@@ -157,7 +152,7 @@ test('where one cannot be opened, the others are given up, and those that are op
   expect(closed).toEqual(['extent2']);
 });
 
-test('what the sources together say: whether they expect, go over networks, could change unnoticed', async () => {
+test('announcements, networks and unnoticed changes of all sources together', async () => {
   const network = { received: 5, sent: 0, retries: 1 };
   const bare = await open(own('top'));
   expect([bare.expect, bare.networks, bare.unnoticed]).toEqual([false, [], []]);
@@ -180,7 +175,7 @@ test('what the sources together say: whether they expect, go over networks, coul
   expect(stream.networks).toEqual([network]);
 });
 
-test('at the end whoever has the files is asked, and a state that has changed is told', async () => {
+test('at the end, owners of files are asked, and a changed state is an error', async () => {
   const asked: string[] = [];
   const verifying = (name: string) => own(name, { verify: async () => void asked.push(name) });
   const changing: { state?: string } & Source = { ...verifying('base'), state: 'a' };
@@ -192,7 +187,7 @@ test('at the end whoever has the files is asked, and a state that has changed is
   await expect(sources.confirm(never)).rejects.toMatchObject({ kind: 'source' });
 });
 
-test('what is lent: ports for own sources and streams', async () => {
+test('a loan has ports for custom sources and streams', async () => {
   const settings = { salvage: false };
   const sources = await open(own('top', { size: 7, expect: () => {} }), own('base', { size: 3 }));
   const loan = sources.lend(settings);

@@ -1,4 +1,4 @@
-// An image and its companions, opened.
+// The opened sources of an image and its companions.
 
 import { anyOf } from '../calls/signals.js';
 import { isObject } from '../calls/values.js';
@@ -12,18 +12,18 @@ import { expects, isCustomSource } from './custom-source.js';
 import { Loan } from './loan.js';
 import type { OpenedSource } from './opened-source.js';
 
-/** How to open an image, besides its sources. */
+/** The options for opening an image, without its sources. */
 export type ImageSettings = Omit<ImageSpec, 'source' | 'companions'>;
 
-/** Opens a source; what cannot be one is `usage`. Fails with `cancelled` when the options' signal is aborted. */
+/** Opens a source. Fails with `usage` if it cannot be one, and with `cancelled` when the options' signal is aborted. */
 export type OpenSource = (input: Input, options: HttpOptions) => Promise<OpenedSource>;
 
-/** How many files are opened at once: each may be a round trip to a server. */
+/** How many files are opened at once: each may need a round trip to a server. */
 const AT_ONCE = 8;
 
 export class Sources {
   private constructor(
-    /** The image first, then its companions. */
+    /** The image, then its companions. */
     readonly all: OpenedSource[],
     readonly companions: Omit<CompanionSpec, 'source'>[],
   ) {}
@@ -52,17 +52,17 @@ export class Sources {
     return this.all[0]!;
   }
 
-  /** Why changes of the files meanwhile could go unnoticed, as sentences. */
+  /** Why changes of the files could go unnoticed, as sentences. */
   get unnoticed(): string[] {
     return [...new Set(this.all.flatMap(({ unnoticed }) => unnoticed ?? []))];
   }
 
-  /** Whether one of them fetches ahead what it is told of. */
+  /** Whether a source wants announcements of reads. */
   get expect(): boolean {
     return this.all.some(({ spec }) => 'custom' in spec && expects(spec.custom));
   }
 
-  /** What has gone over networks so far, for each source behind one. */
+  /** The traffic so far of each source on a network. */
   get networks(): Network[] {
     const networkOf = ({ spec }: OpenedSource) => {
       if ('custom' in spec) return spec.custom.network;
@@ -71,25 +71,25 @@ export class Sources {
     return this.all.flatMap((source) => networkOf(source) ?? []);
   }
 
-  /** Lends the sources to a coordinator, which is to open them by `settings`; the caller ends the loan. */
+  /** Lends the sources to a coordinator, for opening them with `settings`. The caller must end the loan. */
   lend(settings: ImageSettings): Loan {
     const loan = new Loan();
-    const travelling = ({ spec }: OpenedSource): SourceSpec => {
+    const toSpec = ({ spec }: OpenedSource): SourceSpec => {
       if ('custom' in spec) return { port: loan.lend(spec.custom), size: spec.size, expects: expects(spec.custom) };
       return 'stream' in spec ? { stream: loan.lendStream(spec.stream) } : spec;
     };
-    const [source, ...others] = this.all.map(travelling);
+    const [source, ...others] = this.all.map(toSpec);
     const companions = this.companions.map((companion, at) => ({ ...companion, source: others[at]! }));
     loan.image = { ...settings, source: source!, companions };
     return loan;
   }
 
-  /** Fails with `source` where a file is no longer what it was when it was opened. */
+  /** Fails with `source` if a file has changed since it was opened. */
   async verify(): Promise<void> {
     for (const source of this.all) await source.verify();
   }
 
-  /** The same at the end of a conversion, when those that have the files are asked too: `unnoticed` may be another then. */
+  /** Like `verify`, at the end of a conversion: also asks the owners of the files. May change `unnoticed`. */
   async confirm(signal: AbortSignal): Promise<void> {
     await Promise.all(this.all.map((source) => source.confirm?.(signal)));
     await this.verify();
@@ -99,14 +99,14 @@ export class Sources {
     return closeAll(this.all);
   }
 
-  /** `standsFor` is the name that the caller gives it. */
+  /** Adds a companion. `standsFor` is the name that the caller gave it. */
   async #add(opened: OpenedSource, standsFor: string | undefined): Promise<void> {
     if ('stream' in opened.spec) {
-      throw new DecantError('usage', 'A companion is read at any position, which a stream does not allow');
+      throw new DecantError('usage', 'A companion must be readable at any position; a stream is not');
     }
     const name = opened.name ?? standsFor;
     if (name === undefined) {
-      throw new DecantError('usage', 'A companion without a name of its own needs one: { name, source }');
+      throw new DecantError('usage', 'A companion without a name must be passed with one: { name, source }');
     }
     const known = await this.#placeOf(opened);
     // The same file twice is one candidate, not two.
@@ -115,12 +115,12 @@ export class Sources {
     this.companions.push({ name, standsFor, isImage: known === 0 });
   }
 
-  /** The place in `all` of a source that is the same file as `source`; -1 if there is none. */
+  /** The index in `all` of a source that is the same file; -1 if there is none. */
   async #placeOf({ identity, entry, size }: OpenedSource): Promise<number> {
     const known = this.all.findIndex((source) => source.identity === identity);
     if (known >= 0 || !entry) return known;
     for (const [at, other] of this.all.entries()) {
-      // The browser is asked about few of many files: one entry has one size and time.
+      // The same file has the same size and time: the browser is asked about few of many files.
       if (other.size !== size || other.entry?.lastModified !== entry.lastModified) continue;
       if (await other.entry.handle.isSameEntry(entry.handle)) return at;
     }
@@ -134,7 +134,7 @@ const isNamed = (companion: Companion): companion is { name: string; source: Inp
 const namedCompanion = (companion: Companion): { name: string | undefined; source: Input } =>
   isNamed(companion) ? companion : { name: undefined, source: companion };
 
-/** Opens all of `inputs`, as many at once as may be. Where one fails, the others are given up, and closed. */
+/** Opens `inputs`, several at once. If one fails, cancels and closes the others. */
 async function openAll(open: OpenSource, inputs: Input[], options: HttpOptions): Promise<OpenedSource[]> {
   const ending = new AbortController();
   const signal = options.signal ? anyOf([options.signal, ending.signal]) : ending.signal;
@@ -155,12 +155,12 @@ async function openAll(open: OpenSource, inputs: Input[], options: HttpOptions):
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   if (!failure) return opened;
-  // Without those that were not opened.
+  // The array has gaps for sources that were not opened.
   await closeAll(opened.filter(Boolean));
   throw failure.thrown;
 }
 
-/** How `input` is opened beside `image`: headers are for addresses of the image's origin. */
+/** The options for `input`: headers are sent only to the origin of `image`. */
 function optionsFor(input: Input, image: Input, { headers, ...options }: HttpOptions): HttpOptions {
   const isAtOrigin = isHttp(input) && isHttp(image) && addressOf(input).url.origin === addressOf(image).url.origin;
   return isAtOrigin && headers !== undefined ? { ...options, headers } : options;

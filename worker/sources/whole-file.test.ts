@@ -37,7 +37,7 @@ const fileOf = (came: number, length: number | undefined, headers = {}): Reply =
 async function received(reply: Reply): Promise<string> {
   try {
     const got = await receiveWhole(exchangeOf(reply), new Retries());
-    return 'bytes' in got ? `${got.bytes.length} bytes` : `begun: ${got.begun.length} parts`;
+    return 'bytes' in got ? `${got.bytes.length} bytes` : `head: ${got.head.length} parts`;
   } catch (thrown) {
     return `${thrown instanceof Passing ? 'may pass' : 'fails'}: ${(thrown as Error).message}`;
   }
@@ -50,8 +50,8 @@ test.for([
   ['cut off', fileOf(1000, 5000), 'may pass: the connection broke'],
   ['as large as is kept', fileOf(64 * MIB, 64 * MIB), `${64 * MIB} bytes`],
   ['as large as is kept, without a length', fileOf(64 * MIB, undefined), `${64 * MIB} bytes`],
-  ['larger, as its length says', fileOf(0, 64 * MIB + 1), 'begun: 0 parts'],
-  ['larger, without a length', fileOf(64 * MIB + 1, undefined), 'begun: 672 parts'],
+  ['larger, as its length says', fileOf(0, 64 * MIB + 1), 'head: 0 parts'],
+  ['larger, without a length', fileOf(64 * MIB + 1, undefined), 'head: 672 parts'],
   // The length is that of what travels.
   ['encoded by gzip', fileOf(5000, 1000, { 'Content-Encoding': 'gzip' }), '5000 bytes'],
   ['encoded by gzip, and shorter', fileOf(500, 1000, { 'Content-Encoding': 'gzip' }), '500 bytes'],
@@ -63,13 +63,13 @@ test.for([
   ...['zstd', 'compress', 'x-other', 'gzip, br'].map((coding): [string, Reply, string] => [
     coding,
     fileOf(10, 10, { 'Content-Encoding': coding }),
-    `fails: the server sends the file encoded as ${coding}, which not every system undoes`,
+    `fails: the server sends the file encoded as ${coding}, which not every system can decode`,
   ]),
 ] as [string, Reply, string][])('a whole file, %s', async ([, reply, expected]) => {
   expect(await received(reply)).toBe(expected);
 });
 
-test('a kept file gives copies of its parts', async () => {
+test('a buffered file returns copies of its parts', async () => {
   const network = { received: 3, sent: 0, retries: 0 };
   const kept = new BufferedFile(Uint8Array.of(1, 2, 3), 'disk', undefined, network);
   expect(kept).toMatchObject({ size: 3, name: 'disk', network });
@@ -81,7 +81,7 @@ test('a kept file gives copies of its parts', async () => {
 const comingFile = (exchange: Exchange, begun: Uint8Array[] = []) =>
   new SequentialFile(exchange, begun, new Retries(), 'disk', 'http://host/disk', undefined);
 
-test('a file that comes in order is the bytes that have come and those that follow', async () => {
+test('a sequential file has the received bytes and those that follow', async () => {
   const exchange = exchangeOf(fileOf(250_000, 250_004));
   const file = comingFile(exchange, [Uint8Array.of(1, 2), Uint8Array.of(3, 4)]);
   expect(file.size).toBe(250_004);
@@ -92,20 +92,20 @@ test('a file that comes in order is the bytes that have come and those that foll
   expect(exchange.isEnded).toBe(true);
 });
 
-const ONCE = 'the server sends only whole files, so reading cannot go on from there';
+const ONCE = 'the server sends only whole files, so reading cannot continue from there';
 test.for([
   ['breaks off', { ...fileOf(1000, 5000), end: 'broken' }, `terminated; ${ONCE}`],
   ['ends early', fileOf(1000, 5000), `the connection broke; ${ONCE}`],
-] as [string, Reply, string][])('a file that comes in order and %s', async ([, reply, message]) => {
+] as [string, Reply, string][])('a sequential file that %s', async ([, reply, message]) => {
   const exchange = exchangeOf(reply);
   const reading = new Response(comingFile(exchange).stream).arrayBuffer();
   await expect(reading).rejects.toThrow(message);
   expect(exchange.isEnded).toBe(true);
 });
 
-test('a file that comes in order is read by open only, once', async () => {
+test('a sequential file can only be read by open, once', async () => {
   const file = comingFile(exchangeOf(fileOf(10, 10)));
-  await expect(file.read()).rejects.toThrow("http://host/disk comes as a whole, and is read once, by 'open'");
+  await expect(file.read()).rejects.toThrow("http://host/disk can be read only once, in order, by 'open'");
   const opened = openSequential(file);
   expect(opened).toMatchObject({ name: 'disk', size: undefined });
   expect(() => openSequential(file)).toThrow(expect.objectContaining({ kind: 'usage' }));
@@ -113,7 +113,7 @@ test('a file that comes in order is read by open only, once', async () => {
   expect(await stream.read(0, 20, never)).toHaveLength(10);
 });
 
-test('a file that nobody wants any more is not fetched', async () => {
+test('a cancelled file is not fetched', async () => {
   const exchange = exchangeOf(fileOf(10, 10));
   await openSequential(comingFile(exchange)).close();
   expect(exchange.isEnded).toBe(true);
@@ -128,7 +128,7 @@ test('the size of an encoded file is not its length', () => {
 
 test.for([
   [{ 'Content-Length': '10' }, undefined],
-  [{}, 'http://host does not say how large the file is, so one that is cut off may go unnoticed'],
-] as const)('an end that may go unnoticed: %o', ([headers, sentence]) => {
+  [{}, 'http://host does not state the size of the file, so a truncated file may go unnoticed'],
+] as const)('truncation that may go unnoticed: %o', ([headers, sentence]) => {
   expect(unnoticedEnd(new Response(null, { headers }), 'http://host')).toBe(sentence);
 });

@@ -1,4 +1,4 @@
-// A file of a server that sends only whole files: kept in memory where it is small, otherwise read once, in order.
+// A file of a server that sends only whole files: kept in memory if it is small, otherwise read once, in order.
 
 import { reasonOf } from '../errors/errors.js';
 import { codingOf, lengthOf } from '../http/answer.js';
@@ -9,33 +9,33 @@ import type { Network, Source } from '../public/types.js';
 import { openStream } from './open-stream.js';
 import type { OpenedSource } from './opened-source.js';
 
-/** The most that is kept in memory, in bytes. */
+/** The largest file that is kept in memory, in bytes. */
 const MOST_KEPT = 64 << 20;
 
-/** Says why a file that was cut off could go unnoticed, as a sentence, if it could. */
+/** Why a truncated file could go unnoticed, as a sentence; undefined if it could not. */
 export const unnoticedEnd = (response: Response, origin: string): string | undefined =>
   lengthOf(response) === undefined
-    ? `${origin} does not say how large the file is, so one that is cut off may go unnoticed`
+    ? `${origin} does not state the size of the file, so a truncated file may go unnoticed`
     : undefined;
 
-/** Those that every `fetch` takes off. */
+/** The encodings that every `fetch` decodes. */
 const CODINGS = ['gzip', 'x-gzip', 'deflate', 'br'];
 
-/** Fails where the body is not the file, and no `fetch` makes it that. */
+/** Throws if the body has an encoding that not every `fetch` decodes. */
 function checkCoding(response: Response): void {
   const coding = codingOf(response);
   if (coding === undefined || CODINGS.includes(coding)) return;
-  throw new Error(`the server sends the file encoded as ${coding}, which not every system undoes`);
+  throw new Error(`the server sends the file encoded as ${coding}, which not every system can decode`);
 }
 
-/** Fails with `Passing` where the body of so many bytes has ended before its end. */
+/** Throws `Passing` if the body ended early, after `received` bytes. */
 function checkEnd(response: Response, received: number): void {
-  // The length is that of what travels, and other origins need not say whether that is encoded.
+  // Content-Length counts encoded bytes, and a cross-origin response may hide its encoding.
   const length = codingOf(response) === undefined && response.type !== 'cors' ? lengthOf(response) : undefined;
   if (length !== undefined && received < length) throw new Passing('the connection broke');
 }
 
-/** A file that was fetched as a whole. */
+/** A small file that was fetched as a whole. */
 export class BufferedFile implements Source {
   constructor(
     private readonly bytes: Uint8Array,
@@ -53,17 +53,17 @@ export class BufferedFile implements Source {
   }
 }
 
-/** A file that comes in order. For `open` it is a stream; nobody else can read of it. */
+/** A large file that arrives in order. `open` reads its stream; `read` always fails. */
 export class SequentialFile implements Source {
   readonly stream: ReadableStream<Uint8Array>;
-  /** In bytes, where the server says it. */
+  /** The size in bytes, if the server states it. */
   readonly length: number | undefined;
   #received = 0;
 
-  /** `begun` are the bytes that have come already. */
+  /** `head`: the bytes that have arrived already. */
   constructor(
     exchange: Exchange,
-    begun: Uint8Array[],
+    head: Uint8Array[],
     private readonly retries: Retries,
     readonly name: string,
     readonly shown: string,
@@ -71,7 +71,7 @@ export class SequentialFile implements Source {
   ) {
     this.length = codingOf(exchange.response) === undefined ? lengthOf(exchange.response) : undefined;
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
-      const bytes = begun.shift() ?? (await next(exchange, this.#received));
+      const bytes = head.shift() ?? (await next(exchange, this.#received));
       if (!bytes) return controller.close();
       this.#received += bytes.length;
       retries.came(bytes.length);
@@ -89,17 +89,17 @@ export class SequentialFile implements Source {
   }
 
   async read(): Promise<Uint8Array> {
-    throw new Error(`${this.shown} comes as a whole, and is read once, by 'open'`);
+    throw new Error(`${this.shown} can be read only once, in order, by 'open'`);
   }
 }
 
-/** Fails with `usage` where it was opened before. */
+/** Opens the stream of `file`. Throws `usage` if it was opened before. */
 export function openSequential(file: SequentialFile): OpenedSource {
   const { unnoticed, name } = file;
   return { ...openStream(file.stream, file), name, ...(unnoticed === undefined ? {} : { unnoticed }) };
 }
 
-/** The next bytes of the file behind those that were `received`. */
+/** Resolves to the next bytes of the file, after the first `received`; undefined at its end. */
 async function next(exchange: Exchange, received: number): Promise<Uint8Array | undefined> {
   try {
     const bytes = await exchange.next();
@@ -109,31 +109,31 @@ async function next(exchange: Exchange, received: number): Promise<Uint8Array | 
     return undefined;
   } catch (thrown) {
     exchange.end();
-    const reason = `${reasonOf(thrown)}; the server sends only whole files, so reading cannot go on from there`;
+    const reason = `${reasonOf(thrown)}; the server sends only whole files, so reading cannot continue from there`;
     throw new Error(reason, { cause: thrown });
   }
 }
 
-/** The bytes of the answer if they are few, which ends it; otherwise those that have come. Fails with `Passing`. */
+/** Resolves to all bytes of a small response, or to the first bytes (`head`) of a large one. Fails with `Passing`. */
 export async function receiveWhole(
   exchange: Exchange,
   retries: Retries,
-): Promise<{ bytes: Uint8Array } | { begun: Uint8Array[] }> {
+): Promise<{ bytes: Uint8Array } | { head: Uint8Array[] }> {
   checkCoding(exchange.response);
-  const begun: Uint8Array[] = [];
+  const head: Uint8Array[] = [];
   let length = 0;
   const isLarge = (lengthOf(exchange.response) ?? 0) > MOST_KEPT;
   while (!isLarge && length <= MOST_KEPT) {
     const bytes = await exchange.next();
     if (!bytes) {
       checkEnd(exchange.response, length);
-      return { bytes: joined(begun, length) };
+      return { bytes: joined(head, length) };
     }
-    begun.push(bytes);
+    head.push(bytes);
     retries.came(bytes.length);
     length += bytes.length;
   }
-  return { begun };
+  return { head };
 }
 
 function joined(parts: Uint8Array[], length: number): Uint8Array {

@@ -58,17 +58,17 @@ describe('keeps the contract', () => {
     });
   }
 
-  test('one that gives parts of what it keeps', async () => {
+  test('one that returns parts of a kept array', async () => {
     const parts = async (offset: number, length: number) => bytes.subarray(offset, offset + length);
     expect(await checkSource(sourceOf({ read: parts }), bytes)).toEqual([]);
   });
 
-  test('one of nothing, which is never read', async () => {
+  test('an empty one, which is never read', async () => {
     const never = () => Promise.reject(new Error('never'));
     expect(await checkSource({ size: 0, read: never })).toEqual([]);
   });
 
-  test('one of a file, without what is expected', async ({ folder }) => {
+  test('one of a file, without expected bytes', async ({ folder }) => {
     const path = join(folder, 'file');
     writeFileSync(path, bytes.subarray(0, 5_000_000));
     const fd = openSync(path, 'r');
@@ -89,41 +89,39 @@ describe('breaks the contract', () => {
     [
       'one byte too few',
       sourceOf({ read: async (offset: number, length: number) => bytes.slice(offset, offset + length - 1) }),
-      'read(0, 1) gives 0 bytes',
+      'read(0, 1) returns 0 bytes',
     ],
     [
       'a buffer',
       sourceOf({ read: async (offset: number, length: number) => bytes.slice(offset, offset + length).buffer }),
-      'gives no Uint8Array',
+      'does not return a Uint8Array',
     ],
     ['short at the end', sourceOf({ size: SIZE + 1 }), `size is ${SIZE + 1}, but ${SIZE} bytes are expected`],
     ['no size', sourceOf({ size: undefined }), 'size is undefined'],
     ['a size below zero', sourceOf({ size: -1 }), 'size is -1'],
-    ['a name that is a number', sourceOf({ name: 7 }), 'name is no string'],
-    ['no read', { size: SIZE } as Source, 'read is no function'],
+    ['a name that is a number', sourceOf({ name: 7 }), 'name must be a string'],
+    ['no read', { size: SIZE } as Source, 'read must be a function'],
     [
       'wrong bytes',
       sourceOf({ read: (offset: number, length: number) => read(Math.max(offset - 1, 0), length) }),
-      'gives a wrong byte at',
+      'returns a wrong byte at',
     ],
     ['an error', sourceOf({ read: () => Promise.reject(new Error('gone')) }), 'has failed: gone'],
-    ['an array that it keeps', keeping(), 'asked a second time after its array was given away, gives 0 bytes'],
-    ['one buffer for all', sharing(), 'one of 8 at once, gives'],
-    ['spoilt by an abort', spoilt(), 'after an aborted one, has failed: spoilt'],
+    ['a kept array', keeping(), 'repeated after its array was transferred, returns 0 bytes'],
+    ['one shared buffer', sharing(), 'one of 8 at once, returns'],
+    ['spoilt by an abort', spoilt(), 'after an aborted read, has failed: spoilt'],
   ] as [string, Source, string][]) {
     test(`a source: ${what}`, async () => {
       expect((await checkSource(source, bytes)).join('\n')).toContain(sentence);
     });
   }
 
-  test('a source that gives away all that it keeps', async () => {
+  test('a source that returns its only array', async () => {
     const all = new Uint8Array(70_000);
     const source = sourceOf(
       { read: async (offset: number, length: number) => all.subarray(offset, offset + length) },
       all.length,
     );
-    expect((await checkSource(source)).join('\n')).toContain(
-      'asked a second time after its array was given away, has failed',
-    );
+    expect((await checkSource(source)).join('\n')).toContain('repeated after its array was transferred, has failed');
   });
 });

@@ -5,7 +5,7 @@ import { Findings, firstDifference } from './findings.js';
 
 /** The length of a long read, in bytes. */
 const LONG = 4 << 20;
-/** The number of reads at once: as many as a conversion has under way. */
+/** The number of concurrent reads: as many as a conversion makes. */
 const AT_ONCE = 8;
 
 interface ReadRange {
@@ -14,9 +14,8 @@ interface ReadRange {
 }
 
 /**
- * Tests whether `source` keeps the contract of `Source` and, if `expected` is given, whether it has these bytes. Reads
- * at most 50 MiB. Resolves to a list of sentences, one for each fault that was found; to an empty list if there is
- * none.
+ * Tests the contract of `Source` on `source` and, if `expected` is given, compares its bytes. Reads at most 50 MiB. Resolves to
+ * a list of sentences, one for each fault; to an empty list if there is none.
  */
 export async function checkSource(source: Source, expected?: Uint8Array): Promise<string[]> {
   const findings = new Findings();
@@ -38,8 +37,8 @@ function checkProperties(source: { size?: unknown; name?: unknown; read?: unknow
   if (!Number.isSafeInteger(size) || (size as number) < 0) {
     findings.add(`size is ${String(size)}, but must be a whole number from 0 to 2^53-1`);
   }
-  if (name !== undefined && typeof name !== 'string') findings.add('name is no string');
-  if (typeof read !== 'function') findings.add('read is no function');
+  if (name !== undefined && typeof name !== 'string') findings.add('name must be a string');
+  if (typeof read !== 'function') findings.add('read must be a function');
   return findings.sentences.length === 0;
 }
 
@@ -81,9 +80,9 @@ class SourceContract {
       if (!first) return;
       const kept = first.slice();
       moveAway(first);
-      const name = `${nameOf(range)}, asked a second time after its array was given away,`;
+      const name = `${nameOf(range)}, repeated after its array was transferred,`;
       const again = await this.#read(range, name);
-      if (again && firstDifference(kept, again) !== undefined) this.findings.add(`${name} gives other bytes`);
+      if (again && firstDifference(kept, again) !== undefined) this.findings.add(`${name} returns other bytes`);
       if (!again) return;
     }
   }
@@ -99,7 +98,7 @@ class SourceContract {
       const alone = await this.#read(range, nameOf(range));
       const other = together[at];
       if (alone && other && firstDifference(alone, other) !== undefined) {
-        this.findings.add(`${name(range)} gives other bytes than alone`);
+        this.findings.add(`${name(range)} returns other bytes than alone`);
       }
     }
   }
@@ -111,37 +110,37 @@ class SourceContract {
       const abort = new AbortController();
       if (before) abort.abort();
       const reading = (async () => this.source.read(range.offset, range.length, { signal: abort.signal }))();
-      // It may fail, since it is aborted: only the next read counts.
+      // An aborted read may fail: only the next read counts.
       reading.catch(() => {});
       abort.abort();
-      await this.#read(range, `${nameOf(range)}, after an aborted one,`);
+      await this.#read(range, `${nameOf(range)}, after an aborted read,`);
     }
   }
 
-  /** The bytes of `range`; `undefined`, and a fault, if they are not right. */
+  /** Reads a range. Resolves to `undefined`, and adds a fault, if the result is wrong. */
   async #read({ offset, length }: ReadRange, name: string): Promise<Uint8Array | undefined> {
     const { signal } = new AbortController();
     const result = await this.findings.call(name, () => this.source.read(offset, length, { signal }));
     if (!result) return undefined;
     const bytes: unknown = result.value;
     if (!(bytes instanceof Uint8Array)) {
-      this.findings.add(`${name} gives no Uint8Array`);
+      this.findings.add(`${name} does not return a Uint8Array`);
       return undefined;
     }
     if (bytes.length !== length) {
-      this.findings.add(`${name} gives ${bytes.length} bytes`);
+      this.findings.add(`${name} returns ${bytes.length} bytes`);
       return undefined;
     }
     const difference = this.expected && firstDifference(bytes, this.expected.subarray(offset, offset + length));
     if (difference === undefined) return bytes;
-    this.findings.add(`${name} gives a wrong byte at ${offset + difference}`);
+    this.findings.add(`${name} returns a wrong byte at ${offset + difference}`);
     return undefined;
   }
 }
 
 const nameOf = ({ offset, length }: ReadRange): string => `read(${offset}, ${length})`;
 
-/** Transfers the buffer of `bytes`, if it holds nothing else. */
+/** Transfers the buffer of `bytes` if it contains nothing else. */
 function moveAway(bytes: Uint8Array): void {
   if (bytes.length !== bytes.buffer.byteLength) return;
   try {

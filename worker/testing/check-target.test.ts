@@ -159,14 +159,14 @@ describe('breaks the contract', () => {
           return this.close();
         }
       },
-      'a whole disk is there after abort after open',
+      'a complete disk remains after abort after open',
     ],
     [
       'has no abort',
       class extends Memory {
         override abort = undefined as unknown as () => Promise<void>;
       },
-      'abort is no function',
+      'abort must be a function',
     ],
     [
       'cannot be aborted before it is open',

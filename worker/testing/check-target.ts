@@ -4,14 +4,14 @@ import { DecantError } from '../errors/errors.js';
 import type { Target } from '../public/types.js';
 import { Findings, firstDifference } from './findings.js';
 
-/** In bytes. */
+/** The length of a piece, in bytes. */
 const PIECE_LENGTH = 1 << 20;
-/** In bytes: less than a block. */
+/** The length of the last piece, in bytes: less than a block. */
 const LAST_LENGTH = 512;
-/** The pieces of the disk that is written. */
+/** The pieces of the test disk. */
 const KINDS = ['data', 'hole', 'data', 'data', 'hole', 'data', 'hole'] as const;
 const SIZE = (KINDS.length - 1) * PIECE_LENGTH + LAST_LENGTH;
-/** How long a conversion waits for `abort`, in seconds, unless the target says how long. */
+/** How long a conversion waits for `abort` by default, in seconds. */
 const ABORT_TIMEOUT = 0.2;
 
 interface DiskPiece {
@@ -35,9 +35,9 @@ function bytesOf({ kind, offset, length }: DiskPiece): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Tests whether targets keep the contract of `Target`. `make` returns a new target at each call. `readBack` resolves
- * to the bytes that were written to a target, or to `undefined` if it has nothing complete. Writes 6 MiB a few times.
- * Resolves to a list of sentences, one for each fault that was found; to an empty list if there is none.
+ * Tests the contract of `Target`. `make` returns a new target at each call. `readBack` resolves to the bytes that were written
+ * to a target, or to `undefined` if it has no complete output. Writes 6 MiB a few times. Resolves to a list of sentences, one
+ * for each fault; to an empty list if there is none.
  */
 export async function checkTarget<T extends Target>(
   make: () => T | Promise<T>,
@@ -57,7 +57,7 @@ export async function checkTarget<T extends Target>(
   await contract.checkAbort('while it writes', async (target) => {
     await contract.open(target, SIZE);
     const writing = (async () => target.write(0, bytesOf(pieces[0]!)))();
-    // It may fail, since it is aborted: only what is left afterwards counts.
+    // An aborted write may fail: only the remaining output counts.
     writing.catch(() => {});
   });
   return findings.sentences;
@@ -75,10 +75,12 @@ class TargetContract<T extends Target> {
     if (!target) return false;
     const { concurrency, ordered }: { concurrency?: unknown; ordered?: unknown } = target;
     for (const name of ['write', 'close', 'abort'] as const) {
-      if (typeof target[name] !== 'function') this.findings.add(`${name} is no function`);
+      if (typeof target[name] !== 'function') this.findings.add(`${name} must be a function`);
     }
     for (const name of ['open', 'hole'] as const) {
-      if (target[name] !== undefined && typeof target[name] !== 'function') this.findings.add(`${name} is no function`);
+      if (target[name] !== undefined && typeof target[name] !== 'function') {
+        this.findings.add(`${name} must be a function`);
+      }
     }
     if (
       concurrency !== undefined &&
@@ -86,13 +88,13 @@ class TargetContract<T extends Target> {
     ) {
       this.findings.add(`concurrency is ${String(concurrency)}, but must be a whole number from 1 to 64`);
     }
-    if (ordered !== undefined && typeof ordered !== 'boolean') this.findings.add('ordered is neither true nor false');
+    if (ordered !== undefined && typeof ordered !== 'boolean') this.findings.add('ordered must be true or false');
     if (this.findings.sentences.length > 0) return false;
     await this.findings.call('abort before open', () => target.abort(reason()));
     return true;
   }
 
-  /** Writes a disk of `pieces` as a conversion does, and compares what is read back. */
+  /** Writes a disk of `pieces` as a conversion does, and compares the bytes that are read back. */
   async checkDisk(what: string, pieces: DiskPiece[]): Promise<void> {
     const target = await this.#made();
     if (!target) return;
@@ -110,7 +112,7 @@ class TargetContract<T extends Target> {
     const back = await this.findings.call('readBack', () => this.readBack(target));
     if (!back) return;
     if (!back.value) {
-      this.findings.add(`${what} is not there after close`);
+      this.findings.add(`${what} is missing after close`);
       return;
     }
     const expected = new Uint8Array(size);
@@ -130,7 +132,7 @@ class TargetContract<T extends Target> {
     const { abortTimeout = ABORT_TIMEOUT } = target;
     if (!(await this.findings.call(`abort ${when}`, () => target.abort(reason()), abortTimeout * 1000))) return;
     const back = await this.findings.call('readBack', () => this.readBack(target));
-    if (back?.value && back.value.length >= SIZE) this.findings.add(`a whole disk is there after abort ${when}`);
+    if (back?.value && back.value.length >= SIZE) this.findings.add(`a complete disk remains after abort ${when}`);
   }
 
   async open(target: T, size: number): Promise<void> {

@@ -1,8 +1,8 @@
-// The faults that a contract test finds, as sentences.
+// The findings of a contract test: sentences about faults.
 
 import { reasonOf } from '../errors/errors.js';
 
-/** How long a call may take, in milliseconds. After that it counts as one that never settles. */
+/** How long a call may take, in milliseconds, before it counts as one that never settles. */
 const PATIENCE = 10_000;
 
 /** A list of faults without repetitions. */
@@ -13,7 +13,7 @@ export class Findings {
     if (!this.sentences.includes(sentence)) this.sentences.push(sentence);
   }
 
-  /** What `call` resolves to. If it fails or does not settle, adds a sentence about `name` and returns `undefined`. */
+  /** Resolves to the result of `call`. If it fails or does not settle, adds a sentence about `name` and resolves to `undefined`. */
   async call<T>(name: string, call: () => Promise<T> | T, patience = PATIENCE): Promise<{ value: T } | undefined> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<'late'>((resolve) => {
@@ -32,7 +32,7 @@ export class Findings {
   }
 }
 
-/** The index of the first byte in which two arrays differ; `undefined` if they are equal. */
+/** The index of the first byte that differs; `undefined` if the arrays are equal. */
 export function firstDifference(a: Uint8Array, b: Uint8Array): number | undefined {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at += 1) if (a[at] !== b[at]) return at;

@@ -1,4 +1,4 @@
-// Contract tests that authors run on sources and targets of their own, in Node and in browsers.
+// `decant/testing`: contract tests for custom sources and targets, in Node and in browsers.
 
 export type { Waiting } from '../http/types.js';
 export type { Bytes, Network, Source, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';

@@ -1,9 +1,9 @@
-// Block devices, as Linux tells of them in /sys/dev/block/MAJOR:MINOR.
+// Block devices of Linux, described in /sys/dev/block/MAJOR:MINOR.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The unit of `size`, whatever the device's own. */
+/** The unit of the file `size` in bytes, for all devices. */
 const SECTOR = 512;
 
 /** MAJOR:MINOR of a device, as glibc's `gnu_dev_major` and `gnu_dev_minor` split its number. */

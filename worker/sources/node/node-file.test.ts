@@ -24,7 +24,7 @@ describe('a file handle', () => {
     await handle.close();
   });
 
-  test('gives its file, whatever becomes of the handle', async ({ folder }) => {
+  test('opens its file independently of the handle', async ({ folder }) => {
     const path = join(folder, 'image');
     writeFileSync(path, 'image');
     const handle = await open(path);
@@ -42,7 +42,7 @@ describe('a file handle', () => {
     await other.close();
   });
 
-  test('gives a file that has no name any more', async ({ folder }) => {
+  test('opens a deleted file', async ({ folder }) => {
     const path = join(folder, 'image');
     writeFileSync(path, 'image');
     const handle = await open(path);

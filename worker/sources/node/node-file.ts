@@ -1,4 +1,4 @@
-// Files and pipes of Node as the image.
+// Files, block devices and named pipes in Node as images.
 
 import { type BigIntStats, close, constants, fstat, open, read } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import type { OpenedSource } from '../opened-source.js';
 import { deviceSize } from './block-device.js';
 import { fromPipe } from './node-stream.js';
 
-const AS_STREAM = 'hand it over as a stream (on the command line: - as the image, and its content as standard input)';
+const AS_STREAM = 'pass it as a stream (on the command line: - as the image, and its content as standard input)';
 
 /** An open file, as `fs.promises.open` returns it. */
 export interface Handle {
@@ -21,20 +21,20 @@ export interface Handle {
 export const isHandle = (value: unknown): value is Handle =>
   isObject(value) && 'fd' in value && typeof value.fd === 'number' && 'readFile' in value;
 
-/** Opens what is at `path`: a file or a block device, or a pipe as a stream. */
+/** Opens a file or a block device; a named pipe as a stream. */
 export async function openPath(path: string): Promise<OpenedSource> {
-  // Opened without waiting, as a file is, a pipe that has no writer yet looks empty. Opening reports what is not there.
+  // Files are opened without blocking; a pipe without a writer would look empty then. Opening reports a missing file.
   const isPipe = (await stat(path).catch(() => undefined))?.isFIFO();
   if (isPipe) return { ...openStream(fromPipe(path)), name: path };
   return openFile(path, path);
 }
 
-/** Opens the file of `handle` once more: its caller may close it, and its number is another file's then. */
+/** Opens the file of a handle again: the caller may close it, and its number may be reused for another file. */
 export async function openHandle({ fd }: Handle): Promise<OpenedSource> {
   const path = `/dev/fd/${fd}`;
   const there = await stat(path).catch(() => undefined);
   if (!there || fd < 0) {
-    throw new DecantError('usage', 'This file handle cannot be opened once more; hand over the path of its file', {
+    throw new DecantError('usage', 'This file handle cannot be opened again; pass the path of its file', {
       code: 'handle-unusable',
     });
   }
@@ -42,12 +42,12 @@ export async function openHandle({ fd }: Handle): Promise<OpenedSource> {
   return { ...(await openFile(path, 'the file of the handle')), name: undefined };
 }
 
-/** `shown` is what messages call it. */
+/** Opens a file or a block device. `shown` is its name in messages. */
 async function openFile(path: string, shown: string): Promise<OpenedSource> {
   const quoted = shown === path ? `'${path}'` : shown;
   let fd: number | undefined;
   try {
-    // Something else may be there by now, which must not be waited for.
+    // Without blocking: a pipe may be there by now.
     fd = await promisify(open)(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const opened = fd;
     const about = () => promisify(fstat)(opened, { bigint: true });
@@ -55,12 +55,12 @@ async function openFile(path: string, shown: string): Promise<OpenedSource> {
     if (stats.isBlockDevice()) return await openDevice(opened, stats, path, shown, quoted);
     requireFile(stats, quoted);
     const { size, mtimeNs, ctimeNs, dev, ino } = stats;
-    // A file that was deleted has no path.
+    // A deleted file has no path.
     const real = await realpath(path).catch(() => undefined);
     return {
       spec: { file: { fd, path, device: dev, inode: ino }, size: Number(size) },
       identity: `${dev}:${ino}`,
-      // The number of a device may be another one after a restart. Nobody can set the time of the last change.
+      // Without the device number, which may change at a restart. With ctime, which programs cannot set.
       ...(real === undefined ? {} : { state: JSON.stringify([real, `${ino}:${size}:${mtimeNs}:${ctimeNs}`]) }),
       name: path,
       size: Number(size),
@@ -77,7 +77,7 @@ async function openFile(path: string, shown: string): Promise<OpenedSource> {
   }
 }
 
-/** The device that is open as `fd`. It has no time of its last change, so it has no state either. */
+/** Opens the device that is open as `fd`. Devices have no modification time, and so no state. */
 async function openDevice(
   fd: number,
   stats: BigIntStats,
@@ -87,7 +87,7 @@ async function openDevice(
 ): Promise<OpenedSource> {
   const { rdev, dev, ino } = stats;
   const size = await deviceSize(rdev).catch((cause) => {
-    const message = `${quoted} is a block device, whose size this system does not tell; ${AS_STREAM}`;
+    const message = `${quoted} is a block device, whose size this system does not report; ${AS_STREAM}`;
     throw new DecantError('usage', message, { code: 'not-a-file', cause });
   });
   return {
@@ -95,7 +95,7 @@ async function openDevice(
     identity: `block:${rdev}`,
     name: path,
     size,
-    unnoticed: `${quoted} is a block device, which keeps no time of its last change, so a change of it meanwhile may go unnoticed`,
+    unnoticed: `${quoted} is a block device, which has no modification time, so a change may go unnoticed`,
     peek: (offset, length) => peek(fd, offset, length),
     async verify() {
       const now = await deviceSize(rdev).catch(() => undefined);
@@ -112,7 +112,7 @@ async function peek(fd: number, offset: number, length: number): Promise<Uint8Ar
 }
 
 function changed(quoted: string, file: string): DecantError {
-  const message = `${quoted} was changed while it was read; convert it when nothing writes to it`;
+  const message = `${quoted} was changed while it was read; convert it while nothing writes to it`;
   return new DecantError('source', message, { code: 'source-changed', fields: { file } });
 }
 

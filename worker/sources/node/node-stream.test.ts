@@ -42,7 +42,7 @@ describe('a Readable', () => {
     );
   });
 
-  test('of a request is read, and one that breaks off is a failure', async () => {
+  test('of a request is read, and fails if it breaks off', async () => {
     let cut = (_end: () => void) => {};
     const end = new Promise<() => void>((resolve) => {
       cut = resolve;
@@ -69,7 +69,7 @@ describe('a Readable', () => {
     }
   });
 
-  test('is asked for no more than is wanted', async () => {
+  test('is read no further than requested', async () => {
     let made = 0;
     const stream = new Readable({
       highWaterMark: 1,
@@ -85,7 +85,7 @@ describe('a Readable', () => {
     expect(stream.destroyed).toBe(true);
   });
 
-  test('that fails before it is read is a failure, and ends no process', async ({ folder }) => {
+  test('that fails before it is read fails the read and does not end the process', async ({ folder }) => {
     const stream = createReadStream(join(folder, 'missing'));
     const image = fromReadable(stream);
     await new Promise<void>((closed) => stream.once('close', closed));
@@ -96,7 +96,7 @@ describe('a Readable', () => {
     const stream = Readable.from(['text']);
     await expect(all(fromReadable(stream))).rejects.toMatchObject({
       kind: 'source',
-      message: expect.stringContaining('something else than a Uint8Array'),
+      message: expect.stringContaining('a chunk that is not a Uint8Array'),
     });
   });
 
@@ -123,7 +123,7 @@ describe('a named pipe', () => {
     await file.close();
   };
 
-  test('is read, whoever comes first', async ({ folder }) => {
+  test('is read, whether reader or writer opens first', async ({ folder }) => {
     const path = make(folder);
     const reading = all(fromPipe(path));
     await write(path, CONTENT);
@@ -133,7 +133,7 @@ describe('a named pipe', () => {
     await written;
   });
 
-  test('that nobody writes to is given up', async ({ folder }) => {
+  test('without a writer is cancelled', async ({ folder }) => {
     const path = make(folder);
     const cancel = new AbortController();
     const stream = fromPipe(path);
@@ -153,7 +153,7 @@ describe('a named pipe', () => {
       .toBe('ENXIO');
   });
 
-  test('that was not read is not waited for', async ({ folder }) => {
+  test('that was not read is closed without waiting', async ({ folder }) => {
     const reader = new StreamReader(fromPipe(make(folder)));
     await reader.close();
   });

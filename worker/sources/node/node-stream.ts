@@ -1,4 +1,4 @@
-// Streams of Node as the image: a `Readable`, and a pipe that has a path.
+// Streams in Node as images: a `Readable`, and a named pipe.
 
 import { close, constants, open } from 'node:fs';
 import { Socket } from 'node:net';
@@ -10,18 +10,18 @@ import { fileReason } from '../../errors/file-error.js';
 
 const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
-/** Whether `value` is meant as a `Readable`: of a file, a request, a process. */
+/** Whether `value` has the shape of a `Readable`: of a file, a request or a process. */
 export const isNodeReadable = (value: unknown): value is Readable =>
   isObject(value) && 'pipe' in value && typeof value.pipe === 'function' && Symbol.asyncIterator in value;
 
-/** The bytes of `readable`, as they are asked for. Fails with `usage` if it has none any more. */
+/** The bytes of `readable`, read on demand. Throws `usage` if it was read or closed before. */
 export function fromReadable(readable: Readable): ReadableStream<Uint8Array> {
   if (readable.readableEnded || (readable.destroyed && !readable.errored)) {
-    throw new DecantError('usage', 'The stream was read or closed before; hand over a new one', {
+    throw new DecantError('usage', 'The stream was read or closed before; pass a new one', {
       code: 'stream-used',
     });
   }
-  // Until it is read its failure has no other listener, and would end the process.
+  // Until it is read, an error without a listener would end the process.
   readable.on('error', () => {});
   return streamOf(
     async () => readable,
@@ -29,7 +29,7 @@ export function fromReadable(readable: Readable): ReadableStream<Uint8Array> {
   );
 }
 
-/** The bytes of the pipe at `path`. It is opened when they are asked for, and waits for a writer then. */
+/** The bytes of the named pipe at `path`. It is opened at the first read, which waits for a writer. */
 export function fromPipe(path: string): ReadableStream<Uint8Array> {
   let opening: Promise<Socket> | undefined;
   let isOpen = false;
@@ -44,7 +44,7 @@ export function fromPipe(path: string): ReadableStream<Uint8Array> {
   };
   const cancel = async () => {
     if (!opening) return;
-    // What waits for a writer can be ended by one only.
+    // Only a writer can end an open call that waits for one.
     if (!isOpen) await connectBriefly(path).catch(() => {});
     const socket = await opening.catch(() => undefined);
     socket?.destroy();
@@ -71,7 +71,7 @@ function streamOf(begin: () => Promise<Readable>, cancel: () => Promise<void>): 
       },
       cancel,
     },
-    // Nothing is kept here.
+    // Nothing is buffered here.
     { highWaterMark: 0 },
   );
 }
