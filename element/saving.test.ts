@@ -284,7 +284,7 @@ test('a name that the person has typed stays, after a cancel too', async () => {
   cancelledBy(options.signal).catch(end.reject);
   session.cancel();
   await step('failed');
-  session.goOn('saveAgain');
+  session.takeStep('saveAgain');
   await ready({ name: 'mine.vhd', output: OUTPUTS[2]! });
 });
 
@@ -337,7 +337,7 @@ test('a folder that a disk could not be written to is not offered again', async 
   await saveTo('folder');
   (await converting()).end.reject(new DecantError('target', 'The disk is full'));
   expect(await step('failed')).toMatchObject({ left: english.nothingLeft });
-  session.goOn('saveAgain');
+  session.takeStep('saveAgain');
   await ready({ way: 'folder', folder: undefined });
 });
 
@@ -373,7 +373,7 @@ test('a download that was cut off is gone on with', async () => {
   const left = kept(2e6);
   await open({ kept: async () => left });
   await saveTo('download');
-  await ready({ asking: { kind: 'goOn', name: 'disk.raw', share: 0.4, kept: left } });
+  await ready({ asking: { kind: 'resume', name: 'disk.raw', share: 0.4, kept: left } });
   session.download(true);
   const { output, options } = await converting();
   expect(output).toEqual({ download: 'disk.raw' });
@@ -384,7 +384,7 @@ test('a download that was cut off is gone on with', async () => {
 test('a download that was cut off near its end is not called complete', async () => {
   await open({ kept: async () => kept(5e6 - 1) });
   await saveTo('download');
-  await ready({ asking: expect.objectContaining({ kind: 'goOn', share: 0.99 }) });
+  await ready({ asking: expect.objectContaining({ kind: 'resume', share: 0.99 }) });
   expect(english.goOnTitle(0.99)).toContain('99 %');
 });
 
@@ -392,7 +392,7 @@ test('a download that was cut off is begun anew', async () => {
   const left = kept(2e6);
   await open({ kept: async () => left });
   await saveTo('download');
-  await ready({ asking: expect.objectContaining({ kind: 'goOn' }) });
+  await ready({ asking: expect.objectContaining({ kind: 'resume' }) });
   session.download(false);
   expect((await converting()).options.resume).toBe(true);
   expect(left.discard).toHaveBeenCalledTimes(1);

@@ -1,4 +1,4 @@
-// From an image to a saved disk: asks for the place, then converts.
+// Saves the disk of an image: asks for the place, then converts.
 
 import { type AnyImage, copyLifetime, DecantError, type OutputFormat, type Progress, type Result } from 'decant';
 import { diskSize } from './disk-size.js';
@@ -16,12 +16,12 @@ import { methodOf, type Place, type Step } from './state.js';
 import { hasGpt, type Way } from './ways.js';
 import { guardWork } from './work-guard.js';
 
-/** How often the progress of a conversion is shown, in milliseconds. */
+/** The interval at which progress is shown, in milliseconds. */
 const TICK = 200;
 
 const isNamed = (thrown: unknown, name: string): boolean => thrown instanceof DOMException && thrown.name === name;
 
-/** What of a conversion stays while it goes on. */
+/** The part of a conversion's state that does not change. */
 type Shown = Pick<Step<'converting'>, 'step' | 'name' | 'place' | 'picture'>;
 
 export class Saver {
@@ -32,7 +32,7 @@ export class Saver {
     private readonly opener: Opener,
     /** Called after a success, if the turn is not over. */
     private readonly done: (place: Place) => void,
-    /** Called after a failure, if the turn is not over. `left` becomes a sentence on what is left, if that can be seen. */
+    /** Called after a failure, if the turn is not over. `left` resolves to a sentence about the remains, if they are known. */
     private readonly failed: (
       turn: AbortSignal,
       thrown: unknown,
@@ -41,7 +41,7 @@ export class Saver {
     ) => Promise<void>,
   ) {}
 
-  /** The image that is shown, unless its place is being asked for. */
+  /** The state of the image that is shown; `undefined` while its place is being chosen. */
   get #ready(): Step<'ready'> | undefined {
     const { state } = this.stage;
     return state.step === 'ready' && !state.placing ? state : undefined;
@@ -84,7 +84,7 @@ export class Saver {
     if (this.#ready) await this.#whilePlacing(turn, () => this.#pickFolder(turn));
   }
 
-  /** Asks for the place if it is not known, and converts. */
+  /** Asks for the place if necessary, and converts. */
   async convert(way = this.#ready?.way): Promise<void> {
     const state = this.#ready;
     if (!state || !way) return;
@@ -94,13 +94,13 @@ export class Saver {
       this.#change(turn, { nameProblem: problem });
       return;
     }
-    // Workers start while a dialog is open. A failure is swallowed: the conversion meets it again and reports it.
+    // Workers start while a dialog is open. A failure is ignored here, because the conversion reports it.
     state.image.prepare().catch(() => {});
     const place = await this.#whilePlacing(turn, () => this.#askForPlace(turn, way, state));
     if (place && !turn.aborted) await this.#convertTo(place);
   }
 
-  /** Answers a question about an existing file: replaces it. */
+  /** Replaces the existing file that the person was asked about. */
   async replace(): Promise<void> {
     const asking = this.#ready?.asking;
     if (asking?.kind !== 'replace') return;
@@ -108,7 +108,7 @@ export class Saver {
     await this.#convertTo({ kind: 'folder', folder, name, replaces: there });
   }
 
-  /** Answers a question about an existing file: uses a name that is free. */
+  /** Saves under a free name instead of replacing the existing file. */
   async useFreeName(): Promise<void> {
     const asking = this.#ready?.asking;
     if (asking?.kind !== 'replace' && asking?.kind !== 'source') return;
@@ -116,12 +116,12 @@ export class Saver {
     await this.convert('folder');
   }
 
-  /** Answers a question about a download that was cut off: goes on with it, or begins anew. */
-  async download(goesOn: boolean): Promise<void> {
+  /** Resumes the interrupted download that the person was asked about, or starts over. */
+  async download(resumes: boolean): Promise<void> {
     const asking = this.#ready?.asking;
-    if (asking?.kind !== 'goOn') return;
+    if (asking?.kind !== 'resume') return;
     const { turn } = this.stage;
-    if (!goesOn) await this.#whilePlacing(turn, () => asking.kept.discard());
+    if (!resumes) await this.#whilePlacing(turn, () => asking.kept.discard());
     if (!turn.aborted) await this.#convertTo({ kind: 'stored', name: asking.name, kept: asking.kept });
   }
 
@@ -132,7 +132,7 @@ export class Saver {
     this.#cancel?.abort();
   }
 
-  /** Runs `ask`, which asks for a place. Meanwhile the image and the name cannot be changed. */
+  /** Runs `ask`, which asks for a place. Until it ends, the image and the name cannot be changed. */
   async #whilePlacing<T>(turn: AbortSignal, ask: () => Promise<T>): Promise<T> {
     this.#change(turn, { placing: true, asking: undefined });
     try {
@@ -142,7 +142,7 @@ export class Saver {
     }
   }
 
-  /** Where `way` leads, for the name that is shown. Returns `undefined` if the person has to answer something first. */
+  /** Finds the place for `way` and the current name. Returns `undefined` if the person must answer a question first. */
   async #askForPlace(turn: AbortSignal, way: Way, state: Step<'ready'>): Promise<Place | undefined> {
     const { name } = state;
     if (way === 'dialog') {
@@ -157,19 +157,19 @@ export class Saver {
     if (way === 'host') return { kind: 'host', name };
     const kept = await keptDownload(state.image, name, state.output);
     const { virtualSize = 0 } = state.image.info;
-    // Another way may have been chosen meanwhile.
+    // The person may have chosen another way in the meantime.
     if (this.stage.state.step === 'ready' && this.stage.state.way !== way) return undefined;
     if (kept && kept.guestDone > 0) {
-      // It has its room in the storage already, whatever else fits there. It is not complete, however little is left.
+      // The kept part already has its room in the storage. Even if little remains, the download is not complete: never 100 %.
       const share = Math.min(kept.guestDone / virtualSize, 0.99);
-      this.#change(turn, { asking: { kind: 'goOn', name, share, kept } });
+      this.#change(turn, { asking: { kind: 'resume', name, share, kept } });
       return undefined;
     }
     const method = state.choices.find((choice) => choice.way === 'download')?.method;
     return method === 'streamed' ? { kind: 'streamed', name } : { kind: 'stored', name, kept };
   }
 
-  /** Whether `folder` has no file called `name`. If it has one, asks the person what to do. */
+  /** Whether `folder` has no file called `name`. If there is one, asks the person what to do. */
   async #isFree(turn: AbortSignal, folder: FileSystemDirectoryHandle, name: string): Promise<boolean> {
     try {
       const handle = await folder.getFileHandle(name);
@@ -190,7 +190,7 @@ export class Saver {
       if (isNamed(thrown, 'TypeMismatchError')) this.#change(turn, { nameProblem: this.stage.texts.folderOfName });
       else if (thrown instanceof TypeError) this.#change(turn, { nameProblem: this.stage.texts.nameRefused });
       else {
-        // The permission is lost, or the folder itself.
+        // The permission or the folder itself is gone.
         this.opener.folder = undefined;
         this.#change(turn, { folder: undefined, asking: { kind: 'noFolder' } });
       }
@@ -198,7 +198,7 @@ export class Saver {
     return false;
   }
 
-  /** Opens a dialog of the browser and waits for it. Returns `undefined` if it was closed or refused. */
+  /** Opens a dialog of the browser. Returns `undefined` if the dialog was closed or refused. */
   async #whilePicking<T>(
     turn: AbortSignal,
     way: 'folder' | 'dialog',
@@ -214,14 +214,14 @@ export class Saver {
       const isChosen = state.step === 'ready' && state.way === way;
       this.#change(turn, { picking: false });
       if (!isNamed(thrown, 'AbortError')) this.#noDialog(turn, way);
-      // A folder that was picked before stays. Another way may have been chosen meanwhile.
+      // No question if a folder was picked before, or if the person has chosen another way in the meantime.
       else if (isChosen && way === 'folder' && !this.opener.folder)
         this.#change(turn, { asking: { kind: 'noFolder' } });
       return undefined;
     }
   }
 
-  /** Shows the image without the way whose dialog the browser refuses. */
+  /** Marks the way whose dialog the browser refuses as impossible. */
   #noDialog(turn: AbortSignal, way: 'folder' | 'dialog'): void {
     const { environment } = this.opener;
     const { state, texts } = this.stage;
@@ -236,7 +236,7 @@ export class Saver {
     const pick = () => showDirectoryPicker({ id: 'decant', mode: 'readwrite' });
     const folder = await this.#whilePicking(turn, 'folder', pick);
     if (!folder) return undefined;
-    // Picking a folder is a choice: the next image goes there too.
+    // The picked folder is also proposed for the next image.
     this.opener.way = 'folder';
     this.opener.folder = folder;
     this.#change(turn, { folder });
@@ -249,14 +249,14 @@ export class Saver {
     return this.#whilePicking(turn, 'dialog', () => showSaveFilePicker({ id: 'decant', suggestedName: name, types }));
   }
 
-  /** Converts the image that is shown to `place`, and shows how far it is and what comes of it. */
+  /** Converts the image that is shown to `place`, and shows the progress and the result. */
   async #convertTo(place: Place): Promise<void> {
     const { state, turn, texts } = this.stage;
     if (state.step !== 'ready') return;
     const { image, survey, output: format } = state;
     const isSized = image.info.virtualSize !== undefined;
     const name = image.info.name ?? texts.image;
-    // Shown at once, since a download may be slow to begin: it cannot be begun twice, and it can be cancelled.
+    // Shown at once, because a download may start slowly: it must not be started twice, and can be cancelled.
     const nothing = { share: 0, secondsLeft: undefined, speed: undefined, silence: 0, waiting: undefined };
     const { picture } = survey;
     const shown = { step: 'converting', name, place, picture } as const;
@@ -269,7 +269,7 @@ export class Saver {
     const { rates, isRemote = false } = environment ?? {};
     const data = survey.complete && isSized ? survey.data : undefined;
     let ticking: ReturnType<typeof setInterval> | undefined;
-    /** Whether there may be something at the place. */
+    /** Whether the place may have been written to. */
     let hasBegun = false;
     try {
       const ended = AbortSignal.any([turn, cancel.signal]);
@@ -281,7 +281,7 @@ export class Saver {
       );
       hasBegun = true;
       const method = methodOf(place);
-      // A compressed output has fewer bytes than the disk, so what the browser has taken says nothing about progress.
+      // A compressed output has fewer bytes than the disk, so the bytes that the browser has taken do not measure progress.
       const counted = taken && isSized && !format.compressed ? { taken } : {};
       const { compressed } = format;
       const isMeasured = !isRemote && (environment?.measured.includes(method) ?? false);
@@ -298,7 +298,7 @@ export class Saver {
       const resume = place.kind === 'stored' && place.kept !== undefined;
       const result = await image.convert(output, { format: format.name, signal, onProgress, resume });
       if (picture) picture.done = undefined;
-      // Compressing, or a network, takes most of the time: that says nothing about the speed of writing.
+      // Compression or the network may take most of the time, so these conversions do not measure the speed of writing.
       if (!compressed && !isRemote) learn(method, result, meter.dataDone);
       this.stage.host.emit('decant-done', result);
       if (turn.aborted) return;
@@ -309,10 +309,10 @@ export class Saver {
     } catch (thrown) {
       const isCancelled = cancel.signal.aborted || turn.aborted;
       const ending = isCancelled && !hasBegun ? new DecantError('cancelled', texts.cancelled) : thrown;
-      // A folder that failed is not offered again.
+      // A folder that has failed is not proposed again.
       if (place.kind === 'folder' && asError(ending).kind === 'target') this.opener.folder = undefined;
       const isKept = await this.#settleKept(place, image, format, isCancelled);
-      // The element has left the page, and shows nothing.
+      // The element has left the page and shows nothing.
       if (turn.aborted) return this.stage.host.emit('decant-error', asError(ending));
       const left = hasBegun ? leftBehind(place, isKept, texts) : Promise.resolve(texts.nothingLeft);
       await this.failed(turn, ending, texts.notConverted(name), left);
@@ -322,16 +322,15 @@ export class Saver {
     }
   }
 
-  /** Whether something is kept of a conversion that did not succeed. Who has cancelled it does not want that. */
+  /** Whether a part of an unsuccessful conversion is kept. After a cancel, the part is discarded. */
   async #settleKept(place: Place, image: AnyImage, format: OutputFormat, isCancelled: boolean): Promise<boolean> {
     if (place.kind !== 'stored' || !place.kept) return false;
     if (!isCancelled) return ((await keptDownload(image, place.name, format))?.guestDone ?? 0) > 0;
-    // What cannot be removed now is asked about the next time.
+    // If it cannot be removed now, the person is asked about it the next time.
     await place.kept.discard().catch(() => {});
     return false;
   }
 
-  /** Shows how far the conversion is. */
   #showProgress(turn: AbortSignal, shown: Shown, meter: ProgressMeter): void {
     const { state } = this.stage;
     const cancelling = state.step === 'converting' && state.cancelling;
@@ -339,7 +338,7 @@ export class Saver {
     this.stage.show(turn, { ...shown, phase, ...meter.read(), cancelling });
   }
 
-  /** Shows the result. `more` has how long it took, and how long the browser will copy the download. */
+  /** Shows the result. `more` has the time that it took, and the time for which the browser copies the download. */
   #showDone(
     turn: AbortSignal,
     { name, place, picture }: Shown,
@@ -349,12 +348,12 @@ export class Saver {
   ): void {
     const { speed } = meter.read();
     const converting = result.time.converting / 1000;
-    // It was cancelled when it could not be stopped any more.
+    // The cancel came when the conversion could no longer be stopped.
     const tooLate = this.#cancel?.signal.aborted ?? false;
     const done = { step: 'done', name, place, result, picture, converting, speed, tooLate, ...more } as const;
     this.stage.show(turn, { ...done, isCopyGone: false });
     if (place.kind !== 'stored') return;
-    // The package removes the copy just before.
+    // The package has removed the copy by then.
     const gone = setTimeout(
       () => this.stage.show(turn, { ...done, isCopyGone: true }),
       copyLifetime(result.outputSize),

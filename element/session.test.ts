@@ -318,7 +318,7 @@ test('after a failure of a companion, the image asks for its files again', async
   );
   session.take(given('top.qcow2', 'base.qcow2'));
   expect((await step('failed')).next).toEqual(['filesAgain']);
-  session.goOn('filesAgain');
+  session.takeStep('filesAgain');
   expect((await step('needs')).needs).toHaveLength(1);
 });
 
@@ -383,7 +383,7 @@ for (const [next, expected] of [
     session.take(given('disk.img'));
     await step('failed');
     opened.mockImplementation(() => imageCalled('disk.img'));
-    session.goOn(next);
+    session.takeStep(next);
     await step('ready');
     const { signal: _, companions, ...options } = opened.mock.calls.at(-1)![0] as { signal: unknown; companions: [] };
     expect({ options, companions }).toEqual({ options: expected, companions: [] });

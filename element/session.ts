@@ -1,4 +1,4 @@
-// What the page does, apart from how it looks: it takes files, and opens and converts images one after the other.
+// The behaviour of the element, without its looks: takes files, and opens and converts images one after the other.
 
 import type { OutputFormat, Waiting } from 'decant';
 import { asError, nextSteps } from './failures.js';
@@ -21,10 +21,10 @@ export class Session {
   readonly #stage: Stage;
   readonly #opener: Opener;
   readonly #saver: Saver;
-  /** The latest news about files that came in while something else is shown. */
+  /** The latest news about files that were given while something else is shown. */
   news = '';
 
-  /** Calls `changed` after every change of what is to be shown. */
+  /** Calls `changed` after every visible change. */
   constructor(host: Host, changed: () => void) {
     this.#stage = new Stage(host, changed);
     this.#opener = new Opener(
@@ -49,13 +49,12 @@ export class Session {
     return this.#stage.texts;
   }
 
-  /** Shows what follows in other words. */
   set texts(texts: AllTexts) {
     this.#stage.texts = texts;
     this.#stage.refresh();
   }
 
-  /** The server that is waited for. */
+  /** The server that keeps the session waiting. */
   get waiting(): Waiting | undefined {
     const { state } = this;
     return (state.step === 'converting' && state.waiting) || this.#stage.waiting;
@@ -65,30 +64,29 @@ export class Session {
     return this.#opener.opening;
   }
 
-  /** Whether new images have to wait: a disk is being written, or its place is being asked for. */
+  /** Whether new images have to wait, because a disk is being written or its place is being chosen. */
   get isBusy(): boolean {
     const { state } = this;
     return state.step === 'converting' || (state.step === 'ready' && state.placing);
   }
 
-  /** Whether files that come now are for the image that is shown: it needs some, or is being opened with some. */
+  /** Whether new files are for the image that is shown, because it needs some. */
   get asksForFile(): boolean {
     return this.#opener.missing.length > 0;
   }
 
-  /** Takes files that were pasted or chosen. */
   take(files: Given[]): void {
     const [first, ...others] = files;
     this.takeFrom(first && others.length === 0 ? first.file.name : this.texts.chosen, async () => files);
   }
 
-  /** Takes the files that `find` fetches or lists. `name` stands for them meanwhile. */
+  /** Takes the files that `find` fetches or lists. Shows `name` until then. */
   takeFrom(name: string, find: () => Promise<Given[]>): void {
     this.#run(this.#takeFrom(name, find));
   }
 
   async #takeFrom(name: string, find: () => Promise<Given[]>): Promise<void> {
-    // A conversion, or a question, is not put aside.
+    // A conversion or a question stays on the screen.
     const stays = this.isBusy || this.state.step === 'needs' || this.asksForFile;
     const bundle = this.opening?.bundle;
     const turn = stays ? this.#stage.turn : this.#begin({ step: 'opening', name });
@@ -96,11 +94,11 @@ export class Session {
     try {
       files = await find();
     } catch {
-      this.#tell(turn, stays, this.texts.notFetched(name));
+      this.#report(turn, stays, this.texts.notFetched(name));
       return;
     }
     if (files.length === 0 || files.length > MOST) {
-      this.#tell(turn, stays, files.length === 0 ? this.texts.noFiles : this.texts.tooMany(MOST));
+      this.#report(turn, stays, files.length === 0 ? this.texts.noFiles : this.texts.tooMany(MOST));
       return;
     }
     if (stays && this.asksForFile && this.opening?.bundle === bundle) {
@@ -113,17 +111,17 @@ export class Session {
     if (stays) {
       this.#enqueue(sorted);
     } else {
-      this.news = newsOf(sorted.aside, this.texts);
+      this.news = newsOf(sorted.skipped, this.texts);
       this.queue.addFirst(sorted.bundles);
       await this.#openNext();
     }
   }
 
   /** Adds images to the end of the queue, and reports it. */
-  #enqueue({ bundles, aside }: Sorted): void {
+  #enqueue({ bundles, skipped }: Sorted): void {
     this.queue.add(bundles);
     const added = bundles.length > 0 ? this.texts.queued.added(bundles.map(({ top }) => top.file.name)) : '';
-    this.news = [added, newsOf(aside, this.texts)].filter(Boolean).join(' ');
+    this.news = [added, newsOf(skipped, this.texts)].filter(Boolean).join(' ');
     this.#stage.refresh();
   }
 
@@ -139,7 +137,7 @@ export class Session {
     return claimed;
   }
 
-  /** Asks for files by the browser's dialog. Calls `fallback` if there is none. */
+  /** Opens the browser's dialog for files. Calls `fallback` if there is none. */
   choose(fallback: () => void): void {
     this.#run(
       (async () => {
@@ -150,7 +148,7 @@ export class Session {
     );
   }
 
-  /** The same for the file that `need` asks for. */
+  /** Opens the browser's dialog for the file that `need` asks for. Calls `fallback` if there is none. */
   chooseFor(need: FileNeed, fallback: () => void): void {
     const { turn } = this.#stage;
     this.#run(
@@ -163,31 +161,31 @@ export class Session {
         const given = await givenBy(handle).catch(() => undefined);
         if (turn.aborted) return;
         if (given) await this.#opener.answer(need, given);
-        else this.#tell(turn, true, this.texts.notFetched(handle.name));
+        else this.#report(turn, true, this.texts.notFetched(handle.name));
       })(),
     );
   }
 
-  /** Takes the files of an `<input>` or a paste. */
+  /** Takes the files of an `<input>` or a paste, which have no handles. */
   takePlain(files: Iterable<File>): void {
     this.take(plain(files));
   }
 
-  /** Takes what a person has typed as an address: for `need`, or as an image. */
+  /** Takes `text` as a link: for `need`, or to an image. */
   takeAddress(text: string, need?: FileNeed): void {
     const url = addressIn(text);
-    if (!url) this.#tell(this.#stage.turn, this.state.step !== 'empty', this.texts.noAddress);
+    if (!url) this.#report(this.#stage.turn, this.state.step !== 'empty', this.texts.noAddress);
     else if (need) this.answer(need, linked(url));
     else this.take([linked(url)]);
   }
 
-  /** Returns to the start, whatever is under way. Images in the queue go on waiting. */
+  /** Ends the current turn and returns to the start. Images in the queue stay there. */
   reset(): void {
-    // An open dialog belongs to this image. It has to be answered first.
+    // A dialog for this image is open, which must be answered first.
     if (this.state.step !== 'ready' || !this.state.placing) this.#begin({ step: 'empty' });
   }
 
-  /** Ends everything: the component is being removed. */
+  /** Ends everything, because the element is being removed. */
   end(): void {
     this.queue.clear();
     this.#begin({ step: 'empty' });
@@ -205,7 +203,7 @@ export class Session {
   }
 
   /** Takes a step that was offered after a failure. */
-  goOn(next: Next): void {
+  takeStep(next: Next): void {
     const { opening } = this;
     this.news = '';
     if (next === 'next') this.openNext();
@@ -216,13 +214,13 @@ export class Session {
     }
   }
 
-  /** Chooses a place in the list of snapshots; -1 is the active disk. */
+  /** Chooses the snapshot at an index in the list; -1 is the active disk. */
   chooseSnapshot(at: number): void {
     const { state } = this;
     if (state.step === 'ready') this.#stage.show(this.#stage.turn, { ...state, chosenSnapshot: at, asking: undefined });
   }
 
-  /** Opens the snapshot that is chosen. */
+  /** Opens the chosen snapshot. */
   openSnapshot(): void {
     const { state, opening } = this;
     if (state.step !== 'ready' || !opening || this.isBusy) return;
@@ -231,7 +229,7 @@ export class Session {
     this.#run(this.#opener.open({ ...rest, missing: [], ...(id === undefined ? {} : { snapshot: id }) }));
   }
 
-  /** Whether the chosen snapshot is not the one that is open. */
+  /** Whether the chosen snapshot is not the open one. */
   get isOtherSnapshot(): boolean {
     const { state, opening } = this;
     return state.step === 'ready' && state.chosenSnapshot !== snapshotIndex(state.image, opening?.snapshot);
@@ -241,12 +239,12 @@ export class Session {
     return this.opening?.salvage ?? false;
   }
 
-  /** Hands over `given` for `need`. If `confirmed`, whatever speaks against the file is ignored. */
+  /** Uses `given` for `need`. If `confirmed`, doubts about the file are ignored. */
   answer(need: FileNeed, given: Given, confirmed = false): void {
     this.#run(this.#opener.answer(need, given, confirmed));
   }
 
-  /** Removes the file that was handed over for `need`. */
+  /** Removes the file that was given for `need`. */
   takeBack(need: FileNeed): void {
     this.#run(this.#opener.takeBack(need));
   }
@@ -287,12 +285,12 @@ export class Session {
     this.#run(this.#saver.useFreeName());
   }
 
-  /** Goes on with a download that was cut off, or begins it anew. */
-  download(goesOn: boolean): void {
-    this.#run(this.#saver.download(goesOn));
+  /** Resumes an interrupted download, or starts it over. */
+  download(resumes: boolean): void {
+    this.#run(this.#saver.download(resumes));
   }
 
-  /** Asks whether the end may be notified. */
+  /** Asks for the permission to notify the person at the end. */
   askToNotify(): void {
     this.#run(
       askToNotify().then((isRefused) => {
@@ -318,8 +316,8 @@ export class Session {
     if (item) await this.#opener.open(beginOpening(item.bundle));
   }
 
-  /** Shows what is wrong with files that came in: as news if `stays`, otherwise at the start. */
-  #tell(turn: AbortSignal, stays: boolean, notice: string): void {
+  /** Reports a problem with new files: as news if `stays`, otherwise on the first screen. */
+  #report(turn: AbortSignal, stays: boolean, notice: string): void {
     if (stays) {
       this.news = notice;
       this.#stage.refresh();
@@ -350,7 +348,7 @@ export class Session {
     });
   }
 
-  /** Runs `work`. A failure that nothing expects is shown; it ends no conversion that is under way. */
+  /** Runs `work`. Shows an unexpected failure, without ending a conversion that is under way. */
   #run(work: Promise<void>): void {
     work.catch((thrown) => {
       const message = this.texts.failure(asError(thrown));
@@ -364,11 +362,11 @@ export class Session {
   }
 }
 
-/** The news about files that were left out; empty if there are none. */
-const newsOf = (aside: Given[], texts: AllTexts): string =>
-  aside.length > 0 ? texts.aside(aside.map(({ file }) => file.name)) : '';
+/** The news about skipped files; empty if there are none. */
+const newsOf = (skipped: Given[], texts: AllTexts): string =>
+  skipped.length > 0 ? texts.aside(skipped.map(({ file }) => file.name)) : '';
 
-/** How to open the image for the step `next`. */
+/** Changes `opening` for the step `next`. */
 function changed(opening: Opening, next: Next): Opening {
   switch (next) {
     case 'raw':

@@ -27,23 +27,23 @@ vi.mock('decant', async (original) => ({
 }));
 
 /** `top < a, b` for each image with the files that belong to it; then what is left out. */
-async function sorted(files: Record<string, Kind>, by = sort): Promise<{ bundles: string[]; aside: string[] }> {
+async function sorted(files: Record<string, Kind>, by = sort): Promise<{ bundles: string[]; skipped: string[] }> {
   kinds = files;
-  const { bundles, aside } = await by(
+  const { bundles, skipped } = await by(
     Object.keys(files).map((name) => givenOf(name)),
     new AbortController().signal,
   );
   const namesOf = (given: { file: File }[]) => given.map(({ file }) => file.name);
   return {
     bundles: bundles.map(({ top, companions }) => [top.file.name, ...namesOf(companions).toSorted()].join(' < ')),
-    aside: namesOf(aside),
+    skipped: namesOf(skipped),
   };
 }
 
 const images = (...names: string[]): Record<string, Kind> => Object.fromEntries(names.map((name) => [name, {}]));
 
 // (what, files, images with what belongs to them, files that are left out)
-for (const [what, files, bundles, aside] of [
+for (const [what, files, bundles, skipped] of [
   ['a single file is an image, whatever it is', { 'paper.pdf': 'unknown' }, ['paper.pdf'], []],
   ['images in the order of their names, numbers by their values', images('b2', 'b10', 'a'), ['a', 'b2', 'b10'], []],
   ['what is no image is left out', { ...images('a'), notes: 'unknown' }, ['a'], ['notes']],
@@ -86,14 +86,14 @@ for (const [what, files, bundles, aside] of [
   ],
 ] as [string, Record<string, Kind>, string[], string[]][]) {
   test(`sorts: ${what}`, async () => {
-    expect(await sorted(files)).toEqual({ bundles, aside });
+    expect(await sorted(files)).toEqual({ bundles, skipped });
   });
 }
 
 test('while an image needs files, only what is recognised is an image', async () => {
   const files: Record<string, Kind> = { 'disk.img': 'unknown', notes: 'unknown', a: 'damaged' };
-  expect(await sorted(files, sortImages)).toEqual({ bundles: ['a'], aside: ['disk.img', 'notes'] });
-  expect(await sorted({ notes: 'unknown' }, sortImages)).toEqual({ bundles: [], aside: ['notes'] });
+  expect(await sorted(files, sortImages)).toEqual({ bundles: ['a'], skipped: ['disk.img', 'notes'] });
+  expect(await sorted({ notes: 'unknown' }, sortImages)).toEqual({ bundles: [], skipped: ['notes'] });
 });
 
 for (const [name, content, isIt] of [

@@ -1,45 +1,45 @@
-// Which of several files are images to convert, and which belong to one of these.
+// Sorts several files into images to convert, files that belong to these images, and others.
 
 import { DecantError, open } from 'decant';
 import { type Given, sourceOf } from './given.js';
 
-/** An image, and the files that it refers to, directly or through others. */
+/** An image with the files that it refers to, directly or through other files. */
 export interface Bundle {
   top: Given;
   companions: Given[];
-  /** What other images may call it: the name of its file, and its IDs. */
+  /** The names by which other images may refer to it: its file name and its IDs. */
   called: string[];
 }
 
 export interface Sorted {
-  /** Those that refer to files which were not handed over come first, then in the order of their names. */
+  /** Sorted by name, after those that refer to missing files. */
   bundles: Bundle[];
-  /** Files that are no images and that no image refers to. */
-  aside: Given[];
+  /** Files that are not images and that no image refers to. */
+  skipped: Given[];
 }
 
-/** Extensions of raw disks, whose content tells no format. */
+/** Extensions of raw disks, whose format cannot be recognised by content. */
 const MAY_BE_RAW = /\.(raw|img|dd|bin|iso)$/i;
 
-/** Whether a file that is not recognised may be a raw disk. */
+/** Whether an unrecognised file may be a raw disk. */
 export const mayBeRaw = ({ file, link }: Given): boolean =>
   MAY_BE_RAW.test(file.name) && (file.size > 0 || link !== undefined);
 
-/** A name without regard to the form of its characters and to case, as files are found by their names. */
+/** Normalises `name` for comparison: Unicode form and case are ignored. */
 const folded = (name: string): string => name.normalize('NFC').toLowerCase();
 
 export const isSameName = (one: string, other: string): boolean => folded(one) === folded(other);
 
-/** How an image is tied to others. Each tie is a file name, folded, or the ID of a disk. */
-interface Links {
-  /** What it refers to. */
+/** How an image refers to others, and they to it: by folded file names and by IDs of disks. */
+interface References {
+  /** Its references. */
   wanted: string[];
-  /** What others may call it. */
+  /** The names by which others may refer to it. */
   called: string[];
 }
 
-/** The links of `given`; `undefined` if it is not recognised as an image. */
-async function linksOf(given: Given, signal: AbortSignal): Promise<Links | undefined> {
+/** Reads the references of `given`; `undefined` if it is not recognised as an image. */
+async function referencesOf(given: Given, signal: AbortSignal): Promise<References | undefined> {
   const { name } = given.file;
   try {
     const image = await open(await sourceOf(given, signal), { signal });
@@ -51,75 +51,74 @@ async function linksOf(given: Given, signal: AbortSignal): Promise<Links | undef
     ]);
     return { wanted, called: [folded(name), ...identities.map(({ id }) => id)] };
   } catch (thrown) {
-    // A damaged image is an image: opening it tells what is wrong.
+    // A damaged image counts as an image: opening it reports the damage.
     const isOther = thrown instanceof DecantError && thrown.kind === 'not-recognised';
     return isOther ? undefined : { wanted: [], called: [folded(name)] };
   }
 }
 
 /**
- * Sorts files that were handed over together. A single file is always taken for an image: opening it tells what is
- * wrong.
+ * Sorts files that were given together. A single file always counts as an image: opening it reports its faults.
  */
 export async function sort(files: Given[], signal: AbortSignal): Promise<Sorted> {
   const [first, ...others] = files;
   if (first && others.length === 0) {
-    return { bundles: [{ top: first, companions: [], called: [first.file.name] }], aside: [] };
+    return { bundles: [{ top: first, companions: [], called: [first.file.name] }], skipped: [] };
   }
-  const links = await allLinks(files, signal);
-  const isAnyImage = files.some((given) => links.get(given));
-  return sortBy(files, links, (given) => !isAnyImage || mayBeRaw(given));
+  const references = await allReferences(files, signal);
+  const isAnyImage = files.some((given) => references.get(given));
+  return sortBy(files, references, (given) => !isAnyImage || mayBeRaw(given));
 }
 
-/** As `sort`, but only files that are recognised as images are taken for such. */
+/** Sorts files as `sort` does, but counts only recognised images as images. */
 export async function sortImages(files: Given[], signal: AbortSignal): Promise<Sorted> {
-  return sortBy(files, await allLinks(files, signal), () => false);
+  return sortBy(files, await allReferences(files, signal), () => false);
 }
 
-type AllLinks = Map<Given, Links | undefined>;
+type AllReferences = Map<Given, References | undefined>;
 
-async function allLinks(files: Given[], signal: AbortSignal): Promise<AllLinks> {
-  const links: AllLinks = new Map();
-  for (const given of files) links.set(given, await linksOf(given, signal));
-  return links;
+async function allReferences(files: Given[], signal: AbortSignal): Promise<AllReferences> {
+  const references: AllReferences = new Map();
+  for (const given of files) references.set(given, await referencesOf(given, signal));
+  return references;
 }
 
-/** `isMeant` decides on a file that is not recognised and that no other file refers to. */
-function sortBy(files: Given[], links: AllLinks, isMeant: (given: Given) => boolean): Sorted {
-  const called = (given: Given) => links.get(given)?.called ?? [folded(given.file.name)];
+/** `isMeant` decides whether an unrecognised file counts as an image, if no other file refers to it. */
+function sortBy(files: Given[], references: AllReferences, isMeant: (given: Given) => boolean): Sorted {
+  const called = (given: Given) => references.get(given)?.called ?? [folded(given.file.name)];
   const referred = new Set<string>();
   for (const given of files) {
-    // An image that names itself means a file of the same name elsewhere.
+    // An image that refers to its own name means another file with the same name.
     const own = called(given);
-    for (const name of links.get(given)?.wanted ?? []) if (!own.includes(name)) referred.add(name);
+    for (const name of references.get(given)?.wanted ?? []) if (!own.includes(name)) referred.add(name);
   }
   const free = files.filter((given) => !called(given).some((name) => referred.has(name)));
-  const images = free.filter((given) => links.get(given));
-  const others = free.filter((given) => !links.get(given));
+  const images = free.filter((given) => references.get(given));
+  const others = free.filter((given) => !references.get(given));
   const meant = others.filter(isMeant);
-  const bundle = (top: Given): Bundle => ({ top, companions: reachable(top, files, links), called: called(top) });
+  const bundle = (top: Given): Bundle => ({ top, companions: reachable(top, files, references), called: called(top) });
   const isThere = (name: string) => files.some((given) => called(given).includes(name));
   const lacksFiles = ({ top, companions }: Bundle) =>
-    [top, ...companions].some((given) => links.get(given)?.wanted.some((name) => !isThere(name)));
+    [top, ...companions].some((given) => references.get(given)?.wanted.some((name) => !isThere(name)));
   const found = [...images, ...meant].map(bundle);
   const reached = new Set(found.flatMap(({ top, companions }) => [top, ...companions]));
-  // Images that refer to each other in a circle: opening each tells what is wrong.
-  const circular = files.filter((given) => links.get(given) && !reached.has(given)).map(bundle);
+  // Images that refer to each other in a circle. Opening them reports it.
+  const circular = files.filter((given) => references.get(given) && !reached.has(given)).map(bundle);
   const bundles = [...found, ...circular].sort(
     (a, b) =>
       Number(lacksFiles(b)) - Number(lacksFiles(a)) ||
       a.top.file.name.localeCompare(b.top.file.name, undefined, { numeric: true }),
   );
-  return { bundles, aside: others.filter((given) => !meant.includes(given)) };
+  return { bundles, skipped: others.filter((given) => !meant.includes(given)) };
 }
 
-/** Of `files`, those that `top` refers to, directly or by another one. */
-function reachable(top: Given, files: Given[], links: AllLinks): Given[] {
+/** Finds the files that `top` refers to, directly or through other files. */
+function reachable(top: Given, files: Given[], references: AllReferences): Given[] {
   const found = new Set<Given>([top]);
   for (const given of found) {
-    const wanted = links.get(given)?.wanted ?? [];
+    const wanted = references.get(given)?.wanted ?? [];
     for (const other of files) {
-      const called = links.get(other)?.called ?? [folded(other.file.name)];
+      const called = references.get(other)?.called ?? [folded(other.file.name)];
       if (called.some((name) => wanted.includes(name))) found.add(other);
     }
   }

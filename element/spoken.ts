@@ -1,4 +1,4 @@
-// Text in which a part may be English, as it is shown: a screen reader changes its voice.
+// Marks the English parts of a text, so that a screen reader changes its voice.
 
 import { html, type TemplateResult } from 'lit';
 import { partsOf } from './texts/sentences.js';

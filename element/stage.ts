@@ -1,5 +1,5 @@
-// What is shown, in which words, and whose turn it is. A turn ends when the person goes on to something else; what it still does is
-// ignored.
+// The state that is shown, the texts, and the current turn. A turn ends when the person starts something else; its later results
+// are ignored.
 
 import type { AnyImage, Waiting } from 'decant';
 import type { Host } from './host.js';
@@ -10,27 +10,27 @@ import type { AllTexts } from './types.texts.js';
 export class Stage {
   state: State = { step: 'empty' };
   texts: AllTexts = english;
-  /** The server that this turn waits for. */
+  /** The server that keeps this turn waiting. */
   waiting: Waiting | undefined;
   #turn = new AbortController();
   #image: AnyImage | undefined;
 
-  /** `changed` is called after every change of state. */
+  /** Calls `changed` after every change of state. */
   constructor(
     readonly host: Host,
     private readonly changed: () => void,
   ) {}
 
-  /** Aborted when the person goes on to something else. */
+  /** Aborted when the person starts something else. */
   get turn(): AbortSignal {
     return this.#turn.signal;
   }
 
-  /** Ends the turn and begins another one with `state`. */
+  /** Ends the current turn and begins the next one with `state`. */
   begin(state: State): AbortSignal {
     this.#turn.abort();
     this.#turn = new AbortController();
-    // Closing ends a conversion, too. It fails only if a worker has died: then there is nothing to close.
+    // Closing also ends a conversion. It fails only if a worker has died, and then nothing is left to close.
     this.#image?.close().catch(() => {});
     this.#image = undefined;
     this.waiting = undefined;
@@ -50,14 +50,14 @@ export class Stage {
     this.changed();
   }
 
-  /** Shows which server is waited for, unless the turn is over. */
+  /** Shows the server that keeps the turn waiting, unless the turn is over. */
   wait(turn: AbortSignal, waiting: Waiting | undefined): void {
     if (turn.aborted) return;
     this.waiting = waiting;
     this.changed();
   }
 
-  /** Announces a change outside of the state. */
+  /** Reports a change outside of the state. */
   refresh(): void {
     this.changed();
   }

@@ -1,4 +1,4 @@
-// What the page can be showing.
+// The states of the element.
 
 import type { AnyImage, Kept, Need, OutputFormat, Result, Waiting } from 'decant';
 import type { Given } from './given.js';
@@ -6,15 +6,15 @@ import type { DiskPicture } from './picture/disk-picture.js';
 import type { Method } from './rates.js';
 import type { Choice, Survey, Way } from './ways.js';
 
-/** What the person can do after a failure. */
+/** A step that the person can take after a failure. */
 export type Next =
   /** Read the file as a raw disk. */
   | 'raw'
-  /** Read what is left of a damaged image. */
+  /** Read the undamaged parts of an image. */
   | 'salvage'
   /** Open the image again. */
   | 'again'
-  /** Open the image again, to save it in another way. */
+  /** Open the image again, to save its disk in another way. */
   | 'saveAgain'
   /** Open the image without its companions. */
   | 'filesAgain'
@@ -22,18 +22,18 @@ export type Next =
   | 'next'
   | 'another';
 
-/** A question that the person has to answer before anything is written. */
+/** A question that the person must answer before anything is written. */
 export type Asking =
-  /** The folder has a file of the name. */
+  /** The folder already contains a file with this name. */
   | { kind: 'replace'; folder: FileSystemDirectoryHandle; name: string; freeName: string; there: File }
-  /** The folder's file of the name is the image, or belongs to it. */
+  /** The existing file is the image itself or belongs to it. */
   | { kind: 'source'; folder: FileSystemDirectoryHandle; name: string; freeName: string }
-  /** The dialog for a folder was closed without one. */
+  /** The dialog for a folder was closed without a choice. */
   | { kind: 'noFolder' }
-  /** A download of this disk was cut off when so much of it was done: 0 to 1. */
-  | { kind: 'goOn'; name: string; share: number; kept: Kept };
+  /** A download of this disk was interrupted when `share` of it was done: 0 to 1. */
+  | { kind: 'resume'; name: string; share: number; kept: Kept };
 
-/** A file that was handed over for a need, and the reasons why it may be the wrong one. */
+/** A file that was given for a need, and the reasons why it may be the wrong one. */
 export interface Doubt {
   need: FileNeed;
   given: Given;
@@ -42,12 +42,12 @@ export interface Doubt {
 
 export type FileNeed = Extract<Need, { kind: 'missing-file' }>;
 
-/** Where a disk is written to. */
+/** A place where a disk is saved. */
 export type Place =
-  /** `replaces` is the file that was there before, if any. */
+  /** `replaces` is the existing file, if any. */
   | { kind: 'folder'; folder: FileSystemDirectoryHandle; name: string; replaces: File | undefined }
   | { kind: 'dialog'; handle: FileSystemFileHandle; name: string }
-  /** What is done is kept where it is cut off, unless `kept` is undefined. */
+  /** An interrupted download is kept, unless `kept` is undefined. */
   | { kind: 'stored'; name: string; kept: Kept | undefined }
   | { kind: 'streamed' | 'host'; name: string };
 
@@ -61,7 +61,7 @@ export type State =
       image: AnyImage;
       needs: Need[];
       notice: string | undefined;
-      /** A file of another name than the missing one. The person may mean it all the same. */
+      /** A file with another name than the missing one, which the person may use anyway. */
       offered: Given | undefined;
       doubt: Doubt | undefined;
       canAssume: boolean;
@@ -73,18 +73,18 @@ export type State =
       survey: Survey;
       choices: Choice[];
       way: Way | undefined;
-      /** The output format that is chosen. The image can be converted to it. */
+      /** The chosen output format, which is possible for the image. */
       output: OutputFormat;
       otherTab: boolean;
-      /** The name for the output as it stands in the field, and what is wrong with it. */
+      /** The name in the text field, and the problem with it. */
       name: string;
       nameProblem: string | undefined;
-      /** The chosen place in the list of snapshots; -1 is the active disk. */
+      /** The index of the chosen snapshot; -1 is the active disk. */
       chosenSnapshot: number;
       /** A folder that was picked before. */
       folder: FileSystemDirectoryHandle | undefined;
       asking: Asking | undefined;
-      /** Whether the place is being asked for or checked. */
+      /** Whether the place is being chosen or checked. */
       placing: boolean;
       /** Whether a dialog of the browser is open. */
       picking: boolean;
@@ -94,14 +94,14 @@ export type State =
       name: string;
       place: Place;
       phase: 'converting' | 'finishing';
-      /** The share of the work that is done: 0 to 1. */
+      /** The completed share of the work: 0 to 1. */
       share: number;
       secondsLeft: number | undefined;
       speed: number | undefined;
       picture: DiskPicture | undefined;
-      /** For how many seconds the network has brought nothing. */
+      /** The seconds since the network last delivered bytes. */
       silence: number;
-      /** The server that is waited for. */
+      /** The server that keeps the conversion waiting. */
       waiting: Waiting | undefined;
       cancelling: boolean;
     }
@@ -111,28 +111,27 @@ export type State =
       place: Place;
       result: Result;
       picture: DiskPicture | undefined;
-      /** The time in all, in seconds. */
+      /** The total time, in seconds. */
       seconds: number;
-      /** The time of converting alone, in seconds. */
+      /** The time for converting alone, in seconds. */
       converting: number;
-      /** In bytes per second of converting. */
+      /** Bytes per second while converting. */
       speed: number | undefined;
-      /** About how many seconds the browser still copies, if that is known. */
+      /** About how many more seconds the browser copies the file, if known. */
       copying: number | undefined;
       /** Whether the copy in the browser's storage was removed. */
       isCopyGone: boolean;
-      /** Whether the disk has a GPT, if that is known. */
+      /** Whether the disk has a GPT, if known. */
       hasGpt: boolean | undefined;
-      /** Whether it was cancelled when it could no longer be stopped. */
+      /** Whether a cancel came too late to stop the conversion. */
       tooLate: boolean;
     }
   | {
       step: 'failed';
       title: string;
       message: string | undefined;
-      /** What the conversion has left behind. */
+      /** A sentence about the remains of the output. */
       left: string | undefined;
-      /** What the person can do. */
       next: Next[];
     };
 

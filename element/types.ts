@@ -1,72 +1,72 @@
-// What a page sees of the element.
+// The public types of the element.
 
 import type { AnyInfo, DecantError, Output, OutputFormat, Progress, Result } from 'decant';
 import type { Texts } from './types.texts.js';
 
-/** The disk that is about to be converted. */
+/** The disk that is to be converted. */
 export interface DiskToSave {
-  /** What the image's headers say. */
+  /** The description of the image. */
   info: AnyInfo;
-  /** What it is converted to; `size` has the bytes of the output where they are known. */
+  /** The output format. Its `size` is the size of the output in bytes, if known. */
   format: OutputFormat;
-  /** A name for the output: the image's, with the extension of the format. */
+  /** A name for the output: the name of the image with the extension of the format. */
   name: string;
 }
 
-/** A download under way that the browser is sent bit by bit. */
+/** A download under way, whose bytes the page sends to the browser. */
 export interface StreamedDownload {
   /**
-   * Takes the bytes of the file in ascending order. A write waits while the browser has enough. If a size was
-   * announced, exactly so many bytes must come. After more, after fewer and after an abort, the stream fails, and the
-   * browser shows a failed download. Closing resolves when the browser has taken all bytes. It may still be writing
-   * them.
+   * Takes the bytes of the file in ascending order. A write resolves when the browser has room for more. If a size was
+   * announced, exactly that many bytes must be written. After more or fewer bytes or an abort, the stream fails and the
+   * browser shows a failed download. `close()` resolves when the browser has taken all bytes, which it may not have
+   * written to the disk yet.
    */
   writable: WritableStream<Uint8Array>;
-  /** Aborted when the person cancels the download in the browser's list, or when the browser gives it up. */
+  /** Aborted when the person cancels the download in the browser's list, or when the browser ends it. */
   cancelled: AbortSignal;
-  /** How many bytes the browser has taken so far. */
+  /** Returns the number of bytes that the browser has taken so far. */
   taken(): number;
 }
 
-/** How a page streams downloads, by a service worker for instance. */
+/** How a page streams downloads, for example through a service worker. */
 export interface StreamedDownloads {
-  /** Why it cannot now, to follow a colon: without a full stop; `undefined` if it can. */
+  /** Resolves to the reason why downloads cannot be streamed now, or to `undefined`. The reason follows a colon: no full stop. */
   obstacle(): Promise<string | undefined>;
-  /** Begins a download of `size` bytes, or of as many as come. Rejects if it does not begin, or if `signal` is aborted. */
+  /** Starts a download of `size` bytes, if known. Rejects if the download does not start or `signal` is aborted before. */
   open(name: string, size: number | undefined, signal: AbortSignal): Promise<StreamedDownload>;
 }
 
-/** The events of the element. They bubble, and leave shadow trees. */
+/** The events of the element. All bubble and are composed. */
 export interface DecantConverterEvents {
-  /** An image is open, and shown. */
+  /** An image was opened. */
   'decant-info': CustomEvent<AnyInfo>;
-  /** A conversion goes on: several times a second. */
+  /** The progress of a conversion, several times a second. */
   'decant-progress': CustomEvent<Progress>;
-  /** A disk is converted. */
+  /** A disk was converted. */
   'decant-done': CustomEvent<Result>;
-  /** An image was not opened or converted; `kind` is `cancelled` where the person has cancelled. */
+  /** Opening or converting an image has failed; `kind` is `cancelled` after a cancel. */
   'decant-error': CustomEvent<DecantError>;
-  /** What a window's title may show: a step, a share of the work. `undefined` at the start. */
+  /** A title for the window: the current step, or the progress. `undefined` on the first screen. */
   'decant-title': CustomEvent<string | undefined>;
 }
 
 /** `<decant-converter>`. */
 export interface DecantConverterElement extends HTMLElement {
-  /** The URL of an image to try, also the attribute `sample`. Without one, none is offered. */
+  /** The URL of a sample image; without it, no sample is offered. Also the attribute `sample`. */
   sample: string | undefined;
   /**
-   * Whether files that are dropped or pasted anywhere in the window are taken, also the attribute `whole-window`.
-   * By default only those that are dropped on the element, or pasted while the focus is in it.
+   * Whether to take files and links that are dropped or pasted anywhere in the window. By default the element takes those that
+   * are dropped on it, or pasted while it has the focus. Also the attribute `whole-window`.
    */
   wholeWindow: boolean;
   /**
-   * Where disks go, instead of to a place that the person chooses. It is called once for each conversion, when the person
-   * begins it. What it throws ends the conversion, with the sentence of the error.
+   * Returns the output for a disk; then the person does not choose a place. Called once when a conversion starts. If it
+   * throws, the conversion fails with the message of the error.
    */
   output: ((disk: DiskToSave) => Output | Promise<Output>) | undefined;
-  /** How the page streams downloads. Without it, a disk that is downloaded has to fit into the browser's storage. */
+  /** How the page streams downloads. Without it, downloads need room in the browser's storage. */
   streamedDownloads: StreamedDownloads | undefined;
-  /** Texts to show instead of the element's own. */
+  /** Texts that replace those of the element. */
   texts: Texts | undefined;
   addEventListener<K extends keyof DecantConverterEvents>(
     type: K,

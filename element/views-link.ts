@@ -1,10 +1,10 @@
-// Asking for an address.
+// The form for a link.
 
 import { html, type TemplateResult } from 'lit';
 import type { Session } from './session.js';
 import type { FileNeed } from './state.js';
 
-/** A field for the address of an image, or of what `need` asks for. */
+/** A form for a link to an image, or to the file that `need` asks for. */
 export function linkForm(session: Session, need?: FileNeed): TemplateResult {
   const { texts } = session;
   const submit = (event: SubmitEvent) => {

@@ -1,4 +1,4 @@
-// Asking for what an image needs: another file, or a password.
+// The step that asks for a file or a password that an image needs.
 
 import { type Need, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';

@@ -1,4 +1,4 @@
-// An image that can be converted: what it is, and how to save its disk.
+// The step that describes an image and offers ways to save its disk.
 
 import { type Snapshot, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
@@ -28,7 +28,7 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
   const cannot = !state.way || placing || session.isOtherSnapshot;
   const canChoose = state.choices.some(({ obstacle }) => obstacle === undefined);
   const why = picking ? texts.picking : !state.way && canChoose ? texts.noWay : undefined;
-  // A question that leads on has the first button; this one would ask it again.
+  // If the question has a primary button, Convert is not primary: it would only ask again.
   const questionLeadsOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
   return html`
     ${heading(shownText(info.name ?? texts.image))}
@@ -66,7 +66,7 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
   `;
 }
 
-/** A list and a button: arrow keys run through a list, and must not open each snapshot that they pass. */
+/** A list and a button, because arrow keys in a list must not open each snapshot that they pass. */
 function snapshotPicker(snapshots: Snapshot[], state: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
   const { chosenSnapshot } = state;
@@ -86,7 +86,6 @@ function snapshotPicker(snapshots: Snapshot[], state: Step<'ready'>, session: Se
   `;
 }
 
-/** The output formats, as the package lists them. */
 function outputField({ image, survey, output, placing }: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
   const { formats } = image;
@@ -191,7 +190,7 @@ function nameField({ name, nameProblem, placing }: Step<'ready'>, session: Sessi
   `;
 }
 
-/** A question that has to be answered before anything is written. */
+/** A question that the person must answer before anything is written. */
 function askingView(asking: Asking, session: Session): TemplateResult {
   const { texts } = session;
   const box = (title: string, content: TemplateResult) => html`
@@ -222,7 +221,7 @@ function askingView(asking: Asking, session: Session): TemplateResult {
           </div>
         `,
       );
-    case 'goOn':
+    case 'resume':
       return box(
         texts.goOnTitle(asking.share),
         html`

@@ -1,4 +1,4 @@
-// How most steps look: opening, unlocking, converting, done, failed; and the queue beside them.
+// The steps opening, unlocking, converting, done and failed, and the queue.
 
 import { type Result, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
@@ -9,10 +9,10 @@ import { spoken } from './spoken.js';
 import { methodOf, type Next, type State, type Step } from './state.js';
 import type { AllTexts } from './types.texts.js';
 
-/** Shorter silences of a network, in seconds, are nobody's concern. */
+/** Shorter silences of a network, in seconds, are not shown. */
 const SILENT = 5;
 
-/** The heading of a step, which takes the focus. `by` is the ID of the element that describes it. */
+/** The heading of a step, which takes the focus. `by` is the ID of its description. */
 export const heading = (text: string, by?: string) =>
   html`<h2 tabindex="-1" data-focus aria-describedby=${by ?? nothing}>${text}</h2>`;
 
@@ -26,24 +26,23 @@ const doneTitle = ({ result, place, isCopyGone }: Step<'done'>, texts: AllTexts)
   return (place.kind === 'stored' && !isCopyGone) || place.kind === 'streamed' ? texts.doneSaving : texts.done;
 };
 
-/** Where the disk is. */
 const donePlace = ({ place, copying, isCopyGone }: Step<'done'>, texts: AllTexts): string =>
   isCopyGone ? texts.copied(place.name) : texts.place(place, copying);
 
-/** Whether the network is gone for so long that a person should know. */
+/** Whether the network is silent for so long that the person should know. */
 const isSilent = ({ silence }: Step<'converting'>): boolean => silence >= SILENT;
 
 const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts: AllTexts): string =>
   texts.working(cancelling ? texts.cancelling : texts.phase[phase], name);
 
-/** A hint for the time in which the browser completes a file: it tells no progress and cannot be stopped. */
+/** A hint while the browser completes a file, which it does without progress and cannot stop. */
 function finishingHint({ phase, place, cancelling }: Step<'converting'>, texts: AllTexts): string | undefined {
   if (phase !== 'finishing' || methodOf(place) !== 'picked') return undefined;
   if (!cancelling) return texts.finishing;
   return place.kind === 'folder' && !place.replaces ? texts.cancelWaits : texts.cancelTooLate;
 }
 
-/** The text for screen readers: the step, and the progress of a conversion in steps of 10 %. */
+/** The text for screen readers: the step, and the progress of a conversion in steps of 10 percent. */
 export function announcement(state: State, texts: AllTexts): string {
   switch (state.step) {
     case 'converting':
@@ -68,7 +67,7 @@ export function announcement(state: State, texts: AllTexts): string {
   }
 }
 
-/** The title for the window; `undefined` for the page's own. */
+/** The title for the window; `undefined` for the title of the page. */
 export function windowTitle(state: State, texts: AllTexts): string | undefined {
   switch (state.step) {
     case 'converting':
@@ -88,7 +87,7 @@ export function windowTitle(state: State, texts: AllTexts): string | undefined {
   }
 }
 
-/** That a server is waited for, if one is. */
+/** A notice about the server that keeps the session waiting, if any. */
 export const waitingView = ({ waiting, texts }: Session) =>
   waiting && html`<p class="notice" part="notice">${texts.waiting(waiting)}</p>`;
 
@@ -168,7 +167,7 @@ export function doneView(state: Step<'done'>, session: Session): TemplateResult 
   `;
 }
 
-/** The ranges that could not be read. The result lists the first ones. */
+/** The ranges that could not be read. The result lists only the first ones. */
 function lostView({ lost, lostRanges, lostBytes }: Result, texts: AllTexts): TemplateResult {
   const more = lostRanges - lost.length;
   const lines = [...lost.map(texts.lostRange), ...(more > 0 ? [texts.lostMore(more)] : [])];
@@ -181,7 +180,7 @@ function lostView({ lost, lostRanges, lostBytes }: Result, texts: AllTexts): Tem
   `;
 }
 
-/** A failure, and the steps that are offered. The first one is the most likely to work. */
+/** A failure with possible steps, the most likely to work first. */
 export function failedView({ title, message, left, next }: Step<'failed'>, session: Session): TemplateResult {
   const { texts } = session;
   const waiting = session.queue.waiting.length > 0;
@@ -192,13 +191,13 @@ export function failedView({ title, message, left, next }: Step<'failed'>, sessi
     <div class="actions">
       ${steps.map(
         (step, at) =>
-          html`<button class=${at === 0 ? 'primary' : step === 'another' ? 'link' : ''} part=${`button ${at === 0 ? 'primary' : step === 'another' ? 'link' : ''}`} @click=${() => session.goOn(step)}>${texts.next[step]}</button>`,
+          html`<button class=${at === 0 ? 'primary' : step === 'another' ? 'link' : ''} part=${`button ${at === 0 ? 'primary' : step === 'another' ? 'link' : ''}`} @click=${() => session.takeStep(step)}>${texts.next[step]}</button>`,
       )}
     </div>
   `;
 }
 
-/** The queue, if it has more than the image that is shown. */
+/** The queue, if it contains more than the image that is shown. */
 export function queueView(session: Session): TemplateResult | typeof nothing {
   const { texts } = session;
   const { items } = session.queue;

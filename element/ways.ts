@@ -1,46 +1,46 @@
-// The ways to save a disk, and what is known for a choice among them.
+// The ways to save a disk, and the figures for choosing one.
 
 import type { Contents } from 'decant/contents';
 import type { DiskPicture } from './picture/disk-picture.js';
 import type { Method } from './rates.js';
 
-/** Where a disk goes: to a folder, a file picked in the browser's own dialog, the downloads; or where the page wants it. */
+/** A way to save a disk: to a folder, to a file from the browser's save dialog, to the downloads, or by the page. */
 export type Way = 'folder' | 'dialog' | 'download' | 'host';
 
-/** What the map of a disk has told so far. All sizes in bytes. */
+/** The findings so far from reading the map and the contents of a disk. Sizes are in bytes. */
 export interface Survey {
   data: number;
   compressed: number;
-  /** Salvage only: what the tables alone show to be lost. */
+  /** In a salvage: bytes that the tables show to be lost. */
   lost: number;
   /** Whether the map was read to its end. Until then the sizes are lower bounds. */
   complete: boolean;
-  /** The same as a picture; missing where only a conversion tells how large the disk is. */
+  /** The map as a picture; missing if the size of the disk is known only at its end. */
   picture?: DiskPicture;
-  /** What is inside; missing until it is known. */
+  /** Partitions and file systems, once they are read. */
   contents?: Contents;
-  /** Whether figures are shown and a way is proposed before it is complete: it took too long. */
+  /** Whether to show figures and propose a way before the map is complete, because reading it takes long. */
   isDue: boolean;
 }
 
-/** Whether the disk has a GPT; `undefined` where that is not known. */
+/** Whether the disk has a GPT; `undefined` if unknown. */
 export const hasGpt = ({ contents }: Survey): boolean | undefined => contents && contents.table?.kind === 'GPT';
 
 export interface Choice {
   way: Way;
   method: Method;
-  /** Why it cannot be chosen; `undefined` if it can. */
+  /** Why it cannot be chosen, if so. */
   obstacle?: string;
-  /** How long it will take, in seconds, where that is known. */
+  /** The time that it will take, in seconds, if known. */
   seconds?: number;
-  /** Whether `seconds` is a guess: nothing was converted in this way yet. */
+  /** Whether `seconds` is only estimated, because nothing was converted in this way yet. */
   isGuess?: boolean;
   /** The part of `seconds` in which the browser still copies after the page is done. */
   copying?: number;
-  /** What the file will take on the disk, in bytes, where that is known. */
+  /** The space that the file will take, in bytes, if known. */
   space?: number;
-  /** Whether `seconds` and `space` are lower bounds, since the map was not read to its end. */
+  /** Whether `seconds` and `space` are lower bounds, because the map was not read to its end. */
   atLeast?: boolean;
-  /** What else the person should know beforehand. */
+  /** Another fact that the person should know beforehand. */
   note?: string;
 }

@@ -1,20 +1,20 @@
-// While the page converts, the tab asks before it closes, the screen stays awake, and other tabs know.
+// During a conversion, the tab asks before it closes, the screen stays awake, and other tabs can see that it is busy.
 
-/** The name of the Web Lock that is held meanwhile. */
+/** The name of the Web Lock that is held during a conversion. */
 const BUSY = 'decant:busy';
 
-/** Whether another tab converts. */
+/** Whether another tab is converting. */
 export async function isOtherTabBusy(): Promise<boolean> {
   try {
     const { held = [] } = await navigator.locks.query();
     return held.some((lock) => lock.name === BUSY);
   } catch {
-    // A page may be denied locks. Then it cannot know.
+    // A page may be denied locks.
     return false;
   }
 }
 
-/** Begins to guard. The returned function ends it. */
+/** Starts guarding. The returned function ends it. */
 export function guardWork(): () => void {
   const ask = (event: BeforeUnloadEvent) => event.preventDefault();
   addEventListener('beforeunload', ask);
@@ -23,7 +23,7 @@ export function guardWork(): () => void {
   const done = new Promise<void>((resolve) => {
     release = resolve;
   });
-  // It rejects if a page is denied locks. Then other tabs do not know, and the conversion goes on.
+  // Rejects if a page is denied locks. Then other tabs do not see the conversion, which continues.
   navigator.locks.request(BUSY, { mode: 'shared' }, () => done).catch(() => {});
   return () => {
     removeEventListener('beforeunload', ask);
@@ -40,7 +40,7 @@ function keepAwake(): () => void {
   let sentinel: WakeLockSentinel | undefined;
   const request = async () => {
     if (document.visibilityState !== 'visible') return;
-    // Refused on low battery, for instance. The conversion goes on without.
+    // Refused on low battery, for example. The conversion continues without it.
     sentinel = await navigator.wakeLock?.request('screen').catch(() => undefined);
     if (ended) await sentinel?.release();
   };

@@ -1,4 +1,4 @@
-// The languages that the texts are written in. English is always there, others are loaded when they are needed.
+// The languages of the texts. English is always present, others are loaded when they are needed.
 
 import type { AllTexts } from '../types.texts.js';
 import { english } from './english.js';
@@ -8,7 +8,7 @@ const OTHERS: Record<string, () => Promise<AllTexts>> = {
   de: async () => (await import('./german.js')).german(unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' })),
 };
 
-/** The language in which `element` stands, as BCP 47 has it; the shadow trees around it included. */
+/** The language of `element` as a BCP 47 tag, from the nearest `lang` around it, also outside of shadow trees. */
 export function languageOf(element: Element): string {
   const marked = element.closest<HTMLElement>('[lang]');
   if (marked) return marked.lang;
@@ -16,7 +16,7 @@ export function languageOf(element: Element): string {
   return root instanceof ShadowRoot ? languageOf(root.host) : 'en';
 }
 
-/** The texts in `language`, or in English where there are none. */
+/** Loads the texts in `language`, or in English if there are none. */
 export async function textsIn(language: string): Promise<AllTexts> {
   const [primary = ''] = language.toLowerCase().split('-');
   const load = Object.hasOwn(OTHERS, primary) ? OTHERS[primary] : undefined;

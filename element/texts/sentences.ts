@@ -1,16 +1,16 @@
-// Sentences of others, within and after ours.
+// Joins messages of the package and of the page to the element's texts.
 
-/** The characters around a part in English: Unicode's isolates, which names do not have, since they are escaped. */
+/** A part in English, between Unicode isolates. Names cannot contain isolates, since names are escaped. */
 const ISOLATED = /\u2066([^\u2069]*)\u2069/;
 
-/** Marks `text` as English within a text of another language. */
+/** Marks `text` as English inside a text in another language. */
 export const inEnglish = (text: string): string => `\u2066${text}\u2069`;
 
-/** The parts of a text. Every second one is English, within a text of another language. */
+/** Splits a text into parts. Every second part is marked as English. */
 export const partsOf = (text: string): string[] => text.split(ISOLATED);
 
-/** `message` with a full stop. */
+/** Adds a full stop to `message`, unless it ends with a mark. */
 export const sentence = (message: string): string => (/[.!?]$/.test(message) ? message : `${message}.`);
 
-/** `reason` without a full stop, to follow a colon. */
+/** Removes the full stop of `reason`, which follows a colon. */
 export const clause = (reason: string): string => reason.replace(/\.$/, '');

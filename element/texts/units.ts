@@ -1,8 +1,8 @@
-// Numbers as people read them, in a language.
+// Formats sizes and times for people, in a language.
 
 /** The names of units in a language. */
 export interface UnitNames {
-  /** The language, as BCP 47 has it. */
+  /** The language as a BCP 47 tag. */
   language: string;
   bytes: string;
   days: string;
@@ -11,12 +11,12 @@ export interface UnitNames {
 /** In minutes. */
 const DAY = 24 * 60;
 
-/** What shows sizes and times in a language. */
+/** Returns the functions that format sizes and times in a language. */
 export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
   const number = (value: number, digits: number): string =>
     value.toLocaleString(language, { maximumSignificantDigits: digits, useGrouping: false });
 
-  /** A size in decimal units, as file managers show it: "3.5 GB". */
+  /** Formats bytes in decimal units, as file managers do: "3.5 GB". */
   function size(bytes: number): string {
     const units = [bytesName, 'KB', 'MB', 'GB', 'TB', 'PB'];
     let [value, unit] = [bytes, 0];
@@ -27,14 +27,14 @@ export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
     return `${number(value, value < 10 ? 2 : 3)} ${units[unit]}`;
   }
 
-  /** A size in binary units, for powers of two: "64 KiB". */
+  /** Formats a power of two of bytes in binary units: "64 KiB". */
   function binarySize(bytes: number): string {
     const units = [bytesName, 'KiB', 'MiB', 'GiB'];
     const unit = Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1);
     return `${bytes / 1024 ** unit} ${units[unit]}`;
   }
 
-  /** A time, rounded: "4 s", "1 min 20 s", "2 h 5 min", "3 days". */
+  /** Formats a rounded time: "4 s", "1 min 20 s", "2 h 5 min", "3 days". */
   function duration(seconds: number): string {
     const whole = Math.max(1, Math.round(seconds));
     if (whole < 60) return `${whole} s`;
