@@ -6,3 +6,4 @@ pub mod source;
 pub mod stream;
 pub(crate) mod table_cache;
 pub mod target;
+mod wrapper;

@@ -1,8 +1,9 @@
 //! Limits the total number of bytes read from a group of sources.
 
+use super::source::Source;
+use super::wrapper::Wrapper;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::source::{Profile, Source};
-use crate::offsets::{ByteRange, HostOffset};
+use crate::offsets::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::cell::Cell;
@@ -63,21 +64,9 @@ struct Limited {
     budget: ReadBudget,
 }
 
-impl Source for Limited {
-    fn size(&self) -> u64 {
-        self.source.size()
-    }
-
-    fn profile(&self) -> Profile {
-        self.source.profile()
-    }
-
-    fn start(&self) -> Option<u64> {
-        self.source.start()
-    }
-
-    fn stored_from(&self, offset: u64) -> ByteRange {
-        self.source.stored_from(offset)
+impl Wrapper for Limited {
+    fn source(&self) -> &Rc<dyn Source> {
+        &self.source
     }
 
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {

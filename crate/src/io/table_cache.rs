@@ -1,8 +1,9 @@
 //! Caches recently read headers and tables of an image's files, so that repeated passes and partial reads of the disk
 //! do not fetch them again.
 
+use super::source::{Reader, Source, copied};
+use super::wrapper::Wrapper;
 use crate::error::Result;
-use crate::io::source::{Profile, Reader, Source, copied};
 use crate::offsets::{ByteRange, HostOffset};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -122,21 +123,9 @@ impl Cached {
     }
 }
 
-impl Source for Cached {
-    fn size(&self) -> u64 {
-        self.source.size()
-    }
-
-    fn profile(&self) -> Profile {
-        self.source.profile()
-    }
-
-    fn start(&self) -> Option<u64> {
-        self.source.start()
-    }
-
-    fn stored_from(&self, offset: u64) -> ByteRange {
-        self.source.stored_from(offset)
+impl Wrapper for Cached {
+    fn source(&self) -> &Rc<dyn Source> {
+        &self.source
     }
 
     /// Forwards hints for ranges that are not cached, and every cancel.
