@@ -6,12 +6,12 @@ use super::plan::{HoleLimits, JobLimits};
 use crate::compress::Encoding;
 use crate::compress::is_zero;
 use crate::disk::info::Notice;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, checked_size_of};
 use crate::format::{self, Sample, TAIL};
 use crate::io::source::{FileId, FileRange, Files, Profile, Source, zeroed};
 use crate::io::stream::{ByteStream, Ended};
 use crate::io::target::{Holes, Run};
-use crate::offsets::{HostOffset, MAX_SIZE, SECTOR};
+use crate::offsets::{HostOffset, SECTOR};
 use crate::open::manifest::Manifest;
 use crate::open::members::unmarked;
 use crate::open::streamed_image::{Guess, StreamedImage};
@@ -196,10 +196,9 @@ impl InOrderPlanner {
 
     /// Fails with `limit` if `len` more bytes than planned so far exceed the largest disk.
     fn ensure_size(&self, len: u64) -> Result<()> {
-        match self.planned.checked_add(len) {
-            Some(size) if size <= MAX_SIZE - SECTOR => Ok(()),
-            _ => Err(Error::new(ErrorKind::Limit, "The disk is larger than 2^53-1 bytes")),
-        }
+        // The disk may be up to a sector larger.
+        let size = self.planned.checked_add(len).and_then(|size| size.checked_add(SECTOR));
+        checked_size_of("disk", size).map(drop)
     }
 
     /// Checks the end of the disk, whose last chunk has `last` bytes. Fails if the last bytes or the size show that it

@@ -1,12 +1,14 @@
 //! The error type: a kind, a code and fields for programs, and a sentence for people.
 
 pub mod fields;
+mod max_size;
 mod secrets;
 pub mod shown;
 
 use crate::offsets::HostOffset;
 use decant_codec::OutOfMemory;
 use fields::{Field, Fields};
+pub(crate) use max_size::{checked_size, checked_size_of, checked_virtual_size};
 use shown::shown;
 use std::borrow::Cow;
 use std::fmt;

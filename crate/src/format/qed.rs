@@ -7,9 +7,9 @@ use crate::disk::damage::damages;
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::disk::info::Info;
 use crate::disk::reference::{Reference, Role};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result, checked_virtual_size};
 use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, GuestRange, HostOffset, MAX_SIZE, SECTOR, le32, le64, text_before_nul};
+use crate::offsets::{ByteRange, GuestRange, HostOffset, SECTOR, le32, le64, text_before_nul};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
@@ -109,10 +109,7 @@ impl Header {
         if !size.is_multiple_of(SECTOR) {
             return corrupt(format!("the virtual size of {size} bytes is no multiple of {SECTOR}"), 48);
         }
-        if size > MAX_SIZE {
-            let what = format!("The virtual size of {size} bytes is more than 2^53-1 bytes can state");
-            return Err(Error::new(ErrorKind::Limit, what));
-        }
+        checked_virtual_size(size)?;
         if self.l1_entries() > self.table_size / ENTRY_SIZE {
             return corrupt(format!("the virtual size of {size} bytes is more than the L1 table describes"), 48);
         }

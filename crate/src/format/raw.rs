@@ -4,9 +4,9 @@ use super::{Disk, Format, NameHint, Reader, WalkSetup};
 use crate::disk::damage::damages;
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::disk::info::Info;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Result, checked_size_of};
 use crate::io::source::{FileId, Source};
-use crate::offsets::{GuestOffset, GuestRange, HostOffset, MAX_SIZE, SECTOR};
+use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::rc::Rc;
@@ -32,9 +32,8 @@ damages! {
 fn open(source: Rc<dyn Source>, missing: u64) -> Result<Rc<dyn Disk>> {
     let present = source.size();
     let size = present.saturating_add(missing);
-    if size > MAX_SIZE - SECTOR {
-        return Err(Error::new(ErrorKind::Limit, "The file is larger than 2^53-1 bytes"));
-    }
+    // The disk may be up to a sector larger.
+    checked_size_of("file", size.checked_add(SECTOR))?;
     Ok(Rc::new(Raw { source, present, size }))
 }
 

@@ -5,8 +5,8 @@
 use super::archive::{Archive, read_exact};
 use super::block::{BLOCK, MAGIC, SPARSE, TYPE, decimal, number, text};
 use crate::error::shown::shown;
-use crate::error::{Error, ErrorKind, Result};
-use crate::offsets::{HostOffset, MAX_SIZE};
+use crate::error::{Error, ErrorKind, Result, checked_size};
+use crate::offsets::HostOffset;
 
 /// Maximum number of stretches of all members of an archive. Each takes 16 bytes of memory.
 const MOST_STRETCHES: usize = 1 << 19;
@@ -62,10 +62,8 @@ pub struct Draft<'a> {
 impl<'a> Draft<'a> {
     /// Starts the map of a member at `at`, a file of `size` bytes. Fails with `limit` if `size` exceeds 2^53-1.
     pub fn new(size: u64, at: HostOffset, budget: &'a mut Budget) -> Result<Self> {
-        if size > MAX_SIZE {
-            let message = "The tar archive has a sparse member of more than 2^53-1 bytes";
-            return Err(Error::new(ErrorKind::Limit, message));
-        }
+        let message = || "The tar archive has a sparse member of more than 2^53-1 bytes".to_owned();
+        let size = checked_size(Some(size), message)?;
         Ok(Self { map: Map { stretches: Vec::new(), size }, end: 0, packed: 0, budget, at })
     }
 

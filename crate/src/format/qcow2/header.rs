@@ -1,7 +1,7 @@
 //! The fixed header fields, validated (specification: "Header").
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::offsets::{HostOffset, MAX_SIZE, be32, be64};
+use crate::error::{Error, ErrorKind, Result, checked_virtual_size};
+use crate::offsets::{HostOffset, be32, be64};
 
 pub(super) const MAGIC: [u8; 4] = *b"QFI\xfb";
 /// Maximum length of the fixed part, in bytes: version 3 up to the compression type and its padding.
@@ -171,13 +171,8 @@ impl Mapping {
     /// Fails with `limit` or `corrupt` unless the mapping is valid. `places` are the offsets of the fields with the
     /// number of L1 entries and the L1 offset, for messages.
     pub fn check(&self, header: &Header, places: [HostOffset; 2]) -> Result<()> {
-        let (size, entries) = (self.virtual_size, self.l1_entries);
-        if size > MAX_SIZE {
-            return Err(Error::new(
-                ErrorKind::Limit,
-                format!("The virtual size of {size} bytes is more than 2^53-1 bytes can state"),
-            ));
-        }
+        checked_virtual_size(self.virtual_size)?;
+        let entries = self.l1_entries;
         if u64::from(entries) * ENTRY_SIZE > MAX_L1_BYTES {
             return Err(Error::new(ErrorKind::Limit, format!("An L1 table of {entries} entries exceeds 32 MiB")));
         }

@@ -2,8 +2,8 @@
 //! Geometries, the comment and the number of allocated blocks are ignored.
 
 use crate::disk::reference::Identity;
-use crate::error::{Error, ErrorKind, Result};
-use crate::offsets::{HostOffset, MAX_SIZE, SECTOR, le32, le64};
+use crate::error::{Error, Result, checked_virtual_size};
+use crate::offsets::{HostOffset, SECTOR, le32, le64};
 
 /// Offset of the signature, in bytes. Text precedes it.
 pub(super) const SIGNATURE_AT: usize = 64;
@@ -151,11 +151,7 @@ impl Header {
             let what = format!("the block size is {}, no power of two from {SECTOR} on", self.block_size);
             return corrupt(what, layout.virtual_size + 8);
         }
-        let (size, room) = (self.virtual_size, self.blocks * self.block_size);
-        if size > MAX_SIZE {
-            let what = format!("The virtual size of {size} bytes is more than 2^53-1 bytes can state");
-            return Err(Error::new(ErrorKind::Limit, what));
-        }
+        let (size, room) = (checked_virtual_size(self.virtual_size)?, self.blocks * self.block_size);
         if size > room {
             let what = format!("the virtual size is {size}, but {} blocks have {room} bytes", self.blocks);
             return corrupt(what, layout.virtual_size);

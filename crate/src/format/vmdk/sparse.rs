@@ -4,10 +4,10 @@
 use super::entries::{Grain, Layout};
 use crate::compress::GrainFrame;
 use crate::disk::damage::Damage;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, checked_size_of};
 use crate::format::PartFile;
 use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, HostOffset, MAX_SIZE, SECTOR};
+use crate::offsets::{ByteRange, HostOffset, SECTOR};
 use std::rc::Rc;
 
 /// Maximum sizes of a grain and of a compressed grain, in bytes.
@@ -77,8 +77,7 @@ pub(super) fn position(sectors: u64, what: &str, field: u64) -> Result<HostOffse
 
 /// Converts the size of a disk or extent from sectors to bytes. Fails with `limit` above 2^53-1.
 pub(super) fn size(sectors: u64) -> Result<u64> {
-    let size = sectors.checked_mul(SECTOR).filter(|&size| size <= MAX_SIZE);
-    size.ok_or_else(|| Error::new(crate::ErrorKind::Limit, "The disk is larger than 2^53-1 bytes"))
+    checked_size_of("disk", sectors.checked_mul(SECTOR))
 }
 
 impl Sparse {
