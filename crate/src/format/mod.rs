@@ -8,6 +8,7 @@ pub mod qed;
 pub mod raw;
 mod slices;
 mod strangers;
+mod two_level;
 pub mod vdi;
 pub mod vmdk;
 

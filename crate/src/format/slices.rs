@@ -22,6 +22,56 @@ pub(super) struct Slice {
     pub entries: Vec<u8>,
 }
 
+impl Slice {
+    /// Divides the part of `range` that the slice describes, which must begin at `range.start`. The tables have an
+    /// entry of `entry_size` bytes for each `unit` bytes. Each entry is a part, but runs of zero entries are one, as
+    /// are all entries after the end of the file.
+    pub fn parts(&self, unit: u64, entry_size: u64, range: GuestRange) -> impl Iterator<Item = (GuestRange, Part)> {
+        let end = self.range.end.min(range.end);
+        // Zero entries are counted only within `range`, which may be a single unit under other layers.
+        let asked = ((end - self.range.start).div_ceil(unit) * entry_size) as usize;
+        let entries = &self.entries[..asked.min(self.entries.len())];
+        let mut at = range.start;
+        std::iter::from_fn(move || {
+            if at >= end {
+                return None;
+            }
+            let start = at / unit * unit;
+            let entry = ((start - self.range.start) / unit * entry_size) as usize;
+            let (units, part) = match entries.get(entry..).unwrap_or_default() {
+                rest if (rest.len() as u64) < entry_size => {
+                    (end.div_ceil(unit), Part::Missing(HostOffset(self.host.0.saturating_add(entry as u64))))
+                }
+                rest => match empty_entries(rest, entry_size) {
+                    0 => (1, Part::Entry(entry)),
+                    empty => (empty, Part::Empty),
+                },
+            };
+            let range = GuestRange { start: at, end: (start + units * unit).min(end) };
+            at = range.end;
+            Some((range, part))
+        })
+    }
+}
+
+/// A part of a slice.
+pub(super) enum Part {
+    /// Zero entries: without a unit in the file, in every format.
+    Empty,
+    /// An entry, by its offset in the slice. It may be zero, too.
+    Entry(usize),
+    /// Entries after the end of the file. The first has this host offset.
+    Missing(HostOffset),
+}
+
+/// Counts the zero entries of `entry_size` bytes at the start of `entries`; of 4-byte entries possibly one fewer, since
+/// they are compared in pairs. Sparse images mostly consist of them.
+fn empty_entries(entries: &[u8], entry_size: u64) -> u64 {
+    const WORD: usize = size_of::<u64>();
+    let words = entries.chunks_exact(WORD).take_while(|word| **word == [0; WORD]).count();
+    (words * WORD) as u64 / entry_size
+}
+
 pub(super) struct WantedSlice {
     pub range: GuestRange,
     pub host: HostOffset,

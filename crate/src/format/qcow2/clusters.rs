@@ -2,13 +2,15 @@
 
 use super::Qcow2;
 use super::damage;
-use super::l1::Tables;
+use super::l1::{self, L1};
 use super::l2::{self, Cluster, Content, SUBCLUSTERS};
 use crate::compress::Framing;
 use crate::disk::extent::{Encrypted, Extent, ExtentKind, ExtentWalk};
 use crate::error::Result;
 use crate::format::WalkSetup;
 use crate::format::listing::{BATCH, Listing};
+use crate::format::slices::Part;
+use crate::format::two_level::{Directory, Shape, TwoLevel};
 use crate::offsets::{GuestRange, HostOffset};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -16,7 +18,7 @@ use std::rc::Rc;
 
 pub(super) struct Walk {
     disk: Rc<Qcow2>,
-    tables: Tables,
+    tables: TwoLevel<L1>,
     /// For the image's own file, with the tables and compressed clusters.
     listing: Listing,
     /// For all other data, which may be in a data file.
@@ -32,7 +34,7 @@ impl Walk {
         let encrypted = setup.cipher.zip(disk.encryption.as_ref());
         let encrypted = encrypted.map(|(cipher, how)| Encrypted { cipher, by_guest: how.is_by_guest() });
         Self {
-            tables: Tables::new(disk.clone(), setup.memory, setup.salvage),
+            tables: l1::tables(disk.clone(), setup.memory, setup.salvage),
             listing: own(),
             data: data_file.map_or_else(own, |file| Listing::of_part(file, &setup)).with_encryption(encrypted),
             is_encrypted: encrypted.is_some(),
@@ -42,61 +44,45 @@ impl Walk {
 
     /// Lists a batch of extents from `range.start` on: those of one L2 slice, or of L1 entries without tables.
     async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
-        let span = self.disk.header.l2_span();
+        let span = self.tables.shape.span();
         let index = range.start / span;
-        self.tables.load_l1(index).await?;
-        match self.tables.l2_table(index) {
+        self.tables.directory.load(index).await?;
+        match self.tables.directory.table(index) {
             Ok(None) => {
-                let end = self.end_of_missing(index, range.end).min(range.end);
-                self.listing.push(batch, GuestRange { end, ..range }, ExtentKind::Unallocated { host: None });
+                let part = GuestRange { end: self.tables.end_of_missing(index, range.end), ..range };
+                self.listing.push(batch, part, ExtentKind::Unallocated { host: None });
             }
             Ok(Some(_)) => self.list_slice(range, batch).await?,
             Err(damage) => {
-                let end = ((index + 1) * span).min(range.end);
-                self.listing.lose(batch, GuestRange { end, ..range }, damage, self.tables.l1_place(index))?;
+                let part = GuestRange { end: ((index + 1) * span).min(range.end), ..range };
+                self.listing.lose(batch, part, damage, self.tables.directory.place(index))?;
             }
         }
         Ok(())
-    }
-
-    /// Returns the guest offset where a run of L1 entries without tables, starting with `index`, ends within the L1
-    /// window. The result may exceed `end` by less than an L2 table's span.
-    fn end_of_missing(&self, mut index: u64, end: u64) -> u64 {
-        let last = end.div_ceil(self.disk.header.l2_span()).min(self.tables.l1_end());
-        while index < last && self.tables.l2_table(index) == Ok(None) {
-            index += 1;
-        }
-        index.saturating_mul(self.disk.header.l2_span())
     }
 
     /// Lists a batch of extents from `range.start` on, from the L2 slice there.
     async fn list_slice(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let slice = self.tables.slice(range).await?;
-        let end = slice.range.end.min(range.end);
-        let (cluster_size, entry_size) = (self.disk.header.cluster_size(), self.disk.header.l2_entry_size());
-        // Empty entries are counted only within `range`, which may be a single cluster under other layers.
-        let asked = ((end - slice.range.start).div_ceil(cluster_size) * entry_size) as usize;
-        let entries = &slice.entries[..asked.min(slice.entries.len())];
+        let Shape { unit, entry_size, .. } = self.tables.shape;
         let full = batch.len() + BATCH;
-        let mut at = range.start;
-        while at < end && batch.len() < full {
-            let cluster_start = at / cluster_size * cluster_size;
-            let entry = ((cluster_start - slice.range.start) / cluster_size * entry_size) as usize;
-            let empty = l2::empty_entries(entries.get(entry..).unwrap_or_default(), entry_size);
-            let clusters = empty.max(1);
-            let part = GuestRange { start: at, end: (cluster_start + clusters * cluster_size).min(end) };
-            let place = HostOffset(slice.host.0 + entry as u64);
-            match entries.get(entry..entry + entry_size as usize) {
-                Some(_) if empty > 0 => self.listing.push(batch, part, ExtentKind::Unallocated { host: None }),
-                Some(bytes) => self.list_cluster(bytes, place, part, batch)?,
-                None => self.listing.lose(batch, part, damage::L2_TRUNCATED, place)?,
+        for (part, entry) in slice.parts(unit, entry_size, range) {
+            if batch.len() >= full {
+                break;
             }
-            at = part.end;
+            match entry {
+                Part::Empty => self.listing.push(batch, part, ExtentKind::Unallocated { host: None }),
+                Part::Entry(entry) => {
+                    let place = HostOffset(slice.host.0 + entry as u64);
+                    self.list_cluster(&slice.entries[entry..], place, part, batch)?;
+                }
+                Part::Missing(place) => self.listing.lose(batch, part, damage::L2_TRUNCATED, place)?,
+            }
         }
         Ok(())
     }
 
-    /// Appends `part` of the cluster whose L2 entry is `bytes`, at offset `place`.
+    /// Appends `part` of the cluster whose L2 entry is at the start of `bytes`, at offset `place`.
     fn list_cluster(&self, bytes: &[u8], place: HostOffset, part: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let size = self.disk.header.cluster_size();
         let start = part.start / size * size;

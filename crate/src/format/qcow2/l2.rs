@@ -26,14 +26,6 @@ pub(super) fn l2_table(header: &Header, entry: u64) -> Result<Option<HostOffset>
     Ok((offset != 0).then_some(HostOffset(offset)))
 }
 
-/// Counts the all-zero entries of `entry_size` bytes at the start of `entries`. Their clusters are unallocated in every
-/// kind of image, and sparse images mostly consist of them.
-pub(super) fn empty_entries(entries: &[u8], entry_size: u64) -> u64 {
-    const WORD: usize = size_of::<u64>();
-    let words = entries.chunks_exact(WORD).take_while(|word| **word == [0; WORD]).count();
-    (words * WORD) as u64 / entry_size
-}
-
 /// The cluster described by an L2 entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cluster {

@@ -31,7 +31,7 @@ pub(super) fn parse(head: &[u8]) -> Result<Sparse> {
         is_dirty: false,
     }
     .check()?;
-    if u64::from(le32(head, 24)) < sparse.directory_entries() {
+    if u64::from(le32(head, 24)) < sparse.shape().directory_entries() {
         return Err(Error::corrupt("its grain directory is too small for its disk", HostOffset(24)));
     }
     Ok(sparse)

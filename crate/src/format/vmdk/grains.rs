@@ -4,7 +4,7 @@ use super::Vmdk;
 use super::damage;
 use super::entries::Grain;
 use super::extents::Content;
-use super::grain_tables::Tables;
+use super::grain_tables::{self, GrainDirectory};
 use super::sparse::{ExtentFile, Sparse};
 use super::stream_optimized::{FoundGrain, MarkedGrain, Stream};
 use crate::compress::{Compression, Framing, MOST_COMPRESSED};
@@ -12,7 +12,8 @@ use crate::disk::damage::Damage;
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::error::Result;
 use crate::format::listing::{BATCH, Listing};
-use crate::format::slices::Slice;
+use crate::format::slices::{Part, Slice};
+use crate::format::two_level::{Directory, TwoLevel};
 use crate::format::{PartFile, WalkSetup};
 use crate::offsets::{GuestRange, HostOffset, SECTOR};
 use futures_util::FutureExt;
@@ -28,7 +29,7 @@ pub(super) struct Walk {
 
 /// The way to find the grains of a sparse extent.
 enum Grains {
-    Tables(Box<Tables>),
+    Tables(Box<TwoLevel<GrainDirectory>>),
     /// By markers, since the footer is missing.
     Stream(Box<Stream>),
 }
@@ -97,7 +98,7 @@ impl Walk {
                 Some(first) => Grains::Stream(Box::new(Stream::new(sparse, file, first))),
                 None => {
                     let WalkSetup { memory, salvage, .. } = self.setup;
-                    Grains::Tables(Box::new(Tables::new(sparse.clone(), file, memory, salvage)))
+                    Grains::Tables(Box::new(grain_tables::tables(sparse.clone(), file, memory, salvage)))
                 }
             };
             self.grains = Some((number, grains));
@@ -179,14 +180,14 @@ async fn list_stream(stream: &mut Stream, sparse: &Sparse, range: GuestRange, ou
 }
 
 /// Lists a batch from `range.start` on: the grains of one table slice, or directory entries without tables.
-async fn list_tables(tables: &mut Tables, range: GuestRange, output: &mut Output<'_>) -> Result<()> {
-    let span = tables.sparse().table_span();
+async fn list_tables(tables: &mut TwoLevel<GrainDirectory>, range: GuestRange, output: &mut Output<'_>) -> Result<()> {
+    let span = tables.shape.span();
     let index = range.start / span;
-    tables.load_directory(index).await?;
+    tables.directory.load(index).await?;
     let to_end_of_table = GuestRange { end: ((index + 1) * span).min(range.end), ..range };
-    match tables.table(index) {
+    match tables.directory.table(index) {
         Ok(None) => {
-            let end = end_of_missing(tables, index, range.end).min(range.end);
+            let end = tables.end_of_missing(index, range.end);
             output.push(GuestRange { end, ..range }, ExtentKind::Unallocated { host: None });
             Ok(())
         }
@@ -195,56 +196,28 @@ async fn list_tables(tables: &mut Tables, range: GuestRange, output: &mut Output
         }
         Ok(Some(_)) => list_slice(tables, range, output).await,
         // The end of the directory means that everything after it is lost.
-        Err(damage) if damage == damage::DIRECTORY_TRUNCATED => output.lose(range, damage, tables.place(index)),
-        Err(damage) => output.lose(to_end_of_table, damage, tables.place(index)),
+        Err(damage) if damage == damage::DIRECTORY_TRUNCATED => {
+            output.lose(range, damage, tables.directory.place(index))
+        }
+        Err(damage) => output.lose(to_end_of_table, damage, tables.directory.place(index)),
     }
-}
-
-/// Returns the offset in the extent where a run of directory entries without tables, starting with `index`, ends within
-/// the windows. The result may exceed `end` by less than a table's span.
-fn end_of_missing(tables: &Tables, mut index: u64, end: u64) -> u64 {
-    let span = tables.sparse().table_span();
-    let last = end.div_ceil(span).min(tables.window_end());
-    while index < last && tables.table(index) == Ok(None) {
-        index += 1;
-    }
-    index.saturating_mul(span)
 }
 
 /// Lists a batch from `range.start` on, from the table slice there.
-async fn list_slice(tables: &mut Tables, range: GuestRange, output: &mut Output<'_>) -> Result<()> {
+async fn list_slice(tables: &mut TwoLevel<GrainDirectory>, range: GuestRange, output: &mut Output<'_>) -> Result<()> {
     let slice = tables.slice(range).await?;
-    let (sparse, entry_size) = (tables.sparse(), tables.sparse().entry_size());
-    let end = slice.range.end.min(range.end);
-    // Empty entries are counted only within `range`, which may be a single grain under other layers.
-    let asked = ((end - slice.range.start).div_ceil(sparse.grain) * entry_size) as usize;
-    let entries = &slice.entries[..asked.min(slice.entries.len())];
     let full = output.batch.len() + BATCH;
-    let mut at = range.start;
-    while at < end && output.batch.len() < full {
-        let start = at / sparse.grain * sparse.grain;
-        let entry = ((start - slice.range.start) / sparse.grain * entry_size) as usize;
-        let empty = empty_entries(entries.get(entry..).unwrap_or_default(), entry_size);
-        let part = GuestRange { start: at, end: (start + empty.max(1) * sparse.grain).min(end) };
-        if empty > 0 {
-            output.push(part, ExtentKind::Unallocated { host: None });
-        } else if entry >= slice.entries.len() {
-            let place = HostOffset(slice.host.0.saturating_add(entry as u64));
-            return output.lose(GuestRange { start: at, end }, damage::TABLE_TRUNCATED, place);
-        } else {
-            list_grain(sparse, &slice, entry, part, output)?;
+    for (part, entry) in slice.parts(tables.shape.unit, tables.shape.entry_size, range) {
+        if output.batch.len() >= full {
+            break;
         }
-        at = part.end;
+        match entry {
+            Part::Empty => output.push(part, ExtentKind::Unallocated { host: None }),
+            Part::Entry(entry) => list_grain(&tables.directory.sparse, &slice, entry, part, output)?,
+            Part::Missing(place) => output.lose(part, damage::TABLE_TRUNCATED, place)?,
+        }
     }
     Ok(())
-}
-
-/// Counts the zero entries of `entry_size` bytes at the start of `entries`; of 4-byte entries possibly one fewer, since
-/// they are compared in pairs. Sparse extents mostly consist of them.
-fn empty_entries(entries: &[u8], entry_size: u64) -> u64 {
-    const WORD: usize = size_of::<u64>();
-    let words = entries.chunks_exact(WORD).take_while(|word| **word == [0; WORD]).count();
-    (words * WORD) as u64 / entry_size
 }
 
 /// Appends `part` of the grain whose entry is at offset `entry` of the slice.
@@ -289,7 +262,7 @@ fn compressed_grain(listing: &Listing, sparse: &Sparse, host: HostOffset, host_l
 /// not after that grain: if grains are out of guest order, more is read than needed.
 fn next_grain(sparse: &Sparse, slice: &Slice, entry: usize) -> Option<u64> {
     let mut entries =
-        slice.entries[entry..].chunks_exact(sparse.entry_size() as usize).map(|bytes| sparse.entry(bytes));
+        slice.entries[entry..].chunks_exact(sparse.shape().entry_size as usize).map(|bytes| sparse.entry(bytes));
     let own = entries.next()?;
     let next = entries.find(|&next| next > 1)?;
     (next > own).then_some(next * SECTOR)

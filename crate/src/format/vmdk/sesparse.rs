@@ -42,7 +42,7 @@ pub(super) async fn open(source: &dyn Source, head: &[u8]) -> Result<Sparse> {
         compressed: None,
         is_dirty: false,
     };
-    if field(17).saturating_mul(SECTOR / SESPARSE_ENTRY) < sparse.directory_entries() {
+    if field(17).saturating_mul(SECTOR / SESPARSE_ENTRY) < sparse.shape().directory_entries() {
         return Err(Error::corrupt("its grain directory is too small for its disk", HostOffset(136)));
     }
     Ok(sparse)

@@ -6,6 +6,7 @@ use crate::compress::GrainFrame;
 use crate::disk::damage::Damage;
 use crate::error::{Error, Result, checked_size_of};
 use crate::format::PartFile;
+use crate::format::two_level::Shape;
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
 use std::rc::Rc;
@@ -110,25 +111,14 @@ impl Sparse {
         }
     }
 
-    /// See [`Layout::entry_size`].
-    pub fn entry_size(&self) -> u64 {
-        self.layout.entry_size()
-    }
-
-    /// The range described by a grain table, in bytes.
-    pub fn table_span(&self) -> u64 {
-        self.grain * self.table_entries
-    }
-
-    /// The number of directory entries that the capacity needs.
-    pub fn directory_entries(&self) -> u64 {
-        self.capacity.div_ceil(self.table_span())
-    }
-
-    /// The length of table `index` that the capacity needs, in bytes.
-    pub fn table_len(&self, index: u64) -> u64 {
-        let span = (self.capacity - index * self.table_span()).min(self.table_span());
-        span.div_ceil(self.grain) * self.entry_size()
+    /// The layout of the grain tables.
+    pub fn shape(&self) -> Shape {
+        Shape {
+            size: self.capacity,
+            unit: self.grain,
+            entry_size: self.layout.entry_size(),
+            table_entries: self.table_entries,
+        }
     }
 
     /// See [`Layout::entry`].
