@@ -36,6 +36,7 @@ pub mod native;
 pub mod offsets;
 pub mod open;
 pub mod output;
+mod structure;
 
 pub use disk::info::Info;
 pub use error::{Error, ErrorKind, Result};

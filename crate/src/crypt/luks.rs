@@ -5,21 +5,48 @@ pub use decant_codec::{BlockCipher, Hash};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, HostOffset, SECTOR, be16, be32, text_before_nul};
+use crate::offsets::{ByteRange, HostOffset, SECTOR, text_before_nul};
+use crate::structure::structure;
 use serde::{Deserialize, Serialize};
 
-/// Length of a header, in bytes.
-const HEADER: u64 = 592;
 const MAGIC: [u8; 6] = *b"LUKS\xba\xbe";
 const SLOTS: usize = 8;
-/// Offset of the first key slot, and the length of each, in bytes.
-const FIRST_SLOT: usize = 208;
-const SLOT: usize = 48;
 const ACTIVE: u32 = 0x00ac_71f3;
 /// The number of stripes that every writer uses; fewer are supported too.
 const MAX_STRIPES: u32 = 4000;
 /// Length of the longest key, in bytes: XTS with two keys of 256 bits.
 const MAX_KEY: usize = 64;
+
+structure! {
+    /// The header ("phdr").
+    struct Header: Big {
+        magic: [u8; 6] = 0,
+        version: u16 = 6,
+        cipher_name: [u8; 32] = 8,
+        cipher_mode: [u8; 32] = 40,
+        hash_spec: [u8; 32] = 72,
+        /// In sectors.
+        payload_offset: u32 = 104,
+        key_bytes: u32 = 108,
+        mk_digest: [u8; 20] = 112,
+        mk_digest_salt: [u8; 32] = 132,
+        mk_digest_iter: u32 = 164,
+        uuid: [u8; 40] = 168,
+        key_slots: [u8; SLOTS * KeySlot::LEN] = 208,
+    }
+}
+
+structure! {
+    /// A key slot.
+    struct KeySlot: Big {
+        active: u32 = 0,
+        iterations: u32 = 4,
+        salt: [u8; 32] = 8,
+        /// In sectors, from the start of the header.
+        key_material_offset: u32 = 40,
+        stripes: u32 = 44,
+    }
+}
 
 /// A block cipher mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,43 +158,44 @@ impl Luks {
     /// Reads and validates the header at the start of `place`, which must include the key material. Fails with
     /// `corrupt`, `unsupported`, `limit` or `source`.
     pub async fn read(source: &dyn Source, place: ByteRange) -> Result<Self> {
-        if place.len < HEADER {
+        if place.len < Header::LEN as u64 {
             return Err(Error::corrupt("the LUKS header is too short", place.start));
         }
-        let bytes = read_exact(source, ByteRange { start: place.start, len: HEADER }, "LUKS header").await?;
+        let bytes =
+            read_exact(source, ByteRange { start: place.start, len: Header::LEN as u64 }, "LUKS header").await?;
         if !bytes.starts_with(&MAGIC) {
             return Err(Error::corrupt("there is no LUKS header where the image says", place.start));
         }
-        let version = be16(&bytes, 6);
-        if version != 1 {
-            return Err(Error::unknown_version(version, "LUKS"));
+        let header = Header::parse(&bytes);
+        if header.version != 1 {
+            return Err(Error::unknown_version(header.version, "LUKS"));
         }
-        let header = Self {
-            cipher_name: text_before_nul(&bytes[8..40]),
-            cipher_mode: text_before_nul(&bytes[40..72]),
-            hash_name: text_before_nul(&bytes[72..104]),
-            payload_offset: u64::from(be32(&bytes, 104)) * SECTOR,
-            key_bytes: be32(&bytes, 108) as usize,
-            digest: bytes[112..132].try_into().expect("20 bytes"),
-            digest_salt: bytes[132..164].try_into().expect("32 bytes"),
-            digest_iterations: be32(&bytes, 164),
-            uuid: text_before_nul(&bytes[168..208]),
-            slots: bytes[FIRST_SLOT..].chunks_exact(SLOT).take(SLOTS).map(slot).collect(),
+        let luks = Self {
+            cipher_name: text_before_nul(&header.cipher_name),
+            cipher_mode: text_before_nul(&header.cipher_mode),
+            hash_name: text_before_nul(&header.hash_spec),
+            payload_offset: u64::from(header.payload_offset) * SECTOR,
+            key_bytes: header.key_bytes as usize,
+            digest: header.mk_digest,
+            digest_salt: header.mk_digest_salt,
+            digest_iterations: header.mk_digest_iter,
+            uuid: text_before_nul(&header.uuid),
+            slots: header.key_slots.chunks_exact(KeySlot::LEN).map(|slot| KeySlot::parse(slot).into()).collect(),
         };
-        header.check(place)?;
-        Ok(header)
+        luks.check(place)?;
+        Ok(luks)
     }
 
     fn check(&self, place: ByteRange) -> Result<()> {
         let at = |offset: u64| HostOffset(place.start.0 + offset);
         if !(1..=MAX_KEY).contains(&self.key_bytes) {
-            return Err(Error::corrupt(format!("the LUKS key has {} bytes", self.key_bytes), at(108)));
+            return Err(Error::corrupt(format!("the LUKS key has {} bytes", self.key_bytes), at(Header::key_bytes)));
         }
         if self.digest_iterations == 0 {
-            return Err(Error::corrupt("the LUKS header has no iterations", at(164)));
+            return Err(Error::corrupt("the LUKS header has no iterations", at(Header::mk_digest_iter)));
         }
         for (number, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.active) {
-            let here = at((FIRST_SLOT + number * SLOT) as u64);
+            let here = at(Header::key_slots + (number * KeySlot::LEN) as u64);
             if slot.iterations == 0 {
                 return Err(Error::corrupt(format!("LUKS key slot {number} has no iterations"), here));
             }
@@ -245,12 +273,14 @@ fn split_name(name: &str, separator: char) -> (&str, Option<&str>) {
     name.split_once(separator).map_or((name, None), |(before, behind)| (before, Some(behind)))
 }
 
-fn slot(bytes: &[u8]) -> Slot {
-    Slot {
-        active: be32(bytes, 0) == ACTIVE,
-        iterations: be32(bytes, 4),
-        salt: bytes[8..40].try_into().expect("32 bytes"),
-        key_offset: u64::from(be32(bytes, 40)) * SECTOR,
-        stripes: be32(bytes, 44),
+impl From<KeySlot> for Slot {
+    fn from(slot: KeySlot) -> Self {
+        Self {
+            active: slot.active == ACTIVE,
+            iterations: slot.iterations,
+            salt: slot.salt,
+            key_offset: u64::from(slot.key_material_offset) * SECTOR,
+            stripes: slot.stripes,
+        }
     }
 }

@@ -9,7 +9,8 @@ use crate::disk::info::Info;
 use crate::disk::reference::{Reference, Role};
 use crate::error::{Error, Result, checked_virtual_size};
 use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, GuestRange, HostOffset, SECTOR, le32, le64, text_before_nul};
+use crate::offsets::{ByteRange, GuestRange, HostOffset, SECTOR, le64, text_before_nul};
+use crate::structure::structure;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
@@ -38,8 +39,6 @@ damages! {
 }
 
 const MAGIC: [u8; 4] = *b"QED\0";
-/// Length of the header fields, in bytes.
-const HEADER: u64 = 64;
 /// Size of a table entry, in bytes.
 const ENTRY_SIZE: u64 = 8;
 /// Upper bound on the part of a table in memory, in bytes.
@@ -56,82 +55,102 @@ const BACKING_IS_RAW: u64 = 1 << 2;
 const UNALLOCATED: u64 = 0;
 const ZERO: u64 = 1;
 
-/// The validated header (specification: "Header"). Sizes and offsets are in bytes.
-struct Header {
-    cluster_size: u64,
-    table_size: u64,
-    /// Length of the header and everything else before the first cluster.
-    header_size: u64,
-    features: u64,
-    compatible: u64,
-    l1_offset: u64,
-    virtual_size: u64,
-    backing_name: ByteRange,
+structure! {
+    /// The header (specification: "Header").
+    struct Header: Little {
+        magic: [u8; 4] = 0,
+        /// In bytes.
+        cluster_size: u32 = 4,
+        /// In clusters.
+        table_size: u32 = 8,
+        /// Length of the header and everything else before the first cluster, in clusters.
+        header_size: u32 = 12,
+        features: u64 = 16,
+        compat_features: u64 = 24,
+        l1_table_offset: u64 = 40,
+        /// In bytes.
+        image_size: u64 = 48,
+        backing_filename_offset: u32 = 56,
+        backing_filename_size: u32 = 60,
+    }
 }
 
 impl Header {
-    fn parse(bytes: &[u8], file_size: u64) -> Result<Self> {
+    /// Parses and validates `bytes`, the first bytes of a file of `file_size` bytes. Fails with `not-recognised`,
+    /// `unsupported`, `corrupt` or `limit`.
+    fn validated(bytes: &[u8], file_size: u64) -> Result<Self> {
         if !bytes.starts_with(&MAGIC) {
             return Err(Error::other_format("The file is not a QED image", "qed"));
         }
-        if (bytes.len() as u64) < HEADER {
-            return Err(Error::truncated("the end of the header", HostOffset(HEADER), file_size));
+        if bytes.len() < Self::LEN {
+            return Err(Error::truncated("the end of the header", HostOffset(Self::LEN as u64), file_size));
         }
-        let cluster_size = u64::from(le32(bytes, 4));
-        if !cluster_size.is_power_of_two() || !(1 << 12..=1 << 26).contains(&cluster_size) {
-            return corrupt(format!("the cluster size is {cluster_size}, no power of two from 2^12 to 2^26"), 4);
-        }
-        let clusters = u64::from(le32(bytes, 8));
-        if !clusters.is_power_of_two() || clusters > 16 {
-            return corrupt(format!("a table has {clusters} clusters, no power of two from 1 to 16"), 8);
-        }
-        let header = Self {
-            cluster_size,
-            table_size: clusters * cluster_size,
-            header_size: u64::from(le32(bytes, 12)) * cluster_size,
-            features: le64(bytes, 16),
-            compatible: le64(bytes, 24),
-            l1_offset: le64(bytes, 40),
-            virtual_size: le64(bytes, 48),
-            backing_name: ByteRange { start: HostOffset(le32(bytes, 56).into()), len: le32(bytes, 60).into() },
-        };
+        let header = Self::parse(bytes);
         header.check()?;
         Ok(header)
     }
 
     fn check(&self) -> Result<()> {
+        let cluster_size = self.cluster_size;
+        if !cluster_size.is_power_of_two() || !(1 << 12..=1 << 26).contains(&cluster_size) {
+            let what = format!("the cluster size is {cluster_size}, no power of two from 2^12 to 2^26");
+            return corrupt(what, Self::cluster_size);
+        }
+        let clusters = self.table_size;
+        if !clusters.is_power_of_two() || clusters > 16 {
+            let what = format!("a table has {clusters} clusters, no power of two from 1 to 16");
+            return corrupt(what, Self::table_size);
+        }
         let unknown = self.features & !(BACKING_FILE | NEED_CHECK | BACKING_IS_RAW);
         if unknown != 0 {
             let bit = unknown.trailing_zeros();
             return Err(Error::unknown_feature(format!("an unknown feature of QED (bit {bit})"), bit));
         }
-        let size = self.virtual_size;
+        let size = self.image_size;
         if !size.is_multiple_of(SECTOR) {
-            return corrupt(format!("the virtual size of {size} bytes is no multiple of {SECTOR}"), 48);
+            let what = format!("the virtual size of {size} bytes is no multiple of {SECTOR}");
+            return corrupt(what, Self::image_size);
         }
         checked_virtual_size(size)?;
-        if self.l1_entries() > self.table_size / ENTRY_SIZE {
-            return corrupt(format!("the virtual size of {size} bytes is more than the L1 table describes"), 48);
+        if self.l1_entries() > self.table_entries() {
+            let what = format!("the virtual size of {size} bytes is more than the L1 table describes");
+            return corrupt(what, Self::image_size);
         }
-        if size > 0 && !self.is_place(self.l1_offset) {
-            return corrupt("the L1 table lies in the header or between clusters".to_owned(), 40);
+        if size > 0 && !self.is_place(self.l1_table_offset) {
+            let what = "the L1 table lies in the header or between clusters";
+            return corrupt(what.to_owned(), Self::l1_table_offset);
         }
         Ok(())
     }
 
+    /// Size of a cluster, in bytes.
+    fn cluster_len(&self) -> u64 {
+        self.cluster_size.into()
+    }
+
+    /// Length of the header and everything else before the first cluster, in bytes.
+    fn header_len(&self) -> u64 {
+        u64::from(self.header_size) * self.cluster_len()
+    }
+
+    /// Number of entries of an L1 or L2 table.
+    fn table_entries(&self) -> u64 {
+        u64::from(self.table_size) * self.cluster_len() / ENTRY_SIZE
+    }
+
     /// Whether a table or cluster may be at `offset`.
     fn is_place(&self, offset: u64) -> bool {
-        offset.is_multiple_of(self.cluster_size) && offset >= self.header_size.max(self.cluster_size)
+        offset.is_multiple_of(self.cluster_len()) && offset >= self.header_len().max(self.cluster_len())
     }
 
     /// The range described by one L2 table, in bytes: at most 2^53.
     fn l2_span(&self) -> u64 {
-        self.table_size / ENTRY_SIZE * self.cluster_size
+        self.table_entries() * self.cluster_len()
     }
 
     /// The number of L1 entries that the virtual size needs.
     fn l1_entries(&self) -> u64 {
-        self.virtual_size.div_ceil(self.l2_span())
+        self.image_size.div_ceil(self.l2_span())
     }
 }
 
@@ -140,8 +159,8 @@ fn corrupt<T>(what: String, at: u64) -> Result<T> {
 }
 
 async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
-    let start = ByteRange { start: HostOffset(0), len: HEADER.min(source.size()) };
-    let header = Header::parse(&read_exact(&*source, start, "header").await?, source.size())?;
+    let start = ByteRange { start: HostOffset(0), len: source.size().min(Header::LEN as u64) };
+    let header = Header::validated(&read_exact(&*source, start, "header").await?, source.size())?;
     let references = backing_file(&header, &*source).await?.into_iter().collect();
     Ok(Rc::new(Qed { source, header, references }))
 }
@@ -151,9 +170,11 @@ async fn backing_file(header: &Header, source: &dyn Source) -> Result<Option<Ref
     if header.features & BACKING_FILE == 0 {
         return Ok(None);
     }
-    let place = header.backing_name;
-    if place.len > MAX_BACKING_NAME || place.end() > header.header_size {
-        return corrupt("the backing file's name lies outside the header".to_owned(), 56);
+    let start = HostOffset(header.backing_filename_offset.into());
+    let place = ByteRange { start, len: header.backing_filename_size.into() };
+    if place.len > MAX_BACKING_NAME || place.end() > header.header_len() {
+        let what = "the backing file's name lies outside the header";
+        return corrupt(what.to_owned(), Header::backing_filename_offset);
     }
     let name = read_exact(source, place, "backing file's name").await?;
     // QEMU reads the name up to the first NUL, and treats an empty name as none.
@@ -174,14 +195,14 @@ impl Disk for Qed {
     }
 
     fn virtual_size(&self) -> u64 {
-        self.header.virtual_size
+        self.header.image_size
     }
 
     fn info(&self) -> Info {
         let dirty = (self.header.features & NEED_CHECK != 0).then(|| "dirty".to_owned());
-        let unknown = (self.header.compatible != 0).then(|| "unknown compatible features".to_owned());
+        let unknown = (self.header.compat_features != 0).then(|| "unknown compatible features".to_owned());
         Info {
-            cluster_size: Some(self.header.cluster_size),
+            cluster_size: Some(self.header.cluster_len()),
             features: dirty.into_iter().chain(unknown).collect(),
             ..Info::default()
         }
@@ -193,7 +214,7 @@ impl Disk for Qed {
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
         let memory = (setup.memory / 2).min(WINDOW);
-        let l1_offset = HostOffset(self.header.l1_offset);
+        let l1_offset = HostOffset(self.header.l1_table_offset);
         Box::new(Walk {
             l1: Table::new(self.source.clone(), l1_offset, ENTRY_SIZE, self.header.l1_entries(), memory),
             l2: None,
@@ -247,10 +268,10 @@ impl Walk {
         range: GuestRange,
         batch: &mut Vec<Extent>,
     ) -> Result<()> {
-        let Header { cluster_size, table_size, .. } = self.disk.header;
-        let start = index * self.disk.header.l2_span();
+        let header = self.disk.header;
+        let (cluster_size, start) = (header.cluster_len(), index * header.l2_span());
         if self.l2.as_ref().is_none_or(|(current, _)| *current != index) {
-            let table = Table::new(self.disk.source.clone(), offset, ENTRY_SIZE, table_size / ENTRY_SIZE, self.memory);
+            let table = Table::new(self.disk.source.clone(), offset, ENTRY_SIZE, header.table_entries(), self.memory);
             self.l2 = Some((index, table));
         }
         let (_, table) = self.l2.as_mut().expect("it was just made");

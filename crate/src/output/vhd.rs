@@ -5,6 +5,7 @@ use super::{BLOCK, FormatOption, OutputFormat, Stamp, Writer, grows};
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::SECTOR;
+use crate::structure::structure;
 
 pub const FORMAT: OutputFormat = OutputFormat {
     name: "vpc",
@@ -69,46 +70,64 @@ impl Writer for FixedVhd {
     }
 
     fn footer(&self, stamp: &Stamp) -> Vec<u8> {
-        Footer { disk_size: self.disk_size, stamp: *stamp }.to_bytes().to_vec()
+        Footer::new(self.disk_size, stamp).to_bytes().to_vec()
     }
 }
 
-/// "Hard Disk Footer Format"; all numbers are big-endian.
-struct Footer {
-    disk_size: u64,
-    stamp: Stamp,
+structure! {
+    /// "Hard Disk Footer Format".
+    struct Footer: Big {
+        cookie: [u8; 8] = 0,
+        features: u32 = 8,
+        file_format_version: u32 = 12,
+        data_offset: u64 = 16,
+        time_stamp: u32 = 24,
+        creator_application: [u8; 4] = 28,
+        creator_version: u32 = 32,
+        creator_host_os: [u8; 4] = 36,
+        original_size: u64 = 40,
+        current_size: u64 = 48,
+        cylinders: u16 = 56,
+        heads: u8 = 58,
+        sectors: u8 = 59,
+        disk_type: u32 = 60,
+        checksum: u32 = 64,
+        unique_id: [u8; 16] = 68,
+        saved_state: u8 = 84,
+        reserved: [u8; 427] = 85,
+    }
 }
 
 impl Footer {
-    const LEN: usize = 512;
-    const CHECKSUM: usize = 64;
-
-    fn to_bytes(&self) -> [u8; Self::LEN] {
-        let mut bytes = [0; Self::LEN];
-        let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
-        put(0, b"conectix");
-        // Features: only the reserved bit, which is always set.
-        put(8, &2u32.to_be_bytes());
-        put(12, &0x0001_0000u32.to_be_bytes());
-        // Data offset: none in a fixed disk.
-        put(16, &u64::MAX.to_be_bytes());
-        put(24, &seconds_since_2000(self.stamp.seconds).to_be_bytes());
-        // As Windows writes it. Readers then take the size of the disk from the current size, not from the geometry.
-        put(28, b"win ");
-        put(32, &0x000a_0000u32.to_be_bytes());
-        put(36, b"Wi2k");
-        // Original size and current size.
-        put(40, &self.disk_size.to_be_bytes());
-        put(48, &self.disk_size.to_be_bytes());
-        let Geometry { cylinders, heads, sectors } = Geometry::of(self.disk_size / SECTOR);
-        put(56, &cylinders.to_be_bytes());
-        put(58, &[heads, sectors]);
-        // Disk type: fixed.
-        put(60, &2u32.to_be_bytes());
-        put(68, &uuid(self.stamp.random));
-        let checksum = !bytes.iter().map(|&byte| u32::from(byte)).sum::<u32>();
-        bytes[Self::CHECKSUM..Self::CHECKSUM + 4].copy_from_slice(&checksum.to_be_bytes());
-        bytes
+    /// The footer of a fixed disk of `disk_size` bytes.
+    fn new(disk_size: u64, stamp: &Stamp) -> Self {
+        let Geometry { cylinders, heads, sectors } = Geometry::of(disk_size / SECTOR);
+        let mut footer = Self {
+            cookie: *b"conectix",
+            // Only the reserved bit, which is always set.
+            features: 2,
+            file_format_version: 0x0001_0000,
+            // None in a fixed disk.
+            data_offset: u64::MAX,
+            time_stamp: seconds_since_2000(stamp.seconds),
+            // As Windows writes it. Readers then take the size of the disk from the current size, not from the geometry.
+            creator_application: *b"win ",
+            creator_version: 0x000a_0000,
+            creator_host_os: *b"Wi2k",
+            original_size: disk_size,
+            current_size: disk_size,
+            cylinders,
+            heads,
+            sectors,
+            // Fixed.
+            disk_type: 2,
+            checksum: 0,
+            unique_id: uuid(stamp.random),
+            saved_state: 0,
+            reserved: [0; 427],
+        };
+        footer.checksum = !footer.to_bytes().iter().map(|&byte| u32::from(byte)).sum::<u32>();
+        footer
     }
 }
 

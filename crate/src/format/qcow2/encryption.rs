@@ -11,13 +11,15 @@ use crate::offsets::HostOffset;
 /// Reads the image's encryption; `None` if it is not encrypted. Fails with `unsupported` or `corrupt`, or as reading
 /// the LUKS header does.
 pub(super) async fn read(source: &dyn Source, header: &Header, extensions: &Extensions) -> Result<Option<Encryption>> {
-    if header.encryption == 0 {
+    if header.crypt_method == 0 {
         return Ok(None);
     }
-    match (header.encryption, extensions.encryption_header) {
+    match (header.crypt_method, extensions.encryption_header) {
         (1, _) => Ok(Some(Encryption::Aes)),
         (2, Some(place)) => Ok(Some(Encryption::Luks { header: Box::new(Luks::read(source, place).await?), place })),
-        (2, None) => Err(Error::corrupt("the image does not say where its LUKS header lies", HostOffset(32))),
+        (2, None) => {
+            Err(Error::corrupt("the image does not say where its LUKS header lies", HostOffset(Header::crypt_method)))
+        }
         (other, _) => Err(Error::unsupported(format!("encryption method {other}"))),
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Extensions {
 /// header's range is invalid.
 pub(super) fn parse(header: &Header, first_cluster: &[u8]) -> Result<Extensions> {
     let mut found = Extensions::default();
-    let end = match header.backing_name_offset {
+    let end = match header.backing_file_offset {
         0 => first_cluster.len(),
         name => first_cluster.len().min(usize::try_from(name).unwrap_or(usize::MAX)),
     };

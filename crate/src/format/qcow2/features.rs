@@ -20,10 +20,10 @@ const KNOWN: u64 = DIRTY | CORRUPT | DATA_FILE | COMPRESSION_TYPE | EXTENDED_L2;
 pub(super) fn names(header: &Header) -> Vec<String> {
     let set = |bits: u64, mask: u64, name: &str| (bits & mask != 0).then(|| name.to_owned());
     [
-        set(header.incompatible, DIRTY, "dirty"),
-        set(header.incompatible, CORRUPT, "corrupt"),
-        set(header.compatible, LAZY_REFCOUNTS, "lazy refcounts"),
-        set(header.compatible, !LAZY_REFCOUNTS, "unknown compatible features"),
+        set(header.incompatible_features, DIRTY, "dirty"),
+        set(header.incompatible_features, CORRUPT, "corrupt"),
+        set(header.compatible_features, LAZY_REFCOUNTS, "lazy refcounts"),
+        set(header.compatible_features, !LAZY_REFCOUNTS, "unknown compatible features"),
     ]
     .into_iter()
     .flatten()
@@ -32,36 +32,36 @@ pub(super) fn names(header: &Header) -> Vec<String> {
 
 /// Whether the reference counts of a dirty image may be out of date.
 pub(super) fn has_lazy_refcounts(header: &Header) -> bool {
-    header.compatible & LAZY_REFCOUNTS != 0
+    header.compatible_features & LAZY_REFCOUNTS != 0
 }
 
 /// Whether the image is marked as corrupt.
 pub(super) fn is_marked_corrupt(header: &Header) -> bool {
-    header.incompatible & CORRUPT != 0
+    header.incompatible_features & CORRUPT != 0
 }
 
 /// Whether the data file alone is a valid raw disk.
 pub(super) fn is_data_file_raw(header: &Header) -> bool {
-    header.autoclear & RAW_DATA_FILE != 0
+    header.autoclear_features & RAW_DATA_FILE != 0
 }
 
 /// Returns the compression method of clusters. Fails with `unsupported` if it is unknown, and with `corrupt` if it
 /// contradicts the feature bits.
 pub(super) fn compression(header: &Header) -> Result<Compression> {
-    match (header.incompatible & COMPRESSION_TYPE != 0, header.compression_type) {
+    match (header.incompatible_features & COMPRESSION_TYPE != 0, header.compression_type) {
         (false, 0) => Ok(Compression::Deflate),
         (true, 1) => Ok(Compression::Zstd),
         (true, 2..) => Err(Error::unsupported(format!("compression type {}", header.compression_type))),
         (true, 0) | (false, 1..) => Err(Error::corrupt(
             format!("compression type {} contradicts the feature bits", header.compression_type),
-            HostOffset(104),
+            HostOffset(Header::compression_type),
         )),
     }
 }
 
 /// Fails with `unsupported` if the image has an unknown incompatible feature. The message names it.
 pub(super) fn refuse_unknown(header: &Header, extensions: &Extensions) -> Result<()> {
-    let unknown = header.incompatible & !KNOWN;
+    let unknown = header.incompatible_features & !KNOWN;
     if unknown == 0 {
         return Ok(());
     }

@@ -1,15 +1,16 @@
 //! The fixed header fields, validated (specification: "Header").
 
 use crate::error::{Error, ErrorKind, Result, checked_virtual_size};
-use crate::offsets::{HostOffset, be32, be64};
+use crate::offsets::HostOffset;
+use crate::structure::structure;
 
 pub(super) const MAGIC: [u8; 4] = *b"QFI\xfb";
 /// Maximum length of the fixed part, in bytes: version 3 up to the compression type and its padding.
 pub(super) const MAX_FIXED: u64 = 112;
 /// Length of a version 2 header, in bytes.
-const V2_LENGTH: u32 = 72;
+const V2_LENGTH: u64 = Header::incompatible_features;
 /// Minimum length of a version 3 header, in bytes.
-const V3_LENGTH: u32 = 104;
+const V3_LENGTH: u64 = Header::compression_type;
 /// Maximum size of the L1 table, in bytes, as in QEMU (`QCOW_MAX_L1_SIZE`). It limits the virtual size.
 const MAX_L1_BYTES: u64 = 32 << 20;
 /// Size of an L1 entry, and of an L2 entry without subclusters, in bytes.
@@ -22,75 +23,69 @@ pub(super) const EXTENDED_L2: u64 = 1 << 4;
 /// Minimum `cluster_bits` with extended L2 entries, since subclusters have at least 512 bytes.
 const MIN_EXTENDED_L2_BITS: u32 = 14;
 
-/// The header fields needed for reading. Sizes and offsets are in bytes.
-#[derive(Clone, Debug)]
-pub(super) struct Header {
-    pub version: u32,
-    pub backing_name_offset: u64,
-    pub backing_name_len: u32,
-    pub cluster_bits: u32,
-    /// Rounded down to sectors of 512 bytes, as in QEMU.
-    pub virtual_size: u64,
-    pub encryption: u32,
-    pub l1_entries: u32,
-    pub l1_offset: HostOffset,
-    pub snapshot_count: u32,
-    pub snapshots_offset: HostOffset,
-    pub incompatible: u64,
-    pub compatible: u64,
-    pub autoclear: u64,
-    pub refcount_order: u32,
-    pub header_length: u32,
-    pub compression_type: u8,
+structure! {
+    /// The header fields needed for reading. Sizes and offsets are in bytes.
+    pub(super) struct Header: Big {
+        magic: [u8; 4] = 0,
+        version: u32 = 4,
+        backing_file_offset: u64 = 8,
+        backing_file_size: u32 = 16,
+        cluster_bits: u32 = 20,
+        /// Rounded down to sectors of 512 bytes, as in QEMU.
+        size: u64 = 24,
+        crypt_method: u32 = 32,
+        l1_size: u32 = 36,
+        l1_table_offset: u64 = 40,
+        nb_snapshots: u32 = 60,
+        snapshots_offset: u64 = 64,
+        incompatible_features: u64 = 72,
+        compatible_features: u64 = 80,
+        autoclear_features: u64 = 88,
+        refcount_order: u32 = 96,
+        header_length: u32 = 100,
+        compression_type: u8 = 104,
+    }
 }
 
 impl Header {
-    /// Parses `bytes`, the first bytes of a file of `file_size` bytes. Fails with `not-recognised`, `unsupported` or
-    /// `corrupt`.
-    pub fn parse(bytes: &[u8], file_size: u64) -> Result<Self> {
-        let need = |len: u32| {
-            if bytes.len() < len as usize {
-                return Err(Error::truncated("the end of the header", HostOffset(u64::from(len)), file_size));
+    /// Parses and validates `bytes`, the first bytes of a file of `file_size` bytes. Fields that the header is too
+    /// short for have their defaults. Fails with `not-recognised`, `unsupported` or `corrupt`.
+    pub fn validated(bytes: &[u8], file_size: u64) -> Result<Self> {
+        let need = |len: u64| {
+            if (bytes.len() as u64) < len {
+                return Err(Error::truncated("the end of the header", HostOffset(len), file_size));
             }
             Ok(())
         };
         if !bytes.starts_with(&MAGIC) {
             return Err(Error::other_format("The file is not a qcow2 image", "qcow2"));
         }
-        need(8)?;
-        let version = be32(bytes, 4);
-        if !(2..=3).contains(&version) {
-            return Err(Error::unknown_version(version, "qcow"));
+        need(Self::version + 4)?;
+        let mut fixed = [0; Self::LEN];
+        let present = bytes.len().min(Self::LEN);
+        fixed[..present].copy_from_slice(&bytes[..present]);
+        let mut header = Self::parse(&fixed);
+        header.size = header.size / 512 * 512;
+        if !(2..=3).contains(&header.version) {
+            return Err(Error::unknown_version(header.version, "qcow"));
         }
         need(V2_LENGTH)?;
-        let mut header = Self {
-            version,
-            backing_name_offset: be64(bytes, 8),
-            backing_name_len: be32(bytes, 16),
-            cluster_bits: be32(bytes, 20),
-            virtual_size: be64(bytes, 24) / 512 * 512,
-            encryption: be32(bytes, 32),
-            l1_entries: be32(bytes, 36),
-            l1_offset: HostOffset(be64(bytes, 40)),
-            snapshot_count: be32(bytes, 60),
-            snapshots_offset: HostOffset(be64(bytes, 64)),
-            incompatible: 0,
-            compatible: 0,
-            autoclear: 0,
-            refcount_order: 4,
-            header_length: V2_LENGTH,
-            compression_type: 0,
-        };
-        if version >= 3 {
+        if header.version == 2 {
+            header = Self {
+                incompatible_features: 0,
+                compatible_features: 0,
+                autoclear_features: 0,
+                refcount_order: 4,
+                header_length: V2_LENGTH as u32,
+                compression_type: 0,
+                ..header
+            };
+        } else {
             need(V3_LENGTH)?;
-            header.incompatible = be64(bytes, 72);
-            header.compatible = be64(bytes, 80);
-            header.autoclear = be64(bytes, 88);
-            header.refcount_order = be32(bytes, 96);
-            header.header_length = be32(bytes, 100);
-            if header.header_length > V3_LENGTH {
+            if u64::from(header.header_length) > V3_LENGTH {
                 need(V3_LENGTH + 1)?;
-                header.compression_type = bytes[104];
+            } else {
+                header.compression_type = 0;
             }
         }
         header.check()?;
@@ -100,36 +95,37 @@ impl Header {
     fn check(&self) -> Result<()> {
         let corrupt = |what: String, at: u64| Err(Error::corrupt(what, HostOffset(at)));
         if !(9..=21).contains(&self.cluster_bits) {
-            return corrupt(format!("cluster_bits is {}, outside 9 to 21", self.cluster_bits), 20);
+            return corrupt(format!("cluster_bits is {}, outside 9 to 21", self.cluster_bits), Self::cluster_bits);
         }
-        if self.version >= 3 && !(u64::from(V3_LENGTH)..=self.cluster_size()).contains(&u64::from(self.header_length)) {
-            return corrupt(format!("the header length is {}", self.header_length), 100);
+        if self.version >= 3 && !(V3_LENGTH..=self.cluster_size()).contains(&u64::from(self.header_length)) {
+            return corrupt(format!("the header length is {}", self.header_length), Self::header_length);
         }
         if self.refcount_order > 6 {
-            return corrupt(format!("the refcount order is {}, above 6", self.refcount_order), 96);
+            return corrupt(format!("the refcount order is {}, above 6", self.refcount_order), Self::refcount_order);
         }
         if self.has_extended_l2() && self.cluster_bits < MIN_EXTENDED_L2_BITS {
-            return corrupt(format!("extended L2 entries need larger clusters than {} bytes", self.cluster_size()), 20);
+            let what = format!("extended L2 entries need larger clusters than {} bytes", self.cluster_size());
+            return corrupt(what, Self::cluster_bits);
         }
         Ok(())
     }
 
     /// Returns the validated mapping of the active disk. Fails as [`Mapping::check`] does.
     pub fn active(&self) -> Result<Mapping> {
-        let mapping =
-            Mapping { virtual_size: self.virtual_size, l1_offset: self.l1_offset, l1_entries: self.l1_entries };
-        mapping.check(self, [HostOffset(36), HostOffset(40)])?;
+        let l1_offset = HostOffset(self.l1_table_offset);
+        let mapping = Mapping { virtual_size: self.size, l1_offset, l1_entries: self.l1_size };
+        mapping.check(self, [HostOffset(Self::l1_size), HostOffset(Self::l1_table_offset)])?;
         Ok(mapping)
     }
 
     /// Whether each L2 entry describes 32 subclusters.
     pub fn has_extended_l2(&self) -> bool {
-        self.incompatible & EXTENDED_L2 != 0
+        self.incompatible_features & EXTENDED_L2 != 0
     }
 
     /// Whether the data is in an external data file.
     pub fn has_data_file(&self) -> bool {
-        self.incompatible & DATA_FILE != 0
+        self.incompatible_features & DATA_FILE != 0
     }
 
     /// Cluster size, in bytes.

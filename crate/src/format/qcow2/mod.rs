@@ -39,7 +39,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
-    let header = Header::parse(&read_start(&*source, header::MAX_FIXED).await?, source.size())?;
+    let header = Header::validated(&read_start(&*source, header::MAX_FIXED).await?, source.size())?;
     let first_cluster = read_start(&*source, header.cluster_size()).await?;
     let (compression, extensions, references) = match read_header_cluster(&header, &first_cluster) {
         // Data outside the present part of the header may be valid in the missing part.

@@ -29,16 +29,21 @@ pub(super) fn references(header: &Header, extensions: &Extensions, first_cluster
 
 /// Reads the backing file's name from the first cluster; `None` if there is none.
 fn backing_name(header: &Header, first_cluster: &[u8]) -> Result<Option<String>> {
-    let len = header.backing_name_len as usize;
-    if header.backing_name_offset == 0 {
+    let len = header.backing_file_size as usize;
+    if header.backing_file_offset == 0 {
         return Ok(None);
     }
-    let start = usize::try_from(header.backing_name_offset).unwrap_or(usize::MAX);
+    let start = usize::try_from(header.backing_file_offset).unwrap_or(usize::MAX);
     let name = start
         .checked_add(len)
         .filter(|_| len <= MAX_BACKING_NAME)
         .and_then(|end| first_cluster.get(start..end))
-        .ok_or_else(|| Error::corrupt("the backing file's name lies outside the first cluster", HostOffset(8)))?;
+        .ok_or_else(|| {
+            Error::corrupt(
+                "the backing file's name lies outside the first cluster",
+                HostOffset(Header::backing_file_offset),
+            )
+        })?;
     // QEMU reads the name up to the first NUL, and treats an empty name as none.
     Ok(Some(text_before_nul(name)).filter(|name| !name.is_empty()))
 }

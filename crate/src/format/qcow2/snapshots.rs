@@ -5,19 +5,33 @@ use crate::disk::info::Snapshot;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, copied, read_exact};
-use crate::offsets::{ByteRange, HostOffset, be16, be32, be64};
+use crate::offsets::{ByteRange, HostOffset, be64};
+use crate::structure::structure;
 
 /// QEMU's limits.
 const MAX_SNAPSHOTS: u32 = 65_536;
 const MAX_EXTRA_DATA: u32 = 1024;
 const MAX_TABLE_BYTES: u64 = 16 << 20;
 
-/// Length of the fixed part of an entry, in bytes.
-const FIXED: u64 = 40;
 /// Alignment of entries, in bytes.
 const ALIGN: u64 = 8;
 /// Length of a read of the table, in bytes.
 const WINDOW: u64 = 64 << 10;
+
+structure! {
+    /// The fixed part of a snapshot table entry.
+    struct Fixed: Big {
+        l1_table_offset: u64 = 0,
+        l1_size: u32 = 8,
+        id_str_size: u16 = 12,
+        name_size: u16 = 14,
+        date_sec: u32 = 16,
+        date_nsec: u32 = 20,
+        vm_clock_nsec: u64 = 24,
+        vm_state_size: u32 = 32,
+        extra_data_size: u32 = 36,
+    }
+}
 
 /// A snapshot table entry.
 #[derive(Clone, Debug)]
@@ -36,11 +50,11 @@ impl Entry {
     /// [`Mapping::check`] does.
     pub fn mapping(&self, header: &Header) -> Result<Mapping> {
         let mapping = Mapping {
-            virtual_size: self.virtual_size.unwrap_or(header.virtual_size) / 512 * 512,
+            virtual_size: self.virtual_size.unwrap_or(header.size) / 512 * 512,
             l1_offset: self.l1_offset,
             l1_entries: self.l1_entries,
         };
-        mapping.check(header, [HostOffset(self.at.0 + 8), self.at])?;
+        mapping.check(header, [Fixed::l1_size, Fixed::l1_table_offset].map(|field| HostOffset(self.at.0 + field)))?;
         Ok(mapping)
     }
 }
@@ -79,27 +93,30 @@ fn listed(entries: &[Entry]) -> String {
 
 /// Reads the snapshot table. Fails with `limit`, `corrupt` or `source`, or with `internal` if memory runs out.
 pub(super) async fn read(source: &dyn Source, header: &Header) -> Result<Vec<Entry>> {
-    if header.snapshot_count == 0 {
+    if header.nb_snapshots == 0 {
         return Ok(Vec::new());
     }
-    if header.snapshot_count > MAX_SNAPSHOTS {
+    if header.nb_snapshots > MAX_SNAPSHOTS {
         return Err(Error::new(
             ErrorKind::Limit,
-            format!("The image lists {} snapshots, more than {MAX_SNAPSHOTS}", header.snapshot_count),
+            format!("The image lists {} snapshots, more than {MAX_SNAPSHOTS}", header.nb_snapshots),
         ));
     }
-    if !header.is_aligned(header.snapshots_offset.0) {
-        return Err(Error::corrupt("the snapshot table is not aligned to a cluster", HostOffset(64)));
+    if !header.is_aligned(header.snapshots_offset) {
+        return Err(Error::corrupt(
+            "the snapshot table is not aligned to a cluster",
+            HostOffset(Header::snapshots_offset),
+        ));
     }
     let mut table = Table {
         source,
-        start: header.snapshots_offset.0,
-        at: header.snapshots_offset.0,
+        start: header.snapshots_offset,
+        at: header.snapshots_offset,
         window: Vec::new(),
         window_start: 0,
     };
     let mut snapshots: Vec<Entry> = Vec::new();
-    for _ in 0..header.snapshot_count {
+    for _ in 0..header.nb_snapshots {
         snapshots.try_reserve(1).map_err(|_| Error::out_of_memory(size_of_val(&snapshots[..])))?;
         snapshots.push(table.entry().await?);
     }
@@ -124,28 +141,28 @@ impl Table<'_> {
     /// Reads the next entry. Fails as [`read`] does.
     async fn entry(&mut self) -> Result<Entry> {
         let at = HostOffset(self.at);
-        let fixed = self.take(FIXED).await?;
-        let (id_len, name_len) = (be16(&fixed, 12), be16(&fixed, 14));
-        let extra_len = be32(&fixed, 36);
-        if extra_len > MAX_EXTRA_DATA {
-            return Err(Error::corrupt("a snapshot has too much extra data", HostOffset(self.at - 4)));
+        let fixed = Fixed::parse(&self.take(Fixed::LEN as u64).await?);
+        if fixed.extra_data_size > MAX_EXTRA_DATA {
+            let place = HostOffset(at.0 + Fixed::extra_data_size);
+            return Err(Error::corrupt("a snapshot has too much extra data", place));
         }
-        let extra = self.take(u64::from(extra_len)).await?;
-        let id = self.text(id_len).await?;
-        let name = self.text(name_len).await?;
+        let extra = self.take(u64::from(fixed.extra_data_size)).await?;
+        let id = self.text(fixed.id_str_size).await?;
+        let name = self.text(fixed.name_size).await?;
         self.at = self.at.next_multiple_of(ALIGN);
         let virtual_size = extra_field(&extra, 8);
         let snapshot = Snapshot {
             id,
             name,
-            date_seconds: be32(&fixed, 16),
-            date_nanoseconds: be32(&fixed, 20),
-            vm_clock_nanoseconds: be64(&fixed, 24) as f64,
-            vm_state_size: extra_field(&extra, 0).unwrap_or_else(|| u64::from(be32(&fixed, 32))) as f64,
+            date_seconds: fixed.date_sec,
+            date_nanoseconds: fixed.date_nsec,
+            vm_clock_nanoseconds: fixed.vm_clock_nsec as f64,
+            vm_state_size: extra_field(&extra, 0).unwrap_or_else(|| u64::from(fixed.vm_state_size)) as f64,
             icount: extra_field(&extra, 16).filter(|&count| count != u64::MAX).map(|count| count as f64),
             virtual_size: virtual_size.map(|size| size as f64),
         };
-        Ok(Entry { snapshot, at, l1_offset: HostOffset(be64(&fixed, 0)), l1_entries: be32(&fixed, 8), virtual_size })
+        let l1_offset = HostOffset(fixed.l1_table_offset);
+        Ok(Entry { snapshot, at, l1_offset, l1_entries: fixed.l1_size, virtual_size })
     }
 
     /// Reads the next `len` bytes as UTF-8. Invalid sequences are replaced.

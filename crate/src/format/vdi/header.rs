@@ -3,24 +3,20 @@
 
 use crate::disk::reference::Identity;
 use crate::error::{Error, Result, checked_virtual_size};
-use crate::offsets::{HostOffset, SECTOR, le32, le64};
+use crate::offsets::{HostOffset, SECTOR};
+use crate::structure::structure;
 
 /// Offset of the signature, in bytes. Text precedes it.
-pub(super) const SIGNATURE_AT: usize = 64;
+pub(super) const SIGNATURE_AT: usize = PreHeader::signature as usize;
 /// 0xbeda107f.
 pub(super) const SIGNATURE: [u8; 4] = [0x7f, 0x10, 0xda, 0xbe];
 /// The end of the last field that is read, in bytes. The field is from version 1.1.
-pub(super) const MAX_FIXED: u64 = 456;
+pub(super) const MAX_FIXED: u64 = Header1::LEN as u64;
 
-/// Offset of the version in bytes, and the supported versions.
-const VERSION_AT: usize = 68;
 const VERSION_0: u32 = 2;
 const VERSION_1_1: u32 = 0x0001_0001;
-/// In version 1.1: the offset of the header size field, and its minimum value. The size counts from that field.
-const HEADER_SIZE_AT: usize = 72;
+/// In version 1.1: the minimum value of `cb_header`, which counts from that field.
 const V1_HEADER_SIZE: u32 = 384;
-/// In version 0: the offset of the block map, which follows the header. The blocks follow the map.
-const V0_MAP: u64 = 420;
 /// Size of a block map entry, in bytes.
 pub(super) const ENTRY_SIZE: u64 = 4;
 
@@ -29,6 +25,47 @@ const TYPES: std::ops::RangeInclusive<u32> = 1..=4;
 const UNDO: u32 = 3;
 /// The flags known to VirtualBox: "expand zero blocks", and internal ones that repeat the type.
 const FLAGS: u32 = 0x301;
+
+structure! {
+    /// `VDIPREHEADER`.
+    struct PreHeader: Little {
+        signature: [u8; 4] = 64,
+        version: u32 = 68,
+    }
+}
+
+structure! {
+    /// `VDIHEADER0`. The block map follows it, and the blocks follow the map.
+    struct Header0: Little {
+        u32_type: u32 = 72,
+        f_flags: u32 = 76,
+        cb_disk: u64 = 352,
+        cb_block: u32 = 360,
+        c_blocks: u32 = 364,
+        uuid_create: [u8; 16] = 372,
+        uuid_modify: [u8; 16] = 388,
+        uuid_linkage: [u8; 16] = 404,
+    }
+}
+
+structure! {
+    /// `VDIHEADER1`. `VDIHEADER1PLUS` only adds a geometry.
+    struct Header1: Little {
+        cb_header: u32 = 72,
+        u32_type: u32 = 76,
+        f_flags: u32 = 80,
+        off_blocks: u32 = 340,
+        off_data: u32 = 344,
+        cb_disk: u64 = 368,
+        cb_block: u32 = 376,
+        cb_block_extra: u32 = 380,
+        c_blocks: u32 = 384,
+        uuid_create: [u8; 16] = 392,
+        uuid_modify: [u8; 16] = 408,
+        uuid_linkage: [u8; 16] = 424,
+        uuid_parent_modify: [u8; 16] = 440,
+    }
+}
 
 /// The header fields needed for reading. Sizes and offsets are in bytes.
 #[derive(Clone, Debug)]
@@ -48,96 +85,107 @@ pub(super) struct Header {
     pub parent: Option<Identity>,
 }
 
-/// Offsets of fields common to both versions, and the end of the header, in bytes.
-struct Layout {
-    kind: usize,
-    virtual_size: usize,
-    uuids: usize,
-    end: u64,
-}
-
-impl Layout {
-    const V0: Self = Self { kind: 72, virtual_size: 352, uuids: 372, end: V0_MAP };
-    const V1: Self = Self { kind: 76, virtual_size: 368, uuids: 392, end: MAX_FIXED };
+/// The type and flags, and the offsets of the fields that [`Header::check`] names, in either version.
+struct Checked {
+    u32_type: u32,
+    f_flags: u32,
+    type_at: u64,
+    size_at: u64,
+    block_size_at: u64,
 }
 
 impl Header {
     /// Parses `bytes`, the first bytes of a file of `file_size` bytes. Fails with `not-recognised`, `unsupported`,
     /// `corrupt` or `limit`.
     pub fn parse(bytes: &[u8], file_size: u64) -> Result<Self> {
-        let need = |len: u64| match bytes.len() as u64 {
-            present if present < len => Err(Error::truncated("the end of the header", HostOffset(len), file_size)),
+        let need = |len: usize| match bytes.len() {
+            present if present < len => {
+                Err(Error::truncated("the end of the header", HostOffset(len as u64), file_size))
+            }
             _ => Ok(()),
         };
         if !bytes.get(SIGNATURE_AT..).is_some_and(|bytes| bytes.starts_with(&SIGNATURE)) {
             return Err(Error::other_format("The file is not a VDI image", "vdi"));
         }
-        need(VERSION_AT as u64 + 4)?;
-        match le32(bytes, VERSION_AT) {
+        need(PreHeader::LEN)?;
+        match PreHeader::parse(bytes).version {
             VERSION_0 => {
-                need(Layout::V0.end)?;
-                Self::version_0(bytes)
+                need(Header0::LEN)?;
+                Self::version_0(&Header0::parse(bytes))
             }
             VERSION_1_1 => {
-                need(Layout::V1.end)?;
-                Self::version_1(bytes)
+                need(Header1::LEN)?;
+                Self::version_1(&Header1::parse(bytes))
             }
             other => Err(Error::unknown_version(format_args!("{}.{}", other >> 16, other & 0xffff), "VDI")),
         }
     }
 
-    /// Parses `VDIHEADER0`, which has no offsets of the map and the blocks, and no state of the parent.
-    fn version_0(bytes: &[u8]) -> Result<Self> {
-        let blocks = u64::from(le32(bytes, Layout::V0.virtual_size + 12));
+    /// Version 0 has no offsets of the map and the blocks, and no state of the parent.
+    fn version_0(fields: &Header0) -> Result<Self> {
+        let (map_offset, blocks) = (Header0::LEN as u64, u64::from(fields.c_blocks));
         let header = Self {
             major_version: 0,
-            map_offset: HostOffset(V0_MAP),
-            data_offset: V0_MAP + blocks * ENTRY_SIZE,
-            virtual_size: le64(bytes, Layout::V0.virtual_size),
-            block_size: le32(bytes, Layout::V0.virtual_size + 8).into(),
+            map_offset: HostOffset(map_offset),
+            data_offset: map_offset + blocks * ENTRY_SIZE,
+            virtual_size: fields.cb_disk,
+            block_size: fields.cb_block.into(),
             block_extra: 0,
             blocks,
-            identity: identity(bytes, Layout::V0.uuids, Layout::V0.uuids + 16),
-            parent: uuid(bytes, Layout::V0.uuids + 32).map(|id| Identity { id, state: None }),
+            identity: identity(&fields.uuid_create, &fields.uuid_modify),
+            parent: uuid(&fields.uuid_linkage).map(|id| Identity { id, state: None }),
         };
-        header.check(bytes, &Layout::V0)?;
+        header.check(&Checked {
+            u32_type: fields.u32_type,
+            f_flags: fields.f_flags,
+            type_at: Header0::u32_type,
+            size_at: Header0::cb_disk,
+            block_size_at: Header0::cb_block,
+        })?;
         Ok(header)
     }
 
-    /// Parses `VDIHEADER1`. `VDIHEADER1PLUS` only adds a geometry.
-    fn version_1(bytes: &[u8]) -> Result<Self> {
+    fn version_1(fields: &Header1) -> Result<Self> {
         let header = Self {
             major_version: 1,
-            map_offset: HostOffset(le32(bytes, 340).into()),
-            data_offset: le32(bytes, 344).into(),
-            virtual_size: le64(bytes, Layout::V1.virtual_size),
-            block_size: le32(bytes, Layout::V1.virtual_size + 8).into(),
-            block_extra: le32(bytes, Layout::V1.virtual_size + 12).into(),
-            blocks: le32(bytes, Layout::V1.virtual_size + 16).into(),
-            identity: identity(bytes, Layout::V1.uuids, Layout::V1.uuids + 16),
-            parent: identity(bytes, Layout::V1.uuids + 32, Layout::V1.uuids + 48),
+            map_offset: HostOffset(fields.off_blocks.into()),
+            data_offset: fields.off_data.into(),
+            virtual_size: fields.cb_disk,
+            block_size: fields.cb_block.into(),
+            block_extra: fields.cb_block_extra.into(),
+            blocks: fields.c_blocks.into(),
+            identity: identity(&fields.uuid_create, &fields.uuid_modify),
+            parent: identity(&fields.uuid_linkage, &fields.uuid_parent_modify),
         };
-        let size = le32(bytes, HEADER_SIZE_AT);
+        let size = fields.cb_header;
         if size < V1_HEADER_SIZE {
-            return corrupt(format!("the header has {size} bytes, less than {V1_HEADER_SIZE}"), HEADER_SIZE_AT);
+            return corrupt(format!("the header has {size} bytes, less than {V1_HEADER_SIZE}"), Header1::cb_header);
         }
         if header.map_offset.0 < MAX_FIXED {
-            return corrupt("the block map lies in the header".to_owned(), 340);
+            return corrupt("the block map lies in the header".to_owned(), Header1::off_blocks);
         }
         if header.data_offset < header.map_offset.0 + header.blocks * ENTRY_SIZE {
-            return corrupt("the blocks begin before the end of the block map".to_owned(), 344);
+            let what = "the blocks begin before the end of the block map";
+            return corrupt(what.to_owned(), Header1::off_data);
         }
         let extra = header.block_extra;
         if extra != 0 && !extra.is_power_of_two() {
-            return corrupt(format!("a block has {extra} bytes of extra data, no power of two"), 380);
+            let what = format!("a block has {extra} bytes of extra data, no power of two");
+            return corrupt(what, Header1::cb_block_extra);
         }
-        header.check(bytes, &Layout::V1)?;
+        header.check(&Checked {
+            u32_type: fields.u32_type,
+            f_flags: fields.f_flags,
+            type_at: Header1::u32_type,
+            size_at: Header1::cb_disk,
+            block_size_at: Header1::cb_block,
+        })?;
         Ok(header)
     }
 
     /// Validates the fields common to both versions.
-    fn check(&self, bytes: &[u8], layout: &Layout) -> Result<()> {
-        let (kind, flags) = (le32(bytes, layout.kind), le32(bytes, layout.kind + 4));
+    fn check(&self, checked: &Checked) -> Result<()> {
+        let (kind, flags) = (checked.u32_type, checked.f_flags);
         if !TYPES.contains(&kind) {
             return Err(Error::unsupported(format!("type {kind} of VDI")));
         }
@@ -145,33 +193,33 @@ impl Header {
             return Err(Error::unsupported(format!("unknown flags of VDI ({:#x})", flags & !FLAGS)));
         }
         if kind >= UNDO && self.parent.is_none() {
-            return corrupt("it holds differences only, and does not say from which parent".to_owned(), layout.kind);
+            let what = "it holds differences only, and does not say from which parent";
+            return corrupt(what.to_owned(), checked.type_at);
         }
         if !self.block_size.is_power_of_two() || self.block_size < SECTOR {
             let what = format!("the block size is {}, no power of two from {SECTOR} on", self.block_size);
-            return corrupt(what, layout.virtual_size + 8);
+            return corrupt(what, checked.block_size_at);
         }
         let (size, room) = (checked_virtual_size(self.virtual_size)?, self.blocks * self.block_size);
         if size > room {
             let what = format!("the virtual size is {size}, but {} blocks have {room} bytes", self.blocks);
-            return corrupt(what, layout.virtual_size);
+            return corrupt(what, checked.size_at);
         }
         Ok(())
     }
 }
 
-fn corrupt<T>(what: String, at: usize) -> Result<T> {
-    Err(Error::corrupt(what, HostOffset(at as u64)))
+fn corrupt<T>(what: String, at: u64) -> Result<T> {
+    Err(Error::corrupt(what, HostOffset(at)))
 }
 
-/// Reads the identity with the disk's UUID at offset `id` and its state's UUID at `state`. Null UUIDs count as absent.
-fn identity(bytes: &[u8], id: usize, state: usize) -> Option<Identity> {
-    Some(Identity { id: uuid(bytes, id)?, state: uuid(bytes, state) })
+/// Returns the identity of a disk with the UUID `id` in the state with the UUID `state`. Null UUIDs count as absent.
+fn identity(id: &[u8; 16], state: &[u8; 16]) -> Option<Identity> {
+    Some(Identity { id: uuid(id)?, state: uuid(state) })
 }
 
-/// Reads the UUID at `at` as text; `None` if it is null. Its first three parts are little-endian.
-fn uuid(bytes: &[u8], at: usize) -> Option<String> {
-    let bytes: &[u8; 16] = bytes[at..at + 16].try_into().expect("16 bytes");
+/// Returns a UUID as text; `None` if it is null. Its first three parts are little-endian.
+fn uuid(bytes: &[u8; 16]) -> Option<String> {
     let order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
     let digits: String = order.iter().map(|&at: &usize| format!("{:02x}", bytes[at])).collect();
     let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];

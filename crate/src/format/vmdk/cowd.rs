@@ -3,36 +3,50 @@
 use super::entries::Layout;
 use super::sparse::{Sparse, position, size};
 use crate::error::{Error, Result};
-use crate::offsets::{HostOffset, SECTOR, le32};
+use crate::offsets::{HostOffset, SECTOR};
+use crate::structure::structure;
 
 pub(super) const MAGIC: [u8; 4] = *b"COWD";
 /// Entries of a grain table.
 const TABLE_ENTRIES: u64 = 4096;
+
+structure! {
+    /// `COWDisk_Header`. Sizes and offsets are in sectors.
+    struct Header: Little {
+        magic_number: [u8; 4] = 0,
+        version: u32 = 4,
+        num_sectors: u32 = 12,
+        grain_size: u32 = 16,
+        gd_offset: u32 = 20,
+        num_gd_entries: u32 = 24,
+    }
+}
 
 /// Parses the header at the start of `head`. Fails with `unsupported`, `corrupt` or `limit`.
 pub(super) fn parse(head: &[u8]) -> Result<Sparse> {
     if (head.len() as u64) < SECTOR {
         return Err(Error::truncated("the end of the header", HostOffset(SECTOR), head.len() as u64));
     }
-    let version = le32(head, 4);
-    if version != 1 {
-        return Err(Error::unknown_version(version, "COWD extents"));
+    let header = Header::parse(head);
+    if header.version != 1 {
+        return Err(Error::unknown_version(header.version, "COWD extents"));
     }
     let sparse = Sparse {
         layout: Layout::Cowd,
-        version,
-        capacity: size(le32(head, 12).into())?,
-        grain: u64::from(le32(head, 16)) * SECTOR,
+        version: header.version,
+        capacity: size(header.num_sectors.into())?,
+        grain: u64::from(header.grain_size) * SECTOR,
         table_entries: TABLE_ENTRIES,
-        directory: position(le32(head, 20).into(), "the grain directory", 20)?,
+        directory: position(header.gd_offset.into(), "the grain directory", Header::gd_offset)?,
         redundant: None,
         markers: None,
         compressed: None,
         is_dirty: false,
     }
     .check()?;
-    if u64::from(le32(head, 24)) < sparse.shape().directory_entries() {
-        return Err(Error::corrupt("its grain directory is too small for its disk", HostOffset(24)));
+    if u64::from(header.num_gd_entries) < sparse.shape().directory_entries() {
+        let what = "its grain directory is too small for its disk";
+        return Err(Error::corrupt(what, HostOffset(Header::num_gd_entries)));
     }
     Ok(sparse)
 }

@@ -2,6 +2,7 @@
 
 use super::any_header::read_header;
 use super::descriptor::{Access, Descriptor, Line, Store};
+use super::kdmv;
 use super::sparse::{ExtentFile, Sparse};
 use crate::disk::details::{Details, Value};
 use crate::disk::reference::Reference;
@@ -83,7 +84,7 @@ impl Extent {
         if !fits && !salvage {
             let (has, wanted) = (sparse.capacity, self.len);
             let what = format!("the extent has {has} bytes of the disk, but its descriptor says {wanted}");
-            return Err(Error::corrupt(what, HostOffset(12)));
+            return Err(Error::corrupt(what, HostOffset(kdmv::Header::capacity)));
         }
         let _ = header.set(sparse);
         Ok(())

@@ -5,7 +5,8 @@ use super::entries::Layout;
 use super::sparse::{Compressed, Sparse, head, position, size};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, HostOffset, SECTOR, le16, le32, le64};
+use crate::offsets::{ByteRange, HostOffset, SECTOR};
+use crate::structure::structure;
 
 pub(super) const MAGIC: [u8; 4] = *b"KDMV";
 
@@ -17,7 +18,7 @@ const HAS_MARKERS: u32 = 1 << 17;
 /// The value of the directory's position if the actual one is in the footer.
 const IN_FOOTER: u64 = u64::MAX;
 /// Bytes that a transfer in text mode changes.
-const LINE_ENDS: &[u8] = b"\n \r\n";
+const LINE_ENDS: [u8; 4] = *b"\n \r\n";
 const DEFLATE: u16 = 1;
 /// The type of the marker before a footer.
 const FOOTER: u32 = 3;
@@ -25,24 +26,43 @@ const FOOTER: u32 = 3;
 const MOST_PADDING: u64 = 16 << 20;
 const WINDOW: u64 = 64 << 10;
 
-/// The header fields, not validated yet.
-pub(super) struct Header {
-    pub version: u32,
-    flags: u32,
-    /// In sectors. 0 if the file contains only a descriptor.
-    pub capacity: u64,
-    grain: u64,
-    /// The offset of the descriptor, in sectors. 0 if there is none.
-    pub descriptor: u64,
-    /// In sectors.
-    pub descriptor_len: u64,
-    table_entries: u32,
-    redundant: u64,
-    directory: u64,
-    /// The offset of the first grain, table or marker, in sectors.
-    overhead: u64,
-    is_dirty: bool,
-    compression: u16,
+structure! {
+    /// `SparseExtentHeader`, not validated yet. Sizes and offsets are in sectors.
+    pub(super) struct Header: Little {
+        magic_number: [u8; 4] = 0,
+        version: u32 = 4,
+        flags: u32 = 8,
+        /// 0 if the file contains only a descriptor.
+        capacity: u64 = 12,
+        grain_size: u64 = 20,
+        /// 0 if there is no descriptor.
+        descriptor_offset: u64 = 28,
+        descriptor_size: u64 = 36,
+        num_gtes_per_gt: u32 = 44,
+        /// The redundant grain directory.
+        rgd_offset: u64 = 48,
+        /// The grain directory.
+        gd_offset: u64 = 56,
+        /// The offset of the first grain, table or marker.
+        over_head: u64 = 64,
+        unclean_shutdown: u8 = 72,
+        /// `singleEndLineChar` to `doubleEndLineChar2`.
+        end_line_chars: [u8; 4] = 73,
+        compress_algorithm: u16 = 77,
+    }
+}
+
+structure! {
+    /// A marker, at the start of a sector.
+    pub(super) struct Marker: Little {
+        /// Before a grain: its first sector in the extent. Otherwise: the length of the structure after the marker, in
+        /// sectors.
+        val: u64 = 0,
+        /// Before a grain: the length of its compressed data, in bytes. Otherwise 0.
+        size: u32 = 8,
+        /// The type of the structure after the marker. Before a grain, compressed data begins here.
+        marker_type: u32 = 12,
+    }
 }
 
 impl Header {
@@ -53,8 +73,8 @@ impl Header {
         if (start.len() as u64) < SECTOR {
             return Err(Error::truncated("the end of the header", HostOffset(SECTOR), source.size()));
         }
-        let first = Self::parse(&start, HostOffset(0))?;
-        if first.directory != IN_FOOTER {
+        let first = Self::checked(&start, HostOffset(0))?;
+        if first.gd_offset != IN_FOOTER {
             return Ok(first);
         }
         match first.with_footer(source).await {
@@ -67,88 +87,78 @@ impl Header {
     /// no footer, or it describes another extent.
     async fn with_footer(&self, source: &dyn Source) -> Result<Self> {
         let (footer, place) = find_footer(source).await?;
-        let footer = Self::parse(&footer, place)?;
-        if footer.directory == IN_FOOTER {
+        let footer = Self::checked(&footer, place)?;
+        if footer.gd_offset == IN_FOOTER {
             return Err(Error::corrupt("the footer does not say where the grain directory lies", place));
         }
         if footer.shape() != self.shape() {
             let what = "the footer describes another extent than the header: their sizes or flags differ";
             return Err(Error::corrupt(what, place));
         }
-        Ok(Self { descriptor: self.descriptor, descriptor_len: self.descriptor_len, ..footer })
+        Ok(Self { descriptor_offset: self.descriptor_offset, descriptor_size: self.descriptor_size, ..footer })
     }
 
     /// The fields that a header and its footer must have in common.
     fn shape(&self) -> (u64, u64, u32, u32, u16) {
         let flags = self.flags & (IS_COMPRESSED | HAS_MARKERS);
-        (self.capacity, self.grain, self.table_entries, flags, self.compression)
+        (self.capacity, self.grain_size, self.num_gtes_per_gt, flags, self.compress_algorithm)
     }
 
     /// Parses the header or footer `bytes`, which begins with the magic number and is at `place`. Fails with
     /// `unsupported` or `corrupt`.
-    fn parse(bytes: &[u8], place: HostOffset) -> Result<Self> {
-        let header = Self {
-            version: le32(bytes, 4),
-            flags: le32(bytes, 8),
-            capacity: le64(bytes, 12),
-            grain: le64(bytes, 20),
-            descriptor: le64(bytes, 28),
-            descriptor_len: le64(bytes, 36),
-            table_entries: le32(bytes, 44),
-            redundant: le64(bytes, 48),
-            directory: le64(bytes, 56),
-            overhead: le64(bytes, 64),
-            is_dirty: bytes[72] != 0,
-            compression: le16(bytes, 77),
-        };
+    fn checked(bytes: &[u8], place: HostOffset) -> Result<Self> {
+        let header = Self::parse(bytes);
         if !(1..=3).contains(&header.version) {
             return Err(Error::unknown_version(header.version, "VMDK"));
         }
-        if header.flags & HAS_LINE_ENDS != 0 && &bytes[73..77] != LINE_ENDS {
+        if header.flags & HAS_LINE_ENDS != 0 && header.end_line_chars != LINE_ENDS {
             let what = "its line ends were changed, as by a transfer as text; transfer it again, as binary";
-            return Err(Error::corrupt(what, HostOffset(place.0 + 73)));
+            return Err(Error::corrupt(what, HostOffset(place.0 + Self::end_line_chars)));
         }
         Ok(header)
     }
 
     /// Whether the file contains only a descriptor.
     pub fn is_descriptor(&self) -> bool {
-        self.capacity == 0 && self.descriptor != 0
+        self.capacity == 0 && self.descriptor_offset != 0
     }
 
     fn has_marked_grains(&self) -> bool {
-        self.flags & HAS_MARKERS != 0 && self.compression == DEFLATE && self.capacity > 0
+        self.flags & HAS_MARKERS != 0 && self.compress_algorithm == DEFLATE && self.capacity > 0
     }
 
     /// Converts the header to that of a sparse extent. Fails with `corrupt`, `limit` or `unsupported` if a field is out
     /// of range.
     pub fn sparse(&self) -> Result<Sparse> {
-        let is_footer_lost = self.directory == IN_FOOTER;
-        let directory = if is_footer_lost { self.overhead } else { self.directory };
-        let directory = position(directory, "the grain directory", 56)?;
-        let redundant = match self.redundant {
+        let is_footer_lost = self.gd_offset == IN_FOOTER;
+        let directory = if is_footer_lost { self.over_head } else { self.gd_offset };
+        let directory = position(directory, "the grain directory", Self::gd_offset)?;
+        let redundant = match self.rgd_offset {
             0 | IN_FOOTER => None,
             _ if self.flags & HAS_REDUNDANT == 0 => None,
-            sectors => Some(position(sectors, "the redundant grain directory", 48)?),
+            sectors => Some(position(sectors, "the redundant grain directory", Self::rgd_offset)?),
         };
         Ok(Sparse {
             layout: Layout::Kdmv,
             version: self.version,
             capacity: size(self.capacity)?,
-            grain: self.grain.saturating_mul(SECTOR),
-            table_entries: self.table_entries.into(),
+            grain: self.grain_size.saturating_mul(SECTOR),
+            table_entries: self.num_gtes_per_gt.into(),
             directory,
             markers: is_footer_lost.then_some(directory),
             redundant,
             compressed: self.compressed()?,
-            is_dirty: self.is_dirty,
+            is_dirty: self.unclean_shutdown != 0,
         })
     }
 
     fn compressed(&self) -> Result<Option<Compressed>> {
-        match (self.compression, self.flags & IS_COMPRESSED != 0) {
+        match (self.compress_algorithm, self.flags & IS_COMPRESSED != 0) {
             (0, false) => Ok(None),
-            (0, true) => Err(Error::corrupt("its grains are compressed, but it does not say how", HostOffset(77))),
+            (0, true) => {
+                let what = "its grains are compressed, but it does not say how";
+                Err(Error::corrupt(what, HostOffset(Self::compress_algorithm)))
+            }
             (DEFLATE, _) => Ok(Some(Compressed { has_markers: self.flags & HAS_MARKERS != 0 })),
             (other, _) => Err(Error::unsupported(format!("compression method {other} of VMDK"))),
         }
@@ -180,7 +190,8 @@ async fn footer_at(source: &dyn Source, place: u64) -> Result<Vec<u8>> {
     let range = ByteRange { start: HostOffset(place - SECTOR), len: 2 * SECTOR };
     let bytes = read_exact(source, range, "footer").await?;
     let (marker, footer) = bytes.split_at(SECTOR as usize);
-    if le32(marker, 8) != 0 || le32(marker, 12) != FOOTER || !footer.starts_with(&MAGIC) {
+    let marker = Marker::parse(marker);
+    if marker.size != 0 || marker.marker_type != FOOTER || !footer.starts_with(&MAGIC) {
         return Err(no_footer());
     }
     Ok(footer.to_vec())

@@ -49,9 +49,6 @@ pub(super) const FORMAT: Format = Format {
     reader: Reader::Open(|source, options| open(source, options).boxed_local()),
 };
 
-/// Offset of the "KDMV" header field with the descriptor's position, in bytes.
-const DESCRIPTOR_FIELD: u64 = 28;
-
 /// Whether `head` is the start of an extent of a kind that never contains a descriptor.
 fn is_bare_extent(head: &[u8]) -> bool {
     head.starts_with(&cowd::MAGIC) || head.starts_with(&sesparse::MAGIC)
@@ -64,7 +61,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
     }
     let vmdk = if head.starts_with(&kdmv::MAGIC) {
         let header = Header::open(&*source, options.salvage).await?;
-        if header.descriptor == 0 {
+        if header.descriptor_offset == 0 {
             return Err(bare_extent());
         }
         let sparse = if header.is_descriptor() { None } else { Some(header.sparse()?.check()?) };
@@ -90,8 +87,8 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
 
 /// Reads the descriptor at the position in `header`. Fails with `missing-file` if there is none.
 async fn embedded_descriptor(source: &dyn Source, header: &Header, salvage: bool) -> Result<Descriptor> {
-    let start = sparse::position(header.descriptor, "the descriptor", DESCRIPTOR_FIELD)?;
-    let len = descriptor_len(header.descriptor_len.saturating_mul(SECTOR))?;
+    let start = sparse::position(header.descriptor_offset, "the descriptor", Header::descriptor_offset)?;
+    let len = descriptor_len(header.descriptor_size.saturating_mul(SECTOR))?;
     let text = read_exact(source, ByteRange { start, len }, "descriptor").await?;
     // Extents of a split disk reserve space for a descriptor but leave it empty.
     if !descriptor::is_start(&text) {
@@ -148,7 +145,7 @@ impl Vmdk {
         let lines = std::mem::take(&mut descriptor.extents);
         if lines.len() > 1 {
             let what = "its descriptor names several extents, but stands in the file of one";
-            return Err(Error::corrupt(what, HostOffset(DESCRIPTOR_FIELD)));
+            return Err(Error::corrupt(what, HostOffset(Header::descriptor_offset)));
         }
         let mut notices = descriptor.notices();
         let said = lines.first().map_or(sparse.capacity, |line| line.len);

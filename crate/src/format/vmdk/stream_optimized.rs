@@ -8,18 +8,19 @@
 //! both checks; it is rejected if its grain table has it elsewhere. Most writers put a table after the grains that it
 //! lists; if that table is missing, such a grain is not detected.
 
+use super::kdmv::Marker;
 use super::sparse::{ExtentFile, Sparse};
 use crate::compress::MOST_COMPRESSED;
 use crate::compress::{DecompressError, Decompressor};
 use crate::error::Result;
 use crate::io::source::{read_exact, zeroed};
-use crate::offsets::{ByteRange, HostOffset, SECTOR, le32, le64};
+use crate::offsets::{ByteRange, HostOffset, SECTOR, le32};
 
 /// Length of a read of the file, in bytes.
 const WINDOW: u64 = 64 << 10;
 /// Length of a marker's fields, in bytes. A grain's marker has one field less, followed by compressed data.
-const MARKER: u64 = 16;
-const GRAIN_MARKER: u64 = 12;
+const MARKER: u64 = Marker::LEN as u64;
+const GRAIN_MARKER: u64 = Marker::marker_type;
 /// Size of a grain table entry, in bytes.
 const ENTRY: u64 = 4;
 /// The type of the marker before a grain table.
@@ -158,8 +159,8 @@ impl Stream {
             if place.saturating_add(MARKER) > self.file.source.size() {
                 break;
             }
-            let marker = self.marker(place).await?;
-            let (value, len, kind) = (le64(marker, 0), u64::from(le32(marker, 8)), le32(marker, 12));
+            let Marker { val: value, size: len, marker_type: kind } = self.marker(place).await?;
+            let len = u64::from(len);
             if len > 0 {
                 let grain = self.grain(end, value, place, GRAIN_MARKER + len);
                 self.next = grain.map(|grain| place + grain.host_len.next_multiple_of(SECTOR));
@@ -214,8 +215,8 @@ impl Stream {
             if place.saturating_add(MARKER) > size {
                 break;
             }
-            let marker = self.marker(place).await?;
-            let (value, len, kind) = (le64(marker, 0), u64::from(le32(marker, 8)), le32(marker, 12));
+            let Marker { val: value, size: len, marker_type: kind } = self.marker(place).await?;
+            let len = u64::from(len);
             if len > 0 {
                 place = place.saturating_add((GRAIN_MARKER + len).next_multiple_of(SECTOR));
                 continue;
@@ -251,14 +252,14 @@ impl Stream {
         read.map_err(|error| self.file.error(error))
     }
 
-    /// Reads the fields of the marker at `place`, which must be within the file.
-    async fn marker(&mut self, place: u64) -> Result<&[u8]> {
+    /// Reads the marker at `place`, which must be within the file.
+    async fn marker(&mut self, place: u64) -> Result<Marker> {
         let held = self.window_start..self.window_start + self.window.len() as u64;
         if !held.contains(&place) || !held.contains(&(place + MARKER - 1)) {
             let len = WINDOW.min(self.file.source.size() - place);
             (self.window, self.window_start) = (self.read(place, len).await?, place);
         }
         let at = (place - self.window_start) as usize;
-        Ok(&self.window[at..at + MARKER as usize])
+        Ok(Marker::parse(&self.window[at..]))
     }
 }
