@@ -163,11 +163,18 @@ fn messages_say_what_is_wrong_with_which_file() {
 fn heads_are_read_once() {
     let (image, raw) = (small(), disk(100_000));
     let head = |len: usize| (len as u64).min(HEAD);
+    let over = overlay("b.qcow2", Some("qcow2"));
+    let below = 2 * BLOCK + over.len().next_multiple_of(BLOCK);
     // (file, where the heads of files lie in it, and their length)
     type Row<'a> = (Vec<u8>, &'a [(usize, u64)]);
     let cases: &[Row] = &[
         (image.clone(), &[(0, head(image.len()))]),
         (tar(&[("a.qcow2", &image)]), &[(0, head(10_240)), (BLOCK, head(image.len()))]),
+        (tar(&[("text", b"text"), ("a.qcow2", &image)]), &[(0, head(10_240)), (3 * BLOCK, head(image.len()))]),
+        (
+            tar(&[("a.qcow2", &over), ("b.qcow2", &image)]),
+            &[(0, head(10_240)), (BLOCK, head(over.len())), (below, head(image.len()))],
+        ),
         (tar(&[("a", &raw)]), &[(0, HEAD), (BLOCK, HEAD)]),
         // Its name tells what it is.
         (tar(&[("disk.raw", &raw)]), &[(0, HEAD), (BLOCK, 0)]),

@@ -20,7 +20,7 @@ pub struct Container {
     /// Its name for people, with an article.
     pub label: &'static str,
     /// Whether a file is such a container, by its first bytes.
-    pub probe: fn(&Sample) -> bool,
+    pub probe: fn(&Sample<'_>) -> bool,
     /// Lists the files in a container with random access, if the container supports that.
     pub list: Option<List>,
     /// Decodes a stream.
@@ -56,8 +56,3 @@ pub struct Member {
 
 /// All containers, in probe order.
 pub const CONTAINERS: &[Container] = &[gzip::CONTAINER, tar::CONTAINER];
-
-/// Returns the first container whose probe accepts `sample`.
-pub fn probe(sample: &Sample) -> Option<&'static Container> {
-    CONTAINERS.iter().find(|container| (container.probe)(sample))
-}

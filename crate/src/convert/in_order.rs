@@ -7,11 +7,12 @@ use crate::compress::Encoding;
 use crate::compress::is_zero;
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result, checked_size_of};
-use crate::format::{self, Sample, TAIL};
+use crate::format::TAIL;
 use crate::io::source::{FileId, FileRange, Files, Profile, Source, zeroed};
 use crate::io::stream::{ByteStream, Ended};
 use crate::io::target::{Holes, Run};
 use crate::offsets::{HostOffset, SECTOR};
+use crate::open::identify::{FileType, identify_end};
 use crate::open::manifest::Manifest;
 use crate::open::members::unmarked;
 use crate::open::streamed_image::{Guess, StreamedImage};
@@ -203,7 +204,7 @@ impl InOrderPlanner {
 
     /// Checks the end of the disk, whose last chunk has `last` bytes. Fails if the last bytes or the size show that it
     /// is not a raw disk, or if it may be truncated.
-    fn check_end(&mut self, last: usize) -> Result<()> {
+    fn check_end(&self, last: usize) -> Result<()> {
         let Ended { is_unmarked, trailer } = self.disk.stream.ended();
         if trailer > 0 {
             let message =
@@ -211,11 +212,12 @@ impl InOrderPlanner {
             self.notices.borrow_mut().push(Notice::new("trailer", message).field("size", trailer));
         }
         let Some(guess) = &self.disk.guess else { return Ok(()) };
-        let sample = Sample { head: Vec::new(), tail: std::mem::take(&mut self.tail) };
-        match format::recognise(&sample) {
-            Some(format) => Err(not_in_order(format, guess.containers.last().map(|container| container.name))),
-            None if is_unmarked => Err(unmarked(&guess.containers)),
-            None => guess.check_size(self.planned + last as u64),
+        match identify_end(&self.tail) {
+            FileType::Image(format) | FileType::Unsupported(format) => {
+                Err(not_in_order(format, guess.containers.last().map(|container| container.name)))
+            }
+            _ if is_unmarked => Err(unmarked(&guess.containers)),
+            _ => guess.check_size(self.planned + last as u64),
         }
     }
 

@@ -47,14 +47,6 @@ pub struct Info {
     pub safety: Vec<Notice>,
 }
 
-/// The file name that Google Compute Engine requires for a disk.
-const RAW_DISK: &str = "disk.raw";
-
-/// Whether a member named `name` is a raw disk regardless of its content, which the guest controls.
-pub fn is_raw_disk(name: &str) -> bool {
-    name.rsplit('/').next() == Some(RAW_DISK)
-}
-
 /// A container around an image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ContainerInfo {
@@ -65,11 +57,6 @@ pub struct ContainerInfo {
 }
 
 impl ContainerInfo {
-    /// Whether the member's name marks it as a raw disk.
-    pub fn has_raw_disk(&self) -> bool {
-        self.member.as_deref().is_some_and(is_raw_disk)
-    }
-
     /// Describes the image in this container, for messages.
     pub fn content(&self) -> String {
         match &self.member {

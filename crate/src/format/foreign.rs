@@ -15,7 +15,7 @@ macro_rules! known {
     };
 }
 
-pub(super) fn at(sample: &Sample, offset: usize, signature: &[u8]) -> bool {
+pub(super) fn at(sample: &Sample<'_>, offset: usize, signature: &[u8]) -> bool {
     sample.head.get(offset..offset + signature.len()) == Some(signature)
 }
 

@@ -19,18 +19,17 @@ use crate::disk::info::Info;
 use crate::disk::reference::{Identity, Reference};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::source::{FileId, Source, read_exact};
-use crate::offsets::{ByteRange, HostOffset};
+use crate::io::source::{FileId, Source};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::rc::Rc;
 
 /// The bytes of a file that identify its format.
-pub struct Sample {
+pub struct Sample<'a> {
     /// The first bytes, up to [`HEAD`].
-    pub head: Vec<u8>,
+    pub head: &'a [u8],
     /// The last [`TAIL`] bytes, which are the footer of some formats. Empty until the head alone has been probed.
-    pub tail: Vec<u8>,
+    pub tail: &'a [u8],
 }
 
 /// Length of the head, in bytes: covers the primary volume descriptor of ISO 9660 (sector 16 of 2,048 bytes).
@@ -134,7 +133,7 @@ pub struct Format {
     /// Whether QEMU knows this format, so that a backing file of unstated format may have it.
     pub of_qemu: bool,
     /// Whether a file has this format, by its content.
-    pub probe: fn(&Sample) -> bool,
+    pub probe: fn(&Sample<'_>) -> bool,
     /// Advice for unrecognised files with a name of this format.
     pub hint: Option<NameHint>,
     /// The format's reader.
@@ -221,7 +220,8 @@ pub const FORMATS: &[&[Format]] = &[
     strangers::FORMATS,
 ];
 
-fn formats() -> impl Iterator<Item = &'static Format> {
+/// All formats, one by one.
+pub(crate) fn formats() -> impl Iterator<Item = &'static Format> {
     FORMATS.iter().copied().flatten()
 }
 
@@ -246,33 +246,4 @@ pub fn stated(name: &str) -> Result<&'static Format> {
     readable()
         .find(|format| format.name == name)
         .ok_or_else(|| Error::unsupported(format!("a backing file in the format '{}'", shown(name))))
-}
-
-/// Recognises the format of `source` by content. Returns `None` if no format matches. Fails with `source`, or with
-/// `internal` if memory runs out.
-pub async fn probe(source: &dyn Source) -> Result<Option<&'static Format>> {
-    complete(&mut head(source).await?, source).await
-}
-
-/// Like [`probe`], with the head of `source` already in `sample`. Reads the tail into it only if the head matches no
-/// format.
-pub async fn complete(sample: &mut Sample, source: &dyn Source) -> Result<Option<&'static Format>> {
-    if let Some(found) = recognise(sample) {
-        return Ok(Some(found));
-    }
-    let size = source.size();
-    let tail = ByteRange { start: HostOffset(size - size.min(TAIL)), len: size.min(TAIL) };
-    sample.tail = read_exact(source, tail, "end of the file").await?;
-    Ok(recognise(sample))
-}
-
-/// Reads the head of `source`. The tail stays empty. Fails with `source`, or with `internal` if memory runs out.
-pub async fn head(source: &dyn Source) -> Result<Sample> {
-    let head = ByteRange { start: HostOffset(0), len: source.size().min(HEAD) };
-    Ok(Sample { head: read_exact(source, head, "start of the file").await?, tail: Vec::new() })
-}
-
-/// Returns the first format whose probe accepts `sample`.
-pub fn recognise(sample: &Sample) -> Option<&'static Format> {
-    formats().find(|format| (format.probe)(sample))
 }

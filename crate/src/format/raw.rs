@@ -15,7 +15,7 @@ use std::rc::Rc;
 pub const NAME: &str = "raw";
 
 /// The registry entry.
-pub(super) const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: NAME,
     label: "raw disk",
     of_qemu: true,

@@ -21,8 +21,8 @@ const TEXT: usize = 4096;
 
 /// Returns the start of a text file, without a byte order mark and leading white space; `None` if the file does not
 /// begin with text.
-fn text(sample: &Sample) -> Option<&[u8]> {
-    let head = sample.head.get(..TEXT).unwrap_or(&sample.head);
+fn text<'a>(sample: &Sample<'a>) -> Option<&'a [u8]> {
+    let head = sample.head.get(..TEXT).unwrap_or(sample.head);
     let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
     let start = &text[..text.len().min(16)];
     let is_text = start.iter().all(|&byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
@@ -38,26 +38,26 @@ fn begins(text: &[u8], part: &[u8]) -> bool {
 }
 
 /// Whether the file is an XML or HTML document with `tag` near its start.
-fn has_tag(sample: &Sample, tag: &[u8]) -> bool {
+fn has_tag(sample: &Sample<'_>, tag: &[u8]) -> bool {
     text(sample).is_some_and(|text| (begins(text, b"<?xml") || begins(text, b"<!--")) && contains(text, tag))
 }
 
-fn begins_text(sample: &Sample, starts: &[&[u8]]) -> bool {
+fn begins_text(sample: &Sample<'_>, starts: &[&[u8]]) -> bool {
     text(sample).is_some_and(|text| starts.iter().any(|start| begins(text, start)))
 }
 
-fn is_vmx(sample: &Sample) -> bool {
+fn is_vmx(sample: &Sample<'_>) -> bool {
     let keys: [&[u8]; 2] = [b"virtualHW.version = ", b"config.version = "];
     text(sample).is_some_and(|text| keys.iter().any(|key| contains(text, key)))
 }
 
-fn is_json(sample: &Sample) -> bool {
+fn is_json(sample: &Sample<'_>) -> bool {
     let Some(text) = text(sample) else { return false };
     matches!(text, [b'{' | b'[', rest @ ..] if matches!(rest.trim_ascii_start().first(), Some(b'"' | b'{' | b'[')))
 }
 
 /// Matches the portable formats, and the old binary one if its name field is valid.
-fn is_cpio(sample: &Sample) -> bool {
+fn is_cpio(sample: &Sample<'_>) -> bool {
     let is_portable = |magic: &[u8]| {
         let number = sample.head.get(magic.len()..magic.len() + 6);
         at(sample, 0, magic) && number.is_some_and(|number| number.iter().all(u8::is_ascii_hexdigit))

@@ -25,7 +25,8 @@ pub(crate) struct TableCache {
     /// Keyed by file and offset. Concurrent reads may leave overlapping pieces.
     pieces: RefCell<BTreeMap<(usize, u64), Piece>>,
     bytes: Cell<usize>,
-    files: Cell<usize>,
+    /// The files by their address. Kept, so that no other file gets that address.
+    files: RefCell<BTreeMap<usize, Rc<dyn Source>>>,
     clock: Cell<u64>,
     /// Bytes requested since the last real read.
     since_read: Cell<u64>,
@@ -38,9 +39,11 @@ struct Piece {
 }
 
 impl TableCache {
-    /// Wraps `source` so that its reads go through this cache. For headers and tables only.
+    /// Wraps `source` so that its reads go through this cache, with those of earlier wrappers of the same `source`. For
+    /// headers and tables only.
     pub fn over(self: &Rc<Self>, source: Rc<dyn Source>) -> Rc<dyn Source> {
-        let file = self.files.replace(self.files.get() + 1);
+        let file = Rc::as_ptr(&source).cast::<()>() as usize;
+        self.files.borrow_mut().insert(file, source.clone());
         Rc::new(Cached { cache: self.clone(), file, source })
     }
 
@@ -97,7 +100,7 @@ impl TableCache {
 /// A file read through a cache.
 struct Cached {
     cache: Rc<TableCache>,
-    /// Its number in the cache.
+    /// Its address.
     file: usize,
     source: Rc<dyn Source>,
 }
@@ -218,8 +221,9 @@ mod tests {
         for (offset, len, reads) in steps {
             assert_eq!(read(&a, &one, *offset, *len), *reads, "{offset}, {len}");
         }
-        // Files do not share cached ranges.
+        // Files do not share cached ranges; wrappers of one file do.
         assert_eq!(read(&b, &other, 100, 50), [(100, 50)]);
+        assert_eq!(read(&cache.over(one.clone()), &one, 100, 50), []);
         assert_eq!(read(&a, &one, 100, 50), []);
     }
 

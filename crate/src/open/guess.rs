@@ -2,6 +2,7 @@
 
 use crate::compress::is_zero;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::HEAD;
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
 
@@ -84,17 +85,19 @@ pub fn is_whole_sectors(size: u64) -> bool {
     size.is_multiple_of(SECTOR)
 }
 
-/// Checks that `source`, which begins with `head`, may be a raw disk. Fails with `not-recognised` if not, and as
-/// reading it does.
-pub async fn require_disk(mut head: Vec<u8>, source: &dyn Source) -> Result<()> {
+/// Checks that `source` may be a raw disk. Fails with `not-recognised` if not, and as reading it does.
+pub async fn require_disk(source: &dyn Source) -> Result<()> {
     let size = source.size();
-    if is_whole_sectors(size) || (has_sign(&head) && !is_zero(&head)) {
+    if is_whole_sectors(size) {
         return Ok(());
     }
-    let known = head.len() as u64;
-    let rest = ByteRange { start: HostOffset(known), len: size.min(REACH).saturating_sub(known) };
-    head.extend(read_exact(source, rest, "start of the file").await?);
-    if has_sign(&head) { Ok(()) } else { Err(no_disk()) }
+    let start = |len| ByteRange { start: HostOffset(0), len: size.min(len) };
+    let head = read_exact(source, start(HEAD), "start of the file").await?;
+    if has_sign(&head) && !is_zero(&head) {
+        return Ok(());
+    }
+    let start = read_exact(source, start(REACH), "start of the file").await?;
+    if has_sign(&start) { Ok(()) } else { Err(no_disk()) }
 }
 
 /// The error for content that does not look like a raw disk.

@@ -45,7 +45,7 @@ impl Image {
     /// Fails with `not-recognised`, `unsupported`, `corrupt`, `limit` or `source`, and with `usage` if the stated
     /// format or snapshot does not exist, or a reference matches several companions.
     pub async fn open(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Self> {
-        let top = Top::of_file(&*source, options).await?;
+        let top = Top::of_file(&source, options).await?;
         Self::open_top(source, top, None, options).await
     }
 
@@ -89,6 +89,7 @@ impl Image {
         for member in &mut top.beside {
             member.source = budget.source(member.source.clone());
         }
+        top.tables = Rc::default();
         let mut image = Self::open_top(budget.source(source), top, None, &options).await?;
         image.chain.table_memory = tables;
         Ok(image)

@@ -1,12 +1,14 @@
 //! Finds the disk image among the files of a container.
 
-use crate::container::{self, Contents, Member};
-use crate::disk::info::{ContainerInfo, is_raw_disk};
+use crate::container::{Contents, Member};
+use crate::disk::info::ContainerInfo;
 use crate::disk::reference::{base_name, resolved};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{self, Disk, Format, LayerOptions};
+use crate::format::{Disk, Format, LayerOptions};
+use crate::io::table_cache::TableCache;
 use crate::offsets::HostOffset;
+use crate::open::identify::{FileType, identify};
 use crate::open::split;
 use std::rc::Rc;
 
@@ -26,6 +28,8 @@ pub fn is_never_a_disk(name: &str) -> bool {
 pub struct Found {
     /// The image.
     pub image: Member,
+    /// The image's type; `None` if it is the only file, which is not read here.
+    pub file_type: Option<FileType>,
     /// The other files; split files are joined.
     pub beside: Vec<Member>,
     /// All files, as stored in the container.
@@ -35,22 +39,25 @@ pub struct Found {
 }
 
 /// Finds the disk image in a `container` of `size` bytes: the only file, or the only recognised one that no other
-/// refers to. Fails with `unsupported` if there are none or several, with `corrupt` if the container ends before the
-/// image, and as opening an image does.
-pub async fn image_in(container: &str, contents: Contents, size: u64) -> Result<Found> {
+/// refers to. Heads and headers are read through `tables`. Fails with `unsupported` if there are none or several, with
+/// `corrupt` if the container ends before the image, and as opening an image does.
+pub async fn image_in(container: &str, contents: Contents, size: u64, tables: &Rc<TableCache>) -> Result<Found> {
     let Contents { members, is_ended } = contents;
     let files = split::joined(&members)?;
     let may_be: Vec<_> = files.iter().filter(|file| !is_never_a_disk(&file.name)).cloned().collect();
     if let Some(first) = files.first().filter(|_| may_be.is_empty() && is_ended) {
         return Err(no_disk(container, &first.name));
     }
-    let images = if files.len() > 1 { images(may_be).await? } else { may_be };
+    let images = match files.len() {
+        0 | 1 => may_be.into_iter().map(|member| (member, None)).collect(),
+        _ => images(may_be, tables).await?,
+    };
     match &images[..] {
-        [image] => {
+        [(image, file_type)] => {
             // Names need not be unique; sources are.
             let is_image = |file: &&Member| Rc::ptr_eq(&file.source, &image.source);
             let beside = files.iter().filter(|file| !is_image(file)).cloned().collect();
-            Ok(Found { image: image.clone(), beside, members: members.into(), is_ended })
+            Ok(Found { image: image.clone(), file_type: *file_type, beside, members: members.into(), is_ended })
         }
         [] if !files.is_empty() && !is_ended => {
             Err(Error::truncated("the rest of the archive", HostOffset(size), size))
@@ -94,8 +101,8 @@ pub fn unmarked(containers: &[ContainerInfo]) -> Error {
     Error::new(ErrorKind::Corrupt, message).coded("container-unmarked").field("container", name)
 }
 
-fn several(container: &str, images: &[Member]) -> Error {
-    let names: Vec<_> = images.iter().take(LISTED).map(|image| format!("'{}'", shown(&image.name))).collect();
+fn several(container: &str, images: &[(Member, Option<FileType>)]) -> Error {
+    let names: Vec<_> = images.iter().take(LISTED).map(|(image, _)| format!("'{}'", shown(&image.name))).collect();
     let (count, more) = (images.len(), if images.len() > LISTED { " and others" } else { "" });
     let message = format!(
         "The {container} archive holds {count} disk images, {}{more}; extract the one that is wanted",
@@ -108,42 +115,34 @@ fn refused(message: String, code: &'static str) -> Error {
     Error::new(ErrorKind::Unsupported, message).coded(code)
 }
 
-/// Returns those of `members` that are supported disk images or containers, by content or named `disk.raw`, and that no
-/// other one refers to. If there are none, returns the known but unsupported images: an archive may have a CD image
-/// beside its disk.
-async fn images(members: Vec<Member>) -> Result<Vec<Member>> {
+/// Returns those of `members` that are supported disk images or containers, by content or by name, and that no other
+/// one refers to, with their types. If there are none, returns the known but unsupported images: an archive may have a
+/// CD image beside its disk.
+async fn images(members: Vec<Member>, tables: &Rc<TableCache>) -> Result<Vec<(Member, Option<FileType>)>> {
     let (mut read, mut known) = (Vec::new(), Vec::new());
     for member in members {
-        if is_raw_disk(&member.name) {
-            read.push((member, None));
-            continue;
-        }
-        let mut sample = format::head(&*member.source).await?;
-        let is_container = container::probe(&sample).is_some();
-        let format = format::complete(&mut sample, &*member.source)
-            .await?
-            .filter(|format| format.is_supported() || !is_container);
-        match format {
-            Some(format) if format.is_no_image() => {}
-            Some(format) if !format.is_supported() => known.push(member),
-            None if !is_container => {}
-            format => read.push((member, format)),
+        let file_type = identify(&*tables.over(member.source.clone()), Some(&member.name)).await?;
+        match file_type {
+            FileType::Image(_) | FileType::Container(_) => read.push((member, file_type)),
+            FileType::Unsupported(format) if !format.is_no_image() => known.push((member, file_type)),
+            FileType::Unsupported(_) | FileType::Unknown => {}
         }
     }
-    match read.len() {
-        0 => Ok(known),
-        1 => Ok(read.into_iter().map(|(member, _)| member).collect()),
-        _ => unreferred(read).await,
-    }
+    let images = match read.len() {
+        0 => known,
+        1 => read,
+        _ => unreferred(read, tables).await?,
+    };
+    Ok(images.into_iter().map(|(member, file_type)| (member, Some(file_type))).collect())
 }
 
 /// Returns the `images` that no other one refers to: the top of a chain, or the descriptor of extents.
-async fn unreferred(images: Vec<(Member, Option<&Format>)>) -> Result<Vec<Member>> {
+async fn unreferred(images: Vec<(Member, FileType)>, tables: &Rc<TableCache>) -> Result<Vec<(Member, FileType)>> {
     let (mut references, mut identities) = (Vec::new(), Vec::new());
-    for (member, format) in &images {
-        let disk = match format {
-            Some(format) => opened(format, member).await?,
-            None => None,
+    for (member, file_type) in &images {
+        let disk = match file_type {
+            FileType::Image(format) => opened(format, member, tables).await?,
+            _ => None,
         };
         references.push(disk.as_ref().map_or_else(Vec::new, |disk| disk.references().to_vec()));
         identities.push(disk.map_or_else(Vec::new, |disk| disk.identities()));
@@ -168,17 +167,19 @@ async fn unreferred(images: Vec<(Member, Option<&Format>)>) -> Result<Vec<Member
             found.into_iter().for_each(|at| is_referred[at] = true);
         }
     }
-    let images = images.into_iter().map(|(member, _)| member);
     // Files that all refer to one another are not a chain.
     if is_referred.iter().all(|&is_referred| is_referred) {
-        return Ok(images.collect());
+        return Ok(images);
     }
-    Ok(images.zip(is_referred).filter_map(|(image, is_referred)| (!is_referred).then_some(image)).collect())
+    Ok(images.into_iter().zip(is_referred).filter_map(|(image, is_referred)| (!is_referred).then_some(image)).collect())
 }
 
 /// Opens `member` in `format`; `None` if that fails because of the file's content.
-async fn opened(format: &Format, member: &Member) -> Result<Option<Rc<dyn Disk>>> {
-    match format.open(member.source.clone(), LayerOptions { is_backing: true, ..LayerOptions::default() }).await {
+async fn opened(format: &Format, member: &Member, tables: &Rc<TableCache>) -> Result<Option<Rc<dyn Disk>>> {
+    match format
+        .open(tables.over(member.source.clone()), LayerOptions { is_backing: true, ..LayerOptions::default() })
+        .await
+    {
         Err(error) if matches!(error.kind, ErrorKind::Source | ErrorKind::Internal) => Err(error),
         found => Ok(found.ok()),
     }

@@ -14,12 +14,13 @@ const MOST_WITHOUT_DATA: u64 = 64 << 20;
 #[derive(Clone)]
 pub struct Budget(Rc<Cell<Option<u64>>>);
 
-impl Budget {
-    /// Creates a full budget.
-    pub fn new() -> Self {
+impl Default for Budget {
+    fn default() -> Self {
         Self(Rc::new(Cell::new(Some(MOST_WITHOUT_DATA))))
     }
+}
 
+impl Budget {
     /// Removes the limit.
     pub fn lift(&self) {
         self.0.set(None);

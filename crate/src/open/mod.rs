@@ -3,6 +3,7 @@
 pub mod chain;
 pub mod examination;
 mod guess;
+pub(crate) mod identify;
 pub mod image;
 mod legacy_password;
 pub(crate) mod manifest;
@@ -13,20 +14,23 @@ mod split;
 pub mod streamed_image;
 mod unpack;
 
+use crate::container::Container;
 use crate::disk::info::ContainerInfo;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{self, Format, HEAD, Sample, raw};
-use crate::io::source::{Source, copied};
+use crate::format::{self, Format, HEAD, raw};
+use crate::io::source::Source;
 use crate::io::stream::{ByteStream, FileStream, Peeked};
+use crate::io::table_cache::TableCache;
 use chain::{OpenOptions, Top, not_recognised};
 use guess::{REACH, has_sign, require_disk};
+use identify::{FileType, identify_start};
 use image::Image;
 use manifest::Manifest;
 use members::ensure_guess;
 use metered::{Budget, Metered};
 use std::rc::Rc;
 use streamed_image::{Decoder, Guess, InContainers, Origin, StreamedImage};
-use unpack::{Content, Unpacked, container_of, ensure_room, is_raw_disk, unpack, within};
+use unpack::{InnerFile, Unpacked, ensure_room, unpack, within};
 
 /// The input of [`open`].
 pub enum Input {
@@ -65,35 +69,39 @@ pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
 }
 
 async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Opened> {
-    let Unpacked { source, containers, missing, is_ended, beside, members, content } =
-        unpack(source, options.salvage).await?;
+    let tables = Rc::<TableCache>::default();
+    let Unpacked { inner, is_ended, beside, members } = unpack(source, options.salvage, &tables).await?;
+    let InnerFile { source, file_type, containers, missing } = inner;
     let image = containers.last().and_then(|container| container.member.as_deref());
     let manifest = Manifest::of(members, image, options.check_manifest, options.salvage);
-    let format = match content {
-        Content::Image(format) => format,
-        Content::Unknown(_) if containers.is_empty() || source.size() + missing == 0 => {
-            return Err(within(not_recognised(options, source.size()), &containers));
-        }
-        Content::Unknown(head) => {
+    if source.size() + missing == 0 {
+        return Err(within(not_recognised(options, 0), &containers));
+    }
+    let format = match file_type {
+        FileType::Image(format) | FileType::Unsupported(format) => format,
+        FileType::Unknown if containers.is_empty() => return Err(not_recognised(options, source.size())),
+        FileType::Unknown => {
             if !is_ended && !options.salvage {
                 return Err(members::unmarked(&containers));
             }
             // A truncated disk may have lost its signatures.
             if missing == 0 {
-                let checked = require_disk(head, &*source).await;
+                let checked = require_disk(&*tables.over(source.clone())).await;
                 checked.map_err(|error| within(error, &containers))?;
             }
-            format::by_name(raw::NAME)?
+            &raw::FORMAT
         }
-        Content::InOrder(_) => {
+        FileType::Container(container) => {
             let size = source.size();
-            let found = recognise(Box::new(FileStream::new(source.clone())), containers).await?;
-            let origin = Origin::File { source, decoders: found.decoders };
-            let disk = InContainers { containers: found.containers, guess: found.guess };
+            let mut descent = Descent { containers, ..Descent::default() };
+            let stream = descent.enter(Box::new(FileStream::new(source.clone())), container).await?;
+            let (_, guess) = descent.follow(stream).await?;
+            let origin = Origin::File { source, decoders: descent.decoders };
+            let disk = InContainers { containers: descent.containers, guess };
             return Ok(Opened::Streamed(StreamedImage::new(origin, disk, Some(size), manifest.map(Rc::new), options)?));
         }
     };
-    let top = Top { format, containers, missing, beside };
+    let top = Top { format, containers, missing, beside, tables };
     Ok(Opened::Image(Image::open_top(source, top, manifest, options).await?))
 }
 
@@ -105,82 +113,91 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
         }
         return StreamedImage::new(Origin::once(stream), InContainers::default(), None, None, options);
     }
-    let found = recognise(stream, Vec::new()).await?;
-    if found.containers.is_empty() {
+    let mut descent = Descent::default();
+    let (disk, guess) = descent.follow(Peeked::new(stream, HEAD as usize).await?).await?;
+    if descent.containers.is_empty() {
         let message = "The stream is in no disk image format that Decant recognises; if it is a raw disk, state the \
                        format raw";
         let error = Error::new(ErrorKind::NotRecognised, message);
         return Err(error.coded("state-format").field("format", raw::NAME));
     }
-    let disk = InContainers { containers: found.containers, guess: found.guess };
-    StreamedImage::new(Origin::once(Box::new(found.stream)), disk, None, None, options)
+    let found = InContainers { containers: descent.containers, guess };
+    StreamedImage::new(Origin::once(Box::new(disk)), found, None, None, options)
 }
 
-/// The result of [`recognise`].
-struct Found {
-    stream: Peeked,
+/// The way from a first stream down to a raw disk.
+#[derive(Default)]
+struct Descent {
     containers: Vec<ContainerInfo>,
-    /// The decoders between the first stream and this one, outermost first.
+    /// The decoders between the first stream and the current one, outermost first.
     decoders: Vec<Decoder>,
-    /// `None` without a container, or if the member's name states a raw disk.
-    guess: Option<Guess>,
+    budget: Budget,
+}
+
+impl Descent {
+    /// Decodes `stream`, which is a `container`, as far as its content can be identified. Fails with `limit` if
+    /// containers are nested too deeply or the budget is spent, and as the decoder does.
+    async fn enter(&mut self, stream: Box<dyn ByteStream>, container: &Container) -> Result<Peeked> {
+        ensure_room(&self.containers)?;
+        let decoder = Decoder::new(container.decode, self.containers.last());
+        let metered = Metered::new(stream, self.budget.clone(), container.name);
+        let content = Peeked::new(decoder.begin(Box::new(metered))?, HEAD as usize).await?;
+        self.decoders.push(decoder);
+        let member = content.member().map(str::to_owned);
+        self.containers.push(ContainerInfo { name: container.name, member });
+        Ok(content)
+    }
+
+    /// Follows `stream` down to a raw disk. Returns its stream, and the grounds for the format unless the member's name
+    /// states it or there is no container.
+    ///
+    /// Fails with `unsupported` if the content needs random access or is named like a file that is never a disk, with
+    /// `not-recognised` if it is empty or does not look like a disk, and as [`Self::enter`] does.
+    async fn follow(&mut self, mut stream: Peeked) -> Result<(Peeked, Option<Guess>)> {
+        loop {
+            if stream.head().is_empty() {
+                let file = Error::new(ErrorKind::NotRecognised, "The file is empty").coded("empty");
+                let is_outermost = self.containers.is_empty();
+                return Err(if is_outermost { empty_stream() } else { within(file, &self.containers) });
+            }
+            let outer = self.containers.last();
+            match identify_start(stream.head(), outer.and_then(|outer| outer.member.as_deref())) {
+                FileType::Container(container) => stream = self.enter(Box::new(stream), container).await?,
+                FileType::Image(format) if format.name == raw::NAME => {
+                    self.budget.lift();
+                    return Ok((stream, None));
+                }
+                FileType::Image(format) | FileType::Unsupported(format) => {
+                    if format.is_no_image() {
+                        ensure_guess(&self.containers)?;
+                    }
+                    return Err(not_in_order(format, outer.map(|outer| outer.name)));
+                }
+                FileType::Unknown => {
+                    ensure_guess(&self.containers)?;
+                    self.budget.lift();
+                    return if outer.is_some() { self.guess(stream).await } else { Ok((stream, None)) };
+                }
+            }
+        }
+    }
+
+    /// Checks that `stream`, in no known format, may be a raw disk, as far as its first bytes tell. Fails with
+    /// `not-recognised` if not.
+    async fn guess(&self, stream: Peeked) -> Result<(Peeked, Option<Guess>)> {
+        let stream = Peeked::new(Box::new(stream), REACH as usize).await?;
+        let start = stream.head();
+        let guess = Guess { containers: self.containers.clone(), has_sign: has_sign(start) };
+        if (start.len() as u64) < REACH {
+            guess.check_size(start.len() as u64)?;
+        }
+        Ok((stream, Some(guess)))
+    }
 }
 
 /// The error for an empty stream: most likely the program that should have written it failed.
 pub(crate) fn empty_stream() -> Error {
     Error::new(ErrorKind::NotRecognised, "The stream is empty").coded("empty")
-}
-
-/// Follows `stream`, which was found in `containers`, down to a raw disk. Fails with `unsupported` if the content needs
-/// random access or is named like a file that is never a disk, with `not-recognised` if it is empty or does not look
-/// like a disk, and with `limit` if containers are nested too deeply or too much is decoded before the first byte of
-/// the disk.
-async fn recognise(stream: Box<dyn ByteStream>, mut containers: Vec<ContainerInfo>) -> Result<Found> {
-    let mut decoders = Vec::new();
-    let budget = Budget::new();
-    let mut stream = Peeked::new(stream, HEAD as usize).await?;
-    loop {
-        if stream.head().is_empty() {
-            let file = Error::new(ErrorKind::NotRecognised, "The file is empty").coded("empty");
-            return Err(if containers.is_empty() { empty_stream() } else { within(file, &containers) });
-        }
-        if is_raw_disk(&containers) {
-            break;
-        }
-        let sample = Sample { head: copied(stream.head())?, tail: Vec::new() };
-        let outer = containers.last().map(|container| container.name);
-        match container_of(&sample) {
-            Some(container) => {
-                ensure_room(&containers)?;
-                let decoder = Decoder::new(container.decode, containers.last());
-                let metered = Metered::new(Box::new(stream), budget.clone(), container.name);
-                stream = Peeked::new(decoder.begin(Box::new(metered))?, HEAD as usize).await?;
-                decoders.push(decoder);
-                containers.push(ContainerInfo { name: container.name, member: stream.member().map(str::to_owned) });
-            }
-            None => {
-                let format = format::recognise(&sample);
-                if format.is_none_or(Format::is_no_image) {
-                    ensure_guess(&containers)?;
-                }
-                match format {
-                    Some(format) => return Err(not_in_order(format, outer)),
-                    None => break,
-                }
-            }
-        }
-    }
-    budget.lift();
-    if containers.is_empty() || is_raw_disk(&containers) {
-        return Ok(Found { stream, containers, decoders, guess: None });
-    }
-    let stream = Peeked::new(Box::new(stream), REACH as usize).await?;
-    let start = stream.head();
-    let guess = Guess { containers: containers.clone(), has_sign: has_sign(start) };
-    if (start.len() as u64) < REACH {
-        guess.check_size(start.len() as u64)?;
-    }
-    Ok(Found { stream, containers, decoders, guess: Some(guess) })
 }
 
 /// The error for content in `format`, which needs random access, from a stream: of the container `outer` or the

@@ -6,6 +6,7 @@ use crate::disk::reference::Role;
 use crate::error::shown::shown;
 use crate::error::{ErrorKind, Result};
 use crate::format::raw;
+use crate::open::identify::is_raw_disk;
 
 /// Disks of at least `HUGE` bytes are reported if they are at least this many times as large as their files.
 const HUGE_SHARE: u64 = 10_000;
@@ -51,7 +52,7 @@ pub fn notices(info: &Info, stored: u64) -> Vec<Notice> {
     }
     if let Some(container) = info.containers.last()
         && info.format == raw::NAME
-        && !container.has_raw_disk()
+        && !is_raw_disk(container.member.as_deref())
     {
         let message =
             format!("What the {} file holds is in no format that is recognised; it is read as raw", container.name);

@@ -1,84 +1,73 @@
 //! Unwraps the containers of a file.
 
-use crate::container::{self, Container, List, MAX_NESTED, Member};
+use crate::container::{List, MAX_NESTED, Member};
 use crate::disk::info::ContainerInfo;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{self, Format, Sample, raw};
 use crate::io::source::Source;
+use crate::io::table_cache::TableCache;
+use crate::open::identify::{FileType, identify};
 use crate::open::members::{self, Found};
 use std::rc::Rc;
 
-/// The content of a file, after all containers that allow random access.
-pub struct Unpacked {
-    /// The content's bytes: the file, or a member of a container.
+/// A file inside all containers that allow random access.
+#[derive(Clone)]
+pub struct InnerFile {
+    /// Its bytes: the file, or a member of a container.
     pub source: Rc<dyn Source>,
+    /// Its type. A container is one that is decoded in order.
+    pub file_type: FileType,
     /// The containers around it, outermost first.
     pub containers: Vec<ContainerInfo>,
-    /// See [`container::Member::missing`].
+    /// See [`Member::missing`].
     pub missing: u64,
-    /// See [`container::Contents::is_ended`], of the innermost container; true without a container.
+}
+
+/// A file without its containers.
+pub struct Unpacked {
+    /// The file inside them.
+    pub inner: InnerFile,
+    /// See [`crate::container::Contents::is_ended`], of the innermost container; true without a container.
     pub is_ended: bool,
     /// The other files of the innermost container; split files are joined.
     pub beside: Vec<Member>,
     /// All files of the innermost container.
     pub members: Rc<[Member]>,
-    /// The kind of content.
-    pub content: Content,
 }
 
-/// A kind of content.
-pub enum Content {
-    /// An image in a format that its content or its member name identifies.
-    Image(&'static Format),
-    /// Content that no format recognises, with its first bytes.
-    Unknown(Vec<u8>),
-    /// A container that is decoded in order.
-    InOrder(&'static Container),
-}
-
-/// Unwraps the containers of `source`. With `salvage`, the file may end inside its last member. Fails with `source`,
-/// with `limit` if containers are nested too deeply, and as [`container::List`] and [`members::image_in`] do.
-pub async fn unpack(mut source: Rc<dyn Source>, salvage: bool) -> Result<Unpacked> {
+/// Unwraps the containers of `source`, whose head is read through `tables`. With `salvage`, the file may end inside its
+/// last member. Fails with `source`, with `limit` if containers are nested too deeply, and as
+/// [`crate::container::List`] and [`members::image_in`] do.
+pub async fn unpack(mut source: Rc<dyn Source>, salvage: bool, tables: &Rc<TableCache>) -> Result<Unpacked> {
     let (mut containers, mut missing, mut is_ended) = (Vec::new(), 0, true);
     let (mut beside, mut members): (_, Rc<[Member]>) = (Vec::new(), Rc::default());
-    let content = loop {
-        if is_raw_disk(&containers) && source.size() + missing > 0 {
-            break Content::Image(format::by_name(raw::NAME)?);
-        }
-        let mut sample = format::head(&*source).await?;
-        let Some(container) = container_of(&sample) else {
-            break match format::complete(&mut sample, &*source).await? {
-                Some(format) => Content::Image(format),
-                None => Content::Unknown(sample.head),
-            };
-        };
-        let Some(list) = container.list else { break Content::InOrder(container) };
+    let mut file_type = identify(&*tables.over(source.clone()), None).await?;
+    while let FileType::Container(container) = file_type {
+        let Some(list) = container.list else { break };
         ensure_room(&containers)?;
-        let found = image_in(container.name, list, source, salvage).await;
+        let found = image_in(container.name, list, source, salvage, tables).await;
         let found = found.map_err(|error| within(error, &containers))?;
-        (source, missing, is_ended) = (found.image.source, found.image.missing, found.is_ended);
+        let image = found.image;
+        file_type = match found.file_type {
+            Some(file_type) => file_type,
+            None => identify(&*tables.over(image.source.clone()), Some(&image.name)).await?,
+        };
+        (source, missing, is_ended) = (image.source, image.missing, found.is_ended);
         (beside, members) = (found.beside, found.members);
-        containers.push(ContainerInfo { name: container.name, member: Some(found.image.name) });
-    };
-    Ok(Unpacked { source, containers, missing, is_ended, beside, members, content })
+        containers.push(ContainerInfo { name: container.name, member: Some(image.name) });
+    }
+    Ok(Unpacked { inner: InnerFile { source, file_type, containers, missing }, is_ended, beside, members })
 }
 
 /// Finds the image in `source`, a `container`.
-async fn image_in(container: &str, list: List, source: Rc<dyn Source>, salvage: bool) -> Result<Found> {
+async fn image_in(
+    container: &str,
+    list: List,
+    source: Rc<dyn Source>,
+    salvage: bool,
+    tables: &Rc<TableCache>,
+) -> Result<Found> {
     let size = source.size();
-    members::image_in(container, list(source, salvage).await?, size).await
-}
-
-/// Finds the container that matches `sample`. Supported image formats, and formats that are refused by name, always
-/// win.
-pub fn container_of(sample: &Sample) -> Option<&'static Container> {
-    let is_known = format::recognise(sample).is_some_and(|format| format.is_supported() || format.is_no_image());
-    if is_known { None } else { container::probe(sample) }
-}
-
-/// Whether the name of the innermost member states a raw disk.
-pub fn is_raw_disk(containers: &[ContainerInfo]) -> bool {
-    containers.last().is_some_and(ContainerInfo::has_raw_disk)
+    members::image_in(container, list(source, salvage).await?, size, tables).await
 }
 
 /// Fails with `limit` if no further container may be opened.

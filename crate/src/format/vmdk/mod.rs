@@ -39,7 +39,7 @@ pub(super) const FORMAT: Format = Format {
     label: "VMDK (VMware disk)",
     of_qemu: true,
     probe: |sample| {
-        let head = &sample.head[..];
+        let head = sample.head;
         head.starts_with(&kdmv::MAGIC) || is_bare_extent(head) || descriptor::is_start(head)
     },
     hint: Some(NameHint {

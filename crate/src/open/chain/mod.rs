@@ -20,8 +20,9 @@ use crate::format::{self, Disk, Format, LayerOptions, PartFile, WalkSetup, raw};
 use crate::io::source::{FileId, Source};
 use crate::io::table_cache::TableCache;
 use crate::open::guess::is_whole_sectors;
+use crate::open::identify::{FileType, identify};
 use crate::open::not_read_in_order;
-use crate::open::unpack::{Content, unpack};
+use crate::open::unpack::unpack;
 use candidates::Candidates;
 use parents::ParentSearch;
 use std::rc::Rc;
@@ -34,7 +35,7 @@ const LAYER_TABLE_MEMORY: u64 = 1280 << 10;
 
 /// The image's own file, as known before the image is opened.
 #[derive(Clone)]
-pub struct Top {
+pub(crate) struct Top {
     /// The image format.
     pub format: &'static Format,
     /// The containers around the file, outermost first.
@@ -43,17 +44,23 @@ pub struct Top {
     pub missing: u64,
     /// The other files of its container, which may include companions.
     pub beside: Vec<Member>,
+    /// The cache of headers and tables, through which the file was identified.
+    pub tables: Rc<TableCache>,
 }
 
 impl Top {
     /// Describes the file `source`. Its format is the one that `options` state, or that its content has. Fails as
     /// [`crate::Image::open`] does.
-    pub async fn of_file(source: &dyn Source, options: &OpenOptions) -> Result<Self> {
+    pub async fn of_file(source: &Rc<dyn Source>, options: &OpenOptions) -> Result<Self> {
+        let tables = Rc::<TableCache>::default();
         let format = match &options.format {
             Some(name) => format::by_name(name)?,
-            None => format::probe(source).await?.ok_or_else(|| not_recognised(options, source.size()))?,
+            None => match identify(&*tables.over(source.clone()), None).await? {
+                FileType::Image(format) | FileType::Unsupported(format) => format,
+                FileType::Container(_) | FileType::Unknown => return Err(not_recognised(options, source.size())),
+            },
         };
-        Ok(Self { format, containers: Vec::new(), missing: 0, beside: Vec::new() })
+        Ok(Self { format, containers: Vec::new(), missing: 0, beside: Vec::new(), tables })
     }
 }
 
@@ -92,7 +99,7 @@ impl Layer {
 }
 
 /// An image and the available layers below it.
-pub struct Chain {
+pub(crate) struct Chain {
     /// The layers, top layer (the image) first.
     pub layers: Vec<Layer>,
     /// The files that were not handed over.
@@ -114,9 +121,9 @@ impl Chain {
     /// If a layer's companion is a container, its entry in `files` becomes the member. Fails as [`crate::Image::open`]
     /// does.
     pub async fn open(files: &mut [Rc<dyn Source>], top: Top, options: &OpenOptions) -> Result<Self> {
-        let Top { format, containers, missing, beside } = top;
+        let Top { format, containers, missing, beside, tables } = top;
         let beside = in_container(&containers, beside);
-        let (mut companions, mut parents) = (Candidates::new(options, &beside), ParentSearch::default());
+        let (mut companions, mut parents) = (Candidates::new(options, &beside), ParentSearch::new(&tables));
         let salvage = options.salvage;
         let mut chain = Self {
             layers: Vec::new(),
@@ -125,7 +132,7 @@ impl Chain {
             containers,
             salvage,
             table_memory: TABLE_MEMORY,
-            tables: Rc::default(),
+            tables,
         };
         let how = LayerOptions { snapshot: options.snapshot.clone(), salvage, is_backing: false, missing };
         let content = chain.containers.last().map(ContainerInfo::content);
@@ -138,7 +145,7 @@ impl Chain {
         let mut below = chain.add(FileId::IMAGE, layer, files, &mut companions, &mut parents).await?;
         while let Some((id, reference)) = below {
             let name = companions.name(id).to_owned();
-            let layer = chain.open_below(id, &reference, files).await.map_err(|error| error.within(&name))?;
+            let layer = chain.open_below(id, &reference, files, &parents).await.map_err(|error| error.within(&name))?;
             below = chain.add(id, layer, files, &mut companions, &mut parents).await?;
         }
         chain.unused = companions.unused();
@@ -147,7 +154,13 @@ impl Chain {
 
     /// Opens the layer below, in the format that `reference` states or that its content has. If the file is a
     /// container, the entry in `files` becomes the member.
-    async fn open_below(&self, id: FileId, reference: &Reference, files: &mut [Rc<dyn Source>]) -> Result<OpenedLayer> {
+    async fn open_below(
+        &self,
+        id: FileId,
+        reference: &Reference,
+        files: &mut [Rc<dyn Source>],
+        parents: &ParentSearch,
+    ) -> Result<OpenedLayer> {
         if self.layers.iter().any(|layer| layer.file == id) {
             return Err(Error::new(
                 ErrorKind::Corrupt,
@@ -159,38 +172,38 @@ impl Chain {
         }
         let file = &mut files[usize::from(id.0)];
         let mut how = LayerOptions { salvage: self.salvage, is_backing: true, ..LayerOptions::default() };
-        let (mut content, mut recognised) = (None, None);
+        let (mut content, mut file_type) = (None, None);
         if may_be_packed(reference) {
-            let unpacked = unpack(file.clone(), self.salvage).await?;
-            content = unpacked.containers.last().map(ContainerInfo::content);
-            match unpacked.content {
-                Content::Image(format) => recognised = Some(Some(format)),
-                Content::Unknown(_) => recognised = Some(None),
-                Content::InOrder(container) => {
-                    let message = format!(
-                        "The {} is {}, which is decoded in order, but read at any position; unpack it first",
-                        reference.role, container.label
-                    );
-                    return Err(inside(not_read_in_order(message, Some(container.name)), content.as_deref()));
-                }
+            let found = match parents.unpacked(id) {
+                Some(known) => known.clone(),
+                None => unpack(file.clone(), self.salvage, &self.tables).await?.inner,
+            };
+            content = found.containers.last().map(ContainerInfo::content);
+            if let FileType::Container(container) = found.file_type {
+                let message = format!(
+                    "The {} is {}, which is decoded in order, but read at any position; unpack it first",
+                    reference.role, container.label
+                );
+                return Err(inside(not_read_in_order(message, Some(container.name)), content.as_deref()));
             }
-            (*file, how.missing) = (unpacked.source, unpacked.missing);
+            file_type = Some(found.file_type);
+            (*file, how.missing) = (found.source, found.missing);
         }
-        let source = file.clone();
+        let source = self.tables.over(file.clone());
         let (format, guessed) = match &reference.format {
             Some(name) => (format::stated(name)?, false),
             None => {
-                let found = match recognised {
-                    Some(format) => format,
-                    None => format::probe(&*source).await?,
+                let file_type = match file_type {
+                    Some(file_type) => file_type,
+                    None => identify(&*source, None).await?,
                 };
-                match found.filter(|format| format.of_qemu) {
-                    Some(format) => (format, false),
-                    None => (format::by_name("raw")?, true),
+                match file_type {
+                    FileType::Image(format) | FileType::Unsupported(format) if format.of_qemu => (format, false),
+                    _ => (&raw::FORMAT, true),
                 }
             }
         };
-        let opened = format.open(self.tables.over(source), how).await;
+        let opened = format.open(source, how).await;
         let disk = opened.map_err(|error| inside(error, content.as_deref()))?;
         if let Some(wanted) = &reference.identity
             && !wanted.is_met_by(&disk.identities())

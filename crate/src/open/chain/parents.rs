@@ -6,19 +6,39 @@ use crate::disk::reference::{Identity, Reference};
 use crate::error::{ErrorKind, Result};
 use crate::format::LayerOptions;
 use crate::io::source::{FileId, Source};
-use crate::open::unpack::{Content, Unpacked, unpack};
+use crate::io::table_cache::TableCache;
+use crate::open::identify::FileType;
+use crate::open::unpack::{InnerFile, unpack};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::rc::Rc;
 
-/// Identities of the companions. Each companion is opened once, however many layers search for a parent.
-#[derive(Default)]
+/// Identities of the companions. Each companion is unpacked and opened once, however many layers search for a parent.
 pub(super) struct ParentSearch {
-    /// The identities of a file, or the reason why it cannot be opened.
-    known: BTreeMap<FileId, Result<Vec<Identity>>>,
+    /// The companions so far, or the reasons why they cannot be opened.
+    known: BTreeMap<FileId, Result<Known>>,
+    tables: Rc<TableCache>,
+}
+
+/// A companion that was searched.
+struct Known {
+    /// `None` if it could not be unpacked, and is not the parent.
+    file: Option<InnerFile>,
+    /// Empty if it is not an image with identities.
+    identities: Vec<Identity>,
 }
 
 impl ParentSearch {
+    /// Creates a search that reads headers through `tables`.
+    pub fn new(tables: &Rc<TableCache>) -> Self {
+        Self { known: BTreeMap::new(), tables: tables.clone() }
+    }
+
+    /// Returns the file `id` without its containers, if a search unpacked it.
+    pub fn unpacked(&self, id: FileId) -> Option<&InnerFile> {
+        self.known.get(&id)?.as_ref().ok()?.file.as_ref()
+    }
+
     /// Finds the companion whose identity matches `reference`. An unchanged parent wins over changed ones.
     ///
     /// Fails with `usage` if several files match; with `source` or `internal` if a file cannot be read. If no file
@@ -33,8 +53,10 @@ impl ParentSearch {
         let mut found: Vec<(FileId, bool)> = Vec::new();
         let mut failure = None;
         for id in companions.free() {
-            match self.identities(id, files).await? {
-                Ok(known) if wanted.is_of_disk(known) => found.push((id, wanted.is_met_by(known))),
+            match self.known(id, files).await? {
+                Ok(Known { identities, .. }) if wanted.is_of_disk(identities) => {
+                    found.push((id, wanted.is_met_by(identities)));
+                }
                 Ok(_) => {}
                 Err(error) => failure = failure.or_else(|| Some(error.clone().within(companions.name(id)))),
             }
@@ -52,35 +74,37 @@ impl ParentSearch {
         }
     }
 
-    /// The identities of the file `id`; empty if it is not an image with identities. The inner error is the reason why
-    /// its image cannot be opened.
-    async fn identities(&mut self, id: FileId, files: &[Rc<dyn Source>]) -> Result<&Result<Vec<Identity>>> {
+    /// The file `id`, or the reason why its image cannot be opened.
+    async fn known(&mut self, id: FileId, files: &[Rc<dyn Source>]) -> Result<&Result<Known>> {
         Ok(match self.known.entry(id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(read_identities(files[usize::from(id.0)].clone()).await?),
+            Entry::Vacant(unknown) => unknown.insert(search(files[usize::from(id.0)].clone(), &self.tables).await?),
         })
     }
 }
 
-async fn read_identities(file: Rc<dyn Source>) -> Result<Result<Vec<Identity>>> {
+async fn search(file: Rc<dyn Source>, tables: &Rc<TableCache>) -> Result<Result<Known>> {
     use ErrorKind::{Corrupt, Limit, MissingFile, NotRecognised, Unsupported};
-    match open(file).await {
-        Ok(identities) => Ok(Ok(identities)),
+    match open(file, tables).await {
+        Ok(known) => Ok(Ok(known)),
         Err(error) if matches!(error.kind, Corrupt | Limit | Unsupported) => Ok(Err(error)),
         // For example an extent of a VMDK, which is not a parent.
-        Err(error) if matches!(error.kind, MissingFile | NotRecognised) => Ok(Ok(Vec::new())),
+        Err(error) if matches!(error.kind, MissingFile | NotRecognised) => {
+            Ok(Ok(Known { file: None, identities: Vec::new() }))
+        }
         Err(error) => Err(error),
     }
 }
 
-/// Opens `file`, or the image inside it, and returns its identities.
-async fn open(file: Rc<dyn Source>) -> Result<Vec<Identity>> {
-    let Unpacked { source, content: Content::Image(format), .. } = unpack(file, false).await? else {
-        return Ok(Vec::new());
+/// Opens `file`, or the image inside it.
+async fn open(file: Rc<dyn Source>, tables: &Rc<TableCache>) -> Result<Known> {
+    let inner = unpack(file, false, tables).await?.inner;
+    let identities = match inner.file_type {
+        FileType::Image(format) => {
+            let how = LayerOptions { is_backing: true, ..LayerOptions::default() };
+            format.open(tables.over(inner.source.clone()), how).await?.identities()
+        }
+        _ => Vec::new(),
     };
-    if !format.is_supported() {
-        return Ok(Vec::new());
-    }
-    let how = LayerOptions { is_backing: true, ..LayerOptions::default() };
-    Ok(format.open(source, how).await?.identities())
+    Ok(Known { file: Some(inner), identities })
 }

@@ -1,0 +1,78 @@
+//! Identifies a file by its first and last bytes, and the one name that decides.
+
+use crate::container::{CONTAINERS, Container};
+use crate::error::Result;
+use crate::format::{Format, HEAD, Sample, TAIL, formats, raw};
+use crate::io::source::{Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset};
+
+/// The type of a file.
+#[derive(Clone, Copy)]
+pub enum FileType {
+    /// An image in a supported format.
+    Image(&'static Format),
+    /// A container.
+    Container(&'static Container),
+    /// A file in a known format that is not supported.
+    Unsupported(&'static Format),
+    /// A file in no known format. It may be a raw disk.
+    Unknown,
+}
+
+/// The file name that Google Compute Engine requires for a disk.
+const RAW_DISK: &str = "disk.raw";
+
+/// Whether `member`, the name of a file in its container, makes it a raw disk regardless of its content, which the
+/// guest controls.
+pub fn is_raw_disk(member: Option<&str>) -> bool {
+    member.and_then(|name| name.rsplit('/').next()) == Some(RAW_DISK)
+}
+
+/// Identifies `source`; `member` is its name in its container, if any. Reads nothing if the name decides, and the end
+/// of the file only if its start does not. Fails with `source`, or with `internal` if memory runs out.
+pub async fn identify(source: &dyn Source, member: Option<&str>) -> Result<FileType> {
+    if is_raw_disk(member) {
+        return Ok(FileType::Image(&raw::FORMAT));
+    }
+    let size = source.size();
+    let start = ByteRange { start: HostOffset(0), len: size.min(HEAD) };
+    let head = read_exact(source, start, "start of the file").await?;
+    match by_content(&Sample { head: &head, tail: &[] }) {
+        FileType::Unknown => {
+            let end = ByteRange { start: HostOffset(size - size.min(TAIL)), len: size.min(TAIL) };
+            let tail = read_exact(source, end, "end of the file").await?;
+            Ok(by_content(&Sample { head: &head, tail: &tail }))
+        }
+        found => Ok(found),
+    }
+}
+
+/// Identifies a stream by its first [`HEAD`] bytes; `member` is its name in its container, if any.
+pub fn identify_start(head: &[u8], member: Option<&str>) -> FileType {
+    if is_raw_disk(member) {
+        return FileType::Image(&raw::FORMAT);
+    }
+    by_content(&Sample { head, tail: &[] })
+}
+
+/// Identifies a stream of unknown start by its last [`TAIL`] bytes.
+pub fn identify_end(tail: &[u8]) -> FileType {
+    by_content(&Sample { head: &[], tail })
+}
+
+/// Identifies the file of `sample`. Supported formats win over containers, and so do files that are mistaken for
+/// images: some are archives. Containers win over other formats, whose signature may be in a member.
+fn by_content(sample: &Sample<'_>) -> FileType {
+    let format = formats().find(|format| (format.probe)(sample));
+    match format {
+        Some(format) if format.is_supported() => return FileType::Image(format),
+        Some(format) if format.is_no_image() => return FileType::Unsupported(format),
+        _ => {}
+    }
+    let container = CONTAINERS.iter().find(|container| (container.probe)(sample));
+    match (container, format) {
+        (Some(container), _) => FileType::Container(container),
+        (None, Some(format)) => FileType::Unsupported(format),
+        (None, None) => FileType::Unknown,
+    }
+}
