@@ -1,4 +1,4 @@
-// The ways to save a disk: which there are, what they cost, and which one is proposed or advised.
+// The ways to save a disk, their costs, and the proposed and the advised one.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { infoOf, outputOf, stageIn } from '../e2e/support/units/element.js';
@@ -6,11 +6,11 @@ import { advice, bestChoice, type Environment, explore, listChoices, newEnvironm
 import { english } from './texts/english.js';
 import type { Choice, Survey } from './ways.js';
 
-/** Bytes of the private storage that are free. */
+/** The free bytes of the private storage. */
 let room = 0;
 const tried: number[] = [];
 
-/** What `targets()` says. */
+/** The result of `targets()`. */
 let kinds: { name: string; code?: string }[] = [];
 
 vi.mock('decant', async (original) => ({
@@ -56,14 +56,14 @@ const list = (environment: Partial<Environment>, of: Partial<Survey> = {}, outpu
   listChoices(info, output, { ...survey, ...of }, { ...all, ...environment }, stage);
 const download = (...args: Parameters<typeof list>): Choice => list(...args).at(-1)!;
 
-test('a folder takes the space of the data, a download that of the disk', () => {
+test('a folder takes the space of the data, a download the space of the disk', () => {
   expect(list({})).toEqual([
     { way: 'folder', method: 'picked', space: DATA, seconds: 20, copying: 0 },
     { way: 'download', method: 'stored', space: DISK, seconds: 20, copying: 10 },
   ]);
 });
 
-test('the save dialog is a way only where no folder can be picked', () => {
+test('the save dialog is offered only if no folder can be picked', () => {
   const ways = (environment: Partial<Environment>) => list(environment).map(({ way, obstacle }) => [way, obstacle]);
   expect(ways({ folderObstacle: 'none' })).toEqual([
     ['folder', 'none'],
@@ -76,34 +76,34 @@ test('the save dialog is a way only where no folder can be picked', () => {
   ]);
 });
 
-test('nothing is told of the cost before anything is known of the disk', () => {
+test('no cost is shown while nothing is known about the disk', () => {
   expect(list({}, { complete: false })).toEqual([
     { way: 'folder', method: 'picked' },
     { way: 'download', method: 'stored' },
   ]);
 });
 
-test('what a map that is still read has told is a lower bound', () => {
+test('figures from an incomplete map are lower bounds', () => {
   for (const { atLeast, space } of list({}, { complete: false, isDue: true })) {
     expect(atLeast).toBe(true);
     expect(space).toBeGreaterThan(0);
   }
 });
 
-test('without rates there is no time', () => {
+test('without rates no time is estimated', () => {
   for (const choice of list({ rates: undefined as never })) expect(choice).not.toHaveProperty('seconds');
 });
 
-// (what, environment, survey, output, how it is downloaded)
+// (case, environment, survey, output, expected choice)
 for (const [what, environment, of, output, expected] of [
   ['a stream that is faster', { rates: { ...rates, streamed: 1e9 } }, {}, raw, { method: 'streamed' }],
   ['a copy that is faster', { rates: { ...rates, download: 1e12 } }, {}, raw, { method: 'stored' }],
   ['no stream', { rates: { ...rates, streamed: 1e9 }, stream: { obstacle: 'no' } }, {}, raw, { method: 'stored' }],
-  ['rates that are not known', { rates: undefined }, {}, raw, { method: 'stored' }],
-  ['a map that is still read', { rates: { ...rates, streamed: 1e9 } }, { complete: false }, raw, { method: 'stored' }],
-  ['a storage that was not tried yet', { fits: undefined }, {}, raw, { obstacle: english.finding }],
+  ['unknown rates', { rates: undefined }, {}, raw, { method: 'stored' }],
+  ['an incomplete map', { rates: { ...rates, streamed: 1e9 } }, { complete: false }, raw, { method: 'stored' }],
+  ['a storage that is not tried yet', { fits: undefined }, {}, raw, { obstacle: english.finding }],
   [
-    'a small storage, and a stream not tried yet',
+    'a small storage, and a stream that is not tried yet',
     { fits: false, stream: undefined },
     {},
     raw,
@@ -165,7 +165,7 @@ const choice = (
   ...more,
 });
 
-test('the cheapest way that is possible is proposed: 100 MB weigh as much as a second', () => {
+test('the cheapest possible way is proposed: 100 MB cost as much as a second', () => {
   const [folder, stored] = [choice('folder', 10, 1e9), choice('download', 12, 0.9e9)];
   expect(bestChoice([folder, stored])).toBe(folder);
   expect(bestChoice([choice('folder', 10, 1.4e9), stored])).toBe(stored);
@@ -181,14 +181,14 @@ for (const [what, choices, reason] of [
   ['clearly better', [choice('folder', 69, 0), choice('download', 100, 0)], english.betterTime(31)],
   ['a few seconds', [choice('folder', 0.1, 0), choice('download', 5, 0)], undefined],
   ['five seconds', [choice('folder', 0, 0), choice('download', 5, 0)], english.betterTime(5)],
-  ['a time that is not known', [choice('folder', undefined, 0), choice('download', 10, 5e9)], undefined],
+  ['an unknown time', [choice('folder', undefined, 0), choice('download', 10, 5e9)], undefined],
   ['a lower bound', [choice('folder', 10, 0, { atLeast: true }), choice('download', 10, 5e9)], undefined],
-  ['one way', [choice('folder', 10, 0), choice('download', 10, 5e9, { obstacle: 'no' })], undefined],
+  ['only one possible way', [choice('folder', 10, 0), choice('download', 10, 5e9, { obstacle: 'no' })], undefined],
 ] as [string, Choice[], string | undefined][]) {
   test(`advice: ${what}`, () => expect(advice(choices, english)?.reason).toBe(reason));
 }
 
-/** Explores what the browser offers for a disk of `DISK` bytes. */
+/** Explores the browser for a disk of `DISK` bytes. */
 async function explored(isKept = false, turn = new AbortController().signal): Promise<Environment> {
   const streamedDownloads = { obstacle: async () => 'no worker', open: () => Promise.reject(new Error('no')) };
   const { stage } = stageIn({ streamedDownloads });
@@ -204,14 +204,14 @@ async function explored(isKept = false, turn = new AbortController().signal): Pr
   return environment;
 }
 
-test('a storage with room is tried once', async () => {
+test('a storage with enough room is tried once', async () => {
   room = DISK;
   expect(await explored()).toMatchObject({ fits: true, stream: { obstacle: 'no worker' }, complete: true });
   expect(tried).toEqual([DISK]);
 });
 
 for (const free of [9e9, 7e9, 3e9, 1e9, 1e8]) {
-  test(`that a storage has ${free} bytes is found by descending sizes, within a quarter`, async () => {
+  test(`a room of ${free} bytes is found by descending sizes, within a quarter`, async () => {
     room = free;
     const found = await explored();
     expect(found).toMatchObject({ fits: false, complete: true });
@@ -221,7 +221,7 @@ for (const free of [9e9, 7e9, 3e9, 1e9, 1e8]) {
   });
 }
 
-test('a storage that takes next to nothing, or fails, has no room', async () => {
+test('a storage with almost no room, or that fails, has no room', async () => {
   for (const found of [1e6, -1]) {
     room = found;
     expect(await explored()).toMatchObject({ fits: false, room: 0 });
@@ -229,7 +229,7 @@ test('a storage that takes next to nothing, or fails, has no room', async () => 
   }
 });
 
-test('what the frames around the page forbid', async () => {
+test('frames around the page are obstacles', async () => {
   room = DISK;
   vi.stubGlobal('showDirectoryPicker', () => {});
   kinds = [
@@ -243,7 +243,7 @@ test('what the frames around the page forbid', async () => {
     downloadObstacle: english.frameDownload['sandboxed-downloads'],
   });
   expect(download(environment)).toMatchObject({ obstacle: english.frameDownload['sandboxed-downloads'] });
-  // Other reasons are told in the element's own way.
+  // The element finds other obstacles itself.
   kinds = [
     { name: 'folder', code: 'no-picker' },
     { name: 'download', code: 'refused-storage' },
@@ -253,19 +253,19 @@ test('what the frames around the page forbid', async () => {
   expect(other.downloadObstacle).toBeUndefined();
 });
 
-test('a disk that was partly downloaded has its room', async () => {
+test('the storage has room for a partly downloaded disk', async () => {
   room = 0;
   expect(await explored(true)).toMatchObject({ fits: true, complete: true });
   expect(tried).toEqual([DISK]);
 });
 
-test('nothing more is tried once the person has gone on', async () => {
+test('nothing more is tried after the turn is over', async () => {
   room = 0;
   await explored(false, AbortSignal.abort());
   expect(tried).toEqual([DISK]);
 });
 
-test('of a page that takes disks itself, nothing of the browser is tried', async () => {
+test('if the page saves disks itself, the browser is not explored', async () => {
   const { stage } = stageIn({ output: () => new WritableStream() });
   const environment = newEnvironment(stage, false);
   expect(environment.complete).toBe(true);
@@ -281,7 +281,7 @@ test('of a page that takes disks itself, nothing of the browser is tried', async
   expect(listChoices(info, raw, survey, environment, stage)).toEqual([{ way: 'host', method: 'host' }]);
 });
 
-test('a speed that was only guessed is no advice, and that of a network is not told', () => {
+test('an estimated speed gives no advice, and the speed of a network is not shown', () => {
   const slow = { rates: { ...rates, download: 1e7 }, stream: { obstacle: 'no' } };
   expect(advice(list(slow), english)).toMatchObject({ way: 'folder' });
   for (const choice of list({ measured: [] })) expect(choice.isGuess).toBe(true);

@@ -1,4 +1,4 @@
-// Whether a file is the right one for a name in an image.
+// Doubts about a file that is given for a file that an image names.
 
 import { DecantError, type Info, type Input, type Layer, type Role } from 'decant';
 import { expect, test, vi } from 'vitest';
@@ -19,7 +19,7 @@ vi.mock('decant', async (original) => ({
 const SECTORS = new Uint8Array(1024);
 const top = givenOf('top.qcow2', 'the image');
 
-/** The doubts about `given` for the name `wanted`, in an image whose layers are `layers`. */
+/** Returns the doubts about `given` for the name `wanted` in an image with `layers`. */
 const doubts = (given: Given, wanted: string, layers: Layer[], more: Partial<Info> = {}, role: Role = 'backing file') =>
   doubtsAbout(
     {
@@ -35,13 +35,13 @@ const doubts = (given: Given, wanted: string, layers: Layer[], more: Partial<Inf
 
 const above = layerOf('top.qcow2');
 
-test('a file of the right name and format is not in doubt', async () => {
+test('a file with the right name and format is not in doubt', async () => {
   const layers = [above, layerOf('base.qcow2')];
   expect(await doubts(givenOf('base.qcow2'), 'base.qcow2', layers)).toEqual([]);
   expect(await doubts(givenOf('base.qcow2'), '/images/base.qcow2', layers)).toEqual([]);
 });
 
-test('another name is a doubt, but not of a parent, which was found by its identity', async () => {
+test('another name is a doubt, except for a parent, which is found by its identity', async () => {
   const layers = [above, layerOf('other.qcow2')];
   const named = english.otherName('other.qcow2', 'base.qcow2');
   expect(await doubts(givenOf('other.qcow2'), 'base.qcow2', layers)).toEqual([named]);
@@ -55,7 +55,7 @@ test('the image itself is a doubt', async () => {
   ]);
 });
 
-// (what, file, its layer, doubts)
+// (case, file, its layer, doubts)
 for (const [what, given, layer, expected] of [
   ['a raw disk', givenOf('base.raw', SECTORS), { format: 'raw' }, []],
   [
@@ -64,11 +64,21 @@ for (const [what, given, layer, expected] of [
     { format: 'raw' },
     [english.notRaw('base.qcow2', 'qcow2', 'top.qcow2')],
   ],
-  ['no whole sectors', givenOf('base.raw', 'odd'), { format: 'raw' }, [english.noDisk('base.raw')]],
-  ['a guess', givenOf('base.raw', SECTORS), { format: 'raw', guessed: true }, [english.guessedRaw('base.raw')]],
+  [
+    'a size that is not a multiple of a sector',
+    givenOf('base.raw', 'odd'),
+    { format: 'raw' },
+    [english.noDisk('base.raw')],
+  ],
+  [
+    'a guessed format',
+    givenOf('base.raw', SECTORS),
+    { format: 'raw', guessed: true },
+    [english.guessedRaw('base.raw')],
+  ],
   ['a smaller disk alone', givenOf('base.qcow2'), { virtualSize: 3e6 }, []],
   [
-    'a smaller disk beside another doubt',
+    'a smaller disk with another doubt',
     givenOf('base.raw', 'odd'),
     { format: 'raw', virtualSize: 3e6 },
     [english.noDisk('base.raw'), english.smallerLayer('base.raw', 3e6, 'top.qcow2', 5e6)],
@@ -95,7 +105,7 @@ test('a raw data file that is shorter than the disk is a doubt', async () => {
   expect(long).toEqual([]);
 });
 
-test('each layer that is smaller than the one above is told', () => {
+test('each layer that is smaller than the one above is reported', () => {
   const layers = [layerOf('a', { virtualSize: 3e6 }), layerOf('b'), layerOf('c', { virtualSize: 2e6 })];
   expect(smallerLayers(infoOf({ layers }), english)).toEqual([english.smallerLayer('c', 2e6, 'b', 5e6)]);
   expect(smallerLayers(infoOf(), english)).toEqual([]);

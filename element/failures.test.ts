@@ -1,4 +1,4 @@
-// What is offered after a failure: only what may work, the most likely first.
+// Steps that are offered after a failure: only those that may work, the most likely first.
 
 import { DecantError, type ErrorKind, type Extent, type Fields } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
@@ -7,7 +7,7 @@ import { asError, isOfCompanion, nextSteps } from './failures.js';
 import { linked } from './given.js';
 import { beginOpening, type Opening } from './opening.js';
 
-/** What is left of the image: what a salvaging pass lists; an error where it cannot even be opened. */
+/** The extents that a salvage lists; an error if the image cannot be opened. */
 let salvaged: Extent['kind'][] | Error = [];
 
 vi.mock('decant', async (original) => ({
@@ -47,18 +47,18 @@ const handled = (content: string) => {
 };
 const remote = { ...opened('disk.qcow2'), top: linked(new URL('https://a.org/disk.qcow2')) };
 
-// (kind of failure, what was opened, steps)
+// (case, kind of failure, opening, steps)
 for (const [what, kind, opening, steps] of [
-  ['what may be a raw disk', 'not-recognised', opened('disk.img'), ['raw']],
+  ['a file that may be a raw disk', 'not-recognised', opened('disk.img'), ['raw']],
   ['an empty file', 'not-recognised', opened('disk.img', ''), []],
-  ['a paper', 'not-recognised', opened('paper.pdf'), []],
+  ['a document', 'not-recognised', opened('paper.pdf'), []],
   [
-    'what may be raw, or have a wrong companion',
+    'a file that may be raw or have a wrong companion',
     'not-recognised',
     opened('a.img', 'x', withCompanion),
     ['raw', 'filesAgain'],
   ],
-  ['nothing left to read', 'corrupt', opened('disk.qcow2'), []],
+  ['no data left to read', 'corrupt', opened('disk.qcow2'), []],
   ['a file that was chosen', 'source', opened('disk.qcow2'), []],
   ['a file with a handle', 'source', handled('content'), ['again']],
   ['a file that is empty now', 'source', handled(''), []],
@@ -66,13 +66,8 @@ for (const [what, kind, opening, steps] of [
   ['a cancel', 'cancelled', opened('disk.qcow2'), ['saveAgain']],
   ['a full disk', 'target', opened('disk.qcow2'), ['saveAgain']],
   ['a worker that died', 'internal', opened('disk.qcow2'), ['again']],
-  ['what Decant does not read', 'unsupported', opened('disk.qcow2'), []],
-  [
-    'what Decant does not read, with a companion',
-    'unsupported',
-    opened('disk.qcow2', 'x', withCompanion),
-    ['filesAgain'],
-  ],
+  ['an unsupported feature', 'unsupported', opened('disk.qcow2'), []],
+  ['an unsupported feature, with a companion', 'unsupported', opened('disk.qcow2', 'x', withCompanion), ['filesAgain']],
   ['a limit, with a companion', 'limit', opened('disk.qcow2', 'x', withCompanion), []],
   ['a password', 'password', opened('disk.qcow2', 'x', withCompanion), []],
 ] as [string, ErrorKind, Opening, string[]][]) {
@@ -81,7 +76,7 @@ for (const [what, kind, opening, steps] of [
   });
 }
 
-test('a damaged image is salvaged only where some data can be read', async () => {
+test('a salvage is offered only if it would read some data', async () => {
   salvaged = ['lost', 'zero', 'data'];
   expect(await stepsAfter('corrupt', opened('disk.qcow2'))).toEqual(['salvage']);
   expect(await stepsAfter('corrupt', opened('disk.qcow2', 'x', { salvage: true }))).toEqual([]);
@@ -91,7 +86,7 @@ test('a damaged image is salvaged only where some data can be read', async () =>
   expect(await stepsAfter('corrupt', opened('disk.qcow2'))).toEqual([]);
 });
 
-test('a file that may be a raw disk, by its size, is read as one', async () => {
+test('a file whose size may be that of a raw disk can be read as one', async () => {
   const error = new DecantError('not-recognised', 'It is in no format', {
     code: 'state-format',
     fields: { format: 'raw' },
@@ -100,7 +95,7 @@ test('a file that may be a raw disk, by its size, is read as one', async () => {
   expect(await nextSteps(error, opened('disk'), signal)).toEqual(['raw']);
 });
 
-test('where a companion is at fault, the files come first', async () => {
+test('if a companion caused the failure, choosing the files again comes first', async () => {
   salvaged = ['data'];
   const ofCompanion = { file: 'base.qcow2' };
   expect(await stepsAfter('corrupt', opened('a.qcow2', 'x', withCompanion), ofCompanion)).toEqual([
@@ -113,7 +108,7 @@ test('where a companion is at fault, the files come first', async () => {
   expect(isOfCompanion(new DecantError('missing-file', 'a', { fields: ofCompanion }))).toBe(false);
 });
 
-test('anything thrown becomes an error', () => {
+test('anything thrown becomes a DecantError', () => {
   const error = new DecantError('target', 'full');
   expect(asError(error)).toBe(error);
   expect(asError(new TypeError('x is undefined'))).toMatchObject({

@@ -1,4 +1,4 @@
-// Files that were handed over: which are one, and what a drop or a dialog gives.
+// Files that the person gives: comparing them, and reading drops and dialogs.
 
 import { afterEach, expect, test, vi } from 'vitest';
 import { fileHandle, fileOf, folderHandle } from '../e2e/support/units/element.js';
@@ -14,10 +14,10 @@ const twin = fileOf('disk.qcow2');
 const entry = {};
 const link = (url: string): Given => ({ file: fileOf('disk.qcow2', ''), link: new Link(new URL(url)) });
 
-// (what, two files, whether they are one for certain, whether they may be)
+// (case, two files, whether they are certainly the same, whether they may be the same)
 for (const [what, a, b, certain, possible] of [
   ['one object', { file }, { file }, true, true],
-  ['two objects of one name, size and time', { file }, { file: twin }, false, true],
+  ['two objects with one name, size and time', { file }, { file: twin }, false, true],
   ['other names', { file }, { file: fileOf('other.qcow2') }, false, false],
   ['other sizes', { file }, { file: fileOf('disk.qcow2', 'longer content') }, false, false],
   ['other times', { file }, { file: fileOf('disk.qcow2', 'content', 1) }, false, false],
@@ -36,24 +36,24 @@ for (const [what, a, b, certain, possible] of [
     false,
   ],
   ['a handle and an object', { file, handle: fileHandle(file) }, { file: twin }, false, true],
-  ['one address', link('https://a.org/disk'), link('https://a.org/disk'), true, true],
-  ['two addresses', link('https://a.org/disk?1'), link('https://a.org/disk?2'), false, false],
-  ['an address and a file', link('https://a.org/disk'), { file: fileOf('disk.qcow2', '') }, false, false],
+  ['one URL', link('https://a.org/disk'), link('https://a.org/disk'), true, true],
+  ['two URLs', link('https://a.org/disk?1'), link('https://a.org/disk?2'), false, false],
+  ['a link and a file', link('https://a.org/disk'), { file: fileOf('disk.qcow2', '') }, false, false],
 ] as [string, Given, Given, boolean, boolean][]) {
-  test(`whether files are one: ${what}`, async () => {
+  test(`whether files are the same: ${what}`, async () => {
     expect([await isSame(a, b), await isSame(b, a)]).toEqual([certain, certain]);
     expect([await mayBeSame(a, b), await mayBeSame(b, a)]).toEqual([possible, possible]);
   });
 }
 
-test('files without those that are among others', async () => {
+test('without() removes files that are among others', async () => {
   const [one, two, three] = [{ file }, { file: twin }, { file: fileOf('other') }];
   expect(await without([one, two, three], [one], isSame)).toEqual([two, three]);
   expect(await without([one, two, three], [one], mayBeSame)).toEqual([three]);
   expect(await without([one], [], isSame)).toEqual([one]);
 });
 
-test('an image is opened from its address, its handle or its file', async () => {
+test('an image is opened from its link, its handle or its file', async () => {
   const { signal } = new AbortController();
   const handle = fileHandle(file);
   const linked = link('https://a.org/disk');
@@ -70,7 +70,7 @@ interface Dropped {
   folder?: File[];
 }
 
-/** A folder as older browsers hand it over, which list it in batches of two. */
+/** A folder as older browsers present it, listed in batches of two. */
 function oldFolder(files: File[]): unknown {
   const entries = files.map((file) => ({
     isFile: true,
@@ -104,7 +104,7 @@ const transfer = (...items: Dropped[]): DataTransfer =>
 const many = (count: number): File[] => Array.from({ length: count }, (_, at) => fileOf(`${at}.img`));
 const entriesOf = (files: File[]) => Object.fromEntries(files.map((file) => [file.name, fileHandle(file)]));
 
-test('a drop gives handles where the browser has them, and files elsewhere', async () => {
+test('a drop gives handles if the browser has them, otherwise files', async () => {
   const handle = fileHandle(file);
   const refused = fileOf('refused');
   const found = await filesOf(
@@ -113,7 +113,7 @@ test('a drop gives handles where the browser has them, and files elsewhere', asy
   expect(found).toEqual([{ file, handle }, { file: twin }, { file: refused }]);
 });
 
-test('a folder gives the files directly in it, but no hidden ones', async () => {
+test('a folder gives the files directly in it, without hidden ones', async () => {
   const [one, two, three] = many(3);
   const hidden = fileOf('.DS_Store');
   const folder = folderHandle('disks', { ...entriesOf([one!, hidden, two!]), inner: folderHandle('inner', {}) });
@@ -125,14 +125,14 @@ test('a folder gives the files directly in it, but no hidden ones', async () => 
   ]);
 });
 
-test('of a folder of very many files, no more are listed than show that', async () => {
+test('listing a large folder stops after one file too many', async () => {
   const files = many(MOST + 50);
   for (const dropped of [{ handle: folderHandle('disks', entriesOf(files)) }, { folder: files }])
     expect(await filesOf(transfer(dropped))).toHaveLength(MOST + 1);
   expect(await filesOf(transfer({ folder: many(MOST) }))).toHaveLength(MOST);
 });
 
-test('the dialog for files opens once, and again when it was closed', async () => {
+test('the dialog for files opens once, and again after it was closed', async () => {
   let close = (_handles: FileSystemFileHandle[]) => {};
   const show = vi.fn(
     () =>
@@ -153,7 +153,7 @@ test('the dialog for files opens once, and again when it was closed', async () =
   expect(show).toHaveBeenLastCalledWith({ id: 'decant-open', multiple: false });
 });
 
-test('a dialog that is closed gives nothing, and one that is refused has to be replaced', async () => {
+test('a closed dialog gives no files, and a refused one gives undefined', async () => {
   expect(await pickFiles(true)).toBeUndefined();
   for (const [name, picked] of [
     ['AbortError', []],

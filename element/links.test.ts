@@ -1,4 +1,4 @@
-// Addresses of images on servers.
+// Links to images on servers.
 
 import { DecantError, type HttpOptions } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
@@ -33,8 +33,7 @@ for (const [text, address] of [
   ['https://[', undefined],
   ['', undefined],
 ] as const) {
-  test(`the address in ${JSON.stringify(text)} is ${address ?? 'none'}`, () =>
-    expect(addressIn(text)?.href).toBe(address));
+  test(`the URL in ${JSON.stringify(text)} is ${address ?? 'none'}`, () => expect(addressIn(text)?.href).toBe(address));
 }
 
 for (const [url, name] of [
@@ -55,31 +54,31 @@ for (const [url, name] of [
 const { signal } = new AbortController();
 const url = new URL('https://example.org/disk');
 
-test('a server is asked once, and again when that is wanted', async () => {
+test('a server is asked once, and again after renew()', async () => {
   let number = 0;
   answer = async () => ++number;
   const link = new Link(url);
   expect(await Promise.all([link.source(signal), link.source(signal)])).toEqual([1, 1]);
-  // The person decides for how long a network that is gone is waited for.
+  // The person decides how long to wait for a network that is down.
   expect(asked).toMatchObject([{ signal, patience: Number.POSITIVE_INFINITY }]);
   link.renew();
   expect(await link.source(signal)).toBe(2);
 });
 
-test('who is waited for is told to whom shows the image now', async () => {
+test('waiting is reported to the current listener', async () => {
   answer = async () => 'here';
   const link = new Link(url);
   await link.source(signal);
   const waiting = { host: 'example.org', attempt: 3, status: 503 };
   asked[0]!.onWaiting!(waiting);
-  const told: unknown[] = [];
-  link.onWaiting = (waiting) => told.push(waiting);
+  const reported: unknown[] = [];
+  link.onWaiting = (waiting) => reported.push(waiting);
   asked[0]!.onWaiting!(waiting);
   asked[0]!.onWaiting!(undefined);
-  expect(told).toEqual([waiting, undefined]);
+  expect(reported).toEqual([waiting, undefined]);
 });
 
-test('a server without ranges is read in order', async () => {
+test('a file on a server without range support is streamed', async () => {
   answer = () => Promise.reject(new DecantError('unsupported', 'The server sends only whole files'));
   expect(await new Link(url).source(signal)).toBe(url);
 });

@@ -1,11 +1,11 @@
-// Names that are suggested for a disk, and names that no file can have.
+// Suggested names for a disk, and names that no file can have.
 
 import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle } from '../e2e/support/units/element.js';
 import { freeNameIn, nameProblem, problemSoFar, suggestName, withExtension } from './names.js';
 import { english } from './texts/english.js';
 
-// (image, extension of the output, names that are taken, suggestion)
+// (image, extension of the output, taken names, suggestion)
 for (const [image, extension, taken, suggested] of [
   ['disk.qcow2', '.raw', [], 'disk.raw'],
   ['disk.qcow2', '.raw', ['disk.raw'], 'disk-1.raw'],
@@ -13,7 +13,7 @@ for (const [image, extension, taken, suggested] of [
   ['disk.raw', '.raw', ['disk.raw'], 'disk-1.raw'],
   ['disk.raw.gz', '.vhd', [], 'disk.vhd'],
   ['Disk.QCOW2', '.raw.gz', [], 'Disk.raw.gz'],
-  // `.qcow` stands for qcow2.
+  // `.qcow` is also used for qcow2.
   ['disk.qcow', '.raw', [], 'disk.raw'],
   ['disk.q', '.raw', [], 'disk.q.raw'],
   ['disk.img', '.raw', [], 'disk.raw'],
@@ -44,7 +44,7 @@ for (const [name, extension, now] of [
   test(`${name} for an output with ${extension} is ${now}`, () => expect(withExtension(name, extension)).toBe(now));
 }
 
-test('a name is free where neither the folder nor the image has it', async () => {
+test('a free name is neither in the folder nor a name of the image', async () => {
   const file = fileHandle(fileOf('a'));
   const folder = folderHandle('picked', { 'disk-1.raw': file, 'disk-2.raw': folderHandle('disk-2.raw', {}) });
   expect(await freeNameIn(folder, 'disk.raw', ['Disk-3.raw'])).toBe('disk-4.raw');
@@ -80,7 +80,7 @@ for (const [name, problem] of [
   });
 }
 
-test('while a name is typed, only what cannot become right is a problem', () => {
+test('while a name is typed, only a wrong beginning is a problem', () => {
   expect(['', 'disk.', 'disk '].map((name) => problemSoFar(name, english))).toEqual([undefined, undefined, undefined]);
   expect(problemSoFar('a/b', english)).toBe(english.badName('/'));
   expect(problemSoFar('x'.repeat(304), english)).toBe(english.longName(304, 248));

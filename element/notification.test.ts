@@ -1,4 +1,4 @@
-// Who is told of the end of a conversion: somebody who has waited for long, looks elsewhere and has allowed it.
+// Notifications at the end of a conversion: only after a long wait, while the page is hidden, and with the permission.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { askToNotify, canAskToNotify, notify } from './notification.js';
@@ -27,7 +27,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-// (permission, whether the page is hidden, seconds, how often it is told)
+// (permission, whether the page is hidden, seconds, number of notifications)
 for (const [permission, hidden, seconds, times] of [
   ['granted', true, 10, 1],
   ['granted', true, 9.9, 0],
@@ -35,14 +35,14 @@ for (const [permission, hidden, seconds, times] of [
   ['default', true, 60, 0],
   ['denied', true, 60, 0],
 ] as const) {
-  test(`after ${seconds} s, ${hidden ? 'hidden' : 'seen'}, ${permission}: told ${times} times`, () => {
+  test(`after ${seconds} s, ${hidden ? 'hidden' : 'seen'}, ${permission}: ${times} notifications`, () => {
     stub(permission, hidden);
     notify('Done', 'disk.raw', seconds);
     expect(shown).toEqual(Array(times).fill('Done: disk.raw'));
   });
 }
 
-test('a browser without notifications, or that refuses them, does no harm', () => {
+test('a browser that lacks or refuses notifications causes no error', () => {
   notify('Done', 'disk.raw', 60);
   stub('granted', true, () => {
     throw new TypeError('Illegal constructor');
@@ -51,7 +51,7 @@ test('a browser without notifications, or that refuses them, does no harm', () =
   expect(shown).toEqual([]);
 });
 
-test('the person is asked where that is possible and was not answered yet', async () => {
+test('the permission can be asked for if it is possible and was not decided yet', async () => {
   stub('default', false);
   expect(canAskToNotify()).toBe(true);
   await askToNotify();

@@ -1,4 +1,4 @@
-// What is shown of an image while its map is read, and when a way to save it is proposed.
+// The description of an image while its map is read, and when a way to save it is proposed.
 
 import type { Extent } from 'decant';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -14,7 +14,7 @@ vi.mock('decant', async (original) => ({
   canStore: () => fits.promise,
 }));
 
-/** Whether the browser's storage takes a disk, once it is known. */
+/** Resolves to whether the browser's storage has room for a disk. */
 let fits: Held<boolean>;
 let session: Session;
 let rest: Held;
@@ -40,7 +40,7 @@ const extent = (start: number, length: number, more: Partial<Extent> = {}): Exte
   ...more,
 });
 
-/** Opens an image whose map tells of its second half when `rest` is resolved. */
+/** Opens an image whose map lists the second half when `rest` resolves. */
 async function open(): Promise<void> {
   const map = async function* () {
     yield extent(0, 1e6);
@@ -56,7 +56,7 @@ async function open(): Promise<void> {
 
 const ready = () => session.state as Step<'ready'>;
 
-test('a way is proposed when the map was read', async () => {
+test('a way is proposed after the map was read', async () => {
   await open();
   await vi.advanceTimersByTimeAsync(1999);
   expect(ready()).toMatchObject({ step: 'ready', way: undefined, survey: { complete: false } });
@@ -83,8 +83,8 @@ test('a way that the person has chosen stays', async () => {
   expect(ready()).toMatchObject({ way: 'download', survey: { complete: true } });
 });
 
-test('a way that was proposed stays, whatever becomes known', async () => {
-  // A download is far faster here.
+test('a proposed way stays, whatever is found later', async () => {
+  // Here a download is far faster.
   const rates = JSON.stringify({ storage: 1e9, picked: 25e6, finish: 125e5, download: 1e9, streamed: 1e9 });
   vi.stubGlobal('localStorage', { getItem: () => rates, setItem: () => {} });
   fits = new Held();
@@ -98,7 +98,7 @@ test('a way that was proposed stays, whatever becomes known', async () => {
   expect(ready().way).toBe('folder');
 });
 
-test('the question of a folder picker that was closed goes with its way', async () => {
+test('the question after a closed folder picker disappears with its way', async () => {
   pickFolder.mockRejectedValue(new DOMException('closed', 'AbortError'));
   await open();
   await vi.advanceTimersByTimeAsync(2000);
@@ -121,7 +121,7 @@ test('a folder picker that is closed after another way was chosen asks nothing',
   expect(ready()).toMatchObject({ way: 'download', asking: undefined, placing: false });
 });
 
-test('of an image that the person has left, nothing more is shown', async () => {
+test('an image that the person has left is not shown again', async () => {
   await open();
   session.reset();
   rest.resolve();

@@ -1,4 +1,4 @@
-// How an image is opened: its companions, what answers a name, and its passwords.
+// How an image is opened: companions, files for names, and passwords.
 
 import type { Layer } from 'decant';
 import { expect, test } from 'vitest';
@@ -14,12 +14,12 @@ const answer = (given = base): Answer => ({
   confirmed: false,
 });
 
-test('files are companions by their own names', async () => {
+test('files are companions under their own names', async () => {
   expect(await openingOptions(begun(), signal)).toEqual({ companions: [base.file, data.file] });
   expect(sourcesOf(begun())).toEqual([top, base, data]);
 });
 
-test('a file that answers a name is not also a companion under its own', async () => {
+test('a file that is given for a name is not also a companion under its own name', async () => {
   const opening = { ...begun(), answers: [answer()] };
   expect(await openingOptions(opening, signal)).toEqual({
     companions: [data.file, { name: '/images/base', source: base.file }],
@@ -30,7 +30,7 @@ test('a file that answers a name is not also a companion under its own', async (
   expect(sourcesOf(opening)).toEqual([top, base, data, base]);
 });
 
-test('what the person has decided is handed on, and nothing else', async () => {
+test('the options contain the decisions of the person and nothing else', async () => {
   const opening = { ...begun(), companions: [], format: 'raw', snapshot: '1', salvage: true, assumePassword: true };
   opening.passwords.give('top.qcow2', 'secret');
   const { password, ...options } = await openingOptions(opening, signal);
@@ -38,7 +38,7 @@ test('what the person has decided is handed on, and nothing else', async () => {
   expect((password as (layer: Layer) => unknown)({ name: 'top.qcow2' } as Layer)).toBe('secret');
 });
 
-test('the extents of an image count as parts of it, the disk below it does not', () => {
+test('the extents of an image count as parts of it, its parent does not', () => {
   const opening = beginOpening({
     top: givenOf('disk.vmdk', 'x'.repeat(512)),
     companions: [givenOf('disk-f001.vmdk', '12345'), givenOf('base.vmdk', '123')],

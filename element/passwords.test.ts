@@ -1,4 +1,4 @@
-// Which password the page tries for which layer.
+// The password that is tried for each layer.
 
 import type { Layer } from 'decant';
 import { expect, test } from 'vitest';
@@ -6,12 +6,12 @@ import { Passwords } from './passwords.js';
 
 const layer = (name: string, encryption: 'luks' | 'aes') => ({ name, encryption }) as Layer;
 
-// (passwords by layer, in the order in which they were given; layer; what is tried)
+// (passwords by layer, in the order in which they were entered; layer; the tried password)
 for (const [given, asked, tried] of [
   [[], layer('top', 'luks'), undefined],
   [[['top', 'one']], layer('top', 'luks'), 'one'],
   [[['top', 'one']], layer('top', 'aes'), 'one'],
-  // LUKS tells a wrong password from a right one, the old AES method does not.
+  // LUKS detects a wrong password, the old AES method does not.
   [[['top', 'one']], layer('base', 'luks'), 'one'],
   [[['top', 'one']], layer('base', 'aes'), undefined],
   [
@@ -40,7 +40,7 @@ for (const [given, asked, tried] of [
   ],
 ] as [[string, string][], Layer, string | undefined][]) {
   const list = given.map(([name, password]) => `${name} ${password}`).join(', ') || 'none';
-  test(`given ${list}: for ${asked.name} (${asked.encryption}) ${tried ?? 'nothing'} is tried`, () => {
+  test(`entered ${list}: for ${asked.name} (${asked.encryption}) ${tried ?? 'nothing'} is tried`, () => {
     const passwords = new Passwords();
     for (const [name, password] of given) passwords.give(name, password);
     expect(passwords.isEmpty).toBe(given.length === 0);

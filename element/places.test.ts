@@ -1,4 +1,4 @@
-// Where disks go, and what a conversion that did not succeed has left there.
+// The places where disks are saved, and the remains of unsuccessful conversions.
 
 import { DecantError, type Output } from 'decant';
 import { expect, test, vi } from 'vitest';
@@ -21,13 +21,13 @@ for (const [place, output] of [
   [{ kind: 'dialog', handle, name: 'disk.raw' }, handle],
   [{ kind: 'stored', name: 'disk.raw', kept: undefined }, { download: 'disk.raw' }],
 ] as [Place, Output][]) {
-  test(`what is written to: ${place.kind}`, async () => {
+  test(`the output at a place: ${place.kind}`, async () => {
     expect(await outputAt(place, disk, signal, stage)).toEqual({ output, signal });
   });
 }
 
 for (const which of ['ended', 'cancelled'] as const) {
-  test(`a stream ends when the conversion is over, or the browser gives it up: ${which}`, async () => {
+  test(`a stream is cancelled by the conversion or by the browser: ${which}`, async () => {
     const ends = { ended: new AbortController(), cancelled: new AbortController() };
     const writable = new WritableStream<Uint8Array>();
     const open = vi.fn(async () => ({ writable, cancelled: ends.cancelled.signal, taken: () => 7 }));
@@ -42,14 +42,14 @@ for (const which of ['ended', 'cancelled'] as const) {
   });
 }
 
-test('a stream that does not begin is a failure of the output', async () => {
+test('a stream that does not start is a failure of the output', async () => {
   const open = () => Promise.reject(new Error('no answer'));
   const { stage } = stageIn({ streamedDownloads: { obstacle: async () => undefined, open } });
   const failed = outputAt({ kind: 'streamed', name: 'disk.raw' }, disk, signal, stage);
   await expect(failed).rejects.toMatchObject({ kind: 'target', message: english.noStream('no answer') });
 });
 
-test('what the page throws is a failure of the output, unless it is one of Decant', async () => {
+test('an error that the page throws is a failure of the output, unless it is a DecantError', async () => {
   const at = (thrown: unknown) =>
     outputAt({ kind: 'host', name: 'disk.raw' }, disk, signal, stageIn({ output: () => Promise.reject(thrown) }).stage);
   await expect(at(new Error('Your quota is used up'))).rejects.toMatchObject({
@@ -78,16 +78,16 @@ const gone = Object.assign(fileHandle(fileOf('disk.raw')), {
   getFile: () => Promise.reject(new DOMException('There is no such file', 'NotFoundError')),
 });
 
-// (what, place, whether a part is kept, what is said of it)
+// (case, place, whether a part is kept, sentence)
 for (const [what, place, isKept, left] of [
   ['nothing in the storage', { kind: 'stored', name: 'disk.raw', kept: undefined }, false, english.nothingLeft],
   ['a part in the storage', { kind: 'stored', name: 'disk.raw', kept: undefined }, true, english.partKept],
   ['a failed download', { kind: 'streamed', name: 'disk.raw' }, false, english.streamLeft('disk.raw')],
-  ['only the page knows', { kind: 'host', name: 'disk.raw' }, false, undefined],
+  ['an output of the page', { kind: 'host', name: 'disk.raw' }, false, undefined],
   ['no new file', inFolder(undefined), false, english.nothingLeft],
   ['a new file in a folder that was moved', inMoved(), false, english.folderMoved('picked', 'disk.raw', SWAP, false)],
   [
-    'a file before in a folder that was moved',
+    'an existing file in a folder that was moved',
     inMoved(before),
     false,
     english.folderMoved('picked', 'disk.raw', SWAP, true),
@@ -98,7 +98,7 @@ for (const [what, place, isKept, left] of [
     false,
     english.fileMoved('disk.raw', SWAP),
   ],
-  ['the file that was there', inFolder(fileHandle(before), before), false, english.asItWas('disk.raw')],
+  ['the unchanged file', inFolder(fileHandle(before), before), false, english.asItWas('disk.raw')],
   ['another file', inFolder(fileHandle(fileOf('disk.raw', 'half')), before), false, english.fileLeft('disk.raw')],
   ['a file in a folder that cannot be read', inFolder(new Error('no')), false, english.unknownLeft('disk.raw')],
   [
@@ -114,5 +114,5 @@ for (const [what, place, isKept, left] of [
     english.fileLeft('disk.raw'),
   ],
 ] as [string, Place, boolean, string | undefined][]) {
-  test(`what is left: ${what}`, async () => expect(await leftBehind(place, isKept, english)).toBe(left));
+  test(`the remains: ${what}`, async () => expect(await leftBehind(place, isKept, english)).toBe(left));
 }

@@ -1,5 +1,5 @@
-// The page's one measure of a conversion: it only grows, through all phases; its time left is right where data and
-// holes are anything but evenly spread, as in every real disk.
+// The measure of a conversion: it only grows, through all phases, and its time left is right even if data and holes are
+// unevenly spread, as on every real disk.
 
 import type { Progress } from 'decant';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ const GUEST = 10e9;
 /** Bytes of data per second. */
 const RATE = 250e6;
 
-/** Rates for a picked file, by which the browser takes `finishing` seconds to finish it. */
+/** Rates for a picked file with which the browser takes `finishing` seconds to complete it. */
 const ratesOf = (picked: number, finishing = 0): Rates => ({
   picked,
   finish: finishing > 0 ? GUEST / finishing : Number.POSITIVE_INFINITY,
@@ -20,7 +20,7 @@ const ratesOf = (picked: number, finishing = 0): Rates => ({
   streamed: picked,
 });
 
-/** What is reported `at` seconds after the start, of a disk whose data lies in its first tenth. */
+/** The progress `at` seconds after the start, for a disk with all data in its first tenth. */
 const progressAt = (at: number): Progress => ({
   phase: 'converting',
   unlocked: 0,
@@ -33,7 +33,7 @@ const progressAt = (at: number): Progress => ({
   secondsLeft: (GUEST - RATE * at) / RATE,
 });
 
-/** Runs `work` with a clock of its own, in seconds; the test's runner has the real one before and after it. */
+/** Runs `work` with a fake clock in seconds; the test runner has the real one before and afterwards. */
 function withClock(work: (set: (seconds: number) => void) => void): void {
   const real = performance.now;
   let now = 0;
@@ -47,15 +47,15 @@ function withClock(work: (set: (seconds: number) => void) => void): void {
   }
 }
 
-// (name, rate that was learned, seconds to finish)
+// (case, learned rate, seconds to finish)
 for (const [name, learned, finishing] of [
   ['nothing learned', undefined, undefined],
   ['learned well', RATE, undefined],
-  ['learned on a machine that was busy', RATE / 3, undefined],
+  ['learned on a busy machine', RATE / 3, undefined],
   ['learned from another kind of image', RATE * 3, undefined],
-  ['a picked file, which takes longer to be finished than to be written', RATE, 8],
+  ['a picked file that takes longer to finish than to write', RATE, 8],
 ] as const) {
-  test(`within a quarter once a fifth is done: ${name}`, () => {
+  test(`the time left is right within a quarter after a fifth is done: ${name}`, () => {
     const rates = learned === undefined ? undefined : ratesOf(learned, finishing);
     const method = finishing === undefined ? 'stored' : 'picked';
     const isMeasured = learned !== undefined;
@@ -78,7 +78,7 @@ for (const [name, learned, finishing] of [
   });
 }
 
-test('the share is that of the data, or of the disk where the data is not known', () => {
+test('the share is that of the data, or of the disk if the data is unknown', () => {
   const work = { method: 'stored', virtualSize: GUEST, isMeasured: false } as const;
   // (data, at, share)
   for (const [data, at, share] of [
@@ -92,7 +92,7 @@ test('the share is that of the data, or of the disk where the data is not known'
   }
 });
 
-test('of a stream the share is what the browser has taken', () => {
+test('the share of a stream counts the bytes that the browser has taken', () => {
   let taken = 0;
   const meter = new ProgressMeter({
     method: 'streamed',
@@ -111,8 +111,8 @@ test('of a stream the share is what the browser has taken', () => {
   expect(meter.read().share).toBe(1);
 });
 
-test('the share only grows, from the first byte to the complete file, and never comes to its end too early', () => {
-  // Finishing takes twice as long as was predicted.
+test('the share only grows, from the first byte to the complete file, and never reaches its end too early', () => {
+  // Finishing takes twice as long as predicted.
   const meter = new ProgressMeter({
     method: 'picked',
     virtualSize: GUEST,
@@ -124,7 +124,7 @@ test('the share only grows, from the first byte to the complete file, and never 
   withClock((set) => {
     for (let now = 0; now < 4; now += 0.1) {
       set(now);
-      // Reports of parts that were done out of order.
+      // Parts are reported out of order.
       meter.update(progressAt(Math.max(0, now - (shares.length % 3) / 5)));
       shares.push(meter.read().share);
     }
@@ -140,7 +140,7 @@ test('the share only grows, from the first byte to the complete file, and never 
   expect(shares.at(-1)).toBeGreaterThan(0.95);
 });
 
-test('the speed while it converts is the speed that is told at the end', () => {
+test('the speed during a conversion is the speed that is shown at its end', () => {
   const meter = new ProgressMeter({
     method: 'picked',
     virtualSize: GUEST,
@@ -160,13 +160,13 @@ test('the speed while it converts is the speed that is told at the end', () => {
   });
 });
 
-// (what, whether the output is compressed, how much of the disk's size is known, bytes of the output for each of data)
+// (case, whether the output is compressed, known size of the disk, bytes of the output for each byte of data)
 for (const [what, compressed, guestTotal, made] of [
   ['compressed', true, GUEST, 0.25],
   ['of unknown size', false, undefined, 1],
 ] as const) {
-  test(`an output that is ${what} is finished as soon as its size lets expect, and the bar does not jump`, () => {
-    // A tenth of the speed that was measured: compressing takes the time.
+  test(`an output that is ${what}: finishing is predicted from its size, and the bar does not jump`, () => {
+    // A tenth of the measured speed, because compression takes time.
     const rate = RATE / 10;
     const finish = made * DATA;
     const rates = { ...ratesOf(RATE), finish };

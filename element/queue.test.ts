@@ -1,4 +1,4 @@
-// The order of images that wait, and what becomes of each.
+// The order of waiting images, and their results.
 
 import { beforeEach, expect, test } from 'vitest';
 import { givenOf } from '../e2e/support/units/element.js';
@@ -13,21 +13,21 @@ beforeEach(() => {
   queue = new Queue();
 });
 
-test('images wait in the order in which they were added', () => {
+test('images wait in the order of their addition', () => {
   queue.add([bundle('a'), bundle('b')]);
   queue.add([bundle('c')]);
   expect(rows(queue)).toEqual(['a waiting', 'b waiting', 'c waiting']);
   expect(new Set(queue.items.map(({ id }) => id)).size).toBe(3);
 });
 
-test('new images come before those that wait', () => {
+test('new images come before waiting ones', () => {
   queue.add([bundle('a'), bundle('b')]);
   queue.take();
   queue.addFirst([bundle('c'), bundle('d')]);
   expect(rows(queue)).toEqual(['a current', 'c waiting', 'd waiting', 'b waiting']);
 });
 
-test('where none waits, new images begin a new queue', () => {
+test('if none is waiting, new images start a new queue', () => {
   queue.add([bundle('a')]);
   queue.take();
   queue.settle('done', 'saved');
@@ -35,15 +35,15 @@ test('where none waits, new images begin a new queue', () => {
   expect(rows(queue)).toEqual(['b waiting']);
 });
 
-test('the first that waits is taken, or the one that is asked for', () => {
+test('the first waiting image is taken, or the one with the given ID', () => {
   queue.add([bundle('a'), bundle('b'), bundle('c')]);
   expect(queue.take()?.bundle.top.file.name).toBe('a');
   expect(queue.take(queue.items[2]!.id)?.bundle.top.file.name).toBe('c');
-  // An unfinished one waits again.
+  // An unfinished image waits again.
   expect(rows(queue)).toEqual(['a waiting', 'b waiting', 'c current']);
 });
 
-test('of an empty queue nothing is taken', () => {
+test('nothing is taken from an empty queue', () => {
   expect(queue.take()).toBeUndefined();
   queue.add([bundle('a')]);
   queue.take();
@@ -52,7 +52,7 @@ test('of an empty queue nothing is taken', () => {
   expect(queue.items[0]).toMatchObject({ status: 'failed', outcome: 'The image is truncated.' });
 });
 
-test('what is not waiting cannot be taken by its ID', () => {
+test('an image that is not waiting cannot be taken by its ID', () => {
   queue.add([bundle('a'), bundle('b')]);
   const { id } = queue.take()!;
   queue.settle('done', 'saved');
@@ -60,7 +60,7 @@ test('what is not waiting cannot be taken by its ID', () => {
   expect(rows(queue)).toEqual(['a done', 'b waiting']);
 });
 
-test('only the current one gets a result', () => {
+test('only the current image gets a result', () => {
   queue.add([bundle('a'), bundle('b')]);
   queue.take();
   queue.settle('done', 'saved as a.raw');
@@ -69,7 +69,7 @@ test('only the current one gets a result', () => {
   expect(rows(queue)).toEqual(['a done', 'b waiting']);
 });
 
-test('an image that is tried again is the current one, without its result', () => {
+test('an image that is tried again is the current one, without a result', () => {
   const again = bundle('a');
   queue.add([again, bundle('b')]);
   queue.take();
@@ -80,7 +80,7 @@ test('an image that is tried again is the current one, without its result', () =
   expect(rows(queue)).toEqual(['a current', 'b waiting']);
 });
 
-test('what an image needs is taken out of the queue, with what belongs to it', () => {
+test('an image that another one needs is taken from the queue, with its companions', () => {
   const middle = { ...bundle('middle'), companions: [givenOf('base')], called: ['middle', '1234'] };
   queue.add([bundle('top'), middle, bundle('other')]);
   queue.take();
@@ -89,7 +89,7 @@ test('what an image needs is taken out of the queue, with what belongs to it', (
   expect(rows(queue)).toEqual(['top current', 'other waiting']);
 });
 
-test('what is removed, left and cleared is gone', () => {
+test('removed, left and cleared images are gone', () => {
   queue.add([bundle('a'), bundle('b'), bundle('c')]);
   queue.take();
   queue.remove(queue.items[1]!.id);

@@ -1,10 +1,10 @@
-// The page's rates where nothing can be probed: no private file system is here, as in some private windows.
+// Rates without a probe: there is no private file system here, as in some private windows.
 
 import type { Result } from 'decant';
 import { expect, test } from 'vitest';
 import { currentRates, type Known, learn, type Method, type Prediction, predict, TYPICAL } from './rates.js';
 
-/** Runs `work` with what the page has kept. */
+/** Runs `work` with stored rates. */
 async function withKept(work: (kept: Map<string, string>) => Promise<void>): Promise<void> {
   const kept = new Map<string, string>();
   const localStorage = {
@@ -21,7 +21,7 @@ async function withKept(work: (kept: Map<string, string>) => Promise<void>): Pro
   }
 }
 
-test('what one download taught is not taken for all rates', async () => {
+test('the rate of one download does not count as all rates', async () => {
   await withKept(async () => {
     const result = { virtualSize: 1e9, time: { converting: 1000, finalizing: 1000 } } as Result;
     learn('streamed', result, 1e9);
@@ -29,7 +29,7 @@ test('what one download taught is not taken for all rates', async () => {
   });
 });
 
-test('only rates are taken for rates', async () => {
+test('stored values that are not rates are ignored', async () => {
   const { download: _, ...lacking } = TYPICAL;
   await withKept(async (kept) => {
     for (const value of [null, [], 'fast', lacking, { ...TYPICAL, finish: 0 }, { ...TYPICAL, picked: 'fast' }]) {
@@ -43,7 +43,7 @@ test('only rates are taken for rates', async () => {
 
 const even = { storage: 1e8, picked: 2e8, finish: 1e9, download: 5e8, streamed: 4e8 };
 
-/** What is kept of `even` after a conversion of 10 GB that took a second for each phase. */
+/** The stored rates, from `even`, after a conversion of 10 GB that took a second for each phase. */
 async function learned(method: Method, data: number, kept: object = even, times = {}): Promise<Record<string, number>> {
   let rates = {};
   await withKept(async (all) => {
@@ -55,41 +55,41 @@ async function learned(method: Method, data: number, kept: object = even, times 
   return rates;
 }
 
-// (how a file is made, the rates that change: half of what was known, half of what was measured)
+// (method, changed rates: half of the known and half of the measured one)
 for (const [method, changed] of [
   ['picked', { picked: 1.1e9, finish: 5.5e9 }],
   ['stored', { storage: 1.05e9 }],
   ['streamed', { streamed: 2.7e9 }],
   ['host', {}],
 ] as [Method, object][]) {
-  test(`a conversion that is ${method} teaches ${Object.keys(changed).join(' and ') || 'nothing'}`, async () => {
+  test(`a conversion by the method ${method} measures ${Object.keys(changed).join(' and ') || 'nothing'}`, async () => {
     expect(await learned(method, 2e9)).toEqual({ ...even, ...changed });
   });
 }
 
-test('little data, or no time, teaches nothing; a first measurement is taken as it is', async () => {
+test('little data or no time measures nothing; a first measurement counts fully', async () => {
   expect(await learned('stored', 31e6)).toEqual(even);
   expect(await learned('stored', 2e9, even, { converting: 0 })).toEqual(even);
   expect(await learned('stored', 2e9, {})).toEqual({ storage: 2e9 });
 });
 
-// (how a file is made; seconds for a disk of 10 GB with 1 GB of data)
+// (method; seconds of each part for a disk of 10 GB with 1 GB of data)
 for (const [method, converting, finishing, copying] of [
   ['picked', 5, 10, 0],
   ['stored', 10, 0, 20],
   ['streamed', 25, 0, 0],
   ['host', 10, 0, 0],
 ] as const) {
-  test(`how long it takes: ${method}`, () => {
+  test(`predicted times: ${method}`, () => {
     expect(predict(even, method, 10e9, 1e9)).toEqual<Prediction>({ converting, finishing, copying });
   });
 }
 
-test('a stream is no faster than its data is converted', () => {
+test('a stream is not faster than the conversion of its data', () => {
   expect(predict(even, 'streamed', 10e9, 10e9).converting).toBe(100);
 });
 
-/** What is known where the probe has found `probed`, and conversions `measured`. */
+/** The current rates if the probe has found `probed` and conversions have `measured`. */
 async function known(probed: object, measured: object): Promise<Known | undefined> {
   let found: Known | undefined;
   await withKept(async (kept) => {
@@ -100,14 +100,14 @@ async function known(probed: object, measured: object): Promise<Known | undefine
   return found;
 }
 
-test('what was measured counts before what was probed, and is known as that', async () => {
+test('measured rates override probed ones, and are marked as measured', async () => {
   expect(await known(TYPICAL, { storage: 2e9, streamed: 1e8 })).toEqual({
     rates: { ...TYPICAL, storage: 2e9, streamed: 1e8 },
     measured: ['streamed'],
   });
 });
 
-test('no rate is far from what is typical', async () => {
+test('no rate is far from the typical one', async () => {
   const all = (rate: number) => Object.fromEntries(Object.keys(TYPICAL).map((key) => [key, rate]));
   const { storage } = TYPICAL;
   expect((await known(all(1), {}))?.rates.storage).toBe(storage / 4);

@@ -1,4 +1,4 @@
-// From an image to a saved disk: questions about the place, a cancel at any time, and what is told of a failure.
+// Saving the disk of an image: questions about the place, a cancel at any time, and reports of failures.
 
 import {
   type ConvertOptions,
@@ -37,7 +37,7 @@ vi.mock('decant', async (original) => ({
   canStore: async () => true,
 }));
 
-/** A conversion that has begun, and ends when the test lets it. */
+/** A conversion that has begun and ends when the test allows it. */
 interface Conversion {
   output: Output;
   options: ConvertOptions;
@@ -69,7 +69,7 @@ afterEach(() => {
 });
 
 const step = <S extends State['step']>(name: S): Promise<Step<S>> => stepOf(session, name);
-/** Waits until the image that is shown has this in its state. */
+/** Waits until the state of the shown image matches. */
 const ready = (more: Partial<Step<'ready'>>) =>
   soon(() => expect(session.state).toMatchObject({ step: 'ready', ...more }));
 
@@ -123,7 +123,7 @@ test('a new file in a folder is written without a question, and the next image g
   expect(pickFolder).toHaveBeenCalledTimes(1);
 });
 
-test('a file that is there is replaced only when the person says so', async () => {
+test('an existing file is replaced only if the person agrees', async () => {
   const folder = folderHandle('picked', { 'disk.raw': fileHandle(there), 'disk-1.raw': fileHandle(there) });
   pickFolder.mockResolvedValue(folder);
   await open();
@@ -137,7 +137,7 @@ test('a file that is there is replaced only when the person says so', async () =
   expect(await step('done')).toMatchObject({ place: { replaces: there } });
 });
 
-test('beside a file that is there, the disk gets a free name', async () => {
+test('beside an existing file, the disk gets a free name', async () => {
   const folder = folderHandle('picked', { 'disk.raw': fileHandle(there) });
   pickFolder.mockResolvedValue(folder);
   await open();
@@ -147,7 +147,7 @@ test('beside a file that is there, the disk gets a free name', async () => {
   expect((await converting()).output).toEqual({ folder, name: 'disk-1.raw' });
 });
 
-test('the name of the image itself is not free, wherever it is', async () => {
+test('the name of the image is not free, wherever the image is', async () => {
   pickFolder.mockResolvedValue(folderHandle('picked', { 'disk.raw': fileHandle(there) }));
   await open({}, 'disk-1.raw');
   session.rename('disk.raw');
@@ -155,7 +155,7 @@ test('the name of the image itself is not free, wherever it is', async () => {
   await ready({ asking: expect.objectContaining({ kind: 'replace', freeName: 'disk-2.raw' }) });
 });
 
-test('the image itself is not replaced', async () => {
+test('the image itself is never replaced', async () => {
   const image = givenOf('disk.qcow2');
   const folder = folderHandle('picked', { 'disk.qcow2': fileHandle(image.file) });
   pickFolder.mockResolvedValue(folder);
@@ -169,9 +169,9 @@ test('the image itself is not replaced', async () => {
   expect((await converting()).output).toEqual({ folder, name: 'disk-1.qcow2' });
 });
 
-// (what is in the folder, what is said of the name)
+// (case, entry of the folder, problem with the name)
 for (const [what, entry, nameProblem] of [
-  ['a folder of the name', folderHandle('disk.raw', {}), english.folderOfName],
+  ['a folder with the name', folderHandle('disk.raw', {}), english.folderOfName],
   ['a name that the browser refuses', new TypeError('Name is not allowed'), english.nameRefused],
 ] as const) {
   test(`in the folder: ${what}`, async () => {
@@ -186,14 +186,14 @@ for (const [what, entry, nameProblem] of [
   });
 }
 
-test('a folder that is lost is asked for again', async () => {
+test('a lost folder is asked for again', async () => {
   pickFolder.mockResolvedValue(folderHandle('picked', { 'disk.raw': new DOMException('gone', 'NotAllowedError') }));
   await open();
   await saveTo('folder');
   await ready({ folder: undefined, asking: { kind: 'noFolder' } });
 });
 
-test('a name that no file can have is refused before a place is asked for', async () => {
+test('an impossible name is refused before the person is asked for a place', async () => {
   await open();
   session.rename('a/b');
   await saveTo('folder');
@@ -201,7 +201,7 @@ test('a name that no file can have is refused before a place is asked for', asyn
   expect(pickFolder).not.toHaveBeenCalled();
 });
 
-test('a dialog that is closed leaves the image; a folder that was picked before stays', async () => {
+test('after a closed dialog the image stays, and so does a folder that was picked before', async () => {
   pickFolder.mockRejectedValue(new DOMException('closed', 'AbortError'));
   await open();
   await saveTo('folder');
@@ -215,7 +215,7 @@ test('a dialog that is closed leaves the image; a folder that was picked before 
   expect(pickFolder).toHaveBeenCalledTimes(3);
 });
 
-test('where the browser refuses its dialog, the download is left', async () => {
+test('if the browser refuses its dialog, the download remains', async () => {
   pickFolder.mockRejectedValue(new DOMException('no', 'SecurityError'));
   await open();
   await saveTo('folder');
@@ -227,7 +227,7 @@ test('where the browser refuses its dialog, the download is left', async () => {
   ]);
 });
 
-test('the file of the save dialog is written to', async () => {
+test('the disk is written to the file of the save dialog', async () => {
   const handle = fileHandle(fileOf('mine.raw', ''));
   pickFile.mockResolvedValue(handle);
   await open();
@@ -244,7 +244,7 @@ test('the file of the save dialog is written to', async () => {
   });
 });
 
-test('while a dialog is open the image and its name stay, and what comes waits', async () => {
+test('while a dialog is open, the image and its name stay, and new files wait', async () => {
   const picked = new Held<FileSystemDirectoryHandle>();
   pickFolder.mockReturnValue(picked.promise);
   await open();
@@ -264,7 +264,7 @@ test('while a dialog is open the image and its name stay, and what comes waits',
   expect(pickFolder).toHaveBeenCalledTimes(1);
 });
 
-test('another output changes the extension of the name, and is kept for the next image', async () => {
+test('another output format changes the extension of the name, and is kept for the next image', async () => {
   await open();
   session.selectOutput(OUTPUTS[2]!);
   await ready({ name: 'disk.vhd', output: OUTPUTS[2]! });
@@ -275,7 +275,7 @@ test('another output changes the extension of the name, and is kept for the next
   await ready({ name: 'disk.raw.gz', output: OUTPUTS[1]! });
 });
 
-test('a name that the person has typed stays, after a cancel too', async () => {
+test('a typed name stays, even after a cancel', async () => {
   await open();
   session.rename('mine.raw');
   session.selectOutput(OUTPUTS[2]!);
@@ -288,7 +288,7 @@ test('a name that the person has typed stays, after a cancel too', async () => {
   await ready({ name: 'mine.vhd', output: OUTPUTS[2]! });
 });
 
-test('a cancel ends the conversion once, and what is left is told', async () => {
+test('a cancel ends the conversion once, and the remains are reported', async () => {
   const folder = folderHandle('picked', { 'disk.raw': fileHandle(there) });
   pickFolder.mockResolvedValue(folder);
   await open();
@@ -312,7 +312,7 @@ test('a cancel ends the conversion once, and what is left is told', async () => 
   expect(session.queue.items[0]).toMatchObject({ status: 'failed', outcome: english.queued.cancelled });
 });
 
-test('a cancel that comes too late is told with the result', async () => {
+test('a cancel that comes too late is reported with the result', async () => {
   pickFolder.mockResolvedValue(folderHandle('picked', {}));
   await open();
   await saveTo('folder');
@@ -323,7 +323,7 @@ test('a cancel that comes too late is told with the result', async () => {
   expect((await step('done')).tooLate).toBe(true);
 });
 
-test('a name that cannot be is refused while it is typed', async () => {
+test('an impossible name is refused while it is typed', async () => {
   await open();
   session.rename('x'.repeat(304));
   await ready({ nameProblem: english.longName(304, 248) });
@@ -331,7 +331,7 @@ test('a name that cannot be is refused while it is typed', async () => {
   await ready({ nameProblem: undefined });
 });
 
-test('a folder that a disk could not be written to is not offered again', async () => {
+test('a folder is not proposed again after writing to it has failed', async () => {
   pickFolder.mockResolvedValue(folderHandle('picked', {}));
   await open();
   await saveTo('folder');
@@ -341,7 +341,7 @@ test('a folder that a disk could not be written to is not offered again', async 
   await ready({ way: 'folder', folder: undefined });
 });
 
-test('a conversion whose element leaves the page is shown no more, and told to be cancelled when it has ended', async () => {
+test('a conversion whose element leaves the page is no longer shown, and is reported as cancelled at its end', async () => {
   await open();
   await saveTo('download');
   const { options, end } = await converting();
@@ -353,7 +353,7 @@ test('a conversion whose element leaves the page is shown no more, and told to b
   expect(session.state).toEqual({ step: 'empty' });
 });
 
-test('a conversion that is complete when its element leaves the page is told to be done', async () => {
+test('a conversion that is complete when its element leaves the page is reported as done', async () => {
   await open();
   await saveTo('download');
   const { end } = await converting();
@@ -363,13 +363,13 @@ test('a conversion that is complete when its element leaves the page is told to 
   expect(session.state).toEqual({ step: 'empty' });
 });
 
-/** What an earlier download has left: so many bytes of five million. */
+/** An interrupted download: `guestDone` bytes of five million. */
 function kept(guestDone: number): Kept & { discard: ReturnType<typeof vi.fn> } {
   const left = { guestDone, discard: vi.fn(async () => Object.assign(left, { guestDone: 0 })) };
   return left as unknown as Kept & { discard: ReturnType<typeof vi.fn> };
 }
 
-test('a download that was cut off is gone on with', async () => {
+test('an interrupted download is resumed', async () => {
   const left = kept(2e6);
   await open({ kept: async () => left });
   await saveTo('download');
@@ -381,14 +381,14 @@ test('a download that was cut off is gone on with', async () => {
   expect(left.discard).not.toHaveBeenCalled();
 });
 
-test('a download that was cut off near its end is not called complete', async () => {
+test('a download that was interrupted near its end is not called complete', async () => {
   await open({ kept: async () => kept(5e6 - 1) });
   await saveTo('download');
   await ready({ asking: expect.objectContaining({ kind: 'resume', share: 0.99 }) });
   expect(english.goOnTitle(0.99)).toContain('99 %');
 });
 
-test('a download that was cut off is begun anew', async () => {
+test('an interrupted download is started over', async () => {
   const left = kept(2e6);
   await open({ kept: async () => left });
   await saveTo('download');
@@ -398,7 +398,7 @@ test('a download that was cut off is begun anew', async () => {
   expect(left.discard).toHaveBeenCalledTimes(1);
 });
 
-test('what a failure leaves is kept and told, and what a cancel leaves is not', async () => {
+test('the part before a failure is kept and reported, the part before a cancel is not', async () => {
   const left = kept(0);
   await open({ kept: async () => left });
   await saveTo('download');
@@ -418,7 +418,7 @@ test('what a failure leaves is kept and told, and what a cancel leaves is not', 
   expect(left.discard).toHaveBeenCalledTimes(1);
 });
 
-test('how far it is, is shown five times a second, and only grows', async () => {
+test('the progress is shown five times a second and only grows', async () => {
   await open({ map: async function* () {} });
   vi.useFakeTimers();
   await saveTo('download');
@@ -440,7 +440,7 @@ test('how far it is, is shown five times a second, and only grows', async () => 
   expect(shown).toEqual([]);
 });
 
-test('when the copy of a download is removed, that is shown', async () => {
+test('the removal of the temporary copy of a download is shown', async () => {
   await open();
   await saveTo('download');
   const { end } = await converting();

@@ -1,4 +1,4 @@
-// What the page does with files that come, one after the other or at once.
+// The behaviour of the element: files that are given one after the other or at once.
 
 import { DecantError, type Image } from 'decant';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -48,7 +48,7 @@ const rows = () => session.queue.items.map(({ bundle, status }) => `${bundle.top
 const given = (...names: string[]): Given[] => names.map((name) => givenOf(name));
 const imageCalled = (name: string, more: Partial<Image> = {}) => imageOf({ name }, more);
 
-/** An image that needs the file `wanted`, until it is handed over. */
+/** An image that needs the file `wanted` until it is given. */
 function needing(name: string, wanted: string): void {
   images.set(name, ({ companions = [] }) => {
     const names = companions.map((one) => (one as File).name);
@@ -106,7 +106,7 @@ test('several images are converted one after the other, each with its result', a
   ]);
 });
 
-test('what stands in the queue answers what an image needs', async () => {
+test('an image takes the files that it needs from the queue', async () => {
   const isGiven = (names: string[], one: string) => names.includes(one);
   images.set('top', ({ companions = [] }) => {
     const names = companions.map((given) => (given as File).name);
@@ -133,7 +133,7 @@ test('what stands in the queue answers what an image needs', async () => {
   expect(session.news).toBe(english.queued.claimed(['base']));
 });
 
-test('what is chosen is named while it is read: one file by its name', () => {
+test('a single file is shown by its name while it is read', () => {
   session.take(given('a.qcow2'));
   expect(session.state).toMatchObject({ step: 'opening', name: 'a.qcow2' });
   session.reset();
@@ -153,7 +153,7 @@ test.each([
   await news(text);
 });
 
-test('what comes while it converts waits in the queue, and the conversion goes on', async () => {
+test('files that are given during a conversion wait in the queue, and the conversion continues', async () => {
   const held = waiting('a.qcow2');
   images.set('b.qcow2', imageCalled('b.qcow2'));
   session.take(given('a.qcow2'));
@@ -171,7 +171,7 @@ test('what comes while it converts waits in the queue, and the conversion goes o
   expect((await step('ready')).image.info.name).toBe('b.qcow2');
 });
 
-test('a file that comes while another one is opened is shown instead', async () => {
+test('a file that is given while another one is opened replaces it', async () => {
   const slow = new Held<Given[]>();
   for (const name of ['a.qcow2', 'b.qcow2']) images.set(name, imageCalled(name));
   session.takeFrom('slow', () => slow.promise);
@@ -195,13 +195,13 @@ test('an image that was opened too late is closed', async () => {
   expect(session.state).toEqual({ step: 'empty' });
 });
 
-// (files, how the page was asked for them, notice)
+// (case, files, notice)
 for (const [what, find, notice] of [
   ['nothing', async () => [], english.noFiles],
   ['too many files', async () => Array.from({ length: MOST + 1 }, (_, at) => givenOf(`${at}`)), english.tooMany(MOST)],
-  ['what cannot be read', () => Promise.reject(new Error('gone')), english.notFetched('disk')],
+  ['unreadable files', () => Promise.reject(new Error('gone')), english.notFetched('disk')],
 ] as [string, () => Promise<Given[]>, string][]) {
-  test(`${what}: told at the start, or as news while it converts`, async () => {
+  test(`${what}: reported at the start, or as news during a conversion`, async () => {
     session.takeFrom('disk', find);
     await soon(() => expect(session.state).toEqual({ step: 'empty', notice }));
     const held = waiting('a.qcow2');
@@ -216,7 +216,7 @@ for (const [what, find, notice] of [
   });
 }
 
-test('what was typed is an address, or that is said', async () => {
+test('text that is not a link is reported', async () => {
   session.takeAddress('example.org/disk');
   expect(session.state).toEqual({ step: 'empty', notice: english.noAddress });
   images.set('a.qcow2', imageCalled('a.qcow2'));
@@ -227,7 +227,7 @@ test('what was typed is an address, or that is said', async () => {
   expect(session.state.step).toBe('ready');
 });
 
-test('what waits is opened before its turn, removed, and kept when the person goes back', async () => {
+test('a waiting image can be opened early or removed, and stays when the person returns to the start', async () => {
   for (const name of ['a', 'b', 'c']) images.set(name, imageCalled(name));
   session.take(given('a', 'b', 'c'));
   await step('ready');
@@ -240,7 +240,7 @@ test('what waits is opened before its turn, removed, and kept when the person go
   expect(rows()).toEqual(['c waiting']);
 });
 
-test('a missing file is taken by its name, and other images wait', async () => {
+test('a missing file is matched by its name, and other images wait', async () => {
   needing('top.qcow2', 'base.qcow2');
   for (const name of ['base.qcow2', 'other.qcow2']) images.set(name, imageCalled(name));
   session.take(given('top.qcow2'));
@@ -252,7 +252,7 @@ test('a missing file is taken by its name, and other images wait', async () => {
   expect(session.news).toBe(`${english.queued.added(['other.qcow2'])} ${english.aside(['notes'])}`);
 });
 
-test('files of other names are told, and a single one is offered', async () => {
+test('files with other names are reported, and a single one is offered', async () => {
   needing('top.qcow2', 'base.qcow2');
   images.set('other.qcow2', imageCalled('other.qcow2'));
   session.take(given('top.qcow2'));
@@ -266,7 +266,7 @@ test('files of other names are told, and a single one is offered', async () => {
   expect(session.state).toMatchObject({ notice: english.notTheFile(['other.qcow2']) });
 });
 
-test('a file that may be the wrong one is in doubt until the person insists, or takes it back', async () => {
+test('a file that may be wrong is in doubt until the person confirms or removes it', async () => {
   needing('top.qcow2', 'base.qcow2');
   images.set('other.qcow2', imageCalled('other.qcow2'));
   session.take(given('top.qcow2'));
@@ -282,7 +282,7 @@ test('a file that may be the wrong one is in doubt until the person insists, or 
   await step('ready');
 });
 
-test('the right file that comes while another one is in doubt is taken', async () => {
+test('the right file replaces one that is in doubt', async () => {
   needing('top.qcow2', 'base.qcow2');
   for (const name of ['base.qcow2', 'other.qcow2']) images.set(name, imageCalled(name));
   session.take(given('top.qcow2'));
@@ -295,7 +295,7 @@ test('the right file that comes while another one is in doubt is taken', async (
   expect(image.info.layers.map(({ name }) => name)).toEqual(['top.qcow2', 'base.qcow2']);
 });
 
-test('files that came once more, with what was missing, are the same', async () => {
+test('files that are given again, with a missing one, count once', async () => {
   needing('top.qcow2', 'base.qcow2');
   for (const name of ['base.qcow2', 'other.qcow2']) images.set(name, imageCalled(name));
   session.take(given('top.qcow2'));
@@ -307,7 +307,7 @@ test('files that came once more, with what was missing, are the same', async () 
   await soon(() => expect(rows()).toEqual(['top.qcow2 current', 'other.qcow2 waiting']));
 });
 
-test('after a failure of a companion, the image asks for its files again', async () => {
+test('after a failure of a companion, the image can ask for its files again', async () => {
   needing('top.qcow2', 'base.qcow2');
   images.set('base.qcow2', imageCalled('base.qcow2'));
   const open = images.get('top.qcow2') as (options: object) => Image;
@@ -322,7 +322,7 @@ test('after a failure of a companion, the image asks for its files again', async
   expect((await step('needs')).needs).toHaveLength(1);
 });
 
-test('a file that cannot be the missing one leads back to the question, with the reason', async () => {
+test('after an impossible file, the question is asked again with the reason', async () => {
   needing('top.qcow2', 'base.qcow2');
   const open = images.get('top.qcow2') as (options: object) => Image;
   images.set('top.qcow2', (options) =>
@@ -338,7 +338,7 @@ test('a file that cannot be the missing one leads back to the question, with the
   await soon(() => expect(session.state).toMatchObject({ step: 'needs', notice, needs: [need] }));
 });
 
-test('a password that is wrong is asked for again', async () => {
+test('after a wrong password, the password is asked for again', async () => {
   const locked = layerOf('disk.qcow2', { encryption: 'luks' });
   images.set('disk.qcow2', ({ password }) =>
     imageOf(
@@ -359,7 +359,7 @@ test('a password that is wrong is asked for again', async () => {
   await step('ready');
 });
 
-test('files that come while a password is asked for wait', async () => {
+test('files that are given during the question for a password wait', async () => {
   const locked = layerOf('disk.qcow2', { encryption: 'luks' });
   images.set('disk.qcow2', imageOf({ layers: [locked], needs: [{ kind: 'password', of: 'disk.qcow2' }] }));
   images.set('b.qcow2', imageCalled('b.qcow2'));
@@ -370,7 +370,7 @@ test('files that come while a password is asked for wait', async () => {
   expect(session.state.step).toBe('needs');
 });
 
-// (step after a failure, how the image is opened again)
+// (step after a failure, options for opening the image again)
 for (const [next, expected] of [
   ['raw', { format: 'raw' }],
   ['salvage', { salvage: true }],
@@ -391,7 +391,7 @@ for (const [next, expected] of [
   });
 }
 
-test('a snapshot that is chosen is opened by a button, and no conversion begins before', async () => {
+test('a chosen snapshot is opened by a button, and no conversion begins before', async () => {
   const snapshots = [{ id: '7', name: 'before' }] as Image['info']['snapshots'];
   const convert = vi.fn(async () => RESULT);
   const opened = vi.fn((_options: object) => imageOf({ snapshots }, { convert }));
@@ -408,7 +408,7 @@ test('a snapshot that is chosen is opened by a button, and no conversion begins 
   expect(session.isOtherSnapshot).toBe(false);
 });
 
-test('what nothing expects is shown, and ends no conversion', async () => {
+test('an unexpected failure is shown, and does not end a conversion', async () => {
   const held = waiting('a.qcow2');
   session.take(given('a.qcow2'));
   await step('ready');

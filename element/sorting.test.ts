@@ -1,11 +1,11 @@
-// Which of several files are images, and which belong to one of these.
+// Sorting several files into images, their companions and others.
 
 import { DecantError, type Input, type Reference } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { givenOf, imageOf } from '../e2e/support/units/element.js';
 import { isSameName, mayBeRaw, sort, sortImages } from './sorting.js';
 
-/** What the package says of a file. */
+/** A file as the package recognises it. */
 type Kind = { refersTo?: string[]; parent?: string; id?: string } | 'damaged' | 'unknown';
 
 let kinds: Record<string, Kind> = {};
@@ -26,7 +26,7 @@ vi.mock('decant', async (original) => ({
   },
 }));
 
-/** `top < a, b` for each image with the files that belong to it; then what is left out. */
+/** `top < a, b` for each image with its companions, and the skipped files. */
 async function sorted(files: Record<string, Kind>, by = sort): Promise<{ bundles: string[]; skipped: string[] }> {
   kinds = files;
   const { bundles, skipped } = await by(
@@ -42,14 +42,14 @@ async function sorted(files: Record<string, Kind>, by = sort): Promise<{ bundles
 
 const images = (...names: string[]): Record<string, Kind> => Object.fromEntries(names.map((name) => [name, {}]));
 
-// (what, files, images with what belongs to them, files that are left out)
+// (case, files, images with their companions, skipped files)
 for (const [what, files, bundles, skipped] of [
-  ['a single file is an image, whatever it is', { 'paper.pdf': 'unknown' }, ['paper.pdf'], []],
+  ['a single file counts as an image, whatever it is', { 'paper.pdf': 'unknown' }, ['paper.pdf'], []],
   ['images in the order of their names, numbers by their values', images('b2', 'b10', 'a'), ['a', 'b2', 'b10'], []],
-  ['what is no image is left out', { ...images('a'), notes: 'unknown' }, ['a'], ['notes']],
-  ['a damaged image is an image', { a: 'damaged', b: {}, notes: 'unknown' }, ['a', 'b'], ['notes']],
+  ['a file that is not an image is skipped', { ...images('a'), notes: 'unknown' }, ['a'], ['notes']],
+  ['a damaged image counts as an image', { a: 'damaged', b: {}, notes: 'unknown' }, ['a', 'b'], ['notes']],
   ['a raw disk beside an image', { ...images('a'), 'b.IMG': 'unknown' }, ['a', 'b.IMG'], []],
-  ['files of which none is an image are all meant', { one: 'unknown', two: 'unknown' }, ['one', 'two'], []],
+  ['if no file is an image, all count as images', { one: 'unknown', two: 'unknown' }, ['one', 'two'], []],
   [
     'a chain, and an image beside it',
     { base: {}, top: { refersTo: ['middle'] }, middle: { refersTo: ['/images/base'] }, other: {} },
@@ -59,25 +59,25 @@ for (const [what, files, bundles, skipped] of [
   ['a path of Windows', { top: { refersTo: ['C:\\disks\\base.vhd'] }, 'base.vhd': 'unknown' }, ['top < base.vhd'], []],
   ['two images over one base', { a: { refersTo: ['c'] }, b: { refersTo: ['c'] }, c: {} }, ['a < c', 'b < c'], []],
   [
-    'a raw base is no image of its own',
+    'a raw base is not a separate image',
     { top: { refersTo: ['base.raw'] }, 'base.raw': 'unknown' },
     ['top < base.raw'],
     [],
   ],
   ['a parent that is found by its ID', { 'c.vdi': { parent: '1234' }, 'x.vdi': { id: '1234' } }, ['c.vdi < x.vdi'], []],
   [
-    'a chain that lacks its middle comes before its base',
+    'a chain without its middle comes before its base',
     { base: {}, other: {}, top: { refersTo: ['middle'] } },
     ['top', 'base', 'other'],
     [],
   ],
   [
-    'an image whose base lacks its parent comes first',
+    'an image whose base needs a missing parent comes first',
     { a: {}, base: { parent: '12' }, top: { refersTo: ['base'] } },
     ['top < base', 'a'],
     [],
   ],
-  ['an image that names itself', { a: { refersTo: ['elsewhere/a'] }, b: {} }, ['a', 'b'], []],
+  ['an image that refers to its own name', { a: { refersTo: ['elsewhere/a'] }, b: {} }, ['a', 'b'], []],
   [
     'images in a circle',
     { one: { refersTo: ['two'] }, two: { refersTo: ['one'] }, c: {} },
@@ -90,7 +90,7 @@ for (const [what, files, bundles, skipped] of [
   });
 }
 
-test('while an image needs files, only what is recognised is an image', async () => {
+test('while an image needs files, only recognised images count as images', async () => {
   const files: Record<string, Kind> = { 'disk.img': 'unknown', notes: 'unknown', a: 'damaged' };
   expect(await sorted(files, sortImages)).toEqual({ bundles: ['a'], skipped: ['disk.img', 'notes'] });
   expect(await sorted({ notes: 'unknown' }, sortImages)).toEqual({ bundles: [], skipped: ['notes'] });

@@ -1,10 +1,10 @@
-// Whose turn it is: what an earlier turn still does is ignored.
+// Turns: the late results of an earlier turn are ignored.
 
 import { expect, test, vi } from 'vitest';
 import { imageOf, stageIn } from '../e2e/support/units/element.js';
 import { Stage } from './stage.js';
 
-test('a new turn ends the one before, closes its image and shows what it begins with', () => {
+test('a new turn ends the previous one, closes its image and shows its first state', () => {
   const changed = vi.fn();
   const stage = new Stage(stageIn().stage.host, changed);
   const first = stage.turn;
@@ -19,7 +19,7 @@ test('a new turn ends the one before, closes its image and shows what it begins 
   expect(close).toHaveBeenCalledTimes(1);
 });
 
-test('what a turn that is over shows is ignored', () => {
+test('states from a turn that is over are ignored', () => {
   const changed = vi.fn();
   const stage = new Stage(stageIn().stage.host, changed);
   const first = stage.begin({ step: 'empty' });
@@ -31,7 +31,7 @@ test('what a turn that is over shows is ignored', () => {
   expect(changed).toHaveBeenCalledTimes(3);
 });
 
-test('a server is waited for until the turn is over', () => {
+test('a waiting server is shown until the turn is over', () => {
   const { stage } = stageIn();
   const first = stage.begin({ step: 'opening', name: 'disk' });
   stage.wait(first, { host: 'example.org', attempt: 2 });
@@ -41,7 +41,7 @@ test('a server is waited for until the turn is over', () => {
   expect(stage.waiting).toBeUndefined();
 });
 
-test('an image that cannot be closed does no harm', () => {
+test('an image that cannot be closed causes no error', () => {
   const { stage } = stageIn();
   stage.hold(imageOf({}, { close: () => Promise.reject(new Error('the worker has died')) }));
   expect(() => stage.begin({ step: 'empty' })).not.toThrow();

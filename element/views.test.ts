@@ -1,4 +1,4 @@
-// What a screen reader and the title of the window tell of each step.
+// The text for screen readers and the title of the window, for each step.
 
 import type { Result } from 'decant';
 import { expect, test } from 'vitest';
@@ -48,21 +48,21 @@ const needs = (notice?: string): State => ({ step: 'needs', image: imageOf(), no
 const stopping = `Stopping disk.qcow2`;
 const failed: State = { step: 'failed', title: 'It failed', message: 'Because.', left: 'Nothing is left.', next: [] };
 
-// (what, state, what a screen reader says, title)
+// (case, state, text for screen readers, title)
 for (const [what, state, said, title] of [
   ['the start', { step: 'empty' }, '', undefined],
-  ['the start, after a failure', { step: 'empty', notice: 'There was no file.' }, 'There was no file.', undefined],
+  ['the start, after a failure', { step: 'empty', notice: 'No files were found.' }, 'No files were found.', undefined],
   ['opening', { step: 'opening', name: 'disk' }, 'Reading disk', 'Reading disk'],
   ['unlocking', { step: 'unlocking', name: 'disk', share: 0.5 }, 'Unlocking disk', 'Reading disk'],
   ['a question', needs('The password is wrong.'), 'The password is wrong.', 'disk.qcow2'],
   ['an image', ready(false), '', 'a\\u202eb.qcow2'],
   ['a dialog', ready(true), english.picking, 'a\\u202eb.qcow2'],
   ['converting, in steps of ten', converting({}), '20 percent done', '25 % disk.qcow2'],
-  ['all but converted', converting({ share: 0.9999 }), '90 percent done', '99 % disk.qcow2'],
+  ['almost converted', converting({ share: 0.9999 }), '90 percent done', '99 % disk.qcow2'],
   ['a short silence', converting({ silence: 4.9 }), '20 percent done', '25 % disk.qcow2'],
   ['a silence', converting({ silence: 5 }), english.silentShort, '25 % disk.qcow2'],
   [
-    'a server that is waited for',
+    'a waiting server',
     converting({ silence: 9, waiting: { host: 'example.org', attempt: 3, status: 503 } }),
     english.waitingShort('example.org'),
     '25 % disk.qcow2',
@@ -94,8 +94,13 @@ for (const [what, state, said, title] of [
     '25 % disk.qcow2',
   ],
   ['a file in a folder', done('folder'), 'Done. disk.raw is in the folder picked.', 'Done: disk.raw'],
-  ['a file at its place', done('dialog'), 'Done. disk.raw was saved in the place you picked.', 'Done: disk.raw'],
-  ['a disk that the page has', done('host'), 'Done. This page has received all of disk.raw.', 'Done: disk.raw'],
+  ['a file at a picked place', done('dialog'), 'Done. disk.raw was saved in the place you picked.', 'Done: disk.raw'],
+  [
+    'a disk that the page has received',
+    done('host'),
+    'Done. This page has received all of disk.raw.',
+    'Done: disk.raw',
+  ],
   [
     'a download',
     done('stored'),
@@ -123,7 +128,7 @@ for (const [what, state, said, title] of [
   ['a failure', failed, 'It failed Because. Nothing is left.', 'It failed'],
   ['a failure alone', { ...failed, message: undefined, left: undefined }, 'It failed', 'It failed'],
 ] as [string, State, string, string | undefined][]) {
-  test(`what is told: ${what}`, () => {
+  test(`announcement and title: ${what}`, () => {
     expect(announcement(state, english)).toBe(said);
     expect(windowTitle(state, english)).toBe(title);
   });

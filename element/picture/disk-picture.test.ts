@@ -1,4 +1,4 @@
-// Which part of a disk becomes which cell of its picture.
+// The cells of a disk's picture, and the parts of the disk that they show.
 
 import type { Extent } from 'decant';
 import { expect, test } from 'vitest';
@@ -22,7 +22,7 @@ test('a disk has at most 4,096 cells, each of whole bytes', () => {
   }
 });
 
-test('a cell shows the worst of what it has', () => {
+test('a cell shows its first content in the order lost, data, compressed, empty', () => {
   // Cells of two bytes.
   const picture = new DiskPicture(8192, ['disk']);
   picture.add(extent(0, 3, 'data', { compressed: true }));
@@ -34,7 +34,7 @@ test('a cell shows the worst of what it has', () => {
   expect(picture.legend.contents).toEqual(new Set(['compressed', 'data', 'empty', 'lost', 'unknown']));
 });
 
-test('a cell belongs to the layer that most of its data is from', () => {
+test('a cell belongs to the layer with its longest run of data', () => {
   const picture = new DiskPicture(4096 * 100, ['top', 'middle', 'base']);
   picture.add(extent(0, 30, 'data'));
   picture.add(extent(30, 50, 'data', { depth: 2 }));

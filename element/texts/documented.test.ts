@@ -1,4 +1,4 @@
-// docs/element.md lists the texts that a page can replace, with their values.
+// docs/element.md lists all texts that a page can replace, with their values.
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

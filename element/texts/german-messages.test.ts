@@ -1,4 +1,4 @@
-// Failures, notices and lost ranges in German: each documented code that a person can meet in the element has a sentence.
+// Failures, notices and lost ranges in German: each documented code that can occur in the element has a sentence.
 
 import { readFileSync } from 'node:fs';
 import type { ErrorKind, Fields } from 'decant';
@@ -10,7 +10,7 @@ import { unitsOf } from './units.js';
 
 const { failure, notice, lostRange } = germanMessages(unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' }));
 const ENGLISH = 'The sky is falling';
-/** A value for each field, as nasty as it can be. A sentence of another program would be shown as it is. */
+/** A hostile value for each field. There is no `reason`, which would be shown instead of a sentence. */
 const FIELDS = new Proxy({} as Fields, {
   get: (_, name) => {
     if (name === 'reason') return undefined;
@@ -22,7 +22,7 @@ const FIELDS = new Proxy({} as Fields, {
 
 interface Documented {
   code: string;
-  /** The kinds of an error; of others the second column. */
+  /** The kinds of an error; for other codes, the second column. */
   kinds: string[];
 }
 
@@ -90,7 +90,7 @@ test.each(NOTICES.map(({ code }) => code))('the notice %s', (code) => {
   expect(inGerman(text)).toBe(true);
 });
 
-/** A text without a hole: what it would name is known, or it is the English message. */
+/** Matches a text without missing values. */
 const WHOLE = /^(?!.*(?:undefined|NaN|[?\0])).*\.$/;
 
 test.each([
@@ -102,14 +102,14 @@ test.each([
   expect(partsOf(text!).join('')).toMatch(WHOLE);
 });
 
-test('a sentence that would have a hole gives way to the English one, which is marked', () => {
+test('a sentence with a missing field is replaced by the English one, which is marked', () => {
   const missing = { kind: 'missing-file', code: 'missing-file', message: ENGLISH } as const;
   const text = failure({ ...missing, fields: { file: 'base' } });
   expect(partsOf(text)).toEqual([expect.stringMatching(/^[^:]*\. Auf Englisch: $/), `${ENGLISH}.`, '']);
   expect(inGerman(failure({ ...missing, fields: { file: 'base', neededBy: 'top' } }))).toBe(true);
 });
 
-test('damage is described as a lost range is', () => {
+test('damage is described like a lost range', () => {
   const fields = { damage: 'compressed-invalid', offset: 512 };
   expect(failure({ kind: 'corrupt', code: 'corrupt', fields, message: ENGLISH })).toBe(
     'Das Abbild ist beschädigt: ein komprimierter Cluster ergibt keinen ganzen Cluster (bei Byte 512 der Datei).',
@@ -121,7 +121,7 @@ test('a raw disk in a container is not called by the name of the container', () 
   expect(text).toMatch(/^Der Inhalt der Datei \(gzip\) ist in keinem Format/);
 });
 
-test('fields that may be missing are not missed', () => {
+test('optional fields may be missing', () => {
   const notices = ['guessed-raw', 'manifest-unchecked'].map((code) =>
     notice({ code, fields: {}, message: ENGLISH }, true),
   );
@@ -135,7 +135,7 @@ test.each(DAMAGE.map(({ code }) => code))('the lost range %s', (code) => {
   expect(inGerman(text)).toBe(true);
 });
 
-test('there is no sentence for a code that does not exist', () => {
+test('each sentence has a documented code', () => {
   const units = unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' });
   for (const [sentences, rows] of [
     [germanErrors(units), ERRORS],
@@ -148,7 +148,7 @@ test('there is no sentence for a code that does not exist', () => {
   expect(withoutSentence.filter((code) => !ERRORS.some((row) => row.code === code))).toEqual([]);
 });
 
-test('what has no sentence is told by its kind, and in English', () => {
+test('a code without a sentence shows its kind in German and its message in English', () => {
   const unknown = { code: 'of-tomorrow', fields: {}, message: ENGLISH };
   expect(failure({ kind: 'corrupt', ...unknown })).toBe(
     `Das Abbild ist beschädigt. Auf Englisch: ${inEnglish(`${ENGLISH}.`)}`,
@@ -159,7 +159,7 @@ test('what has no sentence is told by its kind, and in English', () => {
   expect(failure({ kind: 'target', ...left })).toContain('It is full.');
 });
 
-test('what the page says stays, and a companion is named', () => {
+test('a message of the page is unchanged, and a companion is named', () => {
   expect(failure({ kind: 'target', code: 'from-page', fields: {}, message: 'Ihr Platz ist voll' })).toBe(
     'Ihr Platz ist voll.',
   );

@@ -13,7 +13,7 @@ test('a text is replaced, and the others stay', () => {
   expect({ ...texts, convert: english.convert, ways: english.ways }).toEqual(english);
 });
 
-test('each text can be replaced, but the lines of help, which have a slot', () => {
+test('each text can be replaced, except the lines of help, which have a slot', () => {
   for (const [path, text] of allTexts(english)) {
     const names = path.split('.');
     const nested = names.toReversed().reduce<object>((inner, name) => ({ [name]: inner }), 'x' as unknown as object);
@@ -23,12 +23,12 @@ test('each text can be replaced, but the lines of help, which have a slot', () =
   }
 });
 
-test('what takes values may be replaced by what takes them, or takes none', () => {
+test('a text that takes values may be replaced by a function or a string', () => {
   const texts = replaced(english, { opening: (name: string) => `<${name}>`, notOpened: 'No', percent: 'some' });
   expect([texts.opening('disk'), texts.notOpened('disk'), texts.percent(0.5)]).toEqual(['<disk>', 'No', 'some']);
 });
 
-test('what is no text is ignored', () => {
+test('values that are not texts are ignored', () => {
   const wrong = { noSuchText: 'x', convert: 7, ways: 'all', help: 'x', title: () => 'x', queued: { open: null } };
   expect(replaced(english, wrong as never)).toEqual(english);
   expect(replaced(english, undefined)).toEqual(english);
@@ -47,7 +47,7 @@ for (const [language, choose] of [
   test(`in '${language}' the button is '${choose}'`, async () => expect((await textsIn(language)).choose).toBe(choose));
 }
 
-test('the language is that of the nearest element, through shadow trees', () => {
+test('the language is that of the nearest element with one, through shadow trees', () => {
   class FakeShadowRoot {
     constructor(readonly host: unknown) {}
   }

@@ -1,4 +1,4 @@
-// The texts in both languages: German has each of the English ones, and none shows a name as it stands in an image.
+// The texts in both languages: both have the same texts, and all names are shown escaped.
 
 import type { Info, OutputFormat, Result, Snapshot } from 'decant';
 import { expect, test } from 'vitest';
@@ -16,7 +16,7 @@ const languages: Record<string, AllTexts> = {
   German: german(unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' })),
 };
 
-/** Characters that no text may have, from a name that has many of them: `worker/errors/shown.ts`. */
+/** Characters that no text may contain, even if a name contains them: see `worker/errors/shown.ts`. */
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{DI}\p{Cs}\ufff9-\ufffb]/u;
 const NASTY = '\u001b[31m\u009b2J\nb= \u202e\u2066\u200b';
 const NAMES = [NASTY, 'x'.repeat(60_000)];
@@ -50,7 +50,7 @@ const formats: OutputFormat[] = [outputOf('raw', '.raw'), outputOf('vpc', '.vhd'
 const names = (name: string) => [[name], Array(5).fill(name), Array(6).fill(name)];
 const each = <T>(values: T[]): [T][] => values.map((value) => [value]);
 
-/** Values for each text that takes some, as `name` may have come from an image or a file. */
+/** Values for each text that takes some, with `name` for all names. */
 const valuesWith = (name: string): Record<string, unknown[][]> => {
   const named = [[name]];
   const two = [[name, name]];
@@ -214,12 +214,12 @@ test('each language has the same texts', () => {
   for (const other of others) expect(other).toEqual(first);
 });
 
-test('each text that takes values is tried', () => {
+test('each text that takes values is tested', () => {
   const takers = [...textsIn(english)].filter(([, text]) => typeof text === 'function').map(([path]) => path);
   expect(Object.keys(valuesWith('disk')).toSorted()).toEqual(takers.toSorted());
 });
 
-/** All texts, of those that take values as they are with `name` in these. */
+/** All texts; those that take values are called with `name`. */
 function* shown(texts: AllTexts, name: string): Generator<[path: string, text: string]> {
   const values = valuesWith(name);
   for (const [path, text] of textsIn(texts) as Generator<[string, Text]>) {
@@ -229,7 +229,7 @@ function* shown(texts: AllTexts, name: string): Generator<[path: string, text: s
 }
 
 for (const [language, texts] of Object.entries(languages)) {
-  test(`${language}: no text is empty or has a hole in it`, () => {
+  test(`${language}: no text is empty or has a missing value`, () => {
     for (const [path, text] of shown(texts, 'disk')) {
       expect(text.trim(), path).not.toBe('');
       expect(text, path).not.toMatch(/undefined|null|NaN|\[object|\$\{|function/);
@@ -239,7 +239,7 @@ for (const [language, texts] of Object.entries(languages)) {
   test(`${language}: names are shown escaped and cut`, () => {
     for (const name of NAMES) {
       for (const [path, text] of shown(texts, name)) {
-        // The marks around a part in English are hidden, and ours.
+        // The marks around a part in English are hidden characters too.
         expect(HIDDEN.exec(partsOf(text).join('')), `${path}: ${text.slice(0, 300)}`).toBe(null);
         expect(text.length, `${path}: ${text.slice(0, 300)}`).toBeLessThanOrEqual(1200);
       }
@@ -253,7 +253,7 @@ test('German is not English', () => {
   expect(same.map(([path]) => path)).toEqual(['title', 'format', 'facts.threads']);
 });
 
-// (text, values, what is shown)
+// (text, values, result)
 for (const [path, values, text] of [
   ['aside', [['a.txt']], 'a.txt is not a disk image and was skipped.'],
   ['aside', [['a', 'b', 'c', 'd', 'e', 'f']], 'These are not disk images and were skipped: a, b, c, d and 2 more.'],
