@@ -1,4 +1,4 @@
-// The language of the person, as far as the page has it.
+// The language of the page.
 
-/** Whether the page is to be in German; otherwise it is in English. */
+/** Whether the person prefers German. The page is in English otherwise. */
 export const isGerman = (): boolean => /^de(-|$)/i.test(navigator.languages?.[0] ?? '');

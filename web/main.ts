@@ -1,4 +1,4 @@
-// The page: the element, and what only a page as a whole may do.
+// The page: sets up the element, the title, the service worker and the private storage.
 
 import { configure, prepare, removeLeftovers } from 'decant';
 import 'decant/element';
@@ -19,18 +19,18 @@ if (isGerman()) {
   document.querySelector('footer a')!.textContent = 'Lizenzen';
 }
 
-// The title of the tab shows what goes on.
+// The title of the tab shows the current step.
 const { title } = document;
 converter.addEventListener('decant-title', ({ detail }) => {
   document.title = detail === undefined ? title : `${detail} – Decant`;
 });
 
-// Loads the package while the person looks for a file. A failure is swallowed: opening an image fails for the same
-// reason and says so. The service worker comes after that; without one the page works, but not offline.
+// Loads the package while the person looks for a file. A failure is ignored, because opening an image fails for the same
+// reason and reports it. The service worker follows; without it the page works, but not offline.
 prepare()
   .catch(() => {})
   .then(registerServiceWorker)
   .catch(() => {});
 
-// Removes what a closed tab has left behind. What cannot be removed now is removed the next time.
+// Removes leftovers of closed tabs. A leftover that cannot be removed now is removed the next time.
 removeLeftovers().catch(() => {});

@@ -5,21 +5,21 @@ import { serviceWorker } from './service-worker/build.js';
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
-/** Isolates the page, so that it may share memory between threads. */
+/** Isolates the page, so that its threads may share memory. */
 const isolation = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
 };
 /**
- * Allows the page its own files only, and to read images on servers. `wasm-unsafe-eval` lets it compile WebAssembly. A
- * frame begins a streamed download.
+ * Allows only the page's own files, and images on servers. `wasm-unsafe-eval` permits WebAssembly. A frame starts each
+ * streamed download.
  */
 const policy = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self' https: http:; worker-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'",
 };
 
-/** The page's foot says which version it is. */
+/** Writes the version into the page's foot. */
 const version = {
   name: 'version',
   transformIndexHtml: (html: string) => html.replace('%VERSION%', packageJson.version),
@@ -36,7 +36,7 @@ export default defineConfig({
   },
   worker: { format: 'es' },
   plugins: [serviceWorker(), version],
-  // These files get a digest in their names, as all files but the page itself.
+  // These files get a digest in their names, like all files except the page itself.
   html: {
     additionalAssetSources: { 'decant-converter': { srcAttributes: ['sample'] }, a: { srcAttributes: ['href'] } },
   },

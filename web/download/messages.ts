@@ -1,34 +1,34 @@
 // The messages between a page and its service worker about a streamed download.
 
-/** To be increased when a message changes. A page and a service worker of different versions do not work together. */
+/** Increase this when a message changes. A page and a service worker of different versions do not work together. */
 export const VERSION = 2;
 
-/** What a page asks. A port for the answer comes with each question. */
+/** A question of the page, sent with a port for the answer. */
 export type Ask =
-  /** Answered with the worker's `VERSION`. */
+  /** Answered with the `VERSION` of the worker. */
   | { ask: 'version' }
   /** Answered with whether the download `id` is under way; keeps the worker alive. */
   | { ask: 'alive'; id: string }
-  /** Opens a download. Its messages follow on the port. */
+  /** Opens a download, whose messages follow on the port. */
   | { ask: 'download'; id: string; name: string; size: number | undefined };
 
-/** From the page: the bytes in ascending order, then either `end` or `fail`. */
+/** From the page: bytes in ascending order, then either `end` or `fail`. */
 export type FromPage = { bytes: ArrayBuffer } | { end: true } | { fail: string };
 
 /** To the page. */
 export type ToPage =
   /** The browser may request the download now. */
   | { ready: true }
-  /** The browser has requested the download: it is in its list. */
+  /** The browser has requested the download, and shows it in its list. */
   | { begun: true }
-  /** How many more bytes the browser has taken. */
+  /** The browser has taken so many more bytes. */
   | { taken: number }
-  /** The browser has all of it. */
+  /** The browser has all bytes. */
   | { complete: true }
-  /** The person has cancelled the download, or the browser has given it up. */
+  /** The person has cancelled the download, or the browser has ended it. */
   | { cancelled: true }
-  /** The download has failed, and why. */
+  /** The reason why the download has failed. */
   | { failed: string };
 
-/** The path of downloads, below the scope of the service worker. */
-export const PLACE = 'download/';
+/** The path of downloads, relative to the scope of the service worker. */
+export const DOWNLOADS = 'download/';

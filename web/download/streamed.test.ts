@@ -1,9 +1,9 @@
-// Streamed downloads, the page's side: how one begins, how long a page waits for its service worker and its browser,
-// and what is left when it does not begin. `../service-worker/downloads.test.ts` has both sides together.
+// Streamed downloads, the page's side: the start, the time-outs for the service worker and the browser, and a clean end if
+// the download does not start. `../service-worker/downloads.test.ts` has both sides together.
 
 import { beforeEach, expect, test, vi } from 'vitest';
 import { FakePage, type Received } from '../../e2e/support/units/fake-page.js';
-import { type Ask, PLACE, VERSION } from './messages.js';
+import { type Ask, DOWNLOADS, VERSION } from './messages.js';
 import { DOWNLOADING, openStreamedDownload, streamObstacle } from './streamed.js';
 
 let page: FakePage;
@@ -11,7 +11,7 @@ let page: FakePage;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   page = new FakePage();
-  page.hear = answerWith({});
+  page.onmessage = answerWith({});
   stubGlobals(page.globals);
   return () => vi.useRealTimers();
 });
@@ -20,7 +20,7 @@ function stubGlobals(globals: object): void {
   for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value);
 }
 
-/** A service worker that gives these answers. With `silent` it does not answer that question. */
+/** A service worker with these answers. It does not answer the question `silent`. */
 const answerWith =
   ({ version = VERSION, alive = true, silent = 'none' }) =>
   ({ data, ports: [port] }: Received) => {
@@ -28,7 +28,7 @@ const answerWith =
     if (ask !== silent) port!.postMessage({ version, alive, download: { ready: true } }[ask]);
   };
 
-/** How `promise` settles: `undefined` while it does not. */
+/** Returns how `promise` has settled; `undefined` while it is pending. */
 function outcomeOf(promise: Promise<unknown>): () => string | undefined {
   let outcome: string | undefined;
   promise.then(
@@ -52,8 +52,8 @@ const { navigator } = new FakePage().globals;
 const never = new Promise<never>(() => {});
 const NOT_READY = 'the service worker of this page is not ready yet; reload the page and try again';
 
-// (what the page has, its service worker, milliseconds until it gives up, why)
-for (const { name, globals, hear = answerWith({}), after = 0, reason } of [
+// (globals of the page, its service worker, milliseconds until the time-out, reason)
+for (const { name, globals, onmessage = answerWith({}), after = 0, reason } of [
   {
     name: 'an insecure page',
     globals: { isSecureContext: false },
@@ -72,19 +72,19 @@ for (const { name, globals, hear = answerWith({}), after = 0, reason } of [
   },
   {
     name: 'a service worker that does not answer',
-    hear: answerWith({ silent: 'version' }),
+    onmessage: answerWith({ silent: 'version' }),
     after: 5000,
     reason: NOT_READY,
   },
   {
-    name: 'a service worker of another version',
-    hear: answerWith({ version: VERSION + 1 }),
+    name: 'a service worker with another version',
+    onmessage: answerWith({ version: VERSION + 1 }),
     reason: 'another version of this page is still open; close its other tabs, reload this one and try again',
   },
 ]) {
-  test(`${name} is an obstacle, and no download begins`, async () => {
+  test(`${name} is an obstacle, and no download starts`, async () => {
     stubGlobals(globals ?? {});
-    page.hear = hear;
+    page.onmessage = onmessage;
     const obstacle = streamObstacle();
     const opening = outcomeOf(openStreamedDownload('disk.raw', 1));
     if (after > 0) await vi.advanceTimersByTimeAsync(after - 1);
@@ -96,18 +96,18 @@ for (const { name, globals, hear = answerWith({}), after = 0, reason } of [
   });
 }
 
-test('without an obstacle there is none', async () => {
+test('there may be no obstacle', async () => {
   expect(await streamObstacle()).toBeUndefined();
   expectNothingLeft();
 });
 
-// (what does not happen, milliseconds until the page gives up, why)
+// (case, unanswered question, milliseconds until the time-out, reason)
 for (const [name, silent, after, reason] of [
-  ['a service worker that does not take it', 'download', 5000, NOT_READY],
+  ['a service worker that does not accept it', 'download', 5000, NOT_READY],
   ['a browser that does not request it', 'none', 20_000, 'the browser did not start the download'],
 ] as const) {
-  test(`a download does not begin because of ${name}`, async () => {
-    page.hear = answerWith({ silent });
+  test(`a download does not start because of ${name}`, async () => {
+    page.onmessage = answerWith({ silent });
     const opening = outcomeOf(openStreamedDownload('disk.raw', 1));
     await vi.advanceTimersByTimeAsync(after - 1);
     expect(opening()).toBeUndefined();
@@ -120,8 +120,8 @@ for (const [name, silent, after, reason] of [
   });
 }
 
-test('a download whose service worker ends before the browser requests it does not begin', async () => {
-  page.hear = answerWith({ alive: false });
+test('a download whose service worker ends before the browser requests it does not start', async () => {
+  page.onmessage = answerWith({ alive: false });
   const opening = outcomeOf(openStreamedDownload('disk.raw', 1));
   await vi.advanceTimersByTimeAsync(4999);
   expect(opening()).toBeUndefined();
@@ -135,13 +135,13 @@ for (const when of [
   'while the service worker takes it',
   'while the browser is waited for',
 ] as const) {
-  test(`a beginning that is aborted ${when} ends at once and leaves nothing`, async () => {
+  test(`a start that is aborted ${when} ends at once and leaves nothing`, async () => {
     const cancel = new AbortController();
     const addresses: string[] = [];
     page.onnavigate = (address) => addresses.push(address);
     if (when === 'before it') cancel.abort();
-    if (when.endsWith('version')) page.hear = answerWith({ silent: 'version' });
-    if (when.endsWith('takes it')) page.hear = answerWith({ silent: 'download' });
+    if (when.endsWith('version')) page.onmessage = answerWith({ silent: 'version' });
+    if (when.endsWith('takes it')) page.onmessage = answerWith({ silent: 'download' });
     const opening = outcomeOf(openStreamedDownload('disk.raw', 1, cancel.signal));
     await vi.advanceTimersByTimeAsync(1000);
     expect(opening()).toBe(when === 'before it' ? 'AbortError' : undefined);
@@ -149,23 +149,23 @@ for (const when of [
     cancel.abort();
     await vi.advanceTimersByTimeAsync(0);
     expect(opening()).toBe('AbortError');
-    // The question for the version may still wait for its answer, and nobody waits for that.
+    // The question for the version may still be pending, but nothing depends on it.
     await vi.advanceTimersByTimeAsync(5000);
     expectNothingLeft();
   });
 }
 
-test('the address of a download lies below the scope, and is another one each time', async () => {
+test('the URL of a download is below the scope and different each time', async () => {
   const addresses: string[] = [];
   page.onnavigate = (address) => addresses.push(address);
   for (const _ of [1, 2]) outcomeOf(openStreamedDownload('disk.raw', 1));
   await vi.advanceTimersByTimeAsync(0);
   expect(new Set(addresses).size).toBe(2);
   for (const address of addresses)
-    expect(address).toMatch(new RegExp(`^https://decant\\.test/app/${PLACE}[0-9a-f-]{36}$`));
+    expect(address).toMatch(new RegExp(`^https://decant\\.test/app/${DOWNLOADS}[0-9a-f-]{36}$`));
 });
 
-test('a page that is denied locks streams all the same', async () => {
+test('a page that is denied locks can stream', async () => {
   const locks = { request: () => Promise.reject(new DOMException('denied', 'SecurityError')) };
   vi.stubGlobal('navigator', { ...page.globals.navigator, locks });
   let requested = false;

@@ -1,25 +1,25 @@
-// Streamed downloads, the page's side. The page sends the bytes to its service worker, which answers the browser's
-// request for a file with them.
+// Streamed downloads, the page's side. The page sends bytes to its service worker, which passes them to the browser as the
+// content of a file.
 
 import type { StreamedDownload } from 'decant/element';
-import { type Ask, type FromPage, PLACE, type ToPage, VERSION } from './messages.js';
+import { type Ask, DOWNLOADS, type FromPage, type ToPage, VERSION } from './messages.js';
 import { reasons } from './reasons.js';
 
-/** How long a service worker may take to become active, or to answer, in milliseconds. */
-const PATIENCE = 5000;
-/** How long the browser may take to request the download, in milliseconds. */
-const BEGINNING = 20_000;
-/** How often the service worker is asked whether it still has the download, in milliseconds. */
-const PULSE = 5000;
-/** Upper bound, in bytes, on one message. Larger ones are no faster. */
-const PIECE = 1 << 20;
-/** Upper bound on the bytes that are sent and that the browser has not taken. */
-const WINDOW = 8 << 20;
+/** The time-out for a service worker to become active or to answer, in milliseconds. */
+const ANSWER_TIMEOUT = 5000;
+/** The time-out for the browser to request the download, in milliseconds. */
+const START_TIMEOUT = 20_000;
+/** The interval at which the page checks that the service worker still has the download, in milliseconds. */
+const CHECK_INTERVAL = 5000;
+/** The largest message, in bytes. Larger ones are not faster. */
+const MAX_MESSAGE = 1 << 20;
+/** The most bytes that are sent and not yet taken by the browser. */
+const MAX_PENDING = 8 << 20;
 
-/** The name of the Web Lock that is held during a download. Meanwhile the page's service worker is not replaced. */
+/** The name of the Web Lock that is held during a download. While it is held, the service worker is not replaced. */
 export const DOWNLOADING = 'decant:download';
 
-/** As `promise`, but rejects with `reason` if that takes longer than `milliseconds`. */
+/** Waits for `promise`. Rejects with `reason` after `milliseconds`. */
 const inTime = <T>(promise: Promise<T>, milliseconds: number, reason: string): Promise<T> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(reason)), milliseconds);
@@ -28,7 +28,7 @@ const inTime = <T>(promise: Promise<T>, milliseconds: number, reason: string): P
 
 const aborted = () => new DOMException('The download was cancelled before it began.', 'AbortError');
 
-/** As `work`, but when `signal` is aborted, calls `stop` with an `AbortError` and rejects with it. */
+/** Waits for `work`. When `signal` is aborted, calls `stop` with an `AbortError` and rejects with it. */
 const unlessAborted = <T>(
   signal: AbortSignal | undefined,
   work: Promise<T>,
@@ -45,7 +45,7 @@ const unlessAborted = <T>(
     work.then(resolve, reject).finally(() => signal?.removeEventListener('abort', abort));
   });
 
-/** Asks the service worker. Never settles if it does not answer. */
+/** Asks the service worker. Never settles without an answer. */
 function ask<T>(worker: ServiceWorker, question: Ask): Promise<T> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {
@@ -58,19 +58,18 @@ function ask<T>(worker: ServiceWorker, question: Ask): Promise<T> {
 }
 
 /**
- * The service worker that streams, and the URL below which downloads are. Rejects with one of `reasons` if there is
- * none.
+ * Finds the service worker and the base URL of downloads. Rejects with one of `reasons` if streaming is not possible.
  */
-async function findWorker(): Promise<{ worker: ServiceWorker; place: string }> {
+async function findWorker(): Promise<{ worker: ServiceWorker; base: string }> {
   if (!isSecureContext) throw new Error(reasons().insecure);
   if (!navigator.serviceWorker) throw new Error(reasons().none);
-  const { active, scope } = await inTime(navigator.serviceWorker.ready, PATIENCE, reasons().notReady);
-  const version = await inTime(ask<number>(active!, { ask: 'version' }), PATIENCE, reasons().notReady);
+  const { active, scope } = await inTime(navigator.serviceWorker.ready, ANSWER_TIMEOUT, reasons().notReady);
+  const version = await inTime(ask<number>(active!, { ask: 'version' }), ANSWER_TIMEOUT, reasons().notReady);
   if (version !== VERSION) throw new Error(reasons().otherVersion);
-  return { worker: active!, place: new URL(PLACE, scope).href };
+  return { worker: active!, base: new URL(DOWNLOADS, scope).href };
 }
 
-/** Why no download can be streamed here, to follow a colon; `undefined` if one can. Takes at most 10 s. */
+/** Resolves to the reason why downloads cannot be streamed, for use after a colon, or to `undefined`. Takes at most 10 s. */
 export async function streamObstacle(): Promise<string | undefined> {
   try {
     await findWorker();
@@ -80,20 +79,20 @@ export async function streamObstacle(): Promise<string | undefined> {
   }
 }
 
-/** One download. */
-class Line {
+/** A download, as the page sees it. */
+class PageDownload {
   readonly #port: MessagePort;
   readonly #cancelled = new AbortController();
-  /** How many bytes were sent. */
+  /** The bytes that were sent. */
   #sent = 0;
-  /** How many bytes the browser has taken. */
+  /** The bytes that the browser has taken. */
   #taken = 0;
-  /** Why nothing more can be written. */
+  /** The reason why the download has ended early. */
   #failure: Error | undefined;
   #isComplete = false;
   #isReady = false;
   #hasBegun = false;
-  /** Called after every change of the above. */
+  /** Called after every change of the fields above. */
   #wake: (() => void)[] = [];
   #controller: WritableStreamDefaultController | undefined;
   #release = () => {};
@@ -106,13 +105,13 @@ class Line {
   ) {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    port1.onmessage = ({ data }: MessageEvent<ToPage>) => this.#hear(data);
+    port1.onmessage = ({ data }: MessageEvent<ToPage>) => this.#receive(data);
     const question: Ask = { ask: 'download', id, name, size };
     worker.postMessage(question, [port2]);
   }
 
   /**
-   * Makes the browser request the download. Rejects with one of `reasons` if it does not, or when `signal` is aborted.
+   * Makes the browser request the download. Rejects with one of `reasons` if it does not, or if `signal` is aborted.
    */
   async begin(address: string, signal: AbortSignal | undefined): Promise<StreamedDownload> {
     const frame = document.createElement('iframe');
@@ -126,7 +125,7 @@ class Line {
       start: (controller) => {
         this.#controller = controller;
         if (this.#failure) controller.error(this.#failure);
-        // The signal comes at once. A method `abort` of this object would be called only after the write under way.
+        // The signal is immediate. A method `abort` of this object would be called only after the current write.
         controller.signal.addEventListener('abort', () => {
           const { reason } = controller.signal;
           this.#fail(reason instanceof Error ? reason : new Error(String(reason)));
@@ -141,50 +140,53 @@ class Line {
   async #begun(frame: HTMLIFrameElement, address: string): Promise<void> {
     await inTime(
       this.#until(() => this.#isReady),
-      PATIENCE,
+      ANSWER_TIMEOUT,
       reasons().notReady,
     );
-    // A navigation of the page itself would ask whether to leave it, and a link with `download` bypasses the service
-    // worker.
+    // A navigation of the page would ask whether to leave it, and a link with `download` bypasses the service worker.
     frame.src = address;
     await inTime(
       this.#until(() => this.#hasBegun),
-      BEGINNING,
+      START_TIMEOUT,
       reasons().notBegun,
     );
   }
 
-  /** Holds what the download needs until it is over: the frame, the lock, the regular question. */
+  /** Keeps the frame, the lock and the regular check until the download is over. */
   #hold(frame: HTMLIFrameElement): void {
     frame.hidden = true;
     document.body.append(frame);
-    const pulse = setInterval(() => void this.#feel(), PULSE);
+    const checking = setInterval(() => void this.#checkWorker(), CHECK_INTERVAL);
     let unlock = () => {};
     const over = new Promise<void>((resolve) => {
       unlock = resolve;
     });
-    // It rejects if a page is denied locks. Then other tabs do not know, and the download works all the same.
+    // Rejects if a page is denied locks. Then other tabs do not see the download, which works anyway.
     navigator.locks?.request(DOWNLOADING, { mode: 'shared' }, () => over).catch(() => {});
     this.#release = () => {
       unlock();
-      clearInterval(pulse);
+      clearInterval(checking);
       frame.remove();
       this.#port.close();
     };
   }
 
-  /** Fails the download if the service worker no longer knows it: the browser has ended or replaced the worker. */
-  async #feel(): Promise<void> {
+  /** Fails the download if the service worker does not know it, because the browser has ended or replaced the worker. */
+  async #checkWorker(): Promise<void> {
     try {
-      const known = await inTime(ask<boolean>(this.worker, { ask: 'alive', id: this.id }), 4 * PULSE, reasons().ended);
+      const known = await inTime(
+        ask<boolean>(this.worker, { ask: 'alive', id: this.id }),
+        4 * CHECK_INTERVAL,
+        reasons().ended,
+      );
       if (known || this.#isComplete) return;
     } catch {
-      // The worker did not answer, or cannot be reached.
+      // The worker does not answer or cannot be reached.
     }
     this.#fail(new Error(this.#hasBegun ? reasons().ended : reasons().notBegun));
   }
 
-  #hear(message: ToPage): void {
+  #receive(message: ToPage): void {
     if ('taken' in message) this.#taken += message.taken;
     else if ('ready' in message) this.#isReady = true;
     else if ('begun' in message) this.#hasBegun = true;
@@ -201,10 +203,10 @@ class Line {
   async #write(bytes: Uint8Array): Promise<void> {
     if (this.size !== undefined && bytes.length > this.size - this.#sent)
       throw this.#fail(new Error(`More than the ${this.size} bytes of the disk were written.`));
-    for (let at = 0; at < bytes.length; at += PIECE) {
-      // A copy, since its buffer is transferred. The caller's buffer may be shared, or larger than this piece.
-      const piece = bytes.slice(at, at + PIECE);
-      await this.#until(() => this.#sent - this.#taken + piece.length <= WINDOW);
+    for (let at = 0; at < bytes.length; at += MAX_MESSAGE) {
+      // A copy, because its buffer is transferred. The caller's buffer may be shared, or larger than this piece.
+      const piece = bytes.slice(at, at + MAX_MESSAGE);
+      await this.#until(() => this.#sent - this.#taken + piece.length <= MAX_PENDING);
       this.#sent += piece.length;
       this.#send({ bytes: piece.buffer as ArrayBuffer }, [piece.buffer as ArrayBuffer]);
     }
@@ -218,19 +220,19 @@ class Line {
     this.#release();
   }
 
-  /** Ends both sides with `reason`, unless they have ended. Returns the reason of the first call. */
+  /** Ends both sides with `reason`, unless they have ended. Returns the reason that was used first. */
   #fail(reason: Error): Error {
     if (this.#failure || this.#isComplete) return this.#failure ?? reason;
     this.#failure = reason;
     this.#send({ fail: reason.message });
-    // In WebKit a stream that is being aborted never ends if it is given an error.
+    // In WebKit, a stream that is being aborted never ends if its controller reports an error.
     if (!this.#controller?.signal.aborted) this.#controller?.error(reason);
     this.#release();
     this.#changed();
     return reason;
   }
 
-  /** Resolves when `condition` holds. Rejects when the download has failed. */
+  /** Resolves when `condition` holds. Rejects if the download fails. */
   async #until(condition: () => boolean): Promise<void> {
     while (!this.#failure && !condition()) await new Promise<void>((resolve) => this.#wake.push(resolve));
     if (this.#failure) throw this.#failure;
@@ -246,17 +248,16 @@ class Line {
 }
 
 /**
- * Begins a download called `name`, of `size` bytes if that is known. Takes at most half a minute. If the download does
- * not begin, rejects with a reason that follows a colon: "the browser did not start the download". If `signal` is
- * aborted before, rejects at once with an `AbortError`; afterwards `signal` has no effect. After a rejection nothing
- * is left.
+ * Starts a download with the file name `name` and of `size` bytes, if known. Takes at most half a minute. If the download
+ * does not start, rejects with a reason that follows a colon: "the browser did not start the download". If `signal` is
+ * aborted before, rejects at once with an `AbortError`; afterwards `signal` has no effect. A rejection leaves nothing behind.
  */
 export async function openStreamedDownload(
   name: string,
   size: number | undefined,
   signal?: AbortSignal,
 ): Promise<StreamedDownload> {
-  const { worker, place } = await unlessAborted(signal, findWorker());
+  const { worker, base } = await unlessAborted(signal, findWorker());
   const id = crypto.randomUUID();
-  return new Line(worker, id, name, size).begin(place + id, signal);
+  return new PageDownload(worker, id, name, size).begin(base + id, signal);
 }

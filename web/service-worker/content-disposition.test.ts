@@ -1,13 +1,13 @@
 /// <reference lib="es2024.string" />
-// The name under which a streamed download is saved, whatever an image is called.
+// The file name of a streamed download, for any name of an image.
 
 import { expect, test } from 'vitest';
 import { contentDisposition } from './content-disposition.js';
 
-/** The name that a browser decodes from the header; fails if the header has another form. */
+/** Decodes the name from the header, as a browser does. Fails if the header has another form. */
 function savedName(name: string): string {
   const header = contentDisposition(name);
-  // Only what RFC 8187 allows unencoded: nothing ends the value early or begins another parameter or header.
+  // Only characters that RFC 8187 allows unencoded, so that no name can start another parameter or header.
   const [, encoded] = /^attachment; filename\*=UTF-8''((?:[A-Za-z0-9!#$&+.^_`|~-]|%[0-9A-F]{2})+)$/.exec(header) ?? [];
   expect(encoded, header).toBeDefined();
   return decodeURIComponent(encoded!);
@@ -36,7 +36,7 @@ for (const [name, saved] of [
   });
 }
 
-// (what it consists of, bytes of each letter in UTF-8)
+// (letter, its bytes in UTF-8)
 for (const [letter, bytes] of [
   ['a', 1],
   ['ü', 2],

@@ -1,19 +1,19 @@
-/** Upper bound, in bytes of UTF-8, on a name. File systems take little more. */
+/** The longest name, in bytes of UTF-8. File systems allow little more. */
 const LONGEST = 200;
 
 /**
- * What a file's name must not have: path separators, what Windows forbids, control characters, marks that reorder
- * text.
+ * Characters that a file name must not contain: path separators, those that Windows forbids, control characters, and marks
+ * that reorder text.
  */
 const FORBIDDEN = /[\\/:*?"<>|\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
 
-/** The name without what no file may have in it. */
+/** Replaces forbidden characters. A name of dots and spaces becomes `disk`. */
 function plain(name: string): string {
   const shown = name.toWellFormed().replace(FORBIDDEN, '_');
   return /^[. ]*$/.test(shown) ? 'disk' : shown;
 }
 
-/** The name, cut in the middle, so that its ending stays. */
+/** Cuts a long name in the middle, so that its extension stays. */
 function cut(name: string): string {
   const length = (text: string) => new TextEncoder().encode(text).length;
   const letters = [...name];
@@ -22,7 +22,7 @@ function cut(name: string): string {
   return letters.join('');
 }
 
-/** The header that saves a response as a file of that name (RFC 6266, RFC 8187). */
+/** Returns the header that saves a response as a file called `name` (RFC 6266, RFC 8187). */
 export function contentDisposition(name: string): string {
   const encoded = encodeURIComponent(cut(plain(name))).replace(
     /['()*]/g,

@@ -1,6 +1,6 @@
 /// <reference lib="webworker" />
 /// <reference lib="es2024.string" />
-// Streamed downloads, from the page through its service worker to the browser, which the test plays.
+// Streamed downloads from the page through its service worker to the browser, whose part the test plays.
 
 import { randomUUID } from 'node:crypto';
 import type { StreamedDownload } from 'decant/element';
@@ -12,9 +12,9 @@ import { openStreamedDownload } from '../download/streamed.js';
 type Worker = typeof import('./downloads.js');
 
 const MIB = 1 << 20;
-/** Upper bound on the bytes that are sent and that the browser has not taken. */
+/** The most bytes that are sent and not yet taken by the browser. */
 const WINDOW = 8 * MIB;
-/** What keeps the service worker alive after a message. */
+/** Promises that keep the service worker alive after messages. */
 interface Extended {
   work: Promise<unknown>[];
 }
@@ -27,7 +27,7 @@ let page: FakePage;
 let worker: Worker;
 /** The service worker's ends of its channels. */
 const openPorts: Received['ports'][number][] = [];
-/** Whether the page is open, as the browser tells the service worker. */
+/** Whether the page is open, according to the browser. */
 let isOpen: () => Promise<boolean>;
 
 beforeEach(async () => {
@@ -42,37 +42,37 @@ beforeEach(async () => {
   return () => vi.useRealTimers();
 });
 
-/** Starts the service worker anew: it knows nothing of the downloads before, and their ports are dead. */
+/** Restarts the service worker, which loses its downloads and their ports. */
 async function startWorker(): Promise<void> {
   for (const port of openPorts.splice(0)) port.close();
   vi.resetModules();
   worker = await import('./downloads.js');
-  page.hear = (message) => {
+  page.onmessage = (message) => {
     openPorts.push(...message.ports);
     send(message);
   };
 }
 
-/** Sends the service worker a message of the page; returns what keeps the worker alive. */
+/** Sends a message of the page to the service worker. Returns the promises that keep the worker alive. */
 function send(message: Partial<Received>, source: unknown = new Client()): Extended {
   const extended: Extended = { work: [] };
   const waitUntil = (work: Promise<unknown>) => extended.work.push(work);
-  worker.hear({ ports: [], ...message, source, waitUntil } as unknown as ExtendableMessageEvent);
+  worker.receive({ ports: [], ...message, source, waitUntil } as unknown as ExtendableMessageEvent);
   return extended;
 }
 
-/** Lets everything happen that needs no time. */
+/** Lets everything happen that does not need timers. */
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 interface Begun extends StreamedDownload {
   response: Response;
   address: string;
   writer: WritableStreamDefaultWriter<Uint8Array>;
-  /** What the writer fails with; `none` once it is closed. */
+  /** The failure of the writer; `none` after it was closed. */
   failure: () => string | undefined;
 }
 
-/** Begins a download, which the browser requests. */
+/** Starts a download and requests it as the browser. */
 async function begin(size: number | undefined, name = 'disk.raw'): Promise<Begun> {
   let response: Response | undefined;
   let address = '';
@@ -94,7 +94,7 @@ async function begin(size: number | undefined, name = 'disk.raw'): Promise<Begun
   return { ...download, response: response!, address, writer, failure: () => failure };
 }
 
-/** Bytes that follow from their positions. */
+/** Bytes that are computed from their positions. */
 function bytesOf(size: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size);
   for (let index = 0; index < size; index += 1) bytes[index] = (index * 2654435761) >>> 13;
@@ -106,7 +106,7 @@ async function write({ writer }: Begun, bytes: Uint8Array, piece = 3_000_000): P
   for (let at = 0; at < bytes.length; at += piece) await writer.write(bytes.subarray(at, at + piece));
 }
 
-/** How `work` fails. */
+/** The failure of `work`. */
 const reasonOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'none',
@@ -120,7 +120,7 @@ const expectNothingLeft = (address: string) => {
   expect(worker.answerDownload(new Request(address))!.status).toBe(404);
 };
 
-// (size, whether it is known beforehand)
+// (size, whether it is known)
 for (const [size, isKnown] of [
   [0, true],
   [1, true],
@@ -130,7 +130,7 @@ for (const [size, isKnown] of [
   [20_000_003, false],
   [0, false],
 ] as const) {
-  test(`${size} bytes arrive, their number ${isKnown ? 'known' : 'not known'} beforehand`, async () => {
+  test(`${size} bytes arrive, their number ${isKnown ? 'known' : 'unknown'} beforehand`, async () => {
     const begun = await begin(isKnown ? size : undefined);
     expect(page.frames.size).toBe(1);
     expect(page.locks.size).toBe(1);
@@ -146,7 +146,7 @@ for (const [size, isKnown] of [
   });
 }
 
-test('closing waits until the browser has all bytes', async () => {
+test('closing waits until the browser has taken all bytes', async () => {
   const begun = await begin(5);
   let isClosed = false;
   await begun.writer.write(bytesOf(5));
@@ -160,7 +160,7 @@ test('closing waits until the browser has all bytes', async () => {
   expect(begun.taken()).toBe(5);
 });
 
-test('the bytes of the caller stay its own', async () => {
+test('the buffer of the caller is not transferred', async () => {
   const begun = await begin(MIB);
   const arriving = begun.response.arrayBuffer();
   const shared = new Uint8Array(new SharedArrayBuffer(3 * MIB));
@@ -184,7 +184,7 @@ test('a browser that does not take bytes stops the writer after 8 MiB', async ()
   await settle();
   expect(begun.taken()).toBe(0);
   expect(written).toBe(WINDOW);
-  // One more for each that is taken.
+  // One more piece for each that is taken.
   const reader = begun.response.body!.getReader();
   const first = await reader.read();
   expect(first.value).toHaveLength(MIB);
@@ -199,7 +199,7 @@ test('a browser that does not take bytes stops the writer after 8 MiB', async ()
 
 test('an abort reaches a browser that does not take bytes', async () => {
   const begun = await begin(1e9);
-  // It waits for ever.
+  // This write never ends.
   const writing = reasonOf(begun.writer.write(new Uint8Array(2 * WINDOW)));
   await settle();
   await begun.writer.abort(new Error('no disk'));
@@ -209,7 +209,7 @@ test('an abort reaches a browser that does not take bytes', async () => {
   expectNothingLeft(begun.address);
 });
 
-test('a download that the browser cancels aborts its signal and fails the writer', async () => {
+test('a cancel in the browser aborts the signal and fails the writer', async () => {
   const begun = await begin(40e6);
   const reader = begun.response.body!.getReader();
   const writing = reasonOf(write(begun, bytesOf(20e6)));
@@ -224,7 +224,7 @@ test('a download that the browser cancels aborts its signal and fails the writer
   expectNothingLeft(begun.address);
 });
 
-// (what the page does after 2 of 4 MB, what the writer fails with)
+// (case, action of the page after 2 of 4 MB, failure of the writer)
 for (const [how, cause, reason] of [
   ['aborted', ({ writer }: Begun) => writer.abort(new Error('no disk')), 'no disk'],
   ['aborted without an error', ({ writer }: Begun) => writer.abort('no disk'), 'no disk'],
@@ -250,7 +250,7 @@ for (const [how, cause, reason] of [
 
 const ENDED = 'the browser ended the service worker of this page, so the download failed';
 
-// (when it ends, size of the download, of which 2 MB are written)
+// (case, size of the download, of which 2 MB are written)
 for (const [when, size] of [
   ['while bytes are written', 4e6],
   ['when all bytes have been written', 2e6],
@@ -262,7 +262,7 @@ for (const [when, size] of [
     await settle();
     expect(begun.taken()).toBe(2e6);
     await startWorker();
-    // Where all is written, the page waits for the end.
+    // After writing all bytes, the page waits for the end.
     const closing = size === 2e6 ? reasonOf(begun.writer.close()) : Promise.resolve(ENDED);
     await vi.advanceTimersByTimeAsync(4999);
     expect(begun.failure()).toBeUndefined();
@@ -275,13 +275,13 @@ for (const [when, size] of [
 test('a download whose service worker does not answer for 20 s fails', async () => {
   const begun = await begin(4e6);
   const arriving = reasonOf(begun.response.arrayBuffer());
-  page.hear = undefined;
+  page.onmessage = undefined;
   await vi.advanceTimersByTimeAsync(24_999);
   expect(begun.failure()).toBeUndefined();
   await vi.advanceTimersByTimeAsync(1);
   expect(begun.failure()).toBe(ENDED);
   await arriving;
-  // Each question that was put in between waits as long.
+  // Each later question waits for the same time.
   await vi.advanceTimersByTimeAsync(20_000);
   expectNothingLeft(begun.address);
 });
@@ -302,8 +302,8 @@ test('a download whose page was closed fails within 2 s', async () => {
   const arriving = vi.fn();
   begun.response.arrayBuffer().catch(({ message }: Error) => arriving(message));
   await write(begun, bytesOf(2e6));
-  // A closed page has no timers and sends nothing. The browser's first answer fails.
-  page.hear = undefined;
+  // A closed page has no timers and sends no messages. The browser's first answer fails.
+  page.onmessage = undefined;
   isOpen = () => Promise.reject(new Error('busy'));
   await vi.advanceTimersByTimeAsync(2000);
   isOpen = async () => false;
@@ -328,7 +328,7 @@ test('two downloads at once do not mix', async () => {
   expect(arrived).toEqual([true, true]);
 });
 
-test('a download that is aborted before the browser requests it has no address any more', async () => {
+test('the URL of a download that was aborted before the request is gone', async () => {
   let address = '';
   page.onnavigate = (requested) => {
     address = requested;
@@ -342,7 +342,7 @@ test('a download that is aborted before the browser requests it has no address a
   expectNothingLeft(address);
 });
 
-test('the browser saves the bytes as a file, and neither keeps nor shows them', async () => {
+test('the browser saves the bytes as a file, without caching or showing them', async () => {
   const { response } = await begin(5, 'a"b.raw');
   expect(response.status).toBe(200);
   expect(Object.fromEntries(response.headers)).toEqual({
@@ -356,7 +356,7 @@ test('the browser saves the bytes as a file, and neither keeps nor shows them', 
   });
 });
 
-test('an address serves once, and never what a server has there', async () => {
+test('a URL is served once, and never from the server', async () => {
   const { address, writer } = await begin(5);
   const status = (url: string, method = 'GET') => worker.answerDownload(new Request(url, { method }))?.status;
   expect(status(address)).toBe(404);
@@ -364,14 +364,14 @@ test('an address serves once, and never what a server has there', async () => {
   await settle();
   expect(status(address)).toBe(404);
   expect(status(`${SCOPE}download/${randomUUID()}`)).toBe(404);
-  // All else is the server's.
+  // All other URLs belong to the server.
   for (const other of ['download/file.js', 'download/', `${randomUUID()}`, `download/${randomUUID()}/x`, '']) {
     expect(status(SCOPE + other)).toBeUndefined();
   }
   expect(status(`https://decant.test/download/${randomUUID()}`)).toBeUndefined();
 });
 
-test('another method than GET does not use up the address', async () => {
+test('a method other than GET does not use up the URL', async () => {
   let address = '';
   page.onnavigate = (requested) => {
     address = requested;
@@ -383,52 +383,52 @@ test('another method than GET does not use up the address', async () => {
   await opening;
 });
 
-/** A channel to the service worker, and what came back by it. */
-function connect(): { port: MessagePort; ports: Received['ports']; heard: unknown[] } {
+/** A channel to the service worker, and the messages received through it. */
+function connect(): { port: MessagePort; ports: Received['ports']; received: unknown[] } {
   const { port1, port2 } = new page.globals.MessageChannel();
-  const heard: unknown[] = [];
-  port1.onmessage = ({ data }) => heard.push(data);
-  return { port: port1 as unknown as MessagePort, ports: [port2], heard };
+  const received: unknown[] = [];
+  port1.onmessage = ({ data }) => received.push(data);
+  return { port: port1 as unknown as MessagePort, ports: [port2], received };
 }
 
-test('a page that ends too early or fails gets the reason, and the browser a failed download', async () => {
-  for (const [last, told] of [
+test('if a page ends early or fails, it gets the reason and the browser shows a failed download', async () => {
+  for (const [last, reason] of [
     [{ end: true }, '3 bytes of 5 came'],
     [{ fail: 'no disk' }, 'no disk'],
   ] as const) {
-    const { port, ports, heard } = connect();
+    const { port, ports, received } = connect();
     const id = randomUUID();
     send({ data: { ask: 'download', id, name: 'disk.raw', size: 5 }, ports });
     const arriving = reasonOf(worker.answerDownload(new Request(`${SCOPE}download/${id}`))!.arrayBuffer());
     port.postMessage({ bytes: new ArrayBuffer(3) });
     port.postMessage(last);
-    expect(await arriving).toBe(told);
+    expect(await arriving).toBe(reason);
     await settle();
-    expect(heard).toEqual([{ ready: true }, { begun: true }, { taken: 3 }, { failed: told }]);
-    // Bytes that come later are ignored.
+    expect(received).toEqual([{ ready: true }, { begun: true }, { taken: 3 }, { failed: reason }]);
+    // Later bytes are ignored.
     port.postMessage({ bytes: new ArrayBuffer(2) });
     await settle();
-    expect(heard).toHaveLength(4);
+    expect(received).toHaveLength(4);
   }
 });
 
-test('a question keeps the service worker alive until the download is over, or for 2 minutes', async () => {
+test('a question keeps the service worker alive until the download has ended, or for 2 minutes', async () => {
   const begun = await begin(5);
   const ask = async (id: string) => {
-    const { ports, heard } = connect();
+    const { ports, received } = connect();
     const { work } = send({ data: { ask: 'alive', id }, ports });
     let isOver = false;
     Promise.all(work).then(() => {
       isOver = true;
     }, expect.fail);
     await settle();
-    return { heard, isOver: () => isOver };
+    return { received, isOver: () => isOver };
   };
   const id = begun.address.split('/').at(-1)!;
   const unknown = await ask(randomUUID());
-  expect([unknown.heard, unknown.isOver()]).toEqual([[false], true]);
+  expect([unknown.received, unknown.isOver()]).toEqual([[false], true]);
   const first = await ask(id);
-  expect([first.heard, first.isOver()]).toEqual([[true], false]);
+  expect([first.received, first.isOver()]).toEqual([[true], false]);
   await vi.advanceTimersByTimeAsync(119_999);
   expect(first.isOver()).toBe(false);
   const second = await ask(id);
@@ -437,18 +437,18 @@ test('a question keeps the service worker alive until the download is over, or f
   await begun.writer.abort(new Error('enough'));
   await settle();
   expect(second.isOver()).toBe(true);
-  expect((await ask(id)).heard).toEqual([false]);
+  expect((await ask(id)).received).toEqual([false]);
 });
 
-test('a message that is no question, comes without a port or from no page is ignored', async () => {
-  const { ports, heard } = connect();
+test('a message that is not a question, has no port or is not from a page is ignored', async () => {
+  const { ports, received } = connect();
   const data = { ask: 'version' };
   send({ data });
   send({ data, ports }, {});
   for (const other of [undefined, null, 'hello', {}, { ask: 'what' }]) send({ data: other, ports });
   await settle();
-  expect(heard).toEqual([]);
+  expect(received).toEqual([]);
   send({ data, ports });
   await settle();
-  expect(heard).toEqual([VERSION]);
+  expect(received).toEqual([VERSION]);
 });

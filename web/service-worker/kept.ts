@@ -1,2 +1,2 @@
-/** The prefix of the names of a page's caches. Other pages of the origin have caches, too. */
+/** The prefix of the names of a page's caches, which differ from those of other pages of the origin. */
 export const keptPrefix = (scope: string): string => `decant ${scope} `;

@@ -1,6 +1,6 @@
 /// <reference lib="webworker" />
 /// <reference lib="es2024.string" />
-// The service worker's events: which part of it each goes to.
+// The events of the service worker, and the parts that handle them.
 
 import { beforeEach, expect, test, vi } from 'vitest';
 
@@ -10,9 +10,9 @@ const ID = '00000000-0000-4000-8000-000000000000';
 class Client {}
 
 let listeners: Record<string, (event: object) => void>;
-/** What the service worker did to itself. */
+/** Calls of the service worker to its own scope. */
 let done: string[];
-/** The addresses that it has fetched. */
+/** The URLs that it has fetched. */
 let fetched: string[];
 
 beforeEach(async () => {
@@ -37,7 +37,7 @@ beforeEach(async () => {
   await import('./main.js');
 });
 
-/** Fires an event, and waits for what it keeps the service worker alive for; returns what it is answered with. */
+/** Fires an event and waits until nothing keeps the service worker alive. Returns the response, if any. */
 async function fire(name: string, event: object): Promise<Response | undefined> {
   const work: Promise<unknown>[] = [];
   let response: Response | Promise<Response> | undefined;
@@ -49,7 +49,7 @@ async function fire(name: string, event: object): Promise<Response | undefined> 
   return response;
 }
 
-test('a service worker that becomes active takes over the pages that are open', async () => {
+test('a service worker that becomes active takes over open pages', async () => {
   await fire('activate', {});
   expect(done).toEqual(['claim']);
 });
@@ -72,7 +72,7 @@ test('any other message goes to the downloads', async () => {
   expect([done, fetched]).toEqual([[], []]);
 });
 
-// (path, how it is requested, what is fetched for it, whether it is answered here)
+// (path, mode of the request, fetched paths, whether it is answered here)
 for (const [path, mode, from, isAnswered] of [
   [`download/${ID}`, 'navigate', [], true],
   ['', 'navigate', ['build.json', ''], true],

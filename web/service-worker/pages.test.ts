@@ -1,5 +1,5 @@
 /// <reference lib="webworker" />
-// The page that is kept for offline use: which requests are answered from where, and which builds are kept.
+// The page that is kept for offline use: how requests are answered, and which builds are kept.
 
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
@@ -9,25 +9,25 @@ const SCOPE = 'https://decant.test/app/';
 const PREFIX = `decant ${SCOPE} `;
 const CURRENT = `${PREFIX}current`;
 
-/** Texts by their paths below the scope. */
+/** Texts by their paths, relative to the scope. */
 type Files = Record<string, string>;
 
 let pages: typeof import('./pages.js');
 let caches: FakeCaches;
-/** What the server has; `undefined` where it cannot be reached. */
+/** The files on the server; `undefined` if the server cannot be reached. */
 let server: Files | undefined;
-/** The headers of all that the server sends. */
+/** The headers of all answers of the server. */
 let headers: Record<string, string>;
 /** The server does not answer before this. */
 let answering: Promise<void>;
-/** What the server was asked for, and how browsers were to use what they have of it. */
+/** The requested paths, with the cache modes of the requests. */
 let asked: string[];
-/** The addresses of the windows that are open. */
+/** The URLs of open windows. */
 let windows: string[];
 
 const digestOf = (text: string) => `sha256-${createHash('sha256').update(text).digest('base64')}`;
 
-/** A build: all files but the page and one have names of their own in each. */
+/** A build. The page and one file have the same names in all builds, the other file has a different one. */
 function buildOf(mark: string): Files {
   const files: Files = { './': `page ${mark}`, [`assets/${mark}.js`]: `script ${mark}`, 'assets/same.wasm': 'wasm' };
   const digests = Object.fromEntries(Object.entries(files).map(([path, text]) => [path, digestOf(text)]));
@@ -68,7 +68,7 @@ beforeEach(async () => {
   return () => vi.useRealTimers();
 });
 
-/** What the service worker answers; `undefined` where it leaves the request to the browser. */
+/** The answer of the service worker. `text` is `undefined` if the request is left to the browser. */
 function answer(path: string, mode = 'navigate', method = 'GET') {
   let response: Promise<Response> | undefined;
   const work: Promise<unknown>[] = [];
@@ -83,7 +83,7 @@ function answer(path: string, mode = 'navigate', method = 'GET') {
   return { text: response?.then((response) => response.text()), done: () => Promise.all(work) };
 }
 
-/** Opens the page, and waits for all that follows; returns its text. */
+/** Opens the page and waits for all later work. Returns its text. */
 async function open(path = ''): Promise<string> {
   const { text, done } = answer(path);
   await done();
@@ -92,14 +92,14 @@ async function open(path = ''): Promise<string> {
 
 const file = (path: string): Promise<string> => answer(path, 'no-cors').text!;
 
-/** The builds that are kept, wholly or in part, by their marks. */
+/** The marks of builds that are kept completely or partly. */
 const kept = async () =>
   (await caches.keys())
     .filter((name) => name.startsWith(PREFIX) && name !== CURRENT)
     .map((name) => name[PREFIX.length]);
 
 describe('a build', () => {
-  test('is kept as a whole, and the page is then opened without a server', async () => {
+  test('is kept completely, and then the page opens without a server', async () => {
     await pages.keepNewest();
     expect(asked).toEqual(['build.json no-cache', './ reload', 'assets/a.js no-cache', 'assets/same.wasm no-cache']);
     server = undefined;
@@ -108,7 +108,7 @@ describe('a build', () => {
     expect(await file('assets/same.wasm')).toBe('wasm');
   });
 
-  test('that is kept is not loaded again', async () => {
+  test('that is kept already is not loaded again', async () => {
     await pages.keepNewest();
     asked = [];
     await pages.keepNewest();
@@ -116,7 +116,7 @@ describe('a build', () => {
     expect(await kept()).toEqual(['a']);
   });
 
-  test('is loaded once by attempts at the same time, and tried again after a failure', async () => {
+  test('is loaded once by concurrent attempts, and again after a failure', async () => {
     server = undefined;
     const attempts = [pages.keepNewest(), pages.keepNewest()];
     for (const attempt of attempts) await expect(attempt).rejects.toThrow('Failed to fetch');
@@ -136,7 +136,7 @@ describe('a build', () => {
     ['has no list', unlisted],
     ['has a page for a list', { ...B, 'build.json': '<!doctype html>' }],
   ] as const) {
-    test(`that ${how} changes nothing, and is taken once it is complete`, async () => {
+    test(`that ${how} changes nothing, and is kept when it is complete`, async () => {
       await pages.keepNewest();
       server = broken as Files;
       await expect(pages.keepNewest()).rejects.toThrow();
@@ -151,7 +151,7 @@ describe('a build', () => {
     });
   }
 
-  test('of which a part was loaded before is completed', async () => {
+  test('that was partly loaded before is completed', async () => {
     server = lacking as Files;
     await expect(pages.keepNewest()).rejects.toThrow('assets/b.js is not there (404)');
     // The files that are there still come.
@@ -176,7 +176,7 @@ describe('a build', () => {
     'Cross-Origin-Embedder-Policy',
     'Document-Isolation-Policy',
   ]) {
-    test(`whose ${name} has changed is loaded anew`, async () => {
+    test(`whose ${name} has changed is loaded again`, async () => {
       headers = { [name]: 'wrong' };
       await pages.keepNewest();
       headers = { [name]: 'right' };
@@ -208,7 +208,7 @@ describe('a build', () => {
     expect(await kept()).toEqual(['a']);
   });
 
-  test('whose list never comes is given up after a minute, and tried again', async () => {
+  test('whose list never arrives fails after a minute, and is tried again', async () => {
     const limits: { time: number; controller: AbortController }[] = [];
     vi.spyOn(AbortSignal, 'timeout').mockImplementation((time) => {
       const controller = new AbortController();
@@ -227,7 +227,7 @@ describe('a build', () => {
     expect(limits.map(({ time }) => time)).toEqual(Array(5).fill(60_000));
   });
 
-  test('that an earlier version has kept, without the name of its cache, is not used, and kept anew', async () => {
+  test('that an earlier version has kept without the name of its cache is not used but kept again', async () => {
     const old = await caches.open(`${PREFIX}old`);
     await old.put(SCOPE, new Response('page old'));
     await (await caches.open(CURRENT)).put(`${SCOPE}build.json`, Response.json({ id: 'old', files: {} }));
@@ -278,7 +278,7 @@ describe('a request', () => {
     expect(asked).toEqual([]);
   });
 
-  test('for a file of an older build is answered from that, whatever was deployed since', async () => {
+  test('for a file of an older build is answered from that build, whatever was deployed since', async () => {
     await pages.keepNewest();
     server = B;
     await pages.keepNewest();
@@ -291,19 +291,19 @@ describe('a request', () => {
     ['the page', () => open(), 'page a'],
     ['a file', () => file('assets/a.js'), 'script a'],
   ] as const) {
-    test(`for ${what} goes to the server where caches fail`, async () => {
+    test(`for ${what} goes to the server if caches fail`, async () => {
       const fail = () => Promise.reject(new DOMException('damaged', 'UnknownError'));
       vi.stubGlobal('caches', { match: fail, open: fail, keys: fail, delete: fail });
       expect(await request()).toBe(text);
     });
   }
 
-  test('for the page fails where nothing is kept and no server answers', async () => {
+  test('for the page fails if nothing is kept and no server answers', async () => {
     server = undefined;
     await expect(open()).rejects.toThrow('Failed to fetch');
   });
 
-  test('for the page waits 5 s for a newer build, which is kept all the same', async () => {
+  test('for the page waits 5 s for a newer build, which is also kept after that', async () => {
     await pages.keepNewest();
     server = B;
     let release = () => {};
@@ -325,7 +325,7 @@ describe('a request', () => {
 });
 
 describe('an old build', () => {
-  /** Keeps A, then B, and opens the page with these windows open; the builds that are left. */
+  /** Keeps A, then B, and opens the page while these windows are open. Returns the remaining builds. */
   async function leftWith(open_: string[]): Promise<unknown[]> {
     await caches.open('another page');
     await caches.open(`decant https://decant.test/ a 1`);
@@ -344,16 +344,16 @@ describe('an old build', () => {
     ['is removed when no window is open', [], ['b']],
     ['is removed when only other pages are open', ['https://decant.test/', 'https://decant.test/blank'], ['b']],
     ['stays while the page is open', [SCOPE], ['a', 'b']],
-    ['stays while the page is open under another address', [`${SCOPE}index.html#x`], ['a', 'b']],
+    ['stays while the page is open under another URL', [`${SCOPE}index.html#x`], ['a', 'b']],
   ] as const) {
     test(when, async () => {
       expect(await leftWith([...windows])).toEqual(left);
     });
   }
 
-  test('whose page was handed out last stays until another is, though no window is listed', async () => {
+  test('whose page was served last stays until another one is served, even if no window is listed', async () => {
     await pages.keepNewest();
-    // The build that is kept is handed out after 5 s.
+    // The kept build is served after 5 s.
     server = B;
     let release = () => {};
     answering = new Promise((resolve) => {

@@ -1,30 +1,30 @@
-// The page, kept for offline use. Each build is kept as a whole or not at all, in a cache of its own. The same build
-// with other headers counts as another build. All files but the page itself have a digest in their names, so a page
-// gets the files of its own build, whatever was deployed since.
+// Keeps the page for offline use. Each build is kept completely or not at all, in a separate cache. A build with other
+// headers counts as another build. All files except the page itself have a digest in their names, so an open page gets the
+// files of its own build, whatever was deployed since.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { keptPrefix } from './kept.js';
 
 declare const self: ServiceWorkerGlobalScope;
 
-/** The files of a build, as `build.ts` lists them: paths below the scope, and digests of the content. */
+/** The files of a build, as `build.ts` lists them: paths relative to the scope, and digests of the content. */
 interface Build {
   id: string;
   files: Record<string, string>;
 }
 
-/** A build that is kept, and the name of its cache. */
+/** A kept build, with the name of its cache. */
 interface Kept extends Build {
   cache: string;
 }
 
 const { scope } = self.registration;
 const LIST = new URL('build.json', scope).href;
-/** How long a page that is opened waits for a newer build, in milliseconds. */
-const PATIENCE = 5000;
-/** How long a file may take to load, in milliseconds. After that it is tried again when the page is next opened. */
-const LIMIT = 60_000;
-/** The headers that decide what a page may do. A page with other values replaces the one that is kept. */
+/** The time for which opening the page waits for a newer build, in milliseconds. */
+const NEWEST_TIMEOUT = 5000;
+/** The time-out for loading a file, in milliseconds. The next visit tries again. */
+const FILE_TIMEOUT = 60_000;
+/** The headers that set the page's permissions. A page with other values replaces the kept one. */
 const HEADERS = [
   'Content-Security-Policy',
   'Cross-Origin-Opener-Policy',
@@ -33,7 +33,7 @@ const HEADERS = [
 ];
 
 const prefix = keptPrefix(scope);
-/** The cache that holds the list of the newest build that is kept. */
+/** The cache with the list of the newest kept build. */
 const CURRENT = `${prefix}current`;
 
 async function findCurrent(): Promise<Kept | undefined> {
@@ -44,12 +44,12 @@ async function findCurrent(): Promise<Kept | undefined> {
 }
 
 async function fetchWhole(url: string, init: RequestInit = {}): Promise<Response> {
-  const response = await fetch(url, { cache: 'no-cache', signal: AbortSignal.timeout(LIMIT), ...init });
+  const response = await fetch(url, { cache: 'no-cache', signal: AbortSignal.timeout(FILE_TIMEOUT), ...init });
   if (!response.ok || response.redirected) throw new Error(`${url} is not there (${response.status})`);
   return response;
 }
 
-/** The name of the cache for a build whose page has the headers of `page`. */
+/** Returns the name of the cache for a build whose page has the headers of `page`. */
 async function cacheOf({ id }: Build, page: Response): Promise<string> {
   const headers = JSON.stringify(HEADERS.map((name) => page.headers.get(name)));
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(headers)));
@@ -57,13 +57,13 @@ async function cacheOf({ id }: Build, page: Response): Promise<string> {
 }
 
 /**
- * Keeps the server's build, unless it is kept. Fails, and changes nothing, if a file is missing or of another build.
+ * Keeps the server's build, unless it is kept already. If a file is missing or belongs to another build, fails and changes
+ * nothing.
  */
-async function takeNewest(): Promise<void> {
+async function storeNewest(): Promise<void> {
   const build: Build = await (await fetchWhole(LIST)).json();
   const current = await findCurrent();
-  // With `reload` the server cannot answer that nothing has changed. Not every server sends all headers with that
-  // answer.
+  // `reload` prevents the answer 304, with which some servers do not send all headers.
   const page = await fetchWhole(scope, { cache: 'reload', integrity: build.files['./']! });
   const name = await cacheOf(build, page);
   if (name === current?.cache) return;
@@ -80,38 +80,38 @@ async function takeNewest(): Promise<void> {
   await (await caches.open(CURRENT)).put(LIST, Response.json(kept));
 }
 
-let taking: Promise<void> | undefined;
+let storing: Promise<void> | undefined;
 
-/** Keeps the server's build. Calls at the same time share one attempt. */
+/** Keeps the server's build. Concurrent calls share one attempt. */
 export function keepNewest(): Promise<void> {
-  taking ??= takeNewest().finally(() => {
-    taking = undefined;
+  storing ??= storeNewest().finally(() => {
+    storing = undefined;
   });
-  return taking;
+  return storing;
 }
 
-/** The cache of the page that was served last. The browser may not list that page yet. */
-let handedOut: string | undefined;
+/** The cache of the page that was served last, which the browser may not list yet. */
+let lastServed: string | undefined;
 
-/** Removes the builds that no page can be using: those of before, if no page is open. */
+/** Removes older builds, if no page is open that may use them. */
 async function removeOld(): Promise<void> {
   const windows = await self.clients.matchAll({ includeUncontrolled: true, type: 'window' });
   const current = await findCurrent();
   if (windows.some(({ url }) => url.startsWith(scope)) || !current) return;
-  const kept = [CURRENT, current.cache, handedOut];
+  const kept = [CURRENT, current.cache, lastServed];
   const old = (await caches.keys()).filter((name) => name.startsWith(prefix) && !kept.includes(name));
   await Promise.all(old.map((name) => caches.delete(name)));
 }
 
-/** The page that is kept. */
+/** Returns the kept page. */
 async function keptPage(): Promise<Response | undefined> {
   const current = await findCurrent();
   if (!current) return undefined;
-  handedOut = current.cache;
+  lastServed = current.cache;
   return caches.match(scope, { cacheName: current.cache });
 }
 
-/** A file of any build that is kept. The newest build comes first, since its headers are the newest. */
+/** Finds a file in all kept builds, first in the newest one, which has the newest headers. */
 async function keptFile(url: string): Promise<Response | undefined> {
   const current = await findCurrent();
   const names = (await caches.keys()).filter((name) => name.startsWith(prefix) && name !== CURRENT);
@@ -122,31 +122,31 @@ async function keptFile(url: string): Promise<Response | undefined> {
   return undefined;
 }
 
-// Caches fail on a full disk or in a damaged profile. The page must open all the same: then the server answers.
+// Caches fail on a full disk or in a damaged profile. Then the server answers, so that the page opens anyway.
 
-/** The page of the newest build that is kept. */
+/** Answers with the page of the newest kept build. */
 async function openPage(request: Request, newest: Promise<void>): Promise<Response> {
-  await Promise.race([newest, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
+  await Promise.race([newest, new Promise((resolve) => setTimeout(resolve, NEWEST_TIMEOUT))]);
   return (await keptPage().catch(() => undefined)) ?? fetch(request);
 }
 
-/** A file that a page asks for. */
+/** Answers with a file of a kept build. */
 async function openFile(request: Request): Promise<Response> {
   return (await keptFile(request.url).catch(() => undefined)) ?? fetch(request);
 }
 
 const isPage = (url: URL) => [scope, `${scope}index.html`].includes(url.origin + url.pathname);
 
-/** Whether `url` may be one of the other files of a build. */
+/** Whether `url` may be another file of a build. */
 const isFile = (url: URL) => url.href.startsWith(`${scope}assets/`);
 
-/** Answers a request for the page or one of its files. Leaves all others to the browser. */
+/** Answers requests for the page and its files. Leaves all others to the browser. */
 export function answerPage(event: FetchEvent): void {
   const url = new URL(event.request.url);
   if (event.request.method !== 'GET') return;
   if (isFile(url)) event.respondWith(openFile(event.request));
   if (event.request.mode !== 'navigate' || !isPage(url)) return;
-  // Failures are swallowed: offline, or while a deployment is incomplete, the build that is kept is served.
+  // Failures are ignored: offline, or during a deployment, the kept build is served.
   const newest = removeOld()
     .catch(() => {})
     .then(keepNewest)

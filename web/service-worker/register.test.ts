@@ -1,4 +1,4 @@
-// The page's side of its service worker: when it is registered, replaced, and removed for good.
+// When the service worker is registered, replaced and removed.
 
 import { beforeEach, expect, test, vi } from 'vitest';
 import { FakeCaches } from '../../e2e/support/units/fake-caches.js';
@@ -8,10 +8,10 @@ import { registerServiceWorker } from './register.js';
 const SCOPE = 'https://decant.test/app/';
 
 class FakeWorker {
-  readonly heard: unknown[] = [];
+  readonly received: unknown[] = [];
 
   postMessage(message: unknown): void {
-    this.heard.push(message);
+    this.received.push(message);
   }
 }
 
@@ -23,14 +23,14 @@ interface Registration {
 }
 
 let registration: Registration;
-/** What the browser has when the page is opened. */
+/** The state of the browser when the page is opened. */
 let known: Registration | undefined;
 /** The scripts that were registered. */
 let registered: string[];
 let isRemoved: boolean;
-/** The names of the Web Locks that are held by any tab. */
+/** The names of the Web Locks that tabs hold. */
 let locks: string[];
-/** What the server answers to a request for the script. */
+/** The server's answer to a request for the script. */
 let serve: () => Response;
 let caches: FakeCaches;
 
@@ -66,16 +66,16 @@ beforeEach(async () => {
   });
 });
 
-test('a page is kept from its first visit on', async () => {
+test('a page is kept from the first visit on', async () => {
   known = undefined;
   await registerServiceWorker();
   expect(registered).toEqual(['./service-worker.js']);
-  expect(registration.active.heard).toEqual(['keep']);
+  expect(registration.active.received).toEqual(['keep']);
 });
 
 const html = { 'Content-Type': 'text/html; charset=utf-8' };
 
-// (what the server answers, whether the service worker stays)
+// (case, the server's answer, whether the service worker stays)
 for (const [what, answer, stays] of [
   ['the script', () => new Response('', { headers: { 'Content-Type': 'text/javascript' } }), true],
   [
@@ -86,13 +86,13 @@ for (const [what, answer, stays] of [
   ['404', () => new Response('', { status: 404, headers: html }), false],
   ['410', () => new Response('', { status: 410 }), false],
   ['a page instead', () => new Response('', { headers: html }), false],
-  ['something without a type', () => new Response(new Uint8Array()), false],
+  ['a file without a type', () => new Response(new Uint8Array()), false],
   ['403', () => new Response('', { status: 403, headers: html }), true],
   ['500', () => new Response('', { status: 500, headers: html }), true],
   ['503', () => new Response('', { status: 503, headers: html }), true],
-  ['nothing: it cannot be reached', () => Promise.reject(new TypeError('Failed to fetch')), true],
+  ['nothing, since it cannot be reached', () => Promise.reject(new TypeError('Failed to fetch')), true],
 ] as const) {
-  test(`a server that answers ${what}: the service worker ${stays ? 'stays' : 'is removed, and what it keeps'}`, async () => {
+  test(`a server that answers ${what}: the service worker ${stays ? 'stays' : 'and the kept page are removed'}`, async () => {
     serve = answer as () => Response;
     await registerServiceWorker();
     expect(isRemoved).toBe(!stays);
@@ -110,21 +110,21 @@ test('the service worker of a folder above is left alone', async () => {
   expect(registered).toEqual(['./service-worker.js']);
 });
 
-// (locks that are held, whether the new one takes over)
+// (case, held locks, whether the new one takes over)
 for (const [when, held, takesOver] of [
   ['when no tab holds a lock', [], true],
-  ['while a tab holds a lock of its own', ['another'], true],
+  ['while a tab holds another lock', ['another'], true],
   ['while a tab streams a download', ['another', DOWNLOADING], false],
 ] as const) {
   test(`a new service worker ${takesOver ? 'takes over' : 'waits'} ${when}`, async () => {
     registration.waiting = new FakeWorker();
     locks = [...held];
     await registerServiceWorker();
-    expect(registration.waiting.heard).toEqual(takesOver ? ['take over'] : []);
+    expect(registration.waiting.received).toEqual(takesOver ? ['take over'] : []);
   });
 }
 
-test('a window without service workers says so', async () => {
+test('a window without service workers is reported', async () => {
   vi.stubGlobal('navigator', {});
   await expect(registerServiceWorker()).rejects.toThrow(TypeError);
 });

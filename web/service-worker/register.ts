@@ -1,18 +1,18 @@
-// The page's side of its service worker.
+// Registers, replaces and removes the service worker of the page.
 
 import { DOWNLOADING } from '../download/streamed.js';
 import { keptPrefix } from './kept.js';
 
 const SCRIPT = './service-worker.js';
 
-/** Lets a new service worker take over, unless a tab streams a download through the old one. */
+/** Makes the waiting service worker take over, unless a tab streams a download through the old one. */
 async function replace(waiting: ServiceWorker): Promise<void> {
   const { held = [] } = await navigator.locks.query();
   if (!held.some((lock) => lock.name === DOWNLOADING)) waiting.postMessage('take over');
 }
 
 /**
- * Whether the server says that it has no service worker any more. A lost network or a server's failure does not count.
+ * Whether the script of the service worker is gone from the server. A lost network or a failing server does not count.
  */
 async function isGone(): Promise<boolean> {
   try {
@@ -25,21 +25,21 @@ async function isGone(): Promise<boolean> {
 }
 
 /** Removes the service worker and the kept page. Browsers keep a service worker even if its script is gone. */
-async function leave(registration: ServiceWorkerRegistration): Promise<void> {
+async function remove(registration: ServiceWorkerRegistration): Promise<void> {
   await registration.unregister();
   const names = (await caches.keys()).filter((name) => name.startsWith(keptPrefix(registration.scope)));
   await Promise.all(names.map((name) => caches.delete(name)));
 }
 
 /**
- * Registers the page's service worker, which keeps the page for offline use and streams downloads. If the server has no
- * such script any more, removes the service worker and what it keeps. Rejects if this browser, or this window, has no
- * service workers; the page works without.
+ * Registers the service worker, which keeps the page for offline use and streams downloads. If its script is gone from the
+ * server, removes the service worker and the kept page instead. Rejects if this browser or this window has no service
+ * workers; the page works without them.
  */
 export async function registerServiceWorker(): Promise<void> {
   const known = await navigator.serviceWorker.getRegistration();
   // A service worker of a folder above belongs to another page.
-  if (known?.scope === new URL('.', document.baseURI).href && (await isGone())) return leave(known);
+  if (known?.scope === new URL('.', document.baseURI).href && (await isGone())) return remove(known);
   const registration = await navigator.serviceWorker.register(SCRIPT);
   const { active } = await navigator.serviceWorker.ready;
   active!.postMessage('keep');

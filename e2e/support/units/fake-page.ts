@@ -47,7 +47,7 @@ export interface Received {
 
 export class FakePage {
   /** Answers a message to the service worker. Without one the worker is silent. */
-  hear: ((message: Received) => void) | undefined;
+  onmessage: ((message: Received) => void) | undefined;
   /** Called with the address to which a frame is navigated. */
   onnavigate: ((address: string) => void) | undefined;
   /** The frames in the document. */
@@ -56,7 +56,7 @@ export class FakePage {
   readonly locks = new Set<string>();
 
   readonly #worker = {
-    postMessage: (data: unknown, ports: FakePort[]) => queueMicrotask(() => this.hear?.({ data, ports })),
+    postMessage: (data: unknown, ports: FakePort[]) => queueMicrotask(() => this.onmessage?.({ data, ports })),
   };
 
   /** What is global in the page. */
