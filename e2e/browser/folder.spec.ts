@@ -283,7 +283,7 @@ open('the save dialog with the image itself: exactly that is said', { tag: '@ful
     await leave(display.name, FOLDER);
     await page.getByRole('button', { name: "Use the browser's save dialog" }).click();
     await save(display.name, mine);
-    await expect(page.locator('.bad')).toContainText("the browser's dialog has emptied it");
+    await expect(page.locator('.bad')).toContainText("the browser's dialog emptied it");
   });
   expect(readdirSync(folder)).toEqual(['mine.qcow2']);
 });

@@ -185,9 +185,7 @@ test.describe('what a page can convert to', () => {
       expect(await obstacles(frame)).toMatchObject({
         'file handle': 'Browsers show no file picker in a cross-origin frame',
         folder: 'Browsers show no file picker in a cross-origin frame',
-        opfs: expect.stringMatching(
-          /storage, which this browser does not give to a frame in a page of another origin$/,
-        ),
+        opfs: expect.stringMatching(/storage, which this browser does not allow in a cross-origin frame$/),
         target: 'none',
       });
       await frame.locator('input').setInputFiles(images.kinds());
@@ -217,7 +215,7 @@ test.describe('what a page can convert to', () => {
   });
 
   for (const [sandbox, obstacle, kind] of [
-    ['allow-scripts allow-same-origin', /would not arrive.*'allow-downloads'/, 'usage'],
+    ['allow-scripts allow-same-origin', /is sandboxed and blocks downloads.*'allow-downloads'/, 'usage'],
     ['allow-scripts allow-same-origin allow-downloads', /^none$/, 'done'],
   ] as const) {
     test(`in a frame with sandbox="${sandbox}"`, async ({ page, servers }) => {
@@ -255,7 +253,7 @@ test.describe('what a page can convert to', () => {
     plain.scripts.set('/host.html', `<iframe sandbox="allow-scripts" src="/blank"></iframe>`);
     try {
       await page.goto('/host.html');
-      const needed = /storage, which a sandboxed frame has only with 'allow-same-origin'$/;
+      const needed = /storage, which is available in a sandboxed frame only with 'allow-same-origin'$/;
       expect(await obstacles(page.frames()[1]!)).toMatchObject({
         opfs: expect.stringMatching(needed),
         download: expect.stringMatching(needed),
@@ -274,7 +272,7 @@ test.describe('what a page can convert to', () => {
     await page.goto(`${servers.plain.url.replace('localhost', 'decant.test')}/blank`);
     expect(await obstacles(page.mainFrame())).toMatchObject({
       folder: 'File pickers are available only over https or on localhost',
-      opfs: expect.stringMatching(/storage, which a page has only over https or on localhost$/),
+      opfs: expect.stringMatching(/storage, which is available only over https or on localhost$/),
       target: 'none',
     });
     await browser.close();

@@ -247,7 +247,7 @@ test('an image that the dialog has emptied is told as that, and stays', async ({
       await image.close();
       return ended;
     }, given);
-    expect(ended, given).toEqual({ kind: 'source', message: expect.stringContaining('has emptied it') });
+    expect(ended, given).toEqual({ kind: 'source', message: expect.stringContaining('dialog emptied it') });
     expect((await storage(page)).names).toEqual(['mine.raw']);
   }
 });
@@ -359,7 +359,7 @@ test('a stream that is locked, and one that fails by the signal of the conversio
     return all;
   });
   expect(told).toEqual([
-    'usage: The stream is locked: somebody else writes to it',
+    'usage: The stream is locked by another writer',
     'cancelled: The conversion was cancelled',
     'target: Could not write the output: no reason was given',
   ]);

@@ -18,7 +18,7 @@ import { hashFile, qemuImg, sparse } from '../support/images.js';
 import { random } from '../support/random.js';
 
 const MIB = 1 << 20;
-const KEPT = 'The conversion was cancelled; what is done is kept: convert again with resume to go on';
+const KEPT = 'The conversion was cancelled; progress was saved; run again with resume to continue';
 
 /** A disk of several jobs, whatever the size of the others, and an image in which its bytes come in order. */
 const disk = () => sparse(64 * MIB);
@@ -436,7 +436,7 @@ test('two tabs that go on at once: one goes on, the other begins anew, and both 
   expect(ends.filter(({ first }) => first > 0)).toHaveLength(1);
   const [done, other] = ends.toSorted((a, b) => Number(b.end === 'done') - Number(a.end === 'done'));
   expect(done!.end).toBe('done');
-  expect(other!.end).toMatch(/Somebody else has written 'out.raw' meanwhile/);
+  expect(other!.end).toMatch(/'out.raw' was changed during the conversion/);
   expect(await hashOpfs(tabs[0], 'out.raw')).toBe(hashFile(disk().raw));
 });
 
@@ -487,7 +487,7 @@ test('a storage that is full: what is done stays, and goes on when there is room
   const [client, { origin }] = [await context.newCDPSession(page), new URL(page.url())];
   await client.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 40 * MIB });
   expect((await convert(page, RUN)).end).toBe(
-    'Could not write the output: the storage is full; what is done is kept: convert again with resume to go on',
+    'Could not write the output: the storage is full; progress was saved; run again with resume to continue',
   );
   await client.send('Storage.overrideQuotaForOrigin', { origin });
   expect(await kept(page, RUN)).toBeGreaterThanOrEqual(DONE);

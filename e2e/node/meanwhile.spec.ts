@@ -49,21 +49,21 @@ for (const { name, meanwhile, said, left, out, tag = '@full' } of [
   {
     name: 'the output becomes a link',
     meanwhile: "fs.unlinkSync('to/out.raw'); fs.symlinkSync('../precious', 'to/out.raw')",
-    said: 'is no regular file',
+    said: 'is no longer a regular file',
     left: ['out.raw'],
     out: 'link',
   },
   {
     name: 'the output becomes a folder',
     meanwhile: "fs.unlinkSync('to/out.raw'); fs.mkdirSync('to/out.raw')",
-    said: 'is no regular file',
+    said: 'is no longer a regular file',
     left: ['out.raw'],
     out: 'folder',
   },
   {
     name: 'the output becomes another file',
     meanwhile: "fs.writeFileSync('other', 'of somebody else'); fs.renameSync('other', 'to/out.raw')",
-    said: 'has written',
+    said: 'has changed',
     left: ['out.raw'],
     out: 'of somebody else',
     tag: [],
@@ -71,7 +71,7 @@ for (const { name, meanwhile, said, left, out, tag = '@full' } of [
   {
     name: 'the output is written in place',
     meanwhile: "fs.writeFileSync('to/out.raw', 'of somebody else')",
-    said: 'has written',
+    said: 'has changed',
     left: ['out.raw'],
     out: 'of somebody else',
     tag: [],
@@ -79,7 +79,7 @@ for (const { name, meanwhile, said, left, out, tag = '@full' } of [
   {
     name: 'the output is removed and made anew',
     meanwhile: "fs.unlinkSync('to/out.raw'); fs.writeFileSync('to/out.raw', 'of somebody else')",
-    said: 'has written',
+    said: 'has changed',
     left: ['out.raw'],
     out: 'of somebody else',
   },
@@ -101,7 +101,7 @@ for (const { name, meanwhile, said, left, out, tag = '@full' } of [
   {
     name: 'the temporary file is cut',
     meanwhile: 'const written = fs.statSync(partial).size; fs.truncateSync(partial, written + 512)',
-    said: `and not the ${DISK_SIZE} that it should have`,
+    said: `bytes instead of ${DISK_SIZE}`,
     left: ['out.raw'],
     out: OLD,
   },
@@ -170,7 +170,7 @@ test('a file that another program makes under the new name stays', { tag: '@full
     folder,
     images.kinds(),
   );
-  expect(ended).toEqual({ kind: 'target', message: expect.stringContaining('has written') });
+  expect(ended).toEqual({ kind: 'target', message: expect.stringContaining('has changed') });
   expect(readdirSync(folder)).toEqual(['new.raw']);
   expect(readFileSync(join(folder, 'new.raw'), 'utf8')).toBe('of somebody else');
 });
@@ -201,7 +201,7 @@ for (const { where, before, fault } of [
       console.log(JSON.stringify(rounds));`,
       ...[folder, images.kinds(), before ?? ''],
     );
-    const refused = "Another program has written 'out' meanwhile; choose another output";
+    const refused = "Another program has changed 'out' during the conversion; choose another output";
     expect(rounds).toEqual(Array(5).fill({ done: 1, [refused]: 7 }));
     expect(readdirSync(folder)).toHaveLength(5);
   });
@@ -216,7 +216,7 @@ test('a folder that something is mounted over is not mistaken for that', ({ fold
   expect(run(command!, args)).toEqual({
     status: 2,
     stdout: '',
-    stderr: expect.stringContaining('cannot be reached by a path of its own'),
+    stderr: expect.stringContaining('cannot be reached by its real path'),
   });
   expect(readdirSync(hidden)).toEqual([]);
 });

@@ -71,7 +71,7 @@ test('a folder in the way is told before the work', { tag: '@full' }, ({ folder 
   for (const path of ['file/', 'file/.', 'missing/', 'folder/..', 'to-slash']) {
     expect(decant('convert', images.kinds(), `${folder}/${path}`), path).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('names a folder; name a file'),
+      stderr: expect.stringContaining('is a folder; choose a file'),
     });
   }
 });

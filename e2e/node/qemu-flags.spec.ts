@@ -75,7 +75,7 @@ test('-n writes into the file that is there', ({ folder }) => {
   expect(statSync(out)).toMatchObject({ ino, size });
   // The size of what is compressed is not known before.
   expect(decant('convert', '-n', '-O', 'raw.gz', images.zlib(), out)).toEqual(
-    refused('takes no output of unknown size'),
+    refused('so the size of the output must be known'),
   );
 });
 
@@ -89,7 +89,7 @@ test('-n refuses a file that is larger than a VHD, before anything is written', 
     expect(decant('convert', '-n', '-O', 'vpc', images.zlib(), join(folder, name))).toEqual({
       status: 2,
       stdout: '',
-      stderr: expect.stringContaining(`cut it to ${room} bytes first`),
+      stderr: expect.stringContaining(`truncate it to ${room} bytes first`),
     });
     expect(readFileSync(join(folder, name)).equals(content)).toBe(true);
     renameSync(join(folder, name), out);

@@ -202,9 +202,7 @@ for (const [seed, format] of ['raw', 'vpc'].entries()) {
 test('Ctrl-C keeps what is done, says so, and the rest alone is sent later', async ({ folder }) => {
   const image = qcow2Of(RAW, folder);
   const printed = await cutOff(folder, image, 'SIGINT', 2);
-  expect(printed.trim()).toBe(
-    'decant: interrupted; what is done is kept: convert again with resume to go on (--resume)',
-  );
+  expect(printed.trim()).toBe('decant: interrupted; progress was saved; run again with resume to continue (--resume)');
   expect(object()).toBeUndefined();
   expect(server.begun.size).toBe(1);
   const journal = journalIn(folder);
@@ -262,7 +260,7 @@ const signed = (journal?: Upload.UploadJournal) =>
     sign: (request) => `${url()}?${queryFor(request)}&X-Amz-Signature=abc`,
   });
 
-const KEPT = 'cancelled: The conversion was cancelled; what is done is kept: convert again with resume to go on';
+const KEPT = 'cancelled: The conversion was cancelled; progress was saved; run again with resume to continue';
 
 /** Cancels an upload when `noted` parts are noted, which are all that are answered. */
 async function cancelled(image: Decant.AnyImage, journal: InMemory, noted: number): Promise<string> {
@@ -366,7 +364,9 @@ test('a target without a journal is refused, and one that says nonsense', async 
     [4096, 4097],
     [Number.NaN, 0],
   ] as const) {
-    expect(await refusal(saying({ offset, written }))).toMatch(/A target cannot go on from byte .*, of which .* were/);
+    expect(await refusal(saying({ offset, written }))).toMatch(
+      /A target cannot resume from byte .* with .* bytes written/,
+    );
   }
   await image.close();
 });
@@ -382,7 +382,7 @@ test(
     const image = await decant.open(qcow2Of(RAW, folder));
     await cancelled(image, journal, 3);
     expect(await failure(image.convert(signed(journal), { resume: true }))).toMatch(
-      /the server answered 403 .*; what is done is kept: convert again with resume to go on$/,
+      /the server answered 403 .*; progress was saved; run again with resume to continue$/,
     );
     expect(notedIn(journal.text)).toBe(3);
     expect(server.begun.size).toBe(1);

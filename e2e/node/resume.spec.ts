@@ -48,7 +48,7 @@ const test = base.extend<{ cut: Cut }>({
 test.describe.configure({ timeout: 600_000 });
 test.afterAll(() => decant.dispose());
 
-const KEPT = 'what is done is kept: convert again with resume to go on';
+const KEPT = 'progress was saved; run again with resume to continue';
 
 /** Fails unless the output begins with the disk. */
 function expectDisk(output: string): void {
@@ -363,7 +363,7 @@ test('three that continue at once: they end well, or say why not', { tag: '@full
   const run = () => startProgram(process.execPath, converting(cut)).ended;
   const ends = await Promise.all([run(), run(), run()]);
   expect(ends.filter(({ status }) => status === 0).length).toBeGreaterThan(0);
-  for (const { status, stderr } of ends) if (status !== 0) expect(stderr).toMatch(/has written '.*' meanwhile/);
+  for (const { status, stderr } of ends) if (status !== 0) expect(stderr).toMatch(/has changed '.*' during the conversion/);
   expectDisk(cut.output);
 });
 
@@ -402,7 +402,7 @@ test('refused: what has no state, and what is no path', async ({ folder }) => {
   await image.close();
 });
 
-test('after a server refuses, what is done is kept', async ({ folder }) => {
+test('after a server refuses, progress is saved', async ({ folder }) => {
   const remote = await serveDisk();
   const cut = { remote, folder, output: join(folder, 'disk') };
   remote.allow(ALL / 8);

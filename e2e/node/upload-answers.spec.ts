@@ -171,7 +171,7 @@ test('a target of a conversion under way stays its own', async () => {
   await expect.poll(() => held.length, PATIENTLY).toBe(3);
   const other = Buffer.alloc(MIB);
   expect(await converted(other, target, { format: 'other' })).toContain("There is no output format 'other'");
-  expect(await converted(other, target)).toContain('Another conversion writes to this target');
+  expect(await converted(other, target)).toContain('Another conversion is writing to this target');
   for (const answer of held) answer();
   expect(await converting).toBe('nothing failed');
   expect([...server.objects.values()][0]!.equals(RAW)).toBe(true);

@@ -152,7 +152,7 @@ test('s3s-fs: an upload that was cut off goes on, and its object is the disk', a
     // The upload, and three parts.
     await expect.poll(() => text.split('\n').length - 1, { timeout: 60_000 }).toBe(4);
     ending.abort();
-    await expect(cutOff).rejects.toThrow(/what is done is kept/);
+    await expect(cutOff).rejects.toThrow(/progress was saved/);
     const begun: number[] = [];
     const onProgress = ({ phase, guestDone }: Decant.Progress) => {
       if (phase === 'converting') begun.push(guestDone);

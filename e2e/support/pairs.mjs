@@ -205,7 +205,7 @@ export const REFUSED_IN_NODE = [
   ...['raw.gz', 'tar.gz'].map((writer) => ({
     writer,
     target: 'device',
-    says: 'is written in place and takes no output of unknown size',
+    says: 'is written in place, so the size of the output must be known',
   })),
 ];
 

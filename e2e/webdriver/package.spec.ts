@@ -128,7 +128,7 @@ test('a conversion that was cancelled goes on, where something was kept of it', 
     expect(cancelled.end).toContain("needs the browser's private storage");
     return;
   }
-  expect(cancelled.end).toMatch(/^The conversion was cancelled(; what is done is kept: .* to go on)?$/);
+  expect(cancelled.end).toMatch(/^The conversion was cancelled(; progress was saved; .* to continue)?$/);
   const isKept = cancelled.end.includes('kept');
   const { end, first } = await run(false);
   expect(end).toBe('done');

@@ -85,7 +85,7 @@ describe('a conversion', () => {
     await port.close();
     await expect(output.commit(11, signal)).rejects.toMatchObject({
       kind: 'target',
-      message: expect.stringContaining('it has 10 bytes and not the 11 that it should have'),
+      message: expect.stringContaining('it has 10 bytes instead of 11'),
     });
     expect(namesOf(target)).not.toContain('close');
   });
@@ -232,7 +232,7 @@ test.each([-1, Number.NaN, 'long', null])('an abortTimeout of %o is refused', as
   const preparing = new CustomTarget(target).prepare(SIZES, signal);
   await expect(preparing).rejects.toMatchObject({
     kind: 'usage',
-    message: `The abortTimeout of a target is a number of seconds, not ${abortTimeout}`,
+    message: `The abortTimeout of a target must be a number of seconds, not ${abortTimeout}`,
   });
   expect(namesOf(target)).toEqual([]);
 });
@@ -302,7 +302,7 @@ describe('a target to which another conversion writes', () => {
     const target = noting();
     const { output } = await begin(target);
     const second = new CustomTarget(target);
-    await expect(second.prepare(SIZES, signal)).rejects.toThrow('Another conversion writes to this target');
+    await expect(second.prepare(SIZES, signal)).rejects.toThrow('Another conversion is writing to this target');
     await second.discard(cancelled(), false);
     expect(namesOf(target)).toEqual(['open']);
     await output.discard(cancelled(), false);
@@ -343,7 +343,7 @@ describe('a target that resumes', () => {
   ])('is refused when it reports an impossible offset: %s', async (_, offset, written) => {
     await expect(begin(resuming({ offset, written }), 'it')).rejects.toMatchObject({
       kind: 'target',
-      message: `A target cannot go on from byte ${offset}, of which ${written} were written`,
+      message: `A target cannot resume from byte ${offset} with ${written} bytes written`,
     });
   });
 
@@ -359,7 +359,7 @@ describe('a target that resumes', () => {
   test('keeps what was written if asked to, and the failure says so', async () => {
     const target = resuming(undefined, { abort: async () => true });
     const { output } = await begin(target, 'it');
-    await expect(output.discard(cancelled(), true)).rejects.toThrow('what is done is kept');
+    await expect(output.discard(cancelled(), true)).rejects.toThrow('progress was saved');
   });
 
   test.each([
@@ -400,7 +400,7 @@ describe('what is a target', () => {
   test.each([0, 1.5, 65, '2', -1, Number.NaN])('a concurrency of %j is refused', async (concurrency) => {
     await expect(begin(noting({ concurrency }))).rejects.toMatchObject({
       kind: 'usage',
-      message: `The concurrency of a target is a whole number from 1 to 64, not ${concurrency}`,
+      message: `The concurrency of a target must be a whole number from 1 to 64, not ${concurrency}`,
     });
   });
 

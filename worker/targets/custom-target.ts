@@ -1,4 +1,4 @@
-// A target of the caller's own, a stream among them: a coordinator sends the output to this side, which writes it there.
+// Custom targets and streams: a coordinator sends the output to the calling side, which writes it.
 
 import { isObject, isStream } from '../calls/values.js';
 import { cancelled, customTargetError, DecantError, orCancelled } from '../errors/errors.js';
@@ -7,46 +7,46 @@ import type { Network, Notice, Target, TargetResumePoint } from '../public/types
 import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from './output-target.js';
 import { streamTarget } from './stream-target.js';
 
-/** A target that does not react to its end within this time, in milliseconds, is not waited for. */
+/** How long a conversion waits for `abort` and for a late `close`, in milliseconds. */
 const PATIENCE = 200;
-/** The same where it is to keep what was written: whether it does is told. */
+/** How long it waits if the target may keep its output: the result of `abort` is needed then. */
 const PATIENCE_TO_KEEP = 10_000;
-/** In seconds. */
+/** The maximum of `abortTimeout`, in seconds. */
 const MAX_ABORT_TIMEOUT = 60;
-/** Writes at once, unless the target says how many. */
+/** The default concurrency. */
 const CONCURRENCY = 4;
 const MAX_CONCURRENCY = 64;
-/** Pieces on their way or here, besides those that the target has. */
+/** Pieces in flight or queued, in addition to those being written. */
 const AHEAD = 2;
 
-/** In bytes: a conversion goes on from one of them. */
+/** The unit of resume points, in bytes. */
 const BLOCK = 4096;
 
 const METHODS = ['write', 'close', 'abort'] as const;
 
-/** The conversion under way that writes to a target. */
+/** The current writer of each target. */
 const writers = new WeakMap<Target, CustomTarget>();
 
-/** Whether `value` is meant as a target of the caller's own. */
+/** Whether `value` has the shape of a custom target. */
 export const isTarget = (value: unknown): value is Target =>
   isObject(value) && METHODS.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
 
-/** The target to `output`, if that is a stream or a target of the caller's own. */
+/** The target for `output` if it is a stream or a custom target, otherwise undefined. */
 export function customTarget(output: unknown): CustomTarget | undefined {
   if (isStream(output)) return new CustomTarget(streamTarget(output));
   return isTarget(output) ? new CustomTarget(output) : undefined;
 }
 
-/** Tells `output` that nothing will come, where a conversion does not even begin: somebody may wait for it. */
+/** Aborts `output` if a conversion does not start: a reader may be waiting for it. */
 export function abandonOutput(output: unknown, reason: DecantError): void {
   if (isStream(output) && output.locked) return;
   const discarded = customTarget(output)?.discard(reason, false);
-  // Why it is given up is what the caller is told.
+  // The caller gets `reason`, not a failure of the abort.
   discarded?.catch(() => {});
 }
 
 export class CustomTarget implements OutputTarget {
-  /** What `prepare` has read of the target, whose fields may throw. */
+  /** Read from the target in `prepare`, since its getters may throw. */
   #concurrency = 0;
   readonly #queue: Piece[] = [];
   #underWay = 0;
@@ -54,7 +54,7 @@ export class CustomTarget implements OutputTarget {
   #size = 0;
   #ended = false;
   failure: DecantError | undefined;
-  /** Why the target does not know whether the output is complete. */
+  /** Why the target could not confirm that the output is complete. */
   #unconfirmed: string | undefined;
   resumePoint: ResumePoint | undefined;
 
@@ -78,7 +78,7 @@ export class CustomTarget implements OutputTarget {
 
   async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
     const { target } = this;
-    if (writers.has(target)) throw new DecantError('usage', 'Another conversion writes to this target');
+    if (writers.has(target)) throw new DecantError('usage', 'Another conversion is writing to this target');
     writers.set(target, this);
     const { virtualSize, outputSize } = sizes;
     const ordered = target.ordered === true;
@@ -107,7 +107,7 @@ export class CustomTarget implements OutputTarget {
     requireSize(this.#size, size);
     if (signal.aborted) throw cancelled();
     const closing = (async () => this.target.close())();
-    // Also where nobody waits for it any more: what is closed is not aborted.
+    // Tracked even after a cancel: a closed target must not be aborted.
     const closed = closing.then(
       (end) => {
         this.#unconfirmed = isObject(end) ? doubtIn(end.unconfirmed) : undefined;
@@ -119,19 +119,19 @@ export class CustomTarget implements OutputTarget {
     try {
       await this.#asked(signal, () => closing);
     } catch (thrown) {
-      // A cancel while it is closed comes too late, unless it would wait.
+      // A cancel during `close` is too late, unless `close` takes long.
       if (!signal.aborted || !(await within(PATIENCE, closed))) throw thrown;
     }
     this.#port?.close();
   }
 
-  /** Fails with what the target could not remove, where it says that by a `DecantError`. Other failures are ignored. */
+  /** Fails with the target's `DecantError`, which says what could not be removed. Other failures of `abort` are ignored. */
   async discard(reason: DecantError, keep: boolean): Promise<void> {
     this.#port?.close();
     this.#queue.length = 0;
     if (this.#ended) return;
     const writer = writers.get(this.target) ?? this;
-    // What another conversion writes to stays as it is.
+    // Another conversion is writing to the target: leave it alone.
     if (writer !== this) return;
     this.#ended = true;
     const aborted = (async () => this.target.abort(reason, keep))().catch((thrown) =>
@@ -143,7 +143,7 @@ export class CustomTarget implements OutputTarget {
     if (isKept === true && keep) throw keptError();
   }
 
-  /** In milliseconds. */
+  /** How long to wait for `abort`, in milliseconds. */
   #abortTimeout(keep: boolean): number {
     const usual = keep ? PATIENCE_TO_KEEP : PATIENCE;
     const { abortTimeout = 0 } = this.target;
@@ -155,11 +155,11 @@ export class CustomTarget implements OutputTarget {
     if (writers.get(this.target) === this) writers.delete(this.target);
   }
 
-  /** Takes what the target says that is there. */
+  /** Continues from the target's resume point. */
   #resume({ offset, written }: TargetResumePoint, { virtualSize = 0 }: Sizes): void {
     const isWhole = Number.isSafeInteger(offset) && offset % BLOCK === 0 && offset >= 0 && offset <= virtualSize;
     if (!isWhole || !Number.isSafeInteger(written) || written < 0 || written > offset) {
-      throw new DecantError('target', `A target cannot go on from byte ${offset}, of which ${written} were written`);
+      throw new DecantError('target', `A target cannot resume from byte ${offset} with ${written} bytes written`);
     }
     this.resumePoint = { guest: offset, written };
     this.#size = offset;
@@ -168,11 +168,11 @@ export class CustomTarget implements OutputTarget {
   #checkConcurrency(): void {
     const isRight = Number.isInteger(this.#concurrency) && this.#concurrency >= 1;
     if (isRight && this.#concurrency <= MAX_CONCURRENCY) return;
-    const sentence = `The concurrency of a target is a whole number from 1 to ${MAX_CONCURRENCY}`;
+    const sentence = `The concurrency of a target must be a whole number from 1 to ${MAX_CONCURRENCY}`;
     throw new DecantError('usage', `${sentence}, not ${this.#concurrency}`);
   }
 
-  /** Waits for what the target is asked for, unless the conversion is cancelled. */
+  /** Waits for a call of the target, or for a cancel. */
   async #asked<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
     try {
       return await orCancelled(signal, ask());
@@ -182,7 +182,7 @@ export class CustomTarget implements OutputTarget {
     }
   }
 
-  /** Begins writes in the order in which they came, as many as the target takes at once, and none after a failure or its end. */
+  /** Starts queued writes in order, up to the concurrency; none after a failure or the end. */
   #write(): void {
     while (!this.failure && !this.#ended && this.#underWay < this.#concurrency) {
       const piece = this.#queue.shift();
@@ -210,19 +210,22 @@ export class CustomTarget implements OutputTarget {
   }
 }
 
-/** Fails with `usage` where it is no time. */
+/** Throws `usage` for an invalid `abortTimeout`. */
 function checkAbortTimeout(abortTimeout: unknown): void {
   if (abortTimeout === undefined || (typeof abortTimeout === 'number' && abortTimeout >= 0)) return;
-  throw new DecantError('usage', `The abortTimeout of a target is a number of seconds, not ${String(abortTimeout)}`);
+  throw new DecantError(
+    'usage',
+    `The abortTimeout of a target must be a number of seconds, not ${String(abortTimeout)}`,
+  );
 }
 
-/** The sentence in `unconfirmed`, which only a type makes one. */
+/** The sentence in `unconfirmed`, which may have any type at run time. */
 function doubtIn(unconfirmed: unknown): string | undefined {
   if (typeof unconfirmed === 'string') return unconfirmed;
   return unconfirmed ? 'The target could not confirm that the output is complete' : undefined;
 }
 
-/** What `work` resolves to, or `undefined` after `time` milliseconds. */
+/** Resolves like `work`, or to `undefined` after `time` milliseconds. */
 async function within<T>(time: number, work: Promise<T>): Promise<T | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<undefined>((resolve) => {

@@ -1,18 +1,19 @@
-// The journal of a partial file, in Node and in browsers: a line for the conversion, and one for each time at which more
-// was certain to be there.
+// The journal of a partial file, in Node and in browsers: a first line (the head) that identifies the conversion, then a line
+// for each resume point.
 
 import type { ResumePoint } from './output-target.js';
 
-/** How long to wait before what is done is made certain once more: so many milliseconds, and as many times as it took. */
+/** The minimum time between two resume points, in milliseconds. */
 const INTERVAL = 500;
+/** The minimum time between two resume points, as a multiple of the time that the last one took. */
 const TIMES = 10;
 const NOTHING: ResumePoint = { guest: 0, written: 0 };
 
 export const lineOf = ({ guest, written }: ResumePoint): string => `${guest} ${written}\n`;
 
-/** The line for the conversion, and what is certain to be there; undefined where the text has not even the line. */
+/** Parses a journal: its head and its last resume point. Returns undefined if even the head is incomplete. */
 export function readLines(text: string): { head: string; resumePoint: ResumePoint | undefined } | undefined {
-  // A line without an end was being written when the system stopped.
+  // An unterminated line was being written when the system stopped.
   const [head, ...lines] = text.split('\n').slice(0, -1);
   if (head === undefined) return undefined;
   return { head, resumePoint: lines.map(resumePointOf).findLast((resumePoint) => resumePoint !== undefined) };
@@ -23,67 +24,67 @@ function resumePointOf(line: string): ResumePoint | undefined {
   return guest === undefined ? undefined : { guest: Number(guest), written: Number(written) };
 }
 
-/** Where a line ends that the next one must not continue: in `journal`, behind its last whole line. */
+/** The length of the terminated lines in `journal`: a new line must not continue an unterminated one. */
 export const wholeLines = (journal: Uint8Array): number => journal.lastIndexOf('\n'.charCodeAt(0)) + 1;
 
-/** What is to be done for a line: the data first, so that nothing is noted that a power failure could take away. */
+/** The files of a journal. Data is flushed before its line, so that a resume point survives a power failure. */
 export interface JournalFile {
   flushData(): Promise<void>;
   /** Resolves when the line is on the disk. */
   append(line: string): Promise<void>;
 }
 
-/** JournalWriter in a journal what is done, now and then. A failure of the journal makes less certain, and no more. */
+/** Writes resume points to a journal from time to time. A failure of the journal only loses resume points. */
 export class JournalWriter {
   #latest: ResumePoint;
-  #noted: ResumePoint;
-  /** When it is to be noted next. */
+  #saved: ResumePoint;
+  /** When to save the next one. */
   #next = performance.now() + INTERVAL;
-  #noting: Promise<void> | undefined;
+  #saving: Promise<void> | undefined;
   #isBroken = false;
-  /** Why the data did not get to the disk. The system tells it once. */
+  /** Why the data could not be flushed. The system reports it only once. */
   flushFailure: unknown;
 
-  /** `resumePoint` is noted already. */
+  /** `resumePoint` is in the journal already. */
   constructor(
     private readonly file: JournalFile,
     resumePoint = NOTHING,
   ) {
     this.#latest = resumePoint;
-    this.#noted = resumePoint;
+    this.#saved = resumePoint;
   }
 
-  /** Whether anything is certain. */
+  /** Whether there is any saved progress. */
   get hasAny(): boolean {
-    return this.#noted.guest > 0;
+    return this.#saved.guest > 0;
   }
 
-  /** So much is written. */
+  /** Reports that the output is written up to `resumePoint`. */
   settled(resumePoint: ResumePoint): void {
     this.#latest = resumePoint;
     const start = performance.now();
-    // Progress goes on while a server is silent: what is noted already would be flushed again and again.
-    const isNoted = resumePoint.guest === this.#noted.guest;
-    if (isNoted || this.#noting || start < this.#next) return;
-    this.#noting = this.#note().finally(() => {
+    // Reports continue while a server is silent: the same point must not be flushed again and again.
+    const isSaved = resumePoint.guest === this.#saved.guest;
+    if (isSaved || this.#saving || start < this.#next) return;
+    this.#saving = this.#save().finally(() => {
       const end = performance.now();
       this.#next = end + Math.max(INTERVAL, TIMES * (end - start));
-      this.#noting = undefined;
+      this.#saving = undefined;
     });
   }
 
-  /** Waits for what is being noted. */
+  /** Waits for a resume point that is being saved. */
   async end(): Promise<void> {
-    await this.#noting;
+    await this.#saving;
   }
 
-  /** JournalWriter what is written, and ends. */
+  /** Saves the latest resume point, and ends. */
   async keep(): Promise<void> {
-    await this.#noting;
-    if (this.#latest.guest > this.#noted.guest) await this.#note();
+    await this.#saving;
+    if (this.#latest.guest > this.#saved.guest) await this.#save();
   }
 
-  async #note(): Promise<void> {
+  async #save(): Promise<void> {
     if (this.#isBroken || this.flushFailure !== undefined) return;
     const latest = this.#latest;
     try {
@@ -94,7 +95,7 @@ export class JournalWriter {
     }
     try {
       await this.file.append(lineOf(latest));
-      this.#noted = latest;
+      this.#saved = latest;
     } catch {
       this.#isBroken = true;
     }

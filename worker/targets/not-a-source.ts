@@ -1,9 +1,9 @@
-// An output must not be one of the files that are read.
+// Browsers: refuses an output that is one of the sources.
 
 import { DecantError } from '../errors/errors.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 
-/** Fails where `handle` is one of `sources`: with `usage`, or with `source` where the browser has emptied it already. */
+/** Fails if `handle` is one of `sources`: with `usage`, or with `source` if the browser has already emptied the file. */
 export async function refuseSources(handle: FileSystemFileHandle, sources: OpenedSource[]): Promise<void> {
   const file = await handle.getFile();
   for (const [at, source] of sources.entries()) {
@@ -14,7 +14,7 @@ export async function refuseSources(handle: FileSystemFileHandle, sources: Opene
     if (file.size > 0 || source.size === 0) throw new DecantError('usage', `${what}; choose another output`);
     throw new DecantError(
       'source',
-      `${what}, and the browser's dialog has emptied it when it was chosen as the output: its content is gone`,
+      `${what}, and the browser's dialog emptied it when it was chosen as the output: its content is lost`,
     );
   }
 }

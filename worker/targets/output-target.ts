@@ -1,69 +1,69 @@
-// A target: how a conversion becomes a file. The calling side makes the place and completes or
-// discards it; a coordinator writes to it.
+// The contract of targets: the calling side prepares a target and completes or discards it, a coordinator writes to it.
 
 import { DecantError } from '../errors/errors.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { Kept, Network, Notice } from '../public/types.js';
 
-/** In bytes. */
+/** The sizes of a conversion, in bytes. */
 export interface Sizes {
-  /** Of the disk; undefined where only its end tells. */
+  /** The size of the disk; undefined if it is known only at the end. */
   virtualSize: number | undefined;
-  /** Undefined where it is known at the end only. */
+  /** The size of the output; undefined if it is known only at the end. */
   outputSize: number | undefined;
-  /** Whether readers look for the end of the output at the end of its file. */
+  /** Whether readers look for a footer at the end of the file. */
   hasFooter?: boolean;
 }
 
-/** What of an output is there: all of the disk up to an offset, and how many bytes were written for it. */
+/** A point from which a conversion can resume. */
 export interface ResumePoint {
+  /** The disk is written up to this guest offset. */
   guest: number;
+  /** The bytes that were written for it, without holes. */
   written: number;
 }
 
 export interface OutputTarget {
   /**
-   * Makes the place for the output. What it waits for that a person answers, `signal` ends. With an `identity`, which tells
-   * this conversion from all others, it keeps what is done where the conversion ends early, and goes on with what is kept of
-   * an earlier one.
+   * Creates or opens the output. `signal` cancels questions to a person. With an `identity`, which identifies this conversion,
+   * the target saves progress if the conversion ends early, and resumes saved progress of an earlier one.
    */
   prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec>;
-  /** Whether it can go on with what is kept. */
+  /** Whether it can resume saved progress. */
   readonly resumes?: boolean;
-  /** What a conversion `identity` would go on with. Missing where only the other side of a network knows. */
+  /** The saved progress of the conversion `identity`. Missing if only a server knows it. */
   kept?(identity: string): Promise<Kept>;
-  /** What of the output is there already. */
+  /** After `prepare`: the point from which this conversion resumes. */
   readonly resumePoint?: ResumePoint | undefined;
-  /** So much of the output is written. */
+  /** Reports that the output is written up to `resumePoint`. */
   settled?(resumePoint: ResumePoint): void;
-  /** Fails where what was written would replace what somebody else has written since `prepare`. Called before it may appear. */
+  /** Fails if the output would replace a file that has changed since `prepare`. Called before `commit`. */
   verify?(): Promise<void>;
-  /** Checks that what was written has `size` bytes, and makes it appear under its name. From then on a cancel is too late. */
+  /** Checks that the output has `size` bytes, and makes it appear under its name. After that, a cancel is too late. */
   commit(size: number, signal: AbortSignal): Promise<void>;
   /**
-   * Removes everything that `prepare` made, and nothing else; also after a failure of `commit`. Fails with a `DecantError`
-   * that names what stays, unless that is removed later. If `keep` is true, what a later conversion can go on with stays.
+   * Removes everything that `prepare` created, and nothing else; also after a failure of `commit`. Fails with a `DecantError`
+   * that names what stays, unless it is removed later. If `keep` is true, progress that can be resumed stays.
    */
   discard(reason: DecantError, keep: boolean): Promise<void>;
-  /** What the target itself has failed with, where that says more than what came of it. */
+  /** The failure of the target itself, if it says more than its consequences. */
   readonly failure?: DecantError | undefined;
-  /** What a person should know of an output that was committed. */
+  /** After `commit`: notices about the output. */
   readonly notices?: readonly Notice[];
-  /** After `commit`: `false` where nobody could confirm that the output is complete where it went. */
+  /** After `commit`: `false` if the target could not confirm that the output is complete. */
   readonly isConfirmed?: boolean;
-  /** What has gone over a network so far, if anything does. */
+  /** The network traffic so far, if there is any. */
   readonly network?: Network | undefined;
 }
 
-/** The error of `discard` where progress is saved. */
+/** The error of `discard` if progress was saved. */
 export const keptError = (): DecantError =>
-  new DecantError('target', 'what is done is kept: convert again with resume to go on', { fields: { kept: true } });
+  new DecantError('target', 'progress was saved; run again with resume to continue', { fields: { kept: true } });
 
-/** Fails with `target` unless the finished `output` has the `size` that was written. */
+/** Throws `target` unless the size of the finished output, `found`, is `size`. */
 export function requireSize(found: number, size: number, output = 'the output'): void {
   if (found === size) return;
   throw new DecantError(
     'target',
-    `Could not write ${output}: it has ${found} bytes and not the ${size} that it should have; the disk or the browser's storage may be full`,
+    `Could not write ${output}: it has ${found} bytes instead of ${size}; the disk or the browser's storage may be full`,
   );
 }

@@ -29,7 +29,7 @@ test('is aborted with the reason', async () => {
 test('is refused where somebody else writes to it', () => {
   const stream = new WritableStream();
   stream.getWriter();
-  expect(() => streamTarget(stream)).toThrow('The stream is locked: somebody else writes to it');
+  expect(() => streamTarget(stream)).toThrow('The stream is locked by another writer');
 });
 
 test('a failure between two writes rejects the next write and nothing else', async () => {

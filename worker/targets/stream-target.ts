@@ -1,17 +1,17 @@
-// A stream of the caller's, as a target: it gets the whole output, piece by piece in ascending order.
+// A WritableStream as a target: it receives the whole output in ascending pieces.
 
 import { DecantError } from '../errors/errors.js';
 import type { Target } from '../public/types.js';
 
-/** Locks `stream`. Fails with `usage` where somebody else has. */
+/** Locks `stream`. Throws `usage` if it is locked already. */
 export function streamTarget(stream: WritableStream<Uint8Array>): Target {
-  if (stream.locked) throw new DecantError('usage', 'The stream is locked: somebody else writes to it');
+  if (stream.locked) throw new DecantError('usage', 'The stream is locked by another writer');
   const writer = stream.getWriter();
-  // A stream may fail at any time; the next write tells.
+  // A stream may fail at any time; the next write reports it.
   writer.closed.catch(() => {});
   return {
     ordered: true,
-    // It has a queue of its own, and waits for nothing between two pieces.
+    // The stream has its own queue: with two writes, it never waits between pieces.
     concurrency: 2,
     write: (_offset, bytes) => writer.write(bytes),
     async close() {

@@ -1,4 +1,4 @@
-// A worker of the browser.
+// The browser's implementation of `WorkerHost`.
 
 import { DecantError } from '../errors/errors.js';
 import type { Resume } from '../messages/messages.js';
@@ -13,7 +13,7 @@ const port: Port = {
   listen: (message) => globalThis.addEventListener('message', ({ data }) => message(data)),
 };
 
-/** Whether several workers may have one file open for writing: Chromium only. */
+/** Whether several workers can have one file open for writing: only in Chromium. */
 const canShare = (): boolean =>
   typeof FileSystemSyncAccessHandle !== 'undefined' && 'mode' in FileSystemSyncAccessHandle.prototype;
 
@@ -22,13 +22,13 @@ async function storageFolder(): Promise<FileSystemDirectoryHandle> {
   return root.getDirectoryHandle(FOLDER);
 }
 
-/** A temporary file, by its name: not every browser lets handles travel. */
+/** A temporary file by its name: not every browser can send handles. */
 const temporaryFile = async (name: string): Promise<FileSystemFileHandle> =>
   (await storageFolder()).getFileHandle(name);
 
 /**
- * Whether files can be written at once, by sync handles: in WebKit on Linux they cannot. It is tried with a file of its own,
- * since one for which a handle has failed there takes no stream either.
+ * Whether the browser has sync handles: WebKit on Linux does not. Tries it with an extra file: after a failure, WebKit opens no
+ * stream for the file either.
  */
 async function trySyncHandles(): Promise<boolean> {
   if (canShare()) return true;
@@ -39,27 +39,28 @@ async function trySyncHandles(): Promise<boolean> {
     (await file.createSyncAccessHandle()).close();
     return true;
   } catch (thrown) {
-    // Any other failure is one of this file.
+    // Any other failure concerns only this file.
     return !(thrown instanceof DOMException && thrown.name === 'NotSupportedError');
   } finally {
-    // What cannot be removed now is swept later.
+    // If it cannot be removed now, it is swept later.
     await folder.removeEntry(name).catch(() => {});
   }
 }
 
 let hasSyncHandles: boolean | undefined;
 
-/** The file for writing at once, or undefined where a browser cannot. */
+/** Opens a sync handle; undefined if the browser has none. */
 async function syncHandle(file: FileSystemFileHandle): Promise<FileSystemSyncAccessHandle | undefined> {
   hasSyncHandles ??= await trySyncHandles();
   return hasSyncHandles ? file.createSyncAccessHandle() : undefined;
 }
 
-/** How long a worker that was ended may still hold a file, in milliseconds, and how often that is looked at. */
+/** How long a terminated worker may still hold a file, in milliseconds. */
 const HELD = 3000;
+/** The pause between two attempts, in milliseconds. */
 const PAUSE = 50;
 
-/** Opens a file that somebody may hold who ends just now. */
+/** Opens a file that a terminated worker may still hold. */
 async function patiently<T>(open: () => Promise<T>): Promise<T> {
   const start = performance.now();
   for (;;) {
@@ -74,8 +75,8 @@ async function patiently<T>(open: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Gives a file its length; answers whether it has it then: a full storage need not throw. What it has behind its first `kept`
- * bytes is zeros then.
+ * Sets the length of a file and clears the bytes after the first `kept`. Resolves to whether the file has the length: full
+ * storage does not always throw.
  */
 async function setLength(file: FileSystemFileHandle, length: number, kept = 0): Promise<boolean> {
   const handle = await (kept > 0 ? patiently(() => syncHandle(file)) : syncHandle(file));
@@ -95,9 +96,9 @@ async function setLength(file: FileSystemFileHandle, length: number, kept = 0): 
 }
 
 /**
- * The journal of the temporary file `name`; undefined where it cannot be written: then no conversion goes on with the file.
- * Where one is to be gone on with, it is opened before the file is changed, and fails where it cannot be: who has been ended
- * and still writes to it must be gone.
+ * Opens the journal of the temporary file `name`; undefined if it cannot be written: then the file cannot be resumed later. A
+ * journal that is being resumed must be opened before the file is changed, so that no terminated worker still writes to it;
+ * otherwise this fails.
  */
 async function journalFor(
   name: string,
@@ -117,7 +118,7 @@ async function journalFor(
   }
 }
 
-/** Gets to the disk what was written to `file`. */
+/** Flushes a file to the disk. */
 async function flush(open: () => Promise<FileSystemSyncAccessHandle>): Promise<void> {
   const handle = await open();
   try {
@@ -127,19 +128,19 @@ async function flush(open: () => Promise<FileSystemSyncAccessHandle>): Promise<v
   }
 }
 
-/** A file that appears, or is replaced, when it is completed. */
+/** Opens a file that appears, or is replaced, when it is completed. */
 async function replacing(file: FileSystemFileHandle): Promise<OpenTarget> {
-  // Of two conversions to one file the second one fails, instead of the last one winning.
+  // Exclusive: the second of two conversions to one file fails, instead of overwriting the first.
   const writable = await file.createWritable({ mode: 'exclusive' });
   return { target: { writable }, shared: false, complete: () => writable.close(), abandon: () => writable.abort() };
 }
 
-const NO_FILE = 'no file of the private file system';
+const NO_FILE = 'not a file of the private file system';
 
-/** Of exceptions that tell that there is no more room; Firefox has one of its own, which is no DOMException. */
+/** The names of exceptions for full storage. That of Firefox is not a DOMException. */
 const FULL = ['QuotaExceededError', 'NS_ERROR_FILE_NO_DEVICE_SPACE'];
 
-/** No more room is an answer; anything else has failed. */
+/** Returns false for an exception of full storage, and rethrows any other. */
 function unlessFull(thrown: unknown): false {
   if (FULL.includes((thrown as { name: string }).name)) return false;
   throw thrown;
@@ -163,19 +164,18 @@ const tooLarge = (size: number): DecantError =>
     { code: 'storage-full', fields: { size } },
   );
 
-/** Opens a file that others write, too. */
+/** Opens a file that several workers write. */
 const sharedHandle = (file: FileSystemFileHandle): Promise<FileSystemSyncAccessHandle> =>
   file.createSyncAccessHandle({ mode: 'readwrite-unsafe' });
 
 /**
- * A file of a known size whose data pool workers write, each by a handle of its own. It gets its size and is let go of before
- * they open it: a file that grows while several handles are open is charged to each of them, and removing it gives one
- * share back.
+ * A file of known size that pool workers write, each with its own handle. The size is set and the handle closed before they
+ * open it: Chromium charges the quota for growth once for each open handle, and refunds it only once when the file is removed.
  */
 class SharedFile implements ObjectTarget {
   #handle: Promise<FileSystemSyncAccessHandle> | undefined;
 
-  /** Its first `kept` bytes are there already. */
+  /** The first `kept` bytes are resumed. */
   constructor(
     private readonly file: FileSystemFileHandle,
     private readonly kept: number,
@@ -185,9 +185,9 @@ class SharedFile implements ObjectTarget {
     if (!(await setLength(this.file, size, this.kept).catch(unlessFull))) throw tooLarge(size);
   }
 
-  /** For what is no job's: the few bytes that a writer adds. */
+  /** Writes the few bytes that no job writes: headers and footers. */
   async write(offset: number, bytes: Uint8Array): Promise<void> {
-    // Opening takes time, and `bytes` may lie in wasm memory.
+    // A copy: `bytes` may be in wasm memory, which may change while the file is opened.
     const kept = bytes.slice();
     this.#handle ??= sharedHandle(this.file);
     const written = (await this.#handle).write(kept, { at: offset });
@@ -199,20 +199,20 @@ class SharedFile implements ObjectTarget {
     handle?.close();
   }
 
-  /** One that is being opened would keep the file from being removed. */
+  /** Waits for a handle that is being opened: it would prevent the removal of the file. */
   async abort(): Promise<void> {
     await this.close();
   }
 }
 
-/** A temporary file that this worker alone writes. */
+/** Opens a temporary file that only this worker writes. */
 async function openAlone(file: FileSystemFileHandle, resume: Resume | undefined): Promise<OpenTarget> {
   let handle: FileSystemSyncAccessHandle | undefined;
   const flushData = async () => {
     try {
       handle!.flush();
     } catch {
-      // It is closed when all is written, or nothing more will be.
+      // The handle is closed already, at the end of the conversion.
       await flush(() => file.createSyncAccessHandle());
     }
   };
@@ -221,11 +221,11 @@ async function openAlone(file: FileSystemFileHandle, resume: Resume | undefined)
   try {
     handle = await (kept > 0 ? patiently(() => syncHandle(file)) : syncHandle(file));
     if (!handle) {
-      if (kept > 0) throw new DecantError('target', 'Could not write the output: this browser cannot go on with it');
+      if (kept > 0) throw new DecantError('target', 'Could not write the output: this browser cannot resume it');
       await journal?.end(false);
       return await replacing(file);
     }
-    // What lies behind it is not certain.
+    // Bytes after the resume point may be incomplete.
     handle.truncate(kept);
     return { target: { handle }, shared: false, journal };
   } catch (thrown) {
@@ -240,7 +240,7 @@ export const browserHost: WorkerHost = {
 
   file(spec) {
     if ('blob' in spec) return spec.blob;
-    throw new Error('no file of a browser');
+    throw new Error('not a file of a browser');
   },
 
   async openTarget(spec, poolWorkers) {

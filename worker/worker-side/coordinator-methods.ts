@@ -1,4 +1,4 @@
-// A coordinator: opens images, lists and reads them, and runs their conversions.
+// The methods of a coordinator: opens images, lists and reads them, and runs their conversions.
 
 import { toTargetError } from '../errors/errors.js';
 import type { FileSpec, ImageSpec, SourceSpec, TargetSpec } from '../messages/messages.js';
@@ -10,7 +10,7 @@ import { PortStream } from './port-stream.js';
 import type { Crate, Threads, Workers } from './wasm.js';
 import type { CrateTarget, OpenTarget, WorkerHost } from './worker-host.js';
 
-/** `Info` of the API, without what only the caller knows. */
+/** `Info` of the API without the name, which only the calling side knows. */
 export type CrateInfo = Omit<Info, 'name'>;
 
 /** `Extent` of the API, with the number of its file: 0 is the image, the companions follow. */
@@ -20,19 +20,19 @@ export interface OpenResult {
   image: number;
   info: CrateInfo;
   formats: OutputFormat[];
-  /** Whether the disk is read once, in order: what it is packed in allows no more. */
+  /** Whether the disk can only be read once, in order, because of its container. */
   comesInOrder: boolean;
 }
 
 export interface UnlockRequest {
   operation: number;
   image: number;
-  /** Wiped here. */
+  /** Wiped by the coordinator. */
   password: Uint8Array;
   assume: boolean;
 }
 
-/** What came of a conversion. */
+/** The result of a conversion. */
 export interface Converted {
   progress: CrateProgress;
   virtualSize: number;
@@ -43,31 +43,31 @@ export interface Converted {
   lostBytes: number;
 }
 
-/** How far a conversion has come; the crate's `Progress`. */
+/** The progress of a conversion: the crate's `Progress`. */
 export interface CrateProgress {
   guestDone: number;
-  /** Missing where only the end of the disk tells. */
+  /** The size of the disk; missing if it is known only at the end. */
   guestTotal?: number;
-  /** The part of the disk that was done last, from its first byte to behind its last one; empty where there is none. */
+  /** The part of the disk that was finished last: start, and end (exclusive). Empty if there is none. */
   latestStart: number;
   latestEnd: number;
   dataDone: number;
   read: number;
   written: number;
-  /** Up to this guest offset all is written, and so many bytes for it. */
+  /** The resume point: the guest offset up to which everything is written, and the bytes written for it. */
   settled: number;
   settledWritten: number;
   finalizing: boolean;
 }
 
-/** What the tables of an image show; the crate's `Examination`. */
+/** The result of examining the tables of an image: the crate's `Examination`. */
 export interface Examined {
   notices: Notice[];
-  /** Why the image cannot be converted whole. */
+  /** Why the image cannot be converted completely. */
   damage?: Notice;
-  /** Salvage: how many bytes of the disk cannot be read. */
+  /** Salvage: the unreadable bytes of the disk. */
   lost: number;
-  /** For how many bytes of the disk the tables were read. */
+  /** The bytes of the disk whose tables were read. */
   checked: number;
 }
 
@@ -87,19 +87,19 @@ export interface ReadRequest {
 export interface ConvertRequest {
   operation: number;
   image: number;
-  /** The ways to pool workers; none with the pool of threads. */
+  /** The ports of pool workers; empty for `threads`. */
   pool: MessagePort[];
   /** The name of the output format. */
   format: string;
   target: TargetSpec;
   memory: number;
-  /** What of the output is there already. */
+  /** The point from which to resume. */
   resumePoint: { guest: number; written: number } | undefined;
 }
 
 /**
- * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, and `died` when a thread of its own
- * pool has failed.
+ * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, and `died` when a thread of its pool has
+ * failed.
  */
 export type CoordinatorMethods = ReturnType<typeof coordinatorMethods>;
 
@@ -109,7 +109,7 @@ type Cancel = Workers.CancelHandle | Threads.CancelHandle;
 interface HeldImage {
   image: CrateImage;
   spec: ImageSpec;
-  /** As the jobs of a conversion number them. */
+  /** The sources, in the order in which jobs number them. */
   sources: unknown[];
 }
 
@@ -124,7 +124,7 @@ export function coordinatorMethods(
   const maps = new Map<number, { image: number; extents: Workers.Map | Threads.Map; step: Promise<unknown> }>();
   const cancels = new Map<number, () => void>();
   const dispatchers = new Map<number, Dispatcher>();
-  /** Targets in which all is written, until they are completed or abandoned. */
+  /** Targets that are written and not yet completed or abandoned. */
   const written = new Map<number, OpenTarget>();
 
   function openSource(spec: SourceSpec) {
@@ -138,7 +138,7 @@ export function coordinatorMethods(
     return { image: await crate.OpenImage.open({ ...spec, source: sources[0], companions }), spec, sources };
   }
 
-  /** Runs `work` with a handle by which `cancel(operation)` ends it. */
+  /** Runs `work` with a handle that `cancel(operation)` cancels. */
   async function cancellable<T>(operation: number, work: (cancel: Cancel) => Promise<T>): Promise<T> {
     const cancel = new crate.CancelHandle();
     cancels.set(operation, () => cancel.cancel());
@@ -159,13 +159,13 @@ export function coordinatorMethods(
   async function endMap(map: number): Promise<void> {
     const pass = maps.get(map);
     maps.delete(map);
-    // How the step ended was told to who asked for it.
+    // The caller of the step gets its failure.
     await pass?.step.catch(() => {});
     pass?.extents.free();
   }
 
   return {
-    /** `threads` is the size of the pool of threads, 0 without one. */
+    /** `threads` is the size of the thread pool, 0 for none. */
     async startCoordinator(module: WebAssembly.Module, threads: number): Promise<void> {
       crate = await instantiate(module, threads);
     },
@@ -180,20 +180,20 @@ export function coordinatorMethods(
         const formats = crateImage.formats() as OutputFormat[];
         return { image, info, formats, comesInOrder: crateImage.comesInOrder() };
       } catch (thrown) {
-        // After a trap nothing more can be asked of the wasm.
+        // The wasm must not be called after a trap.
         if (!(thrown instanceof WebAssembly.RuntimeError)) crateImage.free();
         throw thrown;
       }
     },
 
     async close(image: number): Promise<void> {
-      const begun = [...maps].filter(([_, pass]) => pass.image === image);
-      await Promise.all(begun.map(([map]) => endMap(map)));
+      const open = [...maps].filter(([_, pass]) => pass.image === image);
+      await Promise.all(open.map(([map]) => endMap(map)));
       images.get(image)?.image.free();
       images.delete(image);
     },
 
-    /** Finds the key of the first layer that is still locked; answers with what the image needs then. */
+    /** Unlocks the first locked layer. Resolves to the remaining needs of the image. */
     async unlock({ operation, image, password, assume }: UnlockRequest): Promise<Info['needs']> {
       const { image: crateImage } = images.get(image)!;
       const progress = (share: number) => report(`unlocking:${operation}`, share);
@@ -209,7 +209,7 @@ export function coordinatorMethods(
       return beginMap(image, images.get(image)!.image.map());
     },
 
-    /** As `map`, of a locked image too. */
+    /** Starts a map of the extents, also of a locked image. */
     layout(image: number): number {
       return beginMap(image, images.get(image)!.image.layout());
     },
@@ -220,18 +220,18 @@ export function coordinatorMethods(
       return (await pass.step) as CrateExtent[] | undefined;
     },
 
-    /** Also while a step is under way, which nobody waits for then. */
+    /** Ends a map. A step under way is completed first. */
     async endMap(map: number): Promise<void> {
       await endMap(map);
     },
 
-    /** Undefined for a disk that comes in order. */
+    /** Examines the tables. Resolves to undefined for a streamed image. */
     async examine({ operation, image, deep }: ExamineRequest): Promise<Examined | undefined> {
       const { image: crateImage } = images.get(image)!;
       return cancellable(operation, (cancel) => crateImage.examine(deep, cancel));
     },
 
-    /** A part of the disk. */
+    /** Reads a range of the disk. */
     async read({ operation, image, offset, length }: ReadRequest): Promise<Moved<Uint8Array<ArrayBuffer>>> {
       const { image: crateImage } = images.get(image)!;
       const bytes = await cancellable(operation, (cancel) => crateImage.read(offset, length, cancel));
@@ -277,9 +277,9 @@ export function coordinatorMethods(
           written.set(operation, place);
           return converted as Converted;
         } catch (thrown) {
-          // What the crate has aborted already may be aborted again; why it was is told.
+          // The crate may have aborted the target already, which is harmless. The first failure counts.
           await abort(place.target).catch(() => {});
-          // What a system has failed to write it does not tell again: nothing more is certain then.
+          // The system reports a failed write only once: after it, a flush proves nothing.
           await place.journal?.end((thrown as { kind?: string }).kind !== 'target').catch(() => {});
           throw thrown;
         }
@@ -287,7 +287,7 @@ export function coordinatorMethods(
       try {
         return await cancellable(operation, work);
       } catch (thrown) {
-        // Cancelled for this reason: see `poolEnded`.
+        // `poolEnded` cancelled the conversion for this reason.
         throw dispatcher?.failure ?? thrown;
       } finally {
         dispatchers.delete(operation);
@@ -296,22 +296,22 @@ export function coordinatorMethods(
     },
 
     /**
-     * The workers of a conversion have ended: it fails with `internal` and `sentence`. Its reads are given up, those of
-     * tables too: a custom source may never answer them.
+     * Reports that the workers of a conversion have ended: it fails with `internal` and `sentence`. Its reads are cancelled,
+     * those of tables too, since a custom source may never answer them.
      */
     poolEnded(operation: number, sentence: string): void {
       dispatchers.get(operation)?.fail(sentence);
       cancels.get(operation)?.();
     },
 
-    /** Lets what was written appear. It follows a `convert` that has succeeded, as `abandon` may instead. */
+    /** Completes the output. Called after a successful `convert`, unless `abandon` is called. */
     async complete(operation: number): Promise<void> {
       const target = written.get(operation);
       written.delete(operation);
       await target?.complete?.().catch(failTarget);
     },
 
-    /** Gives up what was written. */
+    /** Discards the written output. */
     async abandon(operation: number): Promise<void> {
       const target = written.get(operation);
       written.delete(operation);
@@ -322,14 +322,14 @@ export function coordinatorMethods(
       return host.tryLength!(name, size);
     },
 
-    /** Ends an operation, which then fails with `cancelled`. */
+    /** Cancels an operation, which then fails with `cancelled`. */
     cancel(operation: number): void {
       cancels.get(operation)?.();
     },
   } satisfies Methods;
 }
 
-/** A file that workers open by themselves. */
+/** The file of a source, if workers can open it by themselves. */
 const fileOf = (source: SourceSpec): FileSpec | undefined =>
   'port' in source || 'stream' in source ? undefined : source;
 
@@ -339,7 +339,7 @@ const specsOf = ({ source, companions }: ImageSpec): SourceSpec[] => [
   ...companions.map((companion) => companion.source),
 ];
 
-/** Gives up what was written. */
+/** Discards the written output. */
 async function abort(target: CrateTarget): Promise<void> {
   if ('object' in target) await target.object.abort();
   else if ('handle' in target) target.handle.close();

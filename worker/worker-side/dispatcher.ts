@@ -1,18 +1,18 @@
-// The jobs of one conversion, dispatched to the workers of a pool.
+// Dispatches the jobs of one conversion to the workers of a pool.
 
 import { DecantError } from '../errors/errors.js';
 import { channelPort, RpcClient, type WorkerPort } from '../messages/rpc.js';
 import type { Attachment, JobMethods } from './pool-methods.js';
 import { type PortSource, ReadQueue } from './port-source.js';
 
-/** A range of one of the sources, in bytes: what the crate wants to have read for a job. */
+/** A range of a source, in bytes, that the crate needs for a job. */
 export interface SourceRange {
   file: number;
   offset: number;
   length: number;
 }
 
-/** A pool worker as a coordinator has it: the calling side ends it, and tells its end. */
+/** A pool worker, seen from a coordinator. The calling side terminates it and reports its end. */
 const workerPort = (port: MessagePort): WorkerPort => ({
   ...channelPort(port),
   onDeath: () => {},
@@ -22,32 +22,32 @@ const workerPort = (port: MessagePort): WorkerPort => ({
 
 export class Dispatcher {
   readonly #workers: RpcClient<JobMethods>[];
-  /** How many jobs each worker has. */
+  /** The number of jobs of each worker. */
   readonly #jobs: number[];
-  /** ReadQueue for jobs that are still to be sent. */
+  /** Reads for jobs that have not been sent. */
   readonly #waiting = new Map<Promise<Uint8Array<ArrayBuffer>>, ReadQueue>();
-  /** By the numbers of their files. */
+  /** By file number. */
   readonly #reads = new Map<number, ReadQueue>();
   #failure: DecantError | undefined;
 
   constructor(
     private readonly ports: MessagePort[],
-    /** As jobs number them. */
+    /** The sources, in the order in which jobs number them. */
     private readonly sources: unknown[],
   ) {
     this.#workers = ports.map((port) => new RpcClient<JobMethods>(workerPort(port)));
     this.#jobs = ports.map(() => 0);
   }
 
-  /** Tells all workers what their jobs are about; it comes before the first job. */
+  /** Sends the conversion's settings to all workers. Must be called before the first job. */
   attach(attachment: Attachment): void {
-    // The end of a worker is told by the calling side.
+    // The calling side reports the end of a worker.
     for (const worker of this.#workers) worker.call('attach', attachment).catch(() => {});
   }
 
   /**
-   * Runs `job` in the worker that has the fewest, with the bytes of `reads`: of what workers do not open by themselves, as
-   * ranges, or as bytes where the crate has them.
+   * Runs `job` in the worker with the fewest jobs. `reads`: data of sources that workers cannot open, as ranges to fetch, or as
+   * bytes that the crate already has.
    */
   async run(job: Uint8Array, reads: (SourceRange | Uint8Array<ArrayBuffer>)[]): Promise<unknown> {
     const brought = await Promise.all(reads.map((read) => (read instanceof Uint8Array ? read : this.#fetch(read))));
@@ -61,18 +61,18 @@ export class Dispatcher {
     }
   }
 
-  /** Jobs under way fail with `internal` and `sentence`, and so do all that follow. The first sentence counts. */
+  /** Fails current and later jobs with `internal` and `sentence`. Only the first call has an effect on the message. */
   fail(sentence: string): void {
     this.#failure ??= new DecantError('internal', sentence);
     this.#abandon(sentence);
   }
 
-  /** Why the workers cannot be used any more, if `fail` was called. */
+  /** The error of the first call of `fail`, if there was one. */
   get failure(): DecantError | undefined {
     return this.#failure;
   }
 
-  /** Nobody waits for a job any more. */
+  /** Ends the conversion: cancels its reads and closes the ports. */
   end(): void {
     this.#abandon('The conversion has ended');
     for (const port of this.ports) port.close();

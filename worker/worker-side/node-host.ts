@@ -1,4 +1,4 @@
-// A worker thread of Node.
+// Node's implementation of `WorkerHost`.
 
 import { fsync, ftruncate, readSync, write, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -10,17 +10,17 @@ import { type Descriptor, openForReading, openForWriting } from './open-file.js'
 import { PortTarget } from './port-target.js';
 import type { ObjectSource, ObjectTarget, WorkerHost } from './worker-host.js';
 
-/** Larger writes are no faster. */
+/** The maximum size of a write, in bytes: larger writes are not faster. */
 const WRITE = 1 << 20;
 const ZEROS = new Uint8Array(WRITE);
-/** Where zeros are written, those between data that are fewer than this, in bytes, are written with it. */
+/** If holes are filled with zeros: shorter ones, in bytes, are written together with the data around them. */
 const SHORT_HOLE = 1 << 20;
 
-/** How long a worker may read and decode before it looks for messages, a cancel for instance; in milliseconds. */
+/** How long a worker may run before it handles messages, such as a cancel, in milliseconds. */
 const TURN = 20;
 let turnBegan = performance.now();
 
-/** Lets messages in, now and then. */
+/** Yields to the event loop if it is time. */
 function rest(): Promise<void> | undefined {
   if (performance.now() - turnBegan < TURN) return undefined;
   return new Promise((done) =>
@@ -31,7 +31,7 @@ function rest(): Promise<void> | undefined {
   );
 }
 
-/** An open file as the crate reads it: straight into its memory, which needs neither a buffer nor a copy. */
+/** An open file as a source: reads directly into wasm memory, without a buffer or a copy. */
 class FileSource implements ObjectSource {
   #fd: number | undefined;
 
@@ -46,7 +46,7 @@ class FileSource implements ObjectSource {
       this.#fd ??= openForReading(this.file, this);
       while (at < bytes.length) {
         const read = readSync(this.#fd, bytes, at, bytes.length - at, offset + at);
-        if (read === 0) throw new Error('it was cut while it was read');
+        if (read === 0) throw new Error('it was truncated while it was read');
         at += read;
       }
     } catch (thrown) {
@@ -56,7 +56,7 @@ class FileSource implements ObjectSource {
   }
 }
 
-/** An open file as the crate writes it. */
+/** An open file as a target. */
 class FileTarget implements ObjectTarget {
   readonly holes?: 'filled';
   readonly shortHole?: number;
@@ -80,7 +80,7 @@ class FileTarget implements ObjectTarget {
     try {
       while (at < bytes.length) {
         const written = writeSync(this.file.fd, bytes, at, Math.min(WRITE, bytes.length - at), offset + at);
-        if (written === 0) throw tookNothing();
+        if (written === 0) throw nothingWritten();
         at += written;
       }
     } catch (thrown) {
@@ -102,12 +102,12 @@ class FileTarget implements ObjectTarget {
     }
   }
 
-  /** Without blocking, since a coordinator does it while pool workers write. */
+  /** Asynchronous, since a coordinator does it while pool workers write. */
   async #fill(offset: number, length: number): Promise<void> {
     for (let at = 0; at < length && !this.#aborted; ) {
       const zeros = Math.min(ZEROS.length, length - at);
       const { bytesWritten } = await this.#done(promisify(write)(this.file.fd, ZEROS, 0, zeros, offset + at));
-      if (bytesWritten === 0) throw this.#failure(tookNothing());
+      if (bytesWritten === 0) throw this.#failure(nothingWritten());
       at += bytesWritten;
     }
   }
@@ -117,7 +117,7 @@ class FileTarget implements ObjectTarget {
     this.file.close();
   }
 
-  /** Afterwards nothing is written any more: the number of the file may soon be another one's. */
+  /** Waits for writes under way: the file descriptor may be reused for another file. */
   async abort(): Promise<void> {
     this.#aborted = true;
     await Promise.allSettled(this.#filling);
@@ -135,10 +135,10 @@ class FileTarget implements ObjectTarget {
   }
 }
 
-const tookNothing = (): Error => new Error('the system took no byte of it');
+const nothingWritten = (): Error => new Error('0 bytes were written');
 
 function openFile(spec: TargetSpec): { object: FileTarget; close: () => void } {
-  if (!('file' in spec)) throw new Error('no file of Node');
+  if (!('file' in spec)) throw new Error('not a file of Node');
   const file = openForWriting(spec.file);
   return { object: new FileTarget(file, spec.name, spec.inPlace, spec.dense, spec.sync), close: () => file.close() };
 }
@@ -148,7 +148,7 @@ export const nodeHost: WorkerHost = {
     post: (message, transfer = []) => parentPort!.postMessage(message, transfer as ArrayBuffer[]),
     listen: (message) => parentPort!.on('message', message),
   },
-  // Node has this one only.
+  // Node has only the workers engine.
   file: (spec) => ('file' in spec ? new FileSource(spec.file, spec.size) : spec.blob),
   openTarget: async (spec) =>
     'port' in spec

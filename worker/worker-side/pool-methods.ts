@@ -1,4 +1,4 @@
-// A worker of a pool: runs the jobs of any number of conversions, each of which has a port of its own to it.
+// The methods of a pool worker: runs the jobs of any number of conversions, each with its own port.
 
 import { toTargetError } from '../errors/errors.js';
 import type { FileSpec, TargetSpec } from '../messages/messages.js';
@@ -6,21 +6,21 @@ import { channelPort, type Methods, Moved, serve } from '../messages/rpc.js';
 import { instantiate, type Workers } from './wasm.js';
 import type { OpenHandle, WorkerHost } from './worker-host.js';
 
-/** A conversion as a pool worker sees it; without a target it hands its output over. */
+/** The settings of a conversion for a pool worker. Without a target, the worker returns its output. */
 export interface Attachment {
-  /** `undefined` for a source that workers do not open: jobs come with its bytes. */
+  /** `undefined` for a source that workers cannot open: jobs include its bytes. */
   files: (FileSpec | undefined)[];
   keys: Uint8Array | undefined;
   target: TargetSpec | undefined;
 }
 
-/** What the calling side asks of a pool worker. */
+/** Methods for the calling side. */
 export type PoolMethods = ReturnType<typeof poolMethods>;
 
-/** What a coordinator asks of it, by the port of one conversion. */
+/** Methods for a coordinator, on the port of one conversion. */
 export type JobMethods = ReturnType<typeof jobMethods>;
 
-/** One conversion's runner, made by its first job: the target has its length only then. */
+/** The runner of one conversion. The first job creates it: before that, the target may not have its length. */
 class JobRunner {
   #attachment: Attachment | undefined;
   #runner: Promise<Workers.Runner> | undefined;
@@ -49,17 +49,17 @@ class JobRunner {
 
   async close(): Promise<void> {
     this.#closed = true;
-    // How they ended was told to who asked for them.
+    // The callers of the jobs get their failures.
     await Promise.allSettled(this.#running);
     const runner = await this.#runner?.catch(() => undefined);
     this.#handle?.close();
     runner?.free();
-    // Where there was no job.
+    // If there was no job.
     this.#attachment?.keys?.fill(0);
   }
 
   async #run(job: Uint8Array, brought: Uint8Array[]): Promise<{ bytes?: Uint8Array<ArrayBuffer> }> {
-    // One that was on its way when the conversion ended: nobody waits for it.
+    // A job that was in transit when the conversion ended: nothing waits for it.
     if (this.#closed) throw new Error('the conversion has ended');
     this.#runner ??= this.#open(this.#attachment!);
     return (await this.#runner).run(job, brought) as Promise<{ bytes?: Uint8Array<ArrayBuffer> }>;
@@ -73,7 +73,7 @@ class JobRunner {
     }
     const files = specs.map((spec) => spec && this.host.file(spec));
     const runner = new this.crate.Runner(files, keys, this.#handle?.handle);
-    // The runner has its own copy, which it wipes.
+    // The runner has and wipes its own copy.
     keys?.fill(0);
     return runner;
   }
@@ -100,14 +100,14 @@ export function poolMethods(host: WorkerHost, glue: typeof Workers) {
       crate = instantiate(glue, module);
     },
 
-    /** Serves a conversion by `port`. */
+    /** Serves a conversion on `port`. */
     connect(connection: number, port: MessagePort): void {
       const runner = new JobRunner(crate, host);
       connections.set(connection, { runner, port });
       serve(channelPort(port), jobMethods(runner));
     },
 
-    /** Ends that, once its jobs under way have ended. */
+    /** Closes the connection, after its current jobs have ended. */
     async disconnect(connection: number): Promise<void> {
       const known = connections.get(connection);
       connections.delete(connection);

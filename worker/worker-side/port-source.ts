@@ -1,4 +1,4 @@
-// A source of the caller's, from inside a coordinator: the calling side is asked for its bytes.
+// A custom source inside a coordinator: requests its bytes from the calling side.
 
 import { cancelled, toDecantError } from '../errors/errors.js';
 import type { SourceReply, SourceRequest } from '../messages/messages.js';
@@ -13,12 +13,12 @@ interface PendingRead {
   reject(thrown: unknown): void;
 }
 
-/** More reads than this of one user wait for others to end. */
+/** The maximum number of reads at once, for each queue. */
 const READS_AT_ONCE = 8;
 
-/** What one user of a source asks for: the image itself, or a conversion for its jobs. None has to wait for another one. */
+/** The reads of one user of a source: of the image itself, or of a conversion's jobs. Users do not wait for each other. */
 export class ReadQueue {
-  /** Those that the calling side has, by their numbers, and those that wait. */
+  /** Reads that were sent, by number. */
   readonly #asked = new Map<number, PendingRead>();
   #queue: PendingRead[] = [];
 
@@ -26,7 +26,7 @@ export class ReadQueue {
 
   /** Resolves to exactly `length` bytes. */
   fetch(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
-    // The caller is never asked for nothing.
+    // The contract of sources excludes empty reads.
     if (length === 0) return Promise.resolve(new Uint8Array(0));
     const read = { id: this.source.newId(), offset, length } as PendingRead;
     read.promise = new Promise((resolve, reject) => {
@@ -37,7 +37,7 @@ export class ReadQueue {
     return read.promise;
   }
 
-  /** Nobody waits for what `fetch` has returned any more. */
+  /** Cancels the read whose promise `fetch` returned. */
   giveUp(promise: Promise<Uint8Array<ArrayBuffer>>): void {
     const waiting = this.#queue.find((read) => read.promise === promise);
     if (waiting) {
@@ -77,8 +77,8 @@ export class PortSource implements CustomSource {
     readonly size: number,
     readonly expects: boolean,
   ) {
-    // Otherwise nobody knows what a call costs: a request to a server, or a read of a file. One that is told what will be
-    // read joins ranges by itself, and reads are as they were told.
+    // A source with announcements joins ranges by itself, and must be read exactly as announced. For any other, the cost of a
+    // call is unknown: it may be a request to a server.
     this.gap = expects ? 4 << 10 : 256 << 10;
     this.worth = expects ? Number.POSITIVE_INFINITY : 1 << 20;
     port.onmessage = ({ data }) => {

@@ -1,4 +1,4 @@
-// A stream of the caller's, from inside a coordinator: the calling side is asked for its bytes, in order.
+// A custom stream inside a coordinator: requests its bytes from the calling side, in order.
 
 import { PortSource } from './port-source.js';
 import type { CustomStream } from './worker-host.js';

@@ -1,10 +1,10 @@
-// A target of the caller's, from inside a coordinator: the calling side gets the output in pieces.
+// A custom target inside a coordinator: sends the output to the calling side in pieces.
 
 import { DecantError } from '../errors/errors.js';
 import type { Piece, PortSpec, Taken } from '../messages/messages.js';
 import type { ObjectTarget } from './worker-host.js';
 
-/** The length of a piece, in bytes: a larger one is no faster, and the receiver may have to hold several. */
+/** The length of a piece, in bytes: larger ones are not faster, and the receiver may have to hold several. */
 const PIECE = 1 << 20;
 
 export class PortTarget implements ObjectTarget {
@@ -12,11 +12,11 @@ export class PortTarget implements ObjectTarget {
   readonly holes: 'told' | 'filled';
   readonly #port: MessagePort;
   readonly #most: number;
-  /** A piece in the making, where one follows the other: its first `filled` bytes are part of the output. */
+  /** The next piece, if pieces are contiguous: its first `filled` bytes are part of the output. */
   #making: { offset: number; bytes: Uint8Array<ArrayBuffer>; filled: number } | undefined;
-  #onTheWay = 0;
+  #inFlight = 0;
   #failed = false;
-  /** What waits until fewer pieces are on their way. */
+  /** Callbacks that wait until fewer pieces are in flight. */
   #waiting: (() => void)[] = [];
 
   constructor({ port, ordered, holes, pieces }: PortSpec) {
@@ -29,10 +29,10 @@ export class PortTarget implements ObjectTarget {
 
   async open(): Promise<void> {}
 
-  /** `bytes` stays until the promise resolves: what a coordinator writes lies in memory that does not move. */
+  /** `bytes` must stay valid until the promise resolves. */
   async write(offset: number, bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
-      // A copy of its own, which can be moved away.
+      // Copied, since the buffer of a piece is transferred.
       at += await this.#add(offset + at, bytes.length - at, (piece, from, length) =>
         piece.set(bytes.subarray(at, at + length), from),
       );
@@ -59,13 +59,13 @@ export class PortTarget implements ObjectTarget {
     this.#wake();
   }
 
-  /** Adds up to `most` bytes, which `fill` puts into a piece of zeros; returns how many. */
+  /** Adds up to `most` bytes, which `fill` writes into a piece of zeros. Resolves to the number of added bytes. */
   async #add(
     offset: number,
     most: number,
     fill: (piece: Uint8Array, from: number, length: number) => void,
   ): Promise<number> {
-    // Only where nothing is left out and nothing comes before its turn.
+    // Pieces are joined only if the output is contiguous and ordered.
     if (!this.ordered || this.holes === 'told') {
       const length = Math.min(most, PIECE);
       const bytes = new Uint8Array(length);
@@ -90,22 +90,22 @@ export class PortTarget implements ObjectTarget {
     await this.#send({ offset: making.offset, bytes }, [bytes.buffer]);
   }
 
-  /** Sends `piece` once another one may be on its way. */
+  /** Sends `piece` when there is room for another one in flight. */
   async #send(piece: Piece, moved: ArrayBuffer[]): Promise<void> {
-    // Counted as soon as there is room: others wait for the same.
+    // Counted without an `await` in between: others wait for the same room.
     while (this.#isWaiting(this.#most - 1)) await this.#change();
-    this.#onTheWay += 1;
+    this.#inFlight += 1;
     this.#port.postMessage(piece, moved);
   }
 
-  /** Whether more than `count` pieces are on their way. */
+  /** Whether more than `count` pieces are in flight. Throws if the target has failed. */
   #isWaiting(count: number): boolean {
-    // The calling side knows what it has failed with.
+    // The calling side knows the reason.
     if (this.#failed) throw new DecantError('target', 'Could not write the output: the target has failed');
-    return this.#onTheWay > count;
+    return this.#inFlight > count;
   }
 
-  /** Resolves when fewer pieces are on their way, or the target has failed; in the order of those who wait. */
+  /** Resolves when fewer pieces are in flight or the target has failed. First come, first served. */
   #change(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -113,7 +113,7 @@ export class PortTarget implements ObjectTarget {
   }
 
   #taken({ failed }: Taken): void {
-    this.#onTheWay -= 1;
+    this.#inFlight -= 1;
     this.#failed ||= failed;
     this.#wake();
   }

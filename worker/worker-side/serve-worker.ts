@@ -1,4 +1,4 @@
-// A worker: it can be a coordinator or a pool worker, and what it is asked decides.
+// Serves a worker, which becomes a coordinator or a pool worker by its first call.
 
 import { type Port, serve } from '../messages/rpc.js';
 import { coordinatorMethods } from './coordinator-methods.js';
@@ -18,11 +18,11 @@ export function serveWorker(host: WorkerHost, glue: typeof Workers): void {
   });
 }
 
-/** Messages between rayon's helper and the threads that it starts. */
+/** Whether a message is between wasm-bindgen-rayon and its threads. */
 const isRayons = (data: unknown): boolean =>
   String((data as { type?: unknown }).type).startsWith('wasm_bindgen_worker_');
 
-/** Serves as a coordinator of the `threads` engine. */
+/** Serves a coordinator of the `threads` engine. */
 export function serveThreads(host: WorkerHost, glue: typeof Threads): void {
   const port: Port = {
     post: host.port.post,

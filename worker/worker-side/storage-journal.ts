@@ -1,4 +1,4 @@
-// The journal of a file in the origin's private file system: what is certain to be in it. It is written where the file is.
+// The journal of a file in the origin's private file system, written by the worker that writes the file.
 
 import { JournalWriter, lineOf, wholeLines } from '../targets/journal-lines.js';
 import type { ResumePoint } from '../targets/output-target.js';
@@ -15,8 +15,8 @@ export class StorageJournal {
   }
 
   /**
-   * Begins the journal by the line `head`, or goes on with it from `resumePoint`: what it says of more is not gone on with, and must
-   * not be later. `flushData` gets the data to the disk.
+   * Starts the journal with the line `head`. If `resumePoint` is not 0, continues the journal, and adds that point so that no
+   * later one of the journal counts. `flushData` flushes the file.
    */
   static begin(
     handle: FileSystemSyncAccessHandle,
@@ -35,26 +35,26 @@ export class StorageJournal {
     return journal;
   }
 
-  /** So much is written. */
+  /** Reports that the output is written up to `resumePoint`. */
   settled(resumePoint: ResumePoint): void {
     this.#writer.settled(resumePoint);
   }
 
-  /** Ends it, after noting what is written where that is to be kept. */
-  async end(keeps: boolean): Promise<void> {
-    await (keeps ? this.#writer.keep() : this.#writer.end());
+  /** Closes the journal. With `save`, saves the latest resume point first. */
+  async end(save: boolean): Promise<void> {
+    await (save ? this.#writer.keep() : this.#writer.end());
     this.handle.close();
   }
 
   #append(text: string): void {
     const bytes = new TextEncoder().encode(text);
-    // In a private window a full storage neither throws nor writes.
+    // In a private window, full storage neither throws nor writes.
     if (this.handle.write(bytes, { at: this.handle.getSize() }) !== bytes.length)
       throw new Error('the storage is full');
     this.handle.flush();
   }
 
-  /** Removes a last line without an end, which the next one must not continue. */
+  /** Removes an unterminated last line. */
   #cutLine(): void {
     const bytes = new Uint8Array(this.handle.getSize());
     this.handle.read(bytes, { at: 0 });

@@ -1,33 +1,33 @@
-// The crate as each engine has it.
+// Instances of the wasm for each engine.
 
 import type * as Threads from 'decant-wasm/threads';
 import type * as Workers from 'decant-wasm/workers';
 import { outOfMemory } from '../errors/errors.js';
 
 export type { Threads, Workers };
-/** What both export. */
+/** The exports of both builds. */
 export type Crate = typeof Workers | typeof Threads;
 
-/** Makes an instance for the `workers` engine. */
+/** Instantiates the wasm for the `workers` engine. Throws `internal` if there is not enough memory. */
 export function instantiate(glue: typeof Workers, module: WebAssembly.Module): typeof Workers {
   initialise(glue, module);
   return glue;
 }
 
-/** Fails with `internal` where there is no memory for an instance. */
+/** Instantiates the wasm. Throws `internal` if there is not enough memory. */
 function initialise(
   glue: { initSync(given: { module: WebAssembly.Module }): unknown },
   module: WebAssembly.Module,
 ): void {
   try {
-    // The asynchronous one looks for `Request`, which makes Node load all that fetches: 20 ms.
+    // Not the asynchronous function: it uses `Request`, which makes Node load `fetch` (20 ms).
     glue.initSync({ module });
   } catch (thrown) {
     throw thrown instanceof RangeError ? outOfMemory(thrown) : thrown;
   }
 }
 
-/** Makes one for the `threads` engine, with its pool; `died` is called when one of them fails. */
+/** Instantiates the wasm for the `threads` engine and starts its pool. Calls `died` when a thread fails. */
 export async function instantiateThreads(
   glue: typeof Threads,
   module: WebAssembly.Module,
@@ -45,8 +45,8 @@ export async function instantiateThreads(
 }
 
 /**
- * The pool starts its workers by itself and does not notice when one of them fails: the job it had
- * would never end. So for as long as the pool starts, every worker made here gets a listener.
+ * Adds a listener to every worker that is created until the returned function is called. The pool creates its workers itself
+ * and does not notice when one fails, so that its job would never end.
  */
 function watchWorkers(died: (reason: string) => void): () => void {
   const original = globalThis.Worker;

@@ -1,10 +1,10 @@
-// What differs between browsers and Node, seen from inside a worker.
+// The differences between browsers and Node inside a worker.
 
 import type { FileSpec, TargetSpec } from '../messages/messages.js';
 import type { Port } from '../messages/rpc.js';
 import type { StorageJournal } from './storage-journal.js';
 
-/** A pool worker's own way to a target, as the crate takes it (`crate/src/js/handle.rs`). */
+/** A pool worker's access to a target, as the crate takes it (`crate/src/js/handle.rs`). */
 export type CrateHandle = { handle: FileSystemSyncAccessHandle } | { object: ObjectHandle };
 
 /** A target as the crate takes it (`crate/src/js/targets.rs`). */
@@ -13,52 +13,52 @@ export type CrateTarget =
   | { handle: FileSystemSyncAccessHandle }
   | { object: ObjectTarget };
 
-/** A source that is an object: `read` fills `bytes` before it returns, and may ask to let others run. */
+/** A source that is an object. `read` fills `bytes` before it returns. It may return a promise to yield to the event loop. */
 export interface ObjectSource {
   readonly size: number;
   read(offset: number, bytes: Uint8Array): Promise<void> | undefined;
 }
 
-/** A source of the caller's, whose bytes come from the calling side: `fetch` resolves to exactly `length` bytes. */
+/** A custom source, whose bytes come from the calling side. `fetch` resolves to exactly `length` bytes. */
 export interface CustomSource {
   readonly size: number;
-  /** Ranges at most this many bytes apart are better read as one. */
+  /** Ranges at most this many bytes apart are read as one. */
   readonly gap: number;
-  /** A read of this many bytes is worth its call. */
+  /** The smallest read, in bytes, that is worth a call. */
   readonly worth: number;
-  /** More reads than this wait for others to end. */
+  /** The maximum number of reads at once. */
   readonly readsAtOnce: number;
-  /** Whether it is to be told what will be read. */
+  /** Whether reads are announced. */
   readonly expects: boolean;
-  /** Ranges that the reader of this number will have fetched: `[offset, length, offset, length, ...]`; none at its end. */
+  /** Announces reads of `reader`: `[offset, length, offset, length, ...]`. Empty when the reader has ended. */
   expect(reader: number, ranges: Float64Array): void;
   fetch(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
-  /** Nobody waits for what `fetch` has returned any more. */
+  /** Cancels the read whose promise `fetch` returned. */
   giveUp(read: Promise<Uint8Array<ArrayBuffer>>): void;
 }
 
-/** A stream of the caller's: `next` resolves to the next `length` bytes, or to as many as there are. */
+/** A custom stream. `next` resolves to the next `length` bytes, or to the rest if fewer are left. */
 export interface CustomStream {
   next(length: number): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** An open target: `write` keeps nothing of `bytes` behind its return, or behind the promise with which it may ask to wait. */
+/** An open target. `write` may use `bytes` only until it returns, or until its promise settles. */
 export interface ObjectHandle {
   write(offset: number, bytes: Uint8Array): Promise<void> | undefined;
 }
 
 /**
- * A target that is an object: the crate's `Target` (`crate/src/io/target.rs`), whose contract it has. Only a `filled` one or
- * a `told` one is told of holes.
+ * A target that is an object, with the contract of the crate's `Target` (`crate/src/io/target.rs`). `hole` is called only if
+ * `holes` is set.
  */
 export interface ObjectTarget extends ObjectHandle {
-  /** Writes and holes are wanted in ascending order, one after the other. */
+  /** Whether writes and holes must come in ascending order, one at a time. */
   readonly ordered?: boolean;
-  /** What it does where the output has no data: by default what is never written reads as zero. */
+  /** Holes are reported to it (`told`) or written by it as zeros (`filled`). By default, unwritten ranges read as zeros. */
   readonly holes?: 'told' | 'filled';
-  /** Runs of zeros shorter than this, in bytes, may be written where that saves a write. */
+  /** Runs of zeros shorter than this, in bytes, may be written to save a write. */
   readonly shortHole?: number;
-  /** Before the first write; `size` is that of the output in bytes, where it is known. */
+  /** Called before the first write. `size`: the size of the output in bytes, if it is known. */
   open(size: number | undefined): Promise<void>;
   hole?(offset: number, length: number): Promise<void>;
   close(): Promise<void>;
@@ -68,30 +68,30 @@ export interface ObjectTarget extends ObjectHandle {
 /** A target that a coordinator has opened. */
 export interface OpenTarget {
   target: CrateTarget;
-  /** Whether pool workers write by themselves, each with a handle of its own. */
+  /** Whether pool workers write by themselves, each with its own handle. */
   shared: boolean;
-  /** Replaces the file by what was written, where the target alone does not. */
+  /** Replaces the file by the written output, if closing the target does not do that. */
   complete?(): Promise<void>;
-  /** Gives up what was written; `complete` was not called. */
+  /** Discards the written output, instead of `complete`. */
   abandon?(): Promise<void>;
-  /** Where what is written is noted, so that a later conversion can go on with it. */
+  /** The journal, if a later conversion can resume the output. */
   journal?: StorageJournal | undefined;
 }
 
-/** A pool worker's own way to a target, which is open. */
+/** A pool worker's open access to a target. */
 export interface OpenHandle {
   handle: CrateHandle;
   close(): void;
 }
 
 export interface WorkerHost {
-  /** To the one who started this worker. */
+  /** The port to the owner of this worker. */
   readonly port: Port;
   /** A file as the crate takes it. */
   file(spec: FileSpec): Blob | ObjectSource;
   /** Opens a target for a conversion by pool workers, or by threads in this worker. */
   openTarget(spec: TargetSpec, poolWorkers: boolean): Promise<OpenTarget>;
-  /** Browsers: whether the private file system takes a file of `size` bytes; `name` is one of a temporary file. */
+  /** Browsers: whether private storage has room for `size` bytes. Tries it with the temporary file `name`. */
   tryLength?(name: string, size: number): Promise<boolean>;
   openHandle(spec: TargetSpec): Promise<OpenHandle>;
 }

@@ -1,5 +1,5 @@
-// A download: a temporary file in the origin's private file system, then a link to it. Once the
-// link is out, the file is only ever removed: a change would spoil the download, silently.
+// A download: a temporary file in the origin's private file system, then a link to it. After the click on the link, the file
+// may only be removed: a change would silently corrupt the download.
 
 import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
@@ -10,23 +10,22 @@ import { mayDownload } from './frame.js';
 import type { TemporaryFile } from './storage.js';
 import { StoredOutput } from './stored-output.js';
 
-/** The type of a download. Without one, Chromium guesses, and adds the guess's extension to a name that has none. */
+/** The type of a download. Without one, Chromium guesses it, and adds an extension to a name without one. */
 const TYPE = 'application/octet-stream';
 
-/** Why no download can be started here, but for the storage; undefined where one can, or where nobody knows. */
+/** Why no download can be started here, apart from storage; undefined if one can, or if that is unknown. */
 export function downloadRefusal(): DecantError | undefined {
   if (typeof document === 'undefined') {
-    return new DecantError('usage', 'A download can be started by a page only', { code: 'no-page' });
+    return new DecantError('usage', 'Only a page can start a download', { code: 'no-page' });
   }
   if (mayDownload() !== false) return undefined;
-  const reason =
-    "A download would not arrive: the frame that this page lies in is sandboxed; add 'allow-downloads' to its sandbox";
+  const reason = "The frame of this page is sandboxed and blocks downloads; add 'allow-downloads' to its sandbox";
   return new DecantError('usage', reason, { code: 'sandboxed-downloads' });
 }
 
 export class DownloadTarget implements OutputTarget {
   readonly resumes = true;
-  /** The name counts at the end only: a disk that was cut off may get another one. */
+  /** Without the name, which matters only at the end: a resumed download may have another name. */
   readonly #output = new StoredOutput('download');
 
   constructor(private readonly name: string) {
@@ -35,11 +34,10 @@ export class DownloadTarget implements OutputTarget {
     if (typeof name !== 'string' || name === '') throw new DecantError('usage', 'A download needs a name');
   }
 
-  /** A browser says nothing of a download that it drops. */
+  /** A browser does not report a download that it blocks. */
   get notices(): readonly Notice[] {
     if (mayDownload() !== undefined) return [];
-    const message =
-      "If no download appears, the page around this one has sandboxed it: 'allow-downloads' must be in the sandbox";
+    const message = "If no download appears, an outer page has sandboxed this one: its sandbox needs 'allow-downloads'";
     return [{ code: 'download-unconfirmed', fields: {}, message }];
   }
 
@@ -74,6 +72,6 @@ export class DownloadTarget implements OutputTarget {
 
 async function giveBack(copy: TemporaryFile, url: string): Promise<void> {
   URL.revokeObjectURL(url);
-  // What cannot be removed now is swept when the tab is gone.
+  // If it cannot be removed now, it is swept after the tab is closed.
   await copy.remove().catch(() => {});
 }

@@ -1,24 +1,24 @@
-// The frames that a page lies in, and what they forbid.
+// The frames around a page, and their restrictions.
 
 const isInFrame = (): boolean => typeof window !== 'undefined' && window.parent !== window;
 
-/** Whether the page lies in a page of another origin. */
+/** Whether the page is in a frame of another origin. */
 export function isInForeignFrame(): boolean {
   if (!isInFrame()) return false;
   try {
-    // Another origin's is not given, or throws.
+    // The document of another origin is undefined, or access throws.
     return window.top?.document === undefined;
   } catch {
     return true;
   }
 }
 
-/** Whether the page lies in a sandboxed frame without `allow-same-origin`: it has no origin, and so no storage. */
+/** Whether the page is in a sandboxed frame without `allow-same-origin`: it has no origin, and so no storage. */
 export const isWithoutOrigin = (): boolean => isInFrame() && globalThis.origin === 'null';
 
 /**
- * Whether the frames that the page lies in allow downloads: a sandbox does so by `allow-downloads` only. Undefined where
- * only a page of another origin knows.
+ * Whether the frames around the page allow downloads: a sandbox needs `allow-downloads`. Undefined if the sandbox of an outer
+ * page of another origin is not visible.
  */
 export function mayDownload(): boolean | undefined {
   if (!isInFrame()) return true;

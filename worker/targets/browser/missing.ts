@@ -1,11 +1,11 @@
-// What a browser throws for a file that is not there, and for others that are not to be had.
+// Recognises exceptions of browsers for missing or unavailable files.
 
 export const isNamed = (thrown: unknown, name: string): boolean =>
   thrown instanceof DOMException && thrown.name === name;
 
 export const isMissing = (thrown: unknown): boolean => isNamed(thrown, 'NotFoundError');
 
-/** Returns where the file is not there; anything else is thrown again. */
+/** Returns undefined for the exception of a missing file, and rethrows any other. */
 export function unlessMissing(thrown: unknown): undefined {
   if (!isMissing(thrown)) throw thrown;
 }

@@ -1,4 +1,4 @@
-// A file in the origin's private file system: written under a temporary name, moved when complete.
+// A file in the origin's private file system: written under a temporary name, then moved.
 
 import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
@@ -14,7 +14,7 @@ import { StoredOutput } from './stored-output.js';
 export class OpfsTarget implements OutputTarget {
   readonly resumes = true;
   readonly #output: StoredOutput;
-  /** The file of the name that was there at the start, which the caller means to replace. */
+  /** The existing file at the start, which may be replaced. */
   #before: File | undefined;
   readonly #folders: string[];
   readonly #name: string;
@@ -23,10 +23,10 @@ export class OpfsTarget implements OutputTarget {
     private readonly path: string,
     private readonly sources: OpenedSource[],
   ) {
-    if (typeof path !== 'string') throw new DecantError('usage', "'opfs' is no string");
+    if (typeof path !== 'string') throw new DecantError('usage', "'opfs' must be a string");
     const names = path.split('/');
     if (names.some((name) => ['', '.', '..'].includes(name)) || names[0] === FOLDER) {
-      throw new DecantError('usage', `'${path}' is no name for a file in the browser's storage`);
+      throw new DecantError('usage', `'${path}' is not a valid file name in the browser's storage`);
     }
     this.#name = names.pop()!;
     this.#folders = names;
@@ -47,12 +47,12 @@ export class OpfsTarget implements OutputTarget {
     const { file } = this.#output;
     let folder = await storageRoot();
     for (const name of this.#folders) folder = await folder.getDirectoryHandle(name, { create: true });
-    // Of several conversions to the name, one looks and moves at a time.
+    // The lock makes the check and the move atomic among conversions to the same name.
     await navigator.locks.request(`decant:to:${this.path}`, async () => {
       const now = await (await folder.getFileHandle(this.#name).catch(unlessMissing))?.getFile();
       const { size, lastModified } = this.#before ?? {};
       if (now && (now.size !== size || now.lastModified !== lastModified)) {
-        throw new DecantError('target', `Somebody else has written '${this.path}' meanwhile; choose another output`, {
+        throw new DecantError('target', `'${this.path}' was changed during the conversion; choose another output`, {
           code: 'target-changed',
         });
       }
@@ -69,7 +69,7 @@ export class OpfsTarget implements OutputTarget {
     return this.#output.kept(identity);
   }
 
-  /** Noticed before the work and not after it: a source, a folder of the file's name, a file of a folder's. */
+  /** Fails early if the output is a source, is a folder, or has a file as its folder. */
   async #refuse(): Promise<void> {
     try {
       let folder = await storageRoot();

@@ -42,7 +42,7 @@ describe('an output that is a source', () => {
 
   test('which the dialog has emptied', async () => {
     const refused = refuseSources(asFile(folder.add('out')), [sourceOf('certain')]);
-    await expect(refused).rejects.toMatchObject({ kind: 'source', message: expect.stringContaining('has emptied it') });
+    await expect(refused).rejects.toMatchObject({ kind: 'source', message: expect.stringContaining('dialog emptied it') });
   });
 
   test('which was empty before', async () => {
@@ -70,7 +70,7 @@ describe('a file that was picked', () => {
     const target = new PickedTarget(asFile(file), []);
     await target.prepare(SIZES, signal);
     file.write('012345678');
-    await expect(target.commit(10, signal)).rejects.toThrow('it has 9 bytes and not the 10');
+    await expect(target.commit(10, signal)).rejects.toThrow('it has 9 bytes instead of 10');
   });
 
   test.each([
@@ -83,7 +83,9 @@ describe('a file that was picked', () => {
     await target.verify();
     vi.advanceTimersByTime(1);
     file.write(content);
-    await expect(target.verify()).rejects.toThrow("Another program has written 'out' meanwhile; choose another output");
+    await expect(target.verify()).rejects.toThrow(
+      "Another program has changed 'out' during the conversion; choose another output",
+    );
   });
 
   test('is never removed', async () => {
@@ -108,14 +110,17 @@ describe('a name in a folder', () => {
 
   test('needs a folder', () => {
     expect(() => new FolderTarget({} as FileSystemDirectoryHandle, 'out', [])).toThrow(
-      "'folder' is no handle of a folder",
+      "'folder' must be a handle of a folder",
     );
   });
 
   for (const [thrown, sentence] of [
     [new DOMException('x', 'NoModificationAllowedError'), "The folder 'picked' is read-only; choose another one"],
-    [new DOMException('x', 'InvalidStateError'), "The folder 'picked' takes no file called 'out'; choose another name"],
-    [new TypeError('x'), "The folder 'picked' takes no file called 'out'; choose another name"],
+    [
+      new DOMException('x', 'InvalidStateError'),
+      "The folder 'picked' does not allow the file name 'out'; choose another name",
+    ],
+    [new TypeError('x'), "The folder 'picked' does not allow the file name 'out'; choose another name"],
   ] as const) {
     test(`cannot be made: ${sentence}`, async () => {
       folder.refuse(thrown);
@@ -151,7 +156,9 @@ describe('a name in a folder', () => {
   test('is refused at the end if somebody else has written it meanwhile, and stays', async () => {
     const { target, file } = await begin();
     file.write('of somebody else');
-    await expect(target.verify()).rejects.toThrow("Another program has written 'out' meanwhile; choose another output");
+    await expect(target.verify()).rejects.toThrow(
+      "Another program has changed 'out' during the conversion; choose another output",
+    );
     await target.discard(cancelled());
     expect(folder.names).toEqual(['out']);
   });
@@ -161,7 +168,9 @@ describe('a name in a folder', () => {
     const { target } = await begin();
     vi.advanceTimersByTime(1);
     before.write('own');
-    await expect(target.verify()).rejects.toThrow("Another program has written 'out' meanwhile; choose another output");
+    await expect(target.verify()).rejects.toThrow(
+      "Another program has changed 'out' during the conversion; choose another output",
+    );
     await target.discard(cancelled());
     expect(before.content.toString()).toBe('own');
   });

@@ -1,4 +1,4 @@
-// A file that the user picked: the browser writes beside it and replaces it when it is closed.
+// Files from pickers: the browser writes to a swap file and replaces the file when it is closed.
 
 import { cancelled, DecantError, orCancelled } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
@@ -10,12 +10,12 @@ import { streamTarget } from '../stream-target.js';
 import { isNamed, unlessMissing } from './missing.js';
 import { removeUnlessBusy } from './remove.js';
 
-/** A file by its handle. It was there before, as far as can be known, so it is never removed. */
+/** A file by its handle. It is never removed, since it may have existed before. */
 export class PickedTarget implements OutputTarget {
   #stream: CustomTarget | undefined;
   /** The file as it was at the start. */
   #before: File | undefined;
-  /** The file as it was when what was written here had replaced it. */
+  /** The file as it was after it was replaced by the output. */
   written: File | undefined;
 
   constructor(
@@ -34,20 +34,24 @@ export class PickedTarget implements OutputTarget {
     await orCancelled(signal, refuseSources(this.handle, this.sources));
     this.#before = await this.handle.getFile().catch(unlessMissing);
     if (canTravel(this.handle)) return { picked: this.handle };
-    // Its content is set free only when the stream is closed, as if a worker wrote it.
+    // As with a worker, the file is replaced only when the stream is closed.
     this.#stream = new CustomTarget(streamTarget(await this.handle.createWritable({ mode: 'exclusive' })));
     return this.#stream.prepare(sizes, signal);
   }
 
   async verify(): Promise<void> {
-    // One that was removed meanwhile is made again, and one that is empty holds nothing to lose.
+    // A removed file is created again, and an empty one has nothing to lose.
     const now = await this.handle.getFile().catch(unlessMissing);
     const { size, lastModified } = this.#before ?? {};
     if (!now?.size || (now.size === size && now.lastModified === lastModified)) return;
     const { name } = this.handle;
-    throw new DecantError('target', `Another program has written '${name}' meanwhile; choose another output`, {
-      code: 'target-changed',
-    });
+    throw new DecantError(
+      'target',
+      `Another program has changed '${name}' during the conversion; choose another output`,
+      {
+        code: 'target-changed',
+      },
+    );
   }
 
   async commit(size: number, signal: AbortSignal): Promise<void> {
@@ -61,10 +65,10 @@ export class PickedTarget implements OutputTarget {
   }
 }
 
-/** A file of a name in a folder that the user picked. It is made only where it is not there yet. */
+/** A file in a picked folder. It is created if it does not exist. */
 export class FolderTarget implements OutputTarget {
   #picked: PickedTarget | undefined;
-  /** The file, where it was not there before. */
+  /** The file, if it was created here. */
   #madeHere: FileSystemFileHandle | undefined;
 
   constructor(
@@ -76,7 +80,7 @@ export class FolderTarget implements OutputTarget {
       throw new DecantError('usage', 'An output in a folder needs the name of a file');
     }
     if (typeof folder?.getFileHandle !== 'function') {
-      throw new DecantError('usage', "'folder' is no handle of a folder");
+      throw new DecantError('usage', "'folder' must be a handle of a folder");
     }
   }
 
@@ -90,7 +94,7 @@ export class FolderTarget implements OutputTarget {
       handle = await this.folder
         .getFileHandle(this.name, { create: true })
         .catch((thrown) => notMade(thrown, this.folder.name, this.name));
-      // Somebody else may have made it since the question.
+      // Another program may have created it since the check.
       if ((await handle.getFile()).size === 0) this.#madeHere = handle;
     }
     this.#picked = new PickedTarget(handle, this.sources);
@@ -103,7 +107,7 @@ export class FolderTarget implements OutputTarget {
 
   async commit(size: number, signal: AbortSignal): Promise<void> {
     await this.#picked!.commit(size, signal);
-    // What was replaced is gone; a file that is new can go again.
+    // A replaced file cannot be restored, but a new file can be removed: the cancel still counts.
     if (this.#madeHere && signal.aborted) throw cancelled();
     this.#madeHere = undefined;
   }
@@ -120,12 +124,12 @@ export class FolderTarget implements OutputTarget {
     );
   }
 
-  /** Removes the file if it is as it was made here; resolves to whether that is gone. */
+  /** Removes the file unless another program has written to it. Resolves to whether the file is gone, or not ours. */
   async #remove(made: FileSystemFileHandle): Promise<boolean> {
     const { written } = this.#picked ?? {};
     const isOurs = async () => {
       const file = await made.getFile().catch(unlessMissing);
-      // Content that was not written here is somebody else's.
+      // Other content was written by another program.
       if (!file) return false;
       return file.size === 0 || (file.size === written?.size && file.lastModified === written.lastModified);
     };
@@ -133,9 +137,9 @@ export class FolderTarget implements OutputTarget {
   }
 }
 
-/** Why there can be no file `name` in `folder`. */
+/** Throws the reason why the file `name` could not be created in `folder`. */
 function notMade(cause: unknown, folder: string, name: string): never {
-  // Chromium throws this for a folder that it may not write to: a file that is not there is not in use.
+  // Chromium throws this for a read-only folder: a missing file cannot be in use.
   if (isNamed(cause, 'NoModificationAllowedError')) {
     throw new DecantError('target', `The folder '${folder}' is read-only; choose another one`, {
       code: 'folder-read-only',
@@ -143,18 +147,22 @@ function notMade(cause: unknown, folder: string, name: string): never {
       cause,
     });
   }
-  // A name that the browser does not allow, and one that is too long for the file system.
+  // The browser does not allow the name, or it is too long for the file system.
   if (cause instanceof TypeError || isNamed(cause, 'InvalidStateError')) {
-    throw new DecantError('target', `The folder '${folder}' takes no file called '${name}'; choose another name`, {
-      code: 'name-refused',
-      fields: { folder, name },
-      cause,
-    });
+    throw new DecantError(
+      'target',
+      `The folder '${folder}' does not allow the file name '${name}'; choose another name`,
+      {
+        code: 'name-refused',
+        fields: { folder, name },
+        cause,
+      },
+    );
   }
   throw cause;
 }
 
-/** What Chromium appends to the name of the file that it writes beside another one until that is complete. */
+/** The suffix of Chromium's swap files. */
 const SWAP = '.crswap';
 
 /** Whether the folder is still where it was picked. */
@@ -163,7 +171,7 @@ async function isThere(folder: FileSystemDirectoryHandle): Promise<boolean> {
   return first !== undefined;
 }
 
-/** Whether a handle can be sent to a worker: in WebKit it cannot. */
+/** Whether a handle can be sent to a worker. WebKit cannot do so. */
 function canTravel(handle: FileSystemFileHandle): boolean {
   try {
     structuredClone(handle);

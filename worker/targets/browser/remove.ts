@@ -1,4 +1,4 @@
-// Removing a file that a worker may hold a moment longer than it lives.
+// Removes files that a terminated worker may still hold for a moment.
 
 import { isMissing } from './missing.js';
 
@@ -6,8 +6,8 @@ const TRIES = 20;
 const PAUSE = 50;
 
 /**
- * Removes the entry `name` of `folder` for as long as `isOurs` says so; what is busy all the while stays. Resolves to whether
- * it is gone, or is not ours.
+ * Removes the entry `name` of `folder` while `isOurs` resolves to `true`. Tries for a second if it is busy. Resolves to whether
+ * the entry is gone, or not ours.
  */
 export async function removeUnlessBusy(
   folder: FileSystemDirectoryHandle,

@@ -1,5 +1,5 @@
-// Temporary files in the origin's private file system. A Web Lock of a file's name tells that
-// somebody needs it; what nobody needs any more is swept.
+// Temporary files in the origin's private file system. A Web Lock with the file's name protects each file in use; files
+// without a lock are swept.
 
 import { cancelled, DecantError, orCancelled } from '../../errors/errors.js';
 import { FOLDER, JOURNAL, journalName, PROTOCOL } from '../../messages/storage-folder.js';
@@ -9,36 +9,36 @@ import { isInForeignFrame, isWithoutOrigin } from './frame.js';
 import { isMissing, unlessMissing } from './missing.js';
 import { removeUnlessBusy } from './remove.js';
 
-/** So long a worker may hold a file after it was ended, in milliseconds. */
+/** How long a terminated worker may hold a file, in milliseconds. */
 const HELD = 60_000;
-/** So long another tab may have a file that it only sweeps, in milliseconds. */
+/** How long another tab may hold the lock of a file that it sweeps, in milliseconds. */
 const SWEPT = 500;
-/** What nobody has gone on with for so long is removed, in milliseconds. */
+/** How long saved progress stays without being resumed, in milliseconds. */
 const ABANDONED = 7 * 24 * 3600 * 1000;
 
-/** Outside of a secure context neither is there, whatever the types say. */
+/** Outside of a secure context, both are missing, despite their types. */
 const hasStorage = (): boolean => navigator.storage !== undefined && navigator.locks !== undefined;
 
 const noStorage = (code: string, reason: string, cause?: unknown): DecantError =>
-  new DecantError('usage', `This way to save needs the browser's private storage, which ${reason}`, {
+  new DecantError('usage', `This kind of output needs the browser's private storage, which ${reason}`, {
     code,
     ...(cause === undefined ? {} : { cause }),
   });
 
-/** The private file system's root. Fails with `usage` where a page has none: each browser throws its own error then. */
+/** Resolves to the root of the private file system. Fails with `usage` if the page has none: browsers' errors differ then. */
 export async function storageRoot(): Promise<FileSystemDirectoryHandle> {
-  if (!globalThis.isSecureContext) throw noStorage('insecure-page', 'a page has only over https or on localhost');
+  if (!globalThis.isSecureContext) throw noStorage('insecure-page', 'is available only over https or on localhost');
   if (!hasStorage()) throw noStorage('no-storage', 'this browser does not have');
   try {
     return await navigator.storage.getDirectory();
   } catch (cause) {
     if (isWithoutOrigin()) {
-      throw noStorage('sandboxed-frame', "a sandboxed frame has only with 'allow-same-origin'", cause);
+      throw noStorage('sandboxed-frame', "is available in a sandboxed frame only with 'allow-same-origin'", cause);
     }
     if (isInForeignFrame()) {
-      throw noStorage('foreign-frame', 'this browser does not give to a frame in a page of another origin', cause);
+      throw noStorage('foreign-frame', 'this browser does not allow in a cross-origin frame', cause);
     }
-    throw noStorage('refused-storage', 'this page is not given, perhaps since the window is a private one', cause);
+    throw noStorage('refused-storage', 'is not available to this page, perhaps because the window is private', cause);
   }
 }
 
@@ -49,7 +49,7 @@ export async function storageFolder(): Promise<FileSystemDirectoryHandle> {
 
 const lockName = (file: string) => `${PROTOCOL}:${file}`;
 
-/** Takes the lock `name` until the returned function is called. Fails where `signal` is aborted before. */
+/** Takes the lock `name` until the returned function is called. Fails if `signal` is aborted first. */
 async function hold(name: string, signal?: AbortSignal): Promise<() => void> {
   const options = signal ? { signal } : {};
   return new Promise((held, failed) => {
@@ -59,8 +59,8 @@ async function hold(name: string, signal?: AbortSignal): Promise<() => void> {
 }
 
 /**
- * Removes temporary files whose tab is gone. What a conversion could go on with stays for a week, unless `declined` says of
- * the line that its journal begins with that nobody will.
+ * Removes temporary files of closed tabs. Files that can be resumed stay for a week, unless `declined` returns `true` for the
+ * head of their journal.
  */
 export async function sweepStorage(declined: (head: string) => boolean = () => false): Promise<void> {
   if (!hasStorage()) return;
@@ -68,13 +68,13 @@ export async function sweepStorage(declined: (head: string) => boolean = () => f
   for await (const name of files.keys()) {
     await navigator.locks.request(lockName(name.replace(JOURNAL, '')), { ifAvailable: true }, async (lock) => {
       if (!lock || (await mayResume(files, name, declined))) return;
-      // A file that cannot be removed now is removed the next time.
+      // A file that cannot be removed now is removed by the next sweep.
       await files.removeEntry(name).catch(() => {});
     });
   }
 }
 
-/** Whether a conversion could go on with the file `name`, or with the one whose journal it is. */
+/** Whether a conversion may resume the file `name`, or the file whose journal it is. */
 async function mayResume(
   files: FileSystemDirectoryHandle,
   name: string,
@@ -85,12 +85,12 @@ async function mayResume(
     const lines = await linesOf(files, file.name);
     return lines?.resumePoint !== undefined && Date.now() - lines.changed < ABANDONED && !declined(lines.head);
   } catch (thrown) {
-    // What is not there is not gone on with. What cannot be looked at now stays.
+    // A missing file cannot be resumed. An unreadable one stays.
     return !isMissing(thrown);
   }
 }
 
-/** What the journal of the file `name` says, and when it was changed; undefined where there is none. */
+/** Reads the journal of the file `name`, and the time of its last change; undefined if there is none. */
 export async function linesOf(
   files: FileSystemDirectoryHandle,
   name: string,
@@ -110,10 +110,10 @@ export class TemporaryFile {
     private readonly release: () => void,
   ) {}
 
-  /** An empty file with a name that was never used. What is left of others is swept: see `sweepStorage`. */
+  /** Creates an empty file with a new name. Sweeps leftovers first: see `sweepStorage`. */
   static async create(declined?: (head: string) => boolean): Promise<TemporaryFile> {
     const files = await storageFolder();
-    // It may count as used until it is gone; one that cannot be removed is no reason not to work.
+    // Leftovers may use up the quota. A failed sweep does not prevent a conversion.
     await sweepStorage(declined).catch(() => {});
     const name = crypto.randomUUID();
     const release = await hold(lockName(name));
@@ -125,7 +125,7 @@ export class TemporaryFile {
     }
   }
 
-  /** The file `name`, which is there; undefined where somebody has it. */
+  /** Takes over the existing file `name`; undefined if it is in use or gone. */
   static async take(name: string): Promise<TemporaryFile | undefined> {
     const release = await hold(lockName(name), AbortSignal.timeout(SWEPT)).catch(() => undefined);
     if (!release) return undefined;
@@ -141,32 +141,32 @@ export class TemporaryFile {
     return this.handle.name;
   }
 
-  /** Gives it the name `name` in `folder` and replaces what was there. */
+  /** Moves it to `name` in `folder`, and replaces an existing file. */
   async moveTo(folder: FileSystemDirectoryHandle, name: string): Promise<void> {
     const journal = journalName(this.handle.name);
     await this.handle.move(folder, name);
-    // One that stays is swept.
+    // A journal that stays is swept.
     await storageFolder()
       .then((files) => files.removeEntry(journal))
       .catch(() => {});
     this.release();
   }
 
-  /** From then on no conversion goes on with it. Fails where it has a journal that cannot be removed. */
+  /** Removes the journal, so that no conversion resumes the file. Fails if the journal cannot be removed. */
   async removeJournal(): Promise<void> {
     await (await storageFolder()).removeEntry(journalName(this.handle.name)).catch(unlessMissing);
   }
 
-  /** Leaves it to others. */
+  /** Releases the file without removing it. */
   leave(): void {
     this.release();
   }
 
-  /** With its journal. What a worker still holds that was ended is removed later: until then nobody else has it. */
+  /** Removes it and its journal. If a terminated worker still holds it, it is removed later, and stays locked until then. */
   async remove(): Promise<void> {
     const isGone = await this.#tryRemove().catch(() => true);
     const removed = isGone ? Promise.resolve() : this.#removeLater();
-    // What is left for another reason is swept.
+    // A file that stays is swept.
     removed.catch(() => {}).finally(() => this.release());
   }
 
@@ -175,7 +175,7 @@ export class TemporaryFile {
     while (!(await this.#tryRemove()) && Date.now() < until);
   }
 
-  /** The journal first: without it nobody goes on with the file. */
+  /** Removes the journal first: without it, no conversion resumes the file. */
   async #tryRemove(): Promise<boolean> {
     const files = await storageFolder();
     const names = [journalName(this.name), this.name];
@@ -184,16 +184,16 @@ export class TemporaryFile {
   }
 }
 
-/** The names of the files that somebody has. */
+/** The names of the files in use. */
 export async function heldNames(): Promise<Set<string>> {
   const { held = [] } = await navigator.locks.query();
   return new Set(held.flatMap(({ name }) => (name?.startsWith(lockName('')) ? [name.slice(lockName('').length)] : [])));
 }
 
 /**
- * Asks for storage that lasts where `size` bytes may not fit otherwise: some browsers give it more room, and Firefox puts
- * the question to the person. Whether the bytes fit is known only when a file has its length: Chromium estimates 10 GiB
- * at most, whatever is free. So whatever goes wrong with the question is no matter.
+ * Requests persistent storage if `size` bytes may not fit otherwise: some browsers give it a larger quota. Firefox asks the
+ * person. Failures are ignored: whether the bytes fit is known only when the file gets its size, since Chromium's estimate is
+ * at most 10 GiB. Fails only with `cancelled`.
  */
 export async function askForRoom(size: number, signal: AbortSignal): Promise<void> {
   const storage: Partial<StorageManager> = navigator.storage;

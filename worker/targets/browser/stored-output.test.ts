@@ -154,7 +154,7 @@ describe('an output with resume', () => {
   test('keeps what its journal notes', async () => {
     const { output, spec } = await begin();
     files.add(journalName(spec.opfs), `${HEAD}\n5 0\n`);
-    await expect(output.discard(cancelled(), true)).rejects.toThrow('what is done is kept');
+    await expect(output.discard(cancelled(), true)).rejects.toThrow('progress was saved');
     expect(files.names).toEqual([spec.opfs, journalName(spec.opfs)]);
     await new Promise(setImmediate);
     expect((await new StoredOutput('download').kept('it')).guestDone).toBe(5);
@@ -192,7 +192,7 @@ describe('an output with resume', () => {
   test('of another size than was written fails', async () => {
     const { output, spec } = await begin();
     (await files.getFileHandle(spec.opfs)).write('x'.repeat(9));
-    await expect(output.whole(10)).rejects.toThrow('it has 9 bytes and not the 10 that it should have');
+    await expect(output.whole(10)).rejects.toThrow('it has 9 bytes instead of 10');
   });
 });
 
@@ -206,7 +206,7 @@ describe('a file in the private file system', () => {
   const content = async (name: string) => (await (await root.getFileHandle(name)).getFile()).text();
 
   test.each(['', '/', 'a/', '/a', 'a//b', '.', '..', 'a/../b', FOLDER, `${FOLDER}/a`])('%j is refused', (path) => {
-    expect(() => new OpfsTarget(path, [])).toThrow(`'${path}' is no name for a file in the browser's storage`);
+    expect(() => new OpfsTarget(path, [])).toThrow(`'${path}' is not a valid file name in the browser's storage`);
   });
 
   test('appears under its name, in folders that are made', async () => {
@@ -225,7 +225,7 @@ describe('a file in the private file system', () => {
   test('does not replace a file that was made since', async () => {
     const target = await begin('disk.raw');
     root.add('disk.raw', 'of somebody else');
-    await expect(target.commit(10)).rejects.toThrow("Somebody else has written 'disk.raw' meanwhile");
+    await expect(target.commit(10)).rejects.toThrow("'disk.raw' was changed during the conversion");
     expect(await content('disk.raw')).toBe('of somebody else');
   });
 
@@ -233,7 +233,7 @@ describe('a file in the private file system', () => {
     const before = root.add('disk.raw', 'old');
     const target = await begin('disk.raw');
     before.lastModified += 1;
-    await expect(target.commit(10)).rejects.toThrow("Somebody else has written 'disk.raw' meanwhile");
+    await expect(target.commit(10)).rejects.toThrow("'disk.raw' was changed during the conversion");
     expect(await content('disk.raw')).toBe('old');
   });
 
@@ -259,10 +259,10 @@ describe('a file in the private file system', () => {
 
 describe('a page without private storage', () => {
   test.each<[string, () => unknown]>([
-    ['a page has only over https or on localhost', () => vi.stubGlobal('isSecureContext', false)],
+    ['is available only over https or on localhost', () => vi.stubGlobal('isSecureContext', false)],
     ['this browser does not have', () => vi.stubGlobal('navigator', {})],
     [
-      'this page is not given, perhaps since the window is a private one',
+      'is not available to this page, perhaps because the window is private',
       () => {
         const getDirectory = () => Promise.reject(new DOMException('no', 'SecurityError'));
         vi.stubGlobal('navigator', { storage: { getDirectory }, locks: {} });
@@ -270,7 +270,7 @@ describe('a page without private storage', () => {
     ],
   ])('says that it needs what %s', async (reason, stub) => {
     stub();
-    const message = `This way to save needs the browser's private storage, which ${reason}`;
+    const message = `This kind of output needs the browser's private storage, which ${reason}`;
     await expect(storageRoot()).rejects.toMatchObject({ kind: 'usage', message });
   });
 });

@@ -1,4 +1,4 @@
-// An output in the origin's private file system, as it is written: a temporary file, new or left by an earlier conversion.
+// An output in the origin's private file system while it is written: a temporary file, new or left by an earlier conversion.
 
 import type { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
@@ -6,7 +6,7 @@ import type { Kept } from '../../public/types.js';
 import { keptError, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
 import { askForRoom, heldNames, linesOf, storageFolder, TemporaryFile } from './storage.js';
 
-/** What a conversion has left, which others may hold. */
+/** A file that an earlier conversion left. Another tab may be using it. */
 interface Left {
   name: string;
   resumePoint: ResumePoint;
@@ -14,19 +14,19 @@ interface Left {
 
 export class StoredOutput {
   #file: TemporaryFile | undefined;
-  /** The line that its journal begins with, if it has one. */
-  #line: string | undefined;
+  /** The head of its journal, if it has one. */
+  #journalHead: string | undefined;
   resumePoint: ResumePoint | undefined;
 
-  /** `place` is where the output is to go. */
+  /** `place` identifies the target of the output. */
   constructor(private readonly place: string) {}
 
-  /** What was written. */
+  /** The temporary file. */
   get file(): TemporaryFile {
     return this.#file!;
   }
 
-  /** Makes the file, or takes one over. What was kept for the same place goes, where it is `declined`. */
+  /** Creates the file, or takes over an earlier one. If `declined`, removes saved progress for the same place. */
   async prepare(
     { outputSize }: Sizes,
     signal: AbortSignal,
@@ -34,7 +34,7 @@ export class StoredOutput {
     declined: boolean,
   ): Promise<TargetSpec> {
     const head = identity === undefined ? undefined : this.#head(identity);
-    this.#line = head;
+    this.#journalHead = head;
     if (head !== undefined) await this.#takeOver(head);
     this.#file ??= await TemporaryFile.create(declined ? (head) => this.#isHere(head) : undefined);
     if (outputSize !== undefined) await askForRoom(outputSize, signal);
@@ -44,7 +44,7 @@ export class StoredOutput {
     return head === undefined ? spec : { ...spec, resume: { head, resumePoint } };
   }
 
-  /** What was written, if it has `size` bytes. */
+  /** Resolves to the finished file. Fails unless it has `size` bytes. */
   async whole(size: number): Promise<File> {
     const file = await this.file.handle.getFile();
     requireSize(file.size, size);
@@ -63,7 +63,7 @@ export class StoredOutput {
     throw keptError();
   }
 
-  /** What a conversion `identity` could go on with. */
+  /** The saved progress of the conversion `identity`. */
   async kept(identity: string): Promise<Kept> {
     const head = this.#head(identity);
     const [best] = await this.#left(head);
@@ -73,17 +73,17 @@ export class StoredOutput {
     };
   }
 
-  /** The output is complete: nobody needs what was left for it by others, another tab for instance. */
+  /** Removes what other conversions, in another tab for instance, left for the same output, which is complete now. */
   async removeOthers(): Promise<void> {
-    // What cannot be removed now is swept after a week.
-    if (this.#line !== undefined) await this.#removeLeft(this.#line).catch(() => {});
+    // A file that cannot be removed now is swept after a week.
+    if (this.#journalHead !== undefined) await this.#removeLeft(this.#journalHead).catch(() => {});
   }
 
   async #removeLeft(head: string): Promise<void> {
     for (const { name } of await this.#left(head)) await (await TemporaryFile.take(name))?.remove();
   }
 
-  /** The line that a journal begins with. */
+  /** The head of the journal of the conversion `identity`. */
   #head(identity: string): string {
     return JSON.stringify([this.place, identity]);
   }
@@ -96,7 +96,7 @@ export class StoredOutput {
     for (const { name } of await this.#left(head)) {
       const file = await TemporaryFile.take(name);
       if (!file) continue;
-      const resumePoint = await certainIn(file).catch(() => undefined);
+      const resumePoint = await resumePointOf(file).catch(() => undefined);
       if (resumePoint) {
         this.#file = file;
         this.resumePoint = resumePoint;
@@ -106,13 +106,13 @@ export class StoredOutput {
     }
   }
 
-  /** What conversions with the same line have left, the most first. */
+  /** The files that conversions with the same head have left, the one with the most progress first. */
   async #left(head: string): Promise<Left[]> {
     const [files, held] = [await storageFolder(), await heldNames()];
     const left: Left[] = [];
     for await (const name of files.keys()) {
       if (held.has(name)) continue;
-      // One that cannot be read is none.
+      // An unreadable journal is ignored.
       const lines = await linesOf(files, name).catch(() => undefined);
       if (lines?.head === head && lines.resumePoint) left.push({ name, resumePoint: lines.resumePoint });
     }
@@ -120,8 +120,8 @@ export class StoredOutput {
   }
 }
 
-/** What its journal says that is there. Somebody may have gone on with it since it was found. */
-async function certainIn(file: TemporaryFile): Promise<ResumePoint | undefined> {
+/** The resume point of `file`, read again: another tab may have changed it since it was found. */
+async function resumePointOf(file: TemporaryFile): Promise<ResumePoint | undefined> {
   const resumePoint = (await linesOf(await storageFolder(), file.name))?.resumePoint;
   return resumePoint && (await file.handle.getFile()).size >= resumePoint.guest ? resumePoint : undefined;
 }

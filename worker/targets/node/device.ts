@@ -1,4 +1,4 @@
-// What lies below block devices: other devices, and the files of loop devices.
+// The storage below block devices: other devices, and the files of loop devices.
 
 import { type BigIntStats, readdir } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
@@ -7,17 +7,17 @@ import { promisify } from 'node:util';
 import { folderOf, numbersOf } from '../../sources/node/block-device.js';
 import { isSame } from './resolved-path.js';
 
-/** The device that a file lies on, or that it is. */
+/** The device of a file: itself if it is a device, otherwise the one that it is on. */
 const deviceOf = (file: BigIntStats): bigint => (file.isBlockDevice() ? file.rdev : file.dev);
 
-/** Whether one of `a` and `b` is the other, or keeps its content: a change of one may change the other. */
+/** Whether `a` and `b` are the same, or one stores the content of the other: a change of one may change the other. */
 export async function overlap(a: BigIntStats, b: BigIntStats): Promise<boolean> {
   return isSame(a, b) || (await below(a)).has(b) || (await below(b)).has(a);
 }
 
 /**
- * What keeps the content of a file, or of a block device: the devices below it, partitions and stacked ones included, and
- * the files of loop devices, with what is below those. Nothing where the system does not tell.
+ * Finds everything that stores the content of a file or block device: the devices below it, including partitions and stacked
+ * devices, the files of loop devices, and everything below those. Empty if the system does not report it.
  */
 export async function below(file: BigIntStats): Promise<Below> {
   const found = new Below();
@@ -47,17 +47,17 @@ class Below {
       this.#files.push(file);
       await this.add(deviceOf(file));
     }
-    // A partition tells nothing more, its device does.
+    // A partition has no further entries, but its device has.
     const isPartition = (await readFile(join(folder, 'partition')).catch(() => undefined)) !== undefined;
     if (isPartition) await this.#addFolder(join(folder, '..'));
-    // There are none where it is not made of others. The promises' own `readdir` ends Node 20 where permissions forbid it.
+    // Not `readdir` of `fs/promises`: it crashes Node 20 if permissions forbid it.
     for (const part of await promisify(readdir)(join(folder, 'slaves')).catch(() => [])) {
       await this.#addFolder(await realpath(join(folder, 'slaves', part)));
     }
   }
 }
 
-/** The file of a loop device. It may be out of sight, from a container for instance. */
+/** The file of a loop device. It may be invisible, in a container for instance. */
 async function loopFile(device: string): Promise<BigIntStats | undefined> {
   try {
     const line = await readFile(join(device, 'loop', 'backing_file'));

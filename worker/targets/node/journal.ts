@@ -1,4 +1,4 @@
-// What is certain to be in a partial file, on the disk beside it, so that a later conversion can go on from there.
+// The journal beside a partial file: its resume points.
 
 import { type BigIntStats, constants, fsync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
@@ -8,20 +8,20 @@ import type { ResumePoint } from '../output-target.js';
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDONLY, O_WRONLY } = constants;
 const OWNER_ONLY = 0o600;
-/** Upper bound on a journal that is read, in bytes. */
+/** The maximum size of a journal that is read, in bytes. */
 const MOST = 16 << 20;
 
 export const journalOf = (partial: Buffer): Buffer => Buffer.concat([partial, Buffer.from('.journal')]);
 
-/** Whether this user alone can have put something into the file. */
+/** Whether only this user can have written to the file. */
 export function isOwnedByUser({ uid, nlink, mode }: BigIntStats): boolean {
   const isFile = (mode & 0o170000n) === 0o100000n;
-  // Windows tells neither.
+  // Windows reports neither.
   const isOfUser = !process.getuid || (Number(uid) === process.getuid() && (mode & 0o022n) === 0n);
   return isFile && nlink === 1n && isOfUser;
 }
 
-/** What is there of the conversion `identity`, as the journal of `partial` says; undefined where it says nothing of it. */
+/** Reads the resume point of the conversion `identity` in the journal of `partial`; undefined if there is none. */
 export async function readJournal(partial: Buffer, identity: string): Promise<ResumePoint | undefined> {
   const file = await open(journalOf(partial), O_RDONLY | O_NOFOLLOW);
   try {
@@ -45,14 +45,14 @@ export class Journal {
     resumePoint?: ResumePoint,
   ) {
     const append = async (line: string) => {
-      // All of it, or it fails.
+      // Writes the whole line, or fails.
       await file.appendFile(line);
       await file.sync();
     };
     this.#writer = new JournalWriter({ flushData: () => promisify(fsync)(fd), append }, resumePoint);
   }
 
-  /** Begins one for the file `partial`, which is open as `fd`, and of which `resumePoint` is there. */
+  /** Creates the journal of the file `partial`, which is open as `fd` and written up to `resumePoint`. */
   static async create(partial: Buffer, fd: number, identity: string, resumePoint?: ResumePoint): Promise<Journal> {
     const path = journalOf(partial);
     const file = await open(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND, OWNER_ONLY);
@@ -60,7 +60,7 @@ export class Journal {
       await file.appendFile(`${identity}\n${resumePoint ? lineOf(resumePoint) : ''}`);
       await file.sync();
     } catch (thrown) {
-      // On a full disk for instance: an empty one is of no use.
+      // On a full disk, for instance: an incomplete journal is useless.
       await file.close().catch(() => {});
       await unlink(path).catch(() => {});
       throw thrown;
@@ -68,28 +68,28 @@ export class Journal {
     return new Journal(file, fd, path, resumePoint);
   }
 
-  /** Why the data did not get to the disk, where the system has told so. */
+  /** Why the data could not be flushed, if the system reported that. */
   get flushFailure(): unknown {
     return this.#writer.flushFailure;
   }
 
-  /** Whether anything is certain. */
+  /** Whether there is any saved progress. */
   get hasAny(): boolean {
     return this.#writer.hasAny;
   }
 
-  /** So much is written. */
+  /** Reports that the file is written up to `resumePoint`. */
   settled(resumePoint: ResumePoint): void {
     this.#writer.settled(resumePoint);
   }
 
-  /** Ends it; with `note`, after noting what is written. */
-  async keep(note: boolean): Promise<void> {
-    await (note ? this.#writer.keep() : this.#writer.end());
+  /** Closes the journal. With `save`, saves the latest resume point first. */
+  async keep(save: boolean): Promise<void> {
+    await (save ? this.#writer.keep() : this.#writer.end());
     await this.file.close();
   }
 
-  /** Removes it. */
+  /** Closes and removes the journal. */
   async remove(): Promise<void> {
     await this.#writer.end();
     await this.file.close();

@@ -1,4 +1,4 @@
-// The temporary file beside a target, and what processes that are gone have left of theirs.
+// The names of temporary files beside a target, and the files that dead processes have left.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { type BigIntStats, readFileSync, readlinkSync } from 'node:fs';
@@ -6,33 +6,33 @@ import { lstat, readdir, statfs, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { isSame, pathIn, type ResolvedPath } from './resolved-path.js';
 
-/** A name may have 255 bytes; so many are the target's. */
+/** The maximum bytes of the target's name in a file name, which may have 255 bytes. */
 const LONGEST = 150;
-/** What no process here is known to hold is left alone for so long after its last change, in nanoseconds. */
+/** How long after its last change a file of an unknown process stays, in nanoseconds. */
 const ABANDONED = 7n * 24n * 3600n * 1_000_000_000n;
 /**
- * What a process of another system, or of another container, may still write is gone on with no sooner, in nanoseconds: it may
- * wait for a server for 10 minutes.
+ * How long after its last change a file of another system or container may be resumed, in nanoseconds: its process may wait
+ * for a server for 10 minutes.
  */
 const RESTED = 15n * 60n * 1_000_000_000n;
 
-/** The number of no process. */
+/** Not the number of a process. */
 const NOBODY = 0;
 
-/** What becomes of a file whose process is gone: it is removed, or a later conversion goes on with it. */
+/** The fate of a file whose process is dead: it is removed, or a later conversion resumes it. */
 export type Kind = 'partial' | 'resumable';
 
-/** `.TARGET.BOOT-NAMESPACE-PROCESS-START-RANDOM.KIND`: who made it. A resumable one has a journal. */
+/** `.TARGET.BOOT-NAMESPACE-PROCESS-START-RANDOM.KIND`: identifies the process. A resumable file has a journal. */
 const NAME = /^\..*\.([0-9a-f]+)-([0-9]+)-([0-9]+)-([0-9]+)-[0-9a-f]{16}\.(partial|resumable)(\.journal)?$/s;
 
-/** The namespace in the names of files whose system does not tell of its starts. */
+/** The namespace in file names of systems that do not report their boot. */
 const UNTOLD = '0';
 
-/** Where process numbers mean what they mean to this process: one run of one system, one namespace of it. */
+/** The scope of process numbers: one boot of one system, and one namespace. */
 interface Where {
   boot: string;
   namespace: string;
-  /** Whether nobody else says the same. */
+  /** Whether it is unique. */
   isCertain: boolean;
 }
 const here: Where = (() => {
@@ -41,23 +41,23 @@ const here: Where = (() => {
     const [namespace] = /[0-9]+/.exec(readlinkSync('/proc/self/ns/pid', 'latin1'))!;
     return { boot, namespace, isCertain: true };
   } catch {
-    // Only Linux tells. The name of a machine is most likely its own.
+    // Only Linux reports it. The host name is most likely unique.
     const boot = createHash('sha256').update(hostname()).digest('hex').slice(0, 32);
     return { boot, namespace: UNTOLD, isCertain: false };
   }
 })();
 
-/** File systems that one system at a time has mounted, by their numbers in Linux (statfs(2)): ext, XFS, Btrfs and others. */
+/** File systems that only one system at a time can mount, by their numbers in statfs(2): ext, XFS, Btrfs and others. */
 const LOCAL = new Set([
   ...[0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1, 0x3153464a, 0x52654973],
-  // Overlays, and what is in memory.
+  // Overlays and tmpfs.
   ...[0x794c7630, 0x01021994],
 ]);
 
-/** When a process has started, in ticks of the system's clock: its number alone is given away again. */
+/** The start time of a process, in clock ticks: its number alone may be reused. */
 const startOf = (pid: number | 'self'): string | undefined => statOf(pid)?.[19];
 
-/** What the system tells of a process behind the name of its program, which is in parentheses and may have spaces. */
+/** The fields of /proc/PID/stat after the program's name, which is in parentheses and may contain spaces. */
 function statOf(pid: number | 'self'): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -67,15 +67,15 @@ function statOf(pid: number | 'self'): string[] | undefined {
   }
 }
 
-/** How the names of all files for a target begin. */
+/** The common prefix of the names of all files for a target. */
 function prefixOf({ name }: ResolvedPath): Buffer {
   let end = Math.min(name.length, LONGEST);
-  // Not within a character.
+  // Do not cut within a character.
   while (end > 0 && end < name.length && (name[end]! & 0xc0) === 0x80) end -= 1;
   return Buffer.concat([Buffer.from('.'), name.subarray(0, end), Buffer.from('.')]);
 }
 
-/** A name that was never used, beside the target, of a file that this process holds, or nobody. */
+/** Returns a new file name beside the target. `holder`: whether this process owns the file, or no process. */
 export function partialName(place: ResolvedPath, kind: Kind = 'partial', holder: 'self' | 'nobody' = 'self'): Buffer {
   const process_ = holder === 'self' ? `${process.pid}-${startOf('self') ?? 0}` : `${NOBODY}-0`;
   const maker = `${here.boot}-${here.namespace}-${process_}-${randomBytes(8).toString('hex')}`;
@@ -83,8 +83,8 @@ export function partialName(place: ResolvedPath, kind: Kind = 'partial', holder:
 }
 
 /**
- * The files for `place` that a later conversion can go on with: their processes are gone. Of another system that may have
- * the folder too, or of another container, that cannot be known; then nobody has changed it for a while before `now`.
+ * The files for `place` that can be resumed: their processes are dead. For another container, or another system that may have
+ * mounted the folder, that cannot be known: their files must be unchanged for a while before `now`.
  */
 export async function resumables(place: ResolvedPath, now: bigint): Promise<Buffer[]> {
   const found: Buffer[] = [];
@@ -103,20 +103,20 @@ export async function resumables(place: ResolvedPath, now: bigint): Promise<Buff
   return found;
 }
 
-/** Whether no other system has the folder: then whatever ran before this one's start is gone. */
+/** Whether only this system has mounted the folder: then all processes of earlier boots are dead. */
 const isLocal = (folder: Buffer): Promise<boolean> =>
   statfs(folder).then(
     ({ type }) => LOCAL.has(type),
     () => false,
   );
 
-/** Whether a file is for the target, and not for one whose name begins like its. */
+/** Whether a file is for the target, not for one with a longer name. */
 function isFor(name: Buffer, place: ResolvedPath): boolean {
   const prefix = prefixOf(place);
   return name.subarray(0, prefix.length).equals(prefix) && MAKER.test(name.subarray(prefix.length).toString('latin1'));
 }
 
-/** What follows the target in a name. */
+/** The part of a file name after the target's name. */
 const MAKER = /^[0-9a-f]+-[0-9]+-[0-9]+-[0-9]+-[0-9a-f]{16}\.\w+(\.journal)?$/;
 
 interface Maker {
@@ -137,17 +137,16 @@ function makerOf(name: Buffer): Maker | undefined {
 
 const isHere = ({ boot, namespace }: Maker): boolean => boot === here.boot && namespace === here.namespace;
 
-/** Whether a file's process is gone. Unless it ran here, nobody has changed the file for so long then, in nanoseconds. */
+/** Whether a file's process is dead. If it did not run here, the `age` of the last change decides, in nanoseconds. */
 function isGone({ pid, start }: Maker, wasHere: boolean, age: bigint, rest: bigint): boolean {
   if (pid === NOBODY) return true;
   return wasHere ? !isRunning(pid, start) : age > rest;
 }
 
 /**
- * Removes from the folder of `place` what has no living maker: what a process of this system has made that is gone, and,
- * since of other machines and containers that cannot be known, what nobody has changed for a week before `now`, by the clock
- * of the folder. What a conversion could go on with stays for a week too, but for `place` where that is `declined`. What is
- * in `kept` stays: somebody may want to rescue such a file.
+ * Removes the temporary files in the folder of `place` whose processes are dead. For other machines and containers that cannot
+ * be known: their files are removed a week after their last change. Files that can be resumed stay for a week too, except those
+ * for `place` if `declined`. Files in `kept` stay: a leftover may be the image that is rescued. `now` is by the clock of the folder.
  */
 export async function sweepFolder(
   place: ResolvedPath,
@@ -159,7 +158,7 @@ export async function sweepFolder(
     const maker = makerOf(name);
     if (!maker) continue;
     const mayResume = maker.kind === 'resumable' && !(declined && isFor(name, place));
-    // One that cannot be removed, or is gone meanwhile, is no reason not to convert.
+    // A file that cannot be removed does not prevent a conversion.
     await sweepOne(pathIn(place.folder, name), maker, mayResume, now, kept).catch(() => {});
   }
 }
@@ -178,7 +177,7 @@ async function sweepOne(
     await unlink(file);
 }
 
-/** Where the start of a process is not told, one of the number counts as the one that is meant: it is too early to sweepFolder. */
+/** Whether a process is running. If start times are unknown, any process with the number counts. */
 function isRunning(pid: number, start: string): boolean {
   try {
     process.kill(pid, 0);
@@ -186,7 +185,7 @@ function isRunning(pid: number, start: string): boolean {
     if ((thrown as NodeJS.ErrnoException).code === 'ESRCH') return false;
   }
   const stat = statOf(pid);
-  // One that is dead and whose parent has not looked has a number still.
+  // A zombie still has a number.
   if (stat?.[0] === 'Z' || stat?.[0] === 'X') return false;
   return (stat?.[19] ?? start) === start;
 }

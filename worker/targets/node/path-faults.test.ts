@@ -17,7 +17,7 @@ afterEach(() => {
   system.calls.length = 0;
 });
 
-/** JournalWriter `call`; returns the failure that it is to have. */
+/** Notes `call`; returns the failure that it is to have. */
 const asked = vi.hoisted(() => (call: string): Error | undefined => {
   system.calls.push(call);
   const code = system.faults.get(call);
@@ -180,7 +180,7 @@ describe('a flush of the folder', () => {
       const { commit } = await beginTo(output, { sync: true });
       if (isDone) await commit();
       else {
-        const message = `'${output}' is complete, but a power failure may take its name away: the disk reports an error`;
+        const message = `'${output}' is complete, but its name may be lost in a power failure: the disk reports an error`;
         await expect(commit()).rejects.toMatchObject({ kind: 'target', message });
       }
       expect(readFileSync(output, 'utf8')).toBe(NEW);
@@ -194,7 +194,9 @@ test('where the system has no links, of many conversions at once to one name one
   const conversions = await Promise.all(Array.from({ length: 8 }, () => beginTo(output)));
   const ends = await Promise.allSettled(conversions.map(({ commit }) => commit()));
   const failures = ends.flatMap((end) => (end.status === 'rejected' ? [(end.reason as Error).message] : []));
-  expect(failures).toEqual(Array(7).fill(`Another program has written '${output}' meanwhile; choose another output`));
+  expect(failures).toEqual(
+    Array(7).fill(`Another program has changed '${output}' during the conversion; choose another output`),
+  );
   expect(readdirSync(folder)).toEqual(['out.raw']);
 });
 

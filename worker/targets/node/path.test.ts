@@ -62,7 +62,7 @@ describe('what happens while a file is replaced:', () => {
         unlinkSync(output);
         symlinkSync(precious, output);
       },
-      'is no regular file; choose another output',
+      'is no longer a regular file; choose another output',
       { output: 'a link' },
     ],
     [
@@ -71,13 +71,13 @@ describe('what happens while a file is replaced:', () => {
         unlinkSync(output);
         mkdirSync(output);
       },
-      'is no regular file; choose another output',
+      'is no longer a regular file; choose another output',
       { output: 'a folder' },
     ],
     [
       'the output becomes another file',
       ({ output, precious }) => renameSync(precious, output),
-      'has written',
+      'has changed',
       { output: 'precious', precious: undefined },
     ],
     [
@@ -86,7 +86,7 @@ describe('what happens while a file is replaced:', () => {
         unlinkSync(output);
         writeFileSync(output, OTHER);
       },
-      'has written',
+      'has changed',
       { output: OTHER },
     ],
     ...[
@@ -105,7 +105,7 @@ describe('what happens while a file is replaced:', () => {
     ].map(([what, act, left]) => [
       what,
       ({ output }: Paths) => (act as (output: string) => void)(output),
-      'has written',
+      'has changed',
       { output: left },
     ]),
     [
@@ -123,13 +123,13 @@ describe('what happens while a file is replaced:', () => {
     [
       'the temporary file is cut',
       ({ partial }) => truncateSync(partial, SIZE - 512),
-      `it has ${SIZE - 512} bytes and not the ${SIZE} that it should have`,
+      `it has ${SIZE - 512} bytes instead of ${SIZE}`,
       {},
     ],
     [
       'the temporary file is extended',
       ({ partial }) => truncateSync(partial, SIZE + 512),
-      `it has ${SIZE + 512} bytes and not the ${SIZE} that it should have`,
+      `it has ${SIZE + 512} bytes instead of ${SIZE}`,
       {},
     ],
   ] as [string, (paths: Paths) => void, string, Partial<Record<keyof Paths, string | undefined>>][]) {
@@ -217,7 +217,7 @@ describe('a link that leads elsewhere by the end fails the conversion:', () => {
         symlinkSync('old', join(folder, 'folder-link'));
         const { commit } = await beginTo(join(folder, name), options);
         act(folder);
-        const error = { kind: 'target', code: 'target-changed', message: expect.stringContaining('leads elsewhere') };
+        const error = { kind: 'target', code: 'target-changed', message: expect.stringContaining('leads to another file') };
         await expect(commit()).rejects.toMatchObject(error);
         const left = how === 'in place' ? NEW : before;
         expect([found(join(folder, 'old', 'out.raw')), found(join(folder, 'other', 'out.raw'))]).toEqual([left, OTHER]);
@@ -250,7 +250,7 @@ describe('what happens while a new file is made:', () => {
     const output = join(folder, 'out.raw');
     const { commit } = await beginTo(output);
     writeFileSync(output, OTHER);
-    await expect(commit()).rejects.toMatchObject({ kind: 'target', message: expect.stringContaining('has written') });
+    await expect(commit()).rejects.toMatchObject({ kind: 'target', message: expect.stringContaining('has changed') });
     expect(found(output)).toBe(OTHER);
     expect(readdirSync(folder)).toEqual(['out.raw']);
   });
@@ -259,7 +259,7 @@ describe('what happens while a new file is made:', () => {
     const output = join(folder, 'out.raw');
     const { commit } = await beginTo(output);
     symlinkSync('nothing', output);
-    await expect(commit()).rejects.toMatchObject({ message: expect.stringContaining('is no regular file') });
+    await expect(commit()).rejects.toMatchObject({ message: expect.stringContaining('is no longer a regular file') });
     expect(readdirSync(folder)).toEqual(['out.raw']);
   });
 
@@ -282,7 +282,7 @@ describe('of many conversions at once to one name one is done', () => {
       const ends = await Promise.allSettled(conversions.map(({ commit }) => commit()));
       const failures = ends.flatMap((end) => (end.status === 'rejected' ? [(end.reason as Error).message] : []));
       expect(failures).toEqual(
-        Array(7).fill(`Another program has written '${output}' meanwhile; choose another output`),
+        Array(7).fill(`Another program has changed '${output}' during the conversion; choose another output`),
       );
       expect(found(output)).toBe(NEW);
       expect(readdirSync(folder)).toEqual(['out.raw']);
@@ -326,21 +326,21 @@ describe('a file that is written in place', () => {
         kind: 'usage',
         code: 'target-too-large',
         fields: { room: size, size: SIZE },
-        message: expect.stringContaining(`cut it to ${SIZE} bytes`),
+        message: expect.stringContaining(`truncate it to ${SIZE} bytes`),
       });
       expect(readFileSync(output).equals(before)).toBe(true);
     });
   }
 
   for (const [what, before, options, said] of [
-    ['that is not there', undefined, {}, /is not there, so nothing can be written into it/],
+    ['that is not there', undefined, {}, /does not exist, so it cannot be written in place/],
     [
       'that is too small',
       SIZE - 1,
       {},
       new RegExp(`holds ${SIZE - 1} bytes, but the output has ${SIZE}; choose a larger file`),
     ],
-    ['with resume', SIZE, { identity: 'it' }, /is written in place, where a conversion cannot be resumed/],
+    ['with resume', SIZE, { identity: 'it' }, /is written in place, so the conversion cannot be resumed/],
   ] as const) {
     test(`${what} is refused`, async ({ folder }) => {
       const output = join(folder, 'out.raw');
@@ -429,7 +429,7 @@ describe('a conversion with resume', () => {
     expect(first.target.resumePoint).toBeUndefined();
     expect(statSync(first.file.path.toString()).mode & 0o777).toBe(0o600);
     first.target.settled({ guest: 4096, written: 4096 });
-    await expect(first.cancel(true)).rejects.toMatchObject({ message: /^what is done is kept/ });
+    await expect(first.cancel(true)).rejects.toMatchObject({ message: /^progress was saved/ });
     expect(existsSync(output)).toBe(false);
     const second = await beginTo(output, { identity: 'it' });
     expect(second.target.resumePoint).toEqual({ guest: 4096, written: 4096 });

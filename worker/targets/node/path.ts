@@ -1,5 +1,5 @@
-// A path in Node: a temporary file beside the target, renamed over it at the end. A block device is written in place, and
-// a file where that is asked for.
+// A path in Node: a temporary file beside the target, renamed over it at the end. Block devices, and files with `existing`, are
+// written in place.
 
 import { type BigIntStats, close, constants, fchmod, fchown, fstat, fsync, lstatSync, open, renameSync } from 'node:fs';
 import { access, link, lstat, stat, unlink } from 'node:fs/promises';
@@ -18,12 +18,12 @@ import { fromRoot, isUnwritten, pathIn, type ResolvedPath, resolvePath } from '.
 import { keptFor, releaseForResume, takeOver } from './resumable.js';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
-/** What a new file may be, as far as the umask lets it. */
+/** The mode of a new file, before the umask. */
 const ANYONE = 0o666;
 const OWNER_ONLY = 0o600;
-/** Whoever runs this is to get no set-id file with an image's bytes. */
+/** Without the set-id bits: an image's bytes must not become a set-id program. */
 const PERMISSIONS = 0o777;
-/** What says that a file system has no such thing, or that it is not this user's to do. */
+/** Codes of operations that the file system does not support, or that this user may not do. */
 const CANNOT = ['EPERM', 'EACCES', 'EINVAL', 'EISDIR', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'];
 
 const about = (fd: number) => promisify(fstat)(fd, { bigint: true });
@@ -47,17 +47,17 @@ export class PathTarget implements OutputTarget {
   readonly resumes = true;
   readonly notices: Notice[] = [];
   resumePoint: ResumePoint | undefined;
-  /** What is certain in the temporary file, where a later conversion may go on with it. */
+  /** The journal of the temporary file, if a later conversion may resume it. */
   #journal: Journal | undefined;
   #place: ResolvedPath | undefined;
-  /** The path from the root: this process may go to another folder. */
+  /** The absolute path: the process may change its working directory. */
   #given: Buffer | undefined;
   #fd: number | undefined;
-  /** What is written until the rename; undefined for what is written in place. */
+  /** The path of the temporary file; undefined if the output is written in place. */
   #temporary: Buffer | undefined;
-  /** The same as the system knows it, whatever has its name by now. */
+  /** The identity of the temporary file: another file may have its name by now. */
   #made: BigIntStats | undefined;
-  /** What was there at the start, and may be replaced. */
+  /** The existing file at the start, which may be replaced. */
   #existing: BigIntStats | undefined;
 
   constructor(
@@ -74,11 +74,11 @@ export class PathTarget implements OutputTarget {
       const existing = await this.#examine(place);
       this.#existing = existing;
       if (this.options.existing && !existing) {
-        throw new DecantError('usage', `'${this.path}' is not there, so nothing can be written into it`);
+        throw new DecantError('usage', `'${this.path}' does not exist, so it cannot be written in place`);
       }
       if (!this.options.existing && !existing?.isBlockDevice()) return await this.#openFile(place, existing, identity);
       if (identity === undefined) return await this.#openInPlace(place, existing!, sizes);
-      throw new DecantError('usage', `'${this.path}' is written in place, where a conversion cannot be resumed`);
+      throw new DecantError('usage', `'${this.path}' is written in place, so the conversion cannot be resumed`);
     } catch (thrown) {
       throw fileError(thrown, 'target', `write '${this.path}'`);
     }
@@ -88,7 +88,7 @@ export class PathTarget implements OutputTarget {
     try {
       if (this.#temporary) await this.#replace(this.#place!, this.#temporary, size);
       else {
-        // The links to a device may be made anew once it is written.
+        // Links to a device may be recreated when it is written.
         if (!this.#existing?.isBlockDevice()) await this.#requireSamePlace(this.#place!);
         await this.#close();
       }
@@ -105,7 +105,7 @@ export class PathTarget implements OutputTarget {
     const journal = this.#journal;
     this.#journal = undefined;
     if (journal && keep) {
-      // What a system has failed to write it does not tell again: nothing more is certain then.
+      // The system reports a failed write only once: after it, a flush proves nothing.
       await journal.keep(kind !== 'target');
       if (journal.hasAny && (await releaseForResume(this.#place!, this.#temporary!, this.#made!))) {
         await this.#close();
@@ -115,7 +115,7 @@ export class PathTarget implements OutputTarget {
     await journal?.remove().catch(() => {});
     const temporary = this.#temporary;
     this.#temporary = undefined;
-    // Some file systems number a file anew once nobody has it open.
+    // Before the close: some file systems change the number of a file that is not open.
     const isOurs = temporary !== undefined && (await this.#isOurs(temporary).catch(() => false));
     await this.#close();
     if (!isOurs) return;
@@ -130,39 +130,39 @@ export class PathTarget implements OutputTarget {
     try {
       return await keptFor(await resolvePath(this.path), identity);
     } catch (thrown) {
-      throw fileError(thrown, 'target', `look at '${this.path}'`);
+      throw fileError(thrown, 'target', `examine '${this.path}'`);
     }
   }
 
-  /** Whether nobody has removed or replaced the temporary file. */
+  /** Whether the temporary file was neither removed nor replaced. */
   async #isOurs(temporary: Buffer): Promise<boolean> {
     const there = await lstat(temporary, { bigint: true }).catch(unlessMissing);
     return there !== undefined && there.dev === this.#made?.dev && there.ino === this.#made?.ino;
   }
 
-  /** The files that are read, in their order; undefined for what is no file. */
+  /** The source files in order; undefined for a source that is not a file. */
   async #sourceFiles(): Promise<(BigIntStats | undefined)[]> {
     return Promise.all(this.sources.map(async (spec) => ('file' in spec ? about(spec.file.fd) : undefined)));
   }
 
-  /** What is there, where it may be replaced; undefined where nothing is. */
+  /** Checks the existing file at the target; undefined if there is none. Fails if it must not be replaced. */
   async #examine({ folder, name }: ResolvedPath): Promise<BigIntStats | undefined> {
     const target = pathIn(folder, name);
-    // As the system finds it, and as it was found here.
+    // The file that the system finds, and the one that `resolvePath` found.
     const [asked, found] = [await find(this.path), await find(target)];
     if (asked && !asked.isFile() && !asked.isBlockDevice()) {
       throw new DecantError('usage', `'${this.path}' is neither a regular file nor a block device`);
     }
     if (asked?.dev !== found?.dev || asked?.ino !== found?.ino) {
-      throw new DecantError('usage', `'${this.path}' stands for a file without a name; name one`);
+      throw new DecantError('usage', `'${this.path}' has no file path (for example /dev/fd/3)`);
     }
-    // A rename would not ask.
+    // A rename does not check the permission of the file.
     if (found) await access(target, constants.W_OK);
     await this.#requireNoSource(found, await stat(folder, { bigint: true }));
     return found;
   }
 
-  /** Fails where what is there, or where nothing is a device below `folder`, keeps what is read, or is kept by it. */
+  /** Fails if the existing file overlaps a source, or, without one, if a device below `folder` is a source. */
   async #requireNoSource(found: BigIntStats | undefined, folder: BigIntStats): Promise<void> {
     for (const [at, source] of (await this.#sourceFiles()).entries()) {
       if (!source) continue;
@@ -186,15 +186,15 @@ export class PathTarget implements OutputTarget {
     if (identity !== undefined) temporary = await this.#resume(place, temporary, identity, this.#made.mtimeNs);
     else if (existing) await keepOwnerAndMode(this.#fd, existing);
     const kept = [existing, ...(await this.#sourceFiles())];
-    // A folder that cannot be listed may have leftovers; it is no reason not to convert.
+    // A failed sweep, in a folder that cannot be listed for instance, does not prevent a conversion.
     await sweepFolder(place, this.#made.mtimeNs, kept, identity === undefined).catch(() => {});
     const file = openFile(this.#fd, temporary, this.#made);
-    // What is resumed is certain before its journal goes.
+    // A resumed file must be flushed before its journal is removed.
     const sync = this.options.sync === true || identity !== undefined;
     return { file, name: this.path, inPlace: false, dense: this.options.sparse === false, sync };
   }
 
-  /** Goes on with what an earlier conversion has left, if it has, instead of the new file. Returns the path of what is used. */
+  /** Resumes the file of an earlier conversion, if there is one, instead of the new file. Returns the path that is used. */
   async #resume(place: ResolvedPath, fresh: Buffer, identity: string, now: bigint): Promise<Buffer> {
     const left = await takeOver(place, identity, now);
     if (!left) {
@@ -211,12 +211,12 @@ export class PathTarget implements OutputTarget {
     return left.path;
   }
 
-  /** A device, or a file that has its size already. */
+  /** Opens a device, or an existing file, to be written in place. */
   async #openInPlace({ folder, name }: ResolvedPath, there: BigIntStats, sizes: Sizes): Promise<TargetSpec> {
     const { outputSize: size, hasFooter = false } = sizes;
     const isDevice = there.isBlockDevice();
     if (size === undefined) {
-      const message = `'${this.path}' is written in place and takes no output of unknown size`;
+      const message = `'${this.path}' is written in place, so the size of the output must be known`;
       throw new DecantError('usage', message, { code: 'size-needed' });
     }
     const room = isDevice ? await deviceSize(there.rdev) : Number(there.size);
@@ -229,41 +229,41 @@ export class PathTarget implements OutputTarget {
     }
     if (hasFooter && room > size) this.#requireCut(isDevice, room, size);
     const path = pathIn(folder, name);
-    // Of a device O_EXCL says that nobody else has it mounted.
+    // For a device, O_EXCL fails if it is mounted.
     this.#fd = await promisify(open)(path, isDevice ? O_WRONLY | O_EXCL : O_WRONLY);
     const opened = await about(this.#fd);
     const isSameOne = isDevice ? opened.isBlockDevice() && opened.rdev === there.rdev : isUnwritten(there, opened);
     if (!isSameOne) {
       throw new DecantError('target', `'${this.path}' was replaced while it was opened; try again`);
     }
-    // What cannot be taken is told by a flush at the latest.
+    // With `sync`: failed writes are reported by the flush at the latest.
     return { file: openFile(this.#fd, path, opened), name: this.path, inPlace: true, dense: true, sync: true };
   }
 
-  /** Fails where readers would find no footer at the end of the file. A device rarely has the size of an output. */
+  /** Fails if readers would not find the footer at the end of the file. For a device, adds a notice: its size is fixed. */
   #requireCut(isDevice: boolean, room: number, size: number): void {
     const fields = { room, size };
-    const problem = `'${this.path}' holds ${room} bytes and the output has ${size}: readers that look for its footer at the end of the ${isDevice ? 'device' : 'file'} find none`;
+    const problem = `'${this.path}' holds ${room} bytes, but the output has ${size}: readers will not find its footer at the end of the ${isDevice ? 'device' : 'file'}`;
     if (isDevice) {
       this.notices.push({ code: 'footer-inside', fields, message: problem });
       return;
     }
-    const message = `${problem}; cut it to ${size} bytes first, or write a new file`;
+    const message = `${problem}; truncate it to ${size} bytes first, or write a new file`;
     throw new DecantError('usage', message, { code: 'target-too-large', fields });
   }
 
-  /** Fails where the path leads to another file than at the start. */
+  /** Fails if the path leads to another file than at the start. */
   async #requireSamePlace({ folder, name }: ResolvedPath): Promise<void> {
     const now = await resolvePath(this.path, this.#given).catch((cause: unknown) => cause);
     const isSamePlace = isPlace(now) && now.folder.equals(folder) && now.name.equals(name);
     if (isSamePlace) return;
-    throw new DecantError('target', `By now '${this.path}' leads elsewhere; convert again`, {
+    throw new DecantError('target', `'${this.path}' now leads to another file; convert again`, {
       code: 'target-changed',
       ...(isPlace(now) ? {} : { cause: now }),
     });
   }
 
-  /** Puts the finished file into its place, if it is still what was written, and in the place where it was to go. */
+  /** Renames the finished file to the target, after checking that neither was replaced by another program. */
   async #replace(place: ResolvedPath, temporary: Buffer, size: number): Promise<void> {
     if (this.#journal?.flushFailure !== undefined) throw this.#journal.flushFailure;
     const made = await about(this.#fd!);
@@ -275,16 +275,16 @@ export class PathTarget implements OutputTarget {
       );
     }
     const target = pathIn(place.folder, place.name);
-    // By now something else may be there, the image for instance, or a link that leads elsewhere.
+    // Another file may be there by now: the image, for instance, or a link.
     const there = await lstat(target, { bigint: true }).catch(unlessMissing);
     if (there && !there.isFile()) {
-      throw new DecantError('target', `By now '${this.path}' is no regular file; choose another output`);
+      throw new DecantError('target', `'${this.path}' is no longer a regular file; choose another output`);
     }
     await this.#requireNoSource(there, made);
     await this.#requireSamePlace(place);
-    // They may have been changed meanwhile.
+    // Again: owner and mode may have changed during the conversion.
     if (there) await keepOwnerAndMode(this.#fd!, there);
-    // It was this user's alone, so that nobody could put anything into it.
+    // A resumable file had mode 0600, so that no other user could write to it.
     else if (this.#journal) await promisify(fchmod)(this.#fd!, ANYONE & ~process.umask());
     const journal = this.#journal;
     await this.#close();
@@ -296,7 +296,7 @@ export class PathTarget implements OutputTarget {
     if (this.options.sync) await this.#flushName(place.folder);
   }
 
-  /** Also what other conversions have left for the place, which is taken now. */
+  /** Removes the journal, and files that other conversions left for this target. */
   async #removeJournal(journal: Journal, place: ResolvedPath): Promise<void> {
     await sweepFolder(place, this.#made!.mtimeNs, await this.#sourceFiles(), true).catch(() => {});
     try {
@@ -310,25 +310,29 @@ export class PathTarget implements OutputTarget {
     }
   }
 
-  /** Fails where what is there is not what was there at the start, unchanged: nobody has asked to replace anything else. */
+  /** Fails unless `there` is the unchanged file of the start: the caller did not ask to replace any other. */
   #requireExisting(there: BigIntStats): void {
     if (this.#existing && isUnwritten(this.#existing, there)) return;
-    throw new DecantError('target', `Another program has written '${this.path}' meanwhile; choose another output`, {
-      code: 'target-changed',
-    });
+    throw new DecantError(
+      'target',
+      `Another program has changed '${this.path}' during the conversion; choose another output`,
+      {
+        code: 'target-changed',
+      },
+    );
   }
 
-  /** Gives the file its name, where nothing has it. */
+  /** Moves the file to a name that did not exist at the start. */
   async #name(temporary: Buffer, target: Buffer): Promise<void> {
     try {
-      // Unlike a rename this fails where somebody else has made a file of the name since.
+      // Unlike a rename, a link fails if another program has created the file by now.
       await link(temporary, target);
     } catch (thrown) {
       if ((thrown as NodeJS.ErrnoException).code === 'EEXIST') {
         this.#requireExisting(await lstat(target, { bigint: true }));
       }
       refused(thrown as NodeJS.ErrnoException);
-      // A file system without links.
+      // The file system has no hard links.
       this.#rename(temporary, target);
       return;
     }
@@ -340,7 +344,7 @@ export class PathTarget implements OutputTarget {
     }
   }
 
-  /** Replaces what was there at the start. Synchronously: else several conversions of this process could pass the check. */
+  /** Replaces the file of the start. Synchronous, so that only one conversion of this process passes the check. */
   #rename(temporary: Buffer, target: Buffer): void {
     const there = lstatSync(target, { bigint: true, throwIfNoEntry: false });
     if (there) this.#requireExisting(there);
@@ -349,11 +353,11 @@ export class PathTarget implements OutputTarget {
 
   async #flushName(folder: Buffer): Promise<void> {
     try {
-      // Where folders cannot be flushed, or this one is not this user's to read, the file itself was.
+      // If this folder cannot be flushed, or read by this user, the flushed file has to do.
       await flushFolder(folder).catch(refused);
     } catch (cause) {
       const reason = fileReason(cause);
-      const message = `'${this.path}' is complete, but a power failure may take its name away: ${reason}`;
+      const message = `'${this.path}' is complete, but its name may be lost in a power failure: ${reason}`;
       throw new DecantError('target', message, { cause });
     }
   }
@@ -372,8 +376,8 @@ const notRemoved = (temporary: Buffer, cause: unknown): string =>
   `'${temporary}' could not be removed: ${fileReason(cause)}`;
 
 /**
- * As far as the system lets it; by these nobody gets to read what they could not read before. Access control lists are not
- * seen here: with one, the permissions of the group are those that the list has at most.
+ * Copies owner and mode as far as the system allows, without giving anybody more access than before. Access control lists are
+ * not visible here: with one, the group's mode bits are the maximum of the list.
  */
 async function keepOwnerAndMode(fd: number, { uid, gid, mode }: BigIntStats): Promise<void> {
   const keeps = async (owner: number) =>
@@ -381,7 +385,7 @@ async function keepOwnerAndMode(fd: number, { uid, gid, mode }: BigIntStats): Pr
       () => true,
       (thrown) => refused(thrown),
     );
-  // The owner first: it takes the set-id bits away, and a group must not get what another one had.
+  // The owner first: a change of owner clears the set-id bits, and the old group's permissions are not for a new group.
   const hasGroup = (await keeps(Number(uid))) || (await keeps(-1));
   const permissions = Number(mode) & PERMISSIONS;
   const others = permissions & 0o7;
@@ -389,7 +393,7 @@ async function keepOwnerAndMode(fd: number, { uid, gid, mode }: BigIntStats): Pr
   await promisify(fchmod)(fd, kept).catch(refused);
 }
 
-/** False where the system has refused it, and a failure where something else is wrong. */
+/** Returns false if the system refused the operation, and rethrows any other failure. */
 function refused(thrown: NodeJS.ErrnoException): false {
   if (!CANNOT.includes(thrown.code ?? '')) throw thrown;
   return false;

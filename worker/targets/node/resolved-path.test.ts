@@ -48,7 +48,7 @@ describe('resolvePath', () => {
       process.chdir(makeLinks(join(folder, 'it')));
       await expect(resolvePath(path)).rejects.toMatchObject({
         kind: 'usage',
-        message: expect.stringContaining('names a folder; name a file'),
+        message: expect.stringContaining('is a folder; choose a file'),
       });
     });
   }
@@ -56,7 +56,7 @@ describe('resolvePath', () => {
   test('a circle of links is refused', async ({ folder }) => {
     await expect(resolvePath(join(makeLinks(join(folder, 'it')), 'circle'))).rejects.toMatchObject({
       kind: 'usage',
-      message: expect.stringContaining('is a link in a circle'),
+      message: expect.stringContaining('is a circular link'),
     });
   });
 
@@ -68,7 +68,7 @@ describe('resolvePath', () => {
       for (let at = 0; at < links; at += 1) symlinkSync(`link${at + 1}`, join(folder, `link${at}`));
       const found = resolvePath(join(folder, 'link0'));
       if (isFound) expect((await found).name.toString()).toBe(`link${links}`);
-      else await expect(found).rejects.toThrow('is a link in a circle');
+      else await expect(found).rejects.toThrow('is a circular link');
     });
   }
 

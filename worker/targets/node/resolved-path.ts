@@ -1,16 +1,16 @@
-// The file that a path stands for, found as the system finds it: a temporary file has to be made beside that one.
-// Names are bytes here: a folder's may be no text.
+// Resolves a path as the system does, so that a temporary file can be created beside its file. Names are bytes, since they may
+// not be text.
 
 import type { BigIntStats } from 'node:fs';
 import { readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, resolve, sep } from 'node:path';
 import { DecantError } from '../../errors/errors.js';
 
-/** As Linux has it. */
+/** The limit of Linux. */
 const MAX_LINKS = 40;
 const SLASH = '/'.charCodeAt(0);
 
-/** A name in a folder that has no links in its path. */
+/** A name in a folder whose path has no links. */
 export interface ResolvedPath {
   folder: Buffer;
   name: Buffer;
@@ -18,7 +18,7 @@ export interface ResolvedPath {
 
 export const pathIn = (folder: Buffer, name: Buffer): Buffer => Buffer.concat([folder, Buffer.from([SLASH]), name]);
 
-/** `path` from the root, whatever folder this process goes to later. Links in it stay. */
+/** Makes `path` absolute, for a later change of the working directory. Links in it are kept. */
 export async function fromRoot(path: string): Promise<Buffer> {
   if (isAbsolute(path)) return Buffer.from(path);
   if (sep !== '/') return Buffer.from(resolve(path));
@@ -26,8 +26,8 @@ export async function fromRoot(path: string): Promise<Buffer> {
 }
 
 /**
- * Follows links one by one, each from the folder that it is in. The file need not exist, not even behind a link. `given`
- * is the path where it may have been given in another folder.
+ * Follows links one by one, each relative to its folder. The file need not exist, even as the target of a link. `given` is the
+ * absolute path, if the working directory may have changed.
  */
 export async function resolvePath(path: string, given: Buffer = Buffer.from(path)): Promise<ResolvedPath> {
   if (sep !== '/') return findByLetters(given.toString());
@@ -36,27 +36,27 @@ export async function resolvePath(path: string, given: Buffer = Buffer.from(path
     const end = at.lastIndexOf(SLASH) + 1;
     const name = at.subarray(end);
     if (['', '.', '..'].includes(name.toString('latin1'))) {
-      throw new DecantError('usage', `'${path}' names a folder; name a file`);
+      throw new DecantError('usage', `'${path}' is a folder; choose a file`);
     }
     const folder = await findFolder(end === 0 ? '.' : at.subarray(0, end), path);
     const link = await readlink(pathIn(folder, name), 'buffer').catch(unlessNoLink);
     if (!link) return { folder, name };
     at = link[0] === SLASH ? link : pathIn(folder, link);
   }
-  throw new DecantError('usage', `'${path}' is a link in a circle`);
+  throw new DecantError('usage', `'${path}' is a circular link`);
 }
 
-/** The real path of `folder`. Something else may lie under that: another mount, or another view of all of them. */
+/** The real path of `folder`. Fails if another folder is at that path, because of another mount or mount namespace. */
 async function findFolder(folder: string | Buffer, path: string): Promise<Buffer> {
   const real = await realpath(folder, 'buffer');
   const [named, found] = [await stat(folder, { bigint: true }), await stat(real, { bigint: true })];
   if (named.dev === found.dev && named.ino === found.ino) return real;
-  throw new DecantError('usage', `The folder of '${path}' cannot be reached by a path of its own; name another one`);
+  throw new DecantError('usage', `The folder of '${path}' cannot be reached by its real path; choose another folder`);
 }
 
-/** On Windows names are text, and `..` is resolved before links are. */
+/** Windows: names are text, and `..` is resolved before links. */
 async function findByLetters(path: string): Promise<ResolvedPath> {
-  if (/[\\/]\.*$/.test(path)) throw new DecantError('usage', `'${path}' names a folder; name a file`);
+  if (/[\\/]\.*$/.test(path)) throw new DecantError('usage', `'${path}' is a folder; choose a file`);
   const target = await realpath(path).catch(() => resolve(path));
   return { folder: Buffer.from(await realpath(dirname(target))), name: Buffer.from(basename(target)) };
 }
@@ -66,24 +66,24 @@ function unlessNoLink(thrown: NodeJS.ErrnoException): undefined {
 }
 
 /**
- * Whether two are one file. It may be seen through two mounts that each have a device number of their own, as a layer
- * of an overlay has, or a network folder that is mounted twice. Only copies of a whole file system have all of these in
- * common without being one.
+ * Whether two files are the same. The device numbers may differ if a file is visible through two mounts, such as a layer of an
+ * overlay, or a network folder that is mounted twice. Then inode, size and times decide: only copies of a whole file system
+ * have all of them in common too.
  */
 export function isSame(a: BigIntStats, b: BigIntStats): boolean {
-  // A device may have several names that are no links.
+  // A device may have several nodes.
   if (a.isBlockDevice() && b.isBlockDevice()) return a.rdev === b.rdev;
   if (a.ino !== b.ino) return false;
   return a.dev === b.dev || (a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs);
 }
 
 /**
- * Whether `now` is the file `before`, with the same content. The time of its last change of any kind is compared unless its
- * permissions, its owner or the number of its names account for that change.
+ * Whether `now` is the file `before` with the same content. A different ctime is accepted only if the mode, the owner or the
+ * number of links has changed too.
  */
 export function isUnwritten(before: BigIntStats, now: BigIntStats): boolean {
   const same = (...fields: (keyof BigIntStats)[]) => fields.every((field) => before[field] === now[field]);
-  // The inode number of a deleted file is used again, but not with its time of birth.
+  // The inode number of a deleted file may be reused, but with another birth time.
   return (
     same('dev', 'ino', 'birthtimeNs', 'size', 'mtimeNs') && (same('ctimeNs') || !same('mode', 'uid', 'gid', 'nlink'))
   );

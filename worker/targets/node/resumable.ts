@@ -1,4 +1,4 @@
-// A partial file with a journal, which a later conversion can go on with.
+// Partial files with a journal, which a later conversion can resume.
 
 import { type BigIntStats, close, constants, fstat, ftruncate, open } from 'node:fs';
 import { lstat, rename, unlink } from 'node:fs/promises';
@@ -19,8 +19,8 @@ export interface Resumed {
 }
 
 /**
- * Takes over what an earlier conversion `identity` to `place` has left, if it has: then the file has all up to what its
- * journal says, and nothing behind. `now` is the time by the clock of the folder.
+ * Takes over a file that an earlier conversion `identity` left for `place`, if there is one. The file is truncated to its
+ * resume point. `now` is the time by the clock of the folder.
  */
 export async function takeOver(place: ResolvedPath, identity: string, now: bigint): Promise<Resumed | undefined> {
   for (const { path, resumePoint } of await leftFor(place, identity, now)) {
@@ -30,7 +30,7 @@ export async function takeOver(place: ResolvedPath, identity: string, now: bigin
   return undefined;
 }
 
-/** What `takeOver` would go on with. */
+/** The progress that `takeOver` would resume. */
 export async function keptFor(place: ResolvedPath, identity: string): Promise<Kept> {
   const left = () => leftFor(place, identity, BigInt(Date.now()) * 1_000_000n);
   const [best] = await left();
@@ -38,14 +38,14 @@ export async function keptFor(place: ResolvedPath, identity: string): Promise<Ke
     guestDone: best?.resumePoint.guest ?? 0,
     async discard() {
       for (const { path } of await left()) {
-        // The journal first: without it nobody goes on with the file.
+        // The journal first: without it, no conversion resumes the file.
         for (const file of [journalOf(path), path]) await unlink(file).catch(unlessGone);
       }
     },
   };
 }
 
-/** What conversions `identity` to `place` have left, the most first. */
+/** The files that conversions `identity` left for `place`, the one with the most progress first. */
 async function leftFor(
   place: ResolvedPath,
   identity: string,
@@ -53,7 +53,7 @@ async function leftFor(
 ): Promise<{ path: Buffer; resumePoint: ResumePoint }[]> {
   const left: { path: Buffer; resumePoint: ResumePoint }[] = [];
   for (const path of await resumables(place, now)) {
-    // One that cannot be read is none.
+    // An unreadable journal is ignored.
     const resumePoint = await readJournal(path, identity).catch(() => undefined);
     if (resumePoint) left.push({ path, resumePoint });
   }
@@ -65,15 +65,15 @@ function unlessGone(thrown: NodeJS.ErrnoException): void {
 }
 
 /**
- * Lets go of what this process has made, so that others, and this one, can go on with it. It has a journal. Returns whether it
- * is still there.
+ * Releases a file of this process, which has a journal, so that any process can resume it. Resolves to whether it still
+ * exists.
  */
 export const releaseForResume = (place: ResolvedPath, path: Buffer, made: BigIntStats): Promise<boolean> =>
   isRenamed(path, pathIn(place.folder, partialName(place, 'resumable', 'nobody')), made);
 
 /**
- * Undefined where another process was faster, or the file is not what it should be. Its journal is a new one: whoever made the
- * file may not be gone after all, and notes in the old one what is cut off here.
+ * Claims a file. Undefined if another process was faster, or the file is not valid. It gets a new journal: if its process is
+ * alive after all, that may still write resume points to the old one that are cut off here.
  */
 async function claim(
   place: ResolvedPath,
@@ -90,7 +90,7 @@ async function claim(
       const path = pathIn(place.folder, partialName(place, 'resumable'));
       journal = await Journal.create(path, fd, identity, resumePoint);
       if (await isMoved(left, path, stats)) {
-        // A system that stopped may have left anything behind what is certain.
+        // After a crash of the system, anything may follow the resume point.
         await promisify(ftruncate)(fd, resumePoint.guest);
         await unlink(journalOf(left)).catch(unlessGone);
         return { path, fd, resumePoint, journal };
@@ -105,7 +105,7 @@ async function claim(
   return undefined;
 }
 
-/** Renames the file: of several processes one can. */
+/** Renames the file: only one of several processes can. */
 async function isMoved(left: Buffer, path: Buffer, { dev, ino }: BigIntStats): Promise<boolean> {
   try {
     await rename(left, path);
