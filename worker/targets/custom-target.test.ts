@@ -139,7 +139,7 @@ describe('a target fails a conversion', () => {
       () => Promise.reject(new DOMException('', 'QuotaExceededError')),
       "Could not write the output: the disk or the browser's storage is full; free some space",
     ],
-    ['by no reason at all', () => Promise.reject(), 'Could not write the output: its reader has closed the stream'],
+    ['without a reason', () => Promise.reject(), 'Could not write the output: its reader has closed the stream'],
   ];
   for (const [how, fail, message] of failures) {
     test.each(['open', 'write', 'hole', 'close'])(`${how}, in %s`, async (method) => {
@@ -165,7 +165,7 @@ describe('a target fails a conversion', () => {
     });
   }
 
-  test('the cause is the error that the target has thrown', async () => {
+  test('the thrown error is the cause', async () => {
     const error = await convert(noting({ write: () => Promise.reject(cause) }));
     expect(error?.cause).toBe(cause);
   });
@@ -175,7 +175,7 @@ describe('a target fails a conversion', () => {
     expect((await convert(target))?.cause).toBe(cause);
   });
 
-  test('what abort could not remove is told, by an error of another copy of the package too', async () => {
+  test('abort can report a remaining output, also by an error of another copy of the package', async () => {
     const stays = new DecantError('target', 'a part stays', { code: 'left-behind', fields: { leftAt: 'there' } });
     for (const thrown of [stays, { ...stays.toJSON() }]) {
       const { output } = await begin(noting({ abort: () => Promise.reject(thrown) }));
@@ -298,7 +298,7 @@ describe('a target that hangs', () => {
 });
 
 describe('a target to which another conversion writes', () => {
-  test('is refused, and stays as it is', async () => {
+  test('is refused and left alone', async () => {
     const target = noting();
     const { output } = await begin(target);
     const second = new CustomTarget(target);
@@ -315,14 +315,14 @@ describe('a target that resumes', () => {
   const resuming = (resumePoint: unknown, changes: object = {}) =>
     noting({ resumes: true, ordered: true, open: async () => resumePoint, ...changes });
 
-  test('gets the identity, and reports what it has', async () => {
+  test('gets the identity and returns a resume point', async () => {
     const open = vi.fn(async () => ({ offset: 8192, written: 4096 }));
     const { output } = await begin(resuming(undefined, { open }), 'it');
     expect(open).toHaveBeenCalledWith({ ...SIZES, ascending: true, identity: 'it' });
     expect(output.resumePoint).toEqual({ guest: 8192, written: 4096 });
   });
 
-  test('completes with what was there before', async () => {
+  test('completes together with the resumed part', async () => {
     const target = resuming({ offset: MIB, written: 4096 });
     const { output, port } = await begin(target, 'it');
     await port.write(MIB, new Uint8Array(MIB));
@@ -332,7 +332,7 @@ describe('a target that resumes', () => {
   });
 
   test.each([
-    ['no whole block', 4097, 0],
+    ['not a whole block', 4097, 0],
     ['past the end', 4 * MIB, 0],
     ['before the start', -4096, 0],
     ['not a number', Number.NaN, 0],
@@ -356,7 +356,7 @@ describe('a target that resumes', () => {
     await expect(begin(resuming(undefined, { ordered: false }), 'it')).rejects.toThrow('must be ordered');
   });
 
-  test('keeps what was written if asked to, and the failure says so', async () => {
+  test('keeps its output if asked to, and the failure says so', async () => {
     const target = resuming(undefined, { abort: async () => true });
     const { output } = await begin(target, 'it');
     await expect(output.discard(cancelled(), true)).rejects.toThrow('progress was saved');
@@ -366,7 +366,7 @@ describe('a target that resumes', () => {
     ['it does not say so', undefined, true],
     ['it says something else', 'yes', true],
     ['it was not asked to', true, false],
-  ])('keeps nothing where %s', async (_, answer, keep) => {
+  ])('keeps nothing if %s', async (_, answer, keep) => {
     const abort = vi.fn(async () => answer);
     const { output } = await begin(resuming(undefined, { abort }), 'it');
     await output.discard(cancelled(), keep);
@@ -379,7 +379,7 @@ describe('a target that resumes', () => {
   });
 });
 
-describe('what is a target', () => {
+describe('the shape of a target', () => {
   const method = async () => {};
   const methods = { write: method, close: method, abort: method };
   test.each([
@@ -404,7 +404,7 @@ describe('what is a target', () => {
     });
   });
 
-  test.each([1, 64])('a concurrency of %i is taken', async (concurrency) => {
+  test.each([1, 64])('a concurrency of %i is accepted', async (concurrency) => {
     await begin(noting({ concurrency }));
   });
 });
@@ -418,7 +418,7 @@ describe('an output of a conversion that does not begin', () => {
     await soon(() => expect(target.calls).toEqual([['abort', reason, false]]));
   });
 
-  test('is aborted where it is a stream, unless somebody else writes to it', async () => {
+  test('is aborted if it is a stream, unless it is locked', async () => {
     const abort = vi.fn();
     const stream = new WritableStream({ abort });
     abandonOutput(stream, reason);
@@ -429,7 +429,7 @@ describe('an output of a conversion that does not begin', () => {
     expect(abort).toHaveBeenCalledTimes(1);
   });
 
-  test('is left alone where it is something else, or fails', () => {
+  test('is ignored if it is something else, and so is its failure', () => {
     abandonOutput('a path', reason);
     abandonOutput(noting({ abort: () => Promise.reject(new Error('no')) }), reason);
   });

@@ -11,18 +11,18 @@ describe('readLines', () => {
     ['one line', 'head\n8192 4096\n', { head: 'head', resumePoint: at(8192) }],
     ['several lines: the last one', 'head\n2 1\n8 4\n', { head: 'head', resumePoint: at(8) }],
     ['a last line without an end', 'head\n2 1\n8 4', { head: 'head', resumePoint: at(2) }],
-    ['a last line that is cut within a number', 'head\n2 1\n8', { head: 'head', resumePoint: at(2) }],
+    ['a last line cut within a number', 'head\n2 1\n8', { head: 'head', resumePoint: at(2) }],
     ['a line with one number only', 'head\n2 1\n8\n', { head: 'head', resumePoint: at(2) }],
     ['a line that continues one without an end', 'head\n2 1\n98 4 4\n', { head: 'head', resumePoint: at(2) }],
     ['a negative number', 'head\n-2 1\n', { head: 'head', resumePoint: undefined }],
-    ['a number that is too long', 'head\n12345678901234567 1\n', { head: 'head', resumePoint: undefined }],
+    ['a number with too many digits', 'head\n12345678901234567 1\n', { head: 'head', resumePoint: undefined }],
     ['no digits', 'head\n0x10 1e3\n', { head: 'head', resumePoint: undefined }],
     ['an empty line', 'head\n2 1\n\n', { head: 'head', resumePoint: at(2) }],
   ])('%s', (_, text, expected) => {
     expect(readLines(text)).toEqual(expected);
   });
 
-  test('reads what lineOf writes', () => {
+  test('reads the lines of lineOf', () => {
     const resumePoint = { guest: 2 ** 53 - 1, written: 2 ** 52 };
     expect(readLines(`head\n${lineOf(resumePoint)}`)).toEqual({ head: 'head', resumePoint });
   });
@@ -118,7 +118,7 @@ describe('JournalWriter', () => {
     expect(file.calls).toEqual(['flush', lineOf(at(2)), 'flush', lineOf(at(8))]);
   });
 
-  test('a note covers what was settled before its flush, and nothing later', async () => {
+  test('a resume point covers only what was settled before its flush', async () => {
     const file = journal(100);
     const notes = new JournalWriter(file);
     await passed(500);
@@ -140,7 +140,7 @@ describe('JournalWriter', () => {
     expect(file.calls).toEqual(['flush', lineOf(at(2))]);
   });
 
-  test('keep waits for a note under way, and adds what is written since', async () => {
+  test('keep waits for a resume point under way, and saves the latest one', async () => {
     const file = journal(100);
     const notes = new JournalWriter(file);
     await passed(500);
@@ -161,7 +161,7 @@ describe('JournalWriter', () => {
     expect(file.calls).toEqual(['flush', lineOf(at(2))]);
   });
 
-  test('what was noted by an earlier conversion is not noted again', async () => {
+  test('a resume point of an earlier conversion is not saved again', async () => {
     const file = journal();
     const notes = new JournalWriter(file, at(8));
     expect(notes.hasAny).toBe(true);
@@ -169,7 +169,7 @@ describe('JournalWriter', () => {
     expect(file.calls).toEqual([]);
   });
 
-  test('a failed flush is reported, and nothing is noted any more', async () => {
+  test('a failed flush is reported, and nothing is saved after it', async () => {
     const file = journal();
     const cause = new Error('the disk reports an error');
     file.flushData = async () => {

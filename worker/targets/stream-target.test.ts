@@ -26,7 +26,7 @@ test('is aborted with the reason', async () => {
   expect(seen).toEqual([reason]);
 });
 
-test('is refused where somebody else writes to it', () => {
+test('is refused if it is locked', () => {
   const stream = new WritableStream();
   stream.getWriter();
   expect(() => streamTarget(stream)).toThrow('The stream is locked by another writer');

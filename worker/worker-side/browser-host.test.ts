@@ -206,14 +206,14 @@ for (const { what, fault, guest = 4096, after, ended } of [
   });
 }
 
-test('writes by a stream where a browser has no sync handles, and removes its test file', async () => {
+test('writes a stream if the browser has no sync handles, and removes its test file', async () => {
   const { host, removed } = await load({ refusals: 999, refusal: 'NotSupportedError' }, false);
   const { target, shared } = await host.openTarget({ opfs: 'out', sized: true }, true);
   expect([Object.keys(target), shared]).toEqual([['writable'], false]);
   expect(removed).toHaveLength(1);
 });
 
-test('writes by one handle where workers cannot share a file', async () => {
+test('writes by one handle if workers cannot share a file', async () => {
   const { host, file } = await load({}, false);
   const { target, shared } = await host.openTarget({ opfs: 'out', sized: true }, true);
   expect([Object.keys(target), shared]).toEqual([['handle'], false]);

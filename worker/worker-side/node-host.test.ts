@@ -126,7 +126,7 @@ describe('an output', () => {
     expect(system.calls).toEqual([]);
   });
 
-  test('of unknown size has what was written', async ({ folder }) => {
+  test('of unknown size has the written bytes', async ({ folder }) => {
     const { path, target } = await open(folder);
     await target.open(undefined);
     await target.write(0, Buffer.from('abc'));
@@ -139,7 +139,7 @@ describe('an output', () => {
     expect(() => target.write(0, BYTES)).toThrow("Could not write 'out.raw': 0 bytes were written");
   });
 
-  test('asks for holes only where it shall have none', async ({ folder }) => {
+  test('gets holes only if they must be filled', async ({ folder }) => {
     const { target } = await open(folder);
     expect([target.holes, target.shortHole]).toEqual([undefined, undefined]);
     const dense = (await open(folder, { dense: true })).target;
@@ -148,7 +148,7 @@ describe('an output', () => {
     expect(statSync(join(folder, 'out.raw')).size).toBe(5000);
   });
 
-  test('keeps its size and gets zeros where it is a device', async ({ folder }) => {
+  test('keeps its size and gets zeros if it is a device', async ({ folder }) => {
     const { path, target } = await open(folder, { inPlace: true, dense: true });
     writeFileSync(path, Buffer.alloc(4 * MIB, 7));
     await target.open(2 * MIB);

@@ -65,7 +65,7 @@ describe('in any order', () => {
 });
 
 describe('in order', () => {
-  test('what follows on is joined to pieces of 1 MiB, zeros too', async () => {
+  test('contiguous bytes are joined to pieces of 1 MiB, zeros too', async () => {
     const { target, got, take, end } = connect({ ordered: true });
     await target.write(0, counting(1000));
     await target.hole(1000, MIB - 1500);
@@ -101,7 +101,7 @@ describe('in order', () => {
 });
 
 describe('pieces on their way', () => {
-  test.each([1, 2, 6])('are at most %i, and follow as others are taken', async (pieces) => {
+  test.each([1, 2, 6])('in flight are at most %i', async (pieces) => {
     const { target, got, take, end } = connect({ pieces });
     const written = Array.from({ length: 10 }, (_, at) => target.write(at, counting(1)));
     for (let taken = 0; taken + pieces < 10; taken += 1) {
@@ -131,7 +131,7 @@ describe('pieces on their way', () => {
     end();
   });
 
-  test('are given up after a failure: those that wait fail, and what follows', async () => {
+  test('fail after a failure: waiting and later ones', async () => {
     const { target, got, take, end } = connect({ pieces: 1 });
     await target.write(0, counting(1));
     const failed = expect(target.write(1, counting(1))).rejects.toMatchObject({ kind: 'target' });

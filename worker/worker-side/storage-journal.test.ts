@@ -28,7 +28,7 @@ function file(content: string, room = Number.POSITIVE_INFINITY) {
 }
 const flushData = async () => {};
 
-test('begins anew where nothing is there, whatever was in the file', () => {
+test('starts from the beginning without a resume point, whatever the file contains', () => {
   const { handle, content, flush } = file('other\n1 1\n');
   StorageJournal.begin(handle, 'head', NOTHING, flushData);
   expect(content()).toBe('head\n');
@@ -39,7 +39,7 @@ test.each([
   ['head\n8192 4096\n', 'head\n8192 4096\n8192 4096\n'],
   ['head\n8192 4096\n163', 'head\n8192 4096\n8192 4096\n'],
   ['head\n8192 4096\n16384 8192\n', 'head\n8192 4096\n16384 8192\n8192 4096\n'],
-])('continues %j after its last whole line, and says again what is there', (before, after) => {
+])('continues %j after its last whole line with the resume point', (before, after) => {
   const { handle, content } = file(before);
   StorageJournal.begin(handle, 'head', resumePoint, flushData);
   expect(content()).toBe(after);

@@ -9,13 +9,13 @@ const failing = (thrown: Error) =>
   }) as unknown as typeof Workers;
 const module = {} as WebAssembly.Module;
 
-test('an instance for which there is no memory', () => {
+test('an instance that does not fit into memory', () => {
   const cause = new RangeError('could not allocate memory');
   const error = { kind: 'internal', code: 'out-of-memory', message: expect.stringContaining(cause.message), cause };
   expect(() => instantiate(failing(cause), module)).toThrow(expect.objectContaining(error));
 });
 
-test('another failure is told as it is', () => {
+test('another failure is unchanged', () => {
   const thrown = new Error('broken');
   expect(() => instantiate(failing(thrown), module)).toThrow(thrown);
 });

@@ -29,7 +29,7 @@ test.each([null, 'allow-downloads'])('a sandbox of %j', (sandbox) => {
   expect(new DownloadTarget('disk.raw').notices).toEqual([]);
 });
 
-test('where only a page of another origin knows, the result says so', () => {
+test('a notice says that an outer page of another origin may block it', () => {
   lieIn(undefined);
   expect(new DownloadTarget('disk.raw').notices).toMatchObject([{ code: 'download-unconfirmed', fields: {} }]);
 });

@@ -74,7 +74,7 @@ test('another origin may throw', () => {
   expect([isInForeignFrame(), mayDownload()]).toEqual([true, undefined]);
 });
 
-test('a page without an origin, and a file that has none', () => {
+test('a page without an origin in a frame, and a local file', () => {
   vi.stubGlobal('origin', 'null');
   lieIn();
   expect(isWithoutOrigin()).toBe(false);

@@ -40,9 +40,12 @@ describe('an output that is a source', () => {
     });
   }
 
-  test('which the dialog has emptied', async () => {
+  test('which the dialog emptied', async () => {
     const refused = refuseSources(asFile(folder.add('out')), [sourceOf('certain')]);
-    await expect(refused).rejects.toMatchObject({ kind: 'source', message: expect.stringContaining('dialog emptied it') });
+    await expect(refused).rejects.toMatchObject({
+      kind: 'source',
+      message: expect.stringContaining('dialog emptied it'),
+    });
   });
 
   test('which was empty before', async () => {
@@ -50,13 +53,13 @@ describe('an output that is a source', () => {
     await expect(refused).rejects.toMatchObject({ kind: 'usage' });
   });
 
-  test('another file is taken', async () => {
+  test('another file is accepted', async () => {
     await refuseSources(asFile(folder.add('out')), [sourceOf(undefined), {} as OpenedSource]);
   });
 });
 
-describe('a file that was picked', () => {
-  test('is written by a worker, and has what was written', async () => {
+describe('a picked file', () => {
+  test('is written by a worker', async () => {
     const file = folder.add('out', 'old');
     const target = new PickedTarget(asFile(file), []);
     expect(await target.prepare(SIZES, signal)).toEqual({ picked: file });
@@ -76,7 +79,7 @@ describe('a file that was picked', () => {
   test.each([
     ['with another size', 'of somebody else'],
     ['with as many bytes', 'own'],
-  ])('is refused at the end if somebody else has written it %s', async (_, content) => {
+  ])('is refused at the end if another program has changed it %s', async (_, content) => {
     const file = folder.add('out', 'old');
     const target = new PickedTarget(asFile(file), []);
     await target.prepare(SIZES, signal);
@@ -153,7 +156,7 @@ describe('a name in a folder', () => {
     expect(folder.names).toEqual(['out']);
   });
 
-  test('is refused at the end if somebody else has written it meanwhile, and stays', async () => {
+  test('is refused at the end if another program has written it, and stays', async () => {
     const { target, file } = await begin();
     file.write('of somebody else');
     await expect(target.verify()).rejects.toThrow(
@@ -163,7 +166,7 @@ describe('a name in a folder', () => {
     expect(folder.names).toEqual(['out']);
   });
 
-  test('is refused at the end if somebody else has written the file that was there', async () => {
+  test('is refused at the end if another program has changed the existing file', async () => {
     const before = folder.add('out', 'old');
     const { target } = await begin();
     vi.advanceTimersByTime(1);
@@ -175,7 +178,7 @@ describe('a name in a folder', () => {
     expect(before.content.toString()).toBe('own');
   });
 
-  test('that was removed meanwhile is no reason to fail', async () => {
+  test('is created again if it was removed', async () => {
     const { target } = await begin();
     await folder.removeEntry('out');
     await target.verify();
@@ -201,7 +204,7 @@ describe('a name in a folder', () => {
     expect(folder.names).toEqual(['out']);
   });
 
-  test('stays if somebody has written to it since it was finished', async () => {
+  test('stays if another program has written to it since it was finished', async () => {
     const cancel = new AbortController();
     const { target, file } = await begin();
     file.write(WRITTEN);

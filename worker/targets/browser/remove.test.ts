@@ -37,7 +37,7 @@ for (const [ends, tries, time, isGone] of [
   });
 }
 
-test('what is not ours any more is not removed, not even on a second try', async () => {
+test('a file that is not ours any more is not removed, even on a second try', async () => {
   const { handle, removeEntry } = folderOf('busy');
   const answers = [true, false];
   const removed = removeUnlessBusy(handle, 'file', async () => answers.shift()!);

@@ -57,14 +57,14 @@ describe('sweepStorage', () => {
     expect(files.names).toEqual(isSwept ? [] : ['a', 'a.journal']);
   });
 
-  test('removes what is declined', async () => {
+  test('removes declined files', async () => {
     leave('a', 5);
     leave('b', 5, { head: 'other' });
     await sweepStorage((head) => head === HEAD);
     expect(files.names).toEqual(['b', 'b.journal']);
   });
 
-  test('leaves what a tab holds, and what it cannot remove', async () => {
+  test('leaves files of open tabs, and files that cannot be removed', async () => {
     const file = await TemporaryFile.create();
     files.add('busy', 'data').isHeld = true;
     await sweepStorage(() => true);
@@ -81,7 +81,7 @@ describe('a temporary file', () => {
     expect(await heldNames()).toEqual(new Set());
   });
 
-  test('is taken by one tab at a time', async () => {
+  test('is used by one tab at a time', async () => {
     leave('a', 5);
     const patience = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
     const file = await TemporaryFile.take('a');
@@ -122,13 +122,13 @@ describe('an output with resume', () => {
     return { output, spec: spec as { opfs: string; resume?: object } };
   };
 
-  test('starts anew where nothing is left', async () => {
+  test('starts from the beginning without saved progress', async () => {
     const { output, spec } = await begin();
     expect(output.resumePoint).toBeUndefined();
     expect(spec.resume).toEqual({ head: HEAD, resumePoint: { guest: 0, written: 0 } });
   });
 
-  test('continues what has the most', async () => {
+  test('resumes the file with the most progress', async () => {
     for (const guest of [3, 9, 6]) leave(`left${guest}`, guest);
     const { output, spec } = await begin();
     expect(output.resumePoint).toEqual({ guest: 9, written: 0 });
@@ -145,13 +145,13 @@ describe('an output with resume', () => {
     expect((await begin()).output.resumePoint).toBeUndefined();
   });
 
-  test('does not continue what another tab holds', async () => {
+  test('does not resume a file of another tab', async () => {
     leave('a', 5);
     await TemporaryFile.take('a');
     expect((await begin()).output.resumePoint).toBeUndefined();
   });
 
-  test('keeps what its journal notes', async () => {
+  test('keeps a file with saved progress', async () => {
     const { output, spec } = await begin();
     files.add(journalName(spec.opfs), `${HEAD}\n5 0\n`);
     await expect(output.discard(cancelled(), true)).rejects.toThrow('progress was saved');
@@ -162,15 +162,15 @@ describe('an output with resume', () => {
 
   test.each([
     ['its journal notes nothing', true, `${HEAD}\n`],
-    ['it is not to be kept', false, `${HEAD}\n5 0\n`],
-  ])('keeps nothing where %s', async (_, keep, text) => {
+    ['it is not asked to', false, `${HEAD}\n5 0\n`],
+  ])('keeps nothing if %s', async (_, keep, text) => {
     const { output, spec } = await begin();
     files.add(journalName(spec.opfs), text);
     await output.discard(cancelled(), keep);
     expect(files.names).toEqual([]);
   });
 
-  test('removes what others have left for it when it is complete', async () => {
+  test('removes files that others left for it when it is complete', async () => {
     leave('a', 5);
     leave('b', 6);
     leave('other', 5, { head: 'other' });
@@ -179,7 +179,7 @@ describe('an output with resume', () => {
     expect(files.names).toEqual(['b', 'b.journal', 'other', 'other.journal']);
   });
 
-  test('reports what is kept, and discards it', async () => {
+  test('reports saved progress, and discards it', async () => {
     leave('a', 5);
     leave('other', 5, { head: 'other' });
     const kept = await new StoredOutput('download').kept('it');
@@ -209,20 +209,20 @@ describe('a file in the private file system', () => {
     expect(() => new OpfsTarget(path, [])).toThrow(`'${path}' is not a valid file name in the browser's storage`);
   });
 
-  test('appears under its name, in folders that are made', async () => {
+  test('appears under its name, in created folders', async () => {
     await (await begin('folder/disk.raw')).commit(10);
     const folder = await root.getDirectoryHandle('folder');
     expect(folder.names).toEqual(['disk.raw']);
     expect(files.names).toEqual([]);
   });
 
-  test('replaces a file that was there at the start', async () => {
+  test('replaces the file of the start', async () => {
     root.add('disk.raw', 'old');
     await (await begin('disk.raw')).commit(10);
     expect(await content('disk.raw')).toBe('0123456789');
   });
 
-  test('does not replace a file that was made since', async () => {
+  test('does not replace a file that was created since', async () => {
     const target = await begin('disk.raw');
     root.add('disk.raw', 'of somebody else');
     await expect(target.commit(10)).rejects.toThrow("'disk.raw' was changed during the conversion");
@@ -251,7 +251,7 @@ describe('a file in the private file system', () => {
     expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   });
 
-  test('is refused where a folder has its name', async () => {
+  test('is refused if a folder has its name', async () => {
     await root.getDirectoryHandle('disk.raw', { create: true });
     await expect(begin('disk.raw')).rejects.toMatchObject({ name: 'TypeMismatchError' });
   });
@@ -268,7 +268,7 @@ describe('a page without private storage', () => {
         vi.stubGlobal('navigator', { storage: { getDirectory }, locks: {} });
       },
     ],
-  ])('says that it needs what %s', async (reason, stub) => {
+  ])('says that private storage %s', async (reason, stub) => {
     stub();
     const message = `This kind of output needs the browser's private storage, which ${reason}`;
     await expect(storageRoot()).rejects.toMatchObject({ kind: 'usage', message });

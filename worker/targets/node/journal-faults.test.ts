@@ -41,7 +41,7 @@ test('a conversion to a new file', async ({ folder }) => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('a conversion that could continue: what is left stays, and can be continued later', async ({ folder }) => {
+test('a conversion that cannot claim a file leaves it for later', async ({ folder }) => {
   const output = join(folder, 'out.raw');
   const left = pathIn(
     Buffer.from(folder),

@@ -35,7 +35,11 @@ describe('readJournal', () => {
   for (const [what, change, expected] of [
     ['its own', () => {}, HALF],
     ['of another conversion', (path) => writeFileSync(path, `x${content(path)}`), undefined],
-    ['of a conversion whose identity begins alike', (path) => writeFileSync(path, 'ident\n8192 4096\n'), undefined],
+    [
+      'of a conversion whose identity has the same prefix',
+      (path) => writeFileSync(path, 'ident\n8192 4096\n'),
+      undefined,
+    ],
     ['without a line', (path) => writeFileSync(path, 'identity\n'), undefined],
     ['with half a line', (path) => writeFileSync(path, `${content(path)}16384 81`), HALF],
     ['that its group may write', (path) => chmodSync(path, 0o620), undefined],
@@ -78,7 +82,7 @@ describe('Journal', () => {
     expect(lstatSync(path, { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  test('has what is there already, and what is kept at its end', async ({ folder }) => {
+  test('starts with its resume point, and saves the last one at its end', async ({ folder }) => {
     const { partial, fd, path } = make(folder);
     const journal = await Journal.create(partial, fd, 'identity', HALF);
     expect(journal.hasAny).toBe(true);
@@ -88,7 +92,7 @@ describe('Journal', () => {
     expect(await readJournal(partial, 'identity')).toEqual(WHOLE);
   });
 
-  test('keeps without a note what was certain before', async ({ folder }) => {
+  test('keeps its saved resume points without adding one', async ({ folder }) => {
     const { partial, fd } = make(folder);
     const journal = await Journal.create(partial, fd, 'identity', HALF);
     journal.settled(WHOLE);
@@ -96,7 +100,7 @@ describe('Journal', () => {
     expect(await readJournal(partial, 'identity')).toEqual(HALF);
   });
 
-  test('never continues one that is there', async ({ folder }) => {
+  test('never overwrites an existing journal', async ({ folder }) => {
     const { partial, fd, path } = make(folder);
     writeFileSync(path, 'of another');
     await expect(Journal.create(partial, fd, 'identity')).rejects.toMatchObject({ code: 'EEXIST' });

@@ -45,13 +45,13 @@ function leave(folder: string, pid: number, kind: 'partial' | 'resumable', age: 
 }
 
 for (const [what, pid, kind, age, isSwept] of [
-  ['of a process that is gone, since the machine may be another one', GONE, 'partial', 0, false],
-  ['of a process that is gone, after a week', GONE, 'partial', 7.01 * DAYS, true],
+  ['of a dead process, which may be of another machine', GONE, 'partial', 0, false],
+  ['of a dead process, after a week', GONE, 'partial', 7.01 * DAYS, true],
   // Its number may be that of a process of another machine.
-  ['of a process that runs, after a week', process.pid, 'partial', 7.01 * DAYS, true],
-  ['that a conversion could continue', GONE, 'resumable', 6 * DAYS, false],
+  ['of a running process, after a week', process.pid, 'partial', 7.01 * DAYS, true],
+  ['resumable', GONE, 'resumable', 6 * DAYS, false],
 ] as const) {
-  test(`${isSwept ? 'removes' : 'leaves'} what is ${what}`, async ({ folder }) => {
+  test(`${isSwept ? 'removes' : 'leaves'} a file: ${what}`, async ({ folder }) => {
     const name = leave(folder, pid, kind, age);
     await sweepFolder(placeIn(folder), now(), [], false);
     expect(readdirSync(folder)).toEqual(isSwept ? [] : [name]);
@@ -59,10 +59,10 @@ for (const [what, pid, kind, age, isSwept] of [
 }
 
 for (const [what, pid, age, isFound] of [
-  ['a process that is gone has left', GONE, 0, true],
-  ['a process that runs has made', process.pid, 30 * MINUTES, false],
+  ['a dead process', GONE, 0, true],
+  ['a running process', process.pid, 30 * MINUTES, false],
 ] as const) {
-  test(`a conversion ${isFound ? 'continues' : 'does not continue'} what ${what}`, async ({ folder }) => {
+  test(`a conversion ${isFound ? 'resumes' : 'does not resume'} a file of ${what}`, async ({ folder }) => {
     const name = leave(folder, pid, 'resumable', age);
     const found = (await resumables(placeIn(folder), now())).map((path) => path.toString());
     expect(found).toEqual(isFound ? [join(folder, name)] : []);

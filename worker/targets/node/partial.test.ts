@@ -64,16 +64,14 @@ describe('sweepFolder', () => {
     ['a journal of one', nameOf(`${BOOT}-${NAMESPACE}-${GONE}`, 'resumable.journal'), 6 * DAYS, false],
     ['a journal of a week', nameOf(`${BOOT}-${NAMESPACE}-${GONE}`, 'resumable.journal'), 7.01 * DAYS, true],
   ] as const) {
-    test(`${isSwept ? 'removes' : 'leaves'} what is ${what}`, async ({ folder }) => {
+    test(`${isSwept ? 'removes' : 'leaves'} a file: ${what}`, async ({ folder }) => {
       leave(folder, name, age);
       await sweepFolder(placeIn(folder), now(), [], false);
       expect(readdirSync(folder)).toEqual(isSwept ? [] : [name]);
     });
   }
 
-  test('removes what a conversion could continue, where the place is converted to without resume', async ({
-    folder,
-  }) => {
+  test('removes a resumable file if the same target is written without resume', async ({ folder }) => {
     const gone = `${BOOT}-${NAMESPACE}-${GONE}`;
     const others = [nameOf(gone, 'resumable', 'a.b'), nameOf(gone, 'resumable', 'b')];
     for (const kind of ['resumable', 'resumable.journal']) leave(folder, nameOf(gone, kind));
@@ -82,7 +80,7 @@ describe('sweepFolder', () => {
     expect(readdirSync(folder).toSorted()).toEqual(others.toSorted());
   });
 
-  test('leaves folders, links, and files that are kept', async ({ folder }) => {
+  test('leaves folders, links and kept files', async ({ folder }) => {
     const names = ['a', 'b', 'c'].map((target) => nameOf(`${BOOT}-${NAMESPACE}-${GONE}`, 'partial', target));
     mkdirSync(join(folder, names[0]!));
     symlinkSync('elsewhere', join(folder, names[1]!));
@@ -93,7 +91,7 @@ describe('sweepFolder', () => {
 });
 
 describe('partialName', () => {
-  test('is a name of this process, which nobody removes or continues', async ({ folder }) => {
+  test('is a name of this process, which is neither removed nor resumed', async ({ folder }) => {
     const [partial, resumable] = [partialName(placeIn(folder)), partialName(placeIn(folder), 'resumable')];
     expect(partial.toString()).toMatch(
       new RegExp(`^\\.a\\.${BOOT}-${NAMESPACE}-${process.pid}-\\d+-[0-9a-f]{16}\\.partial$`),
@@ -134,7 +132,7 @@ describe('resumables', () => {
     ['left in another container, 14 minutes ago', `${BOOT}-1-${GONE}`, 14 * MINUTES, false],
     ['left in another container, 16 minutes ago', `${BOOT}-1-${GONE}`, 16 * MINUTES, true],
   ] as const) {
-    test(`${isFound ? 'finds' : 'skips'} what is ${what}`, async ({ folder }) => {
+    test(`${isFound ? 'finds' : 'skips'} a file: ${what}`, async ({ folder }) => {
       const name = nameOf(maker, 'resumable');
       leave(folder, name, age);
       expect(await found(folder)).toEqual(isFound ? [name] : []);

@@ -92,8 +92,8 @@ describe('permissions', () => {
     ['keeps a private file private', 0o600, '600'],
     ['drops set-id bits', 0o6755, '755'],
     ['drops a sticky bit', 0o1640, '640'],
-    ['keeps what everybody may', 0o666, '666'],
-    ['keeps what nobody may but the owner', 0o700, '700'],
+    ['keeps permissions for everybody', 0o666, '666'],
+    ['keeps permissions for the owner only', 0o700, '700'],
   ] as const) {
     test(what, async ({ folder }) => {
       const output = old(folder, before);
@@ -111,7 +111,7 @@ describe('permissions', () => {
     [0o640, '600'],
     [0o4775, '755'],
   ] as const) {
-    test(`${before.toString(8)} becomes ${after} where the group cannot be kept`, async ({ folder }) => {
+    test(`${before.toString(8)} becomes ${after} if the group cannot be kept`, async ({ folder }) => {
       const output = old(folder, before);
       refuse('fchown');
       await (await beginTo(output)).commit();
@@ -119,7 +119,7 @@ describe('permissions', () => {
     });
   }
 
-  test('are those of the owner alone where they cannot be set', async ({ folder }) => {
+  test('are those of the owner only if they cannot be set', async ({ folder }) => {
     const output = old(folder);
     refuse('fchmod');
     await (await beginTo(output)).commit();
@@ -135,7 +135,7 @@ describe('permissions', () => {
     expect(readdirSync(folder)).toEqual(['out.raw']);
   });
 
-  test('are those that the file has at the end', async ({ folder }) => {
+  test('are those of the existing file at the end', async ({ folder }) => {
     const output = old(folder, 0o644);
     const { commit } = await beginTo(output);
     chmodSync(output, 0o600);
@@ -146,8 +146,8 @@ describe('permissions', () => {
 
 describe('the order of a commit', () => {
   for (const [what, isThere, hasLinks, calls] of [
-    ['where nothing was', false, true, ['link', 'unlink', 'folder', 'fsync folder']],
-    ['where the system has no links', false, false, ['link', 'rename', 'folder', 'fsync folder']],
+    ['a new file', false, true, ['link', 'unlink', 'folder', 'fsync folder']],
+    ['without hard links', false, false, ['link', 'rename', 'folder', 'fsync folder']],
     ['over a file', true, true, ['fchown', 'fchmod', 'rename', 'folder', 'fsync folder']],
   ] as const) {
     test(`with sync, ${what}: the folder is flushed after the file has its name`, async ({ folder }) => {
@@ -188,7 +188,7 @@ describe('a flush of the folder', () => {
   }
 });
 
-test('where the system has no links, of many conversions at once to one name one is done', async ({ folder }) => {
+test('without hard links, one of many conversions to one name succeeds', async ({ folder }) => {
   refuse('link');
   const output = join(folder, 'out.raw');
   const conversions = await Promise.all(Array.from({ length: 8 }, () => beginTo(output)));
@@ -230,7 +230,7 @@ describe('names the temporary file that it cannot remove', () => {
 });
 
 describe('with resume', () => {
-  test('what cannot be flushed is not renamed to the output', async ({ folder }) => {
+  test('a file that cannot be flushed is not renamed to the output', async ({ folder }) => {
     const output = old(folder);
     const { target, commit } = await beginTo(output, { identity: 'it' });
     refuse('fsync', 'EIO');

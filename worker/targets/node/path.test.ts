@@ -42,7 +42,7 @@ function found(path: string): string | undefined {
   return stats?.isDirectory() ? 'a folder' : stats && readFileSync(path, 'utf8');
 }
 
-describe('what happens while a file is replaced:', () => {
+describe('while a file is replaced:', () => {
   interface Paths {
     output: string;
     image: string;
@@ -162,7 +162,7 @@ describe('what happens while a file is replaced:', () => {
     expect(readdirSync(folder)).toEqual(['out.raw']);
   });
 
-  test('it gets a second name, as a backup gives it', async ({ folder }) => {
+  test('it gets a second hard link, as by a backup', async ({ folder }) => {
     const output = join(folder, 'out.raw');
     writeFileSync(output, 'old');
     const { commit } = await beginTo(output);
@@ -181,7 +181,7 @@ describe('what happens while a file is replaced:', () => {
   });
 });
 
-describe('a link that leads elsewhere by the end fails the conversion:', () => {
+describe('a link that is changed during the conversion fails it:', () => {
   const point = (link: string, to: string) => {
     unlinkSync(link);
     symlinkSync(to, link);
@@ -217,7 +217,11 @@ describe('a link that leads elsewhere by the end fails the conversion:', () => {
         symlinkSync('old', join(folder, 'folder-link'));
         const { commit } = await beginTo(join(folder, name), options);
         act(folder);
-        const error = { kind: 'target', code: 'target-changed', message: expect.stringContaining('leads to another file') };
+        const error = {
+          kind: 'target',
+          code: 'target-changed',
+          message: expect.stringContaining('leads to another file'),
+        };
         await expect(commit()).rejects.toMatchObject(error);
         const left = how === 'in place' ? NEW : before;
         expect([found(join(folder, 'old', 'out.raw')), found(join(folder, 'other', 'out.raw'))]).toEqual([left, OTHER]);
@@ -226,9 +230,7 @@ describe('a link that leads elsewhere by the end fails the conversion:', () => {
     }
   }
 
-  test('not where it leads to the same file by another way, or this process goes to another folder', async ({
-    folder,
-  }) => {
+  test('but not if it leads to the same file, or if the working directory changes', async ({ folder }) => {
     for (const name of ['old', 'other']) mkdirSync(join(folder, name));
     symlinkSync('old/out.raw', join(folder, 'link'));
     const before = process.cwd();
@@ -245,7 +247,7 @@ describe('a link that leads elsewhere by the end fails the conversion:', () => {
   });
 });
 
-describe('what happens while a new file is made:', () => {
+describe('while a new file is created:', () => {
   test('another program makes one under its name', async ({ folder }) => {
     const output = join(folder, 'out.raw');
     const { commit } = await beginTo(output);
@@ -263,7 +265,7 @@ describe('what happens while a new file is made:', () => {
     expect(readdirSync(folder)).toEqual(['out.raw']);
   });
 
-  test('the umask holds, and the temporary file has another name', async ({ folder }) => {
+  test('the umask applies, and the temporary file has another name', async ({ folder }) => {
     const output = join(folder, 'out.raw');
     const { file, commit } = await beginTo(output);
     expect(existsSync(output)).toBe(false);
@@ -275,7 +277,7 @@ describe('what happens while a new file is made:', () => {
 
 describe('of many conversions at once to one name one is done', () => {
   for (const before of [undefined, 'old']) {
-    test(before === undefined ? 'where nothing was' : 'over a file', async ({ folder }) => {
+    test(before === undefined ? 'to a new file' : 'over a file', async ({ folder }) => {
       const output = join(folder, 'out.raw');
       if (before !== undefined) writeFileSync(output, before);
       const conversions = await Promise.all(Array.from({ length: 8 }, () => beginTo(output)));
@@ -291,7 +293,7 @@ describe('of many conversions at once to one name one is done', () => {
 });
 
 describe('a file that is written in place', () => {
-  test('keeps its inode, its size and what follows the output', async ({ folder }) => {
+  test('keeps its inode, its size and the bytes after the output', async ({ folder }) => {
     const output = join(folder, 'out.raw');
     writeFileSync(output, Buffer.alloc(SIZE + 5, 'old'));
     const { ino } = statSync(output);
@@ -333,7 +335,7 @@ describe('a file that is written in place', () => {
   }
 
   for (const [what, before, options, said] of [
-    ['that is not there', undefined, {}, /does not exist, so it cannot be written in place/],
+    ['that is missing', undefined, {}, /does not exist, so it cannot be written in place/],
     [
       'that is too small',
       SIZE - 1,
@@ -423,7 +425,7 @@ test('the image and the output stay, whatever their names are', async ({ folder 
 });
 
 describe('a conversion with resume', () => {
-  test('keeps what is done, continues it, and leaves nothing at its end', async ({ folder }) => {
+  test('saves progress, resumes it, and leaves nothing at its end', async ({ folder }) => {
     const output = join(folder, 'out.raw');
     const first = await beginTo(output, { identity: 'it' });
     expect(first.target.resumePoint).toBeUndefined();
@@ -439,7 +441,7 @@ describe('a conversion with resume', () => {
     expect(statSync(output).mode & 0o777).toBe(0o666 & ~process.umask());
   });
 
-  test('keeps nothing where nothing was settled, or where it shall not', async ({ folder }) => {
+  test('keeps nothing without progress, or if it is not asked to', async ({ folder }) => {
     const output = join(folder, 'out.raw');
     await (await beginTo(output, { identity: 'it' })).cancel(true);
     expect(readdirSync(folder)).toEqual([]);
@@ -449,7 +451,7 @@ describe('a conversion with resume', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('of another image begins at its start, beside what is left', async ({ folder }) => {
+  test('of another image starts from the beginning, beside the saved progress', async ({ folder }) => {
     const output = join(folder, 'out.raw');
     const first = await beginTo(output, { identity: 'it' });
     first.target.settled({ guest: 4096, written: 4096 });

@@ -72,14 +72,14 @@ describe('resolvePath', () => {
     });
   }
 
-  test('names that are no text are found by their bytes', async ({ folder }) => {
+  test('names that are not text are found by their bytes', async ({ folder }) => {
     const name = Buffer.from('caf\xe9', 'latin1');
     symlinkSync(name, join(folder, 'link'));
     expect((await resolvePath(join(folder, 'link'))).name).toEqual(name);
   });
 });
 
-test('isSame compares what two mounts of one file have in common', ({ folder }) => {
+test('isSame recognises a file on two mounts', ({ folder }) => {
   writeFileSync(join(folder, 'a'), 'content');
   const file = statSync(join(folder, 'a'), { bigint: true });
   const like = (changes: object) => Object.assign(Object.create(file), changes);

@@ -43,7 +43,7 @@ function leave(
 }
 
 describe('takeOver', () => {
-  test('continues exactly where the journal says, under a new name', async ({ folder }) => {
+  test('resumes exactly from the resume point, under a new name', async ({ folder }) => {
     const place = placeIn(folder);
     const left = leave(place);
     const resumed = (await takeOver(place, IDENTITY, now()))!;
@@ -81,7 +81,7 @@ describe('takeOver', () => {
     });
   }
 
-  test('takes a file that is exactly as long as was noted', async ({ folder }) => {
+  test('takes a file that is exactly as long as its resume point', async ({ folder }) => {
     const place = placeIn(folder);
     truncateSync(leave(place).partial, NOTED.guest);
     const resumed = await takeOver(place, IDENTITY, now());
@@ -106,7 +106,7 @@ describe('takeOver', () => {
     for (const resumed of taken) await resumed?.journal.remove();
   });
 
-  test('does not touch what a running process holds', async ({ folder }) => {
+  test('does not touch a file of a running process', async ({ folder }) => {
     const place = placeIn(folder);
     const { partial, journal } = leave(place);
     const held = pathIn(place.folder, partialName(place, 'resumable'));
@@ -130,7 +130,7 @@ describe('releaseForResume', () => {
     await again?.journal.remove();
   });
 
-  test('says where the file was replaced, or its journal removed', async ({ folder }) => {
+  test('detects that the file was replaced, or its journal removed', async ({ folder }) => {
     const place = placeIn(folder);
     for (const change of [
       ({ partial }) => renameSync(partial, `${partial}.gone`),
@@ -149,7 +149,7 @@ describe('releaseForResume', () => {
 });
 
 describe('keptFor', () => {
-  test('reports what is there, and discards it', async ({ folder }) => {
+  test('reports saved progress, and discards it', async ({ folder }) => {
     const place = placeIn(folder);
     leave(place, { guest: 4096, written: 0 });
     leave(place);
@@ -166,7 +166,7 @@ describe('keptFor', () => {
     await kept.discard();
   });
 
-  test('reports 0 where nothing is', async ({ folder }) => {
+  test('reports 0 without progress', async ({ folder }) => {
     expect((await keptFor(placeIn(folder), IDENTITY)).guestDone).toBe(0);
   });
 });
