@@ -107,6 +107,7 @@ export function germanErrors({ size }: Units): Sentences {
     'invalid-signed-url': 'Diese Seite hat für das Hochladen keine Adresse mit http oder https bekommen.',
     journal: 'Was schon hochgeladen ist, lässt sich nicht feststellen: das Journal ist unbrauchbar.',
     'left-behind': ({ leftAt }) => `Was hochgeladen wurde, ließ sich nicht entfernen: ${name(leftAt)}.`,
+    'object-completed': ({ leftAt }) => `Das Objekt auf dem Server war schon fertig oder ist es vielleicht: ${name(leftAt)}.`,
     'manifest-mismatch':
       'Der Inhalt ist ein anderer, als das Manifest des Archivs sagt. Laden oder kopieren Sie das Archiv noch einmal.',
     'no-image': 'In dem Archiv liegt kein Festplattenabbild.',

@@ -90,13 +90,13 @@ function undone(kind: Kind): Cloud {
 
 const stays = {
   kind: 'target',
-  code: 'left-behind',
+  code: 'object-completed',
   message: `the object stays at '${PLACE}': the server had completed it`,
   fields: { leftAt: PLACE },
 };
 const mayStay = {
   kind: 'target',
-  code: 'left-behind',
+  code: 'object-completed',
   message: expect.stringContaining(
     `the object may stay at '${PLACE}': it is not known whether the server had completed it`,
   ),

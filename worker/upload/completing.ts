@@ -36,7 +36,7 @@ interface Own {
 }
 
 /**
- * Asks by HEAD, after `stop`, whether the object is there. Fails with `left-behind` where it is, or where nobody knows. An
+ * Asks by HEAD, after `stop`, whether the object is there. Fails with `object-completed` where it is, or where nobody knows. An
  * object from before the upload does not count.
  */
 export async function requireAbsent(

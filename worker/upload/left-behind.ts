@@ -25,7 +25,7 @@ export function completedAt(place: string | undefined, doubt?: string): DecantEr
       ? `the object stays ${shownPlace(place)}: the server had completed it`
       : `the object may stay ${shownPlace(place)}: it is not known whether the server had completed it (${doubt})`;
   return new DecantError('target', sentence, {
-    code: 'left-behind',
+    code: 'object-completed',
     fields: place === undefined ? {} : { leftAt: place },
   });
 }

@@ -130,7 +130,7 @@ export class S3 implements Protocol {
     return false;
   }
 
-  /** Fails with `left-behind` where the upload has become the object: it is unknown then as one that was removed. */
+  /** Fails with `object-completed` where the upload has become the object: it is unknown then as one that was removed. */
   async #requireAbsent(): Promise<void> {
     const etag = await etagOf(this.#parts);
     const isOurs = (headers: Headers) => isEtagOf(etag, headers.get('ETag')) === true;
