@@ -5,7 +5,7 @@ use crate::common::small::changed;
 use crate::common::vmdk::*;
 use crate::common::*;
 use decant::ErrorKind::*;
-use decant::disk::damage::decoding::GRAIN_CUT;
+use decant::compress::damage::GRAIN_CUT;
 use decant::format::vmdk::damage::*;
 use decant::io::target::Abilities;
 

@@ -1,39 +1,53 @@
-//! Decompresses clusters and grains.
+//! Decompresses units: clusters and grains.
 
+use super::encoding::fit;
 use super::failure::DecompressError;
-use super::framing::{Compression, Framing, GrainFrame};
-use super::grain;
+use super::grain::{self, GrainFrame, GrainMarker};
+use super::methods::Compression;
 use super::zstd::Unzstd;
 use decant_codec::inflate::{Inflater, Stream, StreamEnd};
 
-/// Returns the deflate stream in `input`, with later bytes, for [`Decompressor::inflate_all`]; it should decompress to
-/// `cluster` bytes. `None` if its start is unknown, so that only [`Decompressor::decompress`] can decompress `input`.
-pub fn deflate_in(framing: Framing, cluster: usize, input: &[u8]) -> Option<&[u8]> {
-    let Framing::Grain(GrainFrame { sector, .. }) = framing else { return Some(input) };
-    grain::body(grain::behind_marker(sector?, cluster, input).ok()?.zlib).ok()
-}
-
-/// The decoders for all methods, reused from cluster to cluster.
+/// The decoders for all methods, reused from unit to unit.
 #[derive(Default)]
 pub struct Decompressor {
     inflater: Inflater,
     unzstd: Unzstd,
+    /// Compressed data that extends past the end of the file, padded with the zeros that QEMU reads there.
+    padded: Vec<u8>,
 }
 
 impl Decompressor {
-    /// Decompresses the start of `input`, and fills `output` exactly. The length of compressed data is known roughly
-    /// only, so later bytes are ignored to the same extent as by QEMU.
+    /// Decompresses the unit at the start of `input`, and fills `output` exactly. The length of compressed data is
+    /// known roughly only, so later bytes are ignored to the same extent as by QEMU. `missing` is the number of bytes
+    /// of the compressed data's range that are past the end of the file.
+    ///
+    /// QEMU reads zeros there. They add nothing to a unit, but may be invalid after a full unit of deflate, so the data
+    /// must be valid with them too.
     pub fn decompress(
         &mut self,
         compression: Compression,
-        framing: Framing,
         input: &[u8],
+        missing: usize,
         output: &mut [u8],
     ) -> Result<(), DecompressError> {
-        match (compression, framing) {
-            (Compression::Deflate, Framing::Raw) => Ok(self.inflater.inflate(input, output).map(|_| ())?),
-            (Compression::Deflate, Framing::Grain(frame)) => self.decompress_grain(frame, input, output).map(|_| ()),
-            (Compression::Zstd, _) => self.unzstd.decompress(input, output),
+        match compression {
+            Compression::Deflate => {
+                self.inflater.inflate(input, output)?;
+                if missing > 0 { self.inflate_padded(input, missing, output) } else { Ok(()) }
+            }
+            Compression::Zstd => self.unzstd.decompress(input, output),
+            Compression::Grain(frame) => self.decompress_grain(frame, input, output).map(drop),
+        }
+    }
+
+    /// Inflates `input` followed by `missing` zeros.
+    fn inflate_padded(&mut self, input: &[u8], missing: usize, output: &mut [u8]) -> Result<(), DecompressError> {
+        self.padded.clear();
+        fit(&mut self.padded, input.len() + missing)?;
+        self.padded[..input.len()].copy_from_slice(input);
+        match self.inflater.inflate(&self.padded, output) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(DecompressError::InputEnds),
         }
     }
 
@@ -50,7 +64,7 @@ impl Decompressor {
             return match self.inflate_grain(frame, marked.zlib, output) {
                 // The marker bounds the grain, so more input would not help.
                 Err(DecompressError::InputEnds) if marked.is_whole => Err(DecompressError::Invalid),
-                result => result.map(|len| grain::MARKER_SIZE + len),
+                result => result.map(|len| GrainMarker::LEN + len),
             };
         }
         // Some writers put the length before the stream. The checksum shows which is right.
@@ -78,19 +92,19 @@ impl Decompressor {
         Ok(grain::ZLIB_HEADER_SIZE + grain::check(body, end, output)?)
     }
 
-    /// Inflates many streams, which is faster than one by one. Each comes from [`deflate_in`], with a mark and its
-    /// framing. Calls `done` with the result of each, in any order: the number of input bytes that make the output, or
+    /// Inflates many streams, which is faster than one by one. Each comes from [`Compression::deflate_in`], with a
+    /// mark and its compression. Calls `done` with the result of each, in any order: the number of input bytes that make the output, or
     /// `None` if the stream does not end there.
     pub fn inflate_all<'a, T>(
         &mut self,
-        streams: impl Iterator<Item = ((T, Framing), Stream<'a>)>,
+        streams: impl Iterator<Item = ((T, Compression), Stream<'a>)>,
         mut done: impl FnMut(T, Stream<'a>, Result<Option<usize>, DecompressError>),
     ) {
-        self.inflater.inflate_all(streams, |(mark, framing), stream, result| {
-            let result = match (result, framing) {
-                (Ok(end), Framing::Grain(_)) => grain::check(stream.input, end, stream.output).map(Some),
-                (Ok(StreamEnd::At(end)), Framing::Raw) => Ok(Some(end)),
-                (Ok(StreamEnd::GoesOn | StreamEnd::InputEnds), Framing::Raw) => Ok(None),
+        self.inflater.inflate_all(streams, |(mark, compression), stream, result| {
+            let result = match (result, compression) {
+                (Ok(end), Compression::Grain(_)) => grain::check(stream.input, end, stream.output).map(Some),
+                (Ok(StreamEnd::At(end)), _) => Ok(Some(end)),
+                (Ok(StreamEnd::GoesOn | StreamEnd::InputEnds), _) => Ok(None),
                 (Err(error), _) => Err(error.into()),
             };
             done(mark, stream, result);

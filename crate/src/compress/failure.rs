@@ -1,19 +1,18 @@
 //! Errors of decompression.
 
 use crate::error::Error;
+use crate::error::damage::Damage;
 use decant_codec::inflate::InflateError;
 
-/// A failure to decompress a cluster or grain.
+/// A failure to decompress a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecompressError {
-    /// The bytes are not valid compressed data, or the data ends before the cluster is full.
+    /// The bytes are not valid compressed data, or the data ends before the unit is full.
     Invalid,
     /// The input ends before the compressed data does.
     InputEnds,
-    /// The marker belongs to another grain.
-    Misplaced,
-    /// The length in the marker is larger than any grain's.
-    Oversized,
+    /// The frame around the compressed data is damaged.
+    Damaged(Damage),
     /// The data is not at fault: for example, memory ran out.
     Failed(Error),
 }

@@ -1,17 +1,46 @@
-//! The frame around the deflate data of a compressed VMDK grain: the marker (Virtual Disk Format 5.0, "Stream-Optimized
+//! VMDK's grains: the frame around the deflate data of a compressed VMDK grain: the marker (Virtual Disk Format 5.0, "Stream-Optimized
 //! Compressed Sparse Extents") and the zlib header and checksum (RFC 1950).
 
+use super::damage::{GRAIN_MISPLACED, GRAIN_OVERSIZED};
 use super::failure::DecompressError;
-use super::framing::MOST_COMPRESSED;
-use crate::offsets::{le32, le64};
+use crate::structure::structure;
 use decant_codec::inflate::StreamEnd;
+use serde::{Deserialize, Serialize};
 
-/// Size of a marker: the grain's first sector, and the length of the zlib stream.
-pub(super) const MARKER_SIZE: usize = 12;
+/// Maximum size of a compressed grain with its marker, in grains. Incompressible data in deflate is hardly longer than
+/// one.
+pub const MOST_COMPRESSED: u64 = 2;
+
+structure! {
+    /// The marker before a compressed grain.
+    pub(crate) struct GrainMarker: Little {
+        /// The grain's first sector in the extent.
+        lba: u64 = 0,
+        /// The length of the zlib stream, in bytes.
+        size: u32 = 8,
+    }
+}
+
 /// Size of the length of the zlib stream, which some writers put in place of a marker.
 pub(super) const LENGTH_SIZE: usize = 4;
 pub(super) const ZLIB_HEADER_SIZE: usize = 2;
 const ADLER_SIZE: usize = 4;
+
+/// The frame of a compressed grain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrainFrame {
+    /// The number of the grain's first sector, which its marker must have; `None` in a file without markers.
+    pub sector: Option<u64>,
+    /// Length of the grain's part inside the disk, in bytes. The last grain may be stored without the rest.
+    pub len: u32,
+}
+
+impl GrainFrame {
+    /// See [`super::Compression::deflate_in`].
+    pub(super) fn deflate_in(self, grain: usize, input: &[u8]) -> Option<&[u8]> {
+        body(behind_marker(self.sector?, grain, input).ok()?.zlib).ok()
+    }
+}
 
 /// The content after a marker.
 pub(super) struct Marked<'a> {
@@ -22,18 +51,18 @@ pub(super) struct Marked<'a> {
 }
 
 /// Parses the marker at the start of `input`, for a grain of `grain` bytes, and returns what follows. Fails with
-/// `InputEnds` if the marker is cut off, with `Misplaced` unless it belongs to the grain at `sector`, and with
-/// `Oversized` if its length is impossible.
+/// `InputEnds` if the marker is cut off, and with `Damaged` if it belongs to another grain than that at `sector`, or if
+/// its length is impossible.
 pub(super) fn behind_marker(sector: u64, grain: usize, input: &[u8]) -> Result<Marked<'_>, DecompressError> {
-    let (marker, data) = input.split_at_checked(MARKER_SIZE).ok_or(DecompressError::InputEnds)?;
-    if le64(marker, 0) != sector {
-        return Err(DecompressError::Misplaced);
+    let (marker, data) = input.split_at_checked(GrainMarker::LEN).ok_or(DecompressError::InputEnds)?;
+    let marker = GrainMarker::parse(marker);
+    if marker.lba != sector {
+        return Err(DecompressError::Damaged(GRAIN_MISPLACED));
     }
-    let len = le32(marker, 8);
-    if MARKER_SIZE as u64 + u64::from(len) > MOST_COMPRESSED * grain as u64 {
-        return Err(DecompressError::Oversized);
+    if GrainMarker::LEN as u64 + u64::from(marker.size) > MOST_COMPRESSED * grain as u64 {
+        return Err(DecompressError::Damaged(GRAIN_OVERSIZED));
     }
-    let len = len as usize;
+    let len = marker.size as usize;
     Ok(Marked { zlib: &data[..len.min(data.len())], is_whole: len <= data.len() })
 }
 

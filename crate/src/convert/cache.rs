@@ -2,7 +2,7 @@
 //! small pieces.
 
 use super::job::fit;
-use crate::compress::{Compression, Framing};
+use crate::compress::Compression;
 use crate::error::Error;
 use crate::io::source::FileId;
 use crate::offsets::HostOffset;
@@ -18,9 +18,8 @@ pub(super) struct Compressed {
     pub host: HostOffset,
     /// Length of the compressed data, in bytes.
     pub len: usize,
+    /// Clusters at the same offset may differ by the frame that they must have, and only one be valid.
     pub compression: Compression,
-    /// Two grains may begin at the same offset, and only the one in the marker is valid.
-    pub framing: Framing,
 }
 
 /// The most recently used clusters.
@@ -89,13 +88,8 @@ mod tests {
     use crate::compress::GrainFrame;
 
     const MIB: usize = 1 << 20;
-    const ANY: Compressed = Compressed {
-        file: FileId(0),
-        host: HostOffset(0),
-        len: 7,
-        compression: Compression::Deflate,
-        framing: Framing::Raw,
-    };
+    const ANY: Compressed =
+        Compressed { file: FileId(0), host: HostOffset(0), len: 7, compression: Compression::Deflate };
 
     fn filled(byte: u8) -> impl FnOnce(&mut [u8]) -> Result<(), Error> {
         move |cluster| {
@@ -147,11 +141,11 @@ mod tests {
         assert_eq!(fill(2, of), 1);
         // Another length at the same offset is another cluster.
         assert_eq!(fill(3, Compressed { len: 8, ..of }), 3);
-        // So is another grain at the same offset.
-        let grain = |sector| Framing::Grain(GrainFrame { sector: Some(sector), len: 4 });
-        assert_eq!(fill(4, Compressed { framing: grain(0), ..of }), 4);
-        assert_eq!(fill(5, Compressed { framing: grain(8), ..of }), 5);
-        assert_eq!(fill(6, Compressed { framing: grain(0), ..of }), 4);
+        // So is a cluster with another frame at the same offset.
+        let framed = |sector| Compression::Grain(GrainFrame { sector: Some(sector), len: 4 });
+        assert_eq!(fill(4, Compressed { compression: framed(0), ..of }), 4);
+        assert_eq!(fill(5, Compressed { compression: framed(8), ..of }), 5);
+        assert_eq!(fill(6, Compressed { compression: framed(0), ..of }), 4);
         cache.forget();
         assert_eq!(cache.get(of, 4, filled(7)).unwrap(), [7; 4]);
         // Four were in use at once.

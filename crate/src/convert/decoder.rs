@@ -1,16 +1,12 @@
 //! Decodes jobs: turns their pieces into their output.
 
 use super::cache::{ClusterCache, Compressed};
-use super::job::{Ascending, Buffers, CompressedPart, Job, JobPart, Piece, Stored, fit};
+use super::job::{Ascending, Buffers, CompressedPart, Job, JobPart, Piece, Stored};
 use super::repeats::{Outcome as Repeated, Repeat, Unit, Units};
 use crate::compress::inflate::Stream;
-use crate::compress::{Compression, Framing};
-use crate::compress::{DecompressError, Decompressor, deflate_in};
+use crate::compress::{DecompressError, Decompressor};
 use crate::crypt::Ciphers;
 use crate::disk::damage::Lost;
-use crate::disk::damage::decoding::{
-    COMPRESSED_CUT, COMPRESSED_INVALID, GRAIN_CUT, GRAIN_INVALID, GRAIN_MISPLACED, GRAIN_OVERSIZED,
-};
 use crate::error::Result;
 use crate::io::source::FileId;
 use crate::io::target::Run;
@@ -21,16 +17,8 @@ use std::ops::Range;
 /// Decodes jobs. Each thread reuses one from job to job.
 #[derive(Default)]
 pub struct Decoder {
-    clusters: ClusterDecoder,
-    cache: ClusterCache,
-}
-
-/// Decompresses whole clusters.
-#[derive(Default)]
-struct ClusterDecoder {
     decompressor: Decompressor,
-    /// Compressed data that extends past the end of the file, padded with the zeros that QEMU reads there.
-    filled_up: Vec<u8>,
+    cache: ClusterCache,
 }
 
 /// The result of decoding a job.
@@ -168,9 +156,9 @@ impl Decoder {
             .take_while(|_| salvage || !has_failed.get())
             .map(|(number, unit, deflate)| {
                 let output = outputs.take(unit.piece.output, unit.piece.output_len);
-                ((number, unit.stored.framing), Stream { input: deflate, output })
+                ((number, unit.stored.compression), Stream { input: deflate, output })
             });
-        self.clusters.decompressor.inflate_all(streams, |number, stream, result| {
+        self.decompressor.inflate_all(streams, |number, stream, result| {
             if let Err(error) = &result {
                 stream.output.fill(0);
                 let Unit { piece, stored, .. } = units.units[number];
@@ -212,7 +200,7 @@ impl Decoder {
                 }
                 Repeated::Differs => {
                     let from = &input[piece.input..piece.input + piece.input_len];
-                    self.clusters.decompress(stored, from, &mut output[to.clone()]).err()
+                    self.decompress(stored, from, &mut output[to.clone()]).err()
                 }
                 Repeated::Fails(error) => Some(error),
                 Repeated::Unknown => continue,
@@ -233,51 +221,22 @@ impl Decoder {
         from: &[u8],
         to: &mut [u8],
     ) -> std::result::Result<(), DecompressError> {
-        let CompressedPart { compression, framing, cluster, skip, file, host, .. } = stored;
+        let CompressedPart { compression, cluster, skip, file, host, missing } = stored;
         if to.len() == cluster {
-            return self.clusters.decompress(stored, from, to);
+            return self.decompressor.decompress(compression, from, missing, to);
         }
-        let of = Compressed { file, host, len: from.len() + stored.missing, compression, framing };
-        let whole = self.cache.get(of, cluster, |whole| self.clusters.decompress(stored, from, whole))?;
+        let of = Compressed { file, host, len: from.len() + missing, compression };
+        let whole =
+            self.cache.get(of, cluster, |whole| self.decompressor.decompress(compression, from, missing, whole))?;
         to.copy_from_slice(&whole[skip..skip + to.len()]);
         Ok(())
-    }
-}
-
-impl ClusterDecoder {
-    /// Fills `to` with a whole cluster, whose compressed data is `from`.
-    ///
-    /// QEMU reads zeros past the end of a file. They add nothing to a cluster, but may be invalid after a full cluster
-    /// of deflate, so the data must be valid with them too.
-    fn decompress(
-        &mut self,
-        stored: CompressedPart,
-        from: &[u8],
-        to: &mut [u8],
-    ) -> std::result::Result<(), DecompressError> {
-        self.decompressor.decompress(stored.compression, stored.framing, from, to)?;
-        let may_go_on = stored.compression == Compression::Deflate && stored.framing == Framing::Raw;
-        if stored.missing == 0 || !may_go_on {
-            return Ok(());
-        }
-        fit(&mut self.filled_up, from.len() + stored.missing)?;
-        let (start, end) = self.filled_up.split_at_mut(from.len());
-        start.copy_from_slice(from);
-        end.fill(0);
-        match self.decompressor.decompress(stored.compression, stored.framing, &self.filled_up, to) {
-            Err(DecompressError::Invalid) => Err(DecompressError::InputEnds),
-            result => result,
-        }
     }
 }
 
 /// Returns the deflate data of a whole cluster in `from`, with the bytes after it; `None` unless it is deflate data
 /// that is complete in the file.
 fn deflate_of_whole(stored: CompressedPart, from: &[u8]) -> Option<&[u8]> {
-    if stored.compression != Compression::Deflate || stored.missing > 0 {
-        return None;
-    }
-    deflate_in(stored.framing, stored.cluster, from)
+    if stored.missing > 0 { None } else { stored.compression.deflate_in(stored.cluster, from) }
 }
 
 /// A piece that could not be decompressed.
@@ -291,19 +250,9 @@ impl Failure<'_> {
     /// Returns the lost range in a salvage. Otherwise, or if the failure is not damage, returns the error.
     fn lose(self, job: &Job) -> Result<Lost> {
         let Self { piece, stored, error } = self;
-        let (cut, invalid) = match stored.framing {
-            Framing::Raw => (COMPRESSED_CUT, COMPRESSED_INVALID),
-            Framing::Grain(_) => (GRAIN_CUT, GRAIN_INVALID),
-        };
-        let (damage, place) = match error {
-            DecompressError::Failed(error) => return Err(error),
-            DecompressError::InputEnds if stored.missing > 0 => {
-                (cut, HostOffset(stored.host.0 + piece.input_len as u64))
-            }
-            DecompressError::InputEnds | DecompressError::Invalid => (invalid, stored.host),
-            DecompressError::Misplaced => (GRAIN_MISPLACED, stored.host),
-            DecompressError::Oversized => (GRAIN_OVERSIZED, stored.host),
-        };
+        let is_cut = error == DecompressError::InputEnds && stored.missing > 0;
+        let place = HostOffset(stored.host.0 + if is_cut { piece.input_len as u64 } else { 0 });
+        let damage = stored.compression.damage(error, is_cut)?;
         if job.salvage {
             return Ok(Lost { start: job.guest_of(piece.output), len: piece.output_len as u64, damage });
         }
@@ -320,6 +269,8 @@ impl Failure<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compress::Compression;
+    use crate::compress::damage::COMPRESSED_INVALID;
     use crate::io::source::FileId;
 
     const CLUSTER: usize = 4096;
@@ -350,7 +301,6 @@ mod tests {
                 output_len,
                 stored: Stored::Compressed(CompressedPart {
                     compression: Compression::Deflate,
-                    framing: Framing::Raw,
                     cluster: CLUSTER,
                     skip,
                     file: FileId(0),

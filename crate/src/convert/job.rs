@@ -1,8 +1,8 @@
 //! A job: what to read, how to decode it, and its place on the disk. Workers run jobs without parsing any metadata.
 
+use crate::compress::Compression;
 use crate::compress::Encoding;
 use crate::compress::data_runs;
-use crate::compress::{Compression, Framing};
 use crate::disk::damage::Lost;
 use crate::error::{Error, Result};
 use crate::io::source::{FileId, FileRange, Source, read_parts, read_ranges, zeroed};
@@ -71,17 +71,15 @@ pub enum Stored {
         /// The number of its first sector of 512 bytes.
         sector: u64,
     },
-    /// As a compressed cluster or grain, or part of one.
+    /// As a compressed cluster, or part of one.
     Compressed(CompressedPart),
 }
 
-/// A part of a compressed cluster or grain.
+/// A part of a compressed cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompressedPart {
-    /// The compression method.
+    /// The compression.
     pub compression: Compression,
-    /// The frame around the compressed data.
-    pub framing: Framing,
     /// Length of the decompressed cluster, in bytes.
     pub cluster: usize,
     /// Offset of the part in the cluster, in bytes.

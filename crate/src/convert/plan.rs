@@ -241,11 +241,11 @@ impl Draft {
         let is_full_of_lost = self.lost.len() >= MAX_LOST;
         let taken = match extent.kind {
             _ if is_full_of_lost && !self.shares_unit(extent.start) => 0,
-            ExtentKind::Compressed { file, host, host_len, cluster, skip, compression, framing } => {
+            ExtentKind::Compressed { file, host, host_len, cluster, skip, compression } => {
                 let present = host_len.min(files[usize::from(file.0)].size() - host.0);
                 let missing = (host_len - present) as usize;
                 let (cluster, skip) = (cluster as usize, skip as usize);
-                let part = CompressedPart { compression, framing, cluster, skip, file, host, missing };
+                let part = CompressedPart { compression, cluster, skip, file, host, missing };
                 self.take_in_compressed(extent, FileRange { file, start: host, len: present }, part)
             }
             ExtentKind::Data { file, host, encrypted } => {

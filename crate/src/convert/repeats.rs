@@ -12,7 +12,7 @@ use std::ops::Range;
 /// known.
 const SIMILAR: usize = 32;
 
-/// A whole cluster or grain to decompress.
+/// A whole cluster to decompress.
 pub(super) struct Unit<'a> {
     pub piece: &'a Piece,
     pub stored: CompressedPart,
@@ -66,7 +66,7 @@ impl<'a> Units<'a> {
         let found = self.places.binary_search_by(|(other, _)| other.cmp(&place));
         let same_place = found.ok().map(|at| self.places[at].1).filter(|&at| {
             let unit = self.units[at].stored;
-            unit.compression == stored.compression && unit.framing == stored.framing && unit.cluster == stored.cluster
+            unit.compression == stored.compression && unit.cluster == stored.cluster
         });
         let of = same_place.or_else(|| {
             let before = self.units.last().filter(|before| before.stored.cluster == stored.cluster)?;
@@ -126,7 +126,7 @@ mod tests {
     use super::super::decoder::Decoder;
     use super::super::job::{Buffers, Job, Stored};
     use super::*;
-    use crate::compress::{Compression, Framing, GrainFrame};
+    use crate::compress::{Compression, GrainFrame};
     use crate::crypt::Ciphers;
     use crate::io::target::Run;
     use crate::offsets::HostOffset;
@@ -137,7 +137,6 @@ mod tests {
     fn part(host: u64) -> CompressedPart {
         CompressedPart {
             compression: Compression::Deflate,
-            framing: Framing::Raw,
             cluster: CLUSTER,
             skip: 0,
             file: FileId(0),
@@ -256,11 +255,11 @@ mod tests {
     }
 
     #[test]
-    fn grains_at_one_place_differ_by_their_markers() {
-        let frame = |sector| Framing::Grain(GrainFrame { sector: Some(sector), len: CLUSTER as u32 });
+    fn units_at_one_place_differ_by_their_frames() {
+        let framed = |sector| Compression::Grain(GrainFrame { sector: Some(sector), len: CLUSTER as u32 });
         let job = job(&[0; 10], &[(0, 5), (0, 5)]);
         let mut units = Units::of_most(0);
-        let [first, second] = [0, 2].map(|sector| CompressedPart { framing: frame(sector), ..part(0) });
+        let [first, second] = [0, 2].map(|sector| CompressedPart { compression: framed(sector), ..part(0) });
         assert_eq!(units.add(&job.pieces[0], first, None), Some(0));
         assert_eq!(units.add(&job.pieces[1], second, None), Some(1));
         assert_eq!(units.add(&job.pieces[1], second, None), None);

@@ -1,8 +1,8 @@
 //! Extents: the source of each range of the guest disk, in a form common to all formats.
 
-use super::damage::Damage;
-use crate::compress::{Compression, Framing};
+use crate::compress::Compression;
 use crate::error::Result;
+use crate::error::damage::Damage;
 use crate::io::source::FileId;
 use crate::offsets::{GuestOffset, GuestRange, HostOffset};
 use futures_util::future::LocalBoxFuture;
@@ -42,7 +42,7 @@ pub enum ExtentKind {
         /// Their encryption, if any.
         encrypted: Option<Encrypted>,
     },
-    /// A part of a single compressed cluster or grain.
+    /// A part of a single compressed unit, such as a cluster.
     Compressed {
         /// Its file.
         file: FileId,
@@ -54,10 +54,8 @@ pub enum ExtentKind {
         cluster: u64,
         /// Offset of the extent in the decompressed cluster, in bytes.
         skip: u64,
-        /// The compression method.
+        /// The compression.
         compression: Compression,
-        /// The structure around the compressed data.
-        framing: Framing,
     },
     /// Unreadable. Only in a salvage.
     Lost(Damage),

@@ -1,5 +1,6 @@
 //! The error type: a kind, a code and fields for programs, and a sentence for people.
 
+pub mod damage;
 pub mod fields;
 mod max_size;
 mod secrets;

@@ -1,9 +1,9 @@
 //! Shared by the walks of several formats: appending extents, and handling damage.
 
 use super::{PartFile, WalkSetup};
-use crate::disk::damage::Damage;
 use crate::disk::extent::{Encrypted, Extent, ExtentKind};
 use crate::error::Result;
+use crate::error::damage::Damage;
 use crate::io::source::{FileId, Source};
 use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
 use std::rc::Rc;

@@ -3,10 +3,10 @@
 use super::entry_table::{Table, equal_entries};
 use super::listing::{BATCH, Listing};
 use super::{Disk, Format, Reader, WalkSetup};
-use crate::disk::damage::damages;
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::disk::info::Info;
 use crate::disk::reference::{Reference, Role};
+use crate::error::damage::damages;
 use crate::error::{Error, Result, checked_virtual_size};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, GuestRange, HostOffset, SECTOR, le64, text_before_nul};

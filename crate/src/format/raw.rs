@@ -1,9 +1,9 @@
 //! Raw: the file is the disk. Raw has no signature, so the caller, an overlay or a container must state it.
 
 use super::{Disk, Format, NameHint, Reader, WalkSetup};
-use crate::disk::damage::damages;
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::disk::info::Info;
+use crate::error::damage::damages;
 use crate::error::{Result, checked_size_of};
 use crate::io::source::{FileId, Source};
 use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};

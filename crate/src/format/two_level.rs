@@ -3,7 +3,7 @@
 //! reaches them.
 
 use super::slices::{Slice, Slices, WantedSlice};
-use crate::disk::damage::Damage;
+use crate::error::damage::Damage;
 use crate::error::{Error, Result};
 use crate::io::source::Source;
 use crate::offsets::{GuestRange, HostOffset};

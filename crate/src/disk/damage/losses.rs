@@ -1,6 +1,7 @@
 //! Collects the lost ranges of a conversion from its jobs.
 
-use super::{Damage, Lost};
+use super::Lost;
+use crate::error::damage::Damage;
 use crate::offsets::GuestRange;
 use std::collections::HashMap;
 
@@ -106,7 +107,7 @@ mod tests {
 
     #[test]
     fn ranges_are_one_across_jobs_in_any_order() {
-        use crate::disk::damage::decoding::{COMPRESSED_CUT as CUT, COMPRESSED_INVALID as INVALID};
+        use crate::compress::damage::{COMPRESSED_CUT as CUT, COMPRESSED_INVALID as INVALID};
         type Why = fn(u64) -> Option<Damage>;
         const JOBS: u64 = 4096;
         // (reasons, ranges, bytes)

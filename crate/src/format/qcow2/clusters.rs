@@ -4,7 +4,6 @@ use super::Qcow2;
 use super::damage;
 use super::l1::{self, L1};
 use super::l2::{self, Cluster, Content, SUBCLUSTERS};
-use crate::compress::Framing;
 use crate::disk::extent::{Encrypted, Extent, ExtentKind, ExtentWalk};
 use crate::error::Result;
 use crate::format::WalkSetup;
@@ -109,8 +108,8 @@ impl Walk {
             }
             Ok(Cluster::Compressed { host, host_len }) => {
                 let compression = self.disk.compression;
-                let (file, framing) = (self.listing.file(), Framing::Raw);
-                let kind = ExtentKind::Compressed { file, host, host_len, cluster: size, skip, compression, framing };
+                let file = self.listing.file();
+                let kind = ExtentKind::Compressed { file, host, host_len, cluster: size, skip, compression };
                 self.listing.push(batch, part, kind);
                 Ok(())
             }

@@ -1,6 +1,6 @@
 //! Kinds of damage in qcow2 images.
 
-use crate::disk::damage::damages;
+use crate::error::damage::damages;
 
 damages! {
     /// The file ends before or inside the L1 table.

@@ -2,7 +2,7 @@
 
 use super::damage;
 use super::header::Header;
-use crate::disk::damage::Damage;
+use crate::error::damage::Damage;
 use crate::offsets::{HostOffset, SECTOR, be64};
 
 /// Bits 9 to 55 of an entry: the offset of a table or cluster. The other bits are flags or reserved; reserved bits are

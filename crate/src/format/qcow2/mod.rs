@@ -92,8 +92,8 @@ struct Qcow2 {
 impl Qcow2 {
     fn compression_name(&self) -> &'static str {
         match self.compression {
-            Compression::Deflate => "zlib",
             Compression::Zstd => "zstd",
+            _ => "zlib",
         }
     }
 

@@ -1,7 +1,7 @@
 //! Grain directory and grain table entries of each kind of sparse extent.
 
 use super::damage;
-use crate::disk::damage::Damage;
+use crate::error::damage::Damage;
 use crate::offsets::{HostOffset, SECTOR, le32, le64};
 
 /// Length of a COWD header, in sectors.

@@ -2,7 +2,7 @@
 
 use super::damage;
 use super::sparse::{ExtentFile, Sparse};
-use crate::disk::damage::Damage;
+use crate::error::damage::Damage;
 use crate::error::{Error, Result};
 use crate::format::entry_table::Table;
 use crate::format::slices::OVERHEAD;

@@ -7,10 +7,10 @@ use super::extents::Content;
 use super::grain_tables::{self, GrainDirectory};
 use super::sparse::{ExtentFile, Sparse};
 use super::stream_optimized::{FoundGrain, MarkedGrain, Stream};
-use crate::compress::{Compression, Framing, MOST_COMPRESSED};
-use crate::disk::damage::Damage;
+use crate::compress::{Compression, MOST_COMPRESSED};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::error::Result;
+use crate::error::damage::Damage;
 use crate::format::listing::{BATCH, Listing};
 use crate::format::slices::{Part, Slice};
 use crate::format::two_level::{Directory, TwoLevel};
@@ -253,8 +253,7 @@ fn compressed_grain(listing: &Listing, sparse: &Sparse, host: HostOffset, host_l
         host_len,
         cluster: sparse.grain,
         skip,
-        compression: Compression::Deflate,
-        framing: Framing::Grain(sparse.frame(at - skip)),
+        compression: Compression::Grain(sparse.frame(at - skip)),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::entries::{Grain, Layout};
 use crate::compress::GrainFrame;
-use crate::disk::damage::Damage;
+use crate::error::damage::Damage;
 use crate::error::{Error, Result, checked_size_of};
 use crate::format::PartFile;
 use crate::format::two_level::Shape;

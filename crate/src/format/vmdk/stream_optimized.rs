@@ -10,8 +10,7 @@
 
 use super::kdmv::Marker;
 use super::sparse::{ExtentFile, Sparse};
-use crate::compress::MOST_COMPRESSED;
-use crate::compress::{DecompressError, Decompressor};
+use crate::compress::{DecompressError, Decompressor, GrainMarker, MOST_COMPRESSED};
 use crate::error::Result;
 use crate::io::source::{read_exact, zeroed};
 use crate::offsets::{ByteRange, HostOffset, SECTOR, le32};
@@ -20,7 +19,7 @@ use crate::offsets::{ByteRange, HostOffset, SECTOR, le32};
 const WINDOW: u64 = 64 << 10;
 /// Length of a marker's fields, in bytes. A grain's marker has one field less, followed by compressed data.
 const MARKER: u64 = Marker::LEN as u64;
-const GRAIN_MARKER: u64 = Marker::marker_type;
+const GRAIN_MARKER: u64 = GrainMarker::LEN as u64;
 /// Size of a grain table entry, in bytes.
 const ENTRY: u64 = 4;
 /// The type of the marker before a grain table.

@@ -7,8 +7,9 @@ use crate::common::salvage::check_damage;
 use crate::common::small::*;
 use crate::common::*;
 use decant::ErrorKind;
-use decant::disk::damage::decoding::COMPRESSED_INVALID;
-use decant::disk::damage::{Damage, Lost};
+use decant::compress::damage::COMPRESSED_INVALID;
+use decant::disk::damage::Lost;
+use decant::error::damage::Damage;
 use decant::format::qcow2::damage::*;
 
 pub const FORMAT: Format = Format { name: "qcow2", samples, fields: fields::check, damage, listings, extremes };

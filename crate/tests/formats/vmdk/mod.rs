@@ -8,8 +8,9 @@ use crate::common::small::{Patch, changed};
 use crate::common::vmdk::*;
 use crate::common::*;
 use decant::ErrorKind::*;
-use decant::disk::damage::decoding::{GRAIN_INVALID, GRAIN_MISPLACED};
-use decant::disk::damage::{Damage, Lost};
+use decant::compress::damage::{GRAIN_INVALID, GRAIN_MISPLACED};
+use decant::disk::damage::Lost;
+use decant::error::damage::Damage;
 use decant::format::vmdk::damage::*;
 use std::iter;
 

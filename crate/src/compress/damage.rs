@@ -1,6 +1,7 @@
 //! Kinds of damage detected while decoding compressed data.
 
-use super::{Damage, damages};
+use crate::error::damage::{Damage, damages};
+use serde::de::{Deserialize, Deserializer, Error};
 
 damages! {
     /// The file ends inside a compressed cluster.
@@ -17,6 +18,14 @@ damages! {
     GRAIN_OVERSIZED = "grain-oversized", "the marker of a compressed grain states more than twice the size of the grain";
 }
 
-/// All kinds in this file, for deserialization.
-pub(super) const ALL: &[Damage] =
-    &[COMPRESSED_CUT, COMPRESSED_INVALID, GRAIN_CUT, GRAIN_INVALID, GRAIN_MISPLACED, GRAIN_OVERSIZED];
+const ALL: [Damage; 6] =
+    [COMPRESSED_CUT, COMPRESSED_INVALID, GRAIN_CUT, GRAIN_INVALID, GRAIN_MISPLACED, GRAIN_OVERSIZED];
+
+/// Accepts the kinds in this file only: workers find no others.
+impl<'de> Deserialize<'de> for Damage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let code = <&str>::deserialize(deserializer)?;
+        let known = ALL.iter().find(|damage| damage.code() == code);
+        known.copied().ok_or_else(|| D::Error::custom("a damage that is not one of decoding"))
+    }
+}
