@@ -68,11 +68,6 @@ pub(crate) fn le64(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// Reads a big-endian `u32` at `at`. The caller has checked the length of `bytes`.
-pub(crate) fn be32(bytes: &[u8], at: usize) -> u32 {
-    u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
-}
-
 /// Reads a big-endian `u64` at `at`. The caller has checked the length of `bytes`.
 pub(crate) fn be64(bytes: &[u8], at: usize) -> u64 {
     u64::from_be_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))

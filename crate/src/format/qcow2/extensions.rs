@@ -3,7 +3,8 @@
 
 use super::header::Header;
 use crate::error::{Error, Result};
-use crate::offsets::{ByteRange, HostOffset, be32, be64, text_before_nul};
+use crate::offsets::{ByteRange, HostOffset, text_before_nul};
+use crate::structure::structure;
 
 /// Extension type: the end of the list.
 const END: u32 = 0;
@@ -20,6 +21,23 @@ const FEATURE_NAME_ENTRY: usize = 48;
 
 /// The type of incompatible features in the feature name table.
 const INCOMPATIBLE: u8 = 0;
+
+structure! {
+    /// The start of an extension.
+    struct ExtensionHeader: Big {
+        extension_type: u32 = 0,
+        /// Length of the data, in bytes.
+        length: u32 = 4,
+    }
+}
+
+structure! {
+    /// The data of the encryption header's extension: its range in the file.
+    struct EncryptionHeaderPointer: Big {
+        offset: u64 = 0,
+        length: u64 = 8,
+    }
+}
 
 /// The extensions needed for reading.
 #[derive(Debug, Default)]
@@ -43,12 +61,13 @@ pub(super) fn parse(header: &Header, first_cluster: &[u8]) -> Result<Extensions>
         name => first_cluster.len().min(usize::try_from(name).unwrap_or(usize::MAX)),
     };
     let mut at = header.header_length as usize;
-    while at + 8 <= end {
-        let (kind, len) = (be32(first_cluster, at), be32(first_cluster, at + 4) as usize);
+    while at + ExtensionHeader::LEN <= end {
+        let ExtensionHeader { extension_type: kind, length } = ExtensionHeader::parse(&first_cluster[at..]);
+        let len = length as usize;
         if kind == END {
             break;
         }
-        let data = at + 8;
+        let data = at + ExtensionHeader::LEN;
         if len > end - data {
             return Err(Error::corrupt(
                 format!("a header extension of {len} bytes does not fit into the header"),
@@ -70,12 +89,13 @@ pub(super) fn parse(header: &Header, first_cluster: &[u8]) -> Result<Extensions>
 
 fn encryption_header(header: &Header, content: &[u8], at: u64) -> Result<ByteRange> {
     let corrupt = |what: &str| Err(Error::corrupt(what, HostOffset(at)));
-    if content.len() < 16 {
+    if content.len() < EncryptionHeaderPointer::LEN {
         return corrupt("the encryption header's extension is too short");
     }
-    let start = HostOffset(be64(content, 0));
-    let range = ByteRange::new(start, be64(content, 8))
-        .ok_or_else(|| Error::impossible_position("encryption header", start))?;
+    let pointer = EncryptionHeaderPointer::parse(content);
+    let start = HostOffset(pointer.offset);
+    let range =
+        ByteRange::new(start, pointer.length).ok_or_else(|| Error::impossible_position("encryption header", start))?;
     if !header.is_aligned(range.start.0) {
         return corrupt("the encryption header is not aligned to a cluster");
     }
