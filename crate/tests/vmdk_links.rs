@@ -251,6 +251,21 @@ fn descriptors_in_sparse_files_are_padded() {
     assert_eq!(info(&changed).unwrap_err().kind, Corrupt);
 }
 
+/// An extent without sectors is ignored, as by QEMU, and reported: the disk may have had more.
+#[test]
+fn extents_of_no_sectors() {
+    for (lines, reported) in [
+        ("RW 0 ZERO\nRW 1 ZERO\n", false),
+        ("RW 0 FLAT \"a.bin\" 0\nRW 1 ZERO\n", true),
+        ("RW 1 ZERO\nRW 0 SPARSE \"a.vmdk\"\n", true),
+    ] {
+        let case = Case { name: Some("top.vmdk".to_owned()), ..Case::new(descriptor("custom", lines).into_bytes()) };
+        let info = case.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
+        let codes: Vec<_> = info.safety.iter().map(|notice| notice.code).filter(|&code| code != "extent").collect();
+        assert_eq!(codes, ["extent-empty"][usize::from(!reported)..], "{lines}");
+    }
+}
+
 /// A parent that is cut off is reported with its name.
 #[test]
 fn parents_that_are_cut_off() {

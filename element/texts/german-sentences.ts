@@ -107,7 +107,8 @@ export function germanErrors({ size }: Units): Sentences {
     'invalid-signed-url': 'Diese Seite hat für das Hochladen keine Adresse mit http oder https bekommen.',
     journal: 'Was schon hochgeladen ist, lässt sich nicht feststellen: das Journal ist unbrauchbar.',
     'left-behind': ({ leftAt }) => `Was hochgeladen wurde, ließ sich nicht entfernen: ${name(leftAt)}.`,
-    'object-completed': ({ leftAt }) => `Das Objekt auf dem Server war schon fertig oder ist es vielleicht: ${name(leftAt)}.`,
+    'object-completed': ({ leftAt }) =>
+      `Das Objekt auf dem Server war schon fertig oder ist es vielleicht: ${name(leftAt)}.`,
     'manifest-mismatch':
       'Der Inhalt ist ein anderer, als das Manifest des Archivs sagt. Laden oder kopieren Sie das Archiv noch einmal.',
     'no-image': 'In dem Archiv liegt kein Festplattenabbild.',
@@ -146,6 +147,8 @@ export function germanNotices({ size }: Units): Sentences {
       'Diese Seite ist in eine Seite einer anderen Website eingebettet. Erlaubt jene Seite keine Downloads, hat der Browser den Download verworfen.',
     expanding: 'Komprimierte Daten werden weit größer als die Datei.',
     extent: ({ file }) => `Ein Teil der Platte liegt in ${name(file)}.`,
+    'extent-empty': ({ extent }) =>
+      `Laut Deskriptor hat ${name(extent)} 0 Sektoren. Vielleicht fehlt ein Teil der Platte.`,
     extents: ({ count }) => `Teile der Platte liegen in ${name(count)} anderen Dateien.`,
     'footer-inside': 'Das Ziel ist größer als die Ausgabe, deren Ende nicht am Ende des Ziels liegt.',
     'guessed-raw': ({ file, container }) => {

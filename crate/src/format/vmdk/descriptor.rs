@@ -37,6 +37,8 @@ pub(super) struct Descriptor {
     has_database: bool,
     /// The reason to suppose that lines are lost; only known for a separate file.
     cut: Option<&'static str>,
+    /// The file of the first extent of 0 sectors.
+    empty: Option<String>,
     /// The extents, in guest order.
     pub extents: Vec<Line>,
 }
@@ -153,6 +155,11 @@ impl Descriptor {
             let message = format!("The descriptor may be cut off, and the disk shorter than it was: it {problem}");
             notices.push(Notice::new("descriptor-cut", message));
         }
+        if let Some(file) = &self.empty {
+            let message =
+                format!("The descriptor states 0 sectors for '{}'; the disk may be shorter than it was", shown(file));
+            notices.push(Notice::new("extent-empty", message).field("extent", &**file));
+        }
         if !self.io_filters.is_empty() {
             let names = self.io_filters.join(", ");
             let message =
@@ -182,6 +189,9 @@ impl Descriptor {
         };
         let mut extent = Line::parse(access, behind)?;
         if extent.len == 0 {
+            if let Store::Flat { file, .. } | Store::Sparse { file } = extent.store {
+                self.empty.get_or_insert(file);
+            }
             return Ok(());
         }
         if self.extents.len() >= MAX_EXTENTS {
