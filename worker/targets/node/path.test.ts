@@ -153,6 +153,27 @@ describe('while a file is replaced:', () => {
     });
   }
 
+  for (const [what, isMadeAgain] of [
+    ['its folder is moved', false],
+    ['its folder is moved, and another one takes its place', true],
+  ] as const) {
+    test(what, async ({ folder }) => {
+      const [before, after] = [join(folder, 'before'), join(folder, 'after')];
+      mkdirSync(before);
+      const { commit } = await beginTo(join(before, 'out.raw'));
+      renameSync(before, after);
+      if (isMadeAgain) mkdirSync(before);
+      await expect(commit()).rejects.toMatchObject({
+        code: 'place-gone',
+        message: expect.stringContaining('A partial file may be left in it'),
+      });
+      expect(existsSync(before) && readdirSync(before).length > 0).toBe(false);
+      // The next conversion there removes what is left.
+      const { commit: commitNext } = await beginTo(join(after, 'out.raw'));
+      await commitNext();
+    });
+  }
+
   test('nothing: the new file is there, and nothing else', async ({ folder }) => {
     const output = join(folder, 'out.raw');
     writeFileSync(output, 'old');

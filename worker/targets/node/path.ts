@@ -59,6 +59,8 @@ export class PathTarget implements OutputTarget {
   #made: BigIntStats | undefined;
   /** The existing file at the start, which may be replaced. */
   #existing: BigIntStats | undefined;
+  /** The folder of the output at the start. */
+  #folder: BigIntStats | undefined;
 
   constructor(
     private readonly path: string,
@@ -71,6 +73,7 @@ export class PathTarget implements OutputTarget {
       const place = await resolvePath(this.path);
       this.#given = await fromRoot(this.path);
       this.#place = place;
+      this.#folder = await stat(place.folder, { bigint: true });
       const existing = await this.#examine(place);
       this.#existing = existing;
       if (this.options.existing && !existing) {
@@ -268,12 +271,7 @@ export class PathTarget implements OutputTarget {
     if (this.#journal?.flushFailure !== undefined) throw this.#journal.flushFailure;
     const made = await about(this.#fd!);
     requireSize(Number(made.size), size, `'${this.path}'`);
-    if (!(await this.#isOurs(temporary))) {
-      throw new DecantError(
-        'target',
-        `Another program has removed or replaced the file that was to become '${this.path}'; try again`,
-      );
-    }
+    if (!(await this.#isOurs(temporary))) throw await this.#lost(place);
     const target = pathIn(place.folder, place.name);
     // Another file may be there by now: the image, for instance, or a link.
     const there = await lstat(target, { bigint: true }).catch(unlessMissing);
@@ -294,6 +292,18 @@ export class PathTarget implements OutputTarget {
     this.#journal = undefined;
     if (journal) await this.#removeJournal(journal, place);
     if (this.options.sync) await this.#flushName(place.folder);
+  }
+
+  /** The error of a temporary file that is no longer at its path. */
+  async #lost({ folder }: ResolvedPath): Promise<DecantError> {
+    const now = await find(folder);
+    const { dev, ino } = this.#folder!;
+    if (now?.dev === dev && now.ino === ino) {
+      const message = `Another program has removed or replaced the file that was to become '${this.path}'; try again`;
+      return new DecantError('target', message);
+    }
+    const message = `The folder of '${this.path}' was moved, renamed or removed; convert again. A partial file may be left in it: the next conversion to that folder removes it`;
+    return new DecantError('target', message, { code: 'place-gone' });
   }
 
   /** Removes the journal, and files that other conversions left for this target. */
