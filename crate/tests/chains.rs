@@ -127,7 +127,7 @@ fn a_name_that_the_caller_states() {
         companion.is_image = true;
     };
     let error = with_companion(image_itself).unwrap_err();
-    assert!(error.kind == ErrorKind::Usage && error.message.contains("NAME=FILE"), "{error}");
+    assert!(error.kind == ErrorKind::Usage && error.message().contains("NAME=FILE"), "{error}");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn formats_of_backing_files() {
             (Ok(bytes), Ok(expected)) => assert!(bytes == expected, "{stated:?}: other bytes"),
             (Err(error), Err(kind)) => {
                 assert_eq!(error.kind, kind, "{stated:?}: {error}");
-                assert!(error.message.contains("'base'"), "{error}");
+                assert!(error.message().contains("'base'"), "{error}");
             }
             (result, expected) => panic!("{stated:?}: {:?}, not {expected:?}", result.map(|bytes| bytes.len())),
         }
@@ -194,7 +194,7 @@ fn backing_files_described_in_json() {
     assert!(with(qcow2, Some("qcow2")).bytes().unwrap() == over(&small_disk()));
     let offset = r#"{"driver":"raw","offset":512,"file":{"driver":"file","filename":"base"}}"#;
     let error = with(offset, Some("raw")).bytes().unwrap_err();
-    assert!(error.kind == ErrorKind::Unsupported && error.message.contains("offset"), "{error}");
+    assert!(error.kind == ErrorKind::Unsupported && error.message().contains("offset"), "{error}");
     let need = Case { companions: Vec::new(), ..with(qcow2, None) };
     let info = need.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
     assert_eq!((&info.references[0].file_name[..], info.references[0].format.as_deref()), ("base", Some("qcow2")));
@@ -213,7 +213,7 @@ fn damage_is_told_of_the_file_that_has_it() {
     for (image, name, content) in cases {
         let error = Case { companions: vec![(name.to_owned(), content)], ..Case::new(image) }.bytes().unwrap_err();
         assert_eq!(error.kind, ErrorKind::Corrupt);
-        assert!(error.message.starts_with(&format!("In '{name}': ")), "{error}");
+        assert!(error.message().starts_with(&format!("In '{name}': ")), "{error}");
     }
 }
 
@@ -257,7 +257,7 @@ fn what_is_missing_is_told_before_it_is_needed() {
     assert!(matches!(&info.needs[..], [Need::MissingFile { name, of, .. }] if name == "/x/base" && of == "middle"));
     let error = case.bytes().unwrap_err();
     assert_eq!(error.kind, ErrorKind::MissingFile);
-    assert!(error.message.contains("'/x/base', the backing file of 'middle'"), "{error}");
+    assert!(error.message().contains("'/x/base', the backing file of 'middle'"), "{error}");
 }
 
 #[test]

@@ -66,7 +66,10 @@ fn a_disk_in_a_cut_archive_is_salvaged() {
             let file = &archive[..start + len];
             let refused = Case::new(file.to_vec()).bytes().unwrap_err();
             assert_eq!(refused.kind, ErrorKind::Corrupt, "{number} {len}");
-            assert!(refused.message.contains("truncated") && refused.message.ends_with(ADVICE), "{number}: {refused}");
+            assert!(
+                refused.message().contains("truncated") && refused.message().ends_with(ADVICE),
+                "{number}: {refused}"
+            );
             let (found, lost) = salvaged(file, false).unwrap();
             let left = len / BLOCK * BLOCK;
             let expected = [&disk[..left], &vec![0; LEN.next_multiple_of(BLOCK) - left]].concat();
@@ -115,7 +118,7 @@ fn what_comes_in_order_is_not_salvaged() {
              be read; unpack what is left of it first"
         );
         let error = salvaged(&file, as_stream).unwrap_err();
-        assert_eq!((error.kind, error.message.clone()), (ErrorKind::Unsupported, message));
+        assert_eq!((error.kind, error.message()), (ErrorKind::Unsupported, message));
     }
     // As of a raw disk in a file, nothing of it can be damaged.
     let raw = Case { salvage: true, as_stream: true, format: Some("raw".to_owned()), ..Case::new(disk.clone()) };
@@ -148,13 +151,14 @@ fn messages_say_what_is_wrong_with_which_file() {
     ];
     for (what, file, start, part) in cases {
         let error = Case::new(file.clone()).bytes().unwrap_err();
-        let Some(rest) = error.message.strip_prefix(start) else { panic!("{what}: {error}") };
+        let message = error.message();
+        let Some(rest) = message.strip_prefix(start) else { panic!("{what}: {error}") };
         assert!(rest.contains(part) && !rest.contains("In ") && !rest.contains(ADVICE), "{what}: {error}");
     }
     // The fault of the outermost file is said of no other.
     for file in [&zipped[..100], &gzip(&zipped)[..100], &gzip(&archive)[..100], &archive[..1000]] {
         let error = Case::new(file.to_vec()).bytes().unwrap_err();
-        assert!(error.message.starts_with("The image is truncated") && error.message.ends_with(ADVICE), "{error}");
+        assert!(error.message().starts_with("The image is truncated") && error.message().ends_with(ADVICE), "{error}");
     }
 }
 
@@ -237,7 +241,7 @@ fn companions_in_containers() {
         match (case.bytes(), result) {
             (Ok(found), Ok(disk)) => assert!(found == *disk, "{number}: other bytes"),
             (Err(error), Err((start, end))) => {
-                assert!(error.message.starts_with(start) && error.message.ends_with(end), "{number}: {error}");
+                assert!(error.message().starts_with(start) && error.message().ends_with(end), "{number}: {error}");
             }
             (found, _) => panic!("{number}: {:?}", found.map(|bytes| bytes.len())),
         }

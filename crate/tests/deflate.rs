@@ -131,7 +131,7 @@ fn a_stream_that_the_file_has_not_all_of_is_truncated() {
     let cut = &[stored(&full[..300], false), stored(&full[300..], true)].concat()[..400];
     for stream in [cut, &stored(&full, false)[..516], &stored(&full, false)] {
         let error = Case::new(image(stream, Behind::Nothing)).bytes().unwrap_err();
-        assert!(error.kind == ErrorKind::Corrupt && error.message.contains("truncated"), "{error}");
+        assert!(error.kind == ErrorKind::Corrupt && error.message().contains("truncated"), "{error}");
     }
 }
 

@@ -106,7 +106,7 @@ fn cast5_is_refused_by_name() {
     let path = folder.path().join("luks.qcow2");
     make(&path, "encrypt.cipher-alg=cast5-128,encrypt.cipher-mode=cbc");
     let error = with_password(&path, "secret").bytes().unwrap_err();
-    assert!(error.kind == ErrorKind::Unsupported && error.message.contains("'cast5-cbc-plain64'"), "{error}");
+    assert!(error.kind == ErrorKind::Unsupported && error.message().contains("'cast5-cbc-plain64'"), "{error}");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn the_legacy_method_is_checked_by_what_a_disk_has() {
             Ok(bytes) => assert!(*found && bytes == assumed, "{password} {commands:?}"),
             Err(error) => {
                 assert!(!found && error.kind == ErrorKind::Password, "{password} {commands:?}: {error}");
-                assert!(error.message.contains("assumed"), "{error}");
+                assert!(error.message().contains("assumed"), "{error}");
             }
         }
         let wrong = with_password(&path, "another").bytes().unwrap_err();
@@ -345,5 +345,5 @@ fn changed_fields_of_a_luks_header() {
     let wrong = Case { password: Some(b"Secret".to_vec()), ..base.clone() };
     assert_eq!(wrong.bytes().unwrap_err().kind, Password);
     let none = Case { password: None, ..base };
-    assert!(none.bytes().unwrap_err().message.contains("give its password"));
+    assert!(none.bytes().unwrap_err().message().contains("give its password"));
 }

@@ -47,7 +47,7 @@ fn is_read(case: &Case, content: &[u8], what: &str) -> bool {
         }
         Err(error) => {
             assert_eq!(error.kind, ErrorKind::NotRecognised, "{what}: {error}");
-            assert!(error.message.contains("does not look like a raw disk"), "{what}: {error}");
+            assert!(error.message().contains("does not look like a raw disk"), "{what}: {error}");
             assert!(!converted.target.finished.get(), "{what} was completed");
             false
         }
@@ -132,7 +132,7 @@ fn what_is_stated_is_not_guessed() {
 fn an_empty_stream_is_refused() {
     for format in [None, Some("raw".to_owned())] {
         let error = Case { format, as_stream: true, ..Case::new(Vec::new()) }.bytes().unwrap_err();
-        assert_eq!((error.kind, &error.message[..]), (ErrorKind::NotRecognised, "The stream is empty"));
+        assert_eq!((error.kind, &error.message()[..]), (ErrorKind::NotRecognised, "The stream is empty"));
     }
 }
 
@@ -201,7 +201,7 @@ fn what_is_no_image_is_named() {
             let error = case.bytes().unwrap_err();
             assert_eq!(error.kind, *kind, "in {container}: {error}");
             for part in parts {
-                assert!(error.message.contains(part), "in {container}: {error}");
+                assert!(error.message().contains(part), "in {container}: {error}");
             }
         }
     }

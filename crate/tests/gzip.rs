@@ -69,7 +69,7 @@ fn real_files_by_every_route() {
             if size == 0 {
                 let error = bytes(file).unwrap_err();
                 let message = "In what the gzip file holds: The file is empty";
-                assert_eq!((error.kind, &error.message[..]), (ErrorKind::NotRecognised, message), "{name}");
+                assert_eq!((error.kind, &error.message()[..]), (ErrorKind::NotRecognised, message), "{name}");
                 continue;
             }
             for as_stream in [false, true] {
@@ -142,7 +142,7 @@ fn headers_and_members() {
     for (what, file, expected) in cases {
         match (bytes(file.clone()), expected) {
             (Ok(found), None) => assert!(found[..70_000] == disk, "{what}: other bytes"),
-            (Err(error), Some(part)) => assert!(error.message.contains(part), "{what}: {error}"),
+            (Err(error), Some(part)) => assert!(error.message().contains(part), "{what}: {error}"),
             (found, _) => panic!("{what}: {:?}", found.map(|bytes| bytes.len())),
         }
     }
@@ -186,7 +186,7 @@ fn nothing_is_decoded_without_bound() {
                     let message = format!(
                         "The {container} file begins with more than 64 MiB without a byte of a disk; unpack it first"
                     );
-                    assert_eq!((error.kind, error.message.clone()), (ErrorKind::Limit, message), "{what} {size}");
+                    assert_eq!((error.kind, error.message()), (ErrorKind::Limit, message), "{what} {size}");
                 }
                 (found, _) => panic!("{what}: {:?}", found.map(|bytes| bytes.len())),
             }
@@ -201,7 +201,7 @@ fn members_stand_alone() {
     let reference = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x03, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let error = bytes([&member(0, &[], b"data"), &reference[..]].concat()).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Corrupt);
-    assert!(error.message.contains("invalid"), "{error}");
+    assert!(error.message().contains("invalid"), "{error}");
 }
 
 /// Each bit of a small file changed: right bytes or an error.
@@ -261,12 +261,12 @@ fn other_formats_in_gzip_are_refused_by_name() {
     for (name, content, kind, message) in cases {
         let error = bytes(filter("gzip", &["-c"], content)).unwrap_err();
         assert_eq!(error.kind, *kind, "{name}: {error}");
-        assert!(error.message.contains(message), "{name}: {error}");
+        assert!(error.message().contains(message), "{name}: {error}");
     }
     let archive = filter("tar", &["-c", "-f", "-", "-C", text(folder.path()), "qcow2"], b"");
     let error = bytes(filter("gzip", &["-c"], &archive)).unwrap_err();
     assert!(
-        error.message.contains("The tar file holds qcow2, which is not read out of it; unpack it first"),
+        error.message().contains("The tar file holds qcow2, which is not read out of it; unpack it first"),
         "{error}"
     );
     assert!(bytes(twice).unwrap()[..5000] == disk(5000));
@@ -293,14 +293,14 @@ fn archives_in_gzip_are_read_back() {
         // Cut anywhere but in its end.
         for len in (2000..MIB + 512).step_by(77_777) {
             let error = bytes(filter("gzip", &["-c"], &archive[..len])).unwrap_err();
-            assert!(error.message.contains("truncated"), "{format} {len}: {error}");
+            assert!(error.message().contains("truncated"), "{format} {len}: {error}");
         }
     }
     let wrong: &[(Vec<u8>, &str)] =
         &[(tar(&["disk.raw", "b"]), "more than one file"), (tar(&["--no-recursion", "."]), "holds no file")];
     for (archive, message) in wrong {
         let error = bytes(filter("gzip", &["-c"], archive)).unwrap_err();
-        assert!(error.message.contains(message), "{error}");
+        assert!(error.message().contains(message), "{error}");
         let code = if *message == "more than one file" { "several-files" } else { "no-image" };
         assert_eq!(&*error.code, code);
     }
@@ -308,7 +308,7 @@ fn archives_in_gzip_are_read_back() {
     let mut file = filter("gzip", &["-c"], &tar(&["disk.raw"]));
     let at = file.len() - 8;
     file[at] ^= 1;
-    assert!(bytes(file).unwrap_err().message.contains("checksum"));
+    assert!(bytes(file).unwrap_err().message().contains("checksum"));
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn streams_are_raw_or_gzip() {
             (Ok(found), None) => assert!(found[..content.len()] == **content, "{format:?}"),
             (Err(error), Some((kind, part))) => {
                 assert_eq!(error.kind, *kind, "{error}");
-                assert!(error.message.contains(part), "{error}");
+                assert!(error.message().contains(part), "{error}");
             }
             (found, _) => panic!("{:?}", found.map(|bytes| bytes.len())),
         }
@@ -369,7 +369,7 @@ fn info_tells_what_is_known() {
     assert_eq!(info.containers.len(), 1);
     assert_eq!((info.containers[0].name, &info.containers[0].member), ("gzip", &None));
     assert_eq!(info.safety.iter().map(|notice| notice.code).collect::<Vec<_>>(), ["guessed-raw"]);
-    assert_eq!(image.refusal("mapped").message, "A disk in a gzip file cannot be mapped; unpack it first");
+    assert_eq!(image.refusal("mapped").message(), "A disk in a gzip file cannot be mapped; unpack it first");
     let asked = Case { snapshot: Some("1".to_owned()), ..Case::new(source.content()) };
     assert_eq!(asked.bytes().unwrap_err().kind, ErrorKind::Usage);
     // A file is read anew by each conversion.

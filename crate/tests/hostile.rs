@@ -39,7 +39,7 @@ fn an_unknown_feature_is_named_by_the_image() {
     let image = patched(&[(78, &[2]), (104, &0x6803_f857u32.to_be_bytes()), (108, &length), (112, &name)]);
     let error = convert(image).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unsupported);
-    assert!(error.message.contains("'telepat' (bit 9)"), "{error}");
+    assert!(error.message().contains("'telepat' (bit 9)"), "{error}");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn formats_are_recognised_by_content() {
         let options = OpenOptions { name: Some((*name).to_owned()), ..OpenOptions::default() };
         let error = open_bytes(content.clone(), options).err().unwrap_or_else(|| panic!("{name} was opened"));
         assert_eq!(error.kind, *kind, "{name}: {error}");
-        assert!(error.message.contains(part), "{name}: {error}");
+        assert!(error.message().contains(part), "{name}: {error}");
     }
     let stated = OpenOptions { format: Some("vhdx".to_owned()), ..OpenOptions::default() };
     assert_eq!(open_bytes(small(), stated).err().unwrap().kind, Usage);

@@ -71,7 +71,7 @@ fn wrong_pieces() {
     ];
     for (what, members, part) in cases {
         let error = Case::new(with_ovf(members)).bytes().unwrap_err();
-        assert!(error.kind == ErrorKind::Corrupt && error.message.contains(part), "{what}: {error}");
+        assert!(error.kind == ErrorKind::Corrupt && error.message().contains(part), "{what}: {error}");
     }
     // A salvage has what there is of the last piece, and no others.
     let whole = with_ovf(&parts());
@@ -81,7 +81,7 @@ fn wrong_pieces() {
     let reversed: Vec<_> = parts().into_iter().rev().collect();
     let whole = with_ovf(&reversed);
     let error = Case { salvage: true, ..Case::new(whole[..whole.len() - 1024 - 512].to_vec()) }.bytes().unwrap_err();
-    assert!(error.kind == ErrorKind::Corrupt && error.message.contains("is cut off"), "{error}");
+    assert!(error.kind == ErrorKind::Corrupt && error.message().contains("is cut off"), "{error}");
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -134,7 +134,7 @@ fn manifests_are_checked() {
             (Ok(_), None) => assert!(found.target.bytes.take() == small_disk() && found.notices.is_empty(), "{what}"),
             (Err(error), Some(name)) => {
                 assert_eq!((error.kind, &*error.code), (ErrorKind::Corrupt, "manifest-mismatch"), "{what}: {error}");
-                assert!(error.message.contains(&format!("'{name}'")), "{what}: {error}");
+                assert!(error.message().contains(&format!("'{name}'")), "{what}: {error}");
                 assert!(!found.target.finished.get() && found.target.aborted.get(), "{what}: it is completed");
             }
             (result, _) => panic!("{what}: {result:?}"),

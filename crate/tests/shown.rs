@@ -103,7 +103,7 @@ fn messages(case: Case) -> Vec<String> {
     let notices = Case { password: None, ..case.clone() }.with(Answers::InOrder, |image| async move {
         Ok(image.info().safety.into_iter().map(|notice| notice.message).collect::<Vec<_>>())
     });
-    let failure = case.bytes().err().map(|error| error.message.clone());
+    let failure = case.bytes().err().map(|error| error.message());
     notices.unwrap_or_default().into_iter().chain(failure).collect()
 }
 

@@ -188,7 +188,7 @@ fn which_member_is_the_image() {
                 assert!(bytes(archive(members)).unwrap() == expected, "{what}");
             }
             (Err(error), Err(parts)) => {
-                assert!(parts.iter().all(|part| error.message.contains(part)), "{what}: {error}");
+                assert!(parts.iter().all(|part| error.message().contains(part)), "{what}: {error}");
             }
             (found, _) => panic!("{what}: {:?}", found.map(|(_, name)| name)),
         }
@@ -293,7 +293,7 @@ fn wrong_archives() {
             (Ok(found), None) => assert!(found[..raw.len()] == raw, "{what}"),
             (Err(error), Some((kind, part))) => {
                 assert_eq!(error.kind, *kind, "{what}: {error}");
-                assert!(error.message.contains(part), "{what}: {error}");
+                assert!(error.message().contains(part), "{what}: {error}");
             }
             (found, _) => panic!("{what}: {:?}", found.map(|bytes| bytes.len())),
         }
@@ -364,7 +364,7 @@ fn ends_of_archives() {
                 match bytes(file) {
                     Ok(found) => assert!((*is_read || is_marked) && found == disk, "{what}, {end}, {way}"),
                     Err(error) => {
-                        let is_clear = error.kind == ErrorKind::Corrupt && error.message.contains("truncated");
+                        let is_clear = error.kind == ErrorKind::Corrupt && error.message().contains("truncated");
                         assert!(!is_read && !is_marked && is_clear, "{what}, {end}, {way}: {error}");
                     }
                 }
@@ -378,7 +378,7 @@ fn ends_of_archives() {
         let cut = [&whole[..start], &[0, 1]].concat();
         for salvage in [false, true] {
             let error = Case { salvage, ..Case::new(cut.clone()) }.bytes().unwrap_err();
-            assert!(error.kind == ErrorKind::Corrupt && error.message.contains("truncated"), "{what}: {error}");
+            assert!(error.kind == ErrorKind::Corrupt && error.message().contains("truncated"), "{what}: {error}");
         }
     }
 }
@@ -424,9 +424,9 @@ fn what_goes_with_a_disk_is_none() {
         let (whole, cut) = (archive(members), members.concat());
         let error = bytes(whole.clone()).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
-        assert!(error.message.contains("holds no disk"), "{error}");
+        assert!(error.message().contains("holds no disk"), "{error}");
         let error = bytes(cut.clone()).unwrap_err();
-        assert!(error.kind == ErrorKind::Corrupt && error.message.contains("truncated"), "{error}");
+        assert!(error.kind == ErrorKind::Corrupt && error.message().contains("truncated"), "{error}");
         for file in [whole, cut] {
             let error = bytes(gzip(&file)).unwrap_err();
             assert_eq!(error.kind, ErrorKind::Unsupported, "in order: {error}");

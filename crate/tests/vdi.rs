@@ -160,12 +160,12 @@ fn chains_that_are_broken() {
     ];
     for (what, below, kind, part) in cases {
         let error = with(top, below).bytes().unwrap_err();
-        assert!(error.kind == *kind && error.message.contains(part), "{what}: {error}");
+        assert!(error.kind == *kind && error.message().contains(part), "{what}: {error}");
         assert_eq!(&*error.code == "wrong-parent", *kind == Corrupt, "{what}");
     }
     // A parent in another format has no such UUID.
     let raw = Case { companions: vec![(MIDDLE.to_owned(), vec![1; 9000])], ..case(top) };
-    assert!(raw.bytes().unwrap_err().message.contains("not the parent"));
+    assert!(raw.bytes().unwrap_err().message().contains("not the parent"));
     let snapshot = Case { snapshot: Some("1".to_owned()), ..case(base) };
     assert_eq!(snapshot.bytes().unwrap_err().kind, Usage);
 }

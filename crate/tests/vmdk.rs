@@ -97,14 +97,14 @@ fn zeroed_grains_and_parents() {
     // A parent that was written to since.
     write("middle.vmdk", &["write -P 1 2M 64k"]);
     let error = case_of(folder.path(), "top.vmdk").bytes().unwrap_err();
-    assert!(error.kind == Corrupt && error.message.contains("chain is broken"), "{error}");
+    assert!(error.kind == Corrupt && error.message().contains("chain is broken"), "{error}");
     // qemu-img says so too, in its way.
     let mut theirs = std::process::Command::new("qemu-img");
     theirs.args(["convert", "-O", "raw", &path("top.vmdk"), &path("no.raw")]);
     assert!(!theirs.output().unwrap().status.success());
 
     let missing = Case { companions: Vec::new(), ..case.clone() }.bytes().unwrap_err();
-    assert!(missing.kind == MissingFile && missing.message.contains("middle.vmdk"), "{missing}");
+    assert!(missing.kind == MissingFile && missing.message().contains("middle.vmdk"), "{missing}");
 
     // Found by what it is, whatever its name.
     let mut renamed = case;
@@ -355,7 +355,7 @@ fn what_the_redundant_directory_is_for() {
     }
     let both: small::Patch = &[(primary, &beyond), (redundant, &beyond)];
     let error = Case::new(small::changed(image.clone(), both)).bytes().unwrap_err();
-    assert!(error.kind == Corrupt && error.message.contains("a grain table"), "{error}");
+    assert!(error.kind == Corrupt && error.message().contains("a grain table"), "{error}");
 }
 
 #[test]
@@ -420,12 +420,12 @@ fn what_is_refused() {
         let companions = vec![("a.bin".to_owned(), pattern(1, 3 * SECTOR)), ("s.vmdk".to_owned(), sparse.clone())];
         let error = Case { companions, ..Case::new(image) }.bytes().err().unwrap_or_else(|| panic!("{what} is read"));
         assert_eq!(error.kind, *kind, "{what}: {error}");
-        assert!(error.message.contains(part), "{what}: {error}");
+        assert!(error.message().contains(part), "{what}: {error}");
     }
     let bare = [("KDMV", sparse), ("COWD", cowd(8, 1, &[])), ("SESparse", sesparse(8, &[]))];
     for (what, image) in bare {
         let error = Case::new(image).bytes().unwrap_err();
-        assert!(error.kind == MissingFile && error.message.contains("open the descriptor"), "{what}: {error}");
+        assert!(error.kind == MissingFile && error.message().contains("open the descriptor"), "{what}: {error}");
         // Nothing tells the name of the file that is missing.
         assert_eq!(error.code, "descriptor-missing", "{what}");
         assert_eq!(error.fields.iter().count(), 0, "{what}");

@@ -44,7 +44,7 @@ fn a_lost_footer() {
             let extent = vec![("s.vmdk".to_owned(), cut.clone())];
             for case in [Case::new(cut), Case { companions: extent, ..Case::new(text.clone()) }] {
                 let error = case.clone().bytes().unwrap_err();
-                assert!(error.kind == Corrupt && error.message.contains("footer"), "{len}: {error}");
+                assert!(error.kind == Corrupt && error.message().contains("footer"), "{len}: {error}");
                 let converted = Case { salvage: true, ..case }.convert(Answers::InOrder, Abilities::default(), 1 << 20);
                 converted.result.unwrap();
                 let mut there: Vec<usize> =
@@ -119,7 +119,7 @@ fn a_footer_of_another_extent() {
         for place in [0, footer] {
             let case = Case::new(changed(image.clone(), &[(place + at, &le32(value))]));
             let error = case.clone().bytes().unwrap_err();
-            assert!(error.kind == Corrupt && error.message.contains("another extent"), "{what} at {place}: {error}");
+            assert!(error.kind == Corrupt && error.message().contains("another extent"), "{what} at {place}: {error}");
             if place == footer {
                 let bytes = Case { salvage: true, ..case }.bytes().unwrap();
                 assert!(bytes == disk(64, 8, &grains), "{what}: other bytes");

@@ -67,11 +67,11 @@ fn snapshots_of_virtualbox() {
     ];
     for (what, below, kind, part) in cases {
         let error = with(top.clone(), below).bytes().unwrap_err();
-        assert!(error.kind == *kind && error.message.contains(part), "{what}: {error}");
+        assert!(error.kind == *kind && error.message().contains(part), "{what}: {error}");
     }
     for text in ["66", "66666666-2222-4333-8444-55555555555", "66666666-2222-4333-8444-55555555555x"] {
         let error = with(vmdk(&uuids([c, mc, text, mb]), &[]), &[]).bytes().unwrap_err();
-        assert!(error.kind == Corrupt && error.message.contains("line"), "{text}: {error}");
+        assert!(error.kind == Corrupt && error.message().contains("line"), "{text}: {error}");
     }
 }
 
@@ -106,7 +106,7 @@ fn a_parent_that_cannot_be_opened() {
         [("cut off", &cut, Corrupt), ("encrypted", &encrypted, Unsupported), ("too large", &huge, Limit)];
     for (what, parent, kind) in cases {
         let error = with(top.clone(), &[("a file", &[0; 99]), ("x.vmdk", parent)]).bytes().unwrap_err();
-        assert!(error.kind == kind && error.message.starts_with("In 'x.vmdk': "), "{what}: {error}");
+        assert!(error.kind == kind && error.message().starts_with("In 'x.vmdk': "), "{what}: {error}");
         // Where the parent is there, the others do not matter.
         let case = with(top.clone(), &[("x.vmdk", parent), ("y.vmdk", &base)]);
         assert!(case.bytes().unwrap()[..4096] == pattern(1, 4096), "{what}");
@@ -114,11 +114,11 @@ fn a_parent_that_cannot_be_opened() {
     // An extent of another disk is no parent.
     let extent = Kdmv { descriptor: None, ..Kdmv::default() }.build(&few_grains());
     let error = with(top, &[("x-s001.vmdk", &extent)]).bytes().unwrap_err();
-    assert!(error.kind == MissingFile && error.message.contains(&a), "{error}");
+    assert!(error.kind == MissingFile && error.message().contains(&a), "{error}");
     // Where it is named as the layer below, the error names it.
     let over = small::overlay("x-s001.vmdk", Some("vmdk"));
     let error = with(over, &[("x-s001.vmdk", &extent)]).bytes().unwrap_err();
-    assert!(error.kind == MissingFile && error.message.starts_with("In 'x-s001.vmdk': "), "{error}");
+    assert!(error.kind == MissingFile && error.message().starts_with("In 'x-s001.vmdk': "), "{error}");
 }
 
 /// A path is a link, whatever the content ID beside it.
@@ -127,7 +127,7 @@ fn a_path_without_a_content_id() {
     let base = vmdk("", &grains([1, 2, 3, 4, 5, 6, 7, 8]));
     let top = vmdk("parentFileNameHint=\"dir/base.vmdk\"\n", &grains([0, 12, 0, 0, 0, 0, 0, 0]));
     let error = with(top.clone(), &[]).bytes().unwrap_err();
-    assert!(error.kind == MissingFile && error.message.contains("dir/base.vmdk"), "{error}");
+    assert!(error.kind == MissingFile && error.message().contains("dir/base.vmdk"), "{error}");
     let expected = disk(64, 8, &grains([1, 12, 3, 4, 5, 6, 7, 8]));
     assert!(with(top, &[("base.vmdk", &base)]).bytes().unwrap() == expected);
 }
@@ -147,7 +147,7 @@ fn encrypted_disks_are_refused() {
             for salvage in [false, true] {
                 let below: &[(&str, &[u8])] = &[("a-flat.vmdk", &[7; 4096])];
                 let error = Case { salvage, ..with(image.clone(), below) }.bytes().unwrap_err();
-                assert!(error.kind == Unsupported && error.message.contains("encryption"), "{line}: {error}");
+                assert!(error.kind == Unsupported && error.message().contains("encryption"), "{line}: {error}");
             }
         }
     }
@@ -287,7 +287,7 @@ fn files_that_are_no_vmdk() {
     for size in [0, 1, 511, 513, 1 << 20, (1 << 20) + 1, 5 << 20] {
         let case = Case { format: Some("vmdk".to_owned()), ..Case::new(vec![7; size]) };
         let error = case.bytes().unwrap_err();
-        assert_eq!((error.kind, &*error.message), (NotRecognised, "The file is not a VMDK image"), "{size}");
+        assert_eq!((error.kind, &*error.message()), (NotRecognised, "The file is not a VMDK image"), "{size}");
     }
     // A descriptor may not be as long.
     let long = descriptor("custom", "RW 8 ZERO\n") + &"#\n".repeat(1 << 19);

@@ -132,7 +132,7 @@ fn frames_of_every_shape() {
         let ours = Case::new(image.clone()).bytes();
         let right = match &ours {
             Ok(disk) => *good && *disk == good_disk,
-            Err(error) => !good && error.message.contains("compressed cluster"),
+            Err(error) => !good && error.message().contains("compressed cluster"),
         };
         if !right {
             wrong.push(format!("{what}: {:?}", ours.as_ref().map(|disk| disk.len())));

@@ -215,7 +215,7 @@ fn examine(file: Vec<u8>) -> Seen {
             (results, image.info())
         }
         Err(error) => {
-            assert!(!error.message.is_empty());
+            assert!(!error.message().is_empty());
             if let Ok(Opened::Image(image)) = opened(&file, true) {
                 whole(&image, &sizes);
             }

@@ -133,7 +133,7 @@ pub fn settled(result: Result<(), Error>, disk: Disk) -> Result<Disk, Error> {
         }
         Err(error) => {
             assert!(!disk.finished.get(), "a failed conversion was completed");
-            assert!(error.kind != ErrorKind::Internal && !error.message.is_empty(), "{error}");
+            assert!(error.kind != ErrorKind::Internal && !error.message().is_empty(), "{error}");
             Err(error)
         }
     }

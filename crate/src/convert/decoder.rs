@@ -8,7 +8,6 @@ use crate::compress::{DecompressError, Decompressor};
 use crate::crypt::Ciphers;
 use crate::disk::damage::Lost;
 use crate::error::Result;
-use crate::io::source::FileId;
 use crate::io::target::Run;
 use crate::offsets::HostOffset;
 use std::cell::Cell;
@@ -256,13 +255,8 @@ impl Failure<'_> {
         if job.salvage {
             return Ok(Lost { start: job.guest_of(piece.output), len: piece.output_len as u64, damage });
         }
-        let error = damage.error(place, place.0);
-        let name = job.names.iter().find(|(of, _)| *of == stored.file);
-        Err(match name {
-            Some((FileId::IMAGE, content)) => error.inside(content),
-            Some((_, name)) => error.within(name),
-            None => error,
-        })
+        let file = job.places.iter().find(|(of, _)| *of == stored.file).map(|(_, place)| place.clone());
+        Err(damage.error(place, place.0).within(file))
     }
 }
 

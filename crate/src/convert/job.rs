@@ -4,6 +4,7 @@ use crate::compress::Compression;
 use crate::compress::Encoding;
 use crate::compress::data_runs;
 use crate::disk::damage::Lost;
+use crate::error::place::Place;
 use crate::error::{Error, Result};
 use crate::io::source::{FileId, FileRange, Source, read_parts, read_ranges, zeroed};
 use crate::io::target::Run;
@@ -37,8 +38,8 @@ pub struct Job {
     pub encoding: Encoding,
     /// Whether pieces that cannot be decoded are read as zeros. Otherwise they are an error.
     pub salvage: bool,
-    /// The names of files with compressed data in the job, for messages. See [`crate::Image::file_names`].
-    pub names: Vec<(FileId, String)>,
+    /// The files with compressed data in the job, for errors. See [`crate::Image::places`].
+    pub places: Vec<(FileId, Place)>,
     /// Ranges that the planner found lost. Executors do not use them.
     #[serde(skip)]
     pub lost: Vec<Lost>,

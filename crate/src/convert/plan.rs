@@ -9,6 +9,7 @@ use crate::compress::Encoding;
 use crate::disk::damage::Lost;
 use crate::disk::extent::{Extent, ExtentKind, Extents};
 use crate::error::Result;
+use crate::error::place::Place;
 use crate::io::source::{FileId, FileRange, Files};
 use crate::io::target::{Abilities, Holes, Run};
 use crate::offsets::{GuestOffset, SECTOR};
@@ -80,8 +81,8 @@ pub struct Planner {
     limits: JobLimits,
     files: Files,
     salvage: bool,
-    /// See [`Image::file_names`].
-    names: Vec<(FileId, String)>,
+    /// See [`Image::places`].
+    places: Vec<(FileId, Place)>,
     virtual_size: u64,
     /// Listed extents that are not in a job yet.
     pending: VecDeque<Extent>,
@@ -105,7 +106,7 @@ impl Planner {
             limits,
             files: image.files().clone(),
             salvage: image.is_salvaged(),
-            names: image.file_names(),
+            places: image.places(),
             virtual_size: image.virtual_size(),
             pending: VecDeque::new(),
             batch: Vec::new(),
@@ -148,7 +149,7 @@ impl Planner {
             dense: self.limits.abilities.holes == Holes::WriteZeros,
             encoding: self.limits.encoding,
             salvage: self.salvage,
-            names: self.names_in(&job.pieces),
+            places: self.places_in(&job.pieces),
             ..job
         };
         self.next_index += 1;
@@ -166,9 +167,9 @@ impl Planner {
         JobLimits { bytes, ..self.limits }
     }
 
-    /// The names of files with compressed pieces: only these can be found damaged while a job is decoded.
-    fn names_in(&self, pieces: &[Piece]) -> Vec<(FileId, String)> {
-        if self.names.is_empty() {
+    /// The places of files with compressed pieces: only these can be found damaged while a job is decoded.
+    fn places_in(&self, pieces: &[Piece]) -> Vec<(FileId, Place)> {
+        if self.places.is_empty() {
             return Vec::new();
         }
         let files: BTreeSet<FileId> = pieces
@@ -178,7 +179,7 @@ impl Planner {
                 _ => None,
             })
             .collect();
-        self.names.iter().filter(|(file, _)| files.contains(file)).cloned().collect()
+        self.places.iter().filter(|(file, _)| files.contains(file)).cloned().collect()
     }
 
     /// The next extent, or the rest of one, that is not in a job yet; `None` at the end of the disk.

@@ -4,6 +4,7 @@ use super::encryption_info::EncryptionInfo;
 use crate::disk::details::Details;
 use crate::disk::reference::{Identity, Reference, Role};
 use crate::error::fields::{Field, Fields};
+use crate::error::place::Place;
 use crate::error::shown::shown;
 use serde::Serialize;
 
@@ -57,11 +58,11 @@ pub struct ContainerInfo {
 }
 
 impl ContainerInfo {
-    /// Describes the image in this container, for messages.
-    pub fn content(&self) -> String {
+    /// The image in this container, for errors.
+    pub(crate) fn place(&self) -> Place {
         match &self.member {
-            Some(member) => format!("'{}'", shown(member)),
-            None => format!("what the {} file holds", self.name),
+            Some(member) => Place::Member(member.clone()),
+            None => Place::Content(self.name.to_owned()),
         }
     }
 }

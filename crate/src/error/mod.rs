@@ -3,6 +3,7 @@
 pub mod damage;
 pub mod fields;
 mod max_size;
+pub(crate) mod place;
 mod secrets;
 pub mod shown;
 
@@ -10,13 +11,13 @@ use crate::offsets::HostOffset;
 use decant_codec::OutOfMemory;
 use fields::{Field, Fields};
 pub(crate) use max_size::{checked_size, checked_size_of, checked_virtual_size};
-use shown::shown;
+use place::Place;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// Advice for truncated files.
-const COPY_AGAIN: &str = "; download or copy it again";
+/// Advice on truncated files.
+pub(crate) const COPY_AGAIN: &str = "download or copy it again";
 
 /// The result type of the core.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -101,20 +102,57 @@ pub struct Failure {
     pub code: Cow<'static, str>,
     /// Details, for programs.
     pub fields: Fields,
-    /// One sentence, without a full stop, of at most [`shown::LONGEST_MESSAGE`] characters.
-    pub message: String,
+    /// What is wrong: one sentence, without a full stop.
+    what: String,
+    /// The files that the error occurred in, innermost first; empty for the one that was opened.
+    within: Vec<Place>,
+    /// Whether a stream has stated where the error occurred: see [`Error::within_stream`].
+    is_of_stream: bool,
+    /// Advice on the file that was opened. It does not apply to a member of a container, which itself is complete.
+    advice: Option<&'static str>,
+}
+
+impl Failure {
+    /// One sentence for people, without a full stop, of at most [`shown::LONGEST_MESSAGE`] characters.
+    pub fn message(&self) -> String {
+        let mut message = String::new();
+        for place in self.within.iter().rev() {
+            message += &format!("In {place}: ");
+        }
+        message += &self.what;
+        if let Some(advice) = self.advice
+            && !self.within.iter().any(Place::is_in_container)
+        {
+            message += "; ";
+            message += advice;
+        }
+        shown::message(&message)
+    }
 }
 
 impl Error {
-    /// Creates an error of `kind` with the kind's name as its code. The message is escaped and shortened to
-    /// [`shown::LONGEST_MESSAGE`] characters.
-    pub fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {
-        Self::of(kind, message.as_ref())
+    /// Creates an error of `kind` with the kind's name as its code. `what` is wrong: see [`Failure::message`].
+    pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
+        Self::of(kind, what.into())
     }
 
-    fn of(kind: ErrorKind, message: &str) -> Self {
-        let code = Cow::Borrowed(kind.name());
-        Self(Box::new(Failure { kind, code, fields: Fields::default(), message: shown::message(message) }))
+    fn of(kind: ErrorKind, what: String) -> Self {
+        Self(Box::new(Failure {
+            kind,
+            code: Cow::Borrowed(kind.name()),
+            fields: Fields::default(),
+            what,
+            within: Vec::new(),
+            is_of_stream: false,
+            advice: None,
+        }))
+    }
+
+    /// Adds `advice` on the file, the second half of the sentence. Messages on members of containers leave it out.
+    #[must_use]
+    pub(crate) fn advised(mut self, advice: &'static str) -> Self {
+        self.advice = Some(advice);
+        self
     }
 
     /// Sets the code.
@@ -145,42 +183,39 @@ impl Error {
     /// Creates a `corrupt` error with code `truncated`: `what` is at `offset`, past the end of the file of `size`
     /// bytes.
     pub fn truncated(what: impl fmt::Display, offset: HostOffset, size: u64) -> Self {
-        let message = format!(
-            "The image is truncated: the file ends at byte {size}, but {what} lies at byte {}{COPY_AGAIN}",
-            offset.0
-        );
-        Self::new(ErrorKind::Corrupt, message).coded("truncated").field("offset", offset.0).field("size", size)
+        let message =
+            format!("The image is truncated: the file ends at byte {size}, but {what} lies at byte {}", offset.0);
+        let error = Self::new(ErrorKind::Corrupt, message).coded("truncated").advised(COPY_AGAIN);
+        error.field("offset", offset.0).field("size", size)
     }
 
-    /// Names the companion `name` in the message and the field `file`, if the error is about the content of a file.
-    pub fn within(self, name: &str) -> Self {
-        if !self.is_of_content() {
+    /// States that the error occurred in `place`, a companion or a member of a container, if it is about the content of
+    /// a file. `None` is the file that was opened. A companion is named in the field `file`, too.
+    #[must_use]
+    pub(crate) fn within(mut self, place: impl Into<Option<Place>>) -> Self {
+        let Some(place) = place.into().filter(|_| self.is_of_content()) else { return self };
+        if let Place::File(name) = &place {
+            self.fields.set("file", (&**name).into());
+        }
+        self.within.push(place);
+        self
+    }
+
+    /// Like [`within`](Self::within), for an error that may come through streams decoded from one another: only the
+    /// first stream, where it occurred, states the place.
+    #[must_use]
+    pub(crate) fn within_stream(mut self, place: Option<Place>) -> Self {
+        if self.is_of_stream {
             return self;
         }
-        self.at(&format!("'{}'", shown(name))).field("file", name)
-    }
-
-    /// Prefixes the message with `content`, a description of the container's member, if the error is about the content
-    /// of a file. Removes the advice to copy the file again: the container itself is complete.
-    pub fn inside(mut self, content: &str) -> Self {
-        let kept = self.message.strip_suffix(COPY_AGAIN).map(str::len);
-        if let Some(kept) = kept {
-            self.message.truncate(kept);
-        }
-        self.at(content)
+        self.is_of_stream = true;
+        self.within(place)
     }
 
     /// Whether the error is about the content of a file, not about the program or the output.
     fn is_of_content(&self) -> bool {
         use ErrorKind::{Corrupt, Limit, MissingFile, NotRecognised, Password, Source, Unsupported};
         matches!(self.kind, Corrupt | Unsupported | Limit | MissingFile | Source | NotRecognised | Password)
-    }
-
-    fn at(mut self, place: &str) -> Self {
-        if self.is_of_content() {
-            self.message = shown::message(&format!("In {place}: {}", self.message));
-        }
-        self
     }
 
     /// Creates an `unsupported` error: the image uses `what`, a known feature that is not supported.
@@ -221,12 +256,6 @@ impl Error {
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        *error.0
-    }
-}
-
 impl Deref for Error {
     type Target = Failure;
 
@@ -243,8 +272,41 @@ impl DerefMut for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.message())
     }
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_places_and_advise_on_whole_files() {
+        use Place::{Content, Member};
+        let file = || Place::file("a\n");
+        let advice = "; download or copy it again";
+        // (places, innermost first, how the message begins, whether it ends with advice)
+        let cases: &[(Vec<Place>, &str, bool)] = &[
+            (vec![], "The image", true),
+            (vec![file()], "In 'a\\u000a': The image", true),
+            (vec![Member("b".to_owned())], "In 'b': The image", false),
+            (vec![Content("gzip".to_owned())], "In what the gzip file holds: The image", false),
+            (vec![Member("b".to_owned()), file()], "In 'a\\u000a': In 'b': The image", false),
+            (vec![file(), Member("b".to_owned())], "In 'b': In 'a\\u000a': The image", false),
+        ];
+        for (places, start, is_advised) in cases {
+            let error = Error::truncated("it", HostOffset(2), 1);
+            let error = places.iter().cloned().fold(error, Error::within);
+            let message = error.message();
+            assert!(message.starts_with(start) && message.ends_with(advice) == *is_advised, "{message}");
+            let is_named = error.fields.get("file") == Some(&Field::from("a\n"));
+            assert_eq!(is_named, places.contains(&file()), "{message}");
+        }
+        let usage = Error::new(ErrorKind::Usage, "No").within(file());
+        assert_eq!((usage.message(), usage.fields.get("file")), ("No".to_owned(), None));
+        let inner = Error::truncated("it", HostOffset(2), 1).within_stream(None);
+        assert_eq!(inner.clone().within_stream(Some(Member("b".to_owned()))), inner);
+    }
+}

@@ -4,6 +4,7 @@ use super::{PartFile, WalkSetup};
 use crate::disk::extent::{Encrypted, Extent, ExtentKind};
 use crate::error::Result;
 use crate::error::damage::Damage;
+use crate::error::place::Place;
 use crate::io::source::{FileId, Source};
 use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
 use std::rc::Rc;
@@ -82,10 +83,6 @@ impl Listing {
             self.push(batch, part, ExtentKind::Lost(damage));
             return Ok(());
         }
-        let error = damage.error(place, self.size);
-        Err(match &self.name {
-            Some(name) => error.within(name),
-            None => error,
-        })
+        Err(damage.error(place, self.size).within(self.name.as_deref().map(Place::file)))
     }
 }

@@ -15,7 +15,7 @@ impl From<Error> for JsValue {
         set(&object, "kind", &error.kind.name().into());
         set(&object, "code", &(&*error.code).into());
         set(&object, "fields", &fields);
-        set(&object, "message", &(&*error.message).into());
+        set(&object, "message", &error.message().into());
         object.into()
     }
 }

@@ -238,7 +238,7 @@ impl From<Examination> for ExaminationMessage {
         let damage = damage.map(|error| DamageMessage {
             code: error.code.clone().into_owned(),
             fields: error.fields.clone(),
-            message: error.message.clone(),
+            message: error.message(),
         });
         Self { notices, damage, lost, checked }
     }

@@ -2,8 +2,8 @@
 
 use crate::convert::ResumePoint;
 use crate::disk::info::Notice;
+use crate::error::Result;
 use crate::error::fields::Fields;
-use crate::error::{Failure, Result};
 use crate::open::image::Image;
 use crate::output::{self, FormatOption, OUTPUT_FORMATS, OutputFormat, Stamp, Writer};
 use js_sys::Uint8Array;
@@ -104,8 +104,9 @@ fn describe(format: &OutputFormat, virtual_size: Option<u64>) -> OutputMessage {
         Ok(_) if virtual_size.is_none() => (None, Vec::new(), None),
         Ok(writer) => (writer.output_size(), writer.notice().into_iter().collect(), None),
         Err(error) => {
-            let Failure { kind, code, fields, message } = error.into();
-            (None, Vec::new(), Some(RefusalMessage { kind: kind.name(), code, fields, message }))
+            let (code, fields) = (error.code.clone(), error.fields.clone());
+            let refusal = RefusalMessage { kind: error.kind.name(), code, fields, message: error.message() };
+            (None, Vec::new(), Some(refusal))
         }
     };
     OutputMessage { name, label, hint, extension, options, compressed, has_footer, size, notices, refusal }

@@ -4,12 +4,13 @@ use crate::crypt::{Encryption, Keys};
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::Extents;
 use crate::disk::info::{Info, Need, Notice};
+use crate::error::place::Place;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::read_budget::ReadBudget;
 use crate::io::source::{FileId, Files, Source};
 use crate::offsets::GuestRange;
-use crate::open::chain::{Chain, Layer, OpenOptions, Top};
+use crate::open::chain::{Chain, Layer, OpenOptions, Top, place_of};
 use crate::open::manifest::Manifest;
 use crate::open::safety;
 use std::cell::RefCell;
@@ -142,12 +143,11 @@ impl Image {
         self.chain.layers.iter().map(|layer| layer.disk.largest_unit()).max().unwrap_or(0)
     }
 
-    /// The names of all companions in use, for messages. The image itself is listed only if it was found in a
-    /// container, as [`Error::inside`] takes it.
-    pub fn file_names(&self) -> Vec<(FileId, String)> {
+    /// The companions in use, for errors. The image itself is listed only if it was found in a container.
+    pub(crate) fn places(&self) -> Vec<(FileId, Place)> {
         let files = self.chain.layers.iter().flat_map(Layer::files);
-        let companions = files.filter(|(file, _)| *file != FileId::IMAGE).map(|(file, name)| (file, name.to_owned()));
-        let container = self.chain.containers.last().map(|container| (FileId::IMAGE, container.content()));
+        let companions = files.filter(|(file, _)| *file != FileId::IMAGE).map(|(file, name)| (file, Place::file(name)));
+        let container = self.chain.containers.last().map(|container| (FileId::IMAGE, container.place()));
         container.into_iter().chain(companions).collect()
     }
 
@@ -260,7 +260,7 @@ impl Image {
         let Some(encryption) = layer.disk.encryption() else { return Ok(()) };
         let source = &*self.files[usize::from(layer.file.0)];
         let unlocked = unlock(encryption, source, password, yield_point).await;
-        keys.0.push(unlocked.map_err(|error| if number > 0 { error.within(&layer.name) } else { error })?);
+        keys.0.push(unlocked.map_err(|error| error.within(place_of(number, &layer.name)))?);
         if matches!(encryption, Encryption::Aes) && !assume {
             let extents = Extents::new(self.chain.walk_layer(number), layer.disk.virtual_size());
             check_legacy(extents, &self.files, &Ciphers::new(&keys)?).await?;

@@ -3,7 +3,7 @@
 use crate::container::Member;
 use crate::disk::info::Notice;
 use crate::error::shown::shown;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::io::source::{read_exact, zeroed};
 use crate::io::stream::{ByteStream, FileStream};
 use crate::offsets::{ByteRange, HostOffset};
@@ -218,8 +218,9 @@ async fn compare(member: &Member, hash: Hash, digest: &str) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "The image is corrupt: '{}' does not have the digest that the manifest of the archive lists; download or copy it again",
+        "The image is corrupt: '{}' does not have the digest that the manifest of the archive lists",
         shown(&member.name)
     );
-    Err(Error::new(ErrorKind::Corrupt, message).coded("manifest-mismatch").field("file", &*member.name))
+    let error = Error::new(ErrorKind::Corrupt, message).coded("manifest-mismatch").advised(COPY_AGAIN);
+    Err(error.field("file", &*member.name))
 }

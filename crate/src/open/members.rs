@@ -4,7 +4,7 @@ use crate::container::{Contents, Member};
 use crate::disk::info::ContainerInfo;
 use crate::disk::reference::{base_name, resolved};
 use crate::error::shown::shown;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::format::{Disk, Format, LayerOptions};
 use crate::io::table_cache::TableCache;
 use crate::offsets::HostOffset;
@@ -96,9 +96,10 @@ pub fn unmarked(containers: &[ContainerInfo]) -> Error {
     let name = containers.last().map_or("container", |container| container.name);
     let message = format!(
         "The image is truncated, or may be: the {name} archive has no end mark, and nothing else tells whether the disk in it \
-         is whole; download or copy it again"
+         is whole"
     );
-    Error::new(ErrorKind::Corrupt, message).coded("container-unmarked").field("container", name)
+    let error = Error::new(ErrorKind::Corrupt, message).coded("container-unmarked").advised(COPY_AGAIN);
+    error.field("container", name)
 }
 
 fn several(container: &str, images: &[(Member, Option<FileType>)]) -> Error {

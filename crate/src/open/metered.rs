@@ -57,7 +57,8 @@ impl Metered {
                 self.container,
                 MOST_WITHOUT_DATA >> 20
             );
-            return Err(Error::new(ErrorKind::Limit, message));
+            // It is of all decoders together, so no place is stated.
+            return Err(Error::new(ErrorKind::Limit, message).within_stream(None));
         }
         Ok(found)
     }

@@ -30,7 +30,7 @@ use members::ensure_guess;
 use metered::{Budget, Metered};
 use std::rc::Rc;
 use streamed_image::{Decoder, Guess, InContainers, Origin, StreamedImage};
-use unpack::{InnerFile, Unpacked, ensure_room, unpack, within};
+use unpack::{InnerFile, Unpacked, ensure_room, place_in, unpack};
 
 /// The input of [`open`].
 pub enum Input {
@@ -75,7 +75,7 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
     let image = containers.last().and_then(|container| container.member.as_deref());
     let manifest = Manifest::of(members, image, options.check_manifest, options.salvage);
     if source.size() + missing == 0 {
-        return Err(within(not_recognised(options, 0), &containers));
+        return Err(not_recognised(options, 0).within(place_in(&containers)));
     }
     let format = match file_type {
         FileType::Image(format) | FileType::Unsupported(format) => format,
@@ -87,7 +87,7 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
             // A truncated disk may have lost its signatures.
             if missing == 0 {
                 let checked = require_disk(&*tables.over(source.clone())).await;
-                checked.map_err(|error| within(error, &containers))?;
+                checked.map_err(|error| error.within(place_in(&containers)))?;
             }
             &raw::FORMAT
         }
@@ -158,7 +158,7 @@ impl Descent {
             if stream.head().is_empty() {
                 let file = Error::new(ErrorKind::NotRecognised, "The file is empty").coded("empty");
                 let is_outermost = self.containers.is_empty();
-                return Err(if is_outermost { empty_stream() } else { within(file, &self.containers) });
+                return Err(if is_outermost { empty_stream() } else { file.within(place_in(&self.containers)) });
             }
             let outer = self.containers.last();
             match identify_start(stream.head(), outer.and_then(|outer| outer.member.as_deref())) {

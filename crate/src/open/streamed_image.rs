@@ -3,6 +3,7 @@
 use crate::container::Decode;
 use crate::disk::info::ContainerInfo;
 use crate::disk::info::Info;
+use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::raw;
 use crate::io::source::Source;
@@ -13,69 +14,42 @@ use crate::open::guess;
 use crate::open::manifest::Manifest;
 use crate::open::not_read_in_order;
 use crate::open::safety;
-use crate::open::unpack::within;
+use crate::open::unpack::place_in;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Decodes the content of a container.
 pub struct Decoder {
     decode: Decode,
-    /// The container's own place, if it was found in another one: see [`ContainerInfo::content`].
-    place: Option<Rc<str>>,
+    /// The container itself, if it was found in another one.
+    place: Option<Place>,
 }
 
 impl Decoder {
     /// Creates a decoder that calls `decode`, for a container that was found in `outer`.
     pub fn new(decode: Decode, outer: Option<&ContainerInfo>) -> Self {
-        Self { decode, place: outer.map(|outer| outer.content().into()) }
+        Self { decode, place: outer.map(ContainerInfo::place) }
     }
 
     /// Decodes `stream`. Errors of this container name where it was found; errors of `stream` pass through. Fails as
     /// `Decode` does.
     pub fn begin(&self, stream: Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>> {
-        let Some(place) = self.place.clone() else { return (self.decode)(stream) };
-        let has_failed = Rc::new(Cell::new(false));
-        let input = Box::new(Noticed { stream, has_failed: has_failed.clone() });
-        Ok(Box::new(Placed { stream: (self.decode)(input)?, input_failed: has_failed, place }))
-    }
-}
-
-/// The input of a decoder. Records whether it failed.
-struct Noticed {
-    stream: Box<dyn ByteStream>,
-    has_failed: Rc<Cell<bool>>,
-}
-
-impl ByteStream for Noticed {
-    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
-        async move { self.stream.read(buf).await.inspect_err(|_| self.has_failed.set(true)) }.boxed_local()
-    }
-
-    fn file_position(&self) -> u64 {
-        self.stream.file_position()
-    }
-
-    fn ended(&self) -> Ended {
-        self.stream.ended()
+        Ok(Box::new(Decoded { stream: (self.decode)(stream)?, place: self.place.clone() }))
     }
 }
 
 /// The output of a decoder. Adds the container's place to the decoder's own errors.
-struct Placed {
+struct Decoded {
     stream: Box<dyn ByteStream>,
-    input_failed: Rc<Cell<bool>>,
-    place: Rc<str>,
+    place: Option<Place>,
 }
 
-impl ByteStream for Placed {
+impl ByteStream for Decoded {
     fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
-        async move {
-            let result = self.stream.read(buf).await;
-            result.map_err(|error| if self.input_failed.get() { error } else { error.inside(&self.place) })
-        }
-        .boxed_local()
+        async move { self.stream.read(buf).await.map_err(|error| error.within_stream(self.place.clone())) }
+            .boxed_local()
     }
 
     fn file_position(&self) -> u64 {
@@ -128,7 +102,7 @@ impl Guess {
     /// Fails with `not-recognised` if content of `size` bytes is not a disk.
     pub fn check_size(&self, size: u64) -> Result<()> {
         let is_disk = self.has_sign || guess::is_whole_sectors(size);
-        if is_disk { Ok(()) } else { Err(within(guess::no_disk(), &self.containers)) }
+        if is_disk { Ok(()) } else { Err(guess::no_disk().within(place_in(&self.containers))) }
     }
 }
 

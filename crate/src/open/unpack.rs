@@ -2,6 +2,7 @@
 
 use crate::container::{List, MAX_NESTED, Member};
 use crate::disk::info::ContainerInfo;
+use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::Source;
 use crate::io::table_cache::TableCache;
@@ -45,7 +46,7 @@ pub async fn unpack(mut source: Rc<dyn Source>, salvage: bool, tables: &Rc<Table
         let Some(list) = container.list else { break };
         ensure_room(&containers)?;
         let found = image_in(container.name, list, source, salvage, tables).await;
-        let found = found.map_err(|error| within(error, &containers))?;
+        let found = found.map_err(|error| error.within(place_in(&containers)))?;
         let image = found.image;
         file_type = match found.file_type {
             Some(file_type) => file_type,
@@ -79,10 +80,7 @@ pub fn ensure_room(containers: &[ContainerInfo]) -> Result<()> {
     Ok(())
 }
 
-/// Names the place in `containers` where `error` occurred, if any.
-pub fn within(error: Error, containers: &[ContainerInfo]) -> Error {
-    match containers.last() {
-        Some(container) => error.inside(&container.content()),
-        None => error,
-    }
+/// The file in `containers`, for errors; `None` without a container.
+pub fn place_in(containers: &[ContainerInfo]) -> Option<Place> {
+    containers.last().map(ContainerInfo::place)
 }

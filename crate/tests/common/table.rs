@@ -38,7 +38,7 @@ pub fn check_changed_files<'a>(
             (Ok(bytes), Reads::Same) => bytes == disk,
             (Ok(bytes), Reads::Bytes(expected)) => bytes == expected && bytes != disk,
             (Err(error), Reads::Fails(kind, part)) => {
-                error.kind == *kind && !part.is_empty() && error.message.contains(part)
+                error.kind == *kind && !part.is_empty() && error.message().contains(part)
             }
             _ => false,
         };

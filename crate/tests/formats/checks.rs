@@ -48,7 +48,7 @@ pub fn truncation(format: &str, samples: Vec<Sample>) {
                     assert_eq!(error.kind, sample.signature.1, "{name}: {error}")
                 }
                 Some(error) => {
-                    let is_noticed = error.kind == ErrorKind::Corrupt && error.message.contains("truncated");
+                    let is_noticed = error.kind == ErrorKind::Corrupt && error.message().contains("truncated");
                     assert!(is_noticed, "{name}: {error}");
                     // The end of a file that is not needed may be missed where it is cut, not where all of it is.
                     assert!(!was_whole || sample.spare != Spare::Unknown, "{name}: fewer bytes were enough");
@@ -94,7 +94,7 @@ fn changed_at_random(format: &str, samples: &[Sample], run: impl Fn(&Case) -> de
         let can_be_salvaged = !sample.salvaged.is_empty();
         let case = Case { salvage: can_be_salvaged && random.below(4) == 0, ..(sample.case)(file) };
         if let Err(error) = run(&case) {
-            let is_clear = error.kind != ErrorKind::Internal && !error.message.is_empty();
+            let is_clear = error.kind != ErrorKind::Internal && !error.message().is_empty();
             assert!(is_clear, "{format}, {}: {error}", sample.what);
         }
     }
@@ -189,7 +189,7 @@ pub fn extremes(format: &str, extremes: Vec<Extreme>) {
             Ok(0) => assert_eq!((refused.unwrap().0, salvaged.unwrap().0), (0, 0), "{name}"),
             Ok(size) => {
                 let error = refused.err().unwrap_or_else(|| panic!("{name}: it is not refused"));
-                assert!(error.kind == ErrorKind::Corrupt && error.message.contains("truncated"), "{name}: {error}");
+                assert!(error.kind == ErrorKind::Corrupt && error.message().contains("truncated"), "{name}: {error}");
                 let (found, extents) = salvaged.unwrap_or_else(|error| panic!("{name}: {error}"));
                 assert_eq!(found, size, "{name}");
                 let mut end = 0;

@@ -113,7 +113,7 @@ fn has_every_size(output: &Output) {
         let error = writer(output, size).err().unwrap_or_else(|| panic!("{name} takes {size} bytes"));
         assert_eq!((error.kind, &*error.code), (ErrorKind::Limit, code), "{name} {size}");
         assert_eq!(error.fields.get("size"), Some(&Field::Number(size)), "{name} {size}");
-        assert!(!error.message.ends_with('.'), "{name}: {error}");
+        assert!(!error.message().ends_with('.'), "{name}: {error}");
     }
 }
 

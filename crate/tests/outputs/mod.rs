@@ -110,5 +110,5 @@ fn every_output_is_tested() {
 fn an_unknown_name_is_refused() {
     let error = decant::output::by_name("vh\u{202e}dx").err().unwrap();
     assert_eq!(error.kind, ErrorKind::Usage);
-    assert_eq!(error.message, "There is no output format 'vh\\u202edx'; choose one of raw, vpc, raw.gz, tar.gz");
+    assert_eq!(error.message(), "There is no output format 'vh\\u202edx'; choose one of raw, vpc, raw.gz, tar.gz");
 }

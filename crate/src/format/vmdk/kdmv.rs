@@ -3,7 +3,7 @@
 
 use super::entries::Layout;
 use super::sparse::{Compressed, Sparse, head, position, size};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
 use crate::structure::structure;
@@ -198,7 +198,6 @@ async fn footer_at(source: &dyn Source, place: u64) -> Result<Vec<u8>> {
 }
 
 fn no_footer() -> Error {
-    let message = "The image is truncated: its footer, which says where the grains lie, is not at its end; \
-                   download or copy it again";
-    Error::new(ErrorKind::Corrupt, message)
+    let message = "The image is truncated: its footer, which says where the grains lie, is not at its end";
+    Error::new(ErrorKind::Corrupt, message).advised(COPY_AGAIN)
 }

@@ -4,6 +4,7 @@
 use super::entries::{Grain, Layout};
 use crate::compress::GrainFrame;
 use crate::error::damage::Damage;
+use crate::error::place::Place;
 use crate::error::{Error, Result, checked_size_of};
 use crate::format::PartFile;
 use crate::format::two_level::Shape;
@@ -34,10 +35,7 @@ impl From<&PartFile> for ExtentFile {
 impl ExtentFile {
     /// Adds the file's name to the message of `error`.
     pub fn error(&self, error: Error) -> Error {
-        match &self.name {
-            Some(name) => error.within(name),
-            None => error,
-        }
+        error.within(self.name.as_deref().map(Place::file))
     }
 }
 

@@ -14,6 +14,7 @@ use crate::disk::extent::{ExtentWalk, Extents};
 use crate::disk::file_name;
 use crate::disk::info::{ContainerInfo, LayerInfo, Need};
 use crate::disk::reference::Reference;
+use crate::error::place::Place;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Disk, Format, LayerOptions, PartFile, WalkSetup, raw};
@@ -22,7 +23,7 @@ use crate::io::table_cache::TableCache;
 use crate::open::guess::is_whole_sectors;
 use crate::open::identify::{FileType, identify};
 use crate::open::not_read_in_order;
-use crate::open::unpack::unpack;
+use crate::open::unpack::{place_in, unpack};
 use candidates::Candidates;
 use parents::ParentSearch;
 use std::rc::Rc;
@@ -79,15 +80,15 @@ pub struct Layer {
     parts: Rc<[Option<PartFile>]>,
     /// The number of its cipher, counted from the top layer; `None` if it is not encrypted.
     pub cipher: Option<u16>,
-    /// Its member name as [`Error::inside`] takes it, if it was found in a container.
-    content: Option<String>,
+    /// Its place, if it was found in a container.
+    place: Option<Place>,
 }
 
 /// A layer after opening, before its references are resolved.
 struct OpenedLayer {
     disk: Rc<dyn Disk>,
     guessed: bool,
-    content: Option<String>,
+    place: Option<Place>,
 }
 
 impl Layer {
@@ -135,17 +136,20 @@ impl Chain {
             tables,
         };
         let how = LayerOptions { snapshot: options.snapshot.clone(), salvage, is_backing: false, missing };
-        let content = chain.containers.last().map(ContainerInfo::content);
+        let place = place_in(&chain.containers);
         let opened = format.open(chain.tables.over(files[0].clone()), how).await;
-        let disk = opened.map_err(|error| inside(error, content.as_deref()))?;
+        let disk = opened.map_err(|error| error.within(place.clone()))?;
         if options.snapshot.is_some() && disk.info().snapshots.is_empty() {
             return Err(without_snapshots(format.name));
         }
-        let layer = OpenedLayer { disk, guessed: false, content };
+        let layer = OpenedLayer { disk, guessed: false, place };
         let mut below = chain.add(FileId::IMAGE, layer, files, &mut companions, &mut parents).await?;
         while let Some((id, reference)) = below {
             let name = companions.name(id).to_owned();
-            let layer = chain.open_below(id, &reference, files, &parents).await.map_err(|error| error.within(&name))?;
+            let layer = chain
+                .open_below(id, &reference, files, &parents)
+                .await
+                .map_err(|error| error.within(Place::file(&name)))?;
             below = chain.add(id, layer, files, &mut companions, &mut parents).await?;
         }
         chain.unused = companions.unused();
@@ -172,19 +176,19 @@ impl Chain {
         }
         let file = &mut files[usize::from(id.0)];
         let mut how = LayerOptions { salvage: self.salvage, is_backing: true, ..LayerOptions::default() };
-        let (mut content, mut file_type) = (None, None);
+        let (mut place, mut file_type) = (None, None);
         if may_be_packed(reference) {
             let found = match parents.unpacked(id) {
                 Some(known) => known.clone(),
                 None => unpack(file.clone(), self.salvage, &self.tables).await?.inner,
             };
-            content = found.containers.last().map(ContainerInfo::content);
+            place = place_in(&found.containers);
             if let FileType::Container(container) = found.file_type {
                 let message = format!(
                     "The {} is {}, which is decoded in order, but read at any position; unpack it first",
                     reference.role, container.label
                 );
-                return Err(inside(not_read_in_order(message, Some(container.name)), content.as_deref()));
+                return Err(not_read_in_order(message, Some(container.name)).within(place));
             }
             file_type = Some(found.file_type);
             (*file, how.missing) = (found.source, found.missing);
@@ -204,13 +208,13 @@ impl Chain {
             }
         };
         let opened = format.open(source, how).await;
-        let disk = opened.map_err(|error| inside(error, content.as_deref()))?;
+        let disk = opened.map_err(|error| error.within(place.clone()))?;
         if let Some(wanted) = &reference.identity
             && !wanted.is_met_by(&disk.identities())
         {
             return Err(other_parent(reference, &*disk, self.layers.last().map_or("", |layer| &layer.name)));
         }
-        Ok(OpenedLayer { disk, guessed, content })
+        Ok(OpenedLayer { disk, guessed, place })
     }
 
     /// Adds `layer`, stored in `file`, and resolves its references. Returns the file of the layer below with the
@@ -224,7 +228,7 @@ impl Chain {
         companions: &mut Candidates<'_>,
         parents: &mut ParentSearch,
     ) -> Result<Option<(FileId, Reference)>> {
-        let OpenedLayer { disk, guessed, content } = layer;
+        let OpenedLayer { disk, guessed, place } = layer;
         let name = companions.name(file).to_owned();
         let cipher = disk.encryption().map(|_| self.ciphers() as u16);
         // The name of this layer comes last.
@@ -252,9 +256,9 @@ impl Chain {
             }
         }
         let attached = disk.attach(&parts).await;
-        let attached = attached.map_err(|error| inside(error, content.as_deref()));
-        attached.map_err(|error| if self.layers.is_empty() { error } else { error.within(&name) })?;
-        self.layers.push(Layer { file, name, disk, guessed, parts: parts.into(), cipher, content });
+        let attached = attached.map_err(|error| error.within(place.clone()));
+        attached.map_err(|error| error.within(place_of(self.layers.len(), &name)))?;
+        self.layers.push(Layer { file, name, disk, guessed, parts: parts.into(), cipher, place });
         Ok(below)
     }
 
@@ -280,8 +284,8 @@ impl Chain {
             memory,
             salvage: self.salvage,
         });
-        match layer.content.clone() {
-            Some(content) => Box::new(walk::Inside { walk, content }),
+        match layer.place.clone() {
+            Some(place) => Box::new(walk::Inside { walk, place }),
             None => walk,
         }
     }
@@ -327,12 +331,9 @@ fn may_be_packed(reference: &Reference) -> bool {
     }
 }
 
-/// Prefixes the member name, if any.
-fn inside(error: Error, content: Option<&str>) -> Error {
-    match content {
-        Some(content) => error.inside(content),
-        None => error,
-    }
+/// The file of layer `number`, called `name`, for errors; `None` for the image.
+pub(crate) fn place_of(number: usize, name: &str) -> Option<Place> {
+    (number > 0).then(|| Place::file(name))
 }
 
 /// The error for a layer below whose identity does not match the one that `child` records.

@@ -3,6 +3,7 @@
 use super::candidates::Candidates;
 use super::companions::ambiguous;
 use crate::disk::reference::{Identity, Reference};
+use crate::error::place::Place;
 use crate::error::{ErrorKind, Result};
 use crate::format::LayerOptions;
 use crate::io::source::{FileId, Source};
@@ -58,7 +59,9 @@ impl ParentSearch {
                     found.push((id, wanted.is_met_by(identities)));
                 }
                 Ok(_) => {}
-                Err(error) => failure = failure.or_else(|| Some(error.clone().within(companions.name(id)))),
+                Err(error) => {
+                    failure = failure.or_else(|| Some(error.clone().within(Place::file(companions.name(id)))))
+                }
             }
         }
         if found.iter().any(|&(_, is_met)| is_met) {

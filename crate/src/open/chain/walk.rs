@@ -1,8 +1,9 @@
 //! Merges the extents of a chain. A layer below is read only for ranges that are unallocated above.
 
-use super::Chain;
+use super::{Chain, place_of};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::error::Result;
+use crate::error::place::Place;
 use crate::offsets::GuestRange;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -13,7 +14,7 @@ const BATCH: usize = 1024;
 
 /// The pass over one layer.
 struct LayerWalk {
-    name: String,
+    place: Option<Place>,
     walk: Box<dyn ExtentWalk>,
     /// Extents that were listed but not used yet.
     listed: VecDeque<Extent>,
@@ -28,7 +29,7 @@ pub(super) struct Merged {
 impl Merged {
     pub fn new(chain: &Chain) -> Self {
         let walk = |(number, layer): (usize, &super::Layer)| LayerWalk {
-            name: layer.name.clone(),
+            place: place_of(number, &layer.name),
             walk: chain.walk_layer(number),
             listed: VecDeque::new(),
             virtual_size: layer.disk.virtual_size(),
@@ -45,7 +46,7 @@ impl Merged {
             if batch.len() >= full {
                 break;
             }
-            let extent = self.layers[layer].first(range, layer).await?;
+            let extent = self.layers[layer].first(range).await?;
             let behind = GuestRange { start: extent.end(), ..range };
             if !behind.is_empty() {
                 open.push((layer, behind));
@@ -71,14 +72,14 @@ impl Merged {
 
 impl LayerWalk {
     /// The extent at `range.start`, cut at the end of `range`.
-    async fn first(&mut self, range: GuestRange, layer: usize) -> Result<Extent> {
+    async fn first(&mut self, range: GuestRange) -> Result<Extent> {
         while self.listed.front().is_some_and(|extent| extent.end() <= range.start) {
             self.listed.pop_front();
         }
         if self.listed.front().is_none_or(|extent| extent.start.0 > range.start) {
             let mut batch = Vec::new();
             let listed = self.walk.list(range, &mut batch).await;
-            listed.map_err(|error| if layer > 0 { error.within(&self.name) } else { error })?;
+            listed.map_err(|error| error.within(self.place.clone()))?;
             self.listed = batch.into();
         }
         let extent = self.listed.pop_front().expect("a walk lists at least one extent");
@@ -92,16 +93,16 @@ impl LayerWalk {
     }
 }
 
-/// The pass over a layer in a container. Adds the member name to errors.
+/// The pass over a layer in a container. Adds its place to errors.
 pub(super) struct Inside {
     pub walk: Box<dyn ExtentWalk>,
-    /// The member name, for messages.
-    pub content: String,
+    pub place: Place,
 }
 
 impl ExtentWalk for Inside {
     fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
-        async move { self.walk.list(range, batch).await.map_err(|error| error.inside(&self.content)) }.boxed_local()
+        async move { self.walk.list(range, batch).await.map_err(|error| error.within(self.place.clone())) }
+            .boxed_local()
     }
 }
 

@@ -84,16 +84,16 @@ fn compressed_grains() {
     // A stream that is longer than its grain is none, as for zlib.
     let grains = vec![Grain::Data(pattern(1, 9 * SECTOR))];
     let longer = Kdmv { packing: Packing::Marked, ..Kdmv::default() }.build(&grains);
-    assert!(Case::new(longer).bytes().unwrap_err().message.contains("decompress"));
+    assert!(Case::new(longer).bytes().unwrap_err().message().contains("decompress"));
     let shorter = Kdmv { packing: Packing::Marked, ..Kdmv::default() };
     let shorter = shorter.build(&[Grain::Data(pattern(1, 7 * SECTOR)), Grain::Absent]);
-    assert!(Case::new(shorter).bytes().unwrap_err().message.contains("decompress"));
+    assert!(Case::new(shorter).bytes().unwrap_err().message().contains("decompress"));
 }
 
 /// Checks an extent beside its descriptor: errors name the extent.
 fn check_extent(file: &[u8], case: fn(Vec<u8>) -> Case, rows: &[Row]) {
     for (what, error) in check_changed_files(file, &case, &whole(), rows) {
-        assert!(error.message.contains(EXTENT) || error.kind == Limit, "{what}: {error}");
+        assert!(error.message().contains(EXTENT) || error.kind == Limit, "{what}: {error}");
     }
 }
 

@@ -1,0 +1,37 @@
+//! Names the file that an error occurred in.
+
+use super::shown::shown;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The file that an error occurred in, if it is not the one that was opened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Place {
+    /// A companion called so.
+    File(String),
+    /// The member of a container called so.
+    Member(String),
+    /// The content of a container of this kind, whose member has no name.
+    Content(String),
+}
+
+impl Place {
+    /// The companion `name`.
+    pub fn file(name: &str) -> Self {
+        Self::File(name.to_owned())
+    }
+
+    /// Whether the file is in a container.
+    pub(super) fn is_in_container(&self) -> bool {
+        matches!(self, Self::Member(_) | Self::Content(_))
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(name) | Self::Member(name) => write!(f, "'{}'", shown(name)),
+            Self::Content(container) => write!(f, "what the {} file holds", shown(container)),
+        }
+    }
+}
