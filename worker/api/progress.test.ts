@@ -249,6 +249,23 @@ describe('speed and time left', () => {
     expect(reports.at(-1)).not.toHaveProperty('secondsLeft');
   });
 
+  test('are not made up while a server is waited for', () => {
+    const networks: Network[] = [{ received: 0, sent: 0, retries: 0, silence: 0 }];
+    const { meter, reports } = begin({ networks });
+    meter.update(at(0));
+    passed(1000);
+    meter.update(at(10));
+    networks[0] = { ...networks[0]!, retries: 1, silence: 5, waiting: { host: 'host', status: 503, attempt: 2 } };
+    passed(5000);
+    expect(reports.at(-1)).toMatchObject({ bytesPerSecond: 0, waiting: { host: 'host' } });
+    expect(reports.at(-1)).not.toHaveProperty('secondsLeft');
+    networks[0] = { received: 1, sent: 0, retries: 1, silence: 0 };
+    meter.update(at(60));
+    passed(100);
+    const { bytesPerSecond, secondsLeft } = reports.at(-1)!;
+    expect([bytesPerSecond / MIB, secondsLeft]).toEqual([expect.closeTo(9.8, 1), expect.closeTo(4.08, 1)]);
+  });
+
   test('are missing while the output is finalized', () => {
     const { meter, reports } = begin();
     meter.update(at(0));

@@ -112,10 +112,12 @@ export class Meter {
     const { guestDone, guestTotal, dataDone, read, written } = this.#last;
     const first = this.#marks[0];
     const seconds = first ? (this.#lastReport - first.at) / 1000 : 0;
-    const bytesPerSecond = first && seconds > 0 ? (guestDone - first.guestDone) / seconds : 0;
-    const secondsLeft = this.#phase === 'converting' ? this.#secondsLeft(seconds) : undefined;
     const { network } = sum(this.networks());
     const waiting = network?.waiting;
+    const isMoving = seconds > 0 && this.#lastReport - this.#marks.at(-1)!.at < WINDOW;
+    const bytesPerSecond = first && isMoving ? (guestDone - first.guestDone) / seconds : 0;
+    // Nobody knows how long a server takes.
+    const secondsLeft = this.#phase === 'converting' && !waiting ? this.#secondsLeft(seconds) : undefined;
     const fraction = this.#fraction();
     this.#sent = network?.sent ?? 0;
     this.#isSilent = Boolean(network?.silence);

@@ -102,9 +102,9 @@ export interface Progress {
   network?: Network;
   /** The server that the conversion waits for, after 5 seconds without an answer; otherwise missing. */
   waiting?: Waiting;
-  /** The recent speed: bytes of the disk per second. */
+  /** The recent speed: bytes of the disk per second. 0 if nothing was done in the last 3 seconds. */
   bytesPerSecond: number;
-  /** The estimated time left; missing at the start, and while the output is finalized. */
+  /** The estimated time left; missing at the start, with `waiting`, and while the output is finalized. */
   secondsLeft?: number;
 }
 
