@@ -160,6 +160,30 @@ test('the speed during a conversion is the speed that is shown at its end', () =
   });
 });
 
+// (case, progress while nothing comes)
+for (const [what, stalled] of [
+  ['a server', { waiting: { host: 'example.org', status: 503, attempt: 3 } }],
+  ['a silent network', { network: { received: 1, sent: 0, retries: 1, silence: 5 } }],
+] as [string, Partial<Progress>][]) {
+  test(`while ${what} is waited for, neither the time left nor the speed is known`, () => {
+    const meter = new ProgressMeter({ method: 'stored', virtualSize: GUEST, data: DATA, isMeasured: false });
+    withClock((set) => {
+      meter.update(progressAt(0));
+      set(2);
+      meter.update(progressAt(2));
+      expect(meter.read()).toMatchObject({ secondsLeft: 2, speed: RATE });
+      for (const now of [7, 60]) {
+        set(now);
+        meter.update({ ...progressAt(2), ...stalled });
+        expect(meter.read()).toMatchObject({ share: 0.5, secondsLeft: undefined, speed: undefined });
+        expect(meter.speed()).toBe((2 * RATE) / now);
+      }
+      meter.update(progressAt(3));
+      expect(meter.read()).toMatchObject({ secondsLeft: expect.any(Number), speed: expect.any(Number) });
+    });
+  });
+}
+
 // (case, whether the output is compressed, known size of the disk, bytes of the output for each byte of data)
 for (const [what, compressed, guestTotal, made] of [
   ['compressed', true, GUEST, 0.25],

@@ -9,6 +9,8 @@ import { type Method, type Prediction, predict, type Rates, TYPICAL } from './ra
 const KNOWN = 0.2;
 /** For outputs of unknown size, until they are measured: the expected share of the data, and bytes per second. */
 const UNSIZED = { size: 0.5, rate: 1e8 };
+/** Shorter silences of a network, in seconds, are not shown. */
+export const SILENT = 5;
 /** The largest share that is shown of a part that reports no progress. */
 const ALMOST = 0.98;
 
@@ -32,8 +34,12 @@ export interface Conversion {
 export interface ProgressNow {
   /** The share of the work that is done: 0 to 1. */
   share: number;
+  /** `undefined` if it is unknown, and while a server or the network is waited for. */
   secondsLeft: number | undefined;
-  /** Bytes of data per second since converting began; of a stream, bytes of the disk. */
+  /**
+   * Bytes of data per second since converting began; of a stream, bytes of the disk. `undefined` while a server or the
+   * network is waited for.
+   */
   speed: number | undefined;
   /** The seconds since the network last delivered bytes, if requests are being retried. */
   silence: number;
@@ -88,8 +94,12 @@ export class ProgressMeter {
       secondsLeft = elapsed < finishing ? finishing - elapsed : undefined;
     }
     this.#share = Math.max(this.#share, Math.min(1, share));
-    const silence = this.#progress?.network?.silence ?? 0;
-    return { share: this.#share, secondsLeft, speed: this.#speed(now), silence, waiting: this.#progress?.waiting };
+    const { waiting, network } = this.#progress ?? {};
+    const silence = network?.silence ?? 0;
+    // Nobody knows how long the wait takes.
+    if (waiting || silence >= SILENT)
+      return { share: this.#share, secondsLeft: undefined, speed: undefined, silence, waiting };
+    return { share: this.#share, secondsLeft, speed: this.speed(now), silence, waiting };
   }
 
   /** Predicts how long each part takes in all. */
@@ -135,7 +145,8 @@ export class ProgressMeter {
     return whole * (1 - done) * weight + (learned ?? 0) * (1 - weight) + finishing;
   }
 
-  #speed(now: number): number | undefined {
+  /** The speed since converting began, waits included. */
+  speed(now = performance.now() / 1000): number | undefined {
     if (this.#began === undefined || !this.#progress) return undefined;
     const elapsed = (this.#finishing ?? now) - this.#began;
     const bytes = this.conversion.taken?.() ?? this.#progress.dataDone;

@@ -346,7 +346,7 @@ export class Saver {
     meter: ProgressMeter,
     more: Pick<Step<'done'>, 'seconds' | 'copying' | 'hasGpt'>,
   ): void {
-    const { speed } = meter.read();
+    const speed = meter.speed();
     const converting = result.time.converting / 1000;
     // The cancel came when the conversion could no longer be stopped.
     const tooLate = this.#cancel?.signal.aborted ?? false;
