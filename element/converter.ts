@@ -258,7 +258,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         <section class="card" part="card">${this.#view(state)}</section>
         ${news ? html`<p class="news">${spoken(news)}</p>` : nothing}
         ${queueView(session)}
-        <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts))}</p>
+        <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts, session.waiting))}</p>
         <p class="unseen" aria-live="polite">${spoken(news)}</p>
       </div>
       ${this.dragging ? html`<div class="over" aria-hidden="true"><p>${this.#dropText(state)}</p></div>` : nothing}

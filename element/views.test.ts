@@ -133,3 +133,13 @@ for (const [what, state, said, title] of [
     expect(windowTitle(state, english)).toBe(title);
   });
 }
+
+test('a server that keeps the opening waiting is announced once, and its end', () => {
+  const opening: State = { step: 'opening', name: 'disk' };
+  const waiting = [{ host: 'example.org', attempt: 1, status: 500 }, { host: 'example.org', attempt: 2 }, undefined];
+  const said = waiting.map((waiting) => announcement(opening, english, waiting));
+  const waits = english.waitingShort('example.org');
+  expect(said).toEqual([waits, waits, 'Reading disk']);
+  expect(waiting.map((waiting) => announcement(ready(false), english, waiting))).toEqual([waits, waits, '']);
+  expect(announcement(ready(true), english, waiting[0])).toBe(english.picking);
+});

@@ -1,16 +1,14 @@
 // The steps opening, unlocking, converting, done and failed, and the queue.
 
-import { type Result, shownText } from 'decant';
+import { type Result, shownText, type Waiting } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { canAskToNotify } from './notification.js';
 import { pictureView } from './picture/view.js';
+import { SILENT } from './progress-meter.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
 import { methodOf, type Next, type State, type Step } from './state.js';
 import type { AllTexts } from './types.texts.js';
-
-/** Shorter silences of a network, in seconds, are not shown. */
-const SILENT = 5;
 
 /** The heading of a step, which takes the focus. `by` is the ID of its description. */
 export const heading = (text: string, by?: string) =>
@@ -42,8 +40,11 @@ function finishingHint({ phase, place, cancelling }: Step<'converting'>, texts: 
   return place.kind === 'folder' && !place.replaces ? texts.cancelWaits : texts.cancelTooLate;
 }
 
-/** The text for screen readers: the step, and the progress of a conversion in steps of 10 percent. */
-export function announcement(state: State, texts: AllTexts): string {
+/**
+ * The text for screen readers: the step, and the progress of a conversion in steps of 10 percent. `waiting` is the server
+ * that keeps the session waiting. The text says no number of attempts, so that each wait is announced once.
+ */
+export function announcement(state: State, texts: AllTexts, waiting?: Waiting): string {
   switch (state.step) {
     case 'converting':
       if (state.cancelling) return [workTitle(state, texts), finishingHint(state, texts)].filter(Boolean).join('. ');
@@ -56,14 +57,15 @@ export function announcement(state: State, texts: AllTexts): string {
     case 'failed':
       return [state.title, state.message, state.left].filter(Boolean).join(' ');
     case 'opening':
-      return texts.opening(state.name);
+      return waiting ? texts.waitingShort(waiting.host) : texts.opening(state.name);
     case 'unlocking':
       return texts.unlocking(state.name);
     case 'needs':
     case 'empty':
       return state.notice ?? '';
     case 'ready':
-      return state.picking ? texts.picking : '';
+      if (state.picking) return texts.picking;
+      return waiting ? texts.waitingShort(waiting.host) : '';
   }
 }
 
