@@ -75,7 +75,8 @@ fn formats_are_recognised_by_content() {
         ("a.raw", at(0, b"KDMV"), Unsupported, "VMDK"),
         ("a.raw", at(0, b"%PDF-1.7"), NotRecognised, "state the format raw"),
         ("A.IMG", at(0, b""), NotRecognised, "state the format raw"),
-        ("a.bin", vec![0; 100], NotRecognised, "no disk image format"),
+        ("a.bin", vec![0; 100], NotRecognised, "it reads qcow2, vdi, vmdk, qed, also in gzip, tar and OVA files"),
+        ("a", vec![0; 512], NotRecognised, "in gzip, tar and OVA files; if it is a raw disk, state the format raw"),
         ("a-flat.vmdk", vec![0; 512], NotRecognised, "open the descriptor"),
         ("a.img", vec![], NotRecognised, "empty"),
     ];
@@ -102,6 +103,7 @@ fn codes_tell_failures_apart() {
         ("note.txt", vec![b'a'; 513], "not-recognised", None),
         ("disk", vec![b'a'; 512], "state-format", Some(("format", "raw"))),
         ("disk.img", vec![b'a'; 513], "state-format", Some(("format", "raw"))),
+        ("disk-flat.vmdk", vec![b'a'; 512], "maybe-extent", Some(("format", "vmdk"))),
         ("note.txt.gz", gz(&[b'a'; 513]), "not-a-disk", None),
         ("a.qcow2.gz", gz(&small()), "not-in-order", Some(("container", "gzip"))),
         ("a.img.gz", wrong_sum, "gzip-damaged", None),

@@ -49,6 +49,8 @@ export function germanErrors({ size }: Units): Sentences {
       `Die Verbindung zu ${name(host)} kommt nicht zustande oder bricht ab: weil das Netz fehlt, weil der Server nicht antwortet, oder weil er dieser Seite keinen Zugriff erlaubt (CORS). Der Browser unterscheidet das nicht.`,
     'source-alternates': 'Mehrere Server haben verschiedene Fassungen der Datei. Öffnen Sie sie noch einmal.',
     'source-changed': 'Die Datei wurde geändert, während sie gelesen wurde. Öffnen Sie sie noch einmal.',
+    'maybe-extent':
+      'Die Datei ist in keinem Format, das Decant kennt. Ist sie ein Teil einer VMDK, öffnen Sie deren Deskriptor, eine kleine .vmdk-Datei, zusammen mit dieser.',
     'descriptor-missing':
       'Das ist ein Teil einer VMDK, der ohne ihren Deskriptor keine Platte ist. Öffnen Sie den Deskriptor, eine kleine .vmdk-Datei, zusammen mit dieser.',
     'file-changed':

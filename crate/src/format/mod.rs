@@ -195,17 +195,19 @@ pub enum Reader {
 pub struct NameHint {
     /// The file name endings that it applies to, in lower case.
     pub extensions: &'static [&'static str],
+    /// The code of the error.
+    pub code: &'static str,
     /// The advice, as the second half of a sentence.
     pub text: &'static str,
 }
 
 /// Finds the first format with a hint for files named `name`. Returns the format and the hint.
-pub fn hint(name: &str) -> Option<(&'static Format, &'static str)> {
+pub fn hint(name: &str) -> Option<(&'static Format, &'static NameHint)> {
     let name = name.to_ascii_lowercase();
     formats().find_map(|format| {
         let hint = format.hint.as_ref()?;
         let is_for = hint.extensions.iter().any(|extension| name.ends_with(extension));
-        is_for.then_some((format, hint.text))
+        is_for.then_some((format, hint))
     })
 }
 

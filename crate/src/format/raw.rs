@@ -13,6 +13,10 @@ use std::rc::Rc;
 
 /// The name, as for `qemu-img -f`.
 pub const NAME: &str = "raw";
+/// The code of the error for a file that may be a raw disk, which has the field `format`.
+pub(crate) const STATE_FORMAT: &str = "state-format";
+/// The advice for such a file.
+pub(crate) const STATE_RAW: &str = "if it is a raw disk, state the format raw";
 
 /// The registry entry.
 pub(crate) const FORMAT: Format = Format {
@@ -20,7 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     label: "raw disk",
     of_qemu: true,
     probe: |_| false,
-    hint: Some(NameHint { extensions: &[".raw", ".img"], text: "if it is a raw disk, state the format raw" }),
+    hint: Some(NameHint { extensions: &[".raw", ".img"], code: STATE_FORMAT, text: STATE_RAW }),
     reader: Reader::Open(|source, options| ready(open(source, options.missing)).boxed_local()),
 };
 

@@ -119,7 +119,7 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
         let message = "The stream is in no disk image format that Decant recognises; if it is a raw disk, state the \
                        format raw";
         let error = Error::new(ErrorKind::NotRecognised, message);
-        return Err(error.coded("state-format").field("format", raw::NAME));
+        return Err(error.coded(raw::STATE_FORMAT).field("format", raw::NAME));
     }
     let found = InContainers { containers: descent.containers, guess };
     StreamedImage::new(Origin::once(Box::new(disk)), found, None, None, options)

@@ -44,6 +44,7 @@ pub(super) const FORMAT: Format = Format {
     },
     hint: Some(NameHint {
         extensions: &[".vmdk"],
+        code: "maybe-extent",
         text: "if it is an extent of a VMDK, open the descriptor that names it and hand over this file with it",
     }),
     reader: Reader::Open(|source, options| open(source, options).boxed_local()),

@@ -362,14 +362,15 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
         let message = format!("The file is in no disk image format that Decant recognises; {what}");
         Error::new(ErrorKind::NotRecognised, message)
     };
-    let may_be_raw = |error: Error| error.coded("state-format").field("format", raw::NAME);
-    match options.name.as_deref().and_then(format::hint) {
-        Some((format, hint)) if format.name == raw::NAME => may_be_raw(not_recognised(hint)),
-        Some((_, hint)) => not_recognised(hint),
-        None => {
-            let names: Vec<_> = format::readable().map(|format| format.name).collect();
-            let error = not_recognised(&format!("it reads {}", names.join(", ")));
-            if is_whole_sectors(size) { may_be_raw(error) } else { error }
-        }
+    if let Some((format, hint)) = options.name.as_deref().and_then(format::hint) {
+        return not_recognised(hint.text).coded(hint.code).field("format", format.name);
     }
+    let formats = format::readable().map(|format| format.name).filter(|name| *name != raw::NAME);
+    let formats: Vec<_> = formats.collect();
+    let known = format!("it reads {}, also in gzip, tar and OVA files", formats.join(", "));
+    if is_whole_sectors(size) {
+        let advice = format!("{known}; {}", raw::STATE_RAW);
+        return not_recognised(&advice).coded(raw::STATE_FORMAT).field("format", raw::NAME);
+    }
+    not_recognised(&known)
 }
