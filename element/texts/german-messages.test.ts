@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { ErrorKind, Fields } from 'decant';
 import { expect, test } from 'vitest';
+import { FOREIGN, STRANGERS } from './german-formats.js';
 import { germanMessages } from './german-messages.js';
 import { germanDamage, germanErrors, germanNotices } from './german-sentences.js';
 import { clause, inEnglish, partsOf, sentence } from './sentences.js';
@@ -113,6 +114,27 @@ test('damage is described like a lost range', () => {
   const fields = { damage: 'compressed-invalid', offset: 512 };
   expect(failure({ kind: 'corrupt', code: 'corrupt', fields, message: ENGLISH })).toBe(
     'Das Abbild ist beschädigt: ein komprimierter Cluster ergibt keinen ganzen Cluster (bei Byte 512 der Datei).',
+  );
+});
+
+// (file in crate/src/format, macro, German names)
+test.each([
+  ['strangers', 'stranger', STRANGERS],
+  ['foreign', 'known', FOREIGN],
+])('each format of %s.rs, which is not read, has a German name', (file, macro, names) => {
+  const text = readFileSync(new URL(`../../crate/src/format/${file}.rs`, import.meta.url), 'utf8');
+  const formats = [...text.matchAll(new RegExp(`${macro}!\\(\\s*"([^"]+)"`, 'g'))].map(([, format]) => format);
+  expect(formats.length).toBeGreaterThan(10);
+  expect(Object.keys(names)).toEqual(formats);
+});
+
+test('a file in a format that is not read is called by its name, with advice', () => {
+  const fields = { format: 'ovf' };
+  expect(failure({ kind: 'not-recognised', code: 'not-an-image', fields, message: ENGLISH })).toBe(
+    'Das ist kein Festplattenabbild, sondern ein OVF-Deskriptor (.ovf). Öffnen Sie die Platte, die er nennt.',
+  );
+  expect(failure({ kind: 'unsupported', code: 'format-not-read', fields: { format: 'luks' }, message: ENGLISH })).toBe(
+    'Das ist ein LUKS-Volume. Decant liest dieses Format nicht.',
   );
 });
 

@@ -1,6 +1,7 @@
 // German sentences, by the codes of docs/errors.md.
 
 import { type Fields, shownText } from 'decant';
+import { FOREIGN, knownIn, STRANGERS } from './german-formats.js';
 import type { Units } from './units.js';
 
 export type Sentence = string | ((fields: Fields) => string);
@@ -60,7 +61,10 @@ export function germanErrors({ size }: Units): Sentences {
     'folder-of-name': 'Das Ergebnis lässt sich nicht schreiben: es gibt einen Ordner mit diesem Namen.',
     'folder-read-only': ({ folder }) =>
       `Der Ordner ${name(folder)} ist schreibgeschützt. Wählen Sie einen anderen Ordner.`,
-    'format-not-read': ({ format }) => `Dieses Format liest Decant nicht: ${name(format)}.`,
+    'format-not-read': ({ format }) => {
+      const [known, advice] = knownIn(FOREIGN, format) ?? [`eine Datei im Format ${name(format)}`];
+      return `Das ist ${known}. Decant liest dieses Format nicht.${advice ? ` ${advice}` : ''}`;
+    },
     'foreign-frame':
       'Diese Seite ist in eine Seite einer anderen Website eingebettet: dort gibt der Browser ihr keinen Speicher.',
     'insecure-page': 'Das geht nur auf einer Seite, die über https kommt, oder auf localhost.',
@@ -70,8 +74,10 @@ export function germanErrors({ size }: Units): Sentences {
     'no-storage': 'Dieser Browser hat keinen eigenen Speicher für Seiten.',
     'not-a-disk':
       'Der Inhalt ist in keinem Format, das Decant kennt, und sieht nicht wie eine rohe Platte aus: er hat weder eine Partitionstabelle noch ein bekanntes Dateisystem, und seine Größe ist kein Vielfaches von 512 Bytes. Ist er eine rohe Platte, entpacken Sie ihn zuerst.',
-    'not-an-image': ({ format }) =>
-      `Das ist kein Festplattenabbild, sondern etwas anderes (${name(format)}). Vielleicht ist es statt des Abbilds heruntergeladen worden.`,
+    'not-an-image': ({ format }) => {
+      const [known, advice] = knownIn(STRANGERS, format) ?? [`etwas anderes (${name(format)})`];
+      return `Das ist kein Festplattenabbild, sondern ${known}.${advice ? ` ${advice}` : ''}`;
+    },
     'out-of-memory': 'Der Arbeitsspeicher reicht nicht. Schließen Sie andere Tabs.',
     'password-needed': ({ layer }) => `${name(layer)} ist verschlüsselt und braucht ein Passwort.`,
     'password-unconfirmed':

@@ -1,0 +1,63 @@
+// German names of formats that Decant does not read, and German advice for each.
+
+import type { Fields } from 'decant';
+
+/** The name of a format with its article, and advice. */
+type Known = [name: string, advice?: string];
+
+const UNPACK = 'Entpacken Sie die Datei zuerst.';
+
+/** Files that are not disk images, as in `crate/src/format/strangers.rs`. */
+export const STRANGERS: Record<string, Known> = {
+  'git-lfs': ['ein Zeiger von Git LFS', 'Holen Sie das Abbild, für das er steht, mit git lfs pull.'],
+  html: [
+    'eine Webseite',
+    'Vielleicht hat ein Server sie statt des Abbilds geschickt: laden Sie das Abbild noch einmal herunter.',
+  ],
+  ovf: ['ein OVF-Deskriptor (.ovf)', 'Öffnen Sie die Platte, die er nennt.'],
+  vbox: ['eine Konfiguration von VirtualBox (.vbox)', 'Öffnen Sie ihre Platte, eine .vdi- oder .vmdk-Datei.'],
+  vmx: ['eine Konfiguration von VMware (.vmx)', 'Öffnen Sie ihre Platte, die .vmdk-Datei.'],
+  xml: ['ein XML-Dokument', 'Vielleicht hat ein Server es statt des Abbilds geschickt.'],
+  json: ['ein JSON-Dokument', 'Vielleicht hat ein Server es statt des Abbilds geschickt.'],
+  xva: [
+    'ein Export von XenServer (XVA)',
+    'Seine Platte ist in viele Dateien zerteilt: exportieren Sie die Platte allein, als VHD oder als rohe Platte.',
+  ],
+  vma: ['eine Sicherung von Proxmox (VMA)', 'Holen Sie die Platte mit vma extract heraus.'],
+  '7z': ['ein 7z-Archiv', UNPACK],
+  rar: ['ein rar-Archiv', UNPACK],
+  cpio: ['ein cpio-Archiv', UNPACK],
+  lz4: ['eine mit lz4 komprimierte Datei', UNPACK],
+  lzop: ['eine mit lzop komprimierte Datei', UNPACK],
+  lzip: ['eine mit lzip komprimierte Datei', UNPACK],
+  wim: ['ein Windows-Abbild aus Dateien (WIM)', 'Übertragen Sie es zuerst auf eine Platte.'],
+};
+
+/** Disk images and containers, as in `crate/src/format/foreign.rs`. */
+export const FOREIGN: Record<string, Known> = {
+  vhdx: ['eine VHDX (Platte von Hyper-V)'],
+  parallels: ['eine Platte von Parallels'],
+  luks: ['ein LUKS-Volume'],
+  bochs: ['eine Platte von Bochs'],
+  cloop: ['ein komprimiertes Loop-Abbild (cloop)'],
+  dmg: ['ein DMG-Abbild (Platte von Apple)'],
+  xz: ['eine mit xz komprimierte Datei'],
+  zstd: ['eine mit zstd komprimierte Datei'],
+  bzip2: ['eine mit bzip2 komprimierte Datei'],
+  zip: ['ein Zip-Archiv'],
+  iso: ['ein ISO-9660-Abbild'],
+  vhd: ['eine VHD (Platte von Virtual PC)'],
+  ewf: ['ein EnCase-Abbild (EWF)', 'Exportieren Sie es mit ewfexport als rohe Platte.'],
+  aff: ['ein forensisches Abbild (AFF)', 'Machen Sie mit affconvert eine rohe Platte daraus.'],
+  asif: ['ein Sparse-Abbild von Apple (ASIF)', 'Machen Sie auf einem Mac mit diskutil eine rohe Platte daraus.'],
+  'android-sparse': ['ein Sparse-Abbild von Android', 'Machen Sie mit simg2img eine rohe Platte daraus.'],
+  partclone: [
+    'eine einzelne Partition, von partclone (Clonezilla) gesichert',
+    'Stellen Sie sie mit partclone.restore wieder her.',
+  ],
+  partimage: ['eine einzelne Partition, von partimage gesichert', 'Stellen Sie sie mit partimage wieder her.'],
+};
+
+/** The entry of `formats` for the format in `field`, if there is one. */
+export const knownIn = (formats: Record<string, Known>, field: Fields[string]): Known | undefined =>
+  typeof field === 'string' && Object.hasOwn(formats, field) ? formats[field] : undefined;
