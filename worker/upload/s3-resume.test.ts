@@ -290,7 +290,10 @@ test('an object that is another one: nothing is kept, and the object is named', 
   })();
   expect(await runClock(failure(work))).toMatch(/the object on the server is not the one that was uploaded$/);
   const aborted = Promise.resolve(target.abort(new Error('it failed'), true)).catch((thrown: unknown) => thrown);
-  expect(await runClock(aborted)).toMatchObject({ code: 'object-completed', fields: { leftAt: 'https://cloud.test/disk' } });
+  expect(await runClock(aborted)).toMatchObject({
+    code: 'object-completed',
+    fields: { leftAt: 'https://cloud.test/disk' },
+  });
   expect(journal.text).toBe('');
 });
 
