@@ -138,6 +138,25 @@ test('a file in a format that is not read is called by its name, with advice', (
   );
 });
 
+// (kind, status, text)
+test.each([
+  ['source', 401, 'Der Server host verlangt eine Anmeldung (Status 401).'],
+  ['source', 403, 'Der Server host erlaubt das nicht, oder die Adresse ist abgelaufen (Status 403).'],
+  ['source', 404, 'Auf dem Server host gibt es diese Datei nicht (Status 404).'],
+  ['source', 410, 'Auf dem Server host gibt es diese Datei nicht mehr (Status 410).'],
+  ['source', 418, 'Der Server host lehnt ab (Status 418).'],
+  ['source', 429, 'Der Server host bekommt zu viele Anfragen (Status 429).'],
+  ['source', 503, 'Der Server host hat einen Fehler oder ist überlastet (Status 503).'],
+  ['target', 404, 'Auf dem Server host gibt es diesen Ort nicht, oder der Upload ist abgelaufen (Status 404).'],
+  ['target', 412, 'Auf dem Server host liegt dort schon etwas (Status 412).'],
+  ['source', 412, 'Der Server host lehnt ab (Status 412).'],
+] as [ErrorKind, number, string][])('a server refuses: %s, %i', (kind, status, text) => {
+  const fields = { host: 'host', status };
+  expect(failure({ kind, code: 'http-status', fields, message: ENGLISH })).toBe(text);
+  const retrying = { kind, code: 'http-status', fields: { ...fields, retryAfter: 20 }, message: ENGLISH };
+  expect(failure(retrying)).toBe(`${text} Er bittet, 20 s zu warten.`);
+});
+
 test('a raw disk in a container is not called by the name of the container', () => {
   const text = notice({ code: 'guessed-raw', fields: { container: 'gzip' }, message: ENGLISH }, true);
   expect(text).toMatch(/^Der Inhalt der Datei \(gzip\) ist in keinem Format/);

@@ -30,9 +30,9 @@ const KINDS: Record<ErrorKind, string> = {
 };
 
 /** Returns the sentence for `code`, unless there is none or one of its fields is missing. */
-function found(sentences: Sentences, code: string, fields: Fields): string | undefined {
+function found(sentences: Sentences, code: string, fields: Fields, kind?: ErrorKind): string | undefined {
   const sentence = Object.hasOwn(sentences, code) ? sentences[code] : undefined;
-  const text = typeof sentence === 'function' ? sentence(fields) : sentence;
+  const text = typeof sentence === 'function' ? sentence(fields, kind) : sentence;
   return text?.includes(UNFILLED) ? undefined : text;
 }
 
@@ -41,7 +41,7 @@ export function germanMessages(units: Units) {
   const [errors, notices] = [germanErrors(units), germanNotices(units)];
 
   const failure = ({ kind, code, fields, message }: Failed): string => {
-    const known = found(errors, code, fields);
+    const known = found(errors, code, fields, kind);
     // The page writes this message in its own language.
     const text =
       known ??

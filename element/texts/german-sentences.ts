@@ -1,10 +1,11 @@
 // German sentences, by the codes of docs/errors.md.
 
-import { type Fields, shownText } from 'decant';
+import { type ErrorKind, type Fields, shownText } from 'decant';
 import { FOREIGN, knownIn, STRANGERS } from './german-formats.js';
 import type { Units } from './units.js';
 
-export type Sentence = string | ((fields: Fields) => string);
+/** `kind` is that of an error. */
+export type Sentence = string | ((fields: Fields, kind?: ErrorKind) => string);
 export type Sentences = Record<string, Sentence>;
 
 /** Marks a missing field. A sentence with this mark is not shown. Names cannot contain the mark, since they are escaped. */
@@ -17,7 +18,36 @@ export const name = (field: Fields[string]): string => (field === undefined ? UN
 export const bytes = (field: Fields[string], show: (bytes: number) => string): string =>
   typeof field === 'number' ? show(field) : UNFILLED;
 
-export function germanErrors({ size }: Units): Sentences {
+/** Says how a server refuses a request, without a full stop. */
+function refusal(host: string, status: Fields[string], isUpload: boolean): string {
+  switch (status) {
+    case 401:
+      return `Der Server ${host} verlangt eine Anmeldung`;
+    case 403:
+      return `Der Server ${host} erlaubt das nicht, oder die Adresse ist abgelaufen`;
+    case 404:
+      if (isUpload) return `Auf dem Server ${host} gibt es diesen Ort nicht, oder der Upload ist abgelaufen`;
+      return `Auf dem Server ${host} gibt es diese Datei nicht`;
+    case 407:
+      return `Der Proxy ${host} verlangt eine Anmeldung`;
+    case 410:
+      if (isUpload) return `Auf dem Server ${host} ist der Upload abgelaufen`;
+      return `Auf dem Server ${host} gibt es diese Datei nicht mehr`;
+    case 412:
+      return isUpload ? `Auf dem Server ${host} liegt dort schon etwas` : `Der Server ${host} lehnt ab`;
+    case 413:
+      return isUpload ? `Der Server ${host} nimmt keine Datei dieser Größe` : `Der Server ${host} lehnt ab`;
+    case 429:
+      return `Der Server ${host} bekommt zu viele Anfragen`;
+    case 507:
+      return `Der Server ${host} ist voll`;
+    default:
+      if (typeof status === 'number' && status >= 500) return `Der Server ${host} hat einen Fehler oder ist überlastet`;
+      return `Der Server ${host} lehnt ab`;
+  }
+}
+
+export function germanErrors({ size, duration }: Units): Sentences {
   return {
     empty: 'Die Datei ist leer.',
     corrupt: ({ damage, offset }) => {
@@ -42,7 +72,11 @@ export function germanErrors({ size }: Units): Sentences {
     'address-not-allowed': ({ host }) => `Anfragen an den Server ${name(host)} sind nicht erlaubt.`,
     'content-encoded': ({ coding }) =>
       `Der Server schickt die Datei kodiert (${name(coding)}), sodass sie sich nicht in Teilen lesen lässt.`,
-    'http-status': ({ host, status }) => `Der Server ${name(host)} lehnt ab (Status ${name(status)}).`,
+    'http-status': ({ host, status, retryAfter }, kind) => {
+      const reason = refusal(name(host), status, kind === 'target');
+      const wait = typeof retryAfter === 'number' ? ` Er bittet, ${duration(retryAfter)} zu warten.` : '';
+      return `${reason} (Status ${name(status)}).${wait}`;
+    },
     'invalid-location': 'Der Server leitet zu einer Adresse weiter, die nicht mit http oder https beginnt.',
     'invalid-url': 'Das ist keine Adresse mit http oder https.',
     'leaves-https': 'Der Server leitet von https zu http weiter. Decant folgt dieser Weiterleitung nicht.',
