@@ -65,7 +65,8 @@ export function german(units: Units): AllTexts {
     orPaste: 'oder eine Datei oder einen Link einfügen',
     choose: 'Datei auswählen',
     address: 'Oder einen Link zu einem Abbild eingeben',
-    addressFor: (need) => `Oder einen Link eingeben: ${role(need.role)}`,
+    // All roles are feminine nouns.
+    addressFor: (need) => `Oder einen Link zur ${role(need.role)} eingeben`,
     openAddress: 'Öffnen',
     noAddress: 'Geben Sie einen Link ein, der mit https:// oder http:// beginnt.',
     trySample: 'Mit einem Beispiel ausprobieren',

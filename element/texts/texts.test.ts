@@ -288,3 +288,7 @@ for (const [path, values, text] of [
     expect(take(...values)).toBe(text);
   });
 }
+
+test.each(['backing file', 'data file', 'extent', 'parent'] as const)('German: the link to a file for %s', (role) => {
+  expect(languages.German!.addressFor({ ...needOf('a'), role })).toMatch(/^Oder einen Link zur \w+datei eingeben$/);
+});
