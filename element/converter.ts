@@ -33,7 +33,10 @@ const SAMPLE = 'sample.qcow2';
 
 /** The step and the question in it. When this key changes, the focus moves. */
 function focusKey(state: State): string {
-  if (state.step === 'ready') return [state.step, state.asking?.kind ?? state.nameProblem].filter(Boolean).join(' ');
+  if (state.step === 'ready') {
+    const problem = state.nameProblem && `${state.nameProblem} ${state.nameRefusals}`;
+    return [state.step, state.asking?.kind ?? problem].filter(Boolean).join(' ');
+  }
   if (state.step === 'needs') return [state.step, state.doubt ? 'doubt' : state.notice].filter(Boolean).join(' ');
   return state.step;
 }

@@ -276,6 +276,7 @@ export class Opener {
       name: opening.outputName ?? suggestName(opening.top.file.name, output.extension, taken),
       output,
       nameProblem: undefined,
+      nameRefusals: 0,
       chosenSnapshot: snapshotIndex(image, opening.snapshot),
       folder: this.folder,
       asking: undefined,

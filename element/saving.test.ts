@@ -197,7 +197,9 @@ test('an impossible name is refused before the person is asked for a place', asy
   await open();
   session.rename('a/b');
   await saveTo('folder');
-  await ready({ nameProblem: english.badName('/') });
+  await ready({ nameProblem: english.badName('/'), nameRefusals: 1 });
+  session.convert();
+  await ready({ nameProblem: english.badName('/'), nameRefusals: 2 });
   expect(pickFolder).not.toHaveBeenCalled();
 });
 

@@ -53,6 +53,12 @@ export class Saver {
     if (state.step === 'ready') this.stage.show(turn, { ...state, ...change });
   }
 
+  /** Shows why the disk cannot be saved under its name. */
+  #refuseName(turn: AbortSignal, nameProblem: string): void {
+    const { state } = this.stage;
+    if (state.step === 'ready') this.#change(turn, { nameProblem, nameRefusals: state.nameRefusals + 1 });
+  }
+
   select(way: Way): void {
     this.opener.way = way;
     this.#change(this.stage.turn, { way, asking: undefined });
@@ -91,7 +97,7 @@ export class Saver {
     const { turn } = this.stage;
     const problem = nameProblem(state.name, this.stage.texts);
     if (problem) {
-      this.#change(turn, { nameProblem: problem });
+      this.#refuseName(turn, problem);
       return;
     }
     // Workers start while a dialog is open. A failure is ignored here, because the conversion reports it.
@@ -187,8 +193,8 @@ export class Saver {
       });
     } catch (thrown) {
       if (isNamed(thrown, 'NotFoundError')) return true;
-      if (isNamed(thrown, 'TypeMismatchError')) this.#change(turn, { nameProblem: this.stage.texts.folderOfName });
-      else if (thrown instanceof TypeError) this.#change(turn, { nameProblem: this.stage.texts.nameRefused });
+      if (isNamed(thrown, 'TypeMismatchError')) this.#refuseName(turn, this.stage.texts.folderOfName);
+      else if (thrown instanceof TypeError) this.#refuseName(turn, this.stage.texts.nameRefused);
       else {
         // The permission or the folder itself is gone.
         this.opener.folder = undefined;

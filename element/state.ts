@@ -79,6 +79,8 @@ export type State =
       /** The name in the text field, and the problem with it. */
       name: string;
       nameProblem: string | undefined;
+      /** How often Convert was refused because of the name. Each time the text field takes the focus. */
+      nameRefusals: number;
       /** The index of the chosen snapshot; -1 is the active disk. */
       chosenSnapshot: number;
       /** A folder that was picked before. */

@@ -368,6 +368,7 @@ open(
       await page.getByLabel('File name').fill('a/b.raw');
       await page.getByRole('button', { name: 'Convert' }).click();
       await expect(page.getByText('The character / is not possible in a file name.')).toBeVisible();
+      await expect(page.getByLabel('File name')).toBeFocused();
       await page.getByLabel('File name').fill('other.raw');
       await page.getByRole('button', { name: 'Convert' }).click();
       await done(page);
