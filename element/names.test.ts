@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle } from '../e2e/support/units/element.js';
-import { freeNameIn, nameProblem, problemSoFar, suggestName, withExtension } from './names.js';
+import { downloadName, freeNameIn, nameProblem, problemSoFar, suggestName, withExtension } from './names.js';
 import { english } from './texts/english.js';
 
 // (image, extension of the output, taken names, suggestion)
@@ -73,12 +73,27 @@ for (const [name, problem] of [
   ['a\u0007b', english.controlInName],
   ['disk.', english.nameEnd],
   ['disk ', english.nameEnd],
+  ['disk\u00a0', english.nameEnd],
   ['..', english.nameEnd],
 ] as const) {
   test(`the problem of the name ${JSON.stringify(name)} is: ${problem ?? 'none'}`, () => {
     expect(nameProblem(name, english)).toBe(problem);
   });
 }
+
+test('the name of a download is the one that the browser gives to it', () => {
+  // (name, name of the download)
+  for (const [name, given] of [
+    ['disk.raw', 'disk.raw'],
+    ['Größe und 名前.raw', 'Größe und 名前.raw'],
+    ['.hidden', 'hidden'],
+    [' ..  disk.raw', 'disk.raw'],
+    ['a~1\u200b.raw', 'a_1_.raw'],
+  ] as const) {
+    expect(nameProblem(name, english)).toBeUndefined();
+    expect(downloadName(name)).toBe(given);
+  }
+});
 
 test('while a name is typed, only a wrong beginning is a problem', () => {
   expect(['', 'disk.', 'disk '].map((name) => problemSoFar(name, english))).toEqual([undefined, undefined, undefined]);

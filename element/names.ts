@@ -43,6 +43,13 @@ export function suggestName(name: string, extension: string, taken: string[]): s
   return free;
 }
 
+/**
+ * The name that a browser gives to the download `name`, for which `nameProblem` finds no problem. Chromium removes leading
+ * dots, and replaces white space at an end, `~` and format characters by `_`. White space is removed here.
+ */
+export const downloadName = (name: string): string =>
+  name.replace(/^[.\s]+/, '').replace(/[~\p{Cf}\p{Noncharacter_Code_Point}]/gu, '_');
+
 /** Replaces known extensions of `name` by `extension`. Keeps any other one, which the person has typed. */
 export const withExtension = (name: string, extension: string): string =>
   stemOf(name) === name ? name : `${stemOf(name)}${extension}`;
@@ -84,5 +91,5 @@ export function problemSoFar(name: string, texts: AllTexts): string | undefined 
 /** Says why no file can have this name; `undefined` if one can. */
 export function nameProblem(name: string, texts: AllTexts): string | undefined {
   if (name.trim() === '') return texts.noName;
-  return problemSoFar(name, texts) ?? (/^\.+$|[. ]$/.test(name) ? texts.nameEnd : undefined);
+  return problemSoFar(name, texts) ?? (/[.\s]$/.test(name) ? texts.nameEnd : undefined);
 }

@@ -371,6 +371,13 @@ function kept(guestDone: number): Kept & { discard: ReturnType<typeof vi.fn> } {
   return left as unknown as Kept & { discard: ReturnType<typeof vi.fn> };
 }
 
+test('a download has the name that the browser gives to it', async () => {
+  await open();
+  session.rename('.hidden');
+  await saveTo('download');
+  expect((await converting()).output).toEqual({ download: 'hidden' });
+});
+
 test('an interrupted download is resumed', async () => {
   const left = kept(2e6);
   await open({ kept: async () => left });

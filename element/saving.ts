@@ -4,7 +4,7 @@ import { type AnyImage, copyLifetime, DecantError, type OutputFormat, type Progr
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
 import { mayBeSame } from './given.js';
-import { freeNameIn, nameProblem, problemSoFar, withExtension } from './names.js';
+import { downloadName, freeNameIn, nameProblem, problemSoFar, withExtension } from './names.js';
 import type { Opener } from './opener.js';
 import { sourcesOf } from './opening.js';
 import { leftBehind, outputAt } from './places.js';
@@ -161,6 +161,12 @@ export class Saver {
       return { kind: 'folder', folder, name, replaces: undefined };
     }
     if (way === 'host') return { kind: 'host', name };
+    return this.#askForDownload(turn, way, state);
+  }
+
+  /** As {@link #askForPlace}, for a download. */
+  async #askForDownload(turn: AbortSignal, way: Way, state: Step<'ready'>): Promise<Place | undefined> {
+    const name = downloadName(state.name);
     const kept = await keptDownload(state.image, name, state.output);
     const { virtualSize = 0 } = state.image.info;
     // The person may have chosen another way in the meantime.
