@@ -29,7 +29,9 @@ test('a file that is no disk, and may be none', async ({ page }, testInfo) => {
   const note = testInfo.outputPath('note.txt');
   writeFileSync(note, 'no disk');
   await choose(page, note);
-  await expect(page.locator('.bad')).toHaveText('Die Datei ist in keinem Format, das Decant kennt.');
+  await expect(page.locator('.bad')).toHaveText(
+    'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK und QED, auch in gzip-, tar- und OVA-Dateien.',
+  );
   await expect(page.getByRole('button', { name: 'Als rohe Platte lesen' })).toHaveCount(0);
 });
 

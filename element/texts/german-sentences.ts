@@ -54,7 +54,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
       const known = typeof damage === 'string' && Object.hasOwn(germanDamage, damage) ? damage : undefined;
       return `Das Abbild ist beschädigt: ${known ? germanDamage[known] : UNFILLED} (bei Byte ${name(offset)} der Datei).`;
     },
-    'not-recognised': 'Die Datei ist in keinem Format, das Decant kennt.',
+    'not-recognised':
+      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK und QED, auch in gzip-, tar- und OVA-Dateien.',
     'other-format': ({ format }) => `Die Datei hat nicht das angegebene Format: ${name(format)}.`,
     'unknown-version': ({ format, version }) =>
       `Decant liest diese Version des Formats nicht: ${name(format)} ${name(version)}.`,
