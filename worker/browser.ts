@@ -1,7 +1,7 @@
 // The package in browsers. Importing it has no effects.
 
 import { browser, http } from './api/browser-platform.js';
-import { disposeOfAll, openImage } from './api/image.js';
+import { disposeOfAll, openImageOn } from './api/image.js';
 import { prepareWorkers } from './api/prepare.js';
 import type { HttpOptions } from './http/types.js';
 import type { AnyImage, Input, OpenOptions } from './public/types.browser.js';
@@ -25,7 +25,7 @@ export { copyLifetime } from './targets/browser/copy-lifetime.js';
  * be read in order. Fails with a `DecantError`.
  */
 export const open = (source: Input, options?: OpenOptions): Promise<AnyImage> =>
-  openImage(browser, source, options) as Promise<AnyImage>;
+  openImageOn(browser, source, options) as Promise<AnyImage>;
 
 /**
  * Opens a file on a server as a source, for `open` or as a companion. Ranges are fetched when they are needed. Every response

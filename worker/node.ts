@@ -1,6 +1,6 @@
 // The package in Node. Importing it has no effects.
 
-import { disposeOfAll, openImage } from './api/image.js';
+import { disposeOfAll, openImageOn } from './api/image.js';
 import { http, node } from './api/node-platform.js';
 import { prepareWorkers } from './api/prepare.js';
 import type { HttpOptions } from './http/types.js';
@@ -22,7 +22,7 @@ export { copyLifetime } from './targets/browser/copy-lifetime.js';
  * be read in order. Fails with a `DecantError`.
  */
 export const open = (source: Input, options?: OpenOptions): Promise<AnyImage> =>
-  openImage(node, source, options) as Promise<AnyImage>;
+  openImageOn(node, source, options) as Promise<AnyImage>;
 
 /**
  * Opens a file on a server as a source, for `open` or as a companion. Ranges are fetched when they are needed. Every response

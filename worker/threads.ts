@@ -1,4 +1,4 @@
-// The `threads` engine: an entry point of its own, since it adds half a megabyte.
+// `decant/threads`: a separate entry point, since the engine adds half a megabyte.
 
 import { fromViteCache } from './client-side/vite-cache.js';
 import type { Threads } from './public/types.js';

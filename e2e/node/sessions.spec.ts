@@ -15,7 +15,7 @@ async function packageWithSession(folder: string): Promise<string> {
   const entry = join(folder, 'entry.ts');
   writeFileSync(
     entry,
-    `export { open } from '${root}worker/node.ts'; export { Session } from '${root}worker/client-side/session.ts';`,
+    `export { open } from '${root}worker/node.ts'; export { ImageSession } from '${root}worker/client-side/image-session.ts';`,
   );
   for (const name of ['worker.node.mjs', 'decant.wasm']) copyFileSync(join(root, 'dist', name), join(folder, name));
   const file = join(folder, 'inside.js');
@@ -26,11 +26,11 @@ async function packageWithSession(folder: string): Promise<string> {
 test('a session that was given up while it was held goes with its last user', async ({ folder }) => {
   const script = `
     import { queryObjects } from 'node:v8';
-    import { open, Session } from '${await packageWithSession(folder)}';
-    const count = () => queryObjects(Session, { format: 'count' });
-    const { hold } = Session.prototype;
+    import { open, ImageSession } from '${await packageWithSession(folder)}';
+    const count = () => queryObjects(ImageSession, { format: 'count' });
+    const { hold } = ImageSession.prototype;
     let giveUp;
-    Session.prototype.hold = function () {
+    ImageSession.prototype.hold = function () {
       giveUp ??= () => this.giveUp();
       hold.call(this);
     };

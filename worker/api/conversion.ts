@@ -1,9 +1,9 @@
 // One conversion: a session runs it with workers, a target makes a file of it, a signal cancels it.
 
 import { isStream } from '../calls/values.js';
+import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
 import type { ImageSessions } from '../client-side/image-sessions.js';
 import type { Pool } from '../client-side/pool.js';
-import type { ImageSetup, Session } from '../client-side/session.js';
 import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions, Output } from '../public/given.js';
@@ -24,7 +24,7 @@ const RESUMABLE: ErrorKind[] = ['cancelled', 'source', 'target', 'password', 'mi
 /** Notices of `Info` that the result repeats: the output may not be the intended disk. */
 const REPEATED = ['guessed-raw', 'descriptor-cut', 'extent-empty'];
 
-export interface Conversion {
+export interface ConversionContext {
   platform: Platform;
   setup: ImageSetup;
   sessions: ImageSessions;
@@ -32,7 +32,11 @@ export interface Conversion {
   formats: OutputFormat[];
 }
 
-export async function convertImage(conversion: Conversion, output: Output, options: ConvertOptions): Promise<Result> {
+export async function convertImage(
+  conversion: ConversionContext,
+  output: Output,
+  options: ConvertOptions,
+): Promise<Result> {
   const target = conversion.platform.target(output, conversion.setup.sources.all, options);
   try {
     const onProgress = (progress: Progress) => options.onProgress?.(progress);
@@ -45,7 +49,7 @@ export async function convertImage(conversion: Conversion, output: Output, optio
     const keep = options.resume === true && RESUMABLE.includes(error.kind) && (await isUnchanged(conversion.setup));
     const left: unknown = await target.discard(error, keep).catch((thrown) => thrown);
     if (!(left instanceof DecantError)) throw error;
-    // The reason for the failure comes first, then what stays of the output.
+    // The reason for the failure comes first, then the remains of the output.
     const { kind, code, message } = error;
     const fields = { ...error.fields, ...left.fields, reason: message, left: left.message };
     const cause = error.cause === undefined ? {} : { cause: error.cause };
@@ -55,7 +59,7 @@ export async function convertImage(conversion: Conversion, output: Output, optio
 
 /** The progress that a conversion with `resume` would continue; undefined if it cannot resume, or only its target knows. */
 export async function keptOf(
-  { platform, setup, sessions, info, formats }: Conversion,
+  { platform, setup, sessions, info, formats }: ConversionContext,
   output: Output,
   options: ConvertOptions,
   signal: AbortSignal,
@@ -79,7 +83,7 @@ const isUnchanged = ({ sources }: ImageSetup): Promise<boolean> =>
 
 async function convertTo(
   target: OutputTarget,
-  { platform, setup, sessions, info, formats }: Conversion,
+  { platform, setup, sessions, info, formats }: ConversionContext,
   options: ConvertOptions & { signal: AbortSignal },
 ): Promise<Result> {
   const { signal } = options;
@@ -100,7 +104,7 @@ async function convertTo(
   const meter = new Meter(info.virtualSize, info.fileSize, networks, options.onProgress);
   // The workers start while the target is prepared.
   let pool = sessions.acquirePool();
-  let session: Session | undefined;
+  let session: ImageSession | undefined;
   let healthy = false;
   let wasOverdue = false;
   try {
@@ -192,7 +196,7 @@ async function orTargetError<T>(work: T | Promise<T>): Promise<T> {
 }
 
 interface RunSetup {
-  session: Session;
+  session: ImageSession;
   pool: Pool | undefined;
   format: string;
   target: TargetSpec;

@@ -1,7 +1,7 @@
 // The identity of a conversion: whatever changes the output's bytes changes it.
 
 import { describe, expect, test } from 'vitest';
-import type { ImageSetup } from '../client-side/session.js';
+import type { ImageSetup } from '../client-side/image-session.js';
 import type { Info } from '../public/types.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { samplesOf } from './content-digest.js';

@@ -1,7 +1,7 @@
 // Identifies a conversion, for resuming: conversions with the same identity write the same bytes.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
-import type { ImageSetup } from '../client-side/session.js';
+import type { ImageSetup } from '../client-side/image-session.js';
 import type { ConvertOptions } from '../public/given.js';
 import type { HeaderInfo } from '../public/types.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';

@@ -2,7 +2,7 @@
 
 import { expect, test, vi } from 'vitest';
 import { infoOf } from '../../e2e/support/units/element.js';
-import { disposeOfAll, OpenImage, openImage } from './image.js';
+import { disposeOfAll, OpenImage, openImageOn } from './image.js';
 import type { Platform } from './platform.js';
 
 /** An image of which nothing can be read. */
@@ -37,7 +37,7 @@ test('dispose closes open images', async () => {
 });
 
 test('headers are refused without a URL', async () => {
-  const opening = openImage({ cores: 1 } as Platform, new Uint8Array(1), { headers: { Authorization: 'secret' } });
+  const opening = openImageOn({ cores: 1 } as Platform, new Uint8Array(1), { headers: { Authorization: 'secret' } });
   await expect(opening).rejects.toMatchObject({ kind: 'usage', message: expect.stringMatching(/httpSource/) });
 });
 
@@ -50,7 +50,7 @@ test('a URL is opened with the given headers and fetch', async () => {
   };
   const headers = { Authorization: 'secret' };
   const platform = { cores: 1, openSource } as unknown as Platform;
-  await expect(openImage(platform, 'https://host.test/disk.raw', { headers, fetch })).rejects.toThrow('no');
+  await expect(openImageOn(platform, 'https://host.test/disk.raw', { headers, fetch })).rejects.toThrow('no');
   expect(asked).toMatchObject([['https://host.test/disk.raw', { headers, fetch }]]);
 });
 

@@ -1,9 +1,9 @@
 // The `Image` and `StreamedImage` of the API.
 
 import { anyOf } from '../calls/signals.js';
+import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
 import { ImageSessions } from '../client-side/image-sessions.js';
 import { LayerPasswords } from '../client-side/layer-passwords.js';
-import type { ImageSetup, Session } from '../client-side/session.js';
 import { endAllWorkers } from '../client-side/warm.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { isHttp } from '../http/address.js';
@@ -50,7 +50,7 @@ export async function disposeOfAll(): Promise<void> {
 }
 
 /** Opens `input`, recognises its format and reads its headers. */
-export async function openImage(platform: Platform, input: Input, options: OpenOptions = {}): Promise<OpenImage> {
+export async function openImageOn(platform: Platform, input: Input, options: OpenOptions = {}): Promise<OpenImage> {
   let sources: Sources | undefined;
   let passwords: LayerPasswords | undefined;
   try {
@@ -254,7 +254,7 @@ export class OpenImage {
   }
 
   /** `doing` names the operation in messages. */
-  async #acquire(doing: string, signal: AbortSignal, report?: (share: number) => void): Promise<Session> {
+  async #acquire(doing: string, signal: AbortSignal, report?: (share: number) => void): Promise<ImageSession> {
     try {
       return await this.#use(this.sessions.acquire(signal, report), doing);
     } finally {
@@ -280,7 +280,7 @@ export class OpenImage {
     if (reason !== undefined) throw new DecantError('source', `Could not read the image: ${reason}`);
   }
 
-  async *#extents(session: Session, signal: AbortSignal): AsyncGenerator<Extent, void, void> {
+  async *#extents(session: ImageSession, signal: AbortSignal): AsyncGenerator<Extent, void, void> {
     const { client, image } = session;
     const map = await this.#use(client.call('map', image));
     try {

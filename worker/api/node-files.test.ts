@@ -1,4 +1,4 @@
-// What is said of workers and wasm that are not where Node looks for them.
+// Errors for missing workers and wasm in Node.
 
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';

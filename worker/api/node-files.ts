@@ -29,7 +29,7 @@ export function configure(changes: Configuration): void {
 }
 
 function packagedWorker(): Worker {
-  // A variable of its own: webpack breaks `new Worker(new URL(...))` here.
+  // In a variable: webpack breaks `new Worker(new URL(...))` here.
   const script = new URL('./worker.node.mjs', import.meta.url);
   // Without the host program's options, some of which are not allowed in workers.
   return new Worker(script, { execArgv: [] });

@@ -1,4 +1,4 @@
-// Paths and what is taken for one: each address says what to write instead.
+// Paths, and advice for unsupported URLs.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 // Parts of the disk: which chunks are read, in which order, and when no more are.
 
 import { describe, expect, test, vi } from 'vitest';
-import type { Session } from '../client-side/session.js';
+import type { ImageSession } from '../client-side/image-session.js';
 import { cancelled } from '../errors/errors.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
 
@@ -24,7 +24,7 @@ describe('readRange', () => {
       image: 7,
       client: { call: (_: string, { offset, length }: { offset: number; length: number }) => read(offset, length) },
       run: (_: AbortSignal, work: (operation: number) => Promise<unknown>) => work(1),
-    }) as unknown as Session;
+    }) as unknown as ImageSession;
   const { signal } = new AbortController();
 
   test.each<[number, number, [number, number][]]>([

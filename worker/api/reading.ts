@@ -1,7 +1,7 @@
 // Reads ranges of the disk, as the guest sees it.
 
 import { anyOf } from '../calls/signals.js';
-import type { Session } from '../client-side/session.js';
+import type { ImageSession } from '../client-side/image-session.js';
 import { cancelled, DecantError, outOfMemory } from '../errors/errors.js';
 
 /** The maximum bytes for each call: small enough for other operations to run in between, and for a quick cancel. */
@@ -11,7 +11,7 @@ export const READING = 'Reading the disk';
 
 /** Reads `length` bytes of the disk from `offset`, in chunks. */
 export async function readRange(
-  session: Session,
+  session: ImageSession,
   offset: number,
   length: number,
   signal: AbortSignal,
@@ -28,7 +28,7 @@ export async function readRange(
 
 /** Reads at most `CHUNK` bytes of the disk. After a failure, nothing is being read. */
 function readChunk(
-  session: Session,
+  session: ImageSession,
   offset: number,
   length: number,
   signal: AbortSignal,

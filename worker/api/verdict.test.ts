@@ -1,4 +1,4 @@
-// Verdicts: severities, their order, and what is accepted.
+// Verdicts: severities, their order, and acceptance.
 
 import { describe, expect, test } from 'vitest';
 import { infoOf } from '../../e2e/support/units/element.js';

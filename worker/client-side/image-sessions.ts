@@ -3,14 +3,14 @@
 import { DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import type { Layer, Need, OutputFormat } from '../public/types.js';
 import type { CrateExtent, CrateInfo } from '../worker-side/coordinator-methods.js';
+import { ImageSession, type ImageSetup } from './image-session.js';
 import type { LayerPasswords } from './layer-passwords.js';
 import { acquirePool, type Pool } from './pool.js';
-import { type ImageSetup, Session } from './session.js';
 
 export class ImageSessions {
-  #session: Session;
+  #session: ImageSession;
   /** The current session, and earlier ones that are still held. */
-  readonly #sessions = new Set<Session>();
+  readonly #sessions = new Set<ImageSession>();
   #reopening: Promise<void> | undefined;
   #unlocking: Promise<void> | undefined;
   /** The signal of the call that started the current unlocking. */
@@ -21,7 +21,7 @@ export class ImageSessions {
     private readonly setup: ImageSetup,
     private readonly passwords: LayerPasswords,
     private readonly assumePassword: boolean,
-    session: Session,
+    session: ImageSession,
   ) {
     this.#session = session;
     this.#keep(session);
@@ -33,7 +33,7 @@ export class ImageSessions {
     assumePassword: boolean,
     signal: AbortSignal | undefined,
   ): Promise<ImageSessions> {
-    return new ImageSessions(setup, passwords, assumePassword, await Session.open(setup, signal));
+    return new ImageSessions(setup, passwords, assumePassword, await ImageSession.open(setup, signal));
   }
 
   get info(): CrateInfo {
@@ -69,7 +69,7 @@ export class ImageSessions {
    * Acquires the current session, after unlocking the image if there are passwords. `report` gets the finished share of the
    * unlocking. The caller must release the session.
    */
-  async acquire(signal: AbortSignal, report: (share: number) => void = () => {}): Promise<Session> {
+  async acquire(signal: AbortSignal, report: (share: number) => void = () => {}): Promise<ImageSession> {
     for (;;) {
       if (!this.#session.usable) {
         await orCancelled(signal, this.#reopen());
@@ -83,7 +83,7 @@ export class ImageSessions {
   }
 
   /** Acquires the current session without unlocking, for reading tables. The caller must release it. */
-  async acquireLocked(signal: AbortSignal): Promise<Session> {
+  async acquireLocked(signal: AbortSignal): Promise<ImageSession> {
     while (!this.#session.usable) await orCancelled(signal, this.#reopen());
     this.#session.hold();
     return this.#session;
@@ -123,7 +123,7 @@ export class ImageSessions {
   }
 
   /** Tracks `session` until it has ended. */
-  #keep(session: Session): void {
+  #keep(session: ImageSession): void {
     this.#sessions.add(session);
     session.onEnd = () => this.#sessions.delete(session);
   }
@@ -131,7 +131,7 @@ export class ImageSessions {
   /** Replaces the session by a new one. Concurrent calls share one replacement. */
   #reopen(): Promise<void> {
     const open = async () => {
-      const session = await Session.open(this.setup, this.#ending.signal);
+      const session = await ImageSession.open(this.setup, this.#ending.signal);
       const before = this.#session;
       this.#session = session;
       this.#keep(session);
@@ -181,7 +181,7 @@ export class ImageSessions {
 
   /** Unlocks one layer. Resolves to the remaining needs of the image. */
   async #unlockLayer(
-    session: Session,
+    session: ImageSession,
     number: number,
     layer: Layer,
     signal: AbortSignal,

@@ -34,7 +34,7 @@ describe('one for all layers', () => {
     expect(first).toEqual(SECRET);
     first.fill(0);
     expect(await passwords.of(0, TOP)).toEqual(SECRET);
-    // Wiping does not reach what is the caller's.
+    // Wiping does not affect the caller's bytes.
     const other = SECRET.slice();
     passwordsOf(other).wipe();
     expect(other).toEqual(SECRET);

@@ -49,9 +49,9 @@ export class LayerPasswords {
   }
 }
 
-type Ask = Extract<OpenOptions['password'], (layer: Layer) => unknown>;
+type AskPassword = Extract<OpenOptions['password'], (layer: Layer) => unknown>;
 
-async function ask(password: Ask, layer: Layer): Promise<string | Uint8Array | undefined> {
+async function ask(password: AskPassword, layer: Layer): Promise<string | Uint8Array | undefined> {
   try {
     return await password(layer);
   } catch (thrown) {

@@ -1,4 +1,4 @@
-// Workers that outlive what they were started for.
+// Warm workers: how long they stay after their last use.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { endAllWorkers, WarmWorkers } from './warm.js';

@@ -188,7 +188,7 @@ for (const row of FILE_SYSTEMS) {
   });
 }
 
-/** Made by hand where no tool of Debian's makes them without a device. */
+/** Built by hand if no tool in Debian creates them without a device. */
 const WRITTEN: [name: string, writes: [offset: number, bytes: string | number[]][], found: object][] = [
   ['BitLocker', [[3, '-FVE-FS-']], { name: 'BitLocker' }],
   [
@@ -319,7 +319,7 @@ test('an MBR with an extended partition', async () => {
   ]);
 });
 
-// Links count from where the extended partition begins, in sectors.
+// Links count from the start of the extended partition, in sectors.
 for (const [what, link] of [
   ['the first', 0],
   ['itself', (5 - 2) * (MIB / 512)],

@@ -1,4 +1,4 @@
-// What an error is made of, and what is made of others' errors.
+// `DecantError`, and conversions of other errors to it.
 
 import { describe, expect, test } from 'vitest';
 import {
@@ -189,7 +189,7 @@ describe('orCancelled', () => {
 
   test('after a cancel it fails at once and ignores a failure of the work', async () => {
     await expect(orCancelled(AbortSignal.abort(), never)).rejects.toMatchObject({ kind: 'cancelled' });
-    // Vitest fails where nobody handles a rejection.
+    // Vitest fails on an unhandled rejection.
     const failing = Promise.reject(new Error('a'));
     await expect(orCancelled(AbortSignal.abort(), failing)).rejects.toMatchObject({ kind: 'cancelled' });
     await new Promise(setImmediate);

@@ -174,7 +174,7 @@ const TARGET_REASONS: Record<string, { code: string; reason: string }> = {
     code: 'file-in-use',
     reason: 'the file is in use elsewhere, perhaps in another tab, or it is read-only',
   },
-  // Chromium throws it for a name that is too long, also with what the browser appends.
+  // Chromium also throws it for a name that is too long, including the suffix of its swap file.
   InvalidStateError: {
     code: 'file-changed',
     reason: 'the file has changed, or its name is too long; choose another name',

@@ -4,10 +4,10 @@ import { DecantError } from './errors.js';
 
 type KeysOf<T> = T extends unknown ? keyof T : never;
 
-/** The names of the options `T`; TypeScript fails where `names` lacks one or has another. */
+/** The names of the options `T`. TypeScript checks that `names` is complete and has no others. */
 export const namesOf = <T extends object>(names: Record<KeysOf<T>, true>): readonly string[] => Object.keys(names);
 
-/** Fails with `usage` where `options` of `call` has an option with another name than one of `names`. */
+/** Throws `usage` if `options` of `call` has an option that is not in `names`. */
 export function checkNames(call: string, options: object, names: readonly string[]): void {
   for (const [option, value] of Object.entries(options)) {
     if (value === undefined || names.includes(option)) continue;

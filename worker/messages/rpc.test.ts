@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { DecantError } from '../errors/errors.js';
 import { type Methods, Moved, type Port, RpcClient, serve, type WorkerPort } from './rpc.js';
 
-/** A worker in this thread that serves `methods`: the port to it, and what has happened to it. */
+/** A worker in this thread that serves `methods`: its port, and a record of its calls. */
 function worker(methods: Methods) {
   const seen = { posted: [] as unknown[], transfers: [] as unknown[][], alive: undefined as unknown, terminated: 0 };
   let [toWorker, toCaller, died]: ((data: never) => void)[] = [];

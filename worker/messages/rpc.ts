@@ -144,7 +144,7 @@ export class RpcClient<T extends { [K in keyof T]: (...args: never[]) => unknown
     this.#died = died;
   }
 
-  /** Fails open and later calls with `internal`, without terminating the worker, which somebody else owns. */
+  /** Fails open and later calls with `internal`, without terminating the worker, which has another owner. */
   abandon(sentence: string): void {
     this.#die(sentence);
   }

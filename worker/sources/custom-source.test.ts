@@ -1,4 +1,4 @@
-// Sources of a program's own: what they may be, and what becomes of what they return.
+// Custom sources: their properties, and the results of their reads.
 
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
@@ -120,7 +120,7 @@ test('an array of another realm is accepted', async () => {
 const ASKED = 'its source did not return a Uint8Array for 10 bytes at byte 4';
 const typeError = new TypeError('fetch failed');
 const corrupt = new DecantError('corrupt', 'No');
-/** What a read does, what is told of it, and the cause. */
+/** A read, the reason in the message, and the cause. */
 const FAILURES: [name: string, read: (offset: number, length: number) => unknown, message: string, cause?: unknown][] =
   [
     ['too few bytes', (_, length) => new Uint8Array(length - 1), 'its source returned 9 bytes instead of 10 at byte 4'],

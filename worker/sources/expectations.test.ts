@@ -36,7 +36,7 @@ test('a reader that ends does not cancel reads of others', () => {
   // It has read all: nothing is taken back.
   one.announce(1, []);
   expect(calls).toEqual([]);
-  // It has not: what others need is told anew.
+  // With reads left, the announcements of others are repeated.
   one.read(20, 10);
   one.announce(2, []);
   expect(calls).toEqual([[], [40]]);

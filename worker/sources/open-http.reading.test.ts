@@ -44,7 +44,7 @@ afterEach(() => {
 
 let hosts = 0;
 
-/** Opens a file on a server of its own. */
+/** Opens a file on a new server. */
 async function open(fetch: typeof globalThis.fetch, options: HttpOptions = {}): Promise<HttpSource> {
   hosts += 1;
   const source = await openHttp(NODE, `https://host${hosts}/disk`, { fetch, ...options });
@@ -66,7 +66,7 @@ const verify = (source: HttpSource) => source.verify({ signal: new AbortControll
 const isRight = ({ offset, length }: Range, bytes: Uint8Array): boolean =>
   Buffer.compare(bytes, whole.subarray(offset, offset + length)) === 0;
 
-/** Reads `ranges` as a conversion does: they are told, read by eight at once, and the state is verified at the end. */
+/** Reads `ranges` as a conversion does: announced, eight at once, with the state verified at the end. */
 async function convert(source: HttpSource, ranges: Range[], { signal } = new AbortController()): Promise<boolean> {
   source.expect(ranges);
   const rest = [...ranges];
@@ -126,7 +126,7 @@ test.for(LASTING)('a permanent fault while reading: %s', async (fault) => {
   const { fetch } = fakeFile(whole, { fault: (number) => (number === 3 ? fault : undefined) });
   const source = await open(fetch);
   expect(await told(convert(source, SCATTERED))).toMatch(SENTENCES[fault]!);
-  // A state that has changed is none to go on with.
+  // Nothing can be resumed from a changed state.
   expect(source.state === undefined).toBe(SENTENCES[fault] === CHANGED);
 });
 
@@ -473,7 +473,7 @@ test.for([
   expect(asked).toHaveLength(requests);
 });
 
-/** A file of which no request but the first is answered, and what of it was given up. */
+/** A file of which only the first request is answered, and its cancelled requests. */
 function held(content: Uint8Array = whole) {
   const given: AbortSignal[] = [];
   const { fetch, asked } = fakeFile(content, { fault: (number) => (number > 0 ? 'silent' : undefined) });
@@ -535,7 +535,7 @@ test('each announced range is read once; another read fetches it again', async (
   ];
   source.expect([far, near]);
   for (const range of [near, far, far]) expect(isRight(range, await read(source, range))).toBe(true);
-  // Of another length than was told.
+  // Of another length than announced.
   await read(source, { ...far, length: 500 });
   expect(asked.slice(1).map(({ range }) => rangeOf({ range })?.start)).toEqual([
     far.offset,

@@ -33,7 +33,7 @@ afterEach(() => {
 
 type Answers = Parameters<typeof fakeFile>[1];
 
-/** Opens `content` on a server; what was asked for. */
+/** Opens `content` on a server. Returns its requests too. */
 function openFrom(content: Uint8Array, answers?: Answers, options: HttpOptions = {}) {
   const { fetch, asked } = fakeFile(content, answers);
   return { asked, opening: openHttp(NODE, ADDRESS, { fetch, ...options }) as Promise<Source> };

@@ -35,7 +35,11 @@ const NOT_THERE = 416;
  * Opens a file for `httpSource`. Fails with `source` if the server does not respond, with `unsupported` if it sends only whole
  * files and does not state the size of a large one, and with `cancelled` when `options.signal` is aborted.
  */
-export async function openHttp(platform: HttpPlatform, url: string | URL, options: HttpOptions = {}): Promise<Opened> {
+export async function openHttp(
+  platform: HttpPlatform,
+  url: string | URL,
+  options: HttpOptions = {},
+): Promise<OpenedFile> {
   checkNames('httpSource', options, HTTP_OPTIONS);
   const { opened, address } = await openFirst(platform, url, options);
   if (!(opened instanceof SequentialFile) || opened.length !== undefined) return opened;
@@ -56,13 +60,13 @@ export async function openAddress(
   return Object.assign(openCustomSource(opened), { identity: address.url.href });
 }
 
-type Opened = HttpSource | BufferedFile | SequentialFile;
+type OpenedFile = HttpSource | BufferedFile | SequentialFile;
 
 async function openFirst(
   platform: HttpPlatform,
   url: string | URL,
   options: HttpOptions,
-): Promise<{ opened: Opened; address: Address }> {
+): Promise<{ opened: OpenedFile; address: Address }> {
   const address = addressOf(url);
   const { patience, onWaiting } = options;
   const retries = new Retries(patience === undefined ? undefined : timeOf('patience', patience), onWaiting);
@@ -90,7 +94,7 @@ async function openFirst(
 }
 
 /** Sends the first request, within the limits of the host. */
-async function begin(client: Client, retries: Retries, head: Head, signal: AbortSignal): Promise<Opened> {
+async function begin(client: Client, retries: Retries, head: Head, signal: AbortSignal): Promise<OpenedFile> {
   const { host } = client;
   await host.enter(signal);
   return beginAtOnce(client, retries, head, signal).finally(() => host.end());
@@ -103,9 +107,9 @@ async function beginAtOnce(
   head: Head,
   signal: AbortSignal,
   encoded?: Encoded,
-): Promise<Opened> {
+): Promise<OpenedFile> {
   const exchange = await client.ask('GET', rangeHeader(head.remaining), signal);
-  let opened: Opened | undefined;
+  let opened: OpenedFile | undefined;
   let next: Encoded | undefined;
   try {
     opened = isWhole(exchange.response)

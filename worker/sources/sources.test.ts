@@ -1,4 +1,4 @@
-// An image and its companions: which of them are one file, what they are called, and that all are closed.
+// An image and its companions: equal files, names, and closing.
 
 import { afterEach, expect, test } from 'vitest';
 import type { HttpOptions } from '../http/types.js';

@@ -52,7 +52,7 @@ test.for([
   ['as large as is kept, without a length', fileOf(64 * MIB, undefined), `${64 * MIB} bytes`],
   ['larger, as its length says', fileOf(0, 64 * MIB + 1), 'head: 0 parts'],
   ['larger, without a length', fileOf(64 * MIB + 1, undefined), 'head: 672 parts'],
-  // The length is that of what travels.
+  // Content-Length counts encoded bytes.
   ['encoded by gzip', fileOf(5000, 1000, { 'Content-Encoding': 'gzip' }), '5000 bytes'],
   ['encoded by gzip, and shorter', fileOf(500, 1000, { 'Content-Encoding': 'gzip' }), '500 bytes'],
   ...['x-gzip', 'deflate', 'br', 'identity'].map((coding): [string, Reply, string] => [

@@ -1,4 +1,4 @@
-// Files of Node as a worker reads and writes them, also where the system takes or gives less than it was asked for.
+// Files of Node in a worker, including short reads and writes.
 
 import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -8,7 +8,7 @@ import { PortSource, ReadQueue } from './port-source.js';
 let end = () => {};
 afterEach(() => end());
 
-/** A source of 1 MiB, and what its calling side was asked. */
+/** A source of 1 MiB, and the requests to its calling side. */
 function connect(expects = false) {
   const { port1, port2 } = new MessageChannel();
   const asked: SourceRequest[] = [];

@@ -142,7 +142,7 @@ describe('a named pipe', () => {
     cancel.abort();
     await expect(reading).rejects.toMatchObject({ kind: 'cancelled' });
     await reader.close();
-    // Nothing has it open any more: a writer that does not wait finds no reader.
+    // Nothing has it open: a non-blocking writer finds no reader.
     await expect
       .poll(() =>
         open(path, 0o1 | 0o4000).then(

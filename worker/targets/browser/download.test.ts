@@ -1,4 +1,4 @@
-// Downloads: their type; and in frames, what is refused and what is only possible.
+// Downloads: their type, and refusals and notices in frames.
 
 import { afterEach, expect, test, vi } from 'vitest';
 import { stubStorage } from '../../../e2e/support/units/memory-storage.js';
@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A page in a frame, whose element has a sandbox; `undefined` where a page of another origin has it. */
+/** A page in a frame whose element has a sandbox; `undefined` if it is of another origin. */
 function lieIn(sandbox: string | null | undefined): void {
   const top = {};
   const frameElement = sandbox === undefined ? null : { getAttribute: () => sandbox };

@@ -15,7 +15,7 @@ let folder: MemoryFolder;
 beforeEach(() => {
   vi.useFakeTimers();
   folder = new MemoryFolder();
-  // A worker writes by it: it can be cloned, unlike what has methods of its own.
+  // Sent to a worker: it can be cloned, unlike objects with own methods.
   Object.assign(MemoryFile.prototype, { createWritable: async () => {} });
   vi.stubGlobal('structuredClone', (value: unknown) => value);
 });

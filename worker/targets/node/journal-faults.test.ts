@@ -1,4 +1,4 @@
-// Journals on a disk that is full: none that is empty stays behind.
+// Journals on a full disk: no empty journal stays.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type * as Promises from 'node:fs/promises';

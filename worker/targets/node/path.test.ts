@@ -1,4 +1,4 @@
-// A path as an output: what other programs do while a conversion runs. Nothing of theirs is lost, and nothing half made is left.
+// A path as an output, with other programs that change files during a conversion: none of theirs is lost, no partial file stays.
 
 import {
   appendFileSync,
@@ -481,7 +481,7 @@ describe('a conversion with resume', () => {
     expect(second.target.resumePoint).toBeUndefined();
     expect((await second.target.kept('it')).guestDone).toBe(4096);
     await second.commit();
-    // The place is taken: what was left for it goes.
+    // The target is complete: files that were left for it are removed.
     expect(readdirSync(folder)).toEqual(['out.raw']);
   });
 });

@@ -33,7 +33,7 @@ export interface ImageSetup {
   workers: number;
 }
 
-export class Session {
+export class ImageSession {
   /** Operations under way. */
   #operations = 0;
   /** Cancelled operations that did not end in time. */
@@ -58,13 +58,13 @@ export class Session {
   ) {}
 
   /** Opens the image. The sources must stay open until the session has ended, or until `open` rejects. */
-  static async open(setup: ImageSetup, signal?: AbortSignal): Promise<Session> {
+  static async open(setup: ImageSetup, signal?: AbortSignal): Promise<ImageSession> {
     const { starter, sources, settings, engine, workers } = setup;
     const coordinator = acquireCoordinator(starter, engine, workers);
     const loan = sources.lend(settings);
     try {
       await orCancelled(signal, coordinator.ready);
-      return new Session(coordinator, loan, await openOn(coordinator, loan, signal));
+      return new ImageSession(coordinator, loan, await openOn(coordinator, loan, signal));
     } catch (thrown) {
       const error = toDecantError(thrown);
       coordinator.release(error.kind !== 'internal');

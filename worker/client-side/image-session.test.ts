@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DecantError } from '../errors/errors.js';
 import { type Methods, type Port, serve, type WorkerPort } from '../messages/rpc.js';
 import type { Engine } from '../public/types.js';
-import { type ImageSetup, Session } from './session.js';
+import { ImageSession, type ImageSetup } from './image-session.js';
 import { endAllWorkers } from './warm.js';
 
 /** How long an operation may take to end after a cancel, in milliseconds, and how long after that its coordinator. */
@@ -82,7 +82,7 @@ afterEach(async () => {
 
 describe('opening', () => {
   test('holds the sources', async () => {
-    const session = await Session.open(setup());
+    const session = await ImageSession.open(setup());
     expect([session.image, session.usable, log]).toEqual([7, true, []]);
   });
 
@@ -90,7 +90,7 @@ describe('opening', () => {
     open = () => {
       throw new DecantError('corrupt', 'damaged');
     };
-    expect(await failure(Session.open(setup()))).toMatchObject({
+    expect(await failure(ImageSession.open(setup()))).toMatchObject({
       kind: 'corrupt',
       message: 'damaged, explained',
     });
@@ -101,7 +101,7 @@ describe('opening', () => {
     open = () => {
       throw new DecantError('internal', 'out of memory');
     };
-    expect(await failure(Session.open(setup()))).toMatchObject({ kind: 'internal' });
+    expect(await failure(ImageSession.open(setup()))).toMatchObject({ kind: 'internal' });
     expect(log).toEqual(['terminate workers', 'return sources']);
   });
 
@@ -112,7 +112,7 @@ describe('opening', () => {
     });
     open = () => answered;
     const abort = new AbortController();
-    const ended = failure(Session.open(setup(), abort.signal));
+    const ended = failure(ImageSession.open(setup(), abort.signal));
     await vi.advanceTimersByTimeAsync(0);
     abort.abort();
     await vi.advanceTimersByTimeAsync(STOP_TIME - 1);
@@ -125,7 +125,7 @@ describe('opening', () => {
   test('a coordinator that ignores a cancel is ended', async () => {
     open = never;
     const abort = new AbortController();
-    const ended = failure(Session.open(setup(), abort.signal));
+    const ended = failure(ImageSession.open(setup(), abort.signal));
     await vi.advanceTimersByTimeAsync(0);
     abort.abort();
     await vi.advanceTimersByTimeAsync(STOP_TIME);
@@ -135,10 +135,10 @@ describe('opening', () => {
 });
 
 describe('an operation', () => {
-  let session: Session;
+  let session: ImageSession;
   let abort: AbortController;
   beforeEach(async () => {
-    session = await Session.open(setup());
+    session = await ImageSession.open(setup());
     abort = new AbortController();
   });
 
@@ -233,7 +233,7 @@ describe('an operation', () => {
 });
 
 test('an operation that ends late after a cancel does not end the others', async () => {
-  const session = await Session.open(setup());
+  const session = await ImageSession.open(setup());
   const [abort, stops]: [AbortController, (() => void)[]] = [new AbortController(), []];
   const work = () => new Promise<void>((resolve) => stops.push(resolve));
   const late = session.run(abort.signal, work);
@@ -250,7 +250,7 @@ test('an operation that ends late after a cancel does not end the others', async
 
 describe('an end', () => {
   test('closes the image and returns the sources, once', async () => {
-    const session = await Session.open(setup());
+    const session = await ImageSession.open(setup());
     const ended = vi.fn();
     session.onEnd = ended;
     await Promise.all([session.end(), session.end()]);
@@ -259,7 +259,7 @@ describe('an end', () => {
   });
 
   test('comes with the last user of a session that was given up, and ends the coordinator', async () => {
-    const session = await Session.open(setup());
+    const session = await ImageSession.open(setup());
     session.hold();
     session.hold();
     await session.giveUp();
@@ -270,7 +270,7 @@ describe('an end', () => {
   });
 
   test('does not come with the last user alone', async () => {
-    const session = await Session.open(setup());
+    const session = await ImageSession.open(setup());
     session.hold();
     await session.release();
     expect([log, session.usable]).toEqual([[], true]);
