@@ -66,7 +66,7 @@ export class ReadQueue {
 
 export class PortSource implements CustomSource {
   readonly gap: number;
-  readonly worth: number;
+  readonly minRead: number;
   readonly readsAtOnce = READS_AT_ONCE;
   #nextId = 0;
   readonly #askedBy = new Map<number, ReadQueue>();
@@ -80,7 +80,7 @@ export class PortSource implements CustomSource {
     // A source with announcements joins ranges by itself, and must be read exactly as announced. For any other, the cost of a
     // call is unknown: it may be a request to a server.
     this.gap = expects ? 4 << 10 : 256 << 10;
-    this.worth = expects ? Number.POSITIVE_INFINITY : 1 << 20;
+    this.minRead = expects ? Number.POSITIVE_INFINITY : 1 << 20;
     port.onmessage = ({ data }) => {
       const answer = data as SourceReply;
       const reads = this.#askedBy.get(answer.id);

@@ -9,7 +9,7 @@ const PIECE = 1 << 20;
 
 export class PortTarget implements ObjectTarget {
   readonly ordered: boolean;
-  readonly holes: 'told' | 'filled';
+  readonly holes: 'reported' | 'filled';
   readonly #port: MessagePort;
   readonly #most: number;
   /** The next piece, if pieces are contiguous: its first `filled` bytes are part of the output. */
@@ -21,7 +21,7 @@ export class PortTarget implements ObjectTarget {
 
   constructor({ port, ordered, holes, pieces }: PortSpec) {
     this.ordered = ordered;
-    this.holes = holes ? 'told' : 'filled';
+    this.holes = holes ? 'reported' : 'filled';
     this.#most = pieces;
     this.#port = port;
     port.onmessage = ({ data }) => this.#taken(data as Taken);
@@ -40,7 +40,7 @@ export class PortTarget implements ObjectTarget {
   }
 
   async hole(offset: number, length: number): Promise<void> {
-    if (this.holes === 'told') {
+    if (this.holes === 'reported') {
       await this.#send({ offset, length }, []);
       return;
     }
@@ -66,7 +66,7 @@ export class PortTarget implements ObjectTarget {
     fill: (piece: Uint8Array, from: number, length: number) => void,
   ): Promise<number> {
     // Pieces are joined only if the output is contiguous and ordered.
-    if (!this.ordered || this.holes === 'told') {
+    if (!this.ordered || this.holes === 'reported') {
       const length = Math.min(most, PIECE);
       const bytes = new Uint8Array(length);
       fill(bytes, 0, length);

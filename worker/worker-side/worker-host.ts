@@ -25,7 +25,7 @@ export interface CustomSource {
   /** Ranges at most this many bytes apart are read as one. */
   readonly gap: number;
   /** The smallest read, in bytes, that is worth a call. */
-  readonly worth: number;
+  readonly minRead: number;
   /** The maximum number of reads at once. */
   readonly readsAtOnce: number;
   /** Whether reads are announced. */
@@ -54,8 +54,8 @@ export interface ObjectHandle {
 export interface ObjectTarget extends ObjectHandle {
   /** Whether writes and holes must come in ascending order, one at a time. */
   readonly ordered?: boolean;
-  /** Holes are reported to it (`told`) or written by it as zeros (`filled`). By default, unwritten ranges read as zeros. */
-  readonly holes?: 'told' | 'filled';
+  /** Holes are reported to it (`reported`) or written by it as zeros (`filled`). By default, unwritten ranges read as zeros. */
+  readonly holes?: 'reported' | 'filled';
   /** Runs of zeros shorter than this, in bytes, may be written to save a write. */
   readonly shortHole?: number;
   /** Called before the first write. `size`: the size of the output in bytes, if it is known. */

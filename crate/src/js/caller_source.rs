@@ -12,13 +12,13 @@ use wasm_bindgen_futures::JsFuture;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `CallerSource`: `fetch` resolves to exactly `length` bytes, a new array each time.
+    /// `CustomSource` of the package: `fetch` resolves to exactly `length` bytes, a new array each time.
     type JsCaller;
     #[wasm_bindgen(method, getter)]
     fn size(this: &JsCaller) -> f64;
     #[wasm_bindgen(method, getter)]
     fn gap(this: &JsCaller) -> f64;
-    #[wasm_bindgen(method, getter, js_name = worth)]
+    #[wasm_bindgen(method, getter, js_name = minRead)]
     fn min_read(this: &JsCaller) -> f64;
     #[wasm_bindgen(method, getter, js_name = readsAtOnce)]
     fn reads_at_once(this: &JsCaller) -> u32;

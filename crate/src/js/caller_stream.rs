@@ -11,7 +11,7 @@ use wasm_bindgen_futures::JsFuture;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `CallerStream`: `next` resolves to the next `length` bytes, or all that are left, in a new array each time.
+    /// `CustomStream` of the package: `next` resolves to the next `length` bytes, or all that are left, in a new array each time.
     type JsStream;
     #[wasm_bindgen(method, catch)]
     fn next(this: &JsStream, length: f64) -> std::result::Result<Promise, JsValue>;

@@ -109,7 +109,7 @@ impl<B: JsBytes> TargetHandle<B> for ObjectTarget {
 impl<B: JsBytes> Target<B> for ObjectTarget {
     fn abilities(&self) -> Abilities {
         let holes = match self.0.holes().as_deref() {
-            Some("told") => Holes::Report,
+            Some("reported") => Holes::Report,
             Some("filled") => Holes::WriteZeros,
             _ => Holes::Skip,
         };
