@@ -16,7 +16,7 @@ interface Given {
   format?: string;
   compressed?: boolean;
   formatOptions?: Record<string, string>;
-  /** The bytes of files that lie here, and the extents of the disk. */
+  /** The bytes of local files, and the extents of the disk. */
   files?: Uint8Array[];
   extents?: object[];
 }

@@ -1,11 +1,11 @@
-// The methods of an image, as objects of a program.
+// The methods of an image as values: bound, replaced, and on closed images.
 
 import { expect, test, vi } from 'vitest';
 import { infoOf } from '../../e2e/support/units/element.js';
 import { disposeOfAll, OpenImage, openImageOn } from './image.js';
 import type { Platform } from './platform.js';
 
-/** An image of which nothing can be read. */
+/** An image that cannot be read. */
 function bare(platform: Partial<Platform> = {}, sources: object = {}): OpenImage {
   const opening = { settings: {}, sources: { unnoticed: [], close: async () => {}, ...sources } };
   const formats = [{ name: 'raw' }];

@@ -1,4 +1,4 @@
-// Progress reports: their frequency, speed and time left.
+// Progress reports: their rate, speed and remaining time.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Network, Progress } from '../public/types.js';
@@ -15,7 +15,7 @@ afterEach(() => {
 const MIB = 1 << 20;
 const TOTAL = 100 * MIB;
 
-/** So much of the disk is done, and as much of the file was read. */
+/** Progress with `done` bytes of the disk finished and as many bytes of the file read. */
 const at = (mib: number, changes: Partial<CrateProgress> = {}): CrateProgress => ({
   guestDone: mib * MIB,
   guestTotal: TOTAL,

@@ -1,4 +1,4 @@
-// Parts of the disk: which chunks are read, in which order, and when no more are.
+// Reads of the disk: chunks, their order, failures and cancels.
 
 import { describe, expect, test, vi } from 'vitest';
 import type { ImageSession } from '../client-side/image-session.js';
@@ -8,7 +8,7 @@ import { checkRange, READING, readRange, requireWhole, streamOf } from './readin
 const MIB = 1 << 20;
 const CHUNK = 4 * MIB;
 
-/** A disk of which each byte follows from its offset, and the reads of it. */
+/** A disk whose bytes are a function of their offsets, and a record of its reads. */
 function disk() {
   const reads: [offset: number, length: number][] = [];
   const read = async (offset: number, length: number) => {

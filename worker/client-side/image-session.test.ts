@@ -1,4 +1,4 @@
-// What becomes of an image's coordinator when operations fail, are cancelled, or do not obey.
+// The coordinator of a session when operations fail, are cancelled, or ignore a cancel.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DecantError } from '../errors/errors.js';
@@ -7,12 +7,12 @@ import type { Engine } from '../public/types.js';
 import { ImageSession, type ImageSetup } from './image-session.js';
 import { endAllWorkers } from './warm.js';
 
-/** How long an operation may take to end after a cancel, in milliseconds, and how long after that its coordinator. */
+/** How long an operation may take to end after a cancel, and how much later its coordinator is ended, in milliseconds. */
 const [STOP_TIME, MORE_TIME] = [600, 150];
 
-/** What has happened, in its order. */
+/** The events, in order. */
 let log: string[];
-/** What the workers answer to `open`. */
+/** The workers' answer to `open`. */
 let open: () => unknown;
 
 /** A worker in this thread. */
@@ -37,7 +37,7 @@ function spawn(engine: Engine): WorkerPort {
       toCaller = message;
     },
     onDeath: () => {},
-    // More than once does no harm.
+    // A second call has no effect.
     terminate: async () => {
       if (!log.includes(`terminate ${engine}`)) log.push(`terminate ${engine}`);
     },
@@ -188,7 +188,7 @@ describe('an operation', () => {
     expect([log.length, session.usable]).toEqual([1, true]);
   });
 
-  /** An operation that obeys nothing; it fails when its coordinator is ended. */
+  /** An operation that ignores cancels; it fails when its coordinator is ended. */
   const stuck = () => session.client.call('open', {} as never);
 
   test('ignores a cancel: its coordinator is ended', async () => {

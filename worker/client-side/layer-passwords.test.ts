@@ -1,4 +1,4 @@
-// The passwords of an image, kept until it is closed, and wiped then.
+// The passwords of an image, which are kept until it is closed and then wiped.
 
 import { describe, expect, test } from 'vitest';
 import type { OpenOptions } from '../public/given.js';
@@ -42,7 +42,7 @@ describe('one for all layers', () => {
 });
 
 describe('a function', () => {
-  /** A function that answers with `answers`, in turn, and the layers that it was asked for. */
+  /** A function that returns `answers` in turn, and the layers of its calls. */
   function asked(...answers: unknown[]) {
     const layers: string[] = [];
     const passwords = passwordsOf(({ name }: Layer) => {

@@ -1,4 +1,4 @@
-// What is found inside disks: those that real tools make, damaged ones, and hostile ones.
+// The contents of disks: of real tools, damaged ones, and hostile ones.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -23,7 +23,7 @@ import { contentsOf } from './index.js';
 
 const MIB = 1 << 20;
 
-// Programs run, LUKS takes its time.
+// The tools are slow, above all for LUKS.
 vi.setConfig({ testTimeout: 100_000 });
 
 let folder: string;
@@ -44,7 +44,7 @@ function blank(size: number): string {
   return path;
 }
 
-/** What is inside the disk that is open as `fd`, but for `changes` at its start, and how much of it was read. */
+/** The contents of the disk open as `fd`, with `changes` at its start, and the number of bytes read. */
 async function insideOf(
   fd: number,
   size: number,
@@ -63,7 +63,7 @@ async function insideOf(
   return { contents, reads, bytes };
 }
 
-/** Uses the open file at `path`. */
+/** Calls `use` with the open file at `path`. */
 async function withOpen<T>(path: string, use: (fd: number, size: number) => Promise<T>): Promise<T> {
   const fd = openSync(path, 'r');
   try {
@@ -75,7 +75,7 @@ async function withOpen<T>(path: string, use: (fd: number, size: number) => Prom
 
 const inside = (path: string) => withOpen(path, (fd, size) => insideOf(fd, size));
 
-/** Copies the file at `from` to `offset` of the one at `to`. */
+/** Copies the file `from` to `offset` in the file `to`. */
 function put(from: string, to: string, offset: number): void {
   run('dd', [`if=${from}`, `of=${to}`, 'bs=1M', `seek=${offset / MIB}`, 'conv=notrunc,sparse']);
 }
@@ -84,7 +84,7 @@ interface Made {
   name: string;
   size: number;
   make: (path: string) => void;
-  /** `size` of the file system, if it is not that of the disk. */
+  /** The size of the file system, if it differs from that of the disk. */
   found: { name: string; label?: string; size?: number | undefined };
 }
 
@@ -121,7 +121,7 @@ const FILE_SYSTEMS: Made[] = [
     name: 'NTFS',
     size: 16 * MIB,
     make: (path) => run('mkfs.ntfs', ['-Q', '-F', '-q', '-L', 'Fenster ü', path]),
-    // The last sector is a copy of the first one.
+    // The last sector is a copy of the first.
     found: { name: 'NTFS', label: 'Fenster ü', size: undefined },
   },
   ...(['12', '16', '32'] as const).map((bits) => ({
@@ -160,7 +160,7 @@ const definedOf = (values: object): Record<string, unknown> =>
 
 const made = new Map<string, string>();
 
-/** A disk with this file system alone. */
+/** A disk with only this file system. */
 function alone({ name, size, make }: Made): string {
   const path = made.get(name) ?? blank(size);
   if (!made.has(name)) make(path);
@@ -281,7 +281,7 @@ test('a GPT, and its backup if the first is damaged', async () => {
 
 test('a GPT of 4,096-byte sectors', async () => {
   const disk = blank(16 * MIB);
-  // A new table, and a partition of 2 MiB from the sector 512 on.
+  // A new table, and a partition of 2 MiB from sector 512.
   run('fdisk', ['-b', '4096', disk], 'g\nn\n1\n512\n+2M\nw\n');
   const { contents } = await inside(disk);
   expect(contents).toEqual({
@@ -354,7 +354,7 @@ describe('with any bytes on a disk, little is read and nothing fails', () => {
     ['an MBR', withTable(MBR)],
   ];
 
-  /** `heads` with 1 to 24 changes, mostly among the numbers of the first sectors. */
+  /** `heads` with 1 to 24 changes, mostly of numbers in the first sectors. */
   function changed(heads: Uint8Array<ArrayBuffer>, seed: number): Uint8Array<ArrayBuffer> {
     const next = random(seed);
     const below = (end: number) => Math.floor(next() * end);

@@ -1,4 +1,4 @@
-// What Node's file system says, as a sentence.
+// Sentences for errors of Node's file system.
 
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// The rule for texts of others; the core's tests have the same cases.
+// Foreign text is safe to show; the core's tests have the same cases.
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -45,10 +45,10 @@ for (const [show, most] of [
     expect(show('x'.repeat(most))).toBe('x'.repeat(most));
     const half = 'x'.repeat(most / 2 - 1);
     expect(show(`${half}aa${half}b`)).toBe(`${half}…${half.slice(1)}b`);
-    // An escape is shown whole, or not at all.
+    // An escape is never cut.
     expect([...show('\n'.repeat(most))].length).toBeLessThanOrEqual(most);
     expect(show('\n'.repeat(most))).toMatch(/^(\\u000a)+…(\\u000a)+$/);
-    // A character of two units is one.
+    // A surrogate pair counts as one character.
     expect(show('💾'.repeat(most))).toBe('💾'.repeat(most));
     expect(show('💾'.repeat(most + 1))).toBe(`${'💾'.repeat(most / 2 - 1)}…${'💾'.repeat(most / 2 - 1)}`);
   });

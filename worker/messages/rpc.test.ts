@@ -136,7 +136,7 @@ describe('a worker that has died', () => {
       expect(await made.call).toMatchObject({ kind: 'internal', message: sentence });
       expect(await failure(made.client.call('wait'))).toMatchObject({ kind: 'internal', message: sentence });
       expect(made.seen.posted).toHaveLength(1);
-      // Only the first reason counts.
+      // Only the first reason has an effect.
       made.die('once more');
       expect(made.deaths).toEqual([sentence]);
       expect(made.seen.terminated).toBe(what === 'for its caller alone' ? 1 : terminated + 1);

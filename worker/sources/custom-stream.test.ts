@@ -5,7 +5,7 @@ import { openStream } from './open-stream.js';
 
 const never = new AbortController().signal;
 
-/** A stream of `chunks`, one after the other; an error ends it. */
+/** A stream of `chunks`; an error among them ends it. */
 function streamOf(...chunks: unknown[]): ReadableStream<Uint8Array> {
   const rest = [...chunks];
   return new ReadableStream(

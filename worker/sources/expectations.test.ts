@@ -33,7 +33,7 @@ test('a reader that ends does not cancel reads of others', () => {
   one.read(0, 10);
   one.read(10, 10);
   calls.length = 0;
-  // It has read all: nothing is taken back.
+  // It has read everything: nothing is cancelled.
   one.announce(1, []);
   expect(calls).toEqual([]);
   // With reads left, the announcements of others are repeated.

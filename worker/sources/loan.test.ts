@@ -1,4 +1,4 @@
-// Real ports: the test is the coordinator that asks.
+// Loans over real ports: the test is the coordinator.
 
 import { afterEach, expect, test } from 'vitest';
 import { DecantError } from '../errors/errors.js';
@@ -15,7 +15,7 @@ afterEach(() => {
   ports = [];
 });
 
-/** What a coordinator asks by `port`, and the answers. */
+/** A coordinator on `port`: sends requests and receives the replies. */
 function coordinator(port: MessagePort) {
   ports.push(port);
   const waiting = new Map<number, (answer: SourceReply) => void>();
@@ -38,7 +38,7 @@ function coordinator(port: MessagePort) {
       const answer = await ask(offset, length);
       return 'bytes' in answer ? [...answer.bytes] : `${answer.error.kind}: ${answer.error.message}`;
     },
-    /** The error of a read that fails, as a coordinator passes it on. */
+    /** The error of a failed read, as a coordinator passes it on. */
     async failed(): Promise<DecantError> {
       const answer = await ask(0, 1);
       if ('bytes' in answer) throw new Error('nothing has failed');
@@ -53,7 +53,7 @@ function lend(source: Source): ReturnType<typeof coordinator> {
   return coordinator(loan.lend(source));
 }
 
-/** Answers from `content`, by `cut`. */
+/** A source with `content`, whose arrays `cut` makes. */
 const sourceOf = (content: Uint8Array, cut: (offset: number, length: number) => Uint8Array): Source => ({
   size: content.length,
   read: async (offset, length) => cut(offset, length),

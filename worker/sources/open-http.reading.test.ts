@@ -1,4 +1,4 @@
-// How files on servers are read: by a `fetch` that is a function, and a clock that goes as fast as it can.
+// Reads of files on servers, with a fake `fetch` and a clock that runs as fast as possible.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { random } from '../../e2e/support/random.js';
@@ -25,12 +25,12 @@ const KIB = 1 << 10;
 const MIB = 1 << 20;
 const HEAD = 64 * KIB;
 
-/** A file: no two of its parts are the same. */
+/** A file without equal parts. */
 const whole = Buffer.from(Uint32Array.from({ length: 2 * MIB }, (_, at) => Math.imul(at, 2_654_435_761)).buffer);
 
 const FEW = { offset: MIB, length: 10 };
 
-/** Ranges so far apart that each is a request. */
+/** Ranges so far apart that each needs its own request. */
 const SCATTERED = Array.from({ length: 16 }, (_, at) => ({ offset: HEAD + at * 500_000, length: 10_000 + at }));
 
 beforeEach(() => {
@@ -57,7 +57,7 @@ interface Range {
   length: number;
 }
 
-/** A read that nobody gives up. */
+/** A read without a cancel. */
 const read = (source: HttpSource, { offset, length }: Range) =>
   source.read(offset, length, { signal: new AbortController().signal });
 
@@ -113,7 +113,6 @@ const SENTENCES: Record<string, string | RegExp> = {
   'another size': CHANGED,
   more: 'the server sent more bytes than requested',
   whole: 'the server sent the whole file instead of the range that it was asked for',
-  // One answer among others.
   'another ETag': ALTERNATING,
   'several parts': /^the server sent several parts when it was asked for bytes \d+ to \d+$/,
   encoded: /^the server sends the file encoded as x-other, of which no range is one of the file;/,
@@ -138,7 +137,7 @@ test(`a server that fails at random: ${SEEDS} seeds`, { timeout: 600_000 }, asyn
   for (let seed = 0; seed < SEEDS; seed += 1) {
     const next = random(seed * 7919);
     vi.mocked(Math.random).mockImplementation(random(seed));
-    // Half of the servers fail only in ways that pass.
+    // Half of the servers have only temporary faults.
     const choice = seed % 2 === 0 ? PASSING : kinds;
     const share = next() * 0.3;
     const fault = () => (next() < share ? choice[Math.floor(next() * choice.length)] : undefined);
@@ -173,7 +172,7 @@ test(
         return { offset: below(whole.length - length), length };
       };
       const ranges = Array.from({ length: 30 }, some);
-      // The same range twice is two ranges.
+      // The same range twice counts as two ranges.
       ranges.push(...ranges.slice(0, 5));
       source.expect(ranges.slice(0, 25));
       const check = async (range: Range, at: number) => {
@@ -323,7 +322,7 @@ test.for([
     fault: (number) => (number >= 1 && number <= 4 ? fault : undefined),
   });
   expect(await convert(await open(fetch), SCATTERED)).toBe(true);
-  // The first one, four at once, these again; then fewer.
+  // The first one, four at once, the same four again, then fewer.
   expect(counts.slice(1, 9)).toEqual([1, 2, 3, 4, 1, 2, 3, 4]);
   expect(Math.max(...counts.slice(9))).toBeLessThan(4);
 });
@@ -345,7 +344,7 @@ test('files that share a limit send few requests at once to one server', async (
   expect(most).toBe(6);
 });
 
-/** A file that was changed when `when` says so: its ETag is another one. */
+/** A file that is changed when `when` returns `true`: its ETag differs then. */
 const changing = (when: (number: number) => boolean) => {
   let isChanged = false;
   return fakeFile(whole, {
@@ -425,7 +424,7 @@ test('a URL that has expired at the end: the file is unverified', async () => {
     /^https:\/\/host\d+ could not confirm at the end that the file has not changed \(the server answered 403 Forbidden; .*\), so a change may go unnoticed$/,
   );
   expect(source.state).toBeDefined();
-  // The next time it may be asked again.
+  // The next conversion asks again.
   hasExpired = false;
   await verify(source);
   expect(source.unnoticed).toBeUndefined();
@@ -504,7 +503,7 @@ test('announced ranges are fetched early, and dropped when they are cancelled', 
   const { fetch, asked, aborted } = held();
   const source = await open(fetch);
   source.expect([
-    // It has come with the head.
+    // The head includes it.
     { offset: 0, length: HEAD },
     { offset: MIB, length: 4 * MIB },
     { offset: 5 * MIB, length: MIB },

@@ -1,4 +1,4 @@
-// How files on servers are opened: by a `fetch` that is a function, and a clock that goes as fast as it can.
+// Opening files on servers, with a fake `fetch` and a clock that runs as fast as possible.
 
 import { getEventListeners, setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -18,13 +18,13 @@ const MODIFIED = 'Wed, 25 Nov 2026 10:00:00 GMT';
 const LATER = 'Wed, 25 Nov 2026 10:00:01 GMT';
 const signal = new AbortController().signal;
 
-/** A file: no two of its parts are the same. */
+/** A file without equal parts. */
 const whole = Buffer.from(Uint32Array.from({ length: MIB }, (_, at) => Math.imul(at, 2_654_435_761)).buffer);
 
 beforeEach(() => {
   vi.useFakeTimers();
   vi.setTimerTickMode('nextTimerAsync');
-  // The longest wait that the jitter makes.
+  // The maximum of the jitter.
   vi.spyOn(Math, 'random').mockReturnValue(1);
 });
 afterEach(() => {
@@ -48,7 +48,7 @@ const told = (work: Promise<unknown>): Promise<string> =>
     },
   );
 
-/** The answer to a request, which breaks off after `length` bytes. */
+/** A response that breaks off after `length` bytes. */
 function cutAfter(request: Asked, etag: string | undefined, length: number): Reply {
   const { start, end } = rangeOf(request, whole.length)!;
   const headers = { ...(etag && { ETag: etag }), 'Content-Range': `bytes ${start}-${end - 1}/${whole.length}` };
@@ -219,7 +219,7 @@ test.for([
   expect(performance.now() - begin).toBe(7750);
 });
 
-/** A server that does not say the size with a range; HEAD, and GET without a range, are answered by `answer`. */
+/** A server that does not state the size with a range. `answer` responds to HEAD, and to GET without a range. */
 const hidesSize = (answer: (method: string, count: number) => Reply | undefined): Answers => {
   let count = 0;
   return {
@@ -263,7 +263,7 @@ test.for([
   expect(asked).toHaveLength(requests);
 });
 
-/** A server that knows no ranges. */
+/** A server without range support. */
 const sendsWhole = (
   body: Uint8Array,
   headers: Record<string, string | number> = { 'Content-Length': body.length },
@@ -405,7 +405,7 @@ test('unlimited times', async () => {
   expect(Buffer.compare(await readAll(await opening), whole)).toBe(0);
 });
 
-/** All texts of an error and its causes. */
+/** All text of an error and its causes. */
 const everything = (error: unknown): string =>
   error instanceof Error ? `${error.message} ${error.stack} ${everything(error.cause)} ${JSON.stringify(error)}` : '';
 
@@ -480,7 +480,7 @@ test('a limit of twenty requests lets one file have more than six', async () => 
     underWay -= 1;
   };
   const source = await openFrom(whole, { before }, { limit: new RequestLimit(20) }).opening;
-  // Each read listens to it, and no longer than it takes.
+  // Each read listens to it only while it runs.
   const one = new AbortController().signal;
   setMaxListeners(40, one);
   const reads = Array.from({ length: 40 }, (_, at) => source.read((1 + 2 * at) << 15, 1 << 14, { signal: one }));

@@ -14,7 +14,7 @@ afterEach(() => {
   closed.length = 0;
 });
 
-/** A source of the name, whose content nobody reads. */
+/** A source called `name`, whose content is not read. */
 const own = (name: string | undefined, more: Partial<Source> = {}): Source => ({
   size: 1,
   ...(name === undefined ? {} : { name }),
@@ -91,7 +91,7 @@ test.for([
   expect(closed).toEqual(['top', 'base', name]);
 });
 
-/** Sources that open when the test lets them, or fail, by their names; and how many open at once. */
+/** Sources that the test lets open or fail, by name, and the names in the order of opening. */
 function gates() {
   const begun: string[] = [];
   const settle = new Map<string, { open: () => void; fail: (reason: Error) => void }>();
@@ -122,7 +122,7 @@ test('eight files are opened at once, and stay in order', async () => {
     {},
   );
   await expect.poll(() => begun.length).toBe(8);
-  // The last ones first.
+  // The last ones open first.
   while (begun.length < 21) {
     const count = begun.length;
     settle.get(begun[count - 1]!)!.open();

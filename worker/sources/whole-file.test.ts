@@ -10,7 +10,7 @@ import { BufferedFile, openSequential, receiveWhole, SequentialFile, unnoticedEn
 const MIB = 1 << 20;
 const never = new AbortController().signal;
 
-/** An exchange that brings `reply`, and whether it was ended. */
+/** An exchange with the response `reply`, and whether it was ended. */
 function exchangeOf(reply: Reply): Exchange & { isEnded: boolean } {
   const response = responseOf(reply);
   const reader = response.body?.getReader();
@@ -27,7 +27,7 @@ function exchangeOf(reply: Reply): Exchange & { isEnded: boolean } {
   return exchange;
 }
 
-/** `length` bytes by `Content-Length`, or by none, of which so many come. */
+/** A response with `Content-Length: length`, if given, and a body of so many bytes. */
 const fileOf = (came: number, length: number | undefined, headers = {}): Reply => ({
   status: 200,
   headers: { ...(length === undefined ? {} : { 'Content-Length': length }), ...headers },

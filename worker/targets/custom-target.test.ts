@@ -1,4 +1,4 @@
-// Targets of callers: how they are called, and how they end.
+// Custom targets: their calls, and their ends.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { soon } from '../../e2e/support/units/soon.js';
@@ -11,7 +11,7 @@ const MIB = 1 << 20;
 const SIZES = { virtualSize: 2 * MIB, outputSize: 2 * MIB };
 const { signal } = new AbortController();
 
-/** A target that notes its calls, and does nothing else unless `changes` says so. */
+/** A target that records its calls, with `changes`. */
 function noting(changes: object = {}): Target & { calls: unknown[][] } {
   const calls: unknown[][] = [];
   const note =
@@ -23,7 +23,7 @@ function noting(changes: object = {}): Target & { calls: unknown[][] } {
 }
 const namesOf = ({ calls }: { calls: unknown[][] }) => calls.map(([name]) => name);
 
-/** Begins a conversion to `target`; `port` is the coordinator's end. */
+/** Starts a conversion to `target`; `port` is the coordinator's end. */
 async function begin(target: Target, identity?: string): Promise<{ output: CustomTarget; port: PortTarget }> {
   const output = new CustomTarget(target);
   const spec = await output.prepare(SIZES, signal, identity);
@@ -105,7 +105,7 @@ describe('writes at once', () => {
       const { port } = await begin(noting({ ...options, write }));
       const written = Array.from({ length: 20 }, (_, at) => port.write(at * MIB, new Uint8Array(MIB)));
       await soon(() => expect(write).toHaveBeenCalledTimes(most));
-      // One that ends lets one more begin.
+      // The end of one lets the next one start.
       waiting.shift()!();
       await soon(() => expect(write).toHaveBeenCalledTimes(most + 1));
       expect(waiting).toHaveLength(most);
@@ -216,7 +216,7 @@ test.each([
   [undefined, undefined],
   [{}, undefined],
   [{ unconfirmed: 'nobody knows' }, 'nobody knows'],
-  // Only types make it a sentence.
+  // At run time, it may have any type.
   [{ unconfirmed: 5 }, 'The target could not confirm that the output is complete'],
   [{ unconfirmed: null }, undefined],
   ['nonsense', undefined],

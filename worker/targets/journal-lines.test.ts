@@ -47,7 +47,7 @@ describe('JournalWriter', () => {
     vi.useRealTimers();
   });
 
-  /** A journal in memory, of which each flush takes `flushing` milliseconds. */
+  /** A journal in memory, whose flushes take `flushing` milliseconds. */
   function journal(flushing = 0): JournalFile & { calls: string[]; flushing: number } {
     const calls: string[] = [];
     const file = {
@@ -179,7 +179,7 @@ describe('JournalWriter', () => {
     await passed(500);
     notes.settled(at(2));
     await passed(5000);
-    // The system reports it once: a second flush would succeed.
+    // The system reports it only once: a second flush would succeed.
     file.flushData = async () => void file.calls.push('flush');
     notes.settled(at(4));
     await notes.keep();

@@ -15,7 +15,7 @@ const read = async (offset: number, length: number) => bytes.slice(offset, offse
 /** A good source of `size` bytes, with `changes`. */
 const sourceOf = (changes: object = {}, size = SIZE) => ({ size, name: 'good', read, ...changes }) as Source;
 
-/** One whose arrays are its own: they are gone once they are given away. */
+/** One that returns arrays that it keeps, which are empty after their transfer. */
 function keeping(): Source {
   const kept = new Map<string, Uint8Array<ArrayBuffer>>();
   return sourceOf({
@@ -27,7 +27,7 @@ function keeping(): Source {
   });
 }
 
-/** One that has a buffer for all reads. */
+/** One with one buffer for all reads. */
 function sharing(): Source {
   const buffer = new Uint8Array(SIZE);
   return sourceOf({
@@ -39,7 +39,7 @@ function sharing(): Source {
   });
 }
 
-/** One that an abort spoils. */
+/** One that fails after an abort. */
 function spoilt(): Source {
   let isSpoilt = false;
   return sourceOf({

@@ -7,7 +7,7 @@ import { test } from '../../e2e/support/units/folder.js';
 import type { Target, TargetPlan } from '../public/types.js';
 import { checkTarget } from './check-target.js';
 
-/** A good target, which others here change. */
+/** A good target, the base of the others. */
 class Memory implements Target {
   protected disk: Uint8Array | undefined;
   protected end = 0;

@@ -143,7 +143,7 @@ test('writes by one handle if the size is unknown', async () => {
   expect(file.log).toEqual(['open', 'truncate 0']);
 });
 
-/** Opens a target with a journal, to resume from `guest`. Returns the state after so many milliseconds. */
+/** Opens a target with a journal, to resume from `guest`. Resolves to the state after `milliseconds`. */
 async function openWithJournal(fault: Fault, guest: number, milliseconds: number) {
   vi.useFakeTimers();
   try {

@@ -10,7 +10,7 @@ import type { ObjectSource, ObjectTarget } from './worker-host.js';
 
 const MIB = 1 << 20;
 
-/** What the system does to a read or write of `length` bytes: how many it takes; and the calls that were made. */
+/** The fake system calls: how many of `length` bytes a read or write transfers, and a record of the calls. */
 const system = vi.hoisted(() => ({
   takes: (length: number) => length,
   calls: [] as [call: string, offset: number, length: number][],

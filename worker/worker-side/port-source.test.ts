@@ -1,4 +1,4 @@
-// A caller's source from inside a coordinator: reads that are asked for, wait or are given up.
+// A custom source inside a coordinator: reads that are sent, wait or are cancelled.
 
 import { afterEach, expect, test } from 'vitest';
 import { soon } from '../../e2e/support/units/soon.js';
@@ -100,7 +100,7 @@ test('announces reads, and then does not join them', async () => {
   source.expect(7, Float64Array.of(0, 10, 20, 5));
   await arrived(asked, 1);
   expect(asked).toEqual([{ reader: 7, expected: Float64Array.of(0, 10, 20, 5) }]);
-  expect([source.gap, source.worth]).toEqual([4 << 10, Number.POSITIVE_INFINITY]);
-  const { gap, worth } = connect().source;
-  expect([gap, worth]).toEqual([256 << 10, 1 << 20]);
+  expect([source.gap, source.minRead]).toEqual([4 << 10, Number.POSITIVE_INFINITY]);
+  const { gap, minRead } = connect().source;
+  expect([gap, minRead]).toEqual([256 << 10, 1 << 20]);
 });

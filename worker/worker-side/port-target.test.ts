@@ -1,4 +1,4 @@
-// A caller's target from inside a coordinator: pieces, holes, and how many are on their way.
+// A custom target inside a coordinator: pieces, holes, and the number in flight.
 
 import { describe, expect, test } from 'vitest';
 import { soon } from '../../e2e/support/units/soon.js';
@@ -7,7 +7,7 @@ import { PortTarget } from './port-target.js';
 
 const MIB = 1 << 20;
 
-/** A target, and the pieces that its calling side has got; `take` answers for the next of them. */
+/** A target, and the pieces that its calling side has received; `take` replies to the next one. */
 function connect({ ordered = false, holes = false, pieces = 1000 } = {}) {
   const { port1, port2 } = new MessageChannel();
   const got: Piece[] = [];
@@ -17,7 +17,7 @@ function connect({ ordered = false, holes = false, pieces = 1000 } = {}) {
   return { target, got, take, end: () => port1.close() };
 }
 
-/** Offsets and lengths; holes have a minus. */
+/** Offsets and lengths; lengths of holes are negative. */
 const summary = (got: Piece[]) => got.map((it) => [it.offset, 'bytes' in it ? it.bytes.length : -it.length]);
 const counting = (length: number, from = 0) => Uint8Array.from({ length }, (_, at) => (from + at) % 251);
 const arrived = (got: Piece[], count: number) => soon(() => expect(got).toHaveLength(count));

@@ -1,4 +1,4 @@
-// Files of Node by their handles, and pipes by their paths.
+// Files in Node by handle, and pipes by path.
 
 import { execFileSync } from 'node:child_process';
 import { readSync, unlinkSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { test } from '../../../e2e/support/units/folder.js';
 import type { OpenedSource } from '../opened-source.js';
 import { isHandle, openHandle, openPath } from './node-file.js';
 
-/** What a source that is a file has at its start. */
+/** The first bytes of a source that is a file. */
 function startOf({ spec }: OpenedSource): string {
   if (!('file' in spec)) throw new Error('not a file');
   const bytes = Buffer.alloc(5);
@@ -28,7 +28,7 @@ describe('a file handle', () => {
     const path = join(folder, 'image');
     writeFileSync(path, 'image');
     const handle = await open(path);
-    // Its position does not matter.
+    // The position of the handle has no effect.
     await handle.read(Buffer.alloc(3), 0, 3, null);
     const source = await openHandle(handle);
     await handle.close();
@@ -49,7 +49,7 @@ describe('a file handle', () => {
     unlinkSync(path);
     const source = await openHandle(handle);
     expect(startOf(source)).toBe('image');
-    // Nobody could find it again.
+    // A later conversion could not find it again.
     expect(source.state).toBeUndefined();
     await source.close();
     await handle.close();

@@ -1,4 +1,4 @@
-// Streams of Node as the image: their bytes in order, their failures as failures, and no pipe that is waited for for ever.
+// Streams in Node as images: their bytes, their failures, and pipes without a writer.
 
 import { execFileSync } from 'node:child_process';
 import { createReadStream, writeFileSync } from 'node:fs';
@@ -116,7 +116,7 @@ describe('a named pipe', () => {
     execFileSync('mkfifo', [path]);
     return path;
   };
-  /** Writes `content` as soon as somebody reads. */
+  /** Writes `content` as soon as there is a reader. */
   const write = async (path: string, content: Uint8Array) => {
     const file = await open(path, 'w');
     await file.writeFile(content);

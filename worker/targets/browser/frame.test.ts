@@ -5,7 +5,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** The sandbox of each frame around the page, from the inside out; one of a page of another origin is 'foreign'. */
+/** The sandbox of each frame around the page, from the inside out; 'foreign' for a page of another origin. */
 function lieIn(...frames: (string | null)[]): void {
   const top: Record<string, unknown> = { document: {} };
   top.parent = top;

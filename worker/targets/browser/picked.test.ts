@@ -1,4 +1,4 @@
-// Files that a person picked, and files in a folder that a person picked.
+// Picked files, and files in picked folders.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { asFile, asFolder, MemoryFile, MemoryFolder } from '../../../e2e/support/units/memory-storage.js';
@@ -23,7 +23,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A source that is the file of a handle, as far as a browser knows. */
+/** A source that matches the file of a handle, certainly or probably. */
 const sourceOf = (match: 'certain' | 'probable' | undefined, size = 5) =>
   ({ size, isFile: async () => match }) as unknown as OpenedSource;
 

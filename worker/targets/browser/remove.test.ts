@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A folder of which each removal ends as the next of `ends` says; the last one holds for all that follow. */
+/** A folder whose removals end as `ends` says in turn; the last entry repeats. */
 function folderOf(...ends: ('busy' | 'missing' | 'removed')[]) {
   const removeEntry = vi.fn(async () => {
     const end = ends.length > 1 ? ends.shift() : ends[0];

@@ -1,4 +1,4 @@
-// Temporary files in the origin's private file system: which are removed, and which a conversion may continue.
+// Temporary files in the origin's private file system: sweeping and resuming.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type MemoryFolder, stubStorage } from '../../../e2e/support/units/memory-storage.js';
@@ -23,7 +23,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Leaves a file of a tab that is gone; its journal notes `guest` bytes, last changed `age` milliseconds ago. */
+/** Leaves a file of a closed tab, whose journal has the resume point `guest` and was changed `age` milliseconds ago. */
 function leave(name: string, guest: number, { head = HEAD, age = 0, size = guest } = {}): void {
   files.add(name, 'x'.repeat(size));
   files.add(journalName(name), `${head}\n${guest} 0\n`).lastModified -= age;

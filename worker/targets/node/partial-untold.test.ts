@@ -1,4 +1,4 @@
-// Leftovers on a system without /proc: nobody knows which of its processes made them.
+// Leftovers on a system without /proc, where their processes cannot be identified.
 
 import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ vi.mock('node:fs', async (importOriginal) => {
 
 const MINUTES = 60;
 const DAYS = 24 * 3600;
-/** No process has it: the largest number is 2^22. */
+/** Not the number of a process: the maximum is 2^22. */
 const GONE = 2 ** 22 + 1;
 
 const placeIn = (folder: string): ResolvedPath => ({ folder: Buffer.from(folder), name: Buffer.from('a') });
@@ -47,7 +47,7 @@ function leave(folder: string, pid: number, kind: 'partial' | 'resumable', age: 
 for (const [what, pid, kind, age, isSwept] of [
   ['of a dead process, which may be of another machine', GONE, 'partial', 0, false],
   ['of a dead process, after a week', GONE, 'partial', 7.01 * DAYS, true],
-  // Its number may be that of a process of another machine.
+  // The number may belong to a process of another machine.
   ['of a running process, after a week', process.pid, 'partial', 7.01 * DAYS, true],
   ['resumable', GONE, 'resumable', 6 * DAYS, false],
 ] as const) {

@@ -1,4 +1,4 @@
-// What is left in a folder: who has made it, whether it is removed, and whether a conversion may continue it.
+// Leftovers in a folder: their processes, sweeping and resuming.
 
 import {
   lstatSync,
@@ -20,7 +20,7 @@ const BOOT = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').replace(/[^
 const NAMESPACE = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0];
 const OTHER_BOOT = '0'.repeat(32);
 const RANDOM = '0123456789abcdef';
-/** No process has it: the largest number is 2^22. */
+/** Not the number of a process: the maximum is 2^22. */
 const GONE = `${2 ** 22 + 1}-7`;
 const START_OF_1 = /.*\) (?:\S+ ){19}(\S+)/s.exec(readFileSync('/proc/1/stat', 'latin1'))![1]!;
 const MINUTES = 60;
@@ -33,7 +33,7 @@ const placeIn = (folder: string, name = 'a'): ResolvedPath => ({
 const now = () => BigInt(Date.now()) * 1_000_000n;
 const nameOf = (maker: string, kind = 'partial', target = 'a') => `.${target}.${maker}-${RANDOM}.${kind}`;
 
-/** Makes the file `name`, last changed `age` seconds ago. */
+/** Creates the file `name`, last changed `age` seconds ago. */
 function leave(folder: string, name: string, age = 0): string {
   const path = join(folder, name);
   writeFileSync(path, 'a part');

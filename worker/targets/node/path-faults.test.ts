@@ -1,4 +1,4 @@
-// What the system refuses while a path is written: permissions, flushes, links, removals.
+// System calls that fail while a path is written: permissions, flushes, links, removals.
 
 import { chmodSync, type PathLike, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,14 +10,14 @@ import { DecantError } from '../../errors/errors.js';
 
 type Call = 'fchmod' | 'fchown' | 'fsync' | 'folder' | 'link' | 'rename' | 'unlink';
 
-/** The calls that fail, by their names, and those that were made. */
+/** The calls that fail, by name, and the calls that were made. */
 const system = vi.hoisted(() => ({ faults: new Map<string, string>(), calls: [] as string[] }));
 afterEach(() => {
   system.faults.clear();
   system.calls.length = 0;
 });
 
-/** Notes `call`; returns the failure that it is to have. */
+/** Records `call` and returns its planned failure. */
 const asked = vi.hoisted(() => (call: string): Error | undefined => {
   system.calls.push(call);
   const code = system.faults.get(call);

@@ -35,7 +35,7 @@ function source(path: string, content = 'image'): FileSpec {
   return { file: { fd, path, device: dev, inode: ino }, size: content.length };
 }
 
-/** What is at `path`: a kind, or the content of a file. */
+/** The kind of the entry at `path`, or the content of a file. */
 function found(path: string): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats?.isSymbolicLink()) return 'a link';
@@ -140,7 +140,7 @@ describe('while a file is replaced:', () => {
         string,
       ];
       writeFileSync(output, 'old');
-      // A time that can be set again.
+      // A time that utimes can restore.
       utimesSync(output, 1, 1);
       writeFileSync(precious, 'precious');
       const sources = [source(image)];
@@ -432,7 +432,7 @@ describe('the image, or a companion, as the output', () => {
 test('the image and the output stay, whatever their names are', async ({ folder }) => {
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').replace(/[^0-9a-f]/g, '');
   const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0];
-  // Names of temporary files whose process is gone.
+  // Names of temporary files of dead processes.
   const [image, output, left] = ['image', 'output', 'left'].map((name) =>
     join(folder, `.${name}.${boot}-${namespace}-${2 ** 22 + 1}-7-0123456789abcdef.partial`),
   ) as [string, string, string];

@@ -1,4 +1,4 @@
-// The file that is written is the one that the system itself chooses.
+// Resolved paths lead to the same file as in the system.
 
 import { spawnSync } from 'node:child_process';
 import { statSync, symlinkSync, writeFileSync } from 'node:fs';

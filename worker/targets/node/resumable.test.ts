@@ -1,4 +1,4 @@
-// What is left of a conversion, and which conversions may continue it.
+// Leftovers of a conversion, and the conversions that may resume them.
 
 import {
   chmodSync,
@@ -23,13 +23,13 @@ import { keptFor, releaseForResume, takeOver } from './resumable.js';
 
 const IDENTITY = 'identity';
 const NOTED = { guest: 8192, written: 4096 };
-/** A crash may leave data after the noted offset. */
+/** A crash may leave data after the resume point. */
 const CONTENT = Buffer.concat([Buffer.alloc(8192, 1), Buffer.alloc(4096, 2)]);
 
 const placeIn = (folder: string): ResolvedPath => ({ folder: Buffer.from(folder), name: Buffer.from('disk.raw') });
 const now = () => BigInt(Date.now()) * 1_000_000n;
 
-/** Leaves a partial file that nobody holds, and its journal. */
+/** Leaves a partial file without a process, and its journal. */
 function leave(
   place: ResolvedPath,
   { guest, written } = NOTED,
