@@ -1,4 +1,4 @@
-// What the element's unit tests work with: files, images and texts, as plain objects.
+// Files, images and texts as plain objects, for the element's unit tests.
 
 import {
   DecantError,
@@ -24,7 +24,7 @@ export const fileOf = (name: string, content: BlobPart = 'content', lastModified
 
 export const givenOf = (name: string, content?: BlobPart): Given => ({ file: fileOf(name, content) });
 
-/** A handle of a file. Two handles with the same `entry` stand for one file. */
+/** A handle of a file. Two handles with the same `entry` are handles of one file. */
 export const fileHandle = (file: File, entry: unknown = file): FileSystemFileHandle =>
   ({
     kind: 'file',
@@ -34,7 +34,7 @@ export const fileHandle = (file: File, entry: unknown = file): FileSystemFileHan
     isSameEntry: async (other: { entry?: unknown }) => other.entry === entry,
   }) as unknown as FileSystemFileHandle;
 
-/** A folder with these files and folders, or one that was moved. What is an error is thrown when it is asked for. */
+/** A folder with these entries, or one that was moved. An entry that is an error is thrown when it is requested. */
 export const folderHandle = (
   name: string,
   entries: Record<string, FileSystemFileHandle | FileSystemDirectoryHandle | Error>,
@@ -101,7 +101,7 @@ export const OUTPUTS = [
   outputOf('vpc', '.vhd', { size: 5e6 + 512 }),
 ];
 
-/** An open image, without anything in it. */
+/** An open image without content. */
 export const imageOf = (info: Partial<Info> = {}, more: Partial<Image> = {}): Image =>
   ({
     streamed: false,
@@ -125,7 +125,7 @@ export function stageIn(host: Partial<Host> = {}): { stage: Stage; emitted: [str
   return { stage: new Stage({ output: undefined, streamedDownloads: undefined, emit, ...host }, () => {}), emitted };
 }
 
-/** Every text of `texts`, by its path of names. */
+/** Yields all texts with their paths of names. */
 export function* textsIn(texts: AllTexts | object, path = ''): Generator<[string, unknown]> {
   for (const [name, text] of Object.entries(texts)) {
     const here = path === '' ? name : `${path}.${name}`;
@@ -134,10 +134,10 @@ export function* textsIn(texts: AllTexts | object, path = ''): Generator<[string
   }
 }
 
-/** The images in files, by their names, for what stands in for `open`; an error is what opening fails with. */
+/** Images by file name, for the fake `open`. An error makes opening fail. */
 export const images = new Map<string, Image | Error | ((options: OpenOptions) => Image | Error)>();
 
-/** Opens what `images` has for the name of a file. */
+/** Opens the entry of `images` for the name of a file. */
 export async function openImage(input: Input, options: OpenOptions): Promise<Image> {
   const file = 'getFile' in (input as object) ? await (input as FileSystemFileHandle).getFile() : (input as File);
   const found = images.get(file.name);
@@ -147,7 +147,7 @@ export async function openImage(input: Input, options: OpenOptions): Promise<Ima
   return image;
 }
 
-/** Something that the test lets happen. */
+/** A promise that the test settles. */
 export class Held<T = void> {
   resolve: (value: T) => void = () => {};
   reject: (thrown: unknown) => void = () => {};
@@ -156,7 +156,7 @@ export class Held<T = void> {
   });
 }
 
-/** What the element uses of the page around it, where there is none. */
+/** Fakes for the globals of a page that the element uses. */
 export const PAGE = {
   isSecureContext: true,
   reportError: (thrown: unknown) => {
@@ -199,7 +199,7 @@ export const progressOf = (more: Partial<Progress> = {}): Progress => ({
   ...more,
 });
 
-/** Waits until `check` does not throw any more. */
+/** Waits until `check` no longer throws. */
 export const soon = <T>(check: () => T): Promise<T> => vi.waitFor(check, { timeout: 20_000, interval: 2 });
 
 /** Waits until the session shows the step `name`. */

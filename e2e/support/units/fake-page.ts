@@ -1,5 +1,5 @@
-// The parts of a page and its browser that streamed downloads use, for tests: a test plays the browser. Messages arrive
-// in microtasks, so that a test with driven timers decides on every order.
+// The parts of a page that streamed downloads use, for tests that play the browser. Messages arrive in microtasks, so that a
+// test with fake timers controls their order.
 
 export const SCOPE = 'https://decant.test/app/';
 
@@ -16,7 +16,7 @@ class FakePort {
   postMessage(message: unknown, transfer: Transferable[] = []): void {
     const data = structuredClone(message, { transfer });
     const other = this.#other;
-    // What was sent before a port was closed still arrives.
+    // Messages that were sent before a port was closed still arrive.
     if (!this.#isClosed) queueMicrotask(() => other?.receive(data));
   }
 
@@ -39,16 +39,16 @@ class FakeChannel {
   }
 }
 
-/** What a service worker gets with a message. */
+/** A message to a service worker. */
 export interface Received {
   data: unknown;
   ports: readonly FakePort[];
 }
 
 export class FakePage {
-  /** Answers a message to the service worker. Without one the worker is silent. */
+  /** Answers messages to the service worker. Without it the worker is silent. */
   onmessage: ((message: Received) => void) | undefined;
-  /** Called with the address to which a frame is navigated. */
+  /** Called with the URL to which a frame navigates. */
   onnavigate: ((address: string) => void) | undefined;
   /** The frames in the document. */
   readonly frames = new Set<object>();
@@ -59,7 +59,7 @@ export class FakePage {
     postMessage: (data: unknown, ports: FakePort[]) => queueMicrotask(() => this.onmessage?.({ data, ports })),
   };
 
-  /** What is global in the page. */
+  /** The globals of the page. */
   readonly globals = {
     isSecureContext: true,
     MessageChannel: FakeChannel,
