@@ -173,7 +173,7 @@ test('the cheapest possible way is proposed: 100 MB cost as much as a second', (
   expect(bestChoice([{ ...folder, obstacle: 'no' }])).toBeUndefined();
 });
 
-// (what, choices, advice)
+// (case, choices, advice)
 for (const [what, choices, reason] of [
   ['far less space', [choice('folder', 10, 0), choice('download', 10, 5e9)], english.betterSpace(0, 5e9)],
   ['far less time', [choice('folder', 300, 0), choice('download', 10, 1e9)], english.betterTime(290)],

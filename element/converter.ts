@@ -103,7 +103,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.#speak();
+    this.#loadTexts();
     // `append` moves an element by removing and inserting it in one task.
     if (this.#connected) return;
     this.#connected = new AbortController();
@@ -115,7 +115,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   /** Replaces `disconnectedCallback` and `connectedCallback` when `moveBefore` moves the element. */
   connectedMoveCallback(): void {
-    this.#speak();
+    this.#loadTexts();
   }
 
   override disconnectedCallback(): void {
@@ -134,7 +134,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   override attributeChangedCallback(name: string, before: string | null, now: string | null): void {
     super.attributeChangedCallback(name, before, now);
-    if (name === 'lang' && this.isConnected) this.#speak();
+    if (name === 'lang' && this.isConnected) this.#loadTexts();
   }
 
   override willUpdate(changed: PropertyValues<this>): void {
@@ -157,7 +157,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   }
 
   /** Loads the texts of the element's language. */
-  #speak(): void {
+  #loadTexts(): void {
     textsIn(languageOf(this)).then((texts) => {
       this.#texts = texts;
       this.#session.texts = replaced(texts, this.texts);
@@ -167,10 +167,10 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   override updated(): void {
     this.#paintPicture();
     this.#keepHeight();
-    this.#tellEnd();
+    this.#notifyEnd();
     this.#moveFocus();
     this.#keepFocus();
-    this.#tellTitle();
+    this.#reportTitle();
   }
 
   /**
@@ -188,7 +188,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   }
 
   /** Notifies the person when a conversion has ended. */
-  #tellEnd(): void {
+  #notifyEnd(): void {
     const { state, texts } = this.#session;
     const now = performance.now() / 1000;
     if (state.step === 'converting') this.#began ??= now;
@@ -240,7 +240,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   }
 
   /** Reports a new title, which the page may show as the window's. */
-  #tellTitle(): void {
+  #reportTitle(): void {
     const title = windowTitle(this.#session.state, this.#session.texts);
     if (title === this.#title) return;
     this.#title = title;

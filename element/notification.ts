@@ -1,4 +1,4 @@
-// Notifies a person who looks at something else that a conversion has ended.
+// Notifications at the end of a conversion, for a person who looks at something else.
 
 /** In seconds. During shorter conversions, people keep looking at the page. */
 const LONG = 10;

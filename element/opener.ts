@@ -17,7 +17,7 @@ import type { FileNeed, Step } from './state.js';
 import type { Survey, Way } from './ways.js';
 
 /** How long a proposal waits for the map and the browser, in milliseconds. Afterwards it uses what is known. */
-const PATIENCE = 2000;
+const PROPOSAL_TIMEOUT = 2000;
 /** The interval at which a survey is shown while the map is read, in milliseconds. */
 const SURVEY_TICK = 100;
 
@@ -96,7 +96,7 @@ export class Opener {
     const distinct = await without(others, files, mayBeSame);
     const { missing } = this;
     if (this.opening !== opening) {
-      // Files were given in another way meanwhile. These are added to them, or queued if another image is open.
+      // The person has already given other files in the meantime. These are added to them, or queued if another image is open.
       if (this.opening?.bundle === opening.bundle && missing.length > 0) await this.take(files);
       else this.sortOut(files);
       return;
@@ -226,7 +226,7 @@ export class Opener {
     const due = setTimeout(() => {
       survey.isDue = true;
       show();
-    }, PATIENCE);
+    }, PROPOSAL_TIMEOUT);
     turn.addEventListener('abort', () => clearTimeout(due));
     show();
     const isKept = async () => ((await keptDownload(image, 'disk', image.formats[0]!))?.guestDone ?? 0) > 0;

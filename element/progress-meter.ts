@@ -14,7 +14,7 @@ export const SILENT = 5;
 /** The largest share that is shown of a part that reports no progress. */
 const ALMOST = 0.98;
 
-/** What is converted, and how. */
+/** The conversion to measure. */
 export interface Conversion {
   method: Method;
   /** The size of the disk, or of the image's file if the size of the disk is known only at its end. */

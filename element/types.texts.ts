@@ -113,7 +113,7 @@ export interface AllTexts {
   openSnapshot: string;
   /** The chosen state of the disk is not the open one. */
   otherSnapshot: string;
-  /** Files that were handed over and that the image does not use. */
+  /** Files that the person has given and that the image does not use. */
   unused: (names: string[]) => string;
   formatValue: (info: AnyInfo) => string;
   /** The data found so far. */
@@ -181,7 +181,7 @@ export interface AllTexts {
   lostMore: (ranges: number) => string;
   lostRange: (range: LostRange) => string;
 
-  // What to make of the disk, and how to save it.
+  // Output format, and place to save.
   /** The cost of an output of unknown size. */
   unknownCost: string;
   /** The cost of a compressed output. */

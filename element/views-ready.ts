@@ -117,13 +117,13 @@ const placeFields = (state: Step<'ready'>, session: Session) => html`
   ${nameField(state, session)}
 `;
 
-/** What a choice takes, of a disk of `virtualSize` bytes. */
+/** The text about the cost of `choice`, for a disk of `virtualSize` bytes. */
 function costOf(choice: Choice, virtualSize: number | undefined, texts: AllTexts): string {
   if (virtualSize === undefined) return texts.unknownCost;
   return choice.method === 'picked' ? texts.pickedCost(choice) : texts.downloadCost(choice, virtualSize);
 }
 
-/** Whether a download that is cut off is resumed: only what lies in the storage, at its own offsets. */
+/** Whether an interrupted download can be resumed: only if it is in the storage, not compressed and of known size. */
 const resumes = ({ method }: Choice, { output, image }: Step<'ready'>): boolean =>
   method === 'stored' && !output.compressed && image.info.virtualSize !== undefined;
 
@@ -134,7 +134,7 @@ function choiceView(choice: Choice, state: Step<'ready'>, session: Session): Tem
   const { compressed } = state.output;
   const best = compressed ? undefined : advice(state.choices, texts);
   const chosen = state.way === way;
-  const anew = way === 'download' && !resumes(choice, state) ? texts.beginsAnew : undefined;
+  const restart = way === 'download' && !resumes(choice, state) ? texts.beginsAnew : undefined;
   return html`
     <label class="choice" part="choice">
       <input
@@ -147,7 +147,7 @@ function choiceView(choice: Choice, state: Step<'ready'>, session: Session): Tem
       />
       <span>
         <strong>${texts.ways[way]}</strong>${best?.way === way ? html` <em>${best.reason}</em>` : nothing}<br />
-        <span class="quiet">${obstacle ?? [note, compressed ? texts.compressedCost : cost, anew].filter(Boolean).join(' ')}</span>
+        <span class="quiet">${obstacle ?? [note, compressed ? texts.compressedCost : cost, restart].filter(Boolean).join(' ')}</span>
         ${way === 'dialog' ? html`<br /><span>${texts.dialogWarning}</span>` : nothing}
       </span>
     </label>

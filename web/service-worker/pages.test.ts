@@ -245,7 +245,7 @@ describe('a build', () => {
 });
 
 describe('a request', () => {
-  // (path, mode, method, what answers)
+  // (path, mode, method, answer)
   for (const [path, mode, method, from] of [
     ['', 'navigate', 'GET', 'page a'],
     ['index.html', 'navigate', 'GET', 'page a'],
