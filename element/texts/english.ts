@@ -50,7 +50,7 @@ export const english: AllTexts = {
   ],
   checkUploads: 'Nothing is uploaded. You can check this: turn off your network, and it still works.',
   dropToOpen: 'Drop to open it',
-  dropToQueue: 'Drop to add it to the queue, where it waits until this one is done',
+  dropToQueue: 'Drop to add it to the queue, where it waits until this image is done',
   dropToAnswer: (name) => `Drop to use it for ${shownText(name)}`,
   opening: (name) => `Reading ${shownText(name)}`,
   dropped: 'the dropped files',

@@ -78,7 +78,7 @@ export function german(units: Units): AllTexts {
     checkUploads:
       'Nichts wird hochgeladen. Das können Sie prüfen: schalten Sie das Netz aus, es funktioniert trotzdem.',
     dropToOpen: 'Zum Öffnen loslassen',
-    dropToQueue: 'Zum Einreihen in die Warteschlange loslassen; dort wartet es, bis dieses Abbild fertig ist',
+    dropToQueue: 'Loslassen, um es in die Warteschlange zu stellen, bis dieses Abbild fertig ist',
     dropToAnswer: (name) => `Loslassen, um es für ${shownText(name)} zu verwenden`,
     opening: (name) => `${shownText(name)} wird gelesen`,
     dropped: 'Das Abgelegte',
@@ -253,9 +253,9 @@ export function german(units: Units): AllTexts {
     },
     pickerFailed:
       'Der Browser lässt diese Seite nicht nach einem Ort fragen. Laden Sie die Platte stattdessen herunter.',
-    streamsForRoom: (room) => `${holds(room)}; sie wird deshalb schon beim Konvertieren heruntergeladen.`,
+    streamsForRoom: (room) => `${holds(room)}; deshalb wird die Platte schon beim Konvertieren heruntergeladen.`,
     noRoom: (room, obstacle, canPick) =>
-      `${holds(room)}, und sie kann nicht schon beim Konvertieren heruntergeladen werden: ${clause(obstacle)}. ${canPick ? 'Speichern Sie sie in einen Ordner, den Sie auswählen.' : 'Verwenden Sie Chrome oder Edge, die in einen ausgewählten Ordner schreiben können.'}`,
+      `${holds(room)}, und die Platte kann nicht schon beim Konvertieren heruntergeladen werden: ${clause(obstacle)}. ${canPick ? 'Speichern Sie sie in einen Ordner, den Sie auswählen.' : 'Verwenden Sie Chrome oder Edge, die in einen ausgewählten Ordner schreiben können.'}`,
     mayNotFit: (room) => `${holds(room)}. Ob das Ergebnis hineinpasst, ist erst nach dem Konvertieren bekannt.`,
     finding: 'Es wird geprüft, wie dieser Browser die Platte herunterladen kann.',
     streamsNot: 'diese Seite bietet das nicht an',
