@@ -7,8 +7,8 @@ import { LayerPasswords } from '../client-side/layer-passwords.js';
 import { endAllWorkers } from '../client-side/warm.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { isHttp } from '../http/address.js';
-import { RequestLimit } from '../http/host.js';
-import type { HttpOptions } from '../http/types.js';
+import type { HttpOptions } from '../http/http-types.js';
+import { RequestLimit } from '../http/request-limit.js';
 import type { ConvertOptions, Input, OpenOptions, Output } from '../public/given.js';
 import type {
   AnyInfo,

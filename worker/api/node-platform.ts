@@ -5,10 +5,10 @@ import { isOf } from '../calls/values.js';
 import { nodeWorker } from '../client-side/node-worker.js';
 import { DecantError } from '../errors/errors.js';
 import { isHttp } from '../http/address.js';
-import type { HttpPlatform } from '../http/client.js';
-import { makeGuard } from '../http/guard.js';
-import { environmentFetch, environmentFetchStored } from '../http/proxies.js';
-import type { HttpOptions } from '../http/types.js';
+import { makeGuard } from '../http/address-guard.js';
+import type { HttpPlatform } from '../http/http-client.js';
+import type { HttpOptions } from '../http/http-types.js';
+import { environmentFetch, environmentFetchUndecoded } from '../http/proxy-fetch.js';
 import type { Input } from '../public/given.js';
 import { isCustomSource, openCustomSource } from '../sources/custom-source.js';
 import { isReadable } from '../sources/custom-stream.js';
@@ -26,7 +26,7 @@ import { once, type Platform } from './platform.js';
 export const http: HttpPlatform = {
   seesRedirects: true,
   fetch: environmentFetch,
-  fetchStored: environmentFetchStored,
+  fetchUndecoded: environmentFetchUndecoded,
   guard: makeGuard,
 };
 

@@ -1,7 +1,7 @@
 // The differences between browsers and Node on the calling side.
 
 import type { WorkerStarter } from '../client-side/starter.js';
-import type { HttpOptions } from '../http/types.js';
+import type { HttpOptions } from '../http/http-types.js';
 import type { ConvertOptions, Input, Output } from '../public/given.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget } from '../targets/output-target.js';

@@ -1,7 +1,7 @@
 // Opens an image as the arguments say.
 
 import { DecantError } from '../errors/errors.js';
-import type { Waiting } from '../http/types.js';
+import type { Waiting } from '../http/http-types.js';
 import { type AnyImage, open, RequestLimit } from '../node.js';
 import type { Companion } from '../public/types.node.js';
 import type { Opening } from './arguments.js';

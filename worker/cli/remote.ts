@@ -2,7 +2,7 @@
 
 import { isAddress, shownAddress } from '../errors/secrets.js';
 import { addressOf, isHttp } from '../http/address.js';
-import type { AddressOptions } from '../http/types.js';
+import type { AddressOptions } from '../http/http-types.js';
 import { httpSource } from '../node.js';
 import type { Input } from '../public/types.node.js';
 

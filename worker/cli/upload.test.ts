@@ -30,7 +30,10 @@ afterEach(() => {
 
 const { signal } = new AbortController();
 const cloud = new Cloud();
-vi.mock('../http/proxies.js', () => ({ environmentFetch: async () => cloud.fetch, environmentFetchStored: undefined }));
+vi.mock('../http/proxy-fetch.js', () => ({
+  environmentFetch: async () => cloud.fetch,
+  environmentFetchUndecoded: undefined,
+}));
 
 /** The requests of an upload to `url`. */
 async function askedBy(destination: Partial<Destination>, env: Record<string, string> = {}) {

@@ -1,7 +1,7 @@
 // Outputs on servers, as the arguments name them.
 
 import { DecantError } from '../errors/errors.js';
-import { environmentFetch } from '../http/proxies.js';
+import { environmentFetch } from '../http/proxy-fetch.js';
 import type { Target } from '../public/types.js';
 import { readHeaders } from './header-file.js';
 import { uploadJournal } from './upload-journal.js';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from 'vitest';
-import type { Waiting } from '../http/types.js';
+import type { Waiting } from '../http/http-types.js';
 import { WaitingLines } from './waiting.js';
 
 let printed: string[];

@@ -1,6 +1,6 @@
 // Tells which server is waited for.
 
-import type { Waiting } from '../http/types.js';
+import type { Waiting } from '../http/http-types.js';
 import { tell } from './output.js';
 
 /** How long before the same is told again, in milliseconds. */

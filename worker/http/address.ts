@@ -64,9 +64,9 @@ export function decoded(text: string): string {
 }
 
 /** Parameters of signatures, which are others each time: of S3 and CloudFront, Google and Azure. */
-const SIGNED =
+const SIGNATURE_PARAMETER =
   /^(x-(amz|goog)-.*|awsaccesskeyid|googleaccessid|signature|expires|policy|key-pair-id|s[vrptseig]|sig|spr|sip|ss|srt|sdd|ses|sk(oid|tid|t|e|s|v)|s?aoid|suoid|scid|rsc[cdelt])$/i;
 
 /** The query of an address without a signature: it may say which file is meant. */
 export const lastingQuery = ({ searchParams }: URL): string[][] =>
-  [...searchParams].filter(([name]) => !SIGNED.test(name));
+  [...searchParams].filter(([name]) => !SIGNATURE_PARAMETER.test(name));

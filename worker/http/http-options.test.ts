@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { addressOf } from './address.js';
-import { headersFor } from './headers.js';
 import { checkHttpOptions } from './http-options.js';
-import type { HttpOptions } from './types.js';
+import type { HttpOptions } from './http-types.js';
+import { headersFor } from './request-headers.js';
 
 test.for([
   {},

@@ -3,9 +3,9 @@
 
 import { DecantError } from '../errors/errors.js';
 import { namesOf } from '../errors/option-names.js';
-import { RequestLimit } from './host.js';
-import { timeOf } from './seconds.js';
-import type { HttpOptions } from './types.js';
+import type { HttpOptions } from './http-types.js';
+import { RequestLimit } from './request-limit.js';
+import { milliseconds } from './time-outs.js';
 
 export const HTTP_OPTIONS = namesOf<HttpOptions>({
   allowUrl: true,
@@ -33,8 +33,8 @@ export function checkHttpOptions(options: HttpOptions): void {
   }
   if (fetch !== undefined && typeof fetch !== 'function') throw usage("'fetch' must be a function");
   checkLimit(options.limit);
-  if (timeout !== undefined) timeOf('timeout', timeout);
-  if (patience !== undefined) timeOf('patience', patience);
+  if (timeout !== undefined) milliseconds('timeout', timeout);
+  if (patience !== undefined) milliseconds('patience', patience);
 }
 
 /** Fails with `usage` unless `limit`, where it is given, is one. */

@@ -1,16 +1,16 @@
 // How many requests are made at once, and how far apart two ranges may lie for one request: by what was measured.
 
 /** As many to begin with. */
-const FIRST = 4;
+const FIRST_LIMIT = 4;
 /** More requests at once are worth it where they bring more by this factor. */
-const GAIN = 1.05;
+const MIN_GAIN = 1.05;
 /** Before anything is known, in bytes for each millisecond. */
 const FIRST_SPEED = 10_000;
 const FIRST_GAP = 64 << 10;
 /** Upper bound on a gap, in bytes. */
-const MOST_GAP = 1 << 20;
+const MAX_GAP = 1 << 20;
 /** What was measured last counts as much. */
-const SHARE = 0.3;
+const NEWEST_WEIGHT = 0.3;
 
 export class Pace {
   /** How many requests may be under way. */
@@ -29,21 +29,21 @@ export class Pace {
 
   /** Never more than `most`. */
   constructor(private readonly most = 6) {
-    this.limit = Math.min(FIRST, most);
+    this.limit = Math.min(FIRST_LIMIT, most);
   }
 
   /** Bytes between two ranges, up to as many, cost less than one more request. */
   get gap(): number {
-    return this.#latency === undefined ? FIRST_GAP : Math.min(MOST_GAP, this.#latency * this.#speed);
+    return this.#latency === undefined ? FIRST_GAP : Math.min(MAX_GAP, this.#latency * this.#speed);
   }
 
   answered(latency: number): void {
-    this.#latency = mixed(this.#latency ?? latency, latency);
+    this.#latency = smoothed(this.#latency ?? latency, latency);
   }
 
   /** A request has ended, which has brought `bytes` in `milliseconds`. */
   ended(bytes: number, milliseconds: number): void {
-    if (milliseconds > 0) this.#speed = mixed(this.#speed, bytes / milliseconds);
+    if (milliseconds > 0) this.#speed = smoothed(this.#speed, bytes / milliseconds);
     this.#came += bytes;
     this.#ended += 1;
     if (this.#ended < this.limit) return;
@@ -60,7 +60,7 @@ export class Pace {
 
   #judge(rate: number): void {
     if (this.#hasSettled || this.limit >= this.most) return;
-    if (rate >= this.#best * GAIN) {
+    if (rate >= this.#best * MIN_GAIN) {
       this.#best = rate;
       this.limit += 1;
     } else {
@@ -69,4 +69,4 @@ export class Pace {
   }
 }
 
-const mixed = (before: number, now: number): number => before * (1 - SHARE) + now * SHARE;
+const smoothed = (before: number, now: number): number => before * (1 - NEWEST_WEIGHT) + now * NEWEST_WEIGHT;

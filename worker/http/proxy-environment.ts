@@ -3,26 +3,26 @@
 import { BlockList, isIP } from 'node:net';
 import { DecantError } from '../errors/errors.js';
 
-type Environment = Record<string, string | undefined>;
+type ProxyEnvironment = Record<string, string | undefined>;
 
-const PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 };
+const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 };
 /** The kinds of proxies that are spoken. */
-const KINDS = ['http:', 'https:', 'socks:', 'socks5:'];
+const SCHEMES = ['http:', 'https:', 'socks:', 'socks5:'];
 /** Where one lies that is named without a kind and a port. */
-const USUAL_PORT = '1080';
+const DEFAULT_PROXY_PORT = '1080';
 
 /** Whether it names any. */
-export const namesProxy = (env: Environment): boolean =>
-  namedFor('http:', env) !== '' || namedFor('https:', env) !== '';
+export const namesProxy = (env: ProxyEnvironment): boolean =>
+  proxyVariable('http:', env) !== '' || proxyVariable('https:', env) !== '';
 
 /** Undefined where the address is asked directly. Fails with `usage` where what is named is no proxy. */
-export function proxyFor(url: URL, env: Environment): URL | undefined {
-  const named = namedFor(url.protocol, env);
+export function proxyFor(url: URL, env: ProxyEnvironment): URL | undefined {
+  const named = proxyVariable(url.protocol, env);
   if (named === '' || isExcepted(url, env.no_proxy ?? env.NO_PROXY ?? '')) return undefined;
   return parse(named);
 }
 
-function namedFor(protocol: string, env: Environment): string {
+function proxyVariable(protocol: string, env: ProxyEnvironment): string {
   const forHttp = env.http_proxy ?? env.HTTP_PROXY ?? '';
   return (protocol === 'https:' ? (env.https_proxy ?? env.HTTPS_PROXY ?? forHttp) : forHttp).trim();
 }
@@ -33,21 +33,21 @@ function parse(named: string): URL {
   const text = hasKind ? named : `http://${named}`;
   if (!URL.canParse(text)) throw new DecantError('usage', 'The environment names a proxy that is no address');
   const url = new URL(text);
-  if (!KINDS.includes(url.protocol)) {
+  if (!SCHEMES.includes(url.protocol)) {
     throw new DecantError(
       'usage',
       `The environment names a proxy of ${url.protocol}, and none but http, https and socks5 is used`,
     );
   }
   // The usual port of http is lost in a URL.
-  if (!hasKind && url.port === '' && !/:80$/.test(named)) url.port = USUAL_PORT;
+  if (!hasKind && url.port === '' && !/:80$/.test(named)) url.port = DEFAULT_PROXY_PORT;
   return url;
 }
 
 /** Whether `list` (NO_PROXY) has the address: names and what ends with them, addresses and ranges of these, `*`. */
 function isExcepted({ protocol, hostname, port }: URL, list: string): boolean {
   const host = bare(hostname);
-  const at = Number(port) || PORTS[protocol];
+  const at = Number(port) || DEFAULT_PORTS[protocol];
   return list.split(/[,\s]+/).some((entry) => {
     if (entry === '') return false;
     if (entry === '*') return true;

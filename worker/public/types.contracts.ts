@@ -1,6 +1,6 @@
 // The public types of custom sources and targets. All sizes and offsets are in bytes.
 
-import type { Waiting } from '../http/types.js';
+import type { Waiting } from '../http/http-types.js';
 
 /** Bytes in memory that is not shared. Before TypeScript 5.7, and so in this declaration, that cannot be written out. */
 export type Bytes = ReturnType<Uint8ArrayConstructor['of']>;

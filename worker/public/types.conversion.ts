@@ -1,7 +1,7 @@
 // The public types of conversions. All sizes and offsets are in bytes.
 
 import type { ErrorKind, Fields } from '../errors/errors.js';
-import type { Waiting } from '../http/types.js';
+import type { Waiting } from '../http/http-types.js';
 import type { Network } from './types.contracts.js';
 import type { Notice } from './types.info.js';
 

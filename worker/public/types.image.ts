@@ -1,7 +1,7 @@
 // The public types of an opened image. All sizes and offsets are in bytes.
 
-import type { RequestLimit } from '../http/host.js';
-import type { Fetch, HttpOptions, Waiting } from '../http/types.js';
+import type { Fetch, HttpOptions, Waiting } from '../http/http-types.js';
+import type { RequestLimit } from '../http/request-limit.js';
 import type { Bytes } from './types.contracts.js';
 import type { OutputFormat, PrepareOptions } from './types.conversion.js';
 import type { Extent, Info, Layer, StreamedInfo, Verdict } from './types.info.js';

@@ -2,7 +2,7 @@
 
 import { isObject } from '../calls/values.js';
 import { cancelled, DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
-import { madeOf } from '../http/failures.js';
+import { errorOptionsOf } from '../http/http-failures.js';
 import type { Source } from '../public/types.js';
 import type { OpenedSource } from './opened-source.js';
 import { openSequential, SequentialFile } from './whole-file.js';
@@ -58,7 +58,7 @@ async function confirm(source: Source, signal: AbortSignal): Promise<void> {
     await orCancelled(signal, (async () => source.verify?.({ signal }))());
   } catch (thrown) {
     if (signal.aborted) throw cancelled();
-    throw failed(reasonOf(thrown), madeOf(thrown));
+    throw failed(reasonOf(thrown), errorOptionsOf(thrown));
   }
 }
 
@@ -83,7 +83,7 @@ export async function readCustomSource(
     given = await orCancelled(signal, reading);
   } catch (thrown) {
     if (signal.aborted) throw cancelled();
-    throw failed(reasonOf(thrown), madeOf(thrown));
+    throw failed(reasonOf(thrown), errorOptionsOf(thrown));
   }
   if (!isBytes(given)) {
     throw failed(`its source did not return a Uint8Array for ${length} bytes at byte ${offset}`);

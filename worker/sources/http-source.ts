@@ -2,28 +2,35 @@
 
 import { orCancelled, reasonOf } from '../errors/errors.js';
 import { lastingQuery } from '../http/address.js';
-import { checkPart, type Range } from '../http/answer.js';
-import type { Client } from '../http/client.js';
-import type { Exchange } from '../http/exchange.js';
-import { Overloaded, Passing, Refused, Unanswered } from '../http/failures.js';
+import type { HttpExchange } from '../http/exchange.js';
+import {
+  checkState,
+  type FileState,
+  hasValidator,
+  provingValidators,
+  SourceAlternates,
+  SourceChanged,
+} from '../http/file-state.js';
+import type { HttpClient } from '../http/http-client.js';
+import { NoAnswer, Overloaded, RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { Pace } from '../http/pace.js';
-import { type FetchRange, Queue } from '../http/queue.js';
-import { LEAST, type Retries } from '../http/retry.js';
-import { Alternating, Changed, checkState, hasValidator, proof, type State } from '../http/state.js';
-import type { Wanted } from '../http/wanted.js';
+import { type FetchRange, RangeQueue } from '../http/range-queue.js';
+import { type ByteRange, checkRangeResponse } from '../http/range-response.js';
+import { MIN_PROGRESS, type Retries } from '../http/retries.js';
+import type { WantedRange } from '../http/wanted-range.js';
 import type { Network, Source } from '../public/types.js';
 
 /** How often a server is asked again for the earlier state of the file. */
 const DOUBTS = 5;
 
-export const rangeHeader = ({ start, end }: Range): string => `bytes=${start}-${end - 1}`;
+export const rangeHeader = ({ start, end }: ByteRange): string => `bytes=${start}-${end - 1}`;
 
 /**
  * Passes the body of a response to `take` as it arrives, with the position of each part. Fails unless the body has `length`
  * bytes.
  */
 export async function receive(
-  { next }: Exchange,
+  { next }: HttpExchange,
   length: number,
   take: (bytes: Uint8Array, at: number) => void,
 ): Promise<void> {
@@ -36,18 +43,18 @@ export async function receive(
     take(bytes, at);
     at += bytes.length;
   }
-  if (at < length) throw new Passing('the connection broke');
+  if (at < length) throw new TransientFailure('the connection broke');
 }
 
 /** Returns `thrown` with its host set to `host` if it has none. */
 export function atHost(thrown: unknown, host: string): unknown {
-  if (thrown instanceof Passing || thrown instanceof Refused) thrown.host ??= host;
+  if (thrown instanceof TransientFailure || thrown instanceof RequestRefused) thrown.host ??= host;
   return thrown;
 }
 
 /** The result of the first response. */
 interface Beginning {
-  state: State;
+  state: FileState;
   /** The first bytes of the file. */
   head: Uint8Array;
   /** The host that sent them. */
@@ -60,23 +67,23 @@ export class HttpSource implements Source {
   #received: number;
   #isChanged = false;
   readonly #pace: Pace;
-  readonly #queue: Queue;
+  readonly #queue: RangeQueue;
   /** Announced reads, by offset. */
-  readonly #expected = new Map<number, Wanted[]>();
+  readonly #expected = new Map<number, WantedRange[]>();
 
   /** Why the last conversion could not check at its end that the file is unchanged, as a sentence. */
   #unconfirmed: string | undefined;
 
   constructor(
-    private readonly client: Client,
+    private readonly client: HttpClient,
     private readonly retries: Retries,
     private readonly beginning: Beginning,
     private readonly doubt: string | undefined,
   ) {
     const fetchRange: FetchRange = (range, take, signal) => this.#fetchAll(range, take, signal);
-    this.#pace = new Pace(client.host.most);
-    this.#queue = new Queue(fetchRange, this.#pace, client.host);
-    this.#queue.knows({ start: 0, end: beginning.head.length });
+    this.#pace = new Pace(client.slots.most);
+    this.#queue = new RangeQueue(fetchRange, this.#pace, client.slots);
+    this.#queue.markFetched({ start: 0, end: beginning.head.length });
     this.size = beginning.state.size;
     this.#received = beginning.head.length;
     this.name = client.address.name;
@@ -93,7 +100,7 @@ export class HttpSource implements Source {
   get state(): string | undefined {
     if (this.#isChanged) return undefined;
     const { shown, url } = this.client.address;
-    const proven = proof(this.beginning.state);
+    const proven = provingValidators(this.beginning.state);
     return proven && JSON.stringify([shown, lastingQuery(url), this.size, ...proven]);
   }
 
@@ -109,7 +116,7 @@ export class HttpSource implements Source {
       await orCancelled(signal, first.complete);
     } catch (thrown) {
       if (signal.aborted) this.#queue.drop(first);
-      if (signal.aborted || thrown instanceof Changed) throw thrown;
+      if (signal.aborted || thrown instanceof SourceChanged) throw thrown;
       const { origin } = this.client.address.url;
       this.#unconfirmed = `${origin} could not confirm at the end that the file has not changed (${reasonOf(thrown)}), so a change may go unnoticed`;
     }
@@ -139,7 +146,7 @@ export class HttpSource implements Source {
   }
 
   /** Takes the announced read of this range, if there is one. */
-  #take(offset: number, length: number): Wanted | undefined {
+  #take(offset: number, length: number): WantedRange | undefined {
     const here = this.#expected.get(offset)?.filter(({ isDropped }) => !isDropped) ?? [];
     const wanted = here.find((wanted) => wanted.length === length);
     const others = here.filter((other) => other !== wanted);
@@ -156,11 +163,11 @@ export class HttpSource implements Source {
   }
 
   /** Fetches all of `range`, with as many requests as needed. */
-  async #fetchAll(range: Range, take: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
+  async #fetchAll(range: ByteRange, take: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
     let { start: at } = range;
     let before = at;
     const progressed = () => {
-      const hasCome = at - before >= LEAST;
+      const hasCome = at - before >= MIN_PROGRESS;
       if (hasCome) before = at;
       return hasCome;
     };
@@ -168,7 +175,7 @@ export class HttpSource implements Source {
       at += bytes.length;
       this.#received += bytes.length;
       // The end of the range counts as progress, even if few bytes came.
-      this.retries.came(at < range.end ? bytes.length : LEAST);
+      this.retries.received(at < range.end ? bytes.length : MIN_PROGRESS);
       take(bytes);
     };
     const rest = async () => {
@@ -178,19 +185,19 @@ export class HttpSource implements Source {
   }
 
   /** Fetches a first part of `asked` by one request: at least one byte. */
-  async #fetch(asked: Range, came: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
+  async #fetch(asked: ByteRange, came: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
     try {
       await this.#fetchOnce(asked, came, signal);
     } catch (thrown) {
-      if (thrown instanceof Changed) this.#isChanged = true;
-      if (thrown instanceof Overloaded || thrown instanceof Unanswered) this.#pace.overloaded();
+      if (thrown instanceof SourceChanged) this.#isChanged = true;
+      if (thrown instanceof Overloaded || thrown instanceof NoAnswer) this.#pace.overloaded();
       throw thrown;
     }
   }
 
-  async #fetchOnce(asked: Range, came: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
+  async #fetchOnce(asked: ByteRange, came: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
     const begin = performance.now();
-    const exchange = await this.client.ask('GET', rangeHeader(asked), signal);
+    const exchange = await this.client.request('GET', rangeHeader(asked), signal);
     try {
       const end = await this.#check(exchange, asked, signal);
       const answered = performance.now();
@@ -205,19 +212,19 @@ export class HttpSource implements Source {
   }
 
   /** Checks that the response is a part of the known state of the file. Resolves to the end of the part. */
-  async #check(exchange: Exchange, asked: Range, signal: AbortSignal): Promise<number> {
-    const { response, host, who } = exchange;
+  async #check(exchange: HttpExchange, asked: ByteRange, signal: AbortSignal): Promise<number> {
+    const { response, host, server } = exchange;
     const { state } = this.beginning;
-    const { end, size } = checkPart(response, asked, who);
+    const { end, size } = checkRangeResponse(response, asked, server);
     try {
       checkState(state, response, size);
       // The file ends before the range.
-      if (end === asked.start) throw new Changed();
+      if (end === asked.start) throw new SourceChanged();
     } catch (thrown) {
       exchange.end();
       const hosts = host === this.beginning.host ? [host] : [this.beginning.host, host];
       const isOfOneSize = (size ?? state.size) === state.size && end > asked.start;
-      if (isOfOneSize && (hosts.length > 1 || (await this.#goesBack(signal)))) throw new Alternating(hosts);
+      if (isOfOneSize && (hosts.length > 1 || (await this.#goesBack(signal)))) throw new SourceAlternates(hosts);
       throw thrown;
     }
     return end;
@@ -227,14 +234,14 @@ export class HttpSource implements Source {
   async #goesBack(signal: AbortSignal): Promise<boolean> {
     const asked = { start: 0, end: 1 };
     for (let count = 0; count < DOUBTS; count += 1) {
-      const exchange = await this.client.ask('GET', rangeHeader(asked), signal);
+      const exchange = await this.client.request('GET', rangeHeader(asked), signal);
       exchange.end();
       try {
-        const { end, size } = checkPart(exchange.response, asked);
+        const { end, size } = checkRangeResponse(exchange.response, asked);
         checkState(this.beginning.state, exchange.response, size);
         return end === asked.end;
       } catch (thrown) {
-        if (!(thrown instanceof Changed)) return false;
+        if (!(thrown instanceof SourceChanged)) return false;
       }
     }
     return false;

@@ -15,8 +15,8 @@ import {
 } from '../../e2e/support/replies.js';
 import { byScope } from '../../e2e/support/scope.js';
 import { DecantError } from '../errors/errors.js';
-import { RequestLimit } from '../http/host.js';
-import type { HttpOptions } from '../http/types.js';
+import type { HttpOptions } from '../http/http-types.js';
+import { RequestLimit } from '../http/request-limit.js';
 import { HttpSource } from './http-source.js';
 import { openHttp } from './open-http.js';
 

@@ -4,8 +4,8 @@ import { getEventListeners, setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Asked, type Fault, fakeFile, PASSING, type Reply, rangeOf } from '../../e2e/support/replies.js';
 import { DecantError } from '../errors/errors.js';
-import { RequestLimit } from '../http/host.js';
-import type { HttpOptions } from '../http/types.js';
+import type { HttpOptions } from '../http/http-types.js';
+import { RequestLimit } from '../http/request-limit.js';
 import type { Source } from '../public/types.js';
 import { openAddress, openHttp } from './open-http.js';
 
@@ -178,7 +178,7 @@ test('a first range that the server encoded is refused at once', async () => {
   const encoded = fakeFile(whole, {
     answer: () => ({ status: 206, headers: { ...headers, 'Content-Encoding': 'gzip' }, body: whole.subarray(0, 1000) }),
   });
-  const platform = { ...NODE, fetch: async () => encoded.fetch, fetchStored: async () => stored.fetch };
+  const platform = { ...NODE, fetch: async () => encoded.fetch, fetchUndecoded: async () => stored.fetch };
   const opening = openHttp(platform, ADDRESS, {});
   expect(await told(opening)).toBe(`source: ${OPENED}the server sends the file encoded as gzip, ${ENCODED}`);
   await expect(opening).rejects.toMatchObject({ code: 'content-encoded', fields: { coding: 'gzip' } });

@@ -3,24 +3,24 @@
 import { cancelled, DecantError, reasonOf } from '../errors/errors.js';
 import { checkNames } from '../errors/option-names.js';
 import { type Address, addressOf } from '../http/address.js';
-import {
-  checkPart,
-  codingOf,
-  Encoded,
-  hidesRange,
-  isWhole,
-  lengthOf,
-  type Range,
-  WrongLength,
-} from '../http/answer.js';
-import { Client, type HttpPlatform } from '../http/client.js';
-import type { Exchange } from '../http/exchange.js';
-import { madeOf, Passing, refusal, Unanswered } from '../http/failures.js';
+import type { HttpExchange } from '../http/exchange.js';
+import { checkState, type FileState, SourceChanged, stateOf, whyUnverified } from '../http/file-state.js';
+import { HttpClient, type HttpPlatform } from '../http/http-client.js';
+import { errorOptionsOf, failureOf, NoAnswer, TransientFailure } from '../http/http-failures.js';
 import { HTTP_OPTIONS } from '../http/http-options.js';
-import { LEAST, Retries } from '../http/retry.js';
-import { timeOf } from '../http/seconds.js';
-import { Changed, checkState, type State, stateOf, unnoticed } from '../http/state.js';
-import type { HttpOptions } from '../http/types.js';
+import type { HttpOptions } from '../http/http-types.js';
+import {
+  type ByteRange,
+  checkRangeResponse,
+  contentCoding,
+  contentLength,
+  EncodedFile,
+  hidesRange,
+  isWholeFile,
+  WrongLength,
+} from '../http/range-response.js';
+import { MIN_PROGRESS, Retries } from '../http/retries.js';
+import { milliseconds } from '../http/time-outs.js';
 import { openCustomSource } from './custom-source.js';
 import { atHost, HttpSource, rangeHeader, receive } from './http-source.js';
 import type { OpenedSource } from './opened-source.js';
@@ -69,8 +69,8 @@ async function openFirst(
 ): Promise<{ opened: OpenedFile; address: Address }> {
   const address = addressOf(url);
   const { patience, onWaiting } = options;
-  const retries = new Retries(patience === undefined ? undefined : timeOf('patience', patience), onWaiting);
-  const client = new Client(address, platform, options, retries);
+  const retries = new Retries(patience === undefined ? undefined : milliseconds('patience', patience), onWaiting);
+  const client = new HttpClient(address, platform, options, retries);
   // The opened file outlives the caller's signal.
   const ending = new AbortController();
   const cancel = () => ending.abort();
@@ -87,39 +87,39 @@ async function openFirst(
   } catch (thrown) {
     if (ending.signal.aborted) throw cancelled();
     if (thrown instanceof DecantError) throw thrown;
-    throw new DecantError('source', `Could not open '${address.shown}': ${reasonOf(thrown)}`, madeOf(thrown));
+    throw new DecantError('source', `Could not open '${address.shown}': ${reasonOf(thrown)}`, errorOptionsOf(thrown));
   } finally {
     options.signal?.removeEventListener('abort', cancel);
   }
 }
 
 /** Sends the first request, within the limits of the host. */
-async function begin(client: Client, retries: Retries, head: Head, signal: AbortSignal): Promise<OpenedFile> {
-  const { host } = client;
-  await host.enter(signal);
-  return beginAtOnce(client, retries, head, signal).finally(() => host.end());
+async function begin(client: HttpClient, retries: Retries, head: Head, signal: AbortSignal): Promise<OpenedFile> {
+  const { slots } = client;
+  await slots.acquire(signal);
+  return beginAtOnce(client, retries, head, signal).finally(() => slots.release());
 }
 
 /** Sends the first request. `encoded` is given if the server encoded its first response: the stored file is requested then. */
 async function beginAtOnce(
-  client: Client,
+  client: HttpClient,
   retries: Retries,
   head: Head,
   signal: AbortSignal,
-  encoded?: Encoded,
+  encoded?: EncodedFile,
 ): Promise<OpenedFile> {
-  const exchange = await client.ask('GET', rangeHeader(head.remaining), signal);
+  const exchange = await client.request('GET', rangeHeader(head.remaining), signal);
   let opened: OpenedFile | undefined;
-  let next: Encoded | undefined;
+  let next: EncodedFile | undefined;
   try {
-    opened = isWhole(exchange.response)
+    opened = isWholeFile(exchange.response)
       ? await beginWhole(client, retries, exchange)
       : await head.receive(exchange, signal);
   } catch (thrown) {
     atHost(thrown, exchange.host);
     // The server encoded the range, not the file.
     if (encoded && thrown instanceof WrongLength) throw encoded;
-    if (!(thrown instanceof Encoded) || !client.wantStored()) throw thrown;
+    if (!(thrown instanceof EncodedFile) || !client.skipDecoding()) throw thrown;
     next = thrown;
   } finally {
     if (!(opened instanceof SequentialFile)) exchange.end();
@@ -130,77 +130,77 @@ async function beginAtOnce(
 /** Receives the first bytes of a file, with as many requests as needed: each continues where the last one broke off. */
 class Head {
   /** The state and the buffer, known from the first response. */
-  #first: { state: State; host: string; doubt: string | undefined; bytes: Uint8Array } | undefined;
+  #first: { state: FileState; host: string; doubt: string | undefined; bytes: Uint8Array } | undefined;
   #received = 0;
   #before = 0;
 
   constructor(
-    private readonly client: Client,
+    private readonly client: HttpClient,
     private readonly retries: Retries,
   ) {}
 
-  get remaining(): Range {
+  get remaining(): ByteRange {
     return { start: this.#received, end: this.#first?.bytes.length ?? HEAD };
   }
 
   /** Whether enough bytes have arrived since the last call. */
   progressed(): boolean {
-    const hasCome = this.#received - this.#before >= LEAST;
+    const hasCome = this.#received - this.#before >= MIN_PROGRESS;
     if (hasCome) this.#before = this.#received;
     return hasCome;
   }
 
   /** Receives the response to a request for `remaining`. */
-  async receive(exchange: Exchange, signal: AbortSignal): Promise<HttpSource> {
+  async receive(exchange: HttpExchange, signal: AbortSignal): Promise<HttpSource> {
     const asked = this.remaining;
-    const { response, who } = exchange;
-    const part = checkPart(response, asked, who);
+    const { response, server } = exchange;
+    const part = checkRangeResponse(response, asked, server);
     if (this.#first) this.#checkState(this.#first.state, response, part.size);
     this.#first ??= await this.#begin(exchange, part, signal);
     const { bytes, state, host, doubt } = this.#first;
     await receive(exchange, Math.min(bytes.length, part.end) - asked.start, (came) => {
-      this.retries.came(came.length);
+      this.retries.received(came.length);
       bytes.set(came, this.#received);
       this.#received += came.length;
     }).catch((thrown) => {
       // All bytes have arrived: the broken connection does not matter.
-      if (!(thrown instanceof Passing) || this.#received < bytes.length) throw thrown;
+      if (!(thrown instanceof TransientFailure) || this.#received < bytes.length) throw thrown;
     });
     const beginning = { state, head: bytes.subarray(0, this.#received), host };
     return new HttpSource(this.client, this.retries, beginning, doubt);
   }
 
-  async #begin({ response, host }: Exchange, part: { end: number; size: number | undefined }, signal: AbortSignal) {
+  async #begin({ response, host }: HttpExchange, part: { end: number; size: number | undefined }, signal: AbortSignal) {
     const size = part.size ?? (await sizeOf(this.client, response, signal));
     const state = stateOf(response, size);
-    const doubt = unnoticed(response, state, this.client.address.url.origin);
+    const doubt = whyUnverified(response, state, this.client.address.url.origin);
     return { state, host, doubt, bytes: new Uint8Array(Math.min(size, part.end)) };
   }
 
-  /** Throws `Passing` if the file was changed: the next request starts again. */
-  #checkState(state: State, response: Response, size: number | undefined): void {
+  /** Throws `TransientFailure` if the file was changed: the next request starts again. */
+  #checkState(state: FileState, response: Response, size: number | undefined): void {
     try {
       checkState(state, response, size);
-      if (response.status === NOT_THERE) throw new Changed();
+      if (response.status === NOT_THERE) throw new SourceChanged();
     } catch (thrown) {
       this.#first = undefined;
       this.#received = 0;
       this.#before = 0;
-      throw new Passing(reasonOf(thrown), undefined, { cause: thrown });
+      throw new TransientFailure(reasonOf(thrown), undefined, { cause: thrown });
     }
   }
 }
 
 async function beginWhole(
-  client: Client,
+  client: HttpClient,
   retries: Retries,
-  exchange: Exchange,
+  exchange: HttpExchange,
 ): Promise<BufferedFile | SequentialFile> {
   const { response } = exchange;
   const { name, shown, url } = client.address;
   // Content-Encoding of a stored .gz file describes the file itself: request it as stored.
-  const coding = codingOf(response) ?? '';
-  if (/\bgzip$/.test(coding) && /\.t?gz$/i.test(name) && client.canStore) throw new Encoded(coding);
+  const coding = contentCoding(response) ?? '';
+  if (/\bgzip$/.test(coding) && /\.t?gz$/i.test(name) && client.canSkipDecoding) throw new EncodedFile(coding);
   const unnoticed = unnoticedEnd(response, url.origin);
   const came = await receiveWhole(exchange, retries);
   if ('head' in came) return new SequentialFile(exchange, came.head, retries, name, shown, unnoticed);
@@ -215,18 +215,18 @@ async function beginWhole(
  * Requests the size of a file that is not empty, if Content-Range of `part` does not state it. Some servers do not allow HEAD:
  * presigned URLs are for one method, and so are many CORS rules. Others answer HEAD with a length of 0. GET is tried then.
  */
-async function sizeOf(client: Client, part: Response, signal: AbortSignal): Promise<number> {
-  const size = (response: Response) => (response.status === 200 ? lengthOf(response) || undefined : undefined);
+async function sizeOf(client: HttpClient, part: Response, signal: AbortSignal): Promise<number> {
+  const size = (response: Response) => (response.status === 200 ? contentLength(response) || undefined : undefined);
   const head = await answerTo(client, 'HEAD', signal).catch((thrown) => {
-    if (!(thrown instanceof Unanswered)) throw thrown;
+    if (!(thrown instanceof NoAnswer)) throw thrown;
   });
   const stated = head && size(head);
   if (stated !== undefined) return stated;
   const whole = await answerTo(client, 'GET', signal);
   const length = size(whole);
   if (length !== undefined) return length;
-  const failure = whole.status === 200 ? undefined : refusal(whole);
-  if (failure instanceof Passing) throw failure;
+  const failure = whole.status === 200 ? undefined : failureOf(whole);
+  if (failure instanceof TransientFailure) throw failure;
   throw new Error(`the server does not state the size of the file${whereSizeIsMissing(part, whole)}`);
 }
 
@@ -236,8 +236,8 @@ const whereSizeIsMissing = (part: Response, whole: Response): string =>
     ? '; it can send Access-Control-Expose-Headers: Content-Range'
     : `: Content-Range of its response ${part.status} to a range has no size, and its response ${whole.status} to GET has no Content-Length`;
 
-async function answerTo(client: Client, method: 'HEAD' | 'GET', signal: AbortSignal): Promise<Response> {
-  const { response, end } = await client.ask(method, undefined, signal);
+async function answerTo(client: HttpClient, method: 'HEAD' | 'GET', signal: AbortSignal): Promise<Response> {
+  const { response, end } = await client.request(method, undefined, signal);
   end();
   return response;
 }

@@ -1,7 +1,7 @@
 // An image and its companions: equal files, names, and closing.
 
 import { afterEach, expect, test } from 'vitest';
-import type { HttpOptions } from '../http/types.js';
+import type { HttpOptions } from '../http/http-types.js';
 import type { Companion, Input } from '../public/given.js';
 import type { Source } from '../public/types.js';
 import { openCustomSource } from './custom-source.js';

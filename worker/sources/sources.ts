@@ -4,7 +4,7 @@ import { anyOf } from '../calls/signals.js';
 import { isObject } from '../calls/values.js';
 import { DecantError } from '../errors/errors.js';
 import { addressOf, isHttp } from '../http/address.js';
-import type { HttpOptions } from '../http/types.js';
+import type { HttpOptions } from '../http/http-types.js';
 import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages/messages.js';
 import type { Companion, Input } from '../public/given.js';
 import type { Network } from '../public/types.js';

@@ -2,21 +2,21 @@
 
 import { expect, test } from 'vitest';
 import { type Reply, responseOf } from '../../e2e/support/replies.js';
-import type { Exchange } from '../http/exchange.js';
-import { Passing } from '../http/failures.js';
-import { Retries } from '../http/retry.js';
+import type { HttpExchange } from '../http/exchange.js';
+import { TransientFailure } from '../http/http-failures.js';
+import { Retries } from '../http/retries.js';
 import { BufferedFile, openSequential, receiveWhole, SequentialFile, unnoticedEnd } from './whole-file.js';
 
 const MIB = 1 << 20;
 const never = new AbortController().signal;
 
 /** An exchange with the response `reply`, and whether it was ended. */
-function exchangeOf(reply: Reply): Exchange & { isEnded: boolean } {
+function exchangeOf(reply: Reply): HttpExchange & { isEnded: boolean } {
   const response = responseOf(reply);
   const reader = response.body?.getReader();
   const exchange = {
     response,
-    who: 'the server',
+    server: 'the server',
     host: 'host',
     isEnded: false,
     next: async () => (await reader?.read())?.value,
@@ -39,7 +39,7 @@ async function received(reply: Reply): Promise<string> {
     const got = await receiveWhole(exchangeOf(reply), new Retries());
     return 'bytes' in got ? `${got.bytes.length} bytes` : `head: ${got.head.length} parts`;
   } catch (thrown) {
-    return `${thrown instanceof Passing ? 'may pass' : 'fails'}: ${(thrown as Error).message}`;
+    return `${thrown instanceof TransientFailure ? 'may pass' : 'fails'}: ${(thrown as Error).message}`;
   }
 }
 
@@ -78,7 +78,7 @@ test('a buffered file returns copies of its parts', async () => {
   expect(await kept.read(1, 2)).toEqual(Uint8Array.of(2, 3));
 });
 
-const comingFile = (exchange: Exchange, begun: Uint8Array[] = []) =>
+const comingFile = (exchange: HttpExchange, begun: Uint8Array[] = []) =>
   new SequentialFile(exchange, begun, new Retries(), 'disk', 'http://host/disk', undefined);
 
 test('a sequential file has the received bytes and those that follow', async () => {

@@ -1,10 +1,10 @@
 // A file of a server that sends only whole files: kept in memory if it is small, otherwise read once, in order.
 
 import { reasonOf } from '../errors/errors.js';
-import { codingOf, lengthOf } from '../http/answer.js';
-import type { Exchange } from '../http/exchange.js';
-import { Passing } from '../http/failures.js';
-import type { Retries } from '../http/retry.js';
+import type { HttpExchange } from '../http/exchange.js';
+import { TransientFailure } from '../http/http-failures.js';
+import { contentCoding, contentLength } from '../http/range-response.js';
+import type { Retries } from '../http/retries.js';
 import type { Network, Source } from '../public/types.js';
 import { openStream } from './open-stream.js';
 import type { OpenedSource } from './opened-source.js';
@@ -14,8 +14,8 @@ const MOST_KEPT = 64 << 20;
 
 /** Why a truncated file could go unnoticed, as a sentence; undefined if it could not. */
 export const unnoticedEnd = (response: Response, origin: string): string | undefined =>
-  lengthOf(response) === undefined
-    ? `${origin} does not state the size of the file, so a truncated file may go unnoticed`
+  contentLength(response) === undefined
+    ? `${origin} does not state the size of the file, so a truncated file may go whyUnverified`
     : undefined;
 
 /** The encodings that every `fetch` decodes. */
@@ -23,7 +23,7 @@ const CODINGS = ['gzip', 'x-gzip', 'deflate', 'br'];
 
 /** Throws if the body has an encoding that not every `fetch` decodes. */
 function checkCoding(response: Response): void {
-  const coding = codingOf(response);
+  const coding = contentCoding(response);
   if (coding === undefined || CODINGS.includes(coding)) return;
   throw new Error(`the server sends the file encoded as ${coding}, which not every system can decode`);
 }
@@ -31,8 +31,9 @@ function checkCoding(response: Response): void {
 /** Throws `Passing` if the body ended early, after `received` bytes. */
 function checkEnd(response: Response, received: number): void {
   // Content-Length counts encoded bytes, and a cross-origin response may hide its encoding.
-  const length = codingOf(response) === undefined && response.type !== 'cors' ? lengthOf(response) : undefined;
-  if (length !== undefined && received < length) throw new Passing('the connection broke');
+  const length =
+    contentCoding(response) === undefined && response.type !== 'cors' ? contentLength(response) : undefined;
+  if (length !== undefined && received < length) throw new TransientFailure('the connection broke');
 }
 
 /** A small file that was fetched as a whole. */
@@ -62,19 +63,19 @@ export class SequentialFile implements Source {
 
   /** `head`: the bytes that have arrived already. */
   constructor(
-    exchange: Exchange,
+    exchange: HttpExchange,
     head: Uint8Array[],
     private readonly retries: Retries,
     readonly name: string,
     readonly shown: string,
     readonly unnoticed: string | undefined,
   ) {
-    this.length = codingOf(exchange.response) === undefined ? lengthOf(exchange.response) : undefined;
+    this.length = contentCoding(exchange.response) === undefined ? contentLength(exchange.response) : undefined;
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
       const bytes = head.shift() ?? (await next(exchange, this.#received));
       if (!bytes) return controller.close();
       this.#received += bytes.length;
-      retries.came(bytes.length);
+      retries.received(bytes.length);
       controller.enqueue(bytes);
     };
     this.stream = new ReadableStream({ pull, cancel: () => exchange.end() }, { highWaterMark: 0 });
@@ -100,7 +101,7 @@ export function openSequential(file: SequentialFile): OpenedSource {
 }
 
 /** Resolves to the next bytes of the file, after the first `received`; undefined at its end. */
-async function next(exchange: Exchange, received: number): Promise<Uint8Array | undefined> {
+async function next(exchange: HttpExchange, received: number): Promise<Uint8Array | undefined> {
   try {
     const bytes = await exchange.next();
     if (bytes) return bytes;
@@ -116,13 +117,13 @@ async function next(exchange: Exchange, received: number): Promise<Uint8Array | 
 
 /** Resolves to all bytes of a small response, or to the first bytes (`head`) of a large one. Fails with `Passing`. */
 export async function receiveWhole(
-  exchange: Exchange,
+  exchange: HttpExchange,
   retries: Retries,
 ): Promise<{ bytes: Uint8Array } | { head: Uint8Array[] }> {
   checkCoding(exchange.response);
   const head: Uint8Array[] = [];
   let length = 0;
-  const isLarge = (lengthOf(exchange.response) ?? 0) > MOST_KEPT;
+  const isLarge = (contentLength(exchange.response) ?? 0) > MOST_KEPT;
   while (!isLarge && length <= MOST_KEPT) {
     const bytes = await exchange.next();
     if (!bytes) {
@@ -130,7 +131,7 @@ export async function receiveWhole(
       return { bytes: joined(head, length) };
     }
     head.push(bytes);
-    retries.came(bytes.length);
+    retries.received(bytes.length);
     length += bytes.length;
   }
   return { head };

@@ -1,12 +1,12 @@
 // Uploads that are given up when the request that completes the object has left: the server may carry it out, or has done so.
 
-import { Refused } from '../http/failures.js';
+import { RequestRefused } from '../http/http-failures.js';
 import { isOfSize, isOlder, isPage } from './confirmation.js';
 import type { MakeCall, Requests } from './requests.js';
 
 /** Whether the server will not complete the object. A success of another status may come from somebody in between. */
 export const isRefusal = (thrown: unknown): boolean =>
-  thrown instanceof Refused && (thrown.status >= 400 || thrown.serverCode !== undefined);
+  thrown instanceof RequestRefused && (thrown.status >= 400 || thrown.serverCode !== undefined);
 
 export class Completing {
   /** Whether a request that completes the object has left and was not refused. */

@@ -1,7 +1,7 @@
 // Whether a finished object is there as it was sent: by what its server says of it.
 
 import { DecantError } from '../errors/errors.js';
-import { Passing } from '../http/failures.js';
+import { TransientFailure } from '../http/http-failures.js';
 import type { MakeCall, Requests } from './requests.js';
 
 /** Says why a finished object could not be confirmed. */
@@ -13,7 +13,7 @@ export const otherObject = (): DecantError =>
   new DecantError('target', 'the object on the server is not the one that was uploaded', { code: 'object-differs' });
 
 /** The server has not finished the upload: another attempt may. */
-export class Unfinished extends Passing {
+export class Unfinished extends TransientFailure {
   override get code(): string {
     return 'upload-incomplete';
   }

@@ -4,7 +4,7 @@ import { DecantError } from '../errors/errors.js';
 import { checkNames } from '../errors/option-names.js';
 import { addressOf } from '../http/address.js';
 import { checkHttpOptions } from '../http/http-options.js';
-import { timeOf } from '../http/seconds.js';
+import { milliseconds } from '../http/time-outs.js';
 import type { Target } from '../public/types.js';
 import { OneConversion, type Protocol, UploadTarget } from './ascending-target.js';
 import { Blob } from './azure.js';
@@ -21,8 +21,8 @@ import { Tus } from './tus.js';
 import type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadOptions } from './types.js';
 import { GCS_OPTIONS, PAGE_BLOB_OPTIONS, S3_KEYS, S3_OPTIONS, TUS_OPTIONS, UPLOAD_OPTIONS } from './upload-options.js';
 
-export type { RequestLimit } from '../http/host.js';
-export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from '../http/types.js';
+export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from '../http/http-types.js';
+export type { RequestLimit } from '../http/request-limit.js';
 export type { Bytes, Network, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';
 export type { S3Keys, S3Options, S3Request } from './s3-types.js';
 export type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadJournal, UploadOptions } from './types.js';
@@ -49,7 +49,8 @@ const upload = (protocol: Protocol): Target => new OneConversion(new UploadTarge
  */
 export function s3Target(options: S3Options): Target {
   check('s3Target', options, S3_OPTIONS);
-  const journal = options.journal && new S3Journal(options.journal, timeOf('timeout', options.timeout ?? TIMEOUT));
+  const journal =
+    options.journal && new S3Journal(options.journal, milliseconds('timeout', options.timeout ?? TIMEOUT));
   if ('sign' in options) {
     if (typeof options.sign !== 'function') throw new DecantError('usage', "'sign' must be a function");
     const requests = new Requests(undefined, options);

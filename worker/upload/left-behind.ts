@@ -1,11 +1,11 @@
 // What a server keeps of an upload that was given up.
 
 import { DecantError, reasonOf } from '../errors/errors.js';
-import { Passing, Refused } from '../http/failures.js';
+import { RequestRefused, TransientFailure } from '../http/http-failures.js';
 
 /** The error of an upload that could not be removed from `place` because of `thrown`; it is there `perhaps` only. */
 export function leftBehind(place: string | undefined, thrown: unknown, perhaps = false): DecantError {
-  const status = thrown instanceof Refused || thrown instanceof Passing ? thrown.status : undefined;
+  const status = thrown instanceof RequestRefused || thrown instanceof TransientFailure ? thrown.status : undefined;
   const fields = {
     ...(place === undefined ? {} : { leftAt: place }),
     ...(status === undefined ? {} : { leftStatus: status }),

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { failure, runClock } from '../../e2e/support/units/uploads.js';
-import { Passing } from '../http/failures.js';
+import { TransientFailure } from '../http/http-failures.js';
 import type { Body } from './body.js';
 import { appendPart } from './offsets.js';
 import type { Part } from './parts.js';
@@ -19,7 +19,7 @@ const PART: Part = { number: 2, offset: 20, size: 10, body: BYTES, isLast: false
 
 /** What a server does next: the end that it states, or why it fails. */
 type Step = ['append' | 'end', number | Error];
-const passing = new Passing('the connection broke');
+const passing = new TransientFailure('the connection broke');
 
 /** Appends the part to a server that takes `steps`; resolves to the failure and to what was asked. */
 async function append(steps: Step[], part = PART) {

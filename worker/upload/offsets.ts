@@ -1,6 +1,6 @@
 // Uploads in one order, where the server knows how far it has come: after a failure it is asked.
 
-import { Passing } from '../http/failures.js';
+import { TransientFailure } from '../http/http-failures.js';
 import { after, type Body } from './body.js';
 import type { Part } from './parts.js';
 import type { Requests } from './requests.js';
@@ -26,7 +26,7 @@ export async function appendPart(requests: Requests, part: Part, { append, end }
     do {
       const before = at;
       at = checked(await append(at, after(part.body, at - part.offset)), part);
-      if (at === before && at < last) throw new Passing('the server has taken nothing of what was sent');
+      if (at === before && at < last) throw new TransientFailure('the server has taken nothing of what was sent');
     } while (at < last);
   });
 }

@@ -1,7 +1,7 @@
 // One plain PUT, whose body is the output. RFC 9110, section 9.3.4.
 
 import { DecantError } from '../errors/errors.js';
-import { timeOf } from '../http/seconds.js';
+import { milliseconds } from '../http/time-outs.js';
 import type { Network, Target, TargetEnd, TargetPlan } from '../public/types.js';
 import { endOf } from './ascending-target.js';
 import { isRefusal, requireAbsent } from './completing.js';
@@ -40,8 +40,8 @@ export class Put implements Target {
     private readonly url: URL,
     { timeout = TIMEOUT, patience = PATIENCE }: UploadOptions,
   ) {
-    this.#timeout = timeOf('timeout', timeout);
-    this.#patience = timeOf('patience', patience);
+    this.#timeout = milliseconds('timeout', timeout);
+    this.#patience = milliseconds('patience', patience);
   }
 
   get network(): Network {

@@ -416,7 +416,7 @@ test('a host that never answers is given up and named, though another one has an
 });
 
 test('a proxy that refuses is not asked again', async () => {
-  const { proxyRefusal } = await import('../http/tunnel.js');
+  const { proxyRefusal } = await import('../http/proxy-tunnel.js');
   const { requests, calls } = over([
     () => {
       throw new TypeError('fetch failed', { cause: proxyRefusal(new URL('http://proxy:3128'), 407, 'Who') });

@@ -2,13 +2,20 @@
 
 import { DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
 import { type Address, addressOf } from '../http/address.js';
-import { failureIn, madeOf, Passing, Refused, refusal, Unanswered } from '../http/failures.js';
-import { headersFor, made } from '../http/headers.js';
+import {
+  errorOptionsOf,
+  failureOf,
+  NoAnswer,
+  namedFailureIn,
+  RequestRefused,
+  TransientFailure,
+} from '../http/http-failures.js';
 import { checkHttpOptions } from '../http/http-options.js';
-import { locationOf } from '../http/location.js';
-import { Retries } from '../http/retry.js';
-import { LONGEST_TIMER, timeOf } from '../http/seconds.js';
-import type { Awaited } from '../http/types.js';
+import type { PendingRequest } from '../http/http-types.js';
+import { locationOf } from '../http/location-header.js';
+import { fromCaller, headersFor } from '../http/request-headers.js';
+import { Retries } from '../http/retries.js';
+import { LONGEST_TIMER, milliseconds } from '../http/time-outs.js';
 import type { Network } from '../public/types.js';
 import { type Body, sizeOf } from './body.js';
 import { SOMEBODY } from './lacking.js';
@@ -106,9 +113,9 @@ export class Requests {
   ) {
     checkHttpOptions(options);
     const { patience } = options;
-    this.#retries = new Retries(patience === undefined ? undefined : timeOf('patience', patience));
-    this.#timeout = timeOf('timeout', options.timeout ?? TIMEOUT);
-    this.#patience = timeOf('patience', patience ?? PATIENCE);
+    this.#retries = new Retries(patience === undefined ? undefined : milliseconds('patience', patience));
+    this.#timeout = milliseconds('timeout', options.timeout ?? TIMEOUT);
+    this.#patience = milliseconds('patience', patience ?? PATIENCE);
   }
 
   /** Bytes count as sent when they are answered. */
@@ -154,7 +161,7 @@ export class Requests {
     try {
       return await attempt();
     } catch (thrown) {
-      if (thrown instanceof Passing) thrown.host ??= this.#host;
+      if (thrown instanceof TransientFailure) thrown.host ??= this.#host;
       throw thrown;
     }
   }
@@ -184,7 +191,7 @@ export class Requests {
   /** The failure of the upload that `thrown` stands for, with its place. */
   failure(thrown: unknown): DecantError {
     const isOurs = thrown instanceof DecantError && thrown.kind === 'target';
-    const { code, fields } = isOurs ? thrown : madeOf(thrown);
+    const { code, fields } = isOurs ? thrown : errorOptionsOf(thrown);
     return this.failed(reasonOf(thrown), { ...(code && { code }), ...(fields && { fields }), cause: thrown });
   }
 
@@ -204,10 +211,10 @@ export class Requests {
     const isStream = call.body instanceof ReadableStream;
     const { response, text } = await (isStream ? asking : this.awaiting(asking, host, call.completing, length));
     this.#host = host;
-    this.#retries.answered(host);
+    this.#retries.markReachable(host);
     const { status, headers } = response;
     if (!accepted.includes(status) || isRedirect(response)) throw at(host, refused(response, text));
-    this.#retries.came();
+    this.#retries.received();
     this.#sent += length;
     return { status, headers, text };
   }
@@ -215,7 +222,7 @@ export class Requests {
   /** As `work`. Meanwhile `host` is waited for, once a body of `length` bytes should have arrived. */
   async awaiting<T>(work: Promise<T>, host: string, completing?: true, length = 0): Promise<T> {
     const due = performance.now() + (SLOWER * length) / this.#speed;
-    const awaited: Awaited = {
+    const awaited: PendingRequest = {
       host,
       get waited() {
         return performance.now() - due;
@@ -226,7 +233,7 @@ export class Requests {
     try {
       return await work;
     } finally {
-      this.#retries.forget(awaited);
+      this.#retries.unwatch(awaited);
     }
   }
 
@@ -235,10 +242,10 @@ export class Requests {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
       const reason = `the request was not ready within ${this.#timeout / 1000} seconds: 'sign' or 'headers' has not settled`;
-      timer = setTimeout(() => reject(new Unanswered(reason)), this.#timeout);
+      timer = setTimeout(() => reject(new NoAnswer(reason)), this.#timeout);
     });
     try {
-      return await Promise.race([made(make), late]);
+      return await Promise.race([fromCaller(make), late]);
     } finally {
       clearTimeout(timer);
     }
@@ -302,9 +309,9 @@ export class Requests {
     const timer = setTimeout(() => late.abort(), time);
     const retries = new Retries(time);
     const attempt = async (): Promise<Answer> => {
-      const call = await orCancelled(late.signal, made(make));
+      const call = await orCancelled(late.signal, fromCaller(make));
       // It was there before.
-      retries.answered(new URL(call.url).host);
+      retries.markReachable(new URL(call.url).host);
       const { response, text } = await this.#ask(call, time, late.signal);
       if (!accepted.includes(response.status)) throw refused(response, text);
       return { status: response.status, headers: response.headers, text };
@@ -368,9 +375,9 @@ export class Requests {
       // What still comes is nobody's.
       end();
       if (thrown instanceof Endless) throw thrown;
-      const failure = isOverdue || signal.aborted ? undefined : failureIn(thrown);
+      const failure = isOverdue || signal.aborted ? undefined : namedFailureIn(thrown);
       if (failure) throw failure;
-      const Kind = isOverdue ? Overdue : Unanswered;
+      const Kind = isOverdue ? Overdue : NoAnswer;
       const reason = isOverdue ? `no answer came within ${Math.ceil(time / 1000)} seconds` : unanswered(call, thrown);
       throw new Kind(reason, undefined, { cause: thrown, host: new URL(call.url).host });
     } finally {
@@ -398,8 +405,8 @@ export class Requests {
 
 /** What is known of an object where HEAD has failed with `thrown`. */
 function unseen(thrown: unknown): Look {
-  if (thrown instanceof Refused && MISSING.includes(thrown.status)) return 'missing';
-  return { refusal: thrown instanceof Refused ? `the server answered ${thrown.status}` : reasonOf(thrown) };
+  if (thrown instanceof RequestRefused && MISSING.includes(thrown.status)) return 'missing';
+  return { refusal: thrown instanceof RequestRefused ? `the server answered ${thrown.status}` : reasonOf(thrown) };
 }
 
 /** How a stream is sent. Node keeps all of one that it could have to send again: unless it follows no redirect, and has no window. */
@@ -415,7 +422,7 @@ function lengthOf(body: Call['body']): number {
 }
 
 /** No answer has come in time. */
-class Overdue extends Unanswered {}
+class Overdue extends NoAnswer {}
 class Endless extends Error {}
 
 /** The text of an answer; `came` is called whenever something has come of it. Fails with `Endless` where it has too much. */
@@ -454,20 +461,21 @@ function refused(response: Response, text: string): Error {
   if (response.ok) {
     const { status, statusText } = response;
     const reason = `the server answered ${status}${statusText && ` ${statusText}`}, which this request does not expect`;
-    return new Refused(`${reason}; ${SOMEBODY}`, status);
+    return new RequestRefused(`${reason}; ${SOMEBODY}`, status);
   }
-  const error = refusal(response, HINTS);
+  const error = failureOf(response, HINTS);
   const { code, words } = serverError(text);
   if (words === '') return error;
   const message = `${error.message} (${words})`;
-  if (error instanceof Passing) return new Passing(message, error.wait, { status: error.status });
+  if (error instanceof TransientFailure)
+    return new TransientFailure(message, error.retryAfter, { status: error.status });
   return isPassing(code)
-    ? new Passing(message, undefined, { status: response.status })
-    : new Refused(message, error.status, code);
+    ? new TransientFailure(message, undefined, { status: response.status })
+    : new RequestRefused(message, error.status, code);
 }
 
 /** `failure`, which is that of `host`. */
 function at(host: string, failure: Error): Error {
-  if (failure instanceof Passing || failure instanceof Refused) failure.host = host;
+  if (failure instanceof TransientFailure || failure instanceof RequestRefused) failure.host = host;
   return failure;
 }

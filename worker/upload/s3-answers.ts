@@ -1,6 +1,6 @@
 // The answers of S3, in XML.
 
-import { Passing, Refused } from '../http/failures.js';
+import { RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { bare } from './confirmation.js';
 import { isPassing, serverError } from './server-errors.js';
 
@@ -38,7 +38,7 @@ export function resultIn(text: string): { etag: string | undefined } | undefined
     // Without a code nobody knows whether the upload was completed.
     if (code === undefined) return undefined;
     const message = `the server could not complete the upload (${words})`;
-    throw isPassing(code) ? new Passing(message) : new Refused(message, 200, code);
+    throw isPassing(code) ? new TransientFailure(message) : new RequestRefused(message, 200, code);
   }
   if (!/<(\w+:)?CompleteMultipartUploadResult[\s>]/.test(text)) return undefined;
   const etag = /<(?:\w+:)?ETag>([^<]*)</.exec(text)?.[1];

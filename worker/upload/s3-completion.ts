@@ -3,7 +3,7 @@
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { DecantError } from '../errors/errors.js';
-import { Refused } from '../http/failures.js';
+import { RequestRefused } from '../http/http-failures.js';
 import { Completing } from './completing.js';
 import { confirm, isOfSize, otherObject, Unfinished } from './confirmation.js';
 import { md5 } from './md5.js';
@@ -86,9 +86,9 @@ export class Completion {
       return { status, result: status === 200 ? resultIn(text) : undefined };
     } catch (thrown) {
       // 200: an error in an answer that began before the server knew how it ends.
-      const isLasting = ({ status, serverCode }: Refused) =>
+      const isLasting = ({ status, serverCode }: RequestRefused) =>
         status === 200 || status === 400 || serverCode === 'NoSuchUpload';
-      this.isOver ||= thrown instanceof Refused && isLasting(thrown);
+      this.isOver ||= thrown instanceof RequestRefused && isLasting(thrown);
       throw thrown;
     }
   }

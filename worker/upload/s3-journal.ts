@@ -3,7 +3,7 @@
 
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { DecantError } from '../errors/errors.js';
-import { LONGEST_TIMER } from '../http/seconds.js';
+import { LONGEST_TIMER } from '../http/time-outs.js';
 import type { UploadJournal } from './types.js';
 
 /** A line for the object, by its ETag: the digest of all parts, and their number. */

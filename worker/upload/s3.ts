@@ -2,7 +2,7 @@
 // Amazon S3 API Reference: CreateMultipartUpload, UploadPart, ListParts, CompleteMultipartUpload, AbortMultipartUpload.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
-import { Refused, Unanswered } from '../http/failures.js';
+import { NoAnswer, RequestRefused } from '../http/http-failures.js';
 import type { TargetPlan } from '../public/types.js';
 import type { Protocol, UploadBegun } from './ascending-target.js';
 import { matchesChecksum } from './checksums.js';
@@ -246,9 +246,9 @@ export class S3 implements Protocol {
       try {
         return await this.requests.once(checked, [200]);
       } catch (thrown) {
-        if (thrown instanceof Refused && DIFFERING.includes(thrown.serverCode ?? '')) return undefined;
+        if (thrown instanceof RequestRefused && DIFFERING.includes(thrown.serverCode ?? '')) return undefined;
         // The CORS rules of a bucket may not allow this header.
-        if (thrown instanceof Unanswered && typeof document !== 'undefined') return undefined;
+        if (thrown instanceof NoAnswer && typeof document !== 'undefined') return undefined;
         throw thrown;
       }
     };

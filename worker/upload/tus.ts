@@ -1,7 +1,7 @@
 // The tus resumable upload protocol, version 1.0.0, with its extensions creation, creation-defer-length and termination.
 
 import { DecantError } from '../errors/errors.js';
-import { Passing, Refused } from '../http/failures.js';
+import { RequestRefused, TransientFailure } from '../http/http-failures.js';
 import type { TargetPlan } from '../public/types.js';
 import type { Protocol } from './ascending-target.js';
 import { type Body, zeros } from './body.js';
@@ -78,7 +78,7 @@ export class Tus implements Protocol {
     const length: Record<string, string> = isDue ? { 'Upload-Length': String(this.#size) } : {};
     const own = { 'Content-Type': 'application/offset+octet-stream', 'Upload-Offset': String(offset), ...length };
     const answer = await this.requests.once(this.#call('PATCH', this.#file!, own, body), [204, ...BUSY]);
-    if (BUSY.includes(answer.status)) throw new Passing(`the server answered ${answer.status}`);
+    if (BUSY.includes(answer.status)) throw new TransientFailure(`the server answered ${answer.status}`);
     this.#isDeclared ||= isDue;
     return offsetOf(answer);
   }
@@ -89,7 +89,7 @@ export class Tus implements Protocol {
 
   async #head(accepted: readonly number[]): Promise<Answer> {
     const answer = await this.requests.once(this.#call('HEAD', this.#file!, {}), [...accepted, ...BUSY]);
-    if (BUSY.includes(answer.status)) throw new Passing(`the server answered ${answer.status}`);
+    if (BUSY.includes(answer.status)) throw new TransientFailure(`the server answered ${answer.status}`);
     this.#isDeclared ||= answer.headers.has('Upload-Length');
     return answer;
   }
@@ -109,7 +109,7 @@ export class Tus implements Protocol {
     this.#isRepeated = true;
     this.#isDeclared = false;
     await this.#append(this.#size, zeros(0), true).catch((thrown) => {
-      throw thrown instanceof Refused ? incomplete(NO_LENGTH) : thrown;
+      throw thrown instanceof RequestRefused ? incomplete(NO_LENGTH) : thrown;
     });
     return this.#confirm();
   }

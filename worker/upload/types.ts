@@ -1,6 +1,6 @@
 // The public types of uploads.
 
-import type { HttpOptions } from '../http/types.js';
+import type { HttpOptions } from '../http/http-types.js';
 
 /**
  * How to ask a server that takes an upload. `timeout` is the time for an answer, in seconds; a body has as long again for each

@@ -1,0 +1,103 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { checkState, type FileState, provingValidators, SourceChanged, stateOf, whyUnverified } from './file-state.js';
+
+const answer = (headers: Record<string, string>, status = 206): Response => new Response(null, { status, headers });
+
+/** As a page of another origin sees it: headers that are not exposed are missing. */
+const hidden = (headers: Record<string, string>): Response =>
+  Object.defineProperty(answer(headers), 'type', { value: 'cors' });
+
+const MODIFIED = 'Wed, 25 Nov 2026 10:00:00 GMT';
+const LATER = 'Wed, 25 Nov 2026 10:00:01 GMT';
+const EARLIER = 'Wed, 25 Nov 2026 09:59:59 GMT';
+const TWO_MINUTES_LATER = new Date('2026-11-25T10:02:00Z');
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test.for([
+  ['a strong ETag', { ETag: '"a"' }, ['"a"']],
+  ['a strong ETag, and a time', { ETag: '"a"', 'Last-Modified': MODIFIED, Date: MODIFIED }, ['"a"']],
+  ['a weak ETag', { ETag: 'W/"a"' }, undefined],
+  ['an ETag without quotes', { ETag: 'a' }, undefined],
+  ['a time that is a second old', { 'Last-Modified': MODIFIED, Date: LATER }, [MODIFIED, undefined]],
+  // The file may change once more within that second.
+  ['a time that is the present', { 'Last-Modified': MODIFIED, Date: MODIFIED }, undefined],
+  ['a time to come', { 'Last-Modified': MODIFIED, Date: EARLIER }, undefined],
+  ['a time that is none', { 'Last-Modified': 'Monday', Date: LATER }, undefined],
+  ['a weak ETag, and a time', { ETag: 'W/"a"', 'Last-Modified': MODIFIED, Date: LATER }, [MODIFIED, 'W/"a"']],
+  ['nothing', {}, undefined],
+] as const)('what proves that a file is the same: %s', ([, headers, proven]) => {
+  expect(provingValidators(stateOf(answer(headers), 1000))).toEqual(proven);
+});
+
+test('where the time of the server is hidden, its clock may differ by a minute', () => {
+  vi.useFakeTimers({ now: TWO_MINUTES_LATER });
+  expect(provingValidators(stateOf(answer({ 'Last-Modified': MODIFIED }), 1000))).toEqual([MODIFIED, undefined]);
+  vi.setSystemTime(new Date('2026-11-25T10:01:00Z'));
+  expect(provingValidators(stateOf(answer({ 'Last-Modified': MODIFIED }), 1000))).toBeUndefined();
+});
+
+const STATE: FileState = { size: 1000, etag: '"a"', modified: 'Monday', isSettled: true };
+const WEAK = { ...STATE, etag: 'W/"a"' };
+const TIMED = { ...STATE, etag: undefined };
+const BARE = { ...TIMED, modified: undefined, isSettled: false };
+test.for([
+  ['the same', STATE, { ETag: '"a"', 'Last-Modified': 'Monday' }, 1000, false],
+  ['of an unknown size', STATE, { ETag: '"a"' }, undefined, false],
+  ['the same ETag at another time', STATE, { ETag: '"a"', 'Last-Modified': 'Tuesday' }, 1000, false],
+  ['another size', STATE, { ETag: '"a"' }, 1001, true],
+  ['another ETag', STATE, { ETag: '"b"', 'Last-Modified': 'Monday' }, 1000, true],
+  ['a weak ETag', STATE, { ETag: 'W/"a"' }, 1000, true],
+  ['no ETag any more', STATE, { 'Last-Modified': 'Monday' }, 1000, true],
+  ['the same weak ETag', WEAK, { ETag: 'W/"a"', 'Last-Modified': 'Monday' }, 1000, false],
+  ['another weak ETag', WEAK, { ETag: 'W/"b"', 'Last-Modified': 'Monday' }, 1000, true],
+  ['the same weak ETag at another time', WEAK, { ETag: 'W/"a"', 'Last-Modified': 'Tuesday' }, 1000, true],
+  ['the same time', TIMED, { 'Last-Modified': 'Monday' }, 1000, false],
+  ['another time', TIMED, { 'Last-Modified': 'Tuesday' }, 1000, true],
+  ['no time any more', TIMED, {}, 1000, true],
+  ['an ETag from now on', TIMED, { ETag: '"a"', 'Last-Modified': 'Monday' }, 1000, false],
+  ['nothing, and the same size', BARE, {}, 1000, false],
+  ['nothing, and another size', BARE, {}, 999, true],
+] as const)('a file of which an answer says %s', ([, state, headers, size, isOther]) => {
+  const check = () => checkState(state, answer(headers), size);
+  if (isOther) expect(check).toThrow(SourceChanged);
+  else check();
+});
+
+const UNNOTICED = 'so a change of it meanwhile may go unnoticed';
+test.for([
+  ['an ETag', answer({}), STATE, undefined],
+  ['a time', answer({}), TIMED, undefined],
+  ['neither', answer({}), BARE, `https://host says neither an ETag nor when the file was modified, ${UNNOTICED}`],
+  [
+    'a weak ETag',
+    answer({}),
+    { ...BARE, etag: 'W/"a"' },
+    `https://host has a weak ETag for the file, which may stay when the file changes, ${UNNOTICED}`,
+  ],
+  [
+    'the present time',
+    answer({}),
+    { ...TIMED, modified: MODIFIED, isSettled: false },
+    `https://host says that the file was modified just now, and tells times by the second, ${UNNOTICED}`,
+  ],
+  [
+    'no proper time',
+    answer({}),
+    { ...TIMED, isSettled: false },
+    `https://host does not say clearly when the file was modified, ${UNNOTICED}`,
+  ],
+  ['all, to a page', hidden({ 'Content-Range': 'bytes 0-1/2' }), STATE, undefined],
+  ['only a time, to a page', hidden({}), TIMED, 'https://host does not let this page see all that it says of the file'],
+] as [string, Response, FileState, string | undefined][])('a server that shows %s of a file', ([
+  ,
+  response,
+  state,
+  sentence,
+]) => {
+  const told = whyUnverified(response, state, 'https://host');
+  if (sentence === undefined) expect(told).toBeUndefined();
+  else expect(told).toContain(sentence);
+});

@@ -1,0 +1,86 @@
+// Node: requests go through the proxies that the environment names, which its own `fetch` does not know.
+
+import type { buildConnector, Dispatcher, RequestInit as UndiciInit } from 'undici';
+import { reasonOf } from '../errors/errors.js';
+import type { Fetch } from './http-types.js';
+import { namesProxy, proxyFor } from './proxy-environment.js';
+import { openTunnel, proxyAuthorization, proxyRefusal, proxySilence } from './proxy-tunnel.js';
+import { undecodedFetch } from './undecoded-fetch.js';
+
+/** The proxy asks for a user. */
+const PROXY_AUTHENTICATION_REQUIRED = 407;
+
+let proxyFetch: Promise<Fetch> | undefined;
+let proxyFetchUndecoded: Promise<Fetch> | undefined;
+
+/** `fetch`, through a proxy where the environment names one; it is looked up once. */
+export function environmentFetch(): Promise<Fetch> {
+  proxyFetch ??= throughProxies();
+  return proxyFetch;
+}
+
+/** The same, which leaves bodies as they are stored. */
+export function environmentFetchUndecoded(): Promise<Fetch> {
+  proxyFetchUndecoded ??= namesProxy(process.env) ? dispatcherOf(process.env).then(undecodedFetch) : undecodedFetch();
+  return proxyFetchUndecoded;
+}
+
+async function throughProxies(): Promise<Fetch> {
+  if (!namesProxy(process.env)) return fetch;
+  const { fetch: ask } = await import('undici');
+  const env = { ...process.env };
+  const dispatcher = await dispatcherOf(env);
+  const proxied = async (url: string | URL, init: UndiciInit) => {
+    const proxy = forwardProxyFor(new URL(url), env);
+    const response = await ask(url, { ...init, dispatcher }).catch((thrown) => {
+      throw proxy && !init.signal?.aborted ? proxySilence(proxy, reasonOf(thrown.cause ?? thrown), thrown) : thrown;
+    });
+    if (proxy && response.status === PROXY_AUTHENTICATION_REQUIRED)
+      throw proxyRefusal(proxy, PROXY_AUTHENTICATION_REQUIRED, response.statusText);
+    return response;
+  };
+  return proxied as unknown as Fetch;
+}
+
+/** The proxy that is asked for `url` as it is. As others do: many proxies make tunnels for https only. */
+function forwardProxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
+  const proxy = proxyFor(url, env);
+  return url.protocol === 'http:' && proxy?.protocol === 'http:' ? proxy : undefined;
+}
+
+/** Sends each request the way that `env` says. It is loaded by those who need it. */
+async function dispatcherOf(env: NodeJS.ProcessEnv): Promise<Dispatcher> {
+  const { Agent, ProxyAgent, buildConnector } = await import('undici');
+  const direct = new Agent();
+  const agents = new Map<string, Dispatcher>();
+  const throughProxy = (proxy: URL): Dispatcher => {
+    const agent =
+      agents.get(proxy.href) ??
+      (proxy.protocol.startsWith('socks')
+        ? new ProxyAgent({ uri: proxy.href })
+        : new Agent({ connect: tunnelConnector(proxy, buildConnector({})) }));
+    agents.set(proxy.href, agent);
+    return agent;
+  };
+  return direct.compose((dispatch) => (options, handler) => {
+    const url = new URL(options.origin!);
+    const proxy = proxyFor(url, env);
+    if (!proxy) return dispatch(options, handler);
+    if (!forwardProxyFor(url, env)) return throughProxy(proxy).dispatch(options, handler);
+    const headers = { host: url.host, ...(options.headers as Record<string, string>), ...proxyAuthorization(proxy) };
+    return dispatch({ ...options, origin: proxy.origin, path: url.origin + options.path, headers }, handler);
+  });
+}
+
+/** Connects through a tunnel of `proxy`; `secure` makes TLS in it. */
+function tunnelConnector(proxy: URL, secure: buildConnector.connector): buildConnector.connector {
+  return (options, callback) => {
+    const port = options.port || (options.protocol === 'https:' ? '443' : '80');
+    const connected = (httpSocket: import('node:net').Socket) => {
+      if (options.protocol === 'https:') secure({ ...options, httpSocket }, callback);
+      else callback(null, httpSocket);
+    };
+    const host = options.hostname.includes(':') ? `[${options.hostname}]` : options.hostname;
+    openTunnel(proxy, `${host}:${port}`).then(connected, (failure: Error) => callback(failure, null));
+  };
+}

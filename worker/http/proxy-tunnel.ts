@@ -1,0 +1,69 @@
+// A connection to a server through a proxy: RFC 9110, section 9.3.6.
+
+import { type IncomingMessage, request } from 'node:http';
+import { request as requestSecurely } from 'node:https';
+import type { Socket } from 'node:net';
+import { reasonOf } from '../errors/errors.js';
+import { failureOf, NoAnswer, type RequestRefused, type TransientFailure } from './http-failures.js';
+
+/** How long a proxy may take, in milliseconds: less than a request, so that it is the proxy that is named. */
+const TIMEOUT = 20_000;
+
+const HINTS: Record<number, string> = {
+  403: '; it does not allow this server',
+  407: '; give a user and a password in the address of the proxy',
+};
+
+/** What messages call a proxy: without its user and password. */
+export const shownProxy = ({ protocol, host }: URL): string => `the proxy ${protocol}//${host}`;
+
+/** The header that stands for the user and the password of a proxy. */
+export function proxyAuthorization({ username, password }: URL): Record<string, string> {
+  if (username === '' && password === '') return {};
+  const user = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
+  return { 'Proxy-Authorization': `Basic ${user}` };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Why `proxy` does not do what it is asked for, by its answer. */
+export function proxyRefusal(proxy: URL, status: number, statusText: string): TransientFailure | RequestRefused {
+  const failure = failureOf(new Response(null, { status, statusText }), HINTS, shownProxy(proxy));
+  return Object.assign(failure, { host: proxy.host });
+}
+
+export const proxySilence = (proxy: URL, reason: string, cause?: unknown): NoAnswer =>
+  new NoAnswer(`no answer came from ${shownProxy(proxy)} (${reason})`, undefined, { cause, host: proxy.host });
+
+/** Connects to `authority`, a host and a port. Fails with what names the proxy. */
+export function openTunnel(proxy: URL, authority: string): Promise<Socket> {
+  const ask = proxy.protocol === 'https:' ? requestSecurely : request;
+  const host = proxy.hostname.replace(/^\[|\]$/g, '');
+  const headers = { Host: authority, ...proxyAuthorization(proxy) };
+  const port = proxy.port === '' ? {} : { port: Number(proxy.port) };
+  return new Promise((resolve, reject) => {
+    const asking = ask({ host, ...port, method: 'CONNECT', path: authority, headers, agent: false });
+    const late = () => asking.destroy(new Error(`nothing for ${TIMEOUT / 1000} seconds`));
+    const timer = setTimeout(late, TIMEOUT);
+    const connected = ({ statusCode = 0, statusMessage = '' }: IncomingMessage, socket: Socket) => {
+      clearTimeout(timer);
+      if (statusCode >= 200 && statusCode < 300) return resolve(socket);
+      socket.destroy();
+      // A status that a response cannot have says as little as a bad gateway.
+      const isStatus = statusCode >= 300 && statusCode < 600;
+      reject(proxyRefusal(proxy, isStatus ? statusCode : 502, isStatus ? statusMessage : ''));
+    };
+    asking.on('connect', connected);
+    asking.on('error', (cause) => {
+      clearTimeout(timer);
+      reject(proxySilence(proxy, reasonOf(cause), cause));
+    });
+    asking.end();
+  });
+}

@@ -1,0 +1,194 @@
+// Which requests are made for what is wanted: neighbours together, a bounded number at once.
+
+import { GapCache } from './gap-cache.js';
+import type { Pace } from './pace.js';
+import type { ByteRange } from './range-response.js';
+import { RangeSet } from './range-set.js';
+import type { RequestSlots } from './request-limit.js';
+import { type WantedPart, WantedRange } from './wanted-range.js';
+
+/** The most bytes of a request. */
+const MAX_REQUEST = 4 << 20;
+/** So few bytes are fetched twice rather than by two requests. */
+const MAX_REFETCH = 4 << 10;
+
+/** A request: the range that it asks for, and who gets which of its bytes. */
+interface RangeRequest extends ByteRange {
+  /** By their starts. They may overlap. */
+  parts: WantedPart[];
+  ending: AbortController;
+}
+
+/**
+ * Fetches `range` and hands its bytes to `take`, in order, each once. Fails with what cannot be mended by asking again,
+ * and in any way once `signal` is aborted.
+ */
+export type FetchRange = (range: ByteRange, take: (bytes: Uint8Array) => void, signal: AbortSignal) => Promise<void>;
+
+export class RangeQueue {
+  /** What no request was made for yet, by its start. */
+  #waiting: WantedPart[] = [];
+  readonly #active = new Set<RangeRequest>();
+  #order = 0;
+  /** What has come, or is under way. */
+  readonly #fetched = new RangeSet();
+  readonly #between = new GapCache();
+  readonly #restart = () => this.start();
+
+  constructor(
+    private readonly fetchRange: FetchRange,
+    private readonly pace: Pace,
+    private readonly host: RequestSlots,
+  ) {}
+
+  /** The bytes of `range` are there. */
+  markFetched(range: ByteRange): void {
+    this.#fetched.add(range);
+  }
+
+  /** Fetches `range` after all that is wanted already, when a request is worth it or somebody waits for it. */
+  expect({ start, end }: ByteRange): WantedRange {
+    this.#order += 1;
+    return this.#add(start, end, this.#order);
+  }
+
+  /** Fetches `range` as the next one. */
+  fetch({ start, end }: ByteRange): WantedRange {
+    const wanted = this.#add(start, end, 0);
+    wanted.isAwaited = true;
+    this.start();
+    return wanted;
+  }
+
+  /** Nobody wants it any more. */
+  drop(wanted: WantedRange): void {
+    wanted.drop();
+    this.#sweep();
+    this.start();
+  }
+
+  /** Makes the requests that are due. */
+  start(): void {
+    while (this.#active.size < this.pace.limit && this.#waiting.length > 0) {
+      if (!this.host.isFree(this.#restart)) return;
+      const request = this.#next();
+      if (!request) return;
+      this.#active.add(request);
+      this.host.take();
+      this.#run(request);
+    }
+  }
+
+  #add(start: number, end: number, order: number): WantedRange {
+    const wanted = new WantedRange(start, end - start);
+    for (const range of this.#between.take({ start, end }, (offset, bytes) => wanted.add(offset, bytes))) {
+      const before = this.#waiting.findLastIndex((part) => part.start <= range.start);
+      this.#waiting.splice(before + 1, 0, { wanted, ...range, order });
+    }
+    return wanted;
+  }
+
+  /** Gives up requests that bring nothing more that somebody wants. */
+  #sweep(): void {
+    this.#waiting = this.#waiting.filter(({ wanted }) => !wanted.isDropped);
+    for (const { parts, ending } of this.#active) {
+      if (parts.every(({ wanted }) => wanted.isDropped || wanted.isComplete)) ending.abort();
+    }
+  }
+
+  /** The next request, if one is due: one that need not grow, or one that somebody waits for. */
+  #next(): RangeRequest | undefined {
+    const range = this.#extend(this.#first(() => true));
+    if (range.isWhole) return this.#take(range);
+    const awaited = this.#first(({ wanted }) => wanted.isAwaited);
+    return awaited < 0 ? undefined : this.#take(this.#extend(awaited));
+  }
+
+  /** Where the first waiting part is of those that `counts`; -1 if there is none. */
+  #first(counts: (part: WantedPart) => boolean): number {
+    let first = -1;
+    for (const [at, part] of this.#waiting.entries()) {
+      const isEarlier = first < 0 || part.order < this.#waiting[first]!.order;
+      if (isEarlier && counts(part)) first = at;
+    }
+    return first;
+  }
+
+  /** The request for what waits in the range. */
+  #take({ start, end }: ByteRange): RangeRequest {
+    const asked = new Set(this.#waiting.filter((part) => part.start < end && part.end > start));
+    const cut = (part: WantedPart) => ({ ...part, start: Math.max(part.start, start), end: Math.min(part.end, end) });
+    this.#waiting = this.#waiting.flatMap((part) => (asked.has(part) ? outside(part, start, end) : [part]));
+    this.#fetched.add({ start, end });
+    return { start, end, parts: [...asked].map(cut), ending: new AbortController() };
+  }
+
+  /**
+   * The range of a request for the waiting part at `first` and its neighbours: those behind it first. It is whole where it
+   * has as many bytes as may be, or the next one behind it is too far away, or would make it too large.
+   */
+  #extend(first: number): ByteRange & { isWhole: boolean } {
+    const { gap } = this.pace;
+    let { start, end } = this.#waiting[first]!;
+    /** Bytes that nobody wants: never more than those that are wanted. */
+    let gaps = 0;
+    let isWhole = false;
+    const mayJoin = (from: number, to: number) => {
+      const between = Math.max(0, to - from);
+      // Bytes that nobody wants are fetched at most once.
+      const isNew = between <= MAX_REFETCH || !this.#fetched.overlaps({ start: from, end: to });
+      return between <= gap && gaps + between <= end - start - gaps && isNew;
+    };
+    for (let at = first + 1; at < this.#waiting.length && end - start < MAX_REQUEST; at += 1) {
+      const part = this.#waiting[at]!;
+      isWhole = !mayJoin(end, part.start) || part.start - start >= MAX_REQUEST;
+      if (isWhole) break;
+      gaps += Math.max(0, part.start - end);
+      end = Math.max(end, part.end);
+    }
+    for (let at = first - 1; at >= 0 && end - start < MAX_REQUEST; at -= 1) {
+      const part = this.#waiting[at]!;
+      if (!mayJoin(part.end, start) || end - part.start > MAX_REQUEST) break;
+      gaps += Math.max(0, start - part.end);
+      start = Math.min(start, part.start);
+    }
+    return { start, end: Math.min(end, start + MAX_REQUEST), isWhole: isWhole || end - start >= MAX_REQUEST };
+  }
+
+  #run(request: RangeRequest): void {
+    const { start, end, parts, ending } = request;
+    let at = start;
+    const take = (bytes: Uint8Array) => {
+      deliver(parts, at, bytes);
+      this.#between.add(at, bytes, parts);
+      at += bytes.length;
+    };
+    const fail = (thrown: unknown) => {
+      for (const { wanted, end } of parts) if (end > at) wanted.fail(thrown);
+      this.#sweep();
+    };
+    const leave = () => {
+      this.#active.delete(request);
+      // Others have waited for longer.
+      this.host.release();
+      this.start();
+    };
+    this.fetchRange({ start, end }, take, ending.signal).catch(fail).then(leave, leave);
+  }
+}
+
+/** What is left of `part` when a request brings all up to `end`, from `start` on. */
+function outside(part: WantedPart, start: number, end: number): WantedPart[] {
+  const before = { ...part, end: start };
+  const behind = { ...part, start: end };
+  return [before, behind].filter((rest) => rest.end > rest.start);
+}
+
+/** Hands `bytes`, which lie in the file at `start`, to those who want them. */
+function deliver(parts: WantedPart[], start: number, bytes: Uint8Array): void {
+  const end = start + bytes.length;
+  for (const part of parts) {
+    const [from, to] = [Math.max(part.start, start), Math.min(part.end, end)];
+    if (from < to) part.wanted.add(from, bytes.subarray(from - start, to - start));
+  }
+}

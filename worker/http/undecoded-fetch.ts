@@ -1,0 +1,37 @@
+// Node: answers as they are stored, of which `fetch` would undo the encoding.
+
+import { Readable } from 'node:stream';
+import type { ReadableStream as NodeStream } from 'node:stream/web';
+import type { Dispatcher } from 'undici';
+import type { Fetch } from './http-types.js';
+
+/** A `fetch` for requests without a body, which go through `dispatcher` where there is one. */
+export async function undecodedFetch(dispatcher?: Dispatcher): Promise<Fetch> {
+  const { request } = await import('undici');
+  const ask = async (url: string | URL, { method = 'GET', headers, signal }: RequestInit = {}): Promise<Response> => {
+    const answer = await request(url, {
+      method: method as Dispatcher.HttpMethod,
+      headers: { 'accept-encoding': 'identity', ...Object.fromEntries(new Headers(headers)) },
+      ...(signal && { signal }),
+      ...(dispatcher && { dispatcher }),
+      // As bytes: a text could not be handed on as it came.
+      responseHeaders: 'raw',
+    });
+    const { statusCode: status, statusText = '', body } = answer as typeof answer & { statusText?: string };
+    const given = { status, statusText, headers: pairsOf(answer.headers as unknown as string[]) };
+    const isEmpty = [204, 205, 304].includes(status);
+    if (isEmpty) body.resume();
+    return new Response(isEmpty ? null : (Readable.toWeb(body) as NodeStream as BodyInit), given);
+  };
+  return ask as Fetch;
+}
+
+/** Without the encoding, which nobody is to undo. */
+function pairsOf(raw: (string | Buffer)[]): [string, string][] {
+  const texts = raw.map((part) => (typeof part === 'string' ? part : part.toString('latin1')));
+  const pairs = Array.from({ length: texts.length / 2 }, (_, at): [string, string] => [
+    texts[at * 2]!,
+    texts[at * 2 + 1]!,
+  ]);
+  return pairs.filter(([name]) => name.toLowerCase() !== 'content-encoding');
+}
