@@ -4,8 +4,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DecantError, type Image, type OpenOptions, open, shownText } from '../../dist/node.js';
-import { failureText } from '../../worker/cli/failure.js';
-import { infoJson, infoText } from '../../worker/cli/info.js';
+import { failureText } from '../../worker/cli/failure-text.js';
+import { infoJson, infoText } from '../../worker/cli/info-report.js';
 import { escaped } from '../../worker/errors/shown.js';
 import { closing } from '../support/closing.js';
 import { decant, type Ended } from '../support/command.js';

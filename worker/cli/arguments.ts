@@ -6,9 +6,9 @@ import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
 import { DecantError } from '../errors/errors.js';
 import { isHttp } from '../http/address.js';
 import { outputFormat } from './format-option.js';
-import { shownInput } from './remote.js';
+import { shownInput } from './remote-inputs.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
-import { isPageBlob, UPLOADS, type Upload } from './upload.js';
+import { isPageBlob, UPLOAD_PROTOCOLS, type UploadProtocolName } from './upload-output.js';
 
 export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAGE
        decant map     [OPTIONS] [--output=human|json] IMAGE
@@ -58,7 +58,7 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
   --help, --version`;
 
 /** How to open the image: the same for all commands. */
-export interface Opening {
+export interface OpenArguments {
   format: string | undefined;
   companions: string[];
   snapshot: string | undefined;
@@ -72,14 +72,14 @@ export interface Opening {
 
 export type Command =
   | { name: 'help' | 'version' }
-  | { name: 'info' | 'map'; image: string; opening: Opening; json: boolean }
+  | { name: 'info' | 'map'; image: string; opening: OpenArguments; json: boolean }
   | {
       name: 'convert';
       image: string;
       output: string;
-      upload: Upload | undefined;
+      upload: UploadProtocolName | undefined;
       uploadHeaderFile: string | undefined;
-      opening: Opening;
+      opening: OpenArguments;
       format: string;
       formatOptions: Record<string, string>;
       /** What is odd about the arguments, as sentences. */
@@ -153,7 +153,7 @@ export function parse(argv: string[]): Command {
   }
 }
 
-interface Option {
+interface OptionType {
   type: 'string' | 'boolean';
   short?: string;
 }
@@ -162,7 +162,7 @@ interface Option {
  * `args` with each value joined to its option: `--name=value`. Otherwise `parseArgs` refuses values that begin with
  * `-`, which every other program accepts.
  */
-function joined(args: string[], options: Record<string, Option>): string[] {
+function joined(args: string[], options: Record<string, OptionType>): string[] {
   const result: string[] = [];
   for (let at = 0; at < args.length; at += 1) {
     const [argument, value] = [args[at]!, args[at + 1]];
@@ -181,21 +181,21 @@ function joined(args: string[], options: Record<string, Option>): string[] {
 }
 
 /** Options of qemu-img that are missing here, and what to write instead. */
-const INSTEAD: [start: string, advice: string][] = [
+const ADVICE: [start: string, advice: string][] = [
   ['-l', 'name the snapshot with --snapshot ID|NAME'],
   ['--backing-chain', 'leave it out: info always lists the layers, below the image those that --with hands over'],
 ];
 
 /** Fails with `usage` if `args`, as {@link joined} returns them, have an option of qemu-img that is missing here. */
-function refuseForeign(args: string[]): void {
+function refuseQemuOptions(args: string[]): void {
   for (const argument of args) {
     if (argument === '--') return;
-    const [option, advice] = INSTEAD.find(([start]) => argument.startsWith(start)) ?? [];
+    const [option, advice] = ADVICE.find(([start]) => argument.startsWith(start)) ?? [];
     if (option) throw usage(`There is no option ${option}; ${advice}`);
   }
 }
 
-interface Parsed {
+interface ParsedArguments {
   values: { help: boolean };
   positionals: string[];
 }
@@ -204,12 +204,12 @@ interface Parsed {
  * Runs `parseArgs` and checks the operands. Fails with `usage` if they are wrong. Returns `undefined` if help is asked
  * for.
  */
-function read<T extends Parsed>(
+function parseOperands<T extends ParsedArguments>(
   args: string[],
   parseArguments: (args: string[]) => T,
   operands: string[],
 ): T | undefined {
-  refuseForeign(args);
+  refuseQemuOptions(args);
   let parsed: T;
   try {
     parsed = parseArguments(args);
@@ -236,7 +236,7 @@ interface CommonValues {
   'check-manifest'?: boolean;
 }
 
-const openingOf = (values: CommonValues): Opening => ({
+const openingOf = (values: CommonValues): OpenArguments => ({
   format: values.format,
   companions: values.with,
   snapshot: values.snapshot,
@@ -248,9 +248,11 @@ const openingOf = (values: CommonValues): Opening => ({
 });
 
 function listing(name: 'info' | 'map', args: string[]): Command {
-  const parsed = read(joined(args, LISTING), (args) => parseArgs({ args, options: LISTING, allowPositionals: true }), [
-    'image',
-  ]);
+  const parsed = parseOperands(
+    joined(args, LISTING),
+    (args) => parseArgs({ args, options: LISTING, allowPositionals: true }),
+    ['image'],
+  );
   if (!parsed) return { name: 'help' };
   const { values, positionals } = parsed;
   if (values.output !== 'human' && values.output !== 'json')
@@ -276,10 +278,10 @@ function workerCount(value: string): number {
   throw usage(`-m takes a whole number from ${MIN_WORKERS} to ${MAX_WORKERS}, not '${value}'`);
 }
 
-function uploadOf(value: string | undefined): Upload | undefined {
-  const known = UPLOADS.find((name) => name === value);
+function uploadOf(value: string | undefined): UploadProtocolName | undefined {
+  const known = UPLOAD_PROTOCOLS.find((name) => name === value);
   if (value === undefined || known) return known;
-  throw usage(`--upload takes ${UPLOADS.join(', ')}, not '${value}'`);
+  throw usage(`--upload takes ${UPLOAD_PROTOCOLS.join(', ')}, not '${value}'`);
 }
 
 /** What `-S` asks for. */
@@ -291,10 +293,11 @@ function sparseness(value: string | undefined): { sparse: boolean; note?: string
 }
 
 function conversion(args: string[]): Command {
-  const parsed = read(joined(args, CONVERT), (args) => parseArgs({ args, options: CONVERT, allowPositionals: true }), [
-    'image',
-    'output',
-  ]);
+  const parsed = parseOperands(
+    joined(args, CONVERT),
+    (args) => parseArgs({ args, options: CONVERT, allowPositionals: true }),
+    ['image', 'output'],
+  );
   if (!parsed) return { name: 'help' };
   const { values, positionals } = parsed;
   const workers = values.workers === undefined ? undefined : workerCount(values.workers);

@@ -7,7 +7,7 @@ import { STANDARD_OUTPUT } from './standard-output.js';
 const DEFAULT = 'raw';
 
 /** What the end of a name states; the longest comes first. */
-const MADE = [
+const EXTENSIONS = [
   ['.tar.gz', 'tar.gz'],
   ['.tgz', 'tar.gz'],
   ['.raw.gz', 'raw.gz'],
@@ -19,7 +19,7 @@ const MADE = [
 ] as const;
 
 /** Ends of names that state something that is not made. */
-const NOT_MADE = [
+const UNSUPPORTED_EXTENSIONS = [
   ...['.qcow2', '.qcow', '.qed', '.vmdk', '.vhdx', '.vdi', '.ova', '.dmg', '.iso'],
   ...['.tar', '.xz', '.zst', '.bz2', '.lz4', '.zip', '.7z'],
 ];
@@ -27,7 +27,7 @@ const NOT_MADE = [
 /** Other names of formats, for `-O`. */
 const ALIASES: Record<string, string> = { vhd: 'vpc' };
 
-export interface OutputFormat {
+export interface FormatOption {
   format: string;
   /** What is odd about it, as a sentence. */
   note?: string;
@@ -37,12 +37,12 @@ export interface OutputFormat {
  * The format of `output`: `asked` for by `-O`, or what its name states, or raw. Fails with `usage` if the name states a format
  * that is not made, and none is asked for.
  */
-export function outputFormat(output: string, asked: string | undefined): OutputFormat {
+export function outputFormat(output: string, asked: string | undefined): FormatOption {
   const name = nameOf(output).toLowerCase();
-  const [madeEnd, made] = MADE.find(([end]) => name.endsWith(end)) ?? [];
-  const otherEnd = NOT_MADE.find((end) => name.endsWith(end));
+  const [madeEnd, made] = EXTENSIONS.find(([end]) => name.endsWith(end)) ?? [];
+  const otherEnd = UNSUPPORTED_EXTENSIONS.find((end) => name.endsWith(end));
   if (asked === undefined) {
-    if (otherEnd !== undefined) throw notMade(otherEnd);
+    if (otherEnd !== undefined) throw unsupportedExtension(otherEnd);
     return { format: made ?? DEFAULT };
   }
   const format = ALIASES[asked] ?? asked;
@@ -58,7 +58,7 @@ function nameOf(output: string): string {
   return isHttp(output) ? addressOf(output).name : last;
 }
 
-function notMade(end: string): DecantError {
+function unsupportedExtension(end: string): DecantError {
   const message = `Decant does not make ${end} files yet; choose another name, or state with -O what is to be made`;
   return new DecantError('usage', message, { code: 'format-not-made', fields: { extension: end } });
 }

@@ -1,6 +1,6 @@
 // Signals that end the command.
 
-import { tell } from './output.js';
+import { report } from './printing.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** One press may arrive twice: from the terminal and from a program that started this one. In milliseconds. */
@@ -15,7 +15,7 @@ export function interrupted(): AbortSignal {
       first ??= performance.now();
       interrupt.abort();
       if (signal === 'SIGHUP' || performance.now() - first < ONE_PRESS) return;
-      tell('interrupted again, before the clean-up was over');
+      report('interrupted again, before the clean-up was over');
       process.removeAllListeners(signal);
       process.kill(process.pid, signal);
     });

@@ -6,21 +6,21 @@ import { fileReason } from '../errors/file-error.js';
 import { isHttp } from '../http/address.js';
 import { type Image, prepare } from '../node.js';
 import { type Command, parse, USAGE } from './arguments.js';
-import { convert } from './convert.js';
-import { failureText } from './failure.js';
-import { infoJson, infoText } from './info.js';
+import { convert } from './convert-command.js';
+import { failureText } from './failure-text.js';
+import { infoJson, infoText } from './info-report.js';
 import { interrupted } from './interrupts.js';
-import { map } from './map.js';
+import { map } from './map-command.js';
 import { namedFile } from './named-file.js';
-import { openImage } from './open.js';
+import { openImage } from './open-image.js';
 import { requireOtherFiles } from './other-files.js';
-import { print, tell } from './output.js';
 import { passwordFile } from './password-input.js';
-import { shownInput } from './remote.js';
+import { print, report } from './printing.js';
+import { shownInput } from './remote-inputs.js';
 import { STANDARD_INPUT } from './standard-input.js';
 import { requireFile, requireNoTerminal, STANDARD_OUTPUT } from './standard-output.js';
-import { requireText } from './text.js';
-import { WaitingLines } from './waiting.js';
+import { requireText } from './utf8-arguments.js';
+import { WaitingLines } from './waiting-lines.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -40,7 +40,7 @@ export async function main(argv: string[]): Promise<number> {
   } catch (thrown) {
     const error = toDecantError(thrown);
     const { kind } = error;
-    tell(failureText(error));
+    report(failureText(error));
     if (kind === 'cancelled') return EXIT_INTERRUPTED;
     return kind === 'usage' ? EXIT_USAGE : EXIT_FAILED;
   }
@@ -50,7 +50,7 @@ export async function main(argv: string[]): Promise<number> {
 function watchPrinting(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
-    tell(`Could not write to standard output: ${fileReason(error)}`);
+    report(`Could not write to standard output: ${fileReason(error)}`);
     process.exit(EXIT_FAILED);
   });
 }
@@ -93,8 +93,8 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
   const workers = command.name === 'convert' ? command.workers : undefined;
   if (command.name === 'convert') prepare(workers === undefined ? {} : { workers }).catch(() => {});
   const waiting = new WaitingLines();
-  waiting.isShown = command.name === 'convert' && command.quiet;
-  const image = await openImage(command.image, command.opening, { workers, onWaiting: waiting.tell, signal });
+  waiting.isSilenced = command.name === 'convert' && command.quiet;
+  const image = await openImage(command.image, command.opening, { workers, onWaiting: waiting.report, signal });
   try {
     switch (command.name) {
       case 'info':

@@ -25,7 +25,7 @@ const usage = (message: string) => new DecantError('usage', message);
 /**
  * Passwords by the names of layers, with or without their folders. The one under `undefined` is for all other layers.
  */
-class Passwords {
+class LayerPasswords {
   constructor(private readonly byName: Map<string | undefined, Uint8Array>) {}
 
   get isEmpty(): boolean {
@@ -62,7 +62,7 @@ export async function readPasswords(
   list: string[],
   input: string | undefined,
   signal: AbortSignal,
-): Promise<Passwords> {
+): Promise<LayerPasswords> {
   const files = new Map<string | undefined, string>();
   for (const argument of list) {
     const { name, file } = passwordFile(argument);
@@ -81,5 +81,5 @@ export async function readPasswords(
   }
   const byName = new Map<string | undefined, Uint8Array>();
   for (const [name, file] of files) byName.set(name, await readPassword(file, signal));
-  return new Passwords(byName);
+  return new LayerPasswords(byName);
 }

@@ -2,7 +2,7 @@
 
 import type { WriteStream } from 'node:tty';
 import type { Progress } from '../public/types.js';
-import { waitingText } from './waiting.js';
+import { waitingText } from './waiting-lines.js';
 
 /** A time as a clock shows it: "1:05", "2:03:04". */
 function clock(seconds: number): string {

@@ -8,7 +8,7 @@ import { isatty, ReadStream } from 'node:tty';
 import { promisify } from 'node:util';
 import { cancelled } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
-import { shownInput } from './remote.js';
+import { shownInput } from './remote-inputs.js';
 import { STANDARD_INPUT } from './standard-input.js';
 
 /** Opens a file, a pipe or a terminal. Does not block on a pipe without a writer, so the wait can be cancelled. */

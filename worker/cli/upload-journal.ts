@@ -9,13 +9,13 @@ import { isAbsolute, join } from 'node:path';
 import { isOwnedByUser } from '../targets/node/journal.js';
 import { partialName, resumables, sweepFolder } from '../targets/node/partial.js';
 import { pathIn, type ResolvedPath } from '../targets/node/resolved-path.js';
-import type { UploadJournal } from '../upload/types.js';
+import type { UploadJournal } from '../upload/upload-types.js';
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDWR } = constants;
 const OWNER_ONLY = 0o600;
 const FOLDER_OWNER_ONLY = 0o700;
 /** Upper bound on a journal that is read, in bytes: one has 10,000 lines at most. */
-const MOST = 16 << 20;
+const MAX_SIZE = 16 << 20;
 
 /** XDG Base Directory Specification. */
 function stateFolder(): string {
@@ -25,7 +25,7 @@ function stateFolder(): string {
 }
 
 /** Its name tells nothing of the address. */
-function placeOf(url: string): ResolvedPath {
+function journalPath(url: string): ResolvedPath {
   const { origin, pathname } = new URL(url);
   const name = createHash('sha256').update(`${origin}${pathname}`).digest('hex').slice(0, 32);
   return { folder: Buffer.from(stateFolder()), name: Buffer.from(name) };
@@ -35,12 +35,12 @@ function placeOf(url: string): ResolvedPath {
 export const uploadJournal = (url: string): UploadJournal => new FileJournal(url);
 
 class FileJournal implements UploadJournal {
-  #held: { path: Buffer; file: FileHandle } | undefined;
+  #open: { path: Buffer; file: FileHandle } | undefined;
 
   constructor(private readonly url: string) {}
 
   async read(): Promise<string | undefined> {
-    const place = placeOf(this.url);
+    const place = journalPath(this.url);
     const folder = await lstat(place.folder, { bigint: true }).catch(() => undefined);
     if (!folder) return undefined;
     const now = BigInt(Date.now()) * 1_000_000n;
@@ -53,8 +53,8 @@ class FileJournal implements UploadJournal {
   }
 
   async append(text: string): Promise<void> {
-    this.#held ??= await this.#create();
-    const { file } = this.#held;
+    this.#open ??= await this.#create();
+    const { file } = this.#open;
     try {
       await file.appendFile(text);
       await file.datasync();
@@ -66,8 +66,8 @@ class FileJournal implements UploadJournal {
   }
 
   async clear(): Promise<void> {
-    const held = this.#held;
-    this.#held = undefined;
+    const held = this.#open;
+    this.#open = undefined;
     if (!held) return;
     await held.file.close();
     await unlink(held.path);
@@ -82,16 +82,16 @@ class FileJournal implements UploadJournal {
     }
     const file = await open(own, O_RDWR | O_APPEND | O_NOFOLLOW);
     const stats = await file.stat({ bigint: true });
-    if (!isOwnedByUser(stats) || stats.size > MOST) {
+    if (!isOwnedByUser(stats) || stats.size > MAX_SIZE) {
       await file.close();
       return undefined;
     }
-    this.#held = { path: own, file };
+    this.#open = { path: own, file };
     return file.readFile('utf8');
   }
 
   async #create(): Promise<{ path: Buffer; file: FileHandle }> {
-    const place = placeOf(this.url);
+    const place = journalPath(this.url);
     await mkdir(place.folder, { recursive: true, mode: FOLDER_OWNER_ONLY });
     const path = newPath(place);
     return { path, file: await open(path, O_CREAT | O_EXCL | O_RDWR | O_APPEND, OWNER_ONLY) };

@@ -13,7 +13,7 @@ import {
   tusTarget,
   type UploadOptions,
 } from './index.js';
-import { askingFor } from './s3-requests.js';
+import { methodAndQuery } from './s3-requests.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -23,7 +23,7 @@ const KEYS = { accessKeyId: 'public', secretAccessKey: 'secret' };
 
 /** A target of each function, at an address with a user, a password and a query. */
 const MAKERS: Record<string, (options: UploadOptions) => Target> = {
-  s3: (options) => s3Target({ sign: (request) => `${ORIGIN}/s3/disk?${askingFor(request).query}`, ...options }),
+  s3: (options) => s3Target({ sign: (request) => `${ORIGIN}/s3/disk?${methodAndQuery(request).query}`, ...options }),
   gcs: (options) => gcsTarget({ url: 'https://me:secret@cloud.test/gcs/disk', ...options }),
   tus: (options) => tusTarget('https://me:secret@cloud.test/tus/files', options),
   put: (options) => putTarget('https://me:secret@cloud.test/put/disk?key=secret', options),

@@ -2,25 +2,25 @@
 
 import { DecantError } from '../errors/errors.js';
 import type { Bytes, Network, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';
-import type { Digest } from './md5.js';
-import { type Part, Parts, type SizeOf } from './parts.js';
-import type { Requests } from './requests.js';
+import type { Md5 } from './md5.js';
+import { PartCutter, type PartSize, type UploadPart } from './part-cutter.js';
+import type { UploadRequests } from './upload-requests.js';
 
 /** What a protocol of uploads has to do. */
-export interface Protocol {
-  readonly requests: Requests;
+export interface UploadProtocol {
+  readonly requests: UploadRequests;
   /** Gets all bytes of a part before the part is sent. */
-  readonly digest?: Digest;
+  readonly digest?: Md5;
   /** Whether it can go on with an upload that was cut off. */
   readonly resumes?: boolean;
   /** After `begin`: what the server has of an upload that was cut off. */
-  readonly begun?: UploadBegun | undefined;
+  readonly begun?: ResumedUpload | undefined;
   /** After `begin`: the sizes of parts that grow, because nobody knows how many there will be. */
-  readonly sizeOf?: SizeOf | undefined;
+  readonly sizeOf?: PartSize | undefined;
   /** Begins the upload. Returns the size of its parts in bytes. */
   begin(plan: TargetPlan): Promise<number>;
   /** Sends a part, or begins to. */
-  part(part: Part): Promise<void>;
+  part(part: UploadPart): Promise<void>;
   /**
    * Completes the upload: the object appears, of all parts. Resolves to the reason why the server could not confirm that, or to
    * `undefined` where it has.
@@ -34,7 +34,7 @@ export interface Protocol {
 }
 
 /** The first `parts` of an upload are there; so many bytes of them were `written`, holes left out. */
-export interface UploadBegun {
+export interface ResumedUpload {
   parts: number;
   written: number;
 }
@@ -48,11 +48,11 @@ export const ABORT_TIMEOUT = 25;
 export class UploadTarget implements Target {
   readonly ordered = true;
   readonly abortTimeout = ABORT_TIMEOUT;
-  #parts: Parts | undefined;
+  #parts: PartCutter | undefined;
   /** The beginning of the upload. */
   #begun: Promise<number> | undefined;
 
-  constructor(private readonly protocol: Protocol) {}
+  constructor(private readonly protocol: UploadProtocol) {}
 
   get network(): Network {
     return this.protocol.requests.network;
@@ -66,7 +66,7 @@ export class UploadTarget implements Target {
     this.#begun = this.protocol.begin(plan);
     const size = await this.#begun;
     const { begun, sizeOf = () => size } = this.protocol;
-    this.#parts = new Parts(
+    this.#parts = new PartCutter(
       sizeOf,
       begun ?? { parts: 0, written: 0 },
       (part) => this.protocol.part(part),
@@ -97,7 +97,7 @@ export class UploadTarget implements Target {
 }
 
 /** A target that is good for one conversion: a later one that is given it fails, and changes nothing. */
-export class OneConversion implements Target {
+export class SingleUseTarget implements Target {
   readonly ordered = true;
   readonly abortTimeout = ABORT_TIMEOUT;
   #state: 'new' | 'open' | 'over' = 'new';
@@ -148,4 +148,4 @@ export class OneConversion implements Target {
 export const endOf = (unconfirmed: string | undefined): TargetEnd => (unconfirmed === undefined ? {} : { unconfirmed });
 
 /** What the far side's limits do not allow. */
-export const refusedSize = (why: string): DecantError => new DecantError('target', why);
+export const tooLarge = (why: string): DecantError => new DecantError('target', why);

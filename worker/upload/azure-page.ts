@@ -2,17 +2,17 @@
 
 import { DecantError } from '../errors/errors.js';
 import type { Network, Target, TargetEnd, TargetPlan } from '../public/types.js';
-import { ABORT_TIMEOUT, endOf, refusedSize } from './ascending-target.js';
-import { type Blob, MARK } from './azure.js';
-import { Gathering } from './body.js';
-import { isOfSize } from './confirmation.js';
-import { Flight } from './flight.js';
-import { Digest } from './md5.js';
-import type { Answer, MakeCall, Requests } from './requests.js';
+import { ABORT_TIMEOUT, endOf, tooLarge } from './ascending-target.js';
+import { type AzureBlob, UPLOAD_MARK } from './azure-blob.js';
+import { hasSize } from './confirmation.js';
+import { InFlight } from './in-flight.js';
+import { Md5 } from './md5.js';
+import { BodyBuilder } from './request-body.js';
+import type { MakeCall, UploadRequests, UploadResponse } from './upload-requests.js';
 
 const PAGE = 512;
 /** The most that a request may write, in bytes. */
-const MOST = 4 << 20;
+const MAX_WRITE = 4 << 20;
 const AT_ONCE = 8;
 /** Azure Blob Storage, "Scalability and performance targets". */
 const LARGEST = 8 * 2 ** 40;
@@ -20,18 +20,18 @@ const CONFLICT = 409;
 const NAME_TAKEN = 'there is a blob of this name already; remove it, or choose another name';
 
 /** What was written without a gap. */
-interface Run {
+interface PageRun {
   offset: number;
-  gathering: Gathering;
-  digest: Digest;
+  gathering: BodyBuilder;
+  digest: Md5;
 }
 
-const emptyRun = (): Run => ({ offset: 0, gathering: new Gathering(MOST), digest: new Digest() });
+const emptyRun = (): PageRun => ({ offset: 0, gathering: new BodyBuilder(MAX_WRITE), digest: new Md5() });
 
 export class PageBlob implements Target {
   readonly ordered = true;
   readonly abortTimeout = ABORT_TIMEOUT;
-  readonly #flight = new Flight(AT_ONCE);
+  readonly #flight = new InFlight(AT_ONCE);
   /** Metadata of a blob that is being made: one with another mark was left by an upload that was cut off. */
   readonly #mark = crypto.randomUUID();
   /** Pages are written to a blob with this sequence number only: an upload that takes the name over has another one. */
@@ -40,7 +40,7 @@ export class PageBlob implements Target {
   #isOurs: boolean | 'perhaps' = false;
   #isUnmarked = false;
   /** Whether the blob has nothing but zeros where nothing was written. */
-  #isFresh = true;
+  #isBlank = true;
   #opening: Promise<void> | undefined;
   #size = 0;
   /** What was written last and is not sent yet. */
@@ -48,7 +48,7 @@ export class PageBlob implements Target {
 
   /** `existing` says that the blob is there, and is only written to. */
   constructor(
-    private readonly blob: Blob,
+    private readonly blob: AzureBlob,
     private readonly existing = false,
   ) {}
 
@@ -62,66 +62,67 @@ export class PageBlob implements Target {
         "whose size is known before and is a whole number of 512 bytes, as a fixed VHD ('vpc') or a raw disk";
       throw new DecantError('target', `A page blob takes an output ${which}; choose another format, or a block blob`);
     }
-    if (outputSize > LARGEST) throw refusedSize(`A page blob has at most ${LARGEST} bytes, not ${outputSize}`);
+    if (outputSize > LARGEST) throw tooLarge(`A page blob has at most ${LARGEST} bytes, not ${outputSize}`);
     this.#size = outputSize;
-    this.#opening = this.existing ? this.#find() : this.#make();
+    this.#opening = this.existing ? this.#openExisting() : this.#create();
     await this.#opening;
   }
 
   async write(offset: number, bytes: Uint8Array): Promise<void> {
-    for (let at = 0; at < bytes.length; at += MOST) await this.#add(offset + at, bytes.subarray(at, at + MOST));
+    for (let at = 0; at < bytes.length; at += MAX_WRITE)
+      await this.#add(offset + at, bytes.subarray(at, at + MAX_WRITE));
   }
 
   /** Sent only where something may have been written before. */
   async hole(offset: number, length: number): Promise<void> {
-    if (this.#isFresh) return;
+    if (this.#isBlank) return;
     const clear = this.blob.call('PUT', { comp: 'page' }, this.#headers('clear', offset, length));
-    await this.#flight.begin(async () => {
+    await this.#flight.start(async () => {
       await this.#requests.send(clear, [201]);
     });
   }
 
   async close(): Promise<TargetEnd> {
-    await this.#flight.all();
+    await this.#flight.finish();
     const last = await this.#takePage();
-    return endOf(await this.#requests.retrying(() => this.#end(last)));
+    return endOf(await this.#requests.retrying(() => this.#finish(last)));
   }
 
   async abort(): Promise<void> {
     this.#requests.stop();
     // Its failure is one of `open`.
     await this.#opening?.catch(() => {});
-    if (this.#isOurs !== false && (await this.#isThere()))
+    if (this.#isOurs !== false && (await this.#isStillThere()))
       await this.#requests.remove(this.blob.call('DELETE', {}, {}));
   }
 
   /** Whether the blob that was made is there, as far as the server answers. Fails with `left-behind` where it may have been made. */
-  async #isThere(): Promise<boolean> {
+  async #isStillThere(): Promise<boolean> {
     try {
-      const answer = await this.#requests.last(this.blob.call('HEAD', {}, {}), [200, 404]);
-      return answer.status === 200 && this.#isMade(answer);
+      const answer = await this.#requests.sendAfterStop(this.blob.call('HEAD', {}, {}), [200, 404]);
+      return answer.status === 200 && this.#isThisUpload(answer);
     } catch (thrown) {
       if (this.#isOurs === true) return true;
-      throw this.#requests.perhapsLeft(thrown);
+      throw this.#requests.perhapsLeftBehind(thrown);
     }
   }
 
   /** Whether the blob of `answer` is the one that was made: another upload may have taken the name over. */
-  #isMade({ headers }: Answer): boolean {
+  #isThisUpload({ headers }: UploadResponse): boolean {
     const sequence = headers.get('x-ms-blob-sequence-number');
     if (sequence !== null) return sequence === this.#sequence;
     // A page may not see it.
-    const mark = headers.get(MARK);
+    const mark = headers.get(UPLOAD_MARK);
     return mark === null ? this.#isUnmarked : mark === this.#mark;
   }
 
-  get #requests(): Requests {
+  get #requests(): UploadRequests {
     return this.blob.requests;
   }
 
   /** Makes the blob, if there is none: one that is there would be emptied at once. */
-  async #make(): Promise<void> {
-    await this.#requests.lasting(async (once) => {
+  async #create(): Promise<void> {
+    await this.#requests.survivingStop(async (once) => {
       this.#isOurs = 'perhaps';
       const { status } = await once(this.#creation({ 'If-None-Match': '*' }), [201, CONFLICT]);
       if (status === CONFLICT) await this.#takeOver(once);
@@ -130,9 +131,9 @@ export class PageBlob implements Target {
   }
 
   /** Replaces a blob that an upload was making when it was cut off. */
-  async #takeOver(once: Requests['once']): Promise<void> {
+  async #takeOver(once: UploadRequests['once']): Promise<void> {
     const { headers } = await once(this.blob.call('HEAD', {}, {}), [200]);
-    const [mark, etag] = [headers.get(MARK), headers.get('ETag')];
+    const [mark, etag] = [headers.get(UPLOAD_MARK), headers.get('ETag')];
     // An attempt before may have made it, and its answer was lost.
     if (mark === this.#mark) return;
     if (!mark || etag === null) {
@@ -150,14 +151,14 @@ export class PageBlob implements Target {
         'x-ms-blob-type': 'PageBlob',
         'x-ms-blob-content-length': String(this.#size),
         'x-ms-blob-sequence-number': this.#sequence,
-        [MARK]: this.#mark,
+        [UPLOAD_MARK]: this.#mark,
         ...condition,
       },
     );
   }
 
   /** Sends the end of the output, with the footer of a VHD: last, so that nothing else is a whole VHD. */
-  async #end(last: MakeCall | undefined): Promise<string | undefined> {
+  async #finish(last: MakeCall | undefined): Promise<string | undefined> {
     const once = this.#requests.once.bind(this.#requests);
     const etags = [];
     // From now on the blob is never replaced.
@@ -166,20 +167,20 @@ export class PageBlob implements Target {
       etags.push((await once(this.blob.call('PUT', { comp: 'metadata' }, {}), [200])).headers.get('ETag'));
     if (last) etags.push((await once(last, [201])).headers.get('ETag'));
     const etag = etags.at(-1);
-    const isRight = (headers: Headers) => this.existing || !headers.get(MARK);
+    const isRight = (headers: Headers) => this.existing || !headers.get(UPLOAD_MARK);
     return this.blob.confirm({ size: this.#size, isRight, ...(etag === undefined ? {} : { etag }) });
   }
 
   /** Looks at the blob that is there. */
-  async #find(): Promise<void> {
+  async #openExisting(): Promise<void> {
     const look = await this.#requests.look(this.blob.call('HEAD', {}, {}));
     if (look === 'missing') throw this.#requests.failed('there is no blob at this address', { code: 'blob-missing' });
-    if ('headers' in look && isOfSize(look.headers, this.#size) === false) {
+    if ('headers' in look && hasSize(look.headers, this.#size) === false) {
       const fields = { found: Number(look.headers.get('Content-Length')), size: this.#size };
       const sentence = `the blob has ${fields.found} bytes, and the output ${fields.size}`;
       throw this.#requests.failed(sentence, { code: 'size-differs', fields });
     }
-    this.#isFresh = await this.#hasNoPages();
+    this.#isBlank = await this.#hasNoPages();
   }
 
   /** Whether nothing was written to the blob yet; `false` where the server does not say. */
@@ -191,7 +192,7 @@ export class PageBlob implements Target {
 
   async #add(offset: number, bytes: Uint8Array): Promise<void> {
     const { offset: start, gathering } = this.#run;
-    if (start + gathering.length !== offset || gathering.length + bytes.length > MOST) await this.#send();
+    if (start + gathering.length !== offset || gathering.length + bytes.length > MAX_WRITE) await this.#send();
     if (this.#run.gathering.length === 0) this.#run.offset = offset;
     this.#run.gathering.add(bytes);
     await this.#run.digest.add(bytes);
@@ -201,7 +202,7 @@ export class PageBlob implements Target {
   async #send(): Promise<void> {
     const page = await this.#takePage();
     if (!page) return;
-    await this.#flight.begin(async () => {
+    await this.#flight.start(async () => {
       await this.#requests.send(page, [201]);
     });
   }
@@ -213,7 +214,7 @@ export class PageBlob implements Target {
     if (length === 0) return undefined;
     this.#run = emptyRun();
     const own = this.#headers('update', offset, length);
-    return this.blob.callWith(gathering.end(), await digest.take(), { comp: 'page' }, own);
+    return this.blob.callWithDigest(gathering.end(), await digest.take(), { comp: 'page' }, own);
   }
 
   #headers(action: 'update' | 'clear', offset: number, length: number): Record<string, string> {

@@ -15,7 +15,7 @@ import {
   TARGETS,
   upload,
 } from '../../e2e/support/units/uploads.js';
-import { Blob } from './azure.js';
+import { AzureBlob } from './azure-blob.js';
 import { BlockBlob } from './azure-block.js';
 import { PageBlob } from './azure-page.js';
 
@@ -209,7 +209,7 @@ test('page blob: one that was completed is never taken over', async () => {
 const EXISTING = `${PATH}-of-a-managed-disk`;
 /** Uploads to a page blob that is there. */
 const filling = (cloud: ReturnType<typeof cloudOf>, disk = DISK, options = {}) => {
-  const blob = new Blob(requestsTo(cloud, options), new URL(`https://cloud.test${EXISTING}?sig=secret`));
+  const blob = new AzureBlob(requestsTo(cloud, options), new URL(`https://cloud.test${EXISTING}?sig=secret`));
   return runClock(upload(new PageBlob(blob, true), disk).catch((thrown: unknown) => thrown));
 };
 const actions = ({ asked }: { asked: Asked[] }) =>
@@ -315,12 +315,12 @@ test.each([
   [{ virtualSize: 8 * MIB * 50_000 }, 16],
   [{}, 8],
 ])('block blob: blocks for %o have %i MiB', async (plan, size) => {
-  const protocol = new BlockBlob(new Blob(requestsTo(cloudOf()), new URL('https://cloud.test/azure/disk')));
+  const protocol = new BlockBlob(new AzureBlob(requestsTo(cloudOf()), new URL('https://cloud.test/azure/disk')));
   expect(await protocol.begin({ ascending: true, ...plan })).toBe(size * MIB);
 });
 
 test('block blob: where nobody knows the size, blocks grow, and 4 TiB have room in 50,000', async () => {
-  const protocol = new BlockBlob(new Blob(requestsTo(cloudOf()), new URL('https://cloud.test/azure/disk')));
+  const protocol = new BlockBlob(new AzureBlob(requestsTo(cloudOf()), new URL('https://cloud.test/azure/disk')));
   await protocol.begin({ ascending: true });
   const sizeOf = protocol.sizeOf!;
   expect([0, 4999, 5000, 19_999, 20_000, 49_999].map((number) => sizeOf(number) / MIB)).toEqual([

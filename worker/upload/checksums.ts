@@ -1,10 +1,10 @@
 // Checksums that S3 states of a part in a header, where its ETag is no digest. Amazon S3 User Guide, "Checking object
 // integrity": base64 of the big-endian value.
 
-import { type Body, piecesOf } from './body.js';
 import { toBase64 } from './md5.js';
+import { type Body, piecesOf } from './request-body.js';
 
-type Digest = (body: Body) => Promise<Uint8Array | undefined>;
+type ChecksumFunction = (body: Body) => Promise<Uint8Array | undefined>;
 
 /** The reversed polynomials of CRCs, as their high and low 32 bits, and their sizes in bytes. */
 const CRCS: Record<string, [high: number, low: number, size: number]> = {
@@ -14,7 +14,7 @@ const CRCS: Record<string, [high: number, low: number, size: number]> = {
 };
 const SHAS: Record<string, string> = { sha1: 'SHA-1', sha256: 'SHA-256' };
 
-const DIGESTS: Record<string, Digest> = {
+const DIGESTS: Record<string, ChecksumFunction> = {
   ...Object.fromEntries(Object.entries(CRCS).map(([name, crc]) => [name, (body) => crcOf(body, ...crc)])),
   ...Object.fromEntries(Object.entries(SHAS).map(([name, sha]) => [name, (body) => shaOf(body, sha)])),
 };

@@ -2,14 +2,14 @@
 
 import { DecantError } from '../errors/errors.js';
 import { TransientFailure } from '../http/http-failures.js';
-import type { MakeCall, Requests } from './requests.js';
+import type { MakeCall, UploadRequests } from './upload-requests.js';
 
 /** Says why a finished object could not be confirmed. */
 export const unconfirmed = (reason: string): string =>
   `The server has taken the upload, and did not confirm that the object is complete: ${reason}`;
 
 /** The error of an object that is not the one that was sent. */
-export const otherObject = (): DecantError =>
+export const objectDiffers = (): DecantError =>
   new DecantError('target', 'the object on the server is not the one that was uploaded', { code: 'object-differs' });
 
 /** The server has not finished the upload: another attempt may. */
@@ -20,7 +20,7 @@ export class Unfinished extends TransientFailure {
 }
 
 /** What the server should say of a finished object. */
-export interface Expected {
+export interface ExpectedObject {
   /** In bytes. */
   size: number;
   /** The ETag of the answer that completed it; `null` where that had none. */
@@ -32,16 +32,16 @@ export interface Expected {
 }
 
 /** A server's clocks may differ by so much, in milliseconds. */
-const CLOCKS = 60_000;
+const MAX_CLOCK_SKEW = 60_000;
 
 /**
  * Asks for the finished object by HEAD. Resolves to the reason why the server could not confirm it, or to `undefined` where it
  * has. Fails where it has another object, and with `Unfinished` where it has none.
  */
 export async function confirm(
-  requests: Requests,
+  requests: UploadRequests,
   head: MakeCall,
-  { size, etag, since, isRight = () => true }: Expected,
+  { size, etag, since, isRight = () => true }: ExpectedObject,
 ): Promise<string | undefined> {
   const look = await requests.look(head);
   if (look === 'missing') throw new Unfinished('the server has completed the upload, and has no object');
@@ -51,11 +51,11 @@ export async function confirm(
   // An answer without an ETag was not the server's, if this one has an ETag.
   const isForeign = etag === null && found !== null;
   if (isForeign || !isRight(headers)) throw new Unfinished('the server has not done what it was asked for');
-  if (etag && found !== null && bare(found) !== bare(etag)) throw otherObject();
-  if (isPage(headers)) throw otherObject();
-  const hasSize = isOfSize(headers, size);
-  if (hasSize === undefined) return unconfirmed('its answer to HEAD does not state the size');
-  if (!hasSize || (since !== undefined && isOlder(headers, since))) throw otherObject();
+  if (etag && found !== null && bareEtag(found) !== bareEtag(etag)) throw objectDiffers();
+  if (isHtml(headers)) throw objectDiffers();
+  const isComplete = hasSize(headers, size);
+  if (isComplete === undefined) return unconfirmed('its answer to HEAD does not state the size');
+  if (!isComplete || (since !== undefined && isOlder(headers, since))) throw objectDiffers();
   return undefined;
 }
 
@@ -63,14 +63,14 @@ export async function confirm(
 export function isOlder(headers: Headers, since: number): boolean | undefined {
   const [now, changed] = [headers.get('Date'), headers.get('Last-Modified')].map((date) => Date.parse(date ?? ''));
   const age = now! - changed!;
-  return Number.isNaN(age) ? undefined : age > performance.now() - since + CLOCKS;
+  return Number.isNaN(age) ? undefined : age > performance.now() - since + MAX_CLOCK_SKEW;
 }
 
 /** Whether a web page has come: an object of an upload is none. */
-export const isPage = (headers: Headers): boolean => headers.get('Content-Type')?.startsWith('text/html') === true;
+export const isHtml = (headers: Headers): boolean => headers.get('Content-Type')?.startsWith('text/html') === true;
 
 /** Whether an object has `size` bytes by its headers; `undefined` where they do not say. */
-export function isOfSize(headers: Headers, size: number): boolean | undefined {
+export function hasSize(headers: Headers, size: number): boolean | undefined {
   const length = headers.get('Content-Length');
   if (length === null || !/^\d+$/.test(length)) return undefined;
   if (Number(length) === size) return true;
@@ -79,4 +79,4 @@ export function isOfSize(headers: Headers, size: number): boolean | undefined {
 }
 
 /** Servers put an ETag in quotes in some places and not in others. */
-export const bare = (etag: string): string => etag.replace(/^W\//, '').replaceAll('"', '');
+export const bareEtag = (etag: string): string => etag.replace(/^W\//, '').replaceAll('"', '');

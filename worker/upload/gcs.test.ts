@@ -16,7 +16,7 @@ import {
   upload,
 } from '../../e2e/support/units/uploads.js';
 import { Gcs } from './gcs.js';
-import { SOMEBODY as OTHERS } from './lacking.js';
+import { OTHER_SENDER as OTHERS } from './missing-header.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

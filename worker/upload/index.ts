@@ -6,26 +6,26 @@ import { addressOf } from '../http/address.js';
 import { checkHttpOptions } from '../http/http-options.js';
 import { milliseconds } from '../http/time-outs.js';
 import type { Target } from '../public/types.js';
-import { OneConversion, type Protocol, UploadTarget } from './ascending-target.js';
-import { Blob } from './azure.js';
+import { SingleUseTarget, type UploadProtocol, UploadTarget } from './ascending-target.js';
+import { AzureBlob } from './azure-blob.js';
 import { BlockBlob } from './azure-block.js';
 import { PageBlob } from './azure-page.js';
 import { Gcs } from './gcs.js';
 import { Put } from './put.js';
-import { Requests, TIMEOUT } from './requests.js';
 import { S3 } from './s3.js';
 import { S3Journal } from './s3-journal.js';
 import { checkKeys, signedUrl, signerOf } from './s3-sign.js';
 import type { S3Options } from './s3-types.js';
 import { Tus } from './tus.js';
-import type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadOptions } from './types.js';
 import { GCS_OPTIONS, PAGE_BLOB_OPTIONS, S3_KEYS, S3_OPTIONS, TUS_OPTIONS, UPLOAD_OPTIONS } from './upload-options.js';
+import { TIMEOUT, UploadRequests } from './upload-requests.js';
+import type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadOptions } from './upload-types.js';
 
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from '../http/http-types.js';
 export type { RequestLimit } from '../http/request-limit.js';
 export type { Bytes, Network, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';
 export type { S3Keys, S3Options, S3Request } from './s3-types.js';
-export type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadJournal, UploadOptions } from './types.js';
+export type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadJournal, UploadOptions } from './upload-types.js';
 
 /** Fails with `usage` where `options` of `call` are not what their type says. */
 function check(call: string, options: UploadOptions, names: readonly string[]): void {
@@ -34,12 +34,12 @@ function check(call: string, options: UploadOptions, names: readonly string[]): 
 }
 
 /** The place at `url`, and the requests to it. */
-function place(url: string | URL, options: UploadOptions): { url: URL; requests: Requests } {
+function place(url: string | URL, options: UploadOptions): { url: URL; requests: UploadRequests } {
   const address = addressOf(url);
-  return { url: address.url, requests: new Requests(address, options) };
+  return { url: address.url, requests: new UploadRequests(address, options) };
 }
 
-const upload = (protocol: Protocol): Target => new OneConversion(new UploadTarget(protocol));
+const upload = (protocol: UploadProtocol): Target => new SingleUseTarget(new UploadTarget(protocol));
 
 /**
  * An object of S3, or of what speaks as S3 does, by a multipart upload: it appears when it is complete, and replaces what
@@ -53,7 +53,7 @@ export function s3Target(options: S3Options): Target {
     options.journal && new S3Journal(options.journal, milliseconds('timeout', options.timeout ?? TIMEOUT));
   if ('sign' in options) {
     if (typeof options.sign !== 'function') throw new DecantError('usage', "'sign' must be a function");
-    const requests = new Requests(undefined, options);
+    const requests = new UploadRequests(undefined, options);
     return upload(new S3(requests, async (request) => signedUrl(await options.sign(request)), journal));
   }
   if (globalThis.process?.versions?.node === undefined) {
@@ -97,7 +97,7 @@ export function tusTarget(url: string | URL, options: TusOptions = {}): Target {
 export function putTarget(url: string | URL, options: UploadOptions = {}): Target {
   check('putTarget', options, UPLOAD_OPTIONS);
   const { url: at, requests } = place(url, options);
-  return new OneConversion(new Put(requests, at, options));
+  return new SingleUseTarget(new Put(requests, at, options));
 }
 
 /**
@@ -108,7 +108,7 @@ export function putTarget(url: string | URL, options: UploadOptions = {}): Targe
 export function azurePageBlobTarget(url: string | URL, options: AzurePageBlobOptions = {}): Target {
   check('azurePageBlobTarget', options, PAGE_BLOB_OPTIONS);
   const { url: at, requests } = place(url, options);
-  return new OneConversion(new PageBlob(new Blob(requests, at), options.existing));
+  return new SingleUseTarget(new PageBlob(new AzureBlob(requests, at), options.existing));
 }
 
 /**
@@ -118,5 +118,5 @@ export function azurePageBlobTarget(url: string | URL, options: AzurePageBlobOpt
 export function azureBlockBlobTarget(url: string | URL, options: UploadOptions = {}): Target {
   check('azureBlockBlobTarget', options, UPLOAD_OPTIONS);
   const { url: at, requests } = place(url, options);
-  return upload(new BlockBlob(new Blob(requests, at)));
+  return upload(new BlockBlob(new AzureBlob(requests, at)));
 }

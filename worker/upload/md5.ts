@@ -28,10 +28,10 @@ async function begin(): Promise<Hash> {
 
 const ZEROS = new Uint8Array(STEP);
 /** A part has no more. */
-const MOST_DUE = 512 << 20;
+const MAX_PENDING_ZEROS = 512 << 20;
 
 /** A digest of what comes in pieces. */
-export class Digest {
+export class Md5 {
   #hash: Promise<Hash> | undefined;
   /** Zeros that the hash does not have yet: there is none while nothing else has come. */
   #zeros = 0;
@@ -46,7 +46,7 @@ export class Digest {
 
   async addZeros(length: number): Promise<void> {
     this.#zeros += length;
-    if (this.#hash || this.#zeros > MOST_DUE) await this.#addDueZeros();
+    if (this.#hash || this.#zeros > MAX_PENDING_ZEROS) await this.#addDueZeros();
   }
 
   /** The digest of all that was added since the last call. */
@@ -92,7 +92,7 @@ export class Digest {
 }
 
 export async function md5(bytes: Uint8Array): Promise<Uint8Array> {
-  const digest = new Digest();
+  const digest = new Md5();
   await digest.add(bytes);
   return digest.take();
 }

@@ -14,7 +14,7 @@ import {
 } from '../../e2e/support/units/uploads.js';
 import type { TargetPlan } from '../public/types.js';
 import { Put } from './put.js';
-import type { UploadOptions } from './types.js';
+import type { UploadOptions } from './upload-types.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -4,10 +4,10 @@ import { DecantError } from '../errors/errors.js';
 import { milliseconds } from '../http/time-outs.js';
 import type { Network, Target, TargetEnd, TargetPlan } from '../public/types.js';
 import { endOf } from './ascending-target.js';
-import { isRefusal, requireAbsent } from './completing.js';
 import { confirm, Unfinished, unconfirmed } from './confirmation.js';
-import { type Answer, PATIENCE, type Requests, TIMEOUT } from './requests.js';
-import type { UploadOptions } from './types.js';
+import { isRefusal, requireAbsent } from './uncertain-completion.js';
+import { PATIENCE, TIMEOUT, type UploadRequests, type UploadResponse } from './upload-requests.js';
+import type { UploadOptions } from './upload-types.js';
 
 /** The server works on the request after its answer. */
 const ACCEPTED = 202;
@@ -27,7 +27,7 @@ export class Put implements Target {
   #last: Uint8Array | undefined;
   #size: number | undefined;
   readonly #since = performance.now();
-  #answer!: Promise<Answer>;
+  #answer!: Promise<UploadResponse>;
   /** Fails as the answer does, and is never fulfilled. */
   #failure!: Promise<never>;
   #isAnswered = false;
@@ -36,7 +36,7 @@ export class Put implements Target {
   #isRefused = false;
 
   constructor(
-    private readonly requests: Requests,
+    private readonly requests: UploadRequests,
     private readonly url: URL,
     { timeout = TIMEOUT, patience = PATIENCE }: UploadOptions,
   ) {
@@ -137,7 +137,7 @@ export class Put implements Target {
     // The body breaks when the request does, which says more.
     const working = work.catch(() => this.#failure);
     try {
-      await this.requests.awaiting(Promise.race([working, late, this.#failure]), this.url.host);
+      await this.requests.whileWaiting(Promise.race([working, late, this.#failure]), this.url.host);
     } finally {
       clearTimeout(timer);
     }

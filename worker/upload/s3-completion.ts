@@ -4,12 +4,12 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { DecantError } from '../errors/errors.js';
 import { RequestRefused } from '../http/http-failures.js';
-import { Completing } from './completing.js';
-import { confirm, isOfSize, otherObject, Unfinished } from './confirmation.js';
+import { confirm, hasSize, objectDiffers, Unfinished } from './confirmation.js';
 import { md5 } from './md5.js';
-import type { MakeCall, Requests } from './requests.js';
-import { escapeXml, resultIn } from './s3-answers.js';
 import type { StoredPart } from './s3-journal.js';
+import { escapeXml, resultIn } from './s3-xml.js';
+import { CompletionTracker } from './uncertain-completion.js';
+import type { MakeCall, UploadRequests } from './upload-requests.js';
 
 /** The error of an upload that the server has no more, while it does not say of which object. */
 const uncertain = (): DecantError =>
@@ -48,7 +48,7 @@ export function isEtagOf(expected: string | undefined, etag: string | null | und
 }
 
 export class Completion {
-  readonly completing = new Completing();
+  readonly completing = new CompletionTracker();
   /**
    * Whether no later attempt can make the object of these parts: the server has refused them, or it has made an object, or has
    * forgotten the upload.
@@ -57,7 +57,7 @@ export class Completion {
 
   /** `complete` makes the request for a list of parts, `head` the one for the object. */
   constructor(
-    private readonly requests: Requests,
+    private readonly requests: UploadRequests,
     private readonly complete: (list: string) => MakeCall,
     private readonly head: MakeCall,
     private readonly uploaded: Uploaded,
@@ -70,7 +70,7 @@ export class Completion {
 
   async #attempt(): Promise<string | undefined> {
     const wasUncertain = this.completing.mayBeDone;
-    const { status, result } = await this.completing.by(() => this.#post(wasUncertain));
+    const { status, result } = await this.completing.track(() => this.#post(wasUncertain));
     if (status === 404 || result) this.isOver = true;
     if (result) return this.#confirm(result.etag);
     // An answer that is none of S3 is asked for again before the object is looked at.
@@ -97,7 +97,7 @@ export class Completion {
   async #confirm(etag: string | undefined): Promise<string | undefined> {
     const { parts, size } = this.uploaded;
     const isRight = isEtagOf(await etagOf(parts), etag);
-    if (isRight === false) throw otherObject();
+    if (isRight === false) throw objectDiffers();
     return isRight ? undefined : confirm(this.requests, this.head, { size });
   }
 
@@ -109,11 +109,11 @@ export class Completion {
     if ('refusal' in look) throw isGone ? uncertain() : new Unfinished(NO_RESULT);
     const { headers } = look;
     const changedAt = Date.parse(headers.get('Last-Modified') ?? '');
-    const isNew = isOfSize(headers, size) === true && changedAt >= createdAt - CLOCK;
+    const isNew = hasSize(headers, size) === true && changedAt >= createdAt - CLOCK;
     const isRight = isEtagOf(await etagOf(parts), headers.get('ETag')) ?? (isNew || undefined);
     if (isRight) return undefined;
     if (!isGone) throw new Unfinished(NO_RESULT);
-    throw isRight === false ? otherObject() : uncertain();
+    throw isRight === false ? objectDiffers() : uncertain();
   }
 }
 

@@ -4,7 +4,7 @@
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { DecantError } from '../errors/errors.js';
 import { LONGEST_TIMER } from '../http/time-outs.js';
-import type { UploadJournal } from './types.js';
+import type { UploadJournal } from './upload-types.js';
 
 /** A line for the object, by its ETag: the digest of all parts, and their number. */
 const END = /^end ([0-9a-f]{32}-\d{1,5})$/;

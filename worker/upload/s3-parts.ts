@@ -2,8 +2,8 @@
 // size turns out to need more of them than there may be.
 
 import type { TargetPlan } from '../public/types.js';
-import { refusedSize } from './ascending-target.js';
-import type { SizeOf } from './parts.js';
+import { tooLarge } from './ascending-target.js';
+import type { PartSize } from './part-cutter.js';
 
 /** Amazon S3 User Guide, "Multipart upload limits". */
 const MOST_PARTS = 10_000;
@@ -23,7 +23,7 @@ export function partSize({ outputSize, virtualSize }: TargetPlan): number {
   if (most === undefined) return UNKNOWN;
   const needed = Math.ceil(most / MOST_PARTS / SMALLEST) * SMALLEST;
   if (needed > LARGEST) {
-    throw refusedSize(
+    throw tooLarge(
       `An upload to S3 takes at most ${LARGEST * MOST_PARTS} bytes, and the output may have ${Math.ceil(most)}`,
     );
   }
@@ -32,12 +32,12 @@ export function partSize({ outputSize, virtualSize }: TargetPlan): number {
 
 /** The sizes of the parts of an output of unknown size, of which the first ones have `size` bytes. */
 export const growingSize =
-  (size: number): SizeOf =>
+  (size: number): PartSize =>
   (number) =>
     number < GROWN ? size : LARGEST;
 
 /** Fails where there may not be as many parts: `offset` bytes were sent. */
 export function requireRoom(number: number, offset: number): void {
   if (number < MOST_PARTS) return;
-  throw refusedSize(`An upload to S3 takes at most ${MOST_PARTS} parts: ${offset} bytes here`);
+  throw tooLarge(`An upload to S3 takes at most ${MOST_PARTS} parts: ${offset} bytes here`);
 }

@@ -4,7 +4,7 @@
 import type { S3Request } from './s3-types.js';
 
 /** Returns the method and the query of a request. */
-export function askingFor({ action, uploadId = '', partNumber, partNumberMarker }: S3Request): {
+export function methodAndQuery({ action, uploadId = '', partNumber, partNumberMarker }: S3Request): {
   method: string;
   query: string;
 } {

@@ -2,7 +2,7 @@
 
 import { createHash, createHmac } from 'node:crypto';
 import { afterEach, expect, test, vi } from 'vitest';
-import { askingFor } from './s3-requests.js';
+import { methodAndQuery } from './s3-requests.js';
 import { presigned, signedUrl, signerOf } from './s3-sign.js';
 import type { S3Request } from './s3-types.js';
 
@@ -70,7 +70,7 @@ test.each<[S3Request, string]>([
   [{ action: 'abort', uploadId: 'a' }, 'DELETE uploadId=a'],
   [{ action: 'head' }, 'HEAD '],
 ])('%o: %s', (request, expected) => {
-  const { method, query } = askingFor(request);
+  const { method, query } = methodAndQuery(request);
   expect(`${method} ${query}`).toBe(expected);
 });
 

@@ -3,7 +3,7 @@
 import { AwsV4Signer } from 'aws4fetch';
 import { DecantError } from '../errors/errors.js';
 import { addressIn, decoded } from '../http/address.js';
-import { askingFor } from './s3-requests.js';
+import { methodAndQuery } from './s3-requests.js';
 import type { S3Keys, S3Request } from './s3-types.js';
 
 const REGION = 'us-east-1';
@@ -20,7 +20,7 @@ export function checkKeys(keys: S3Keys | undefined): void {
 /** Signs requests for the object at `url`. */
 export function signerOf(url: string | URL, keys: S3Keys): (request: S3Request) => Promise<string> {
   return (request) => {
-    const { method, query } = askingFor(request);
+    const { method, query } = methodAndQuery(request);
     return presigned(url, keys, method, query);
   };
 }

@@ -1,6 +1,6 @@
 // The public types of uploads to S3.
 
-import type { UploadJournal, UploadOptions } from './types.js';
+import type { UploadJournal, UploadOptions } from './upload-types.js';
 
 /**
  * A request to S3 that needs a signature, by what it is for. It names neither a method nor a query, nor the object: whoever

@@ -17,11 +17,11 @@ import {
 } from '../../e2e/support/units/uploads.js';
 import { resultOf } from '../../e2e/support/upload-protocols.js';
 import { s3Target } from './index.js';
-import { SOMEBODY as OTHERS } from './lacking.js';
+import { OTHER_SENDER as OTHERS } from './missing-header.js';
 import { S3 } from './s3.js';
-import { askingFor } from './s3-requests.js';
+import { methodAndQuery } from './s3-requests.js';
 import type { S3Request } from './s3-types.js';
-import type { UploadOptions } from './types.js';
+import type { UploadOptions } from './upload-types.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -38,7 +38,7 @@ test('each request is signed by what it does', async () => {
   const sign = async (request: S3Request) => {
     const { action, uploadId, partNumber } = request;
     seen.push([action, uploadId && 'uploadId', partNumber].filter(Boolean).join(' '));
-    return `https://cloud.test/s3/disk?${askingFor(request).query}`;
+    return `https://cloud.test/s3/disk?${methodAndQuery(request).query}`;
   };
   const protocol = new S3(requestsTo(cloud), sign, undefined, () => PART);
   expect(await protocol.begin(planOf(DISK))).toBe(PART);
@@ -98,7 +98,7 @@ test.each([
   const requests = requestsTo(cloud);
   const protocol = new S3(
     requests,
-    async (request) => `https://cloud.test/s3/disk?${askingFor(request).query}`,
+    async (request) => `https://cloud.test/s3/disk?${methodAndQuery(request).query}`,
     undefined,
     () => size,
   );
@@ -405,7 +405,7 @@ async function signedBy(sign: (request: S3Request) => unknown, options: UploadOp
   const failed = await runClock(failure(upload(target, DISK)));
   return { failed, calls, cloud };
 }
-const rightly = (request: S3Request) => `https://cloud.test/s3/disk?${askingFor(request).query}`;
+const rightly = (request: S3Request) => `https://cloud.test/s3/disk?${methodAndQuery(request).query}`;
 
 test('a sign that never settles is asked again, and given up', async () => {
   const { failed, calls } = await signedBy(() => new Promise(() => {}), { timeout: 2 });

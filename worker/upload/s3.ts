@@ -4,22 +4,22 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { NoAnswer, RequestRefused } from '../http/http-failures.js';
 import type { TargetPlan } from '../public/types.js';
-import type { Protocol, UploadBegun } from './ascending-target.js';
+import type { ResumedUpload, UploadProtocol } from './ascending-target.js';
 import { matchesChecksum } from './checksums.js';
-import { requireAbsent } from './completing.js';
-import { bare } from './confirmation.js';
-import { Flight } from './flight.js';
-import { lacking, SOMEBODY } from './lacking.js';
-import { Digest, toBase64 } from './md5.js';
-import type { Part, SizeOf } from './parts.js';
-import type { Answer, Call, Requests } from './requests.js';
-import { isNode } from './runtime.js';
-import { type ListedPart, partsIn, uploadIdIn } from './s3-answers.js';
+import { bareEtag } from './confirmation.js';
+import { InFlight } from './in-flight.js';
+import { isNode } from './is-node.js';
+import { Md5, toBase64 } from './md5.js';
+import { lacksHeader, OTHER_SENDER } from './missing-header.js';
+import type { PartSize, UploadPart } from './part-cutter.js';
 import { Completion, etagOf, isEtagOf } from './s3-completion.js';
 import type { LeftUpload, S3Journal, StoredPart } from './s3-journal.js';
 import { growingSize, partSize, requireRoom } from './s3-parts.js';
-import { askingFor } from './s3-requests.js';
+import { methodAndQuery } from './s3-requests.js';
 import type { S3Request } from './s3-types.js';
+import { type ListedPart, partsIn, uploadIdIn } from './s3-xml.js';
+import { requireAbsent } from './uncertain-completion.js';
+import type { UploadCall, UploadRequests, UploadResponse } from './upload-requests.js';
 
 /** Parts under way at once, and the bytes that they may have together. */
 const AT_ONCE = 4;
@@ -39,32 +39,32 @@ const CREATE: S3Request = { action: 'create' };
 const HEAD: S3Request = { action: 'head' };
 
 /** What a server says of a body that is not the one of the digest. */
-const DIFFERING = ['BadDigest', 'InvalidDigest'];
+const DIGEST_ERRORS = ['BadDigest', 'InvalidDigest'];
 /** How often a part may arrive as something else. */
-const MOST_WRONG = 3;
+const MAX_DIFFERING = 3;
 const WRONG = 'the server has stored other bytes than were sent';
 const HIDDEN = '; if it encrypts by keys of its own, its CORS rules have to expose x-amz-server-side-encryption';
 
-export class S3 implements Protocol {
+export class S3 implements UploadProtocol {
   #upload: { id: string } | undefined;
-  #flight!: Flight;
+  #flight!: InFlight;
   readonly #parts: StoredPart[] = [];
-  readonly digest = new Digest();
+  readonly digest = new Md5();
   #completion: Completion | undefined;
   /** Whether an earlier conversion has completed the upload: nothing is sent again. */
-  #isThere = false;
+  #isComplete = false;
   /** The size of the output so far, in bytes. */
   #size = 0;
   #createdAt = Number.NaN;
   readonly #since = performance.now();
   /** Whether the journal tells of this upload. */
-  #isNoted = false;
-  begun: UploadBegun | undefined;
-  sizeOf: SizeOf | undefined;
+  #isJournaled = false;
+  begun: ResumedUpload | undefined;
+  sizeOf: PartSize | undefined;
 
   /** With a journal it can go on with an upload that was cut off. */
   constructor(
-    readonly requests: Requests,
+    readonly requests: UploadRequests,
     private readonly sign: (request: S3Request) => Promise<string>,
     private readonly journal: S3Journal | undefined,
     private readonly partSizeOf = partSize,
@@ -76,40 +76,40 @@ export class S3 implements Protocol {
 
   async begin(plan: TargetPlan): Promise<number> {
     const size = this.partSizeOf(plan);
-    this.#flight = new Flight(mostOf(size));
+    this.#flight = new InFlight(partsInFlight(size));
     if (plan.outputSize === undefined) this.sizeOf = growingSize(size);
-    const left = await this.#left(plan.identity);
-    if (left && (await this.#goOn(left, size, plan))) return size;
+    const left = await this.#readJournal(plan.identity);
+    if (left && (await this.#resume(left, size, plan))) return size;
     const create = async () => ({ ...(await this.#call(CREATE)), headers: CONTENT });
     const created = await this.requests.begin(create, [200]);
     const id = uploadIdIn(created.text);
-    if (id === undefined) throw this.requests.failed(`the server does not say the ID of the upload; ${SOMEBODY}`);
+    if (id === undefined) throw this.requests.failed(`the server does not say the ID of the upload; ${OTHER_SENDER}`);
     this.#upload = { id };
     this.#createdAt = Date.parse(created.headers.get('Date') ?? '');
     // Not before: where nothing can be begun, what is left stays as it is.
-    if (left) await this.#remove(left);
+    if (left) await this.#abortLeft(left);
     const { identity } = plan;
     if (identity !== undefined) {
-      this.#isNoted = true;
+      this.#isJournaled = true;
       await this.journal?.begin({ identity, size, ...this.#upload });
     }
     return size;
   }
 
-  async part(part: Part): Promise<void> {
-    if (this.#isThere) return;
+  async part(part: UploadPart): Promise<void> {
+    if (this.#isComplete) return;
     requireRoom(part.number, part.offset);
     this.#size = part.offset + part.size;
-    if (this.sizeOf) this.#flight.most = mostOf(this.sizeOf(part.number));
+    if (this.sizeOf) this.#flight.most = partsInFlight(this.sizeOf(part.number));
     const digest = await this.digest.take();
-    await this.#flight.begin(() => this.#send(part, digest));
+    await this.#flight.start(() => this.#send(part, digest));
   }
 
   async complete(): Promise<string | undefined> {
     let unconfirmed: string | undefined;
-    if (!this.#isThere) {
-      await this.#flight.all();
-      await this.#noteEnd();
+    if (!this.#isComplete) {
+      await this.#flight.finish();
+      await this.#journalEtag();
       unconfirmed = await this.#complete();
     }
     await this.#forget();
@@ -119,11 +119,11 @@ export class S3 implements Protocol {
   async abort(keep: boolean): Promise<boolean> {
     const isBegun = this.#upload !== undefined;
     const isKept =
-      keep && isBegun && this.#isNoted && this.#completion?.isOver !== true && this.journal?.hasAny === true;
+      keep && isBegun && this.#isJournaled && this.#completion?.isOver !== true && this.journal?.hasAny === true;
     await this.journal?.end();
     // First: the next upload may have begun with the journal when the server has answered. What it tells of one that was not
     // even looked at stays.
-    if (isBegun && this.#isNoted && !isKept) await this.journal?.clear();
+    if (isBegun && this.#isJournaled && !isKept) await this.journal?.clear();
     if (!isBegun || isKept) return isKept;
     await this.requests.remove(() => this.#call(this.#removal()));
     if (this.#completion?.completing.mayBeDone) await this.#requireAbsent();
@@ -139,9 +139,9 @@ export class S3 implements Protocol {
 
   async #complete(): Promise<string | undefined> {
     const { requests } = this;
-    const request: S3Request = { action: 'complete', ...this.#named };
+    const request: S3Request = { action: 'complete', ...this.#uploadId };
     const headers = { 'Content-Type': 'application/xml' };
-    const call = async (body: string): Promise<Call> => {
+    const call = async (body: string): Promise<UploadCall> => {
       return { ...(await this.#call(request)), headers, body, completing: true };
     };
     const complete = (body: string) => () => call(body);
@@ -157,27 +157,27 @@ export class S3 implements Protocol {
   }
 
   /** Notes by which ETag a later conversion recognises the object, if this one is killed before it knows of it. */
-  async #noteEnd(): Promise<void> {
-    const etag = this.#isNoted ? await etagOf(this.#parts) : undefined;
+  async #journalEtag(): Promise<void> {
+    const etag = this.#isJournaled ? await etagOf(this.#parts) : undefined;
     if (etag !== undefined) await this.journal?.addEnd(etag);
   }
 
   /** Goes on with the upload that is `left`, if it is this one's and still there, or has become the object. */
-  async #goOn(left: LeftUpload, size: number, { identity, virtualSize = 0 }: TargetPlan): Promise<boolean> {
+  async #resume(left: LeftUpload, size: number, { identity, virtualSize = 0 }: TargetPlan): Promise<boolean> {
     if (left.identity !== identity || left.size !== size) return false;
     this.#upload = { id: left.id };
-    this.#isNoted = true;
-    const there = await this.#countThere(left);
-    this.#isThere = there === 0 && (await this.#isObject(left));
+    this.#isJournaled = true;
+    const there = await this.#countStored(left);
+    this.#isComplete = there === 0 && (await this.#isObject(left));
     // An output may have more than the disk.
-    const count = Math.min(this.#isThere ? left.parts.length : there, Math.floor(virtualSize / size));
-    if (count > 0 || this.#isThere) {
+    const count = Math.min(this.#isComplete ? left.parts.length : there, Math.floor(virtualSize / size));
+    if (count > 0 || this.#isComplete) {
       this.#parts.push(...left.parts.slice(0, count));
       this.begun = { parts: count, written: left.written[count - 1] ?? 0 };
       return true;
     }
     this.#upload = undefined;
-    this.#isNoted = false;
+    this.#isJournaled = false;
     return false;
   }
 
@@ -189,13 +189,13 @@ export class S3 implements Protocol {
   }
 
   /** Has the server forget an upload that is left. Where it does not, a rule of the bucket removes that. */
-  async #remove({ id }: LeftUpload): Promise<void> {
+  async #abortLeft({ id }: LeftUpload): Promise<void> {
     await this.#ask(this.#removal(id), [200, 204, 404]).catch(() => {});
     await this.journal!.clear();
   }
 
   /** What the journal tells of. Without `resume` one that cannot be read counts as empty. */
-  async #left(identity: string | undefined): Promise<LeftUpload | undefined> {
+  async #readJournal(identity: string | undefined): Promise<LeftUpload | undefined> {
     try {
       return await this.journal?.read();
     } catch (thrown) {
@@ -205,9 +205,9 @@ export class S3 implements Protocol {
   }
 
   /** How many of the parts that were noted the server has, from the first one on. It lists them in pages. */
-  async #countThere({ parts, size }: LeftUpload): Promise<number> {
+  async #countStored({ parts, size }: LeftUpload): Promise<number> {
     for (let count = 0; ; ) {
-      const list: S3Request = { action: 'list', ...this.#named, partNumberMarker: count };
+      const list: S3Request = { action: 'list', ...this.#uploadId, partNumberMarker: count };
       const { status, text } = await this.#ask(list, [200, ...NOT_LISTED]);
       if (status !== 200) return 0;
       const listed = partsIn(text);
@@ -221,16 +221,16 @@ export class S3 implements Protocol {
     return { action: 'abort', uploadId };
   }
 
-  async #send(part: Part, digest: Uint8Array): Promise<void> {
-    const request: S3Request = { action: 'part', ...this.#named, partNumber: part.number + 1 };
+  async #send(part: UploadPart, digest: Uint8Array): Promise<void> {
+    const request: S3Request = { action: 'part', ...this.#uploadId, partNumber: part.number + 1 };
     const call = async (headers = {}) => ({ ...(await this.#call(request)), headers, body: part.body });
-    for (let attempt = 1; attempt <= MOST_WRONG; attempt += 1) {
+    for (let attempt = 1; attempt <= MAX_DIFFERING; attempt += 1) {
       const answer = await (attempt === 1 ? this.requests.send(call, [200]) : this.#sendChecked(call, digest));
-      const stored = answer && (await this.#stored(answer, part, digest, attempt > 1));
+      const stored = answer && (await this.#checkStored(answer, part, digest, attempt > 1));
       if (!stored) continue;
       this.#parts[part.number] = stored;
       // A later conversion sends at least the last part: it has the end of the output.
-      if (!part.isLast && this.#isNoted) await this.journal?.add(part.number, stored, part.written);
+      if (!part.isLast && this.#isJournaled) await this.journal?.add(part.number, stored, part.written);
       return;
     }
     throw this.requests.failed(isNode() ? WRONG : WRONG + HIDDEN, { code: 'part-differs' });
@@ -238,15 +238,15 @@ export class S3 implements Protocol {
 
   /** Sends a part with its digest, which the server checks. `undefined` where it has received something else. */
   async #sendChecked(
-    call: (headers: Record<string, string>) => Promise<Call>,
+    call: (headers: Record<string, string>) => Promise<UploadCall>,
     digest: Uint8Array,
-  ): Promise<Answer | undefined> {
+  ): Promise<UploadResponse | undefined> {
     const checked = () => call({ 'Content-MD5': toBase64(digest) });
     const attempt = async () => {
       try {
         return await this.requests.once(checked, [200]);
       } catch (thrown) {
-        if (thrown instanceof RequestRefused && DIFFERING.includes(thrown.serverCode ?? '')) return undefined;
+        if (thrown instanceof RequestRefused && DIGEST_ERRORS.includes(thrown.serverCode ?? '')) return undefined;
         // The CORS rules of a bucket may not allow this header.
         if (thrown instanceof NoAnswer && typeof document !== 'undefined') return undefined;
         throw thrown;
@@ -259,15 +259,15 @@ export class S3 implements Protocol {
    * What an answer says of a part; `undefined` where the server has stored something else than was sent. `isChecked` says whether
    * it has compared the digest itself: then an ETag that differs is none.
    */
-  async #stored(
-    { status, headers }: Answer,
-    { body }: Part,
+  async #checkStored(
+    { status, headers }: UploadResponse,
+    { body }: UploadPart,
     digest: Uint8Array,
     isChecked: boolean,
   ): Promise<StoredPart | undefined> {
     const etag = headers.get('ETag');
     if (etag === null)
-      throw this.requests.failed(`the server does not identify a part that it has: ${lacking(status, 'ETag')}`);
+      throw this.requests.failed(`the server does not identify a part that it has: ${lacksHeader(status, 'ETag')}`);
     const hex = /^"([0-9a-f]{32})"$/i.exec(etag)?.[1];
     // With keys of its own, or of the caller's, the server calls parts by something else.
     const isEncrypted = headers.get('x-amz-server-side-encryption')?.startsWith('aws:kms');
@@ -277,22 +277,22 @@ export class S3 implements Protocol {
   }
 
   /** The upload, as requests name it. */
-  get #named(): { uploadId: string } {
+  get #uploadId(): { uploadId: string } {
     return { uploadId: this.#upload!.id };
   }
 
-  #ask(request: S3Request, accepted: readonly number[]): Promise<Answer> {
+  #ask(request: S3Request, accepted: readonly number[]): Promise<UploadResponse> {
     return this.requests.send(() => this.#call(request), accepted);
   }
 
-  async #call(request: S3Request): Promise<Call> {
-    return { method: askingFor(request).method, url: await this.sign(request) };
+  async #call(request: S3Request): Promise<UploadCall> {
+    return { method: methodAndQuery(request).method, url: await this.sign(request) };
   }
 }
 
 /** How many parts of `size` bytes are under way at once. */
-const mostOf = (size: number): number => Math.max(1, Math.min(AT_ONCE, Math.floor(MEMORY / size)));
+const partsInFlight = (size: number): number => Math.max(1, Math.min(AT_ONCE, Math.floor(MEMORY / size)));
 
 /** Whether a part is there as it was noted. Where no ETag is listed, the server compares them when it completes the upload. */
 const isPart = (listed: ListedPart | undefined, { etag }: StoredPart, size: number): boolean =>
-  listed !== undefined && listed.size === size && (listed.etag ?? bare(etag)) === bare(etag);
+  listed !== undefined && listed.size === size && (listed.etag ?? bareEtag(etag)) === bareEtag(etag);

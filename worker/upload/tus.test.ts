@@ -14,7 +14,7 @@ import {
   TARGETS,
   upload,
 } from '../../e2e/support/units/uploads.js';
-import { SOMEBODY as OTHERS } from './lacking.js';
+import { OTHER_SENDER as OTHERS } from './missing-header.js';
 import { Tus } from './tus.js';
 
 beforeEach(() => void vi.useFakeTimers());

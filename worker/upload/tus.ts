@@ -3,14 +3,14 @@
 import { DecantError } from '../errors/errors.js';
 import { RequestRefused, TransientFailure } from '../http/http-failures.js';
 import type { TargetPlan } from '../public/types.js';
-import type { Protocol } from './ascending-target.js';
-import { type Body, zeros } from './body.js';
+import { appendPart } from './append-part.js';
+import type { UploadProtocol } from './ascending-target.js';
 import { unconfirmed } from './confirmation.js';
-import { Flight } from './flight.js';
-import { lacking } from './lacking.js';
-import { appendPart } from './offsets.js';
-import type { Part } from './parts.js';
-import type { Answer, MakeCall, Requests } from './requests.js';
+import { InFlight } from './in-flight.js';
+import { lacksHeader } from './missing-header.js';
+import type { UploadPart } from './part-cutter.js';
+import { type Body, zeros } from './request-body.js';
+import type { MakeCall, UploadRequests, UploadResponse } from './upload-requests.js';
 
 const CHUNK = 16 << 20;
 const VERSION = { 'Tus-Resumable': '1.0.0' };
@@ -20,8 +20,8 @@ const NO_LENGTH = 'the server has not taken the length of the file';
 /** Nobody may ask for the file. */
 const CLOSED = [401, 403, 405, 501];
 
-export class Tus implements Protocol {
-  readonly #flight = new Flight(1);
+export class Tus implements UploadProtocol {
+  readonly #flight = new InFlight(1);
   #file: URL | undefined;
   #isDeferred = false;
   /** Whether the server knows the length: it takes it once. */
@@ -31,7 +31,7 @@ export class Tus implements Protocol {
   #isRepeated = false;
 
   constructor(
-    readonly requests: Requests,
+    readonly requests: UploadRequests,
     /** Where uploads are begun. */
     private readonly url: URL,
     private readonly name: string | undefined,
@@ -46,16 +46,16 @@ export class Tus implements Protocol {
     const { status, headers } = await this.requests.begin(call, [201]);
     const location = headers.get('Location');
     if (location === null)
-      throw this.requests.failed(`the server does not say where the upload is: ${lacking(status, 'Location')}`);
+      throw this.requests.failed(`the server does not say where the upload is: ${lacksHeader(status, 'Location')}`);
     this.#file = this.requests.continuation(this.url, location);
     return CHUNK;
   }
 
-  async part(part: Part): Promise<void> {
+  async part(part: UploadPart): Promise<void> {
     this.#size = part.offset + part.size;
     // Of an upload without bytes all is there.
     if (this.#size === 0 && !this.#isDeferred) return;
-    await this.#flight.begin(() =>
+    await this.#flight.start(() =>
       appendPart(this.requests, part, {
         append: (offset, body) => this.#append(offset, body, part.isLast),
         end: () => this.#end(),
@@ -64,7 +64,7 @@ export class Tus implements Protocol {
   }
 
   async complete(): Promise<string | undefined> {
-    await this.#flight.all();
+    await this.#flight.finish();
     return this.requests.retrying(() => this.#confirm());
   }
 
@@ -87,7 +87,7 @@ export class Tus implements Protocol {
     return offsetOf(await this.#head([200, 204]));
   }
 
-  async #head(accepted: readonly number[]): Promise<Answer> {
+  async #head(accepted: readonly number[]): Promise<UploadResponse> {
     const answer = await this.requests.once(this.#call('HEAD', this.#file!, {}), [...accepted, ...BUSY]);
     if (BUSY.includes(answer.status)) throw new TransientFailure(`the server answered ${answer.status}`);
     this.#isDeclared ||= answer.headers.has('Upload-Length');
@@ -125,10 +125,10 @@ export class Tus implements Protocol {
 /** The error of a file that the server does not regard as whole. */
 const incomplete = (reason: string): DecantError => new DecantError('target', reason, { code: 'upload-incomplete' });
 
-function offsetOf({ status, headers }: Answer): number {
+function offsetOf({ status, headers }: UploadResponse): number {
   const offset = headers.get('Upload-Offset');
   if (offset === null || !/^\d+$/.test(offset)) {
-    throw new Error(`the server does not say how much it has: ${lacking(status, 'Upload-Offset')}`);
+    throw new Error(`the server does not say how much it has: ${lacksHeader(status, 'Upload-Offset')}`);
   }
   return Number(offset);
 }

@@ -2,7 +2,7 @@
 
 import { namesOf } from '../errors/option-names.js';
 import type { S3Keys, S3Options } from './s3-types.js';
-import type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadOptions } from './types.js';
+import type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadOptions } from './upload-types.js';
 
 const UPLOAD = { credentials: true, fetch: true, patience: true, timeout: true } as const;
 

@@ -1,8 +1,8 @@
 // What unit tests of the requests of an upload share: a server that is a list of replies.
 
 import { addressOf } from '../../../worker/http/address.js';
-import { type Call, Requests } from '../../../worker/upload/requests.js';
-import type { UploadOptions } from '../../../worker/upload/types.js';
+import { type UploadCall, UploadRequests } from '../../../worker/upload/upload-requests.js';
+import type { UploadOptions } from '../../../worker/upload/upload-types.js';
 import { failure, runClock } from './uploads.js';
 
 export const PLACE = 'https://cloud.test/disk';
@@ -27,20 +27,20 @@ export function scripted(...replies: Reply[]) {
   return { fetch: fetch as typeof globalThis.fetch, calls, waits };
 }
 
-export const putting = (length = 1): (() => Call) => {
+export const putting = (length = 1): (() => UploadCall) => {
   const call = { method: 'PUT', url: PLACE, body: new Uint8Array(length) };
   return () => call;
 };
 
 /** Sends a body of `length` bytes; the message of the failure, if there is one. */
-export function sending(requests: Requests, length = 1): Promise<string> {
+export function sending(requests: UploadRequests, length = 1): Promise<string> {
   return runClock(failure(requests.send(putting(length), [200])));
 }
 
 /** Requests to such a server. */
 export function over(replies: Reply[], options: UploadOptions = {}) {
   const server = scripted(...replies);
-  return { ...server, requests: new Requests(ADDRESS, { fetch: server.fetch, ...options }) };
+  return { ...server, requests: new UploadRequests(ADDRESS, { fetch: server.fetch, ...options }) };
 }
 
 /** A reply that comes after so many milliseconds. */

@@ -1,7 +1,7 @@
 // What unit tests of resumed uploads to S3 share: an upload that is cut off, and its journal in memory.
 
 import { vi } from 'vitest';
-import type { UploadJournal } from '../../../worker/upload/types.js';
+import type { UploadJournal } from '../../../worker/upload/upload-types.js';
 import type { Asked, Cloud } from '../cloud.js';
 import { failure, PART, planOf, runClock, DISK as SMALL, s3Over, upload } from './uploads.js';
 

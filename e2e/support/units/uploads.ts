@@ -4,19 +4,19 @@
 import { vi } from 'vitest';
 import { addressOf } from '../../../worker/http/address.js';
 import type { Target, TargetEnd, TargetPlan } from '../../../worker/public/types.js';
-import { type Protocol, UploadTarget } from '../../../worker/upload/ascending-target.js';
-import { Blob } from '../../../worker/upload/azure.js';
+import { type UploadProtocol, UploadTarget } from '../../../worker/upload/ascending-target.js';
+import { AzureBlob } from '../../../worker/upload/azure-blob.js';
 import { BlockBlob } from '../../../worker/upload/azure-block.js';
 import { PageBlob } from '../../../worker/upload/azure-page.js';
 import { Gcs } from '../../../worker/upload/gcs.js';
 import { Put } from '../../../worker/upload/put.js';
-import { Requests } from '../../../worker/upload/requests.js';
 import { S3 } from '../../../worker/upload/s3.js';
 import { S3Journal } from '../../../worker/upload/s3-journal.js';
-import { askingFor } from '../../../worker/upload/s3-requests.js';
+import { methodAndQuery } from '../../../worker/upload/s3-requests.js';
 import type { S3Request } from '../../../worker/upload/s3-types.js';
 import { Tus } from '../../../worker/upload/tus.js';
-import type { UploadJournal, UploadOptions } from '../../../worker/upload/types.js';
+import { UploadRequests } from '../../../worker/upload/upload-requests.js';
+import type { UploadJournal, UploadOptions } from '../../../worker/upload/upload-types.js';
 import { Cloud, type CloudOptions } from '../cloud.js';
 import { random } from '../random.js';
 
@@ -44,7 +44,7 @@ export const cloudOf = (options: CloudOptions = {}): Cloud =>
   new Cloud({ limits: { smallestPart: 0, chunkUnit: PART / 2 }, ...options });
 
 /** `protocol` with small parts. */
-const withParts = (protocol: Protocol): Protocol => ({
+const withParts = (protocol: UploadProtocol): UploadProtocol => ({
   requests: protocol.requests,
   ...(protocol.digest ? { digest: protocol.digest } : {}),
   begin: (plan) => protocol.begin(plan).then(() => PART),
@@ -53,8 +53,8 @@ const withParts = (protocol: Protocol): Protocol => ({
   abort: (keep) => protocol.abort(keep),
 });
 
-export const requestsTo = (cloud: Pick<Cloud, 'fetch'>, options: UploadOptions = {}): Requests =>
-  new Requests(ADDRESS, { fetch: cloud.fetch, ...options });
+export const requestsTo = (cloud: Pick<Cloud, 'fetch'>, options: UploadOptions = {}): UploadRequests =>
+  new UploadRequests(ADDRESS, { fetch: cloud.fetch, ...options });
 
 type Make = (cloud: Pick<Cloud, 'fetch'>, options?: UploadOptions) => Target;
 
@@ -65,14 +65,14 @@ export function s3Over(
 ): Target {
   const sign = async (request: S3Request) => {
     signed.push(request.action);
-    return `${ORIGIN}/s3/disk?${askingFor(request).query}`;
+    return `${ORIGIN}/s3/disk?${methodAndQuery(request).query}`;
   };
   const notes = journal && new S3Journal(journal, (options.timeout ?? 30) * 1000);
   return new UploadTarget(new S3(requestsTo(cloud, options), sign, notes, () => PART));
 }
 
-const blobOver = (cloud: Pick<Cloud, 'fetch'>, options?: UploadOptions): Blob =>
-  new Blob(requestsTo(cloud, options), new URL(`${ORIGIN}/azure/disk?sig=secret`));
+const blobOver = (cloud: Pick<Cloud, 'fetch'>, options?: UploadOptions): AzureBlob =>
+  new AzureBlob(requestsTo(cloud, options), new URL(`${ORIGIN}/azure/disk?sig=secret`));
 
 /** A target of each kind. */
 export const TARGETS = {

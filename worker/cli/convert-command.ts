@@ -1,0 +1,106 @@
+// `decant convert`.
+
+import { DecantError } from '../errors/errors.js';
+import { shownText } from '../errors/shown.js';
+import { addressOf, isHttp, lastingQuery } from '../http/address.js';
+import type { AnyImage, Output } from '../node.js';
+import type { Result } from '../public/types.js';
+import type { Command } from './arguments.js';
+import { awaitBeforeExit } from './clean-up.js';
+import { reportLost, reportUnlisted } from './lost-ranges.js';
+import { report } from './printing.js';
+import { ProgressLine } from './progress-line.js';
+import { shownInput } from './remote-inputs.js';
+import { STANDARD_OUTPUT, standardOutput } from './standard-output.js';
+import { uploadTarget } from './upload-output.js';
+import type { WaitingLines } from './waiting-lines.js';
+
+/** Runs the conversion. Returns whether all of the disk could be read. */
+export async function convert(
+  image: AnyImage,
+  command: Extract<Command, { name: 'convert' }>,
+  waiting: WaitingLines,
+  signal: AbortSignal,
+): Promise<boolean> {
+  requireCompressed(image, command);
+  const result = await run(image, command, waiting, signal);
+  if (!command.quiet) {
+    for (const note of command.notes) report(`note: ${note}`);
+    warn(result, command.output);
+  }
+  return result.lostBytes === 0;
+}
+
+async function run(
+  image: AnyImage,
+  command: Extract<Command, { name: 'convert' }>,
+  waiting: WaitingLines,
+  signal: AbortSignal,
+): Promise<Result> {
+  const show = !command.quiet && (command.progress || process.stderr.isTTY);
+  const line = show ? new ProgressLine(process.stderr) : undefined;
+  waiting.isSilenced ||= show;
+  try {
+    const { format, formatOptions, existing, sparse } = command;
+    const result = await image.convert(await outputOf(command, signal), {
+      signal,
+      format,
+      formatOptions,
+      existing,
+      sparse,
+      sync: command.sync,
+      resume: command.resume,
+      onProgress: (progress) => {
+        line?.show(progress);
+        waiting.report(progress.waiting);
+      },
+    });
+    line?.done();
+    return result;
+  } finally {
+    line?.end();
+  }
+}
+
+/** Fails with `usage` if the output is to be compressed, in a format that is not. */
+function requireCompressed({ formats }: AnyImage, { compress, format }: Extract<Command, { name: 'convert' }>): void {
+  const compressed = formats.filter((output) => output.compressed).map(({ name }) => name);
+  // What is no format is refused as one.
+  if (!compress || compressed.includes(format) || !formats.some(({ name }) => name === format)) return;
+  throw new DecantError('usage', `-c needs an output format that is compressed: -O ${compressed.join(' or -O ')}`);
+}
+
+/** What `convert` takes for the argument. */
+async function outputOf(command: Extract<Command, { name: 'convert' }>, signal: AbortSignal): Promise<Output> {
+  const { output, upload, uploadHeaderFile, format, existing, image } = command;
+  if (output === STANDARD_OUTPUT) return standardOutput();
+  if (!isHttp(output)) return output;
+  // A server may write to a file in place.
+  if (upload === undefined && isHttp(image) && fileIdentity(image) === fileIdentity(output)) {
+    throw new DecantError('target', `Could not upload to '${shownInput(output)}': it is the image itself`);
+  }
+  const target = await uploadTarget({ url: output, upload, headerFile: uploadHeaderFile, format, existing }, signal);
+  const abort = target.abort.bind(target);
+  target.abort = (...given) => {
+    const aborted = abort(...given);
+    awaitBeforeExit(aborted);
+    return aborted;
+  };
+  return target;
+}
+
+/** Which file an address names, whatever signature it has. */
+function fileIdentity(address: string): string {
+  const { shown, url } = addressOf(address);
+  return JSON.stringify([shown, lastingQuery(url)]);
+}
+
+function warn({ notices, lost, lostRanges, lostBytes, unusedCompanions }: Result, output: string): void {
+  for (const { message } of notices) report(`note: ${message}`);
+  for (const name of unusedCompanions) report(`nothing refers to '${shownText(name)}'`);
+  for (const range of lost) reportLost(range);
+  if (lostBytes === 0) return;
+  reportUnlisted(lostRanges - lost.length);
+  const place = output === STANDARD_OUTPUT ? 'standard output' : `'${shownText(shownInput(output))}'`;
+  report(`${place} is damaged: ${lostBytes} bytes of the disk are lost and are zeros now`);
+}

@@ -1,0 +1,196 @@
+// `decant info`, as `qemu-img info` of QEMU 7.2 prints it.
+
+import { stat } from 'node:fs/promises';
+import { shownText } from '../errors/shown.js';
+import { isHttp } from '../http/address.js';
+import type { AnyInfo, ContainerInfo, HeaderInfo, Need, Reference, Snapshot } from '../public/types.js';
+import { PASSWORD_FILE, WITH } from './failure-text.js';
+import { STANDARD_INPUT } from './standard-input.js';
+
+/** The unit of `stat`, in bytes, on every file system. */
+const STAT_BLOCK = 512;
+
+/** How many bytes the file takes on its disk; undefined for standard input, pipes and on servers. */
+async function diskSize(path: string): Promise<number | undefined> {
+  if (path === STANDARD_INPUT || isHttp(path)) return undefined;
+  const stats = await stat(path);
+  return stats.isFIFO() ? undefined : stats.blocks * STAT_BLOCK;
+}
+
+/** A size as QEMU's `size_to_str` formats it: `%0.3g` and the next unit from 1000 on, before it is rounded. */
+function humanSize(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+  let [value, unit] = [bytes, 0];
+  while (value >= 1000) {
+    value /= 1024;
+    unit += 1;
+  }
+  const rounded = Number(value.toPrecision(3));
+  return `${rounded < 1000 ? rounded : '1e+03'} ${units[unit]}`;
+}
+
+const has = (info: HeaderInfo, feature: string) => info.features.includes(feature);
+
+/** The reference to the layer below, if there is one. */
+const below = ({ references }: HeaderInfo): Reference | undefined =>
+  references.find(({ role }) => role === 'backing file' || role === 'parent');
+
+/** Whether the image has a file name for it, and not only the ID of the disk. */
+const hasName = ({ name, identity }: Reference): boolean => name !== identity?.id;
+
+const isEmpty = (details: object) => Object.keys(details).length === 0;
+
+/** Nested values as QEMU prints them: a list by its indices, each level indented by four more spaces. */
+function lines(value: unknown, depth: number): string[] {
+  const pad = ' '.repeat(4 * depth);
+  const entries = Array.isArray(value)
+    ? value.map((item, at): [string, unknown] => [`[${at}]`, item])
+    : Object.entries(value as object).map(([key, item]): [string, unknown] => [key.replaceAll('-', ' '), item]);
+  return entries.flatMap(([key, item]) =>
+    typeof item === 'object' ? [`${pad}${key}:`, ...lines(item, depth + 1)] : [`${pad}${key}: ${shownText(`${item}`)}`],
+  );
+}
+
+/** The path of the backing file relative to the current folder, as QEMU joins it with the path of the image. */
+function fullBackingName(path: string, backing: string): string {
+  const isAbsolute = backing.startsWith('/') || /^[^/]*:/.test(backing);
+  return isAbsolute ? backing : path.slice(0, path.lastIndexOf('/') + 1) + backing;
+}
+
+function snapshotJson(snapshot: Snapshot): Record<string, unknown> {
+  const { vmClockNanoseconds: clock } = snapshot;
+  return {
+    ...(snapshot.icount === undefined ? {} : { icount: snapshot.icount }),
+    'vm-clock-nsec': clock % 1e9,
+    name: snapshot.name,
+    'date-sec': snapshot.dateSeconds,
+    'date-nsec': snapshot.dateNanoseconds,
+    'vm-clock-sec': Math.floor(clock / 1e9),
+    id: snapshot.id,
+    'vm-state-size': snapshot.vmStateSize,
+  };
+}
+
+export async function infoJson(info: AnyInfo, path: string): Promise<string[]> {
+  const { specific } = info;
+  const backingFile = below(info);
+  const report = {
+    ...(backingFile?.format === undefined ? {} : { 'backing-filename-format': backingFile.format }),
+    ...(info.snapshots.length > 0 ? { snapshots: info.snapshots.map(snapshotJson) } : {}),
+    'virtual-size': info.virtualSize,
+    filename: path,
+    ...(info.clusterSize === undefined ? {} : { 'cluster-size': info.clusterSize }),
+    format: info.format,
+    'actual-size': await diskSize(path),
+    ...(isEmpty(specific) ? {} : { 'format-specific': { type: info.format, data: specific } }),
+    ...(backingFile && hasName(backingFile)
+      ? { 'full-backing-filename': fullBackingName(path, backingFile.name), 'backing-filename': backingFile.name }
+      : {}),
+    ...(info.encryption ? { encrypted: true } : {}),
+    'dirty-flag': has(info, 'dirty'),
+    decant: {
+      'file-size': info.fileSize,
+      containers: info.containers,
+      features: info.features,
+      layers: info.layers.map(({ virtualSize, ...layer }) => ({ ...layer, 'virtual-size': virtualSize })),
+      needs: info.needs,
+      'unused-companions': info.unusedCompanions,
+      safety: info.safety,
+    },
+  };
+  return JSON.stringify(report, null, 4).split('\n');
+}
+
+const pad = (value: number, digits = 2) => String(value).padStart(digits, '0');
+
+/** A date in local time, as QEMU prints it. */
+function localDate(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  const day = `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+  return `${day} ${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
+}
+
+function clock(nanoseconds: number): string {
+  const seconds = Math.floor(nanoseconds / 1e9);
+  const time = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60].map((part) => pad(part));
+  return `${time.join(':')}.${pad(Math.floor(nanoseconds / 1e6) % 1000, 3)}`;
+}
+
+function snapshotRow(
+  columns: [id: string, tag: string, size: string, date: string, clock: string, icount: string],
+): string {
+  const [id, tag, size, date, time, icount] = columns;
+  return `${id.padEnd(10)}${tag.padEnd(17)}${size.padStart(8)}${date.padStart(20)}${time.padStart(13)}${icount.padStart(11)}`;
+}
+
+function snapshotList(snapshots: Snapshot[]): string[] {
+  if (snapshots.length === 0) return [];
+  const rows = snapshots.map((snapshot) =>
+    snapshotRow([
+      shownText(snapshot.id),
+      shownText(snapshot.name),
+      humanSize(snapshot.vmStateSize),
+      localDate(snapshot.dateSeconds),
+      clock(snapshot.vmClockNanoseconds),
+      String(snapshot.icount ?? ''),
+    ]),
+  );
+  return ['Snapshot list:', snapshotRow(['ID', 'TAG', 'VM SIZE', 'DATE', 'VM CLOCK', 'ICOUNT']), ...rows];
+}
+
+function backingLines(info: HeaderInfo, path: string): string[] {
+  const backingFile = below(info);
+  if (!backingFile) return [];
+  const { name, format } = backingFile;
+  if (!hasName(backingFile)) return [`parent: ${shownText(name)}`];
+  const full = fullBackingName(path, name);
+  return [
+    `backing file: ${shownText(name)}${full === name ? '' : ` (actual path: ${shownText(full)})`}`,
+    ...(format === undefined ? [] : [`backing file format: ${shownText(format)}`]),
+  ];
+}
+
+const needLine = (need: Need): string =>
+  need.kind === 'password'
+    ? `the password of ${shownText(need.of)} (${PASSWORD_FILE})`
+    : `${shownText(need.name)}, the ${need.role} of ${shownText(need.of)} (${WITH})`;
+
+/** The last lines: what QEMU does not print. */
+function ownLines({ layers, needs, unusedCompanions, safety }: HeaderInfo): string[] {
+  const section = (title: string, rows: string[]) =>
+    rows.length > 0 ? [title, ...rows.map((row) => `    ${row}`)] : [];
+  const chain = layers.map(
+    ({ name, format, guessed }) => `${shownText(name)} (${format}${guessed ? ', guessed' : ''})`,
+  );
+  return [
+    ...section('Layers, as handed over:', chain.length > 1 ? chain : []),
+    ...section('Needed for a conversion:', needs.map(needLine)),
+    ...section('Not referred to:', unusedCompanions.map(shownText)),
+    ...section(
+      'Worth a look before a conversion:',
+      safety.map(({ message }) => message),
+    ),
+  ];
+}
+
+const containerName = ({ name, member }: ContainerInfo): string =>
+  member === undefined ? name : `${name} ('${shownText(member)}')`;
+
+export async function infoText(info: AnyInfo, path: string): Promise<string[]> {
+  const { specific, virtualSize } = info;
+  const size = await diskSize(path);
+  return [
+    `image: ${shownText(path)}`,
+    `file format: ${info.format}`,
+    ...(info.containers.length > 0 ? [`packed in: ${info.containers.map(containerName).join(', ')}`] : []),
+    `virtual size: ${virtualSize === undefined ? 'known at its end only' : `${humanSize(virtualSize)} (${virtualSize} bytes)`}`,
+    ...(size === undefined ? [] : [`disk size: ${humanSize(size)}`]),
+    ...(info.encryption ? ['encrypted: yes'] : []),
+    ...(info.clusterSize === undefined ? [] : [`cluster_size: ${info.clusterSize}`]),
+    ...(has(info, 'dirty') ? ['cleanly shut down: no'] : []),
+    ...backingLines(info, path),
+    ...snapshotList(info.snapshots),
+    ...(isEmpty(specific) ? [] : ['Format specific information:', ...lines(specific, 1)]),
+    ...ownLines(info),
+  ];
+}

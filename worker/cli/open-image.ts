@@ -1,0 +1,67 @@
+// Opens an image as the arguments say.
+
+import { DecantError } from '../errors/errors.js';
+import type { Waiting } from '../http/http-types.js';
+import { type AnyImage, open, RequestLimit } from '../node.js';
+import type { Companion } from '../public/types.node.js';
+import type { OpenArguments } from './arguments.js';
+import { readHeaders } from './header-file.js';
+import { namedFile } from './named-file.js';
+import { readPasswords } from './password-input.js';
+import { RemoteInputs } from './remote-inputs.js';
+import { STANDARD_INPUT, standardInput } from './standard-input.js';
+
+/** How an image is opened, besides its own options. */
+interface OpenContext {
+  workers: number | undefined;
+  onWaiting: (waiting: Waiting | undefined) => void;
+  signal: AbortSignal;
+}
+
+export async function openImage(
+  path: string,
+  opening: OpenArguments,
+  { workers, onWaiting, signal }: OpenContext,
+): Promise<AnyImage> {
+  const { format, companions, snapshot, passwordFiles, headerFile, assumePassword, salvage, checkManifest } = opening;
+  const isInput = path === STANDARD_INPUT;
+  const isHeaders = headerFile === STANDARD_INPUT;
+  if (isInput && isHeaders) throw new DecantError('usage', 'Standard input is the image; put the headers into a file');
+  const passwords = await readPasswords(
+    passwordFiles,
+    isInput ? 'the image' : isHeaders ? 'the headers' : undefined,
+    signal,
+  );
+  const limit = new RequestLimit();
+  const remote = new RemoteInputs(await readHeaders(headerFile, signal), { signal, onWaiting, limit });
+  const input = isInput ? await standardInput() : await remote.input(path);
+  const image = await open(input, {
+    signal,
+    onWaiting,
+    limit,
+    companions: await companionsOf(companions, remote),
+    assumePassword,
+    salvage,
+    ...(checkManifest ? { checkManifest } : {}),
+    ...(workers === undefined ? {} : { workers }),
+    ...(format === undefined ? {} : { format }),
+    ...(snapshot === undefined ? {} : { snapshot }),
+    ...(passwords.isEmpty ? {} : { password: (layer) => passwords.of(layer) }),
+  });
+  try {
+    passwords.check(image.info);
+  } catch (thrown) {
+    await image.close();
+    throw thrown;
+  }
+  return image;
+}
+
+function companionsOf(given: string[], remote: RemoteInputs): Promise<Companion[]> {
+  const companionOf = async (argument: string): Promise<Companion> => {
+    const { name, file } = namedFile(argument);
+    const source = await remote.input(file);
+    return name === undefined ? source : { name, source };
+  };
+  return Promise.all(given.map(companionOf));
+}

@@ -1,0 +1,143 @@
+// Appending a part where the server knows how far it has come.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { failure, runClock } from '../../e2e/support/units/uploads.js';
+import { TransientFailure } from '../http/http-failures.js';
+import { appendPart } from './append-part.js';
+import type { UploadPart } from './part-cutter.js';
+import type { Body } from './request-body.js';
+import { UploadRequests } from './upload-requests.js';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+});
+afterEach(() => void vi.useRealTimers());
+
+const BYTES = Uint8Array.from({ length: 10 }, (_, at) => at);
+const PART: UploadPart = { number: 2, offset: 20, size: 10, body: BYTES, isLast: false, written: 30 };
+
+/** What a server does next: the end that it states, or why it fails. */
+type Step = ['append' | 'end', number | Error];
+const passing = new TransientFailure('the connection broke');
+
+/** Appends the part to a server that takes `steps`; resolves to the failure and to what was asked. */
+async function append(steps: Step[], part = PART) {
+  const asked: string[] = [];
+  const next = (what: string): Promise<number> => {
+    asked.push(what);
+    const [expected, outcome] = steps[asked.length - 1] ?? ['nothing', new Error(`nobody expected ${what}`)];
+    if (!what.startsWith(expected)) return Promise.reject(new Error(`${what} instead of ${expected}`));
+    return outcome instanceof Error ? Promise.reject(outcome) : Promise.resolve(outcome);
+  };
+  const appending = {
+    append: (offset: number, body: Body) => next(`append ${offset}: ${(body as Uint8Array).join('')}`),
+    end: () => next('end'),
+  };
+  const requests = new UploadRequests(undefined, { patience: 4 });
+  return { failed: await runClock(failure(appendPart(requests, part, appending))), asked, requests };
+}
+
+test.each<[string, Step[], string[], string?]>([
+  ['all at once', [['append', 30]], ['append 20: 0123456789']],
+  [
+    'in pieces, as the server takes them',
+    [
+      ['append', 23],
+      ['append', 29],
+      ['append', 30],
+    ],
+    ['append 20: 0123456789', 'append 23: 3456789', 'append 29: 9'],
+  ],
+  [
+    'after a failure, from where the server has come',
+    [
+      ['append', passing],
+      ['end', 24],
+      ['append', 30],
+    ],
+    ['append 20: 0123456789', 'end', 'append 24: 456789'],
+  ],
+  [
+    'after a failure that lost only the answer, nothing more',
+    [
+      ['append', passing],
+      ['end', 30],
+    ],
+    ['append 20: 0123456789', 'end'],
+  ],
+  [
+    'after a failure that lost all, all of it',
+    [
+      ['append', passing],
+      ['end', 20],
+      ['append', 30],
+    ],
+    ['append 20: 0123456789', 'end', 'append 20: 0123456789'],
+  ],
+  [
+    'after a failure of the question, the question again',
+    [
+      ['append', passing],
+      ['end', passing],
+      ['end', 22],
+      ['append', 30],
+    ],
+    ['append 20: 0123456789', 'end', 'end', 'append 22: 23456789'],
+  ],
+  [
+    'after a piece and a failure, from where the server has come',
+    [
+      ['append', 25],
+      ['append', passing],
+      ['end', 27],
+      ['append', 30],
+    ],
+    ['append 20: 0123456789', 'append 25: 56789', 'end', 'append 27: 789'],
+  ],
+  [
+    'not at all where the server has less than was there before',
+    [['append', 19]],
+    ['append 20: 0123456789'],
+    'Could not upload: the server has 19 bytes, where 20 to 30 were sent',
+  ],
+  [
+    'not at all where the server has more than was sent',
+    [['append', 31]],
+    ['append 20: 0123456789'],
+    'Could not upload: the server has 31 bytes, where 20 to 30 were sent',
+  ],
+  [
+    'not at all where the server forgets, after a failure',
+    [
+      ['append', passing],
+      ['end', 0],
+    ],
+    ['append 20: 0123456789', 'end'],
+    'Could not upload: the server has 0 bytes, where 20 to 30 were sent',
+  ],
+  [
+    'not at all where the server states no number',
+    [['append', Number.NaN]],
+    ['append 20: 0123456789'],
+    'Could not upload: the server has NaN bytes, where 20 to 30 were sent',
+  ],
+])('a part arrives %s', async (_, steps, expected, failed = 'nothing failed') => {
+  const appended = await append(steps);
+  expect(appended.failed).toBe(failed);
+  expect(appended.asked).toEqual(expected);
+});
+
+test('a server that takes nothing is asked ever more slowly, until patience ends', async () => {
+  const steps = Array.from({ length: 20 }, (_, at): Step => [at % 2 === 0 ? 'append' : 'end', 20]);
+  const { failed, asked, requests } = await append(steps);
+  expect(failed).toBe('Could not upload: the server has taken nothing of what was sent');
+  // After 0.25, 0.5, 1 and 2 seconds; 4 more were too late.
+  expect(asked.filter((what) => what !== 'end')).toHaveLength(5);
+  expect(requests.network.retries).toBe(4);
+});
+
+test('an empty last part is sent once', async () => {
+  const part = { ...PART, size: 0, body: new Uint8Array(), isLast: true };
+  expect(await append([['append', 20]], part)).toMatchObject({ failed: 'nothing failed', asked: ['append 20: '] });
+});

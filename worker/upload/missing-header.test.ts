@@ -1,0 +1,33 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { over } from '../../e2e/support/units/requests.js';
+import { cloudOf, DISK, failure, runClock, TARGETS, upload } from '../../e2e/support/units/uploads.js';
+import { lacksHeader, OTHER_SENDER } from './missing-header.js';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+test('only a page is told of CORS rules', () => {
+  expect(lacksHeader(200, 'ETag')).toBe(
+    'its answer (200) has no ETag; another kind of server, or the sign-in page of a network, may have answered',
+  );
+  vi.stubGlobal('document', {});
+  expect(lacksHeader(200, 'ETag')).toBe(
+    'its answer (200) has no ETag, or this page does not see it: CORS rules have to expose ETag',
+  );
+});
+
+test('a success of another status does not read like one', async () => {
+  const { requests } = over([() => new Response('<html>', { status: 200, statusText: 'OK' })]);
+  const work = requests.send(() => ({ method: 'POST', url: 'https://cloud.test/disk' }), [201]);
+  expect(await failure(work)).toContain(
+    `the server answered 200 OK, which this request does not expect; ${OTHER_SENDER}`,
+  );
+});
+
+test.each(['tus', 'page blob', 'block blob'] as const)('%s: a page in place of the first answer', async (kind) => {
+  vi.useFakeTimers();
+  const cloud = cloudOf({ answer: ({ method }) => (method === 'HEAD' ? undefined : { status: 200, body: '<html>' }) });
+  expect(await runClock(failure(upload(TARGETS[kind](cloud), DISK)))).toContain(OTHER_SENDER);
+});

@@ -1,0 +1,94 @@
+// Bodies of requests, gathered piece by piece. In a browser they are Blobs: it copies a typed array for `fetch` on the thread
+// of the page, and slowly. Each step there handles 1 MiB at most.
+
+import { isNode } from './is-node.js';
+
+const STEP = 1 << 20;
+
+export type Body = Blob | Uint8Array<ArrayBuffer>;
+
+export const sizeOf = (body: Body): number => (body instanceof Blob ? body.size : body.length);
+
+/** What follows the first `start` bytes of `body`. */
+export const after = (body: Body, start: number): Body =>
+  body instanceof Blob ? body.slice(start) : body.subarray(start);
+
+/** The bytes of `body`, in pieces of at most 1 MiB. */
+export async function* piecesOf(body: Body): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  for (let at = 0; at < sizeOf(body); at += STEP) {
+    yield body instanceof Blob
+      ? new Uint8Array(await body.slice(at, at + STEP).arrayBuffer())
+      : body.subarray(at, at + STEP);
+  }
+}
+
+/** Gathers a body of at most `most` bytes. */
+export class BodyBuilder {
+  length = 0;
+  readonly #blobs: Blob[] = [];
+  /** What is not in a Blob yet: all of it in Node. */
+  #bytes: Uint8Array<ArrayBuffer> | undefined;
+  #filled = 0;
+  readonly #room: number;
+
+  constructor(most: number) {
+    this.#room = isNode() ? most : Math.min(STEP, most);
+  }
+
+  add(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; ) {
+      const piece = bytes.subarray(at, at + this.#room - this.#filled);
+      this.#bytes ??= new Uint8Array(this.#room);
+      this.#bytes.set(piece, this.#filled);
+      at += piece.length;
+      this.#grow(piece.length);
+    }
+  }
+
+  addZeros(length: number): void {
+    if (this.#filled + length > this.#room) {
+      // Not in Node, which has room for all.
+      this.#flush();
+      this.#blobs.push(...blobsOfZeros(length));
+      this.length += length;
+      return;
+    }
+    // It may have held other bytes before.
+    this.#bytes?.fill(0, this.#filled, this.#filled + length);
+    this.#grow(length);
+  }
+
+  /** Returns the body, to which nothing more is added. */
+  end(): Body {
+    const bytes = (this.#bytes ?? new Uint8Array(this.#filled)).subarray(0, this.#filled);
+    if (isNode()) return bytes;
+    this.#flush();
+    return new Blob(this.#blobs);
+  }
+
+  #grow(length: number): void {
+    this.#filled += length;
+    this.length += length;
+    if (this.#filled === this.#room && !isNode()) this.#flush();
+  }
+
+  /** A Blob has a copy, so the memory serves again. */
+  #flush(): void {
+    if (this.#filled === 0) return;
+    this.#bytes ??= new Uint8Array(this.#room);
+    this.#blobs.push(new Blob([this.#bytes.subarray(0, this.#filled)]));
+    this.#filled = 0;
+  }
+}
+
+/** A body of zeros. */
+export const zeros = (length: number): Body => (isNode() ? new Uint8Array(length) : new Blob(blobsOfZeros(length)));
+
+let zeroBlob: Blob | undefined;
+
+/** All of them refer to the same bytes. */
+function blobsOfZeros(length: number): Blob[] {
+  zeroBlob ??= new Blob([new Uint8Array(STEP)]);
+  const blobs = Array<Blob>(Math.floor(length / STEP)).fill(zeroBlob);
+  return length % STEP === 0 ? blobs : [...blobs, zeroBlob.slice(0, length % STEP)];
+}
