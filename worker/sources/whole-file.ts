@@ -15,7 +15,7 @@ const MOST_KEPT = 64 << 20;
 /** Why a truncated file could go unnoticed, as a sentence; undefined if it could not. */
 export const unnoticedEnd = (response: Response, origin: string): string | undefined =>
   contentLength(response) === undefined
-    ? `${origin} does not state the size of the file, so a truncated file may go whyUnverified`
+    ? `${origin} does not state the size of the file, so a truncated file may go unnoticed`
     : undefined;
 
 /** The encodings that every `fetch` decodes. */
